@@ -1,0 +1,2 @@
+#![no_std]
+//! ML-DSA core.
