@@ -1,2 +1,77 @@
+//! ML-DSA (FIPS 204) for nodes and devices: key generation, signing and
+//! verification for ML-DSA-44, 65 and 87, without the standard library, without
+//! allocation, constant time in the secrets.
+//!
+//! ```
+//! use mldsa_core::{Context, Hedge, MlDsa65, SigningKey};
+//!
+//! let key = SigningKey::<MlDsa65>::from_seed(&[7; 32]);
+//! let ctx = Context::new(b"example/v1")?;
+//! let signature = key.sign(b"message", ctx, Hedge::Deterministic)?;
+//! key.verifying_key().verify(b"message", ctx, signature.as_ref())?;
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! Names are those of FIPS 204; every function that is one of its algorithms
+//! says which. Not audited, not formally verified, no FIPS certificate.
+
 #![no_std]
-//! ML-DSA core.
+#![deny(missing_docs)]
+// Rooms are private; `hazmat` is a door to some of their items.
+#![allow(unreachable_pub)]
+#![cfg_attr(not(feature = "hazmat"), allow(dead_code))]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+// Lowest first: a module uses only those above it.
+mod array;
+mod backend;
+mod ct;
+mod encode;
+mod error;
+mod field;
+#[cfg(feature = "hazmat")]
+pub mod hazmat;
+mod hint;
+mod keccak;
+mod keygen;
+mod keys;
+mod ntt;
+mod pack;
+mod params;
+mod poly;
+#[cfg(feature = "hash-ml-dsa")]
+mod prehash;
+#[cfg(feature = "alloc")]
+mod prepared;
+mod rounding;
+mod sample;
+mod secret;
+mod sign;
+mod transcript;
+mod verify;
+mod xof;
+
+pub use crate::array::ByteArray;
+pub use crate::backend::Backend;
+pub use crate::error::{ContextError, KeyError, PreHashError, RngError, SignError, VerifyError};
+#[cfg(feature = "alloc")]
+pub use crate::keys::PreparedVerifyingKey;
+pub use crate::keys::{
+    PreparedMemory, PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey, bytes,
+};
+#[cfg(feature = "ml-dsa-44")]
+pub use crate::params::MlDsa44;
+#[cfg(feature = "ml-dsa-65")]
+pub use crate::params::MlDsa65;
+#[cfg(feature = "ml-dsa-87")]
+pub use crate::params::MlDsa87;
+pub use crate::params::ParameterSet;
+#[cfg(feature = "hash-ml-dsa")]
+pub use crate::prehash::{PreHash, PreHashed};
+#[cfg(feature = "alloc")]
+pub use crate::prepared::PreparedSigningKey;
+pub use crate::transcript::{Context, Hedge, Mu, MuBuilder};

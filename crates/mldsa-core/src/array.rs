@@ -1,0 +1,90 @@
+//! Fixed-size arrays behind traits, so that generic code can own memory sized
+//! for its parameter set without `alloc` and without const-generic arithmetic.
+
+use core::fmt::Debug;
+
+pub(crate) mod sealed {
+    /// Keeps the traits of this crate closed.
+    pub trait Sealed {}
+}
+
+/// What arrays are made of: a type with an all-zero value.
+#[doc(hidden)]
+pub trait Element: Sized + 'static {
+    /// All zero.
+    const ZERO: Self;
+}
+
+macro_rules! element {
+    ($($t:ty),+) => {$(
+        impl Element for $t {
+            const ZERO: Self = 0;
+        }
+    )+};
+}
+element!(u8, i16, i32, i64, u64);
+
+/// Overwriting that the optimiser may not drop.
+#[doc(hidden)]
+pub trait Wipe {
+    /// Sets every byte to zero.
+    fn wipe(&mut self);
+}
+
+impl<T: Element> Wipe for [T] {
+    // A plain fill followed by a barrier is as binding as volatile stores and
+    // costs a fraction of them.
+    #[inline]
+    fn wipe(&mut self) {
+        for element in self.iter_mut() {
+            *element = T::ZERO;
+        }
+        zeroize::optimization_barrier(self);
+    }
+}
+
+impl<T: Element, const LEN: usize> Wipe for [T; LEN] {
+    #[inline]
+    fn wipe(&mut self) {
+        self.as_mut_slice().wipe();
+    }
+}
+
+/// Memory that starts as zero.
+#[doc(hidden)]
+pub trait Zeroed: Wipe + Sized {
+    /// Every element zero, for statics.
+    const ZEROED: Self;
+
+    /// Every element zero, built in place.
+    fn zeroed() -> Self;
+}
+
+impl<T: Element, const LEN: usize> Zeroed for [T; LEN] {
+    const ZEROED: Self = [const { T::ZERO }; LEN];
+
+    #[inline]
+    fn zeroed() -> Self {
+        [const { T::ZERO }; LEN]
+    }
+}
+
+/// `[T; LEN]` for some LEN.
+#[doc(hidden)]
+pub trait Array<T: Element>: AsRef<[T]> + AsMut<[T]> + Zeroed + sealed::Sealed + 'static {}
+
+impl<const LEN: usize, T: Element> sealed::Sealed for [T; LEN] {}
+
+impl<const LEN: usize, T: Element> Array<T> for [T; LEN] {}
+
+/// A byte array of fixed length. Implemented by `[u8; LEN]` only.
+pub trait ByteArray: Array<u8> + Clone + Eq + Debug + Send + Sync {}
+
+impl<const LEN: usize> ByteArray for [u8; LEN] {}
+
+#[cfg(feature = "alloc")]
+impl<T: Element> Wipe for alloc::boxed::Box<[T]> {
+    fn wipe(&mut self) {
+        (**self).wipe();
+    }
+}

@@ -1,0 +1,102 @@
+//! Which instruction set computes: one table of kernels per backend, chosen
+//! once per CPU or pinned by the caller.
+
+use core::fmt;
+
+use crate::params::SEED_LEN;
+use crate::poly::{NttPoly, Poly};
+
+mod portable;
+
+/// The kernels of one instruction set. Every entry computes exactly what its
+/// portable twin computes, up to the representative modulo q where bounds say
+/// so; coarse entries exist where a fused form is faster.
+pub(crate) struct Kernels {
+    pub(crate) name: &'static str,
+    /// FIPS 202 Keccak-f[1600], one state.
+    pub(crate) keccak_f1600: fn(&mut [u64; 25]),
+    /// Algorithm 41. |in| < 2^26 gives |out| < |in| + 8q.
+    pub(crate) ntt: fn(&Poly, &mut NttPoly),
+    /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
+    pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
+    /// A row of algorithm 48 times 2^-32: at most 8 terms, |a| < q, |b| < 9q
+    /// gives |out| < q.
+    pub(crate) row_product: fn(&[NttPoly], &[NttPoly], &mut NttPoly),
+    /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
+    /// (rho, l, first, out). 0 <= out < q.
+    pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
+    /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
+    /// (rho_p, eta, first, out). |out| <= eta.
+    pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
+    /// Algorithm 34: (rho_pp, kappa, gamma1_bits, out). -gamma1 < out <= gamma1.
+    pub(crate) expand_mask: fn(&[u8; 64], u16, u32, &mut [Poly]),
+    /// Fused BitUnpack, norm check and NTT of one z: (gamma1_bits, bound, bytes,
+    /// out). Returns whether every |z| < bound; |out| < 9q.
+    pub(crate) unpack_z_ntt: fn(u32, i32, &[u8], &mut NttPoly) -> bool,
+    /// Fused inverse NTT, HighBits and w1Encode of one row: (gamma2, w_hat, w,
+    /// w1). `w` receives the canonical row.
+    pub(crate) inv_ntt_high_bits: fn(i32, &NttPoly, &mut Poly, &mut [u8]),
+    /// Fused inverse NTT, UseHint and w1Encode of one row: (gamma2, w_hat, hint
+    /// indices, w1).
+    pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
+}
+
+/// A handle to the kernels of one instruction set, proof that this CPU has it.
+/// Results do not depend on it.
+#[derive(Clone, Copy)]
+pub struct Backend(&'static Kernels);
+
+impl Backend {
+    /// Plain Rust, on every target.
+    pub const PORTABLE: Self = Self(&portable::KERNELS);
+
+    /// The fastest backend of this CPU. Depends on the CPU only, never on data.
+    pub fn detect() -> Self {
+        Self::PORTABLE
+    }
+
+    /// Every backend that this build holds and this CPU can run, slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        [Self::PORTABLE].into_iter()
+    }
+
+    /// The available backend of that [`name`](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::available().find(|backend| backend.name() == name)
+    }
+
+    /// `"portable"`, `"avx2"`, `"avx512"` or `"neon"`.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    #[inline(always)]
+    pub(crate) fn keccak_f1600(self, state: &mut [u64; 25]) {
+        (self.0.keccak_f1600)(state);
+    }
+
+    #[inline(always)]
+    pub(crate) fn kernels(self) -> &'static Kernels {
+        self.0
+    }
+}
+
+impl Default for Backend {
+    fn default() -> Self {
+        Self::detect()
+    }
+}
+
+impl PartialEq for Backend {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Backend {}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Backend({})", self.name())
+    }
+}

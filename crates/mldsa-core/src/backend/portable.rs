@@ -1,0 +1,70 @@
+//! The portable table: the plain bodies of the other rooms, and the fused
+//! kernels spelled out from them.
+
+use super::Kernels;
+use crate::array::Zeroed;
+use crate::ntt;
+use crate::pack;
+use crate::poly::{NttPoly, Poly};
+use crate::rounding;
+use crate::sample;
+use crate::{field, keccak};
+
+pub(super) static KERNELS: Kernels = Kernels {
+    name: "portable",
+    keccak_f1600: keccak_f1600,
+    ntt: |src, dst| ntt::ntt(src, dst),
+    inv_ntt: |src, dst| ntt::inv_ntt(src, dst),
+    row_product: |a, b, out| ntt::row_product(a, b, out),
+    expand_a: sample::expand_a,
+    expand_s: sample::expand_s,
+    expand_mask: sample::expand_mask,
+    unpack_z_ntt,
+    inv_ntt_high_bits,
+    inv_ntt_use_hint,
+};
+
+// A 64-bit CPU keeps half the state in registers; a 32-bit one gains nothing
+// from the unrolled round but a larger frame.
+#[cfg(target_pointer_width = "64")]
+fn keccak_f1600(state: &mut [u64; 25]) {
+    keccak::keccak_f1600(state);
+}
+
+#[cfg(not(target_pointer_width = "64"))]
+fn keccak_f1600(state: &mut [u64; 25]) {
+    keccak::keccak_f1600_compact(state);
+}
+
+fn unpack_z_ntt(gamma1_bits: u32, bound: i32, bytes: &[u8], out: &mut NttPoly) -> bool {
+    let mut z = Poly::zeroed();
+    pack::unpack_z(gamma1_bits, bytes, &mut z);
+    ntt::ntt(&z, out);
+    !z.norm_reaches(bound)
+}
+
+fn inv_ntt_high_bits(gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]) {
+    ntt::inv_ntt(w_hat, w);
+    for a in &mut w.0 {
+        *a = field::add_q_if_negative(*a);
+    }
+    pack::w1_encode(gamma2, w, w1, |a| rounding::high_bits(gamma2, a));
+}
+
+fn inv_ntt_use_hint(gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]) {
+    let mut w = Poly::zeroed();
+    ntt::inv_ntt(w_hat, &mut w);
+    for a in &mut w.0 {
+        *a = field::add_q_if_negative(*a);
+    }
+    // High bits for all, then the few hinted coefficients again.
+    let mut w1_row = Poly::zeroed();
+    for (high, &a) in w1_row.0.iter_mut().zip(&w.0) {
+        *high = rounding::use_hint(gamma2, 0, a);
+    }
+    for &n in hint {
+        let n = usize::from(n);
+        w1_row.0[n] = rounding::use_hint(gamma2, 1, w.0[n]);
+    }
+    pack::w1_encode(gamma2, &w1_row, w1, |a| a);
+}

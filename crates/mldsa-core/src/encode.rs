@@ -1,0 +1,153 @@
+//! Where the parts of keys and signatures stand (FIPS 204 section 7.2). The
+//! encodings are concatenations, so encoding and decoding are one split.
+
+use crate::error::{KeyError, VerifyError};
+use crate::hint::Hint;
+use crate::params::{CRH_LEN, Params, SEED_LEN};
+
+/// Algorithms 22 pkEncode and 23 pkDecode: `rho`, then k rows of t1 at 320 bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct PublicKeyParts<'a> {
+    /// Seed of A.
+    pub rho: &'a [u8; SEED_LEN],
+    /// k rows of 320 bytes.
+    pub t1: &'a [u8],
+}
+
+impl<'a> PublicKeyParts<'a> {
+    /// Splits an encoded public key.
+    ///
+    /// # Errors
+    /// [`KeyError::Length`]. Every key of the right length is valid.
+    pub fn parse(p: &Params, bytes: &'a [u8]) -> Result<Self, KeyError> {
+        if bytes.len() != p.pk_len() {
+            return Err(KeyError::Length);
+        }
+        let (rho, t1) = bytes.split_first_chunk().ok_or(KeyError::Length)?;
+        Ok(Self { rho, t1 })
+    }
+}
+
+/// Algorithm 25 skDecode: the parts of an expanded private key, still packed.
+#[allow(missing_debug_implementations, reason = "holds secrets")]
+pub struct SecretKeyParts<'a> {
+    /// Seed of A; public.
+    pub rho: &'a [u8; SEED_LEN],
+    /// K, the seed of the masks; secret.
+    pub k_seed: &'a [u8; SEED_LEN],
+    /// Hash of the public key; public.
+    pub tr: &'a [u8; CRH_LEN],
+    /// l rows of 96 or 128 bytes.
+    pub s1: &'a [u8],
+    /// k rows of 96 or 128 bytes.
+    pub s2: &'a [u8],
+    /// k rows of 416 bytes.
+    pub t0: &'a [u8],
+}
+
+impl<'a> SecretKeyParts<'a> {
+    /// Splits an expanded private key. Ranges are checked where rows are unpacked.
+    ///
+    /// # Errors
+    /// [`KeyError::Length`].
+    pub fn parse(p: &Params, bytes: &'a [u8]) -> Result<Self, KeyError> {
+        if bytes.len() != p.sk_len() {
+            return Err(KeyError::Length);
+        }
+        let (rho, rest) = bytes.split_first_chunk().ok_or(KeyError::Length)?;
+        let (k_seed, rest) = rest.split_first_chunk().ok_or(KeyError::Length)?;
+        let (tr, rest) = rest.split_first_chunk().ok_or(KeyError::Length)?;
+        let (s1, rest) = rest.split_at(p.l * p.eta_poly_len());
+        let (s2, t0) = rest.split_at(p.k * p.eta_poly_len());
+        Ok(Self {
+            rho,
+            k_seed,
+            tr,
+            s1,
+            s2,
+            t0,
+        })
+    }
+}
+
+/// Algorithm 24 skEncode: the places that key generation fills, of the lengths
+/// of [`SecretKeyParts`].
+#[allow(missing_debug_implementations, reason = "holds secrets")]
+pub struct SecretKeyPartsMut<'a> {
+    /// Seed of A.
+    pub rho: &'a mut [u8],
+    /// K.
+    pub k_seed: &'a mut [u8],
+    /// Hash of the public key.
+    pub tr: &'a mut [u8],
+    /// l packed rows.
+    pub s1: &'a mut [u8],
+    /// k packed rows.
+    pub s2: &'a mut [u8],
+    /// k packed rows.
+    pub t0: &'a mut [u8],
+}
+
+impl<'a> SecretKeyPartsMut<'a> {
+    /// Splits the `SK_LEN` bytes of an expanded private key.
+    pub fn new(p: &Params, bytes: &'a mut [u8]) -> Self {
+        let (rho, rest) = bytes.split_at_mut(SEED_LEN);
+        let (k_seed, rest) = rest.split_at_mut(SEED_LEN);
+        let (tr, rest) = rest.split_at_mut(CRH_LEN);
+        let (s1, rest) = rest.split_at_mut(p.l * p.eta_poly_len());
+        let (s2, t0) = rest.split_at_mut(p.k * p.eta_poly_len());
+        Self {
+            rho,
+            k_seed,
+            tr,
+            s1,
+            s2,
+            t0,
+        }
+    }
+}
+
+/// Algorithm 27 sigDecode: `c_tilde`, l packed rows of z, and the checked hint.
+/// The norm of z is checked where its rows are unpacked.
+#[derive(Clone, Copy, Debug)]
+pub struct SignatureParts<'a> {
+    /// The commitment hash, 32, 48 or 64 bytes.
+    pub c_tilde: &'a [u8],
+    /// l rows of 576 or 640 bytes.
+    pub z: &'a [u8],
+    /// The hint.
+    pub hint: Hint<'a>,
+}
+
+impl<'a> SignatureParts<'a> {
+    /// Splits a signature and decodes its hint.
+    ///
+    /// # Errors
+    /// [`VerifyError::SignatureLength`], [`VerifyError::HintEncoding`].
+    pub fn parse(p: &Params, bytes: &'a [u8]) -> Result<Self, VerifyError> {
+        if bytes.len() != p.sig_len() {
+            return Err(VerifyError::SignatureLength);
+        }
+        let (c_tilde, rest) = bytes.split_at(p.c_tilde_len);
+        let (z, hint) = rest.split_at(p.l * p.z_poly_len());
+        Ok(Self {
+            c_tilde,
+            z,
+            hint: Hint::parse(hint, p.omega)?,
+        })
+    }
+}
+
+/// Algorithm 26 sigEncode: the places (c_tilde, z, hint) that signing fills.
+/// `None` if the buffer does not have `SIG_LEN` bytes.
+pub fn signature_parts_mut<'a>(
+    p: &Params,
+    bytes: &'a mut [u8],
+) -> Option<(&'a mut [u8], &'a mut [u8], &'a mut [u8])> {
+    if bytes.len() != p.sig_len() {
+        return None;
+    }
+    let (c_tilde, rest) = bytes.split_at_mut(p.c_tilde_len);
+    let (z, hint) = rest.split_at_mut(p.l * p.z_poly_len());
+    Some((c_tilde, z, hint))
+}

@@ -1,0 +1,84 @@
+//! Typed errors. All are `Copy`, carry no data and never hold secrets.
+
+use core::fmt;
+
+macro_rules! errors {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal,)+ })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$vdoc])* $variant,)+
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $text,)+ })
+            }
+        }
+
+        impl core::error::Error for $name {}
+    )+};
+}
+
+errors! {
+    /// Why a signature was refused. For logs only: a decision may depend only
+    /// on whether verification succeeded. The variants stand in the order of
+    /// the checks; a signature with several faults reports the first.
+    VerifyError {
+        /// The signature does not have exactly `SIG_LEN` bytes.
+        SignatureLength => "signature has the wrong length",
+        /// The hint section is not the unique encoding (algorithm 21).
+        HintEncoding => "hint section is malformed",
+        /// A coefficient of z is at least gamma1 - beta.
+        ResponseNorm => "response z is out of range",
+        /// The recomputed commitment hash differs from `c_tilde`.
+        ChallengeMismatch => "signature does not match key and message",
+    }
+
+    /// Why signing failed. No part of a signature is released with an error;
+    /// the output buffer is wiped.
+    SignError {
+        /// The output buffer does not have exactly `SIG_LEN` bytes.
+        BufferLength => "output buffer has the wrong length",
+        /// The random number generator failed.
+        Rng => "random number generator failed",
+        /// No attempt was accepted within 814: a fault, not bad luck.
+        AttemptsExhausted => "no signature within the attempt limit",
+        /// The finished signature did not verify: a fault was injected or the
+        /// memory is damaged.
+        SelfVerification => "finished signature failed its own verification",
+        /// The encoded private key was refused.
+        Key => "private key is malformed",
+    }
+
+    /// Why a key was refused.
+    KeyError {
+        /// Not exactly the length of this encoding in this parameter set.
+        Length => "key has the wrong length",
+        /// A coefficient of s1 or s2 lies outside [-eta, eta].
+        SecretRange => "secret coefficient out of range",
+        /// t0 or `tr` differ from what s1, s2 and `rho` give.
+        Inconsistent => "private key parts do not belong together",
+    }
+
+    /// A context string of more than 255 bytes.
+    ContextError {
+        /// More than 255 bytes.
+        TooLong => "context longer than 255 bytes",
+    }
+
+    /// Why a digest was refused for HashML-DSA.
+    PreHashError {
+        /// The digest does not have the output length of the named hash.
+        DigestLength => "digest has the wrong length for its hash",
+        /// The hash is weaker than the parameter set.
+        WeakPreHash => "hash is weaker than the parameter set",
+    }
+
+    /// The random number generator failed.
+    RngError {
+        /// The generator reported an error.
+        Failed => "random number generator failed",
+    }
+}

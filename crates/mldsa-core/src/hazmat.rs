@@ -1,0 +1,90 @@
+//! The expert door: the algorithms of FIPS 204 one by one, for the sibling
+//! crates and for validation suites. Misuse breaks security; nothing here is
+//! covered by semantic versioning. Switching it on changes no behaviour.
+
+pub use crate::array::{Array, Element, Wipe, Zeroed};
+pub use crate::encode::{
+    PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
+};
+pub use crate::keygen::{check_secret_range, keygen_internal};
+pub use crate::params::{
+    CRH_LEN, D, MAX_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
+};
+pub use crate::poly::{NttPoly, Poly};
+pub use crate::secret::{Secret, declassify, declassify_in_place};
+pub use crate::sign::Rejection;
+pub use crate::transcript::{
+    CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
+};
+pub use crate::xof::{Shake128, Shake256, Sponge};
+
+use crate::error::{SignError, VerifyError};
+use crate::keys::{SigningKey, VerifyingKey};
+use crate::params::ParameterSet;
+use crate::transcript::{Hedge, Mu};
+
+macro_rules! rooms {
+    ($($room:ident: $doc:literal;)+) => {$(
+        #[doc = $doc]
+        pub mod $room {
+            pub use crate::$room::*;
+        }
+    )+};
+}
+rooms! {
+    ct: "Branch-free selection.";
+    field: "Z_q.";
+    hint: "Hint vectors.";
+    ntt: "The number-theoretic transform.";
+    pack: "Bit packing.";
+    rounding: "Rounding.";
+    sample: "Pseudorandom sampling.";
+}
+
+/// Algorithm 7 on a given M' (the ACVP internal interface).
+///
+/// # Errors
+/// As [`SigningKey::sign_into`].
+pub fn sign_internal<P: ParameterSet>(
+    key: &SigningKey<P>,
+    m_prime: &[u8],
+    hedge: Hedge<'_>,
+    out: &mut [u8],
+) -> Result<(), SignError> {
+    let vk = key.verifying_key();
+    key.sign_mu_into(
+        &mu_from_m_prime(vk.backend(), vk.tr(), &[m_prime]),
+        hedge,
+        out,
+    )
+}
+
+/// Algorithm 8 on a given M' (the ACVP internal interface).
+///
+/// # Errors
+/// As [`VerifyingKey::verify`].
+pub fn verify_internal<P: ParameterSet>(
+    key: &VerifyingKey<P>,
+    m_prime: &[u8],
+    signature: &[u8],
+) -> Result<(), VerifyError> {
+    key.verify_mu(
+        &mu_from_m_prime(key.backend(), key.tr(), &[m_prime]),
+        signature,
+    )
+}
+
+/// [`SigningKey::sign_mu_into`] that reports every rejected attempt: for tests
+/// that must reach a rejection, and for statistics.
+///
+/// # Errors
+/// As [`SigningKey::sign_into`].
+pub fn sign_mu_observed<P: ParameterSet>(
+    key: &SigningKey<P>,
+    mu: &Mu,
+    hedge: Hedge<'_>,
+    out: &mut [u8],
+    observe: &mut dyn FnMut(Rejection),
+) -> Result<(), SignError> {
+    key.sign_mu_observed(mu, hedge, out, observe)
+}

@@ -1,0 +1,132 @@
+//! Hint vectors: written as bitmaps without branches, encoded after acceptance,
+//! and read back by a strict decoder.
+
+use crate::error::VerifyError;
+
+/// Bytes of one row of a hint as a bitmap: bit n%8 of byte n/8 is h[n].
+pub const HINT_ROW_LEN: usize = 32;
+
+/// Ones in a bitmap. Constant time.
+pub fn weight(bitmap: &[u8]) -> u32 {
+    bitmap.iter().map(|byte| byte.count_ones()).sum()
+}
+
+/// Algorithm 20 HintBitPack, from one 32-byte bitmap per row. `out` has
+/// omega + k bytes.
+///
+/// Variable time: for hints of an accepted signature, which are public.
+/// Bounds: `rows.len() / 32 = k`, weight at most omega; further ones are dropped.
+pub fn hint_bit_pack_vartime(rows: &[u8], omega: usize, out: &mut [u8]) {
+    out.fill(0);
+    let (indices, counts) = out.split_at_mut(omega);
+    let mut slots = indices.iter_mut();
+    let mut count = 0u8;
+    for (row, total) in rows.chunks_exact(HINT_ROW_LEN).zip(counts) {
+        for (&byte, first) in row.iter().zip((0u8..).step_by(8)) {
+            let mut bits = byte;
+            while bits != 0 {
+                if let Some(slot) = slots.next() {
+                    *slot = first + bits.trailing_zeros() as u8;
+                    count += 1;
+                }
+                bits &= bits - 1;
+            }
+        }
+        *total = count;
+    }
+}
+
+/// A hint section that passed algorithm 21's checks.
+#[derive(Clone, Copy, Debug)]
+pub struct Hint<'a> {
+    indices: &'a [u8],
+    counts: &'a [u8],
+}
+
+impl<'a> Hint<'a> {
+    /// Algorithm 21 HintBitUnpack: accepts exactly the outputs of algorithm 20.
+    /// `bytes` has omega + k bytes.
+    ///
+    /// # Errors
+    /// [`VerifyError::HintEncoding`] for a count that falls or exceeds omega,
+    /// indices of a row that do not rise, or a non-zero byte after the last.
+    pub fn parse(bytes: &'a [u8], omega: usize) -> Result<Self, VerifyError> {
+        let Some((indices, counts)) = bytes.split_at_checked(omega) else {
+            return Err(VerifyError::HintEncoding);
+        };
+        let mut first = 0;
+        for &count in counts {
+            let row = indices
+                .get(first..usize::from(count))
+                .ok_or(VerifyError::HintEncoding)?;
+            if row.is_sorted_by(|a, b| a < b) {
+                first += row.len();
+            } else {
+                return Err(VerifyError::HintEncoding);
+            }
+        }
+        if indices[first..].iter().any(|&byte| byte != 0) {
+            return Err(VerifyError::HintEncoding);
+        }
+        Ok(Self { indices, counts })
+    }
+
+    /// The rising indices of the ones in row `i`; empty if there is no row `i`.
+    pub fn row(&self, i: usize) -> &'a [u8] {
+        let end = self.counts.get(i).map_or(0, |&count| usize::from(count));
+        let start = i.checked_sub(1).map_or(0, |i| {
+            usize::from(self.counts[i.min(self.counts.len() - 1)])
+        });
+        self.indices.get(start..end).unwrap_or(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rows_of_a_parsed_hint() {
+        let hint = Hint::parse(&[3, 7, 7, 0, 0, 2, 2, 3], 5).unwrap();
+        assert_eq!(hint.row(0), [3, 7]);
+        assert_eq!(hint.row(1), []);
+        assert_eq!(hint.row(2), [7]);
+        assert_eq!(hint.row(3), []);
+    }
+
+    proptest! {
+        #[test]
+        fn packed_hints_parse_back(ones in prop::collection::btree_set((0usize..8, 0u8..=255), 0..=75)) {
+            let mut rows = [0u8; 8 * HINT_ROW_LEN];
+            for &(i, n) in &ones {
+                rows[i * HINT_ROW_LEN + usize::from(n / 8)] |= 1 << (n % 8);
+            }
+            prop_assert_eq!(weight(&rows) as usize, ones.len());
+            let mut packed = [0xffu8; 83];
+            hint_bit_pack_vartime(&rows, 75, &mut packed);
+            let hint = Hint::parse(&packed, 75).unwrap();
+            for i in 0..8 {
+                let row = ones.iter().filter(|one| one.0 == i).map(|one| one.1);
+                prop_assert!(hint.row(i).iter().copied().eq(row));
+            }
+        }
+
+        // The encoding is unique: whatever parses packs back to the same bytes.
+        #[test]
+        fn parsed_hints_pack_back(mut bytes in prop::collection::vec(0u8..6, 12)) {
+            bytes[8..].sort_unstable();
+            if let Ok(hint) = Hint::parse(&bytes, 8) {
+                let mut rows = [0u8; 4 * HINT_ROW_LEN];
+                for i in 0..4 {
+                    for &n in hint.row(i) {
+                        rows[i * HINT_ROW_LEN + usize::from(n / 8)] |= 1 << (n % 8);
+                    }
+                }
+                let mut packed = [0u8; 12];
+                hint_bit_pack_vartime(&rows, 8, &mut packed);
+                prop_assert_eq!(&packed[..], &bytes[..]);
+            }
+        }
+    }
+}

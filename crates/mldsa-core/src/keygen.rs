@@ -1,0 +1,172 @@
+//! Key generation, and the recomputation of a public key from the secrets that
+//! checked import needs.
+
+use crate::array::Zeroed;
+use crate::backend::Backend;
+use crate::encode::{SecretKeyParts, SecretKeyPartsMut};
+use crate::error::KeyError;
+use crate::field::canonical;
+use crate::pack;
+use crate::params::{CRH_LEN, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
+use crate::poly::{NttPoly, Poly};
+use crate::rounding::power2round;
+use crate::secret::{Secret, declassify};
+use crate::transcript;
+
+/// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
+/// refused half-bytes are public.
+pub fn keygen_internal<P: ParameterSet>(
+    backend: Backend,
+    xi: &[u8; SEED_LEN],
+    pk: &mut P::PublicKeyBytes,
+    sk: &mut P::SecretKeyBytes,
+) {
+    let p = &P::PARAMS;
+    let seed = transcript::expand_seed(backend, p, xi);
+    // `rho` is part of both keys; everything sampled from it is public.
+    let rho = declassify(seed.rho, "rho is public");
+    let parts = SecretKeyPartsMut::new(p, sk.as_mut());
+    parts.rho.copy_from_slice(&rho);
+    parts.k_seed.copy_from_slice(seed.k_seed.expose());
+    sample_secrets::<P>(backend, seed.rho_p.expose(), parts.s1, parts.s2);
+    public_rows::<P>(backend, &rho, parts.s1, parts.s2, |i, t1, t0| {
+        pk.as_mut()[SEED_LEN + i * T1_POLY_LEN..][..T1_POLY_LEN].copy_from_slice(t1);
+        parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN].copy_from_slice(t0);
+    });
+    pk.as_mut()[..SEED_LEN].copy_from_slice(&rho);
+    parts
+        .tr
+        .copy_from_slice(&transcript::tr(backend, pk.as_ref()));
+}
+
+/// Algorithm 33 ExpandS, packed into the slots of the private key.
+#[inline(never)]
+fn sample_secrets<P: ParameterSet>(
+    backend: Backend,
+    rho_p: &[u8; 64],
+    s1: &mut [u8],
+    s2: &mut [u8],
+) {
+    let p = &P::PARAMS;
+    let mut s = Secret::<P::Secrets<Poly>>::zeroed();
+    let s = s.expose_mut().as_mut();
+    (backend.kernels().expand_s)(rho_p, p.eta, 0, s);
+    let slots = s1
+        .chunks_exact_mut(p.eta_poly_len())
+        .chain(s2.chunks_exact_mut(p.eta_poly_len()));
+    for (s, slot) in s.iter().zip(slots) {
+        pack::pack_eta(p.eta, s, slot);
+    }
+}
+
+/// Lines 5 and 6 of algorithm 6, `Power2Round(A s1 + s2)`, row by row from the
+/// packed secrets: `row(i, t1, t0)` receives the packed rows.
+#[inline(never)]
+fn public_rows<P: ParameterSet>(
+    backend: Backend,
+    rho: &[u8; SEED_LEN],
+    s1: &[u8],
+    s2: &[u8],
+    mut row: impl FnMut(usize, &[u8; T1_POLY_LEN], &[u8; T0_POLY_LEN]),
+) {
+    let p = &P::PARAMS;
+    let kernels = backend.kernels();
+    let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
+    (kernels.expand_a)(rho, p.l, 0, a_hat.as_mut());
+    let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
+    unpack_ntt(backend, p, s1, s1_hat.expose_mut().as_mut());
+
+    let mut t_hat = Secret::<NttPoly>::zeroed();
+    let mut t = Secret::<Poly>::zeroed();
+    let mut s = Secret::<Poly>::zeroed();
+    let mut t0_packed = Secret::<[u8; T0_POLY_LEN]>::zeroed();
+    let rows = a_hat
+        .as_ref()
+        .chunks_exact(p.l)
+        .zip(s2.chunks_exact(p.eta_poly_len()));
+    for (i, (a_row, s2)) in rows.enumerate() {
+        let (t, s) = (t.expose_mut(), s.expose_mut());
+        (kernels.row_product)(a_row, s1_hat.expose().as_ref(), t_hat.expose_mut());
+        (kernels.inv_ntt)(t_hat.expose(), t);
+        pack::unpack_eta(p.eta, s2, s);
+        for n in 0..N {
+            // |t| < q + eta
+            let (t1, t0) = power2round(canonical(t.0[n] + s.0[n]));
+            t.0[n] = t1;
+            s.0[n] = t0;
+        }
+        let mut t1_packed = [0; T1_POLY_LEN];
+        pack::pack_t1(t, &mut t1_packed);
+        pack::pack_t0(s, t0_packed.expose_mut());
+        row(
+            i,
+            &declassify(t1_packed, "t1 is the public key"),
+            t0_packed.expose(),
+        );
+    }
+}
+
+/// Unpacks rows of s1 or s2 and transforms them. Returns whether every
+/// coefficient was in range; |out| < 9q.
+pub fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut [NttPoly]) -> bool {
+    let mut s = Secret::<Poly>::zeroed();
+    let mut in_range = true;
+    for (packed, s_hat) in packed.chunks_exact(p.eta_poly_len()).zip(out) {
+        in_range &= pack::unpack_eta(p.eta, packed, s.expose_mut());
+        (backend.kernels().ntt)(s.expose(), s_hat);
+    }
+    in_range
+}
+
+/// The checks that algorithm 25 skDecode leaves to its caller: s1 and s2 in
+/// range, t0 and `tr` equal to what they determine. Writes the public key.
+///
+/// Constant time up to the verdict.
+///
+/// # Errors
+/// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::Inconsistent`].
+pub fn check_expanded<P: ParameterSet>(
+    backend: Backend,
+    sk: &[u8],
+    pk: &mut P::PublicKeyBytes,
+) -> Result<(), KeyError> {
+    use subtle::{Choice, ConstantTimeEq};
+
+    let p = &P::PARAMS;
+    let parts = SecretKeyParts::parse(p, sk)?;
+    check_secret_range(p, &parts)?;
+    let mut equal = Choice::from(1);
+    public_rows::<P>(backend, parts.rho, parts.s1, parts.s2, |i, t1, t0| {
+        pk.as_mut()[SEED_LEN + i * T1_POLY_LEN..][..T1_POLY_LEN].copy_from_slice(t1);
+        equal &= t0[..].ct_eq(&parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
+    });
+    pk.as_mut()[..SEED_LEN].copy_from_slice(parts.rho);
+    let tr: [u8; CRH_LEN] = transcript::tr(backend, pk.as_ref());
+    equal &= tr.ct_eq(parts.tr);
+    if declassify(bool::from(equal), "verdict of a key import") {
+        Ok(())
+    } else {
+        Err(KeyError::Inconsistent)
+    }
+}
+
+/// Whether s1 and s2 lie in [-eta, eta].
+///
+/// # Errors
+/// [`KeyError::SecretRange`].
+pub fn check_secret_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
+    let mut s = Secret::<Poly>::zeroed();
+    let mut in_range = true;
+    for packed in parts
+        .s1
+        .chunks_exact(p.eta_poly_len())
+        .chain(parts.s2.chunks_exact(p.eta_poly_len()))
+    {
+        in_range &= pack::unpack_eta(p.eta, packed, s.expose_mut());
+    }
+    if declassify(in_range, "verdict of a key import") {
+        Ok(())
+    } else {
+        Err(KeyError::SecretRange)
+    }
+}

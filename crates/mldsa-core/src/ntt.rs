@@ -1,0 +1,190 @@
+//! The number-theoretic transform (FIPS 204 section 7.5), portable bodies.
+//!
+//! Products in the NTT domain carry a factor 2^-32 (Montgomery), which
+//! [`inv_ntt`] takes out again: `inv_ntt(product(ntt(a), ntt(b))) = a b`.
+
+use crate::field::{montgomery_mul, montgomery_reduce};
+use crate::params::{N, Q};
+use crate::poly::{NttPoly, Poly};
+
+/// Primitive 512th root of unity (FIPS 204 table 1).
+const ZETA: i64 = 1_753;
+
+/// `zeta^brv(n) 2^32 mod q`, centred: algorithm 43 BitRev8 and appendix B,
+/// computed by the compiler.
+pub const ZETAS: [i32; N] = {
+    let q = Q as i64;
+    let mut zetas = [0; N];
+    let mut n = 0;
+    while n < N {
+        let mut exponent = (n as u8).reverse_bits();
+        let mut power = (1i64 << 32) % q;
+        while exponent > 0 {
+            power = power * ZETA % q;
+            exponent -= 1;
+        }
+        zetas[n] = (if power > q / 2 { power - q } else { power }) as i32;
+        n += 1;
+    }
+    zetas
+};
+
+/// 2^64 / 256 mod q: the 1/256 of algorithm 42 together with the factor 2^32
+/// that products lack and the 2^32 that the Montgomery product removes.
+const INV_256_MONT: i32 = {
+    let q = Q as i64;
+    let r = (1i64 << 32) % q;
+    // 256 * 8347681 = 1 mod q.
+    (r * r % q * 8_347_681 % q) as i32
+};
+
+/// Algorithm 41 NTT.
+///
+/// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 8q, one q per layer.
+/// Constant time.
+#[inline(always)]
+pub fn ntt(src: &Poly, dst: &mut NttPoly) {
+    dst.0 = src.0;
+    ntt_layers(&mut dst.0, N / 2, 1);
+}
+
+/// The butterfly layers of algorithm 41 from distance `first` down to 1, on one
+/// aligned block of `2 * first` coefficients per zeta starting at `ZETAS[m]`.
+/// `first = 128, m = 1` is the whole transform; smaller blocks serve streaming
+/// callers that hold only a part of the polynomial.
+#[inline(always)]
+pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
+    let mut len = first;
+    let mut base = m;
+    while len > 0 {
+        for (block, &zeta) in w.chunks_exact_mut(2 * len).zip(&ZETAS[base..]) {
+            let (low, high) = block.split_at_mut(len);
+            for (a, b) in low.iter_mut().zip(high) {
+                let t = montgomery_mul(zeta, *b);
+                *b = *a - t;
+                *a += t;
+            }
+        }
+        len /= 2;
+        base *= 2;
+    }
+}
+
+/// Algorithm 42 NTT^-1, times 2^32.
+///
+/// Bounds: |in| < q gives |out| < q; before the last multiplication
+/// |w| < 256 q < 2^31. Constant time.
+#[inline(always)]
+pub fn inv_ntt(src: &NttPoly, dst: &mut Poly) {
+    dst.0 = src.0;
+    inv_ntt_in_place(&mut dst.0);
+}
+
+/// [`inv_ntt`] on a bare array, for callers that hold a single polynomial.
+#[inline(always)]
+pub fn inv_ntt_in_place(w: &mut [i32; N]) {
+    let mut len = 1;
+    while len < N {
+        // Blocks of this layer use zetas[m], m falling from N/len - 1 to N/(2 len).
+        let zetas = ZETAS[N / (2 * len)..N / len].iter().rev();
+        for (block, &zeta) in w.chunks_exact_mut(2 * len).zip(zetas) {
+            let (low, high) = block.split_at_mut(len);
+            for (a, b) in low.iter_mut().zip(high) {
+                let t = *a;
+                *a = t + *b;
+                *b = montgomery_mul(zeta, *b - t);
+            }
+        }
+        len *= 2;
+    }
+    for a in w.iter_mut() {
+        *a = montgomery_mul(INV_256_MONT, *a);
+    }
+}
+
+/// Algorithms 45 and 44, MultiplyNTT and AddNTT, as one row of algorithm 48:
+/// `sum of a[j] b[j] 2^-32`.
+///
+/// Bounds: |a| < q, |b| < 9q, at most 8 terms: the sum stays under
+/// 72 q^2 < 2^31 q, and |out| < q. Constant time.
+#[inline(always)]
+pub fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
+    for (n, out) in out.0.iter_mut().enumerate() {
+        let mut sum = 0i64;
+        for (a, b) in a.iter().zip(b) {
+            sum += i64::from(a.0[n]) * i64::from(b.0[n]);
+        }
+        *out = montgomery_reduce(sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Element;
+    use crate::field::canonical;
+
+    fn schoolbook(a: &[i32; N], b: &[i32; N]) -> [i32; N] {
+        let mut out = [0i64; N];
+        for i in 0..N {
+            for j in 0..N {
+                let product = i64::from(a[i]) * i64::from(b[j]) % i64::from(Q);
+                let (n, sign) = if i + j < N {
+                    (i + j, 1)
+                } else {
+                    (i + j - N, -1)
+                };
+                out[n] = (out[n] + sign * product) % i64::from(Q);
+            }
+        }
+        out.map(|a| a.rem_euclid(i64::from(Q)) as i32)
+    }
+
+    fn noise(seed: u64, bound: i32) -> [i32; N] {
+        let mut state = seed;
+        core::array::from_fn(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 33) as i32).rem_euclid(2 * bound - 1) - (bound - 1)
+        })
+    }
+
+    #[test]
+    fn products_match_schoolbook_multiplication() {
+        for seed in 0..20 {
+            let (a, b) = (noise(seed, Q), noise(seed + 1000, 1 << 19));
+            let (mut a_hat, mut b_hat, mut sum) = (NttPoly::ZERO, NttPoly::ZERO, NttPoly::ZERO);
+            let mut product = Poly::ZERO;
+            ntt(&Poly(a), &mut a_hat);
+            a_hat.0 = a_hat.0.map(canonical);
+            ntt(&Poly(b), &mut b_hat);
+            row_product(&[a_hat], &[b_hat], &mut sum);
+            inv_ntt(&sum, &mut product);
+            assert_eq!(product.0.map(canonical), schoolbook(&a, &b));
+        }
+    }
+
+    #[test]
+    fn transform_evaluates_at_the_odd_powers_of_zeta() {
+        // Algorithm 41 in its defining form: w_hat[n] = w(zeta^(2 brv(n) + 1)).
+        let w = noise(7, Q);
+        let mut w_hat = NttPoly::ZERO;
+        ntt(&Poly(w), &mut w_hat);
+        for n in 0..N {
+            let exponent = 2 * u32::from((n as u8).reverse_bits()) + 1;
+            let mut root = 1i64;
+            for _ in 0..exponent {
+                root = root * ZETA % i64::from(Q);
+            }
+            let mut value = 0i64;
+            for &coefficient in w.iter().rev() {
+                value = (value * root + i64::from(coefficient)) % i64::from(Q);
+            }
+            assert_eq!(
+                i64::from(canonical(w_hat.0[n])),
+                value.rem_euclid(i64::from(Q))
+            );
+        }
+    }
+}

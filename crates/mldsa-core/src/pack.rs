@@ -1,0 +1,251 @@
+//! Bit packing of polynomials (FIPS 204 section 7.1, algorithms 9 to 19 and
+//! 28), one polynomial per call, and one body for every width.
+//!
+//! Algorithms 9 IntegerToBits, 10 BitsToInteger, 11 IntegerToBytes, 12
+//! BitsToBytes and 13 BytesToBits are the little-endian order of these bodies.
+//! Constant time: widths and lengths are public, values never steer anything.
+
+use crate::ct::is_negative;
+use crate::params::{D, GAMMA2_88, N, T0_POLY_LEN, T1_POLY_LEN};
+use crate::poly::Poly;
+
+/// Algorithm 16 SimpleBitPack for `BITS`-bit values: `map` turns a coefficient
+/// into the value to be written.
+#[inline(always)]
+fn bit_pack<const BITS: usize>(w: &[i32; N], out: &mut [u8], map: impl Fn(i32) -> i32) {
+    for (coefficients, bytes) in w.chunks_exact(8).zip(out.chunks_exact_mut(BITS)) {
+        let mut buffer = 0u64;
+        let mut filled = 0;
+        let mut written = 0;
+        for &a in coefficients {
+            buffer |= u64::from(map(a) as u32) << filled;
+            filled += BITS;
+            while filled >= 8 {
+                bytes[written] = buffer as u8;
+                written += 1;
+                buffer >>= 8;
+                filled -= 8;
+            }
+        }
+    }
+}
+
+/// Algorithm 18 SimpleBitUnpack, the inverse of [`bit_pack`]: `map` turns a
+/// `BITS`-bit value into the coefficient.
+#[inline(always)]
+fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32; N], mut map: impl FnMut(i32) -> i32) {
+    for (bytes, coefficients) in bytes.chunks_exact(BITS).zip(w.chunks_exact_mut(8)) {
+        // Room for the 4-byte load at the last coefficient: 7 * 20 / 8 + 4 = 21.
+        let mut buffer = [0u8; 24];
+        buffer[..BITS].copy_from_slice(bytes);
+        for (n, a) in coefficients.iter_mut().enumerate() {
+            let at = n * BITS / 8;
+            let word =
+                u32::from_le_bytes([buffer[at], buffer[at + 1], buffer[at + 2], buffer[at + 3]]);
+            *a = map(((word >> (n * BITS % 8)) & ((1 << BITS) - 1)) as i32);
+        }
+    }
+}
+
+/// Algorithm 16 SimpleBitPack of a row of t1: 10 bits a coefficient, 320 bytes.
+///
+/// Bounds: 0 <= t1 < 2^10.
+pub fn pack_t1(t1: &Poly, out: &mut [u8; T1_POLY_LEN]) {
+    bit_pack::<10>(&t1.0, out, |a| a);
+}
+
+/// Algorithm 18 SimpleBitUnpack of a row of t1, times 2^13: what verification
+/// needs. `bytes` has 320 bytes.
+///
+/// Bounds: 0 <= out <= (2^10 - 1) 2^13 = q - 1.
+pub fn unpack_t1_2d(bytes: &[u8], out: &mut Poly) {
+    bit_unpack::<10>(bytes, &mut out.0, |a| a << D);
+}
+
+/// Algorithm 17 BitPack of a row of t0: 13 bits of 2^12 - t0, 416 bytes.
+///
+/// Bounds: -2^12 < t0 <= 2^12.
+pub fn pack_t0(t0: &Poly, out: &mut [u8; T0_POLY_LEN]) {
+    bit_pack::<13>(&t0.0, out, |a| (1 << 12) - a);
+}
+
+/// Algorithm 19 BitUnpack of a row of t0. Every code word is valid.
+///
+/// Bounds: -2^12 < out <= 2^12.
+pub fn unpack_t0(bytes: &[u8], out: &mut Poly) {
+    bit_unpack::<13>(bytes, &mut out.0, |a| (1 << 12) - a);
+}
+
+/// Algorithm 17 BitPack of a row of s1 or s2: 3 or 4 bits of eta - s, 96 or
+/// 128 bytes.
+///
+/// Bounds: |s| <= eta, eta is 2 or 4.
+pub fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
+    if eta == 2 {
+        bit_pack::<3>(&s.0, out, |a| 2 - a);
+    } else {
+        bit_pack::<4>(&s.0, out, |a| 4 - a);
+    }
+}
+
+/// Algorithm 19 BitUnpack of a row of s1 or s2. Returns whether every code word
+/// was valid; FIPS 204 leaves that check to the caller of skDecode.
+///
+/// Constant time: all code words are read before the verdict leaves.
+pub fn unpack_eta(eta: i32, bytes: &[u8], out: &mut Poly) -> bool {
+    let mut sign = 0;
+    if eta == 2 {
+        bit_unpack::<3>(bytes, &mut out.0, |a| {
+            sign |= 4 - a;
+            2 - a
+        });
+    } else {
+        bit_unpack::<4>(bytes, &mut out.0, |a| {
+            sign |= 8 - a;
+            4 - a
+        });
+    }
+    !is_negative(sign)
+}
+
+/// Algorithm 17 BitPack of a row of z: 18 or 20 bits of gamma1 - z, 576 or 640
+/// bytes.
+///
+/// Bounds: -gamma1 < z <= gamma1.
+pub fn pack_z(gamma1_bits: u32, z: &Poly, out: &mut [u8]) {
+    if gamma1_bits == 17 {
+        bit_pack::<18>(&z.0, out, |a| (1 << 17) - a);
+    } else {
+        bit_pack::<20>(&z.0, out, |a| (1 << 19) - a);
+    }
+}
+
+/// Algorithm 19 BitUnpack of a row of y or z.
+///
+/// Bounds: -gamma1 < out <= gamma1.
+pub fn unpack_z(gamma1_bits: u32, bytes: &[u8], out: &mut Poly) {
+    if gamma1_bits == 17 {
+        bit_unpack::<18>(bytes, &mut out.0, |a| (1 << 17) - a);
+    } else {
+        bit_unpack::<20>(bytes, &mut out.0, |a| (1 << 19) - a);
+    }
+}
+
+/// Algorithm 28 w1Encode of one row: 6 bits (gamma2 = (q-1)/88, 192 bytes) or
+/// 4 bits (128 bytes) a coefficient. `high` maps a coefficient to its w1.
+#[inline(always)]
+pub fn w1_encode(gamma2: i32, w: &Poly, out: &mut [u8], high: impl Fn(i32) -> i32) {
+    if gamma2 == GAMMA2_88 {
+        bit_pack::<6>(&w.0, out, high);
+    } else {
+        bit_pack::<4>(&w.0, out, high);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Element;
+
+    /// Algorithm 17 to the letter: bit n*width+i of the output is bit i of value n.
+    fn plain_pack(values: impl Iterator<Item = i32>, width: usize) -> [u8; 640] {
+        let mut out = [0u8; 640];
+        for (n, value) in values.enumerate() {
+            for i in 0..width {
+                let bit = n * width + i;
+                out[bit / 8] |= (((value >> i) & 1) as u8) << (bit % 8);
+            }
+        }
+        out
+    }
+
+    fn check(
+        width: usize,
+        low: i32,
+        high: i32,
+        offset: impl Fn(i32) -> i32,
+        pack: impl Fn(&Poly, &mut [u8]),
+        unpack: impl Fn(&[u8], &mut Poly),
+    ) {
+        // Every value of the range passes through every position.
+        let span = (high - low + 1) as usize;
+        for round in 0..span.div_ceil(N) + 1 {
+            let w = Poly(core::array::from_fn(|n| {
+                low + ((n + round * N) % span) as i32
+            }));
+            let mut bytes = [0u8; 640];
+            pack(&w, &mut bytes[..32 * width]);
+            assert_eq!(bytes, plain_pack(w.0.iter().map(|&a| offset(a)), width));
+            let mut back = Poly::ZERO;
+            unpack(&bytes[..32 * width], &mut back);
+            assert_eq!(back.0, w.0);
+        }
+    }
+
+    #[test]
+    fn every_width_packs_bit_by_bit_and_unpacks() {
+        check(
+            10,
+            0,
+            1023,
+            |a| a,
+            |w, out| pack_t1(w, out.try_into().unwrap()),
+            |bytes, w| {
+                unpack_t1_2d(bytes, w);
+                w.0 = w.0.map(|a| a >> D);
+            },
+        );
+        check(
+            13,
+            -4095,
+            4096,
+            |a| 4096 - a,
+            |w, out| pack_t0(w, out.try_into().unwrap()),
+            unpack_t0,
+        );
+        check(
+            3,
+            -2,
+            2,
+            |a| 2 - a,
+            |w, out| pack_eta(2, w, out),
+            |b, w| assert!(unpack_eta(2, b, w)),
+        );
+        check(
+            4,
+            -4,
+            4,
+            |a| 4 - a,
+            |w, out| pack_eta(4, w, out),
+            |b, w| assert!(unpack_eta(4, b, w)),
+        );
+        for bits in [17, 19] {
+            let gamma1 = 1 << bits;
+            check(
+                bits as usize + 1,
+                1 - gamma1,
+                gamma1,
+                |a| gamma1 - a,
+                |w, out| pack_z(bits, w, out),
+                |b, w| unpack_z(bits, b, w),
+            );
+        }
+    }
+
+    #[test]
+    fn secret_code_words_out_of_range_are_reported_at_every_place() {
+        for (eta, width) in [(2, 3), (4, 4)] {
+            for n in 0..N {
+                for code in 0..1 << width {
+                    let values = (0..N).map(|m| if m == n { code } else { eta });
+                    let bytes = plain_pack(values, width);
+                    let mut s = Poly::ZERO;
+                    assert_eq!(
+                        unpack_eta(eta, &bytes[..32 * width], &mut s),
+                        code <= 2 * eta
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Parameter sets (FIPS 204 section 4, tables 1 and 2).
+
+use core::fmt::Debug;
+
+use crate::array::{Array, ByteArray, Element, sealed};
+
+/// The field modulus q = 2^23 - 2^13 + 1.
+pub const Q: i32 = 8_380_417;
+/// Coefficients in a polynomial.
+pub const N: usize = 256;
+/// Bits dropped from t (FIPS 204 table 1).
+pub const D: u32 = 13;
+/// Bytes in a seed, in `rho`, in `K` and in `rnd`.
+pub const SEED_LEN: usize = 32;
+/// Bytes in `tr`, `mu` and `rho_pp`.
+pub const CRH_LEN: usize = 64;
+/// Attempts after which signing gives up: FIPS 204 appendix C asks for at
+/// least 814, which are all needed with probability below 2^-256.
+pub const MAX_ATTEMPTS: u16 = 814;
+
+/// The numbers of one parameter set, as a value: what functions that are not
+/// generic over the set take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Params {
+    /// Rows of A.
+    pub k: usize,
+    /// Columns of A.
+    pub l: usize,
+    /// Bound of the coefficients of s1 and s2.
+    pub eta: i32,
+    /// Non-zero coefficients of the challenge.
+    pub tau: usize,
+    /// Bits of gamma1 - 1 without the sign: 17 or 19.
+    pub gamma1_bits: u32,
+    /// Half the low-order rounding range.
+    pub gamma2: i32,
+    /// Largest number of ones in the hint.
+    pub omega: usize,
+    /// Bytes of the commitment hash `c_tilde`.
+    pub c_tilde_len: usize,
+}
+
+impl Params {
+    /// `tau * eta`.
+    pub const fn beta(&self) -> i32 {
+        self.tau as i32 * self.eta
+    }
+
+    /// Bound of the mask: 2^17 or 2^19.
+    pub const fn gamma1(&self) -> i32 {
+        1 << self.gamma1_bits
+    }
+
+    /// Bits of one packed coefficient of s1 and s2.
+    pub const fn eta_bits(&self) -> usize {
+        if self.eta == 2 { 3 } else { 4 }
+    }
+
+    /// Bytes of one packed polynomial of s1 or s2: 96 or 128.
+    pub const fn eta_poly_len(&self) -> usize {
+        32 * self.eta_bits()
+    }
+
+    /// Bytes of one packed polynomial of y or z: 576 or 640.
+    pub const fn z_poly_len(&self) -> usize {
+        32 * (1 + self.gamma1_bits as usize)
+    }
+
+    /// Bytes of one packed polynomial of w1: 192 or 128.
+    pub const fn w1_poly_len(&self) -> usize {
+        if self.gamma2 == GAMMA2_88 { 192 } else { 128 }
+    }
+
+    /// Bytes of the encoded public key.
+    pub const fn pk_len(&self) -> usize {
+        SEED_LEN + self.k * T1_POLY_LEN
+    }
+
+    /// Bytes of the expanded private key.
+    pub const fn sk_len(&self) -> usize {
+        2 * SEED_LEN + CRH_LEN + (self.k + self.l) * self.eta_poly_len() + self.k * T0_POLY_LEN
+    }
+
+    /// Bytes of the signature.
+    pub const fn sig_len(&self) -> usize {
+        self.c_tilde_len + self.l * self.z_poly_len() + self.omega + self.k
+    }
+}
+
+/// Bytes of one packed polynomial of t1.
+pub const T1_POLY_LEN: usize = 320;
+/// Bytes of one packed polynomial of t0.
+pub const T0_POLY_LEN: usize = 416;
+/// gamma2 of ML-DSA-44: (q - 1) / 88.
+pub const GAMMA2_88: i32 = (Q - 1) / 88;
+/// gamma2 of ML-DSA-65 and ML-DSA-87: (q - 1) / 32.
+pub const GAMMA2_32: i32 = (Q - 1) / 32;
+
+/// A parameter set of FIPS 204. Sealed: the three sets are all there are.
+pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'static {
+    /// The numbers of the set.
+    const PARAMS: Params;
+    /// Name in FIPS 204, e.g. `ML-DSA-44`.
+    const NAME: &'static str;
+    /// NIST security category: 2, 3 or 5.
+    const CATEGORY: u8;
+    /// Collision strength of `c_tilde` in bits: 128, 192 or 256.
+    const LAMBDA: usize;
+
+    /// Rows of A.
+    const K: usize = Self::PARAMS.k;
+    /// Columns of A.
+    const L: usize = Self::PARAMS.l;
+    /// Bytes of the encoded public key: 1312, 1952 or 2592.
+    const PK_LEN: usize = Self::PARAMS.pk_len();
+    /// Bytes of the expanded private key: 2560, 4032 or 4896.
+    const SK_LEN: usize = Self::PARAMS.sk_len();
+    /// Bytes of a signature: 2420, 3309 or 4627.
+    const SIG_LEN: usize = Self::PARAMS.sig_len();
+    /// Bytes of `c_tilde`: 32, 48 or 64.
+    const C_TILDE_LEN: usize = Self::PARAMS.c_tilde_len;
+
+    /// `[u8; PK_LEN]`.
+    type PublicKeyBytes: ByteArray;
+    /// `[u8; SK_LEN]`.
+    type SecretKeyBytes: ByteArray;
+    /// `[u8; SIG_LEN]`.
+    type SignatureBytes: ByteArray;
+    /// `[T; K]`.
+    #[doc(hidden)]
+    type Rows<T: Element>: Array<T>;
+    /// `[T; L]`.
+    #[doc(hidden)]
+    type Cols<T: Element>: Array<T>;
+    /// `[T; K + L]`: s1, then s2.
+    #[doc(hidden)]
+    type Secrets<T: Element>: Array<T>;
+    /// `[T; K * L]`: A, row after row.
+    #[doc(hidden)]
+    type Matrix<T: Element>: Array<T>;
+    /// `[T; L + 1]`: a row of A with its entry of t1 behind it, or z with c.
+    #[doc(hidden)]
+    type VerifyRow<T: Element>: Array<T>;
+    /// `[T; K * (L + 1)]`: all such rows.
+    #[doc(hidden)]
+    type VerifyMatrix<T: Element>: Array<T>;
+}
+
+macro_rules! parameter_set {
+    ($(#[$doc:meta])* $set:ident, $feature:literal, $name:literal, category = $category:literal,
+     k = $k:literal, l = $l:literal, eta = $eta:literal, tau = $tau:literal, gamma1_bits = $gamma1_bits:literal,
+     gamma2 = $gamma2:ident, omega = $omega:literal, lambda = $lambda:literal,
+     pk = $pk:literal, sk = $sk:literal, sig = $sig:literal) => {
+        $(#[$doc])*
+        #[cfg(feature = $feature)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub struct $set;
+
+        #[cfg(feature = $feature)]
+        impl sealed::Sealed for $set {}
+
+        #[cfg(feature = $feature)]
+        impl ParameterSet for $set {
+            const PARAMS: Params = Params {
+                k: $k, l: $l, eta: $eta, tau: $tau, gamma1_bits: $gamma1_bits,
+                gamma2: $gamma2, omega: $omega, c_tilde_len: $lambda / 4,
+            };
+            const NAME: &'static str = $name;
+            const CATEGORY: u8 = $category;
+            const LAMBDA: usize = $lambda;
+            type PublicKeyBytes = [u8; $pk];
+            type SecretKeyBytes = [u8; $sk];
+            type SignatureBytes = [u8; $sig];
+            type Rows<T: Element> = [T; $k];
+            type Cols<T: Element> = [T; $l];
+            type Secrets<T: Element> = [T; $k + $l];
+            type Matrix<T: Element> = [T; $k * $l];
+            type VerifyRow<T: Element> = [T; $l + 1];
+            type VerifyMatrix<T: Element> = [T; $k * ($l + 1)];
+        }
+
+        #[cfg(feature = $feature)]
+        const _: () = {
+            assert!($set::PK_LEN == $pk && $set::SK_LEN == $sk && $set::SIG_LEN == $sig);
+        };
+    };
+}
+
+parameter_set!(
+    /// ML-DSA-44, category 2: public key 1312 bytes, signature 2420 bytes.
+    MlDsa44, "ml-dsa-44", "ML-DSA-44", category = 2,
+    k = 4, l = 4, eta = 2, tau = 39, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 80, lambda = 128,
+    pk = 1312, sk = 2560, sig = 2420
+);
+parameter_set!(
+    /// ML-DSA-65, category 3: public key 1952 bytes, signature 3309 bytes.
+    MlDsa65, "ml-dsa-65", "ML-DSA-65", category = 3,
+    k = 6, l = 5, eta = 4, tau = 49, gamma1_bits = 19, gamma2 = GAMMA2_32, omega = 55, lambda = 192,
+    pk = 1952, sk = 4032, sig = 3309
+);
+parameter_set!(
+    /// ML-DSA-87, category 5: public key 2592 bytes, signature 4627 bytes.
+    MlDsa87, "ml-dsa-87", "ML-DSA-87", category = 5,
+    k = 8, l = 7, eta = 2, tau = 60, gamma1_bits = 19, gamma2 = GAMMA2_32, omega = 75, lambda = 256,
+    pk = 2592, sk = 4896, sig = 4627
+);

@@ -1,0 +1,250 @@
+//! Pseudorandom sampling (FIPS 204 section 7.3), portable bodies.
+
+use crate::backend::Backend;
+use crate::pack;
+use crate::params::{N, Q, SEED_LEN};
+use crate::poly::{NttPoly, Poly};
+use crate::secret::{Secret, declassify};
+use crate::xof::{Shake128, Shake256};
+
+/// Algorithm 14 CoeffFromThreeBytes: a candidate below 2^23, kept if below q.
+#[inline(always)]
+pub const fn coeff_from_three_bytes(bytes: [u8; 3]) -> Option<i32> {
+    let z = i32::from_le_bytes([bytes[0], bytes[1], bytes[2] & 0x7f, 0]);
+    if z < Q { Some(z) } else { None }
+}
+
+/// Algorithm 15 CoeffFromHalfByte: the value of an accepted half-byte, or `None`.
+///
+/// The branch is on acceptance, which FIPS 204 lets out; the accepted value
+/// itself goes through arithmetic only. Bounds: 0 <= b < 16, |out| <= eta.
+#[inline(always)]
+pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
+    if eta == 2 {
+        // b mod 5 by a reciprocal: 205 / 2^10 is 1/5 from above, exact below 16.
+        let accepted = declassify(b < 15, "ExpandS: which half-bytes were refused");
+        accepted.then_some(2 - (b - ((b * 205) >> 10) * 5))
+    } else {
+        let accepted = declassify(b < 9, "ExpandS: which half-bytes were refused");
+        accepted.then_some(4 - b)
+    }
+}
+
+/// Feeds the coefficients of algorithm 30 RejNTTPoly, one by one in order, to
+/// `sink` until it refuses one: for callers that hold no polynomial.
+///
+/// Variable time: A is public.
+pub fn rej_ntt_poly_each(
+    backend: Backend,
+    rho: &[u8; SEED_LEN],
+    s: u8,
+    r: u8,
+    mut sink: impl FnMut(i32) -> bool,
+) {
+    let mut xof = Shake128::new(backend);
+    xof.absorb(rho);
+    xof.absorb(&[s, r]);
+    xof.finish();
+    loop {
+        // A multiple of three that divides the rate: small on the stack.
+        let mut block = [0u8; 24];
+        xof.squeeze(&mut block);
+        for &candidate in block.as_chunks::<3>().0 {
+            if let Some(a) = coeff_from_three_bytes(candidate) {
+                if !sink(a) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Algorithm 30 RejNTTPoly: the entry of A in row `r`, column `s`.
+///
+/// Variable time: A is public. Bounds: 0 <= out < q.
+pub fn rej_ntt_poly(backend: Backend, rho: &[u8; SEED_LEN], s: u8, r: u8, out: &mut NttPoly) {
+    let mut xof = Shake128::new(backend);
+    xof.absorb(rho);
+    xof.absorb(&[s, r]);
+    xof.finish();
+    let mut filled = 0;
+    while filled < N {
+        let mut block = [0u8; 168];
+        xof.squeeze(&mut block);
+        filled = rej_ntt_block(&block, &mut out.0, filled);
+    }
+}
+
+/// Appends the accepted candidates of `bytes` to `out[filled..]` and returns the
+/// new fill, at most 256.
+#[inline(always)]
+pub fn rej_ntt_block(bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
+    for &candidate in bytes.as_chunks::<3>().0 {
+        if let Some(a) = coeff_from_three_bytes(candidate) {
+            if let Some(slot) = out.get_mut(filled) {
+                *slot = a;
+                filled += 1;
+            }
+        }
+    }
+    filled
+}
+
+/// Algorithm 31 RejBoundedPoly, from the 64-byte `rho_p` and the 16-bit `nonce`.
+///
+/// Constant time but for the positions of refused half-bytes. |out| <= eta.
+pub fn rej_bounded_poly(backend: Backend, eta: i32, rho_p: &[u8; 64], nonce: u16, out: &mut Poly) {
+    let mut xof = Shake256::new(backend);
+    xof.absorb(rho_p);
+    xof.absorb(&nonce.to_le_bytes());
+    xof.finish();
+    let mut block = Secret::<[u8; 136]>::zeroed();
+    let mut filled = 0;
+    while filled < N {
+        xof.squeeze(block.expose_mut());
+        for &byte in block.expose() {
+            for half in [byte & 15, byte >> 4] {
+                if let Some(a) = coeff_from_half_byte(eta, i32::from(half)) {
+                    if let Some(slot) = out.0.get_mut(filled) {
+                        *slot = a;
+                        filled += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Algorithm 32 ExpandA, the entries `first..first + out.len()` in row order.
+pub fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
+    for (n, entry) in out.iter_mut().enumerate() {
+        let (r, s) = ((first + n) / l, (first + n) % l);
+        rej_ntt_poly(Backend::PORTABLE, rho, s as u8, r as u8, entry);
+    }
+}
+
+/// Algorithm 33 ExpandS, the polynomials `first..first + out.len()` of s1, s2.
+pub fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
+    for (n, s) in out.iter_mut().enumerate() {
+        rej_bounded_poly(Backend::PORTABLE, eta, rho_p, (first + n) as u16, s);
+    }
+}
+
+/// One polynomial of algorithm 34 ExpandMask in its packed form, which is also
+/// the packed form of z: 576 or 640 bytes of H(rho_pp || kappa).
+pub fn expand_mask_packed(backend: Backend, rho_pp: &[u8; 64], kappa: u16, out: &mut [u8]) {
+    Shake256::digest(backend, &[rho_pp, &kappa.to_le_bytes()], out);
+}
+
+/// Algorithm 34 ExpandMask. Constant time. -gamma1 < out <= gamma1.
+pub fn expand_mask(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut [Poly]) {
+    let mut packed = Secret::<[u8; 640]>::zeroed();
+    let bytes = &mut packed.expose_mut()[..32 * (1 + gamma1_bits as usize)];
+    for (n, y) in out.iter_mut().enumerate() {
+        expand_mask_packed(
+            Backend::PORTABLE,
+            rho_pp,
+            kappa.wrapping_add(n as u16),
+            bytes,
+        );
+        pack::unpack_z(gamma1_bits, bytes, y);
+    }
+}
+
+/// A challenge polynomial as algorithm 29 makes it: tau positions with signs.
+/// 256 bytes, coefficients in {-1, 0, 1}.
+#[derive(Debug)]
+pub struct Challenge(pub [i8; N]);
+
+impl Challenge {
+    /// Algorithm 29 SampleInBall, from all bytes of `c_tilde`.
+    ///
+    /// Variable time: the challenge of an attempt is public.
+    pub fn sample_in_ball(backend: Backend, tau: usize, c_tilde: &[u8]) -> Self {
+        let mut xof = Shake256::new(backend);
+        xof.absorb(c_tilde);
+        xof.finish();
+        let mut sign_bytes = [0u8; 8];
+        xof.squeeze(&mut sign_bytes);
+        let mut signs = u64::from_le_bytes(sign_bytes);
+        let mut c = [0i8; N];
+        for i in N - tau..N {
+            let j = loop {
+                let mut byte = [0u8; 1];
+                xof.squeeze(&mut byte);
+                if usize::from(byte[0]) <= i {
+                    break usize::from(byte[0]);
+                }
+            };
+            c[i] = c[j];
+            c[j] = 1 - 2 * (signs & 1) as i8;
+            signs >>= 1;
+        }
+        Self(c)
+    }
+
+    /// The same as a polynomial.
+    pub fn to_poly(&self, out: &mut Poly) {
+        for (a, &c) in out.0.iter_mut().zip(&self.0) {
+            *a = i32::from(c);
+        }
+    }
+}
+
+impl Drop for Challenge {
+    fn drop(&mut self) {
+        for c in &mut self.0 {
+            *c = 0;
+        }
+        zeroize::optimization_barrier(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Zeroed;
+
+    #[test]
+    fn three_bytes_over_every_24_bit_word() {
+        for word in 0..1u32 << 24 {
+            let [a, b, c, _] = word.to_le_bytes();
+            let z = (word & 0x7f_ffff) as i32;
+            assert_eq!(coeff_from_three_bytes([a, b, c]), (z < Q).then_some(z));
+        }
+    }
+
+    #[test]
+    fn half_bytes_follow_the_standard() {
+        for b in 0..16 {
+            assert_eq!(coeff_from_half_byte(2, b), (b < 15).then(|| 2 - b % 5));
+            assert_eq!(coeff_from_half_byte(4, b), (b < 9).then(|| 4 - b));
+        }
+    }
+
+    #[test]
+    fn streamed_matrix_entries_equal_whole_ones() {
+        for (s, r) in [(0, 0), (6, 7), (3, 1)] {
+            let mut whole = NttPoly::zeroed();
+            rej_ntt_poly(Backend::PORTABLE, &[9; 32], s, r, &mut whole);
+            let mut n = 0;
+            rej_ntt_poly_each(Backend::PORTABLE, &[9; 32], s, r, |a| {
+                assert_eq!(a, whole.0[n]);
+                n += 1;
+                n < N
+            });
+            assert_eq!(n, N);
+        }
+    }
+
+    #[test]
+    fn challenges_have_tau_signs() {
+        for tau in [39, 49, 60] {
+            for seed in 0..50u8 {
+                let c = Challenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 32]);
+                assert_eq!(c.0.iter().filter(|c| c.abs() == 1).count(), tau);
+                assert_eq!(c.0.iter().filter(|&&c| c == 0).count(), N - tau);
+            }
+        }
+    }
+}

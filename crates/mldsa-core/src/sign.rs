@@ -1,0 +1,250 @@
+//! Signing: one attempt as commitment, challenge and response, repeated until
+//! one is accepted.
+
+use crate::array::Zeroed;
+use crate::backend::Backend;
+use crate::ct::{abs, is_negative};
+use crate::encode::{SecretKeyParts, signature_parts_mut};
+use crate::error::SignError;
+use crate::field::{add_q_if_negative, canonical, centred};
+use crate::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
+use crate::keygen::{check_secret_range, unpack_ntt};
+use crate::pack;
+use crate::params::{CRH_LEN, MAX_ATTEMPTS, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
+use crate::poly::{NttPoly, Poly};
+use crate::rounding::{low_bits, make_hint};
+use crate::sample::Challenge;
+use crate::secret::{Secret, declassify, declassify_in_place};
+use crate::transcript::{CommitmentHash, Mu, rho_pp};
+
+/// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
+/// number of attempts is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rejection {
+    /// ||z|| >= gamma1 - beta.
+    Z,
+    /// ||LowBits(w - c s2)|| >= gamma2 - beta.
+    R0,
+    /// ||c t0|| >= gamma2; possible in ML-DSA-44 only.
+    Ct0,
+    /// More than omega hints.
+    HintWeight,
+}
+
+/// What signing needs of a key, transformed.
+pub struct SigningMaterial<'a> {
+    pub k_seed: &'a [u8; SEED_LEN],
+    /// k l entries, row after row.
+    pub a_hat: &'a [NttPoly],
+    pub s1_hat: &'a [NttPoly],
+    pub s2_hat: &'a [NttPoly],
+    pub t0: T0<'a>,
+}
+
+/// t0 is needed only for attempts that pass the first two checks, so a key that
+/// is used once transforms it on demand.
+#[derive(Clone, Copy)]
+pub enum T0<'a> {
+    /// k rows of 416 bytes.
+    Packed(&'a [u8]),
+    /// k transformed rows.
+    Transformed(&'a [NttPoly]),
+}
+
+/// Signs from an expanded private key.
+///
+/// # Errors
+/// [`SignError::Key`] for s1 or s2 out of range, and those of [`sign_internal`].
+pub fn sign_expanded<P: ParameterSet>(
+    backend: Backend,
+    sk: &[u8],
+    mu: &Mu,
+    rnd: &[u8; SEED_LEN],
+    out: &mut [u8],
+    observe: &mut dyn FnMut(Rejection),
+) -> Result<(), SignError> {
+    let p = &P::PARAMS;
+    let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
+    check_secret_range(p, &parts).map_err(|_| SignError::Key)?;
+    let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
+    (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat.as_mut());
+    let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
+    unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());
+    let mut s2_hat = Secret::<P::Rows<NttPoly>>::zeroed();
+    unpack_ntt(backend, p, parts.s2, s2_hat.expose_mut().as_mut());
+    let material = SigningMaterial {
+        k_seed: parts.k_seed,
+        a_hat: a_hat.as_ref(),
+        s1_hat: s1_hat.expose().as_ref(),
+        s2_hat: s2_hat.expose().as_ref(),
+        t0: T0::Packed(parts.t0),
+    };
+    sign_internal::<P>(backend, &material, mu, rnd, out, observe)
+}
+
+/// Algorithm 7 ML-DSA.Sign_internal, from `mu` on. `out` is written only by an
+/// accepted attempt.
+///
+/// Constant time but for the values listed in `docs/constant-time.md`.
+///
+/// # Errors
+/// [`SignError::BufferLength`], [`SignError::AttemptsExhausted`].
+pub fn sign_internal<P: ParameterSet>(
+    backend: Backend,
+    key: &SigningMaterial<'_>,
+    mu: &Mu,
+    rnd: &[u8; SEED_LEN],
+    out: &mut [u8],
+    observe: &mut dyn FnMut(Rejection),
+) -> Result<(), SignError> {
+    let p = &P::PARAMS;
+    let (c_tilde_out, z_out, h_out) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
+    let rho_pp = rho_pp(backend, key.k_seed, rnd, mu);
+    let mut y = Secret::<P::Cols<Poly>>::zeroed();
+    let mut w = Secret::<P::Rows<Poly>>::zeroed();
+    let mut c_hat = NttPoly::zeroed();
+    // One bitmap of 32 bytes per row, 8 rows at most.
+    let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
+    let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
+
+    for attempt in 0..MAX_ATTEMPTS {
+        let (y, w) = (y.expose_mut().as_mut(), w.expose_mut().as_mut());
+        (backend.kernels().expand_mask)(rho_pp.expose(), attempt * p.l as u16, p.gamma1_bits, y);
+        let mut c_tilde = [0; CRH_LEN];
+        let c_tilde = &mut c_tilde[..p.c_tilde_len];
+        commit::<P>(backend, key.a_hat, y, mu, w, c_tilde);
+        challenge(backend, p, c_tilde, &mut c_hat);
+        match respond(backend, p, key, &c_hat, y, w, hints) {
+            Ok(()) => {
+                c_tilde_out.copy_from_slice(c_tilde);
+                for (z, bytes) in y.iter().zip(z_out.chunks_exact_mut(p.z_poly_len())) {
+                    pack::pack_z(p.gamma1_bits, z, bytes);
+                }
+                hint_bit_pack_vartime(hints, p.omega, h_out);
+                return Ok(());
+            }
+            Err(rejection) => observe(rejection),
+        }
+    }
+    Err(SignError::AttemptsExhausted)
+}
+
+/// Lines 12 to 15: w = A y and the hash of its high bits.
+#[inline(never)]
+fn commit<P: ParameterSet>(
+    backend: Backend,
+    a_hat: &[NttPoly],
+    y: &[Poly],
+    mu: &Mu,
+    w: &mut [Poly],
+    c_tilde: &mut [u8],
+) {
+    let p = &P::PARAMS;
+    let kernels = backend.kernels();
+    let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
+    let y_hat = y_hat.expose_mut().as_mut();
+    for (y, y_hat) in y.iter().zip(y_hat.iter_mut()) {
+        (kernels.ntt)(y, y_hat);
+    }
+    let mut w_hat = Secret::<NttPoly>::zeroed();
+    let mut w1 = Secret::<[u8; 192]>::zeroed();
+    let w1 = &mut w1.expose_mut()[..p.w1_poly_len()];
+    let mut hash = CommitmentHash::new(backend, mu);
+    for (a_row, w) in a_hat.chunks_exact(p.l).zip(w) {
+        (kernels.row_product)(a_row, y_hat, w_hat.expose_mut());
+        (kernels.inv_ntt_high_bits)(p.gamma2, w_hat.expose(), w, w1);
+        hash.absorb_w1(w1);
+    }
+    hash.finish(c_tilde);
+}
+
+/// Lines 16 and 17: the challenge, in NTT form.
+fn challenge(backend: Backend, p: &Params, c_tilde: &mut [u8], c_hat: &mut NttPoly) {
+    // A hash of w1 and mu: it reveals nothing of the mask.
+    declassify_in_place(c_tilde, "c_tilde of an attempt");
+    let mut c = Poly::zeroed();
+    Challenge::sample_in_ball(backend, p.tau, c_tilde).to_poly(&mut c);
+    (backend.kernels().ntt)(&c, c_hat);
+}
+
+/// Lines 18 to 30. Turns `y` into z and leaves the hint bitmaps, or says why
+/// the attempt is rejected. Rows are left early; coefficients never are.
+#[inline(never)]
+fn respond(
+    backend: Backend,
+    p: &Params,
+    key: &SigningMaterial<'_>,
+    c_hat: &NttPoly,
+    y: &mut [Poly],
+    w: &mut [Poly],
+    hints: &mut [u8],
+) -> Result<(), Rejection> {
+    let mut product = Secret::<Poly>::zeroed();
+    let product = product.expose_mut();
+
+    // z = y + c s1; |c s1| <= beta once centred.
+    for (y, s1_hat) in y.iter_mut().zip(key.s1_hat) {
+        challenge_product(backend, c_hat, s1_hat, product);
+        for (z, &cs1) in y.0.iter_mut().zip(&product.0) {
+            *z += centred(add_q_if_negative(cs1));
+        }
+        if declassify(y.norm_reaches(p.gamma1() - p.beta()), "z verdict of a row") {
+            return Err(Rejection::Z);
+        }
+    }
+
+    // w becomes w - c s2.
+    for (w, s2_hat) in w.iter_mut().zip(key.s2_hat) {
+        challenge_product(backend, c_hat, s2_hat, product);
+        let mut sign = 0;
+        for (w, &cs2) in w.0.iter_mut().zip(&product.0) {
+            *w = canonical(*w - cs2);
+            sign |= p.gamma2 - p.beta() - 1 - abs(low_bits(p.gamma2, *w));
+        }
+        if declassify(is_negative(sign), "r0 verdict of a row") {
+            return Err(Rejection::R0);
+        }
+    }
+
+    hints.fill(0);
+    let mut t0_hat = Secret::<NttPoly>::zeroed();
+    for (i, (w, bitmap)) in w
+        .iter()
+        .zip(hints.chunks_exact_mut(HINT_ROW_LEN))
+        .enumerate()
+    {
+        let t0_hat = match key.t0 {
+            T0::Transformed(rows) => &rows[i],
+            T0::Packed(rows) => {
+                pack::unpack_t0(&rows[i * T0_POLY_LEN..][..T0_POLY_LEN], product);
+                (backend.kernels().ntt)(product, t0_hat.expose_mut());
+                t0_hat.expose()
+            }
+        };
+        challenge_product(backend, c_hat, t0_hat, product);
+        for n in 0..N {
+            let ct0 = centred(add_q_if_negative(product.0[n]));
+            product.0[n] = ct0;
+            let hint = make_hint(p.gamma2, canonical(w.0[n] + ct0), w.0[n]);
+            bitmap[n / 8] |= (hint as u8) << (n % 8);
+        }
+        if declassify(product.norm_reaches(p.gamma2), "ct0 verdict of a row") {
+            return Err(Rejection::Ct0);
+        }
+    }
+    if declassify(weight(hints) as usize > p.omega, "hint weight verdict") {
+        return Err(Rejection::HintWeight);
+    }
+    Ok(())
+}
+
+/// `c s` in coefficient form.
+///
+/// Bounds: |c_hat| < 8q + 1 and |s_hat| < 9q, so the product stays under
+/// 2^31 q; |out| < q.
+fn challenge_product(backend: Backend, c_hat: &NttPoly, s_hat: &NttPoly, out: &mut Poly) {
+    let mut product = Secret::<NttPoly>::zeroed();
+    let (c_hat, s_hat) = (core::slice::from_ref(c_hat), core::slice::from_ref(s_hat));
+    (backend.kernels().row_product)(c_hat, s_hat, product.expose_mut());
+    (backend.kernels().inv_ntt)(product.expose(), out);
+}

@@ -1,0 +1,210 @@
+//! Every use of H in the scheme: what is hashed, in which order, with which
+//! domain bytes. The prefixes 0x00 and 0x01 appear here only.
+
+use core::fmt;
+
+use crate::backend::Backend;
+use crate::error::ContextError;
+use crate::params::{CRH_LEN, Params, SEED_LEN};
+use crate::secret::Secret;
+use crate::xof::Shake256;
+
+/// A context string of at most 255 bytes, checked once. Public data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context<'a>(&'a [u8]);
+
+impl<'a> Context<'a> {
+    /// The empty context, the default of FIPS 204.
+    pub const EMPTY: Self = Self(&[]);
+
+    /// Checks the length.
+    ///
+    /// # Errors
+    /// [`ContextError::TooLong`] above 255 bytes: an error when signing, a
+    /// refusal when verifying.
+    pub const fn new(bytes: &'a [u8]) -> Result<Self, ContextError> {
+        if bytes.len() > 255 {
+            return Err(ContextError::TooLong);
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The bytes, 0 to 255.
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+}
+
+/// The message representative `mu`, 64 bytes: what is signed. Made by
+/// [`MuBuilder`], possibly on another machine that holds only the public key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mu([u8; CRH_LEN]);
+
+impl Mu {
+    /// Takes an externally computed `mu`. It must come from a party trusted to
+    /// have hashed the intended message under the intended key and context.
+    pub const fn from_bytes(bytes: [u8; CRH_LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 64 bytes.
+    pub const fn as_bytes(&self) -> &[u8; CRH_LEN] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Mu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mu(..)")
+    }
+}
+
+/// Streams a message into `mu = H(tr || M', 64)`: the message is never held.
+/// 224 bytes of state, wiped on drop.
+#[derive(Clone, Debug)]
+pub struct MuBuilder(Shake256);
+
+impl MuBuilder {
+    /// Starts the pure form, M' = 0x00 || |ctx| || ctx || M (FIPS 204 algorithms
+    /// 2 and 3), for the key whose hash is `tr` (64 bytes).
+    pub fn from_tr(tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Self {
+        Self::start(Backend::detect(), tr, 0, ctx)
+    }
+
+    pub(crate) fn start(
+        backend: Backend,
+        tr: &[u8; CRH_LEN],
+        domain: u8,
+        ctx: Context<'_>,
+    ) -> Self {
+        let mut hash = Shake256::new(backend);
+        hash.absorb(tr);
+        // A context is at most 255 bytes long.
+        hash.absorb(&[domain, ctx.0.len() as u8]);
+        hash.absorb(ctx.0);
+        Self(hash)
+    }
+
+    /// Absorbs the next piece of the message.
+    pub fn update(&mut self, message: &[u8]) {
+        self.0.absorb(message);
+    }
+
+    /// Ends the message.
+    pub fn finish(mut self) -> Mu {
+        let mut mu = [0; CRH_LEN];
+        self.0.finish();
+        self.0.squeeze(&mut mu);
+        Mu(mu)
+    }
+}
+
+/// `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
+/// the internal interfaces, algorithms 7 and 8.
+pub fn mu_from_m_prime(backend: Backend, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) -> Mu {
+    let mut hash = Shake256::new(backend);
+    hash.absorb(tr);
+    for part in m_prime {
+        hash.absorb(part);
+    }
+    MuBuilder(hash).finish()
+}
+
+/// `tr = H(pk, 64)`.
+pub fn tr(backend: Backend, pk: &[u8]) -> [u8; CRH_LEN] {
+    let mut tr = [0; CRH_LEN];
+    Shake256::digest(backend, &[pk], &mut tr);
+    tr
+}
+
+/// What algorithm 6 line 1 expands the seed into.
+#[derive(Debug)]
+pub struct ExpandedSeed {
+    /// Seed of A; public.
+    pub rho: [u8; SEED_LEN],
+    /// Seed of s1 and s2.
+    pub rho_p: Secret<[u8; 64]>,
+    /// K, the seed of the masks.
+    pub k_seed: Secret<[u8; SEED_LEN]>,
+}
+
+/// `(rho, rho_p, K) = H(xi || k || l, 128)`.
+pub fn expand_seed(backend: Backend, p: &Params, xi: &[u8; SEED_LEN]) -> ExpandedSeed {
+    let mut hash = Shake256::new(backend);
+    hash.absorb(xi);
+    hash.absorb(&[p.k as u8, p.l as u8]);
+    hash.finish();
+    let mut seed = ExpandedSeed {
+        rho: [0; SEED_LEN],
+        rho_p: Secret::zeroed(),
+        k_seed: Secret::zeroed(),
+    };
+    hash.squeeze(&mut seed.rho);
+    hash.squeeze(seed.rho_p.expose_mut());
+    hash.squeeze(seed.k_seed.expose_mut());
+    seed
+}
+
+/// `rho_pp = H(K || rnd || mu, 64)`, the seed of the masks.
+pub fn rho_pp(
+    backend: Backend,
+    k_seed: &[u8; SEED_LEN],
+    rnd: &[u8; SEED_LEN],
+    mu: &Mu,
+) -> Secret<[u8; 64]> {
+    let mut rho_pp = Secret::<[u8; 64]>::zeroed();
+    Shake256::digest(backend, &[k_seed, rnd, &mu.0], rho_pp.expose_mut());
+    rho_pp
+}
+
+/// `c_tilde = H(mu || w1Encode(w1), lambda / 4)`, fed row by row.
+#[derive(Clone, Debug)]
+pub struct CommitmentHash(Shake256);
+
+impl CommitmentHash {
+    /// Starts with `mu`.
+    pub fn new(backend: Backend, mu: &Mu) -> Self {
+        let mut hash = Shake256::new(backend);
+        hash.absorb(&mu.0);
+        Self(hash)
+    }
+
+    /// Absorbs the next packed row (or part of a row) of w1.
+    pub fn absorb_w1(&mut self, row: &[u8]) {
+        self.0.absorb(row);
+    }
+
+    /// Fills all of `c_tilde`.
+    pub fn finish(mut self, c_tilde: &mut [u8]) {
+        self.0.finish();
+        self.0.squeeze(c_tilde);
+    }
+}
+
+/// The `rnd` of algorithm 2: fresh bytes, or zeros for deterministic signing.
+#[derive(Clone, Copy)]
+pub enum Hedge<'a> {
+    /// 32 zero bytes. Exposed to fault attacks: prefer fresh bytes where there
+    /// is a generator.
+    Deterministic,
+    /// 32 fresh random bytes.
+    Bytes(&'a [u8; SEED_LEN]),
+}
+
+impl Hedge<'_> {
+    pub(crate) fn rnd(&self) -> &[u8; SEED_LEN] {
+        match self {
+            Self::Deterministic => &[0; SEED_LEN],
+            Self::Bytes(rnd) => rnd,
+        }
+    }
+}
+
+impl fmt::Debug for Hedge<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deterministic => "Deterministic",
+            Self::Bytes(_) => "Bytes(..)",
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! SHAKE128 and SHAKE256 (FIPS 202), the G and H of FIPS 204 section 3.7.
+
+use core::fmt;
+
+use crate::array::Wipe;
+use crate::backend::Backend;
+
+/// SHAKE128: algorithm 32's XOF G.
+pub type Shake128 = Sponge<168>;
+/// SHAKE256: the XOF H.
+pub type Shake256 = Sponge<136>;
+
+/// An incremental sponge with `RATE` bytes a block: absorb any number of
+/// pieces, then squeeze any number of pieces. The state is wiped on drop.
+///
+/// Constant time in the data; lengths are public.
+#[derive(Clone)]
+pub struct Sponge<const RATE: usize> {
+    state: [u64; 25],
+    position: usize,
+    backend: Backend,
+}
+
+impl<const RATE: usize> Sponge<RATE> {
+    /// An empty sponge.
+    pub fn new(backend: Backend) -> Self {
+        Self {
+            state: [0; 25],
+            position: 0,
+            backend,
+        }
+    }
+
+    /// Absorbs `bytes`. Not to be called after [`Self::finish`].
+    pub fn absorb(&mut self, mut bytes: &[u8]) {
+        while self.position % 8 != 0 || bytes.len() < 8 {
+            let Some((&byte, rest)) = bytes.split_first() else {
+                return;
+            };
+            self.state[self.position / 8] ^= u64::from(byte) << (self.position % 8 * 8);
+            self.advance(1);
+            bytes = rest;
+        }
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.state[self.position / 8] ^= u64::from_le_bytes(*word);
+            self.advance(8);
+        }
+        if !rest.is_empty() {
+            self.absorb(rest);
+        }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.position += bytes;
+        if self.position == RATE {
+            self.backend.keccak_f1600(&mut self.state);
+            self.position = 0;
+        }
+    }
+
+    /// Ends the input: pads, and makes the sponge ready to squeeze.
+    pub fn finish(&mut self) {
+        self.state[self.position / 8] ^= 0x1f << (self.position % 8 * 8);
+        self.state[RATE / 8 - 1] ^= 1 << 63;
+        self.position = RATE;
+    }
+
+    /// Squeezes `out.len()` bytes, continuing where the last call stopped. Only
+    /// after [`Self::finish`].
+    pub fn squeeze(&mut self, mut out: &mut [u8]) {
+        while !out.is_empty() {
+            if self.position == RATE {
+                self.backend.keccak_f1600(&mut self.state);
+                self.position = 0;
+            }
+            let word = self.state[self.position / 8].to_le_bytes();
+            let word = &word[self.position % 8..];
+            let take = word.len().min(out.len());
+            let (head, tail) = out.split_at_mut(take);
+            head.copy_from_slice(&word[..take]);
+            self.position += take;
+            out = tail;
+        }
+    }
+
+    /// Absorbs `parts` as one string, pads, and fills `out`: H(parts, |out|).
+    pub fn digest(backend: Backend, parts: &[&[u8]], out: &mut [u8]) {
+        let mut sponge = Self::new(backend);
+        for part in parts {
+            sponge.absorb(part);
+        }
+        sponge.finish();
+        sponge.squeeze(out);
+    }
+}
+
+impl<const RATE: usize> Drop for Sponge<RATE> {
+    fn drop(&mut self) {
+        self.state.wipe();
+    }
+}
+
+impl<const RATE: usize> fmt::Debug for Sponge<RATE> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sponge(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha3::digest::{ExtendableOutput, Update, XofReader};
+
+    fn check<const RATE: usize, S: Default + Update + ExtendableOutput>() {
+        let data: [u8; 700] = core::array::from_fn(|n| (n * 7 + n / 256) as u8);
+        for len in (0..700).step_by(1) {
+            let mut reference = S::default();
+            reference.update(&data[..len]);
+            let mut expected = [0u8; 500];
+            reference.finalize_xof().read(&mut expected);
+
+            // One piece in, one piece out.
+            let mut out = [0u8; 500];
+            Sponge::<RATE>::digest(Backend::PORTABLE, &[&data[..len]], &mut out);
+            assert_eq!(out, expected);
+
+            // Uneven pieces in and out.
+            let mut sponge = Sponge::<RATE>::new(Backend::PORTABLE);
+            for piece in data[..len].chunks(1 + len % 37) {
+                sponge.absorb(piece);
+            }
+            sponge.finish();
+            for piece in out.chunks_mut(1 + len % 41) {
+                sponge.squeeze(piece);
+            }
+            assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
+    fn equal_to_an_independent_implementation_at_every_length() {
+        check::<168, sha3::Shake128>();
+        check::<136, sha3::Shake256>();
+    }
+}
