@@ -19,17 +19,21 @@ pub(crate) struct Kernels {
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
     /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
-    /// A row of algorithm 48 times 2^-32: at most 8 terms, |a| < q, |b| < 9q
-    /// gives |out| < q.
+    /// A row of algorithm 48 times 2^-32: |a| < 9q, |b| < 9q and the sum of all
+    /// |a b| under 2^31 q = 256 q^2 gives |out| < q.
     pub(crate) row_product: fn(&[NttPoly], &[NttPoly], &mut NttPoly),
+    /// Fused product and inverse NTT: (a, b, add, out) with out the centred
+    /// coefficients of a b + add. |a|, |b|, |add| < 9q.
+    pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, Option<&NttPoly>, &mut Poly),
     /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
     /// (rho, l, first, out). 0 <= out < q.
     pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
     pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
-    /// Algorithm 34: (rho_pp, kappa, gamma1_bits, out). -gamma1 < out <= gamma1.
-    pub(crate) expand_mask: fn(&[u8; 64], u16, u32, &mut [Poly]),
+    /// Algorithm 34 and the NTT of its result: (rho_pp, kappa, gamma1_bits, out).
+    /// |out| < 9q.
+    pub(crate) expand_mask_ntt: fn(&[u8; 64], u16, u32, &mut [NttPoly]),
     /// Fused BitUnpack, norm check and NTT of one z: (gamma1_bits, bound, bytes,
     /// out). Returns whether every |z| < bound; |out| < 9q.
     pub(crate) unpack_z_ntt: fn(u32, i32, &[u8], &mut NttPoly) -> bool,

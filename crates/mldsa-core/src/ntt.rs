@@ -105,8 +105,8 @@ pub fn inv_ntt_in_place(w: &mut [i32; N]) {
 /// Algorithms 45 and 44, MultiplyNTT and AddNTT, as one row of algorithm 48:
 /// `sum of a[j] b[j] 2^-32`.
 ///
-/// Bounds: |a| < q, |b| < 9q, at most 8 terms: the sum stays under
-/// 72 q^2 < 2^31 q, and |out| < q. Constant time.
+/// Bounds: the sum of all |a b| under 2^31 q = 256 q^2 gives |out| < q; so do
+/// 8 terms with |a| < q and |b| < 9q. Constant time.
 #[inline(always)]
 pub fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
     for (n, out) in out.0.iter_mut().enumerate() {

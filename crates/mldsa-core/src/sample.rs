@@ -136,19 +136,13 @@ pub fn expand_mask_packed(backend: Backend, rho_pp: &[u8; 64], kappa: u16, out: 
     Shake256::digest(backend, &[rho_pp, &kappa.to_le_bytes()], out);
 }
 
-/// Algorithm 34 ExpandMask. Constant time. -gamma1 < out <= gamma1.
-pub fn expand_mask(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut [Poly]) {
+/// Algorithm 34 ExpandMask, the polynomial of counter `kappa`. Constant time.
+/// -gamma1 < out <= gamma1.
+pub fn expand_mask(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut Poly) {
     let mut packed = Secret::<[u8; 640]>::zeroed();
     let bytes = &mut packed.expose_mut()[..32 * (1 + gamma1_bits as usize)];
-    for (n, y) in out.iter_mut().enumerate() {
-        expand_mask_packed(
-            Backend::PORTABLE,
-            rho_pp,
-            kappa.wrapping_add(n as u16),
-            bytes,
-        );
-        pack::unpack_z(gamma1_bits, bytes, y);
-    }
+    expand_mask_packed(Backend::PORTABLE, rho_pp, kappa, bytes);
+    pack::unpack_z(gamma1_bits, bytes, out);
 }
 
 /// A challenge polynomial as algorithm 29 makes it: tau positions with signs.

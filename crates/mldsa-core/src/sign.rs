@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::ct::{abs, is_negative};
 use crate::encode::{SecretKeyParts, signature_parts_mut};
 use crate::error::SignError;
-use crate::field::{add_q_if_negative, canonical, centred};
+use crate::field::canonical;
 use crate::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use crate::keygen::{check_secret_range, unpack_ntt};
 use crate::pack;
@@ -100,26 +100,29 @@ pub fn sign_internal<P: ParameterSet>(
     let p = &P::PARAMS;
     let (c_tilde_out, z_out, h_out) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
     let rho_pp = rho_pp(backend, key.k_seed, rnd, mu);
-    let mut y = Secret::<P::Cols<Poly>>::zeroed();
+    let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut w = Secret::<P::Rows<Poly>>::zeroed();
     let mut c_hat = NttPoly::zeroed();
-    // One bitmap of 32 bytes per row, 8 rows at most.
+    // l rows of packed z and k hint bitmaps, secret until the attempt is accepted.
+    let mut z = Secret::<[u8; 7 * 640]>::zeroed();
+    let z = &mut z.expose_mut()[..p.l * p.z_poly_len()];
     let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
     let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
 
     for attempt in 0..MAX_ATTEMPTS {
-        let (y, w) = (y.expose_mut().as_mut(), w.expose_mut().as_mut());
-        (backend.kernels().expand_mask)(rho_pp.expose(), attempt * p.l as u16, p.gamma1_bits, y);
+        let (y_hat, w) = (y_hat.expose_mut().as_mut(), w.expose_mut().as_mut());
+        let kappa = attempt * p.l as u16;
+        (backend.kernels().expand_mask_ntt)(rho_pp.expose(), kappa, p.gamma1_bits, y_hat);
         let mut c_tilde = [0; CRH_LEN];
         let c_tilde = &mut c_tilde[..p.c_tilde_len];
-        commit::<P>(backend, key.a_hat, y, mu, w, c_tilde);
+        commit(backend, p, key.a_hat, y_hat, mu, w, c_tilde);
         challenge(backend, p, c_tilde, &mut c_hat);
-        match respond(backend, p, key, &c_hat, y, w, hints) {
+        let response = respond_z(backend, p, key, &c_hat, y_hat, z)
+            .and_then(|()| respond_hint(backend, p, key, &c_hat, w, hints));
+        match response {
             Ok(()) => {
                 c_tilde_out.copy_from_slice(c_tilde);
-                for (z, bytes) in y.iter().zip(z_out.chunks_exact_mut(p.z_poly_len())) {
-                    pack::pack_z(p.gamma1_bits, z, bytes);
-                }
+                z_out.copy_from_slice(z);
                 hint_bit_pack_vartime(hints, p.omega, h_out);
                 return Ok(());
             }
@@ -131,21 +134,16 @@ pub fn sign_internal<P: ParameterSet>(
 
 /// Lines 12 to 15: w = A y and the hash of its high bits.
 #[inline(never)]
-fn commit<P: ParameterSet>(
+fn commit(
     backend: Backend,
+    p: &Params,
     a_hat: &[NttPoly],
-    y: &[Poly],
+    y_hat: &[NttPoly],
     mu: &Mu,
     w: &mut [Poly],
     c_tilde: &mut [u8],
 ) {
-    let p = &P::PARAMS;
     let kernels = backend.kernels();
-    let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
-    let y_hat = y_hat.expose_mut().as_mut();
-    for (y, y_hat) in y.iter().zip(y_hat.iter_mut()) {
-        (kernels.ntt)(y, y_hat);
-    }
     let mut w_hat = Secret::<NttPoly>::zeroed();
     let mut w1 = Secret::<[u8; 192]>::zeroed();
     let w1 = &mut w1.expose_mut()[..p.w1_poly_len()];
@@ -167,35 +165,48 @@ fn challenge(backend: Backend, p: &Params, c_tilde: &mut [u8], c_hat: &mut NttPo
     (backend.kernels().ntt)(&c, c_hat);
 }
 
-/// Lines 18 to 30. Turns `y` into z and leaves the hint bitmaps, or says why
-/// the attempt is rejected. Rows are left early; coefficients never are.
+/// Lines 18 to 21 and the first half of 23: z = y + c s1, packed, or its
+/// rejection. Rows are left early; coefficients never are.
 #[inline(never)]
-fn respond(
+fn respond_z(
     backend: Backend,
     p: &Params,
     key: &SigningMaterial<'_>,
     c_hat: &NttPoly,
-    y: &mut [Poly],
+    y_hat: &[NttPoly],
+    out: &mut [u8],
+) -> Result<(), Rejection> {
+    let mut z = Secret::<Poly>::zeroed();
+    let z = z.expose_mut();
+    for ((y_hat, s1_hat), out) in y_hat
+        .iter()
+        .zip(key.s1_hat)
+        .zip(out.chunks_exact_mut(p.z_poly_len()))
+    {
+        (backend.kernels().product_inv_ntt)(c_hat, s1_hat, Some(y_hat), z);
+        if declassify(z.norm_reaches(p.gamma1() - p.beta()), "z verdict of a row") {
+            return Err(Rejection::Z);
+        }
+        pack::pack_z(p.gamma1_bits, z, out);
+    }
+    Ok(())
+}
+
+/// Lines 22 to 30: `w` becomes w - c s2, and the hint bitmaps are left in
+/// `hints`, or the attempt is rejected.
+#[inline(never)]
+fn respond_hint(
+    backend: Backend,
+    p: &Params,
+    key: &SigningMaterial<'_>,
+    c_hat: &NttPoly,
     w: &mut [Poly],
     hints: &mut [u8],
 ) -> Result<(), Rejection> {
     let mut product = Secret::<Poly>::zeroed();
     let product = product.expose_mut();
-
-    // z = y + c s1; |c s1| <= beta once centred.
-    for (y, s1_hat) in y.iter_mut().zip(key.s1_hat) {
-        challenge_product(backend, c_hat, s1_hat, product);
-        for (z, &cs1) in y.0.iter_mut().zip(&product.0) {
-            *z += centred(add_q_if_negative(cs1));
-        }
-        if declassify(y.norm_reaches(p.gamma1() - p.beta()), "z verdict of a row") {
-            return Err(Rejection::Z);
-        }
-    }
-
-    // w becomes w - c s2.
     for (w, s2_hat) in w.iter_mut().zip(key.s2_hat) {
-        challenge_product(backend, c_hat, s2_hat, product);
+        (backend.kernels().product_inv_ntt)(c_hat, s2_hat, None, product);
         let mut sign = 0;
         for (w, &cs2) in w.0.iter_mut().zip(&product.0) {
             *w = canonical(*w - cs2);
@@ -221,11 +232,9 @@ fn respond(
                 t0_hat.expose()
             }
         };
-        challenge_product(backend, c_hat, t0_hat, product);
+        (backend.kernels().product_inv_ntt)(c_hat, t0_hat, None, product);
         for n in 0..N {
-            let ct0 = centred(add_q_if_negative(product.0[n]));
-            product.0[n] = ct0;
-            let hint = make_hint(p.gamma2, canonical(w.0[n] + ct0), w.0[n]);
+            let hint = make_hint(p.gamma2, canonical(w.0[n] + product.0[n]), w.0[n]);
             bitmap[n / 8] |= (hint as u8) << (n % 8);
         }
         if declassify(product.norm_reaches(p.gamma2), "ct0 verdict of a row") {
@@ -236,15 +245,4 @@ fn respond(
         return Err(Rejection::HintWeight);
     }
     Ok(())
-}
-
-/// `c s` in coefficient form.
-///
-/// Bounds: |c_hat| < 8q + 1 and |s_hat| < 9q, so the product stays under
-/// 2^31 q; |out| < q.
-fn challenge_product(backend: Backend, c_hat: &NttPoly, s_hat: &NttPoly, out: &mut Poly) {
-    let mut product = Secret::<NttPoly>::zeroed();
-    let (c_hat, s_hat) = (core::slice::from_ref(c_hat), core::slice::from_ref(s_hat));
-    (backend.kernels().row_product)(c_hat, s_hat, product.expose_mut());
-    (backend.kernels().inv_ntt)(product.expose(), out);
 }

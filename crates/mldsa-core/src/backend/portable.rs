@@ -5,9 +5,11 @@ use super::Kernels;
 use crate::array::Zeroed;
 use crate::ntt;
 use crate::pack;
+use crate::params::N;
 use crate::poly::{NttPoly, Poly};
 use crate::rounding;
 use crate::sample;
+use crate::secret::Secret;
 use crate::{field, keccak};
 
 pub(super) static KERNELS: Kernels = Kernels {
@@ -16,9 +18,10 @@ pub(super) static KERNELS: Kernels = Kernels {
     ntt: |src, dst| ntt::ntt(src, dst),
     inv_ntt: |src, dst| ntt::inv_ntt(src, dst),
     row_product: |a, b, out| ntt::row_product(a, b, out),
+    product_inv_ntt,
     expand_a: sample::expand_a,
     expand_s: sample::expand_s,
-    expand_mask: sample::expand_mask,
+    expand_mask_ntt,
     unpack_z_ntt,
     inv_ntt_high_bits,
     inv_ntt_use_hint,
@@ -34,6 +37,40 @@ fn keccak_f1600(state: &mut [u64; 25]) {
 #[cfg(not(target_pointer_width = "64"))]
 fn keccak_f1600(state: &mut [u64; 25]) {
     keccak::keccak_f1600_compact(state);
+}
+
+fn product_inv_ntt(a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly) {
+    let mut product = Secret::<NttPoly>::zeroed();
+    let product = product.expose_mut();
+    if let Some(add) = add {
+        // |a b + add| < 81 q^2 + 9q < 2^31 q; the common factor 2^-32 leaves
+        // with the inverse transform.
+        for n in 0..N {
+            let sum = i64::from(a.0[n]) * i64::from(b.0[n]) + i64::from(add.0[n]);
+            product.0[n] = field::montgomery_reduce(sum);
+        }
+    } else {
+        for n in 0..N {
+            product.0[n] = field::montgomery_mul(a.0[n], b.0[n]);
+        }
+    }
+    ntt::inv_ntt(product, out);
+    for a in &mut out.0 {
+        *a = field::centred(field::add_q_if_negative(*a));
+    }
+}
+
+fn expand_mask_ntt(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut [NttPoly]) {
+    let mut y = Secret::<Poly>::zeroed();
+    for (n, y_hat) in out.iter_mut().enumerate() {
+        sample::expand_mask(
+            rho_pp,
+            kappa.wrapping_add(n as u16),
+            gamma1_bits,
+            y.expose_mut(),
+        );
+        ntt::ntt(y.expose(), y_hat);
+    }
 }
 
 fn unpack_z_ntt(gamma1_bits: u32, bound: i32, bytes: &[u8], out: &mut NttPoly) -> bool {
