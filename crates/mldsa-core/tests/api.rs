@@ -1,0 +1,409 @@
+//! The public API from outside: every form of every operation agrees, every
+//! misuse is a typed error.
+
+use mldsa_core::{
+    Backend, Context, ContextError, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
+    ParameterSet, PreHash, PreHashError, PreHashed, PreparedMemory, SignError, Signature,
+    SigningKey, VerifyError, VerifyingKey, bytes,
+};
+use rand_core::{TryCryptoRng, TryRng};
+
+macro_rules! for_all_sets {
+    ($($test:ident),+ $(,)?) => {$(
+        #[test]
+        fn $test() {
+            generic::$test::<MlDsa44>();
+            generic::$test::<MlDsa65>();
+            generic::$test::<MlDsa87>();
+        }
+    )+};
+}
+
+for_all_sets! {
+    every_form_of_signing_gives_the_same_bytes,
+    every_form_of_verification_agrees,
+    expanded_keys_import_checked_and_export,
+    wrong_lengths_are_errors,
+    contexts_and_modes_are_separated,
+    generators_are_used_and_their_failure_is_reported,
+    self_verification_changes_no_signature,
+    values_can_be_sent_and_print_no_secret,
+}
+
+/// Yields bytes 0, 1, 2, ... until `left` calls were made, then fails.
+struct Counting {
+    next: u8,
+    left: u32,
+}
+
+#[derive(Debug)]
+struct Empty;
+
+impl core::fmt::Display for Empty {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("empty")
+    }
+}
+
+impl core::error::Error for Empty {}
+
+impl TryRng for Counting {
+    type Error = Empty;
+
+    fn try_next_u32(&mut self) -> Result<u32, Empty> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Empty> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Empty> {
+        self.left = self.left.checked_sub(1).ok_or(Empty)?;
+        for byte in bytes {
+            *byte = self.next;
+            self.next = self.next.wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Counting {}
+
+mod generic {
+    use super::*;
+
+    fn key<P: ParameterSet>() -> SigningKey<P> {
+        SigningKey::from_seed(&[0x42; 32])
+    }
+
+    fn ctx() -> Context<'static> {
+        Context::new(b"chain/7").unwrap()
+    }
+
+    pub(super) fn every_form_of_signing_gives_the_same_bytes<P: ParameterSet>() {
+        let key = key::<P>();
+        let prepared = key.prepare();
+        let rnd = [3; 32];
+        for hedge in [Hedge::Deterministic, Hedge::Bytes(&rnd)] {
+            let expected = key.sign(b"message", ctx(), hedge).unwrap();
+            assert_eq!(expected.as_ref().len(), P::SIG_LEN);
+            assert_eq!(prepared.sign(b"message", ctx(), hedge).unwrap(), expected);
+
+            let mut buffer = vec![0xaa; P::SIG_LEN];
+            key.sign_into(b"message", ctx(), hedge, &mut buffer)
+                .unwrap();
+            assert_eq!(buffer, expected.as_ref());
+
+            let mut builder = MuBuilder::from_tr(key.verifying_key().tr(), ctx());
+            builder.update(b"mess");
+            builder.update(b"");
+            builder.update(b"age");
+            let mu = builder.finish();
+            assert_eq!(key.sign_mu(&mu, hedge).unwrap(), expected);
+            prepared.sign_mu_into(&mu, hedge, &mut buffer).unwrap();
+            assert_eq!(buffer, expected.as_ref());
+
+            let mut out = expected.as_bytes().clone();
+            out.as_mut().fill(0);
+            bytes::sign_mu::<P>(key.expanded(), &mu, hedge, &mut out).unwrap();
+            assert_eq!(&out, expected.as_bytes());
+        }
+        // Zero bytes are the deterministic variant.
+        assert_eq!(
+            key.sign(b"", ctx(), Hedge::Bytes(&[0; 32])).unwrap(),
+            key.sign(b"", ctx(), Hedge::Deterministic).unwrap()
+        );
+        assert_ne!(
+            key.sign(b"", ctx(), Hedge::Bytes(&rnd)).unwrap(),
+            key.sign(b"", ctx(), Hedge::Deterministic).unwrap()
+        );
+
+        let digest = PreHashed::new(PreHash::Sha3_512, &[5; 64]).unwrap();
+        let expected = key
+            .sign_prehashed(&digest, ctx(), Hedge::Deterministic)
+            .unwrap();
+        let mut buffer = vec![0; P::SIG_LEN];
+        prepared
+            .sign_prehashed_into(&digest, ctx(), Hedge::Deterministic, &mut buffer)
+            .unwrap();
+        assert_eq!(buffer, expected.as_ref());
+    }
+
+    pub(super) fn every_form_of_verification_agrees<P: ParameterSet>() {
+        let key = key::<P>();
+        let vk = key.verifying_key();
+        let prepared = vk.prepare();
+        assert!(prepared.memory_bytes() >= PreparedMemory::<P>::LEN);
+        let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+        let in_place = vk.prepare_in(&mut memory);
+        let signature = key.sign(b"message", ctx(), Hedge::Deterministic).unwrap();
+        let good = signature.as_ref();
+
+        let all = |message: &[u8], ctx: Context<'_>, signature: &[u8]| {
+            let verdict = vk.verify(message, ctx, signature);
+            assert_eq!(prepared.verify(message, ctx, signature), verdict);
+            assert_eq!(in_place.verify(message, ctx, signature), verdict);
+            for backend in Backend::available() {
+                let pinned = vk.clone().with_backend(backend);
+                assert_eq!(pinned.verify(message, ctx, signature), verdict);
+                assert_eq!(pinned.prepare().verify(message, ctx, signature), verdict);
+                assert_eq!(Backend::from_name(backend.name()), Some(backend));
+            }
+            let mut builder = MuBuilder::from_tr(vk.tr(), ctx);
+            builder.update(message);
+            assert_eq!(
+                bytes::verify_mu::<P>(vk.as_bytes(), &builder.finish(), signature),
+                verdict
+            );
+            verdict
+        };
+        assert_eq!(all(b"message", ctx(), good), Ok(()));
+        assert_eq!(
+            all(b"Message", ctx(), good),
+            Err(VerifyError::ChallengeMismatch)
+        );
+        assert_eq!(
+            all(b"message", Context::EMPTY, good),
+            Err(VerifyError::ChallengeMismatch)
+        );
+        assert_eq!(Signature::<P>::from_bytes(good).unwrap(), signature);
+
+        let mut bad = good.to_vec();
+        bad[0] ^= 1;
+        assert_eq!(
+            all(b"message", ctx(), &bad),
+            Err(VerifyError::ChallengeMismatch)
+        );
+        // The code word 0 of the first z coefficient is gamma1: out of range.
+        let mut bad = good.to_vec();
+        bad[P::C_TILDE_LEN..P::C_TILDE_LEN + 3].fill(0);
+        assert_eq!(all(b"message", ctx(), &bad), Err(VerifyError::ResponseNorm));
+        assert_eq!(
+            Signature::<P>::from_bytes(&bad),
+            Err(VerifyError::ResponseNorm)
+        );
+        // The last count above omega; the hint is reported before the norm.
+        bad[P::SIG_LEN - 1] = 255;
+        assert_eq!(all(b"message", ctx(), &bad), Err(VerifyError::HintEncoding));
+        assert_eq!(
+            Signature::<P>::from_bytes(&bad),
+            Err(VerifyError::HintEncoding)
+        );
+        bad.push(0);
+        assert_eq!(
+            all(b"message", ctx(), &bad),
+            Err(VerifyError::SignatureLength)
+        );
+        assert_eq!(
+            Signature::<P>::from_bytes(&bad),
+            Err(VerifyError::SignatureLength)
+        );
+    }
+
+    pub(super) fn expanded_keys_import_checked_and_export<P: ParameterSet>() {
+        let key = key::<P>();
+        let good = key.expanded().as_ref();
+        let imported = SigningKey::<P>::from_expanded(good).unwrap();
+        assert!(imported == key);
+        assert_eq!(imported.verifying_key(), key.verifying_key());
+        assert_eq!(imported.seed(), None);
+        assert_eq!(key.seed(), Some(&[0x42; 32]));
+        assert_eq!(
+            imported.sign(b"m", ctx(), Hedge::Deterministic).unwrap(),
+            key.sign(b"m", ctx(), Hedge::Deterministic).unwrap()
+        );
+
+        let mut pk = key.verifying_key().as_bytes().clone();
+        let mut sk = key.expanded().clone();
+        bytes::keygen::<P>(&[0x42; 32], &mut pk, &mut sk);
+        assert_eq!(sk.as_ref(), good);
+        assert_eq!(&pk, key.verifying_key().as_bytes());
+        assert_eq!(&bytes::tr::<P>(&pk), key.verifying_key().tr());
+        bytes::public_key::<P>(&sk, &mut pk).unwrap();
+        assert_eq!(&pk, key.verifying_key().as_bytes());
+
+        // K is bound to nothing; every other part is.
+        let change = |at: usize, bits: u8| {
+            let mut sk = good.to_vec();
+            sk[at] ^= bits;
+            SigningKey::<P>::from_expanded(&sk).map(|_| ())
+        };
+        assert_eq!(change(0, 1), Err(KeyError::Inconsistent)); // rho
+        assert_eq!(change(32, 1), Ok(())); // K
+        assert_eq!(change(64, 1), Err(KeyError::Inconsistent)); // tr
+        assert_eq!(change(P::SK_LEN - 1, 1), Err(KeyError::Inconsistent)); // t0
+        let mut sk = good.to_vec();
+        sk[128] = 0xff; // s1: code words 7 (eta 2) or 15 (eta 4)
+        assert_eq!(
+            SigningKey::<P>::from_expanded(&sk).err(),
+            Some(KeyError::SecretRange)
+        );
+        let mut array = key.expanded().clone();
+        array.as_mut().copy_from_slice(&sk);
+        let mut out = key
+            .sign(b"m", ctx(), Hedge::Deterministic)
+            .unwrap()
+            .as_bytes()
+            .clone();
+        let mu = Mu::from_bytes([1; 64]);
+        assert_eq!(
+            bytes::sign_mu::<P>(&array, &mu, Hedge::Deterministic, &mut out),
+            Err(SignError::Key)
+        );
+    }
+
+    pub(super) fn wrong_lengths_are_errors<P: ParameterSet>() {
+        let key = key::<P>();
+        let zeros = vec![0u8; P::SIG_LEN + 2000];
+        for len in [
+            0,
+            1,
+            31,
+            32,
+            33,
+            P::PK_LEN - 1,
+            P::PK_LEN + 1,
+            P::SK_LEN,
+            P::SIG_LEN,
+        ] {
+            assert_eq!(
+                VerifyingKey::<P>::from_bytes(&zeros[..len]).err(),
+                Some(KeyError::Length)
+            );
+        }
+        for len in [0, 1, P::SK_LEN - 1, P::SK_LEN + 1, P::PK_LEN] {
+            assert_eq!(
+                SigningKey::<P>::from_expanded(&zeros[..len]).err(),
+                Some(KeyError::Length)
+            );
+        }
+        for len in [0, 1, P::SIG_LEN - 1, P::SIG_LEN + 1] {
+            let mut out = vec![0xaa; len];
+            assert_eq!(
+                key.sign_into(b"m", ctx(), Hedge::Deterministic, &mut out),
+                Err(SignError::BufferLength)
+            );
+            assert!(out.iter().all(|&byte| byte == 0xaa));
+        }
+    }
+
+    pub(super) fn contexts_and_modes_are_separated<P: ParameterSet>() {
+        let key = key::<P>();
+        let vk = key.verifying_key();
+        assert_eq!(Context::new(&[0; 256]).err(), Some(ContextError::TooLong));
+        let long = [7; 255];
+        let long = Context::new(&long).unwrap();
+        let signature = key.sign(b"m", long, Hedge::Deterministic).unwrap();
+        assert_eq!(vk.verify(b"m", long, signature.as_ref()), Ok(()));
+
+        // A byte moved between context and message.
+        let signature = key
+            .sign(b"bc", Context::new(b"a").unwrap(), Hedge::Deterministic)
+            .unwrap();
+        assert_eq!(
+            vk.verify(b"c", Context::new(b"ab").unwrap(), signature.as_ref()),
+            Err(VerifyError::ChallengeMismatch)
+        );
+
+        for hash in PreHash::ALL {
+            let digest = vec![9; hash.digest_len()];
+            let checked = PreHashed::<P>::new(hash, &digest);
+            assert_eq!(checked.is_ok(), hash.is_strong_enough::<P>());
+            if checked.is_err() {
+                assert_eq!(checked, Err(PreHashError::WeakPreHash));
+            }
+            let digest = PreHashed::<P>::new_allow_weak(hash, &digest).unwrap();
+            let signature = key
+                .sign_prehashed(&digest, ctx(), Hedge::Deterministic)
+                .unwrap();
+            assert_eq!(
+                vk.verify_prehashed(&digest, ctx(), signature.as_ref()),
+                Ok(())
+            );
+            assert_eq!(
+                vk.prepare()
+                    .verify_prehashed(&digest, ctx(), signature.as_ref()),
+                Ok(())
+            );
+            // The same bytes as a pure message are another message.
+            let mut message = hash.oid().to_vec();
+            message.extend(vec![9; hash.digest_len()]);
+            assert!(vk.verify(&message, ctx(), signature.as_ref()).is_err());
+            for other in PreHash::ALL {
+                if other != hash && other.digest_len() == hash.digest_len() {
+                    let bytes = vec![9; other.digest_len()];
+                    let other = PreHashed::new_allow_weak(other, &bytes).unwrap();
+                    assert!(
+                        vk.verify_prehashed(&other, ctx(), signature.as_ref())
+                            .is_err()
+                    );
+                }
+            }
+        }
+    }
+
+    pub(super) fn generators_are_used_and_their_failure_is_reported<P: ParameterSet>() {
+        let seed: [u8; 32] = core::array::from_fn(|n| n as u8);
+        let mut rng = Counting { next: 0, left: 1 };
+        let key = SigningKey::<P>::generate_with_rng(&mut rng).unwrap();
+        assert_eq!(key.seed(), Some(&seed));
+        assert!(SigningKey::<P>::generate_with_rng(&mut rng).is_err());
+
+        let rnd: [u8; 32] = core::array::from_fn(|n| n as u8 + 32);
+        rng.left = 1;
+        assert_eq!(
+            key.sign_with_rng(b"m", ctx(), &mut rng).unwrap(),
+            key.sign(b"m", ctx(), Hedge::Bytes(&rnd)).unwrap()
+        );
+        assert_eq!(
+            key.sign_with_rng(b"m", ctx(), &mut rng).err(),
+            Some(SignError::Rng)
+        );
+        assert_eq!(
+            key.prepare().sign_with_rng(b"m", ctx(), &mut rng).err(),
+            Some(SignError::Rng)
+        );
+
+        let (a, b) = (
+            SigningKey::<P>::generate().unwrap(),
+            SigningKey::<P>::generate().unwrap(),
+        );
+        assert!(a != b);
+    }
+
+    pub(super) fn self_verification_changes_no_signature<P: ParameterSet>() {
+        let mut key = key::<P>();
+        let expected = key.sign(b"m", ctx(), Hedge::Deterministic).unwrap();
+        key.set_self_verification(true);
+        assert_eq!(
+            key.sign(b"m", ctx(), Hedge::Deterministic).unwrap(),
+            expected
+        );
+        assert_eq!(
+            key.prepare()
+                .sign(b"m", ctx(), Hedge::Deterministic)
+                .unwrap(),
+            expected
+        );
+    }
+
+    pub(super) fn values_can_be_sent_and_print_no_secret<P: ParameterSet>() {
+        fn sendable<T: Send + Sync + 'static>(_: &T) {}
+        let key = key::<P>();
+        sendable(&key);
+        sendable(&key.prepare());
+        sendable(&key.verifying_key().prepare());
+        let printed = format!(
+            "{key:?} {:?} {:?}",
+            key.prepare(),
+            Hedge::Bytes(&[0x42; 32])
+        );
+        assert!(!printed.contains("42"), "{printed}");
+        assert!(printed.contains(P::NAME));
+    }
+}
