@@ -126,9 +126,9 @@ mod tests {
 
     fn schoolbook(a: &[i32; N], b: &[i32; N]) -> [i32; N] {
         let mut out = [0i64; N];
-        for i in 0..N {
-            for j in 0..N {
-                let product = i64::from(a[i]) * i64::from(b[j]) % i64::from(Q);
+        for (i, &a) in a.iter().enumerate() {
+            for (j, &b) in b.iter().enumerate() {
+                let product = i64::from(a) * i64::from(b) % i64::from(Q);
                 let (n, sign) = if i + j < N {
                     (i + j, 1)
                 } else {

@@ -50,10 +50,10 @@ pub fn rej_ntt_poly_each(
         let mut block = [0u8; 24];
         xof.squeeze(&mut block);
         for &candidate in block.as_chunks::<3>().0 {
-            if let Some(a) = coeff_from_three_bytes(candidate) {
-                if !sink(a) {
-                    return;
-                }
+            if let Some(a) = coeff_from_three_bytes(candidate)
+                && !sink(a)
+            {
+                return;
             }
         }
     }
@@ -80,11 +80,11 @@ pub fn rej_ntt_poly(backend: Backend, rho: &[u8; SEED_LEN], s: u8, r: u8, out: &
 #[inline(always)]
 pub fn rej_ntt_block(bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
     for &candidate in bytes.as_chunks::<3>().0 {
-        if let Some(a) = coeff_from_three_bytes(candidate) {
-            if let Some(slot) = out.get_mut(filled) {
-                *slot = a;
-                filled += 1;
-            }
+        if let Some(a) = coeff_from_three_bytes(candidate)
+            && let Some(slot) = out.get_mut(filled)
+        {
+            *slot = a;
+            filled += 1;
         }
     }
     filled
@@ -104,11 +104,11 @@ pub fn rej_bounded_poly(backend: Backend, eta: i32, rho_p: &[u8; 64], nonce: u16
         xof.squeeze(block.expose_mut());
         for &byte in block.expose() {
             for half in [byte & 15, byte >> 4] {
-                if let Some(a) = coeff_from_half_byte(eta, i32::from(half)) {
-                    if let Some(slot) = out.0.get_mut(filled) {
-                        *slot = a;
-                        filled += 1;
-                    }
+                if let Some(a) = coeff_from_half_byte(eta, i32::from(half))
+                    && let Some(slot) = out.0.get_mut(filled)
+                {
+                    *slot = a;
+                    filled += 1;
                 }
             }
         }

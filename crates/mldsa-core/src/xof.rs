@@ -33,7 +33,7 @@ impl<const RATE: usize> Sponge<RATE> {
 
     /// Absorbs `bytes`. Not to be called after [`Self::finish`].
     pub fn absorb(&mut self, mut bytes: &[u8]) {
-        while self.position % 8 != 0 || bytes.len() < 8 {
+        while !self.position.is_multiple_of(8) || bytes.len() < 8 {
             let Some((&byte, rest)) = bytes.split_first() else {
                 return;
             };

@@ -1,6 +1,8 @@
 //! The public API from outside: every form of every operation agrees, every
 //! misuse is a typed error.
 
+#![allow(clippy::unwrap_used)]
+
 use mldsa_core::{
     Backend, Context, ContextError, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
     ParameterSet, PreHash, PreHashError, PreHashed, PreparedMemory, SignError, Signature,

@@ -14,7 +14,7 @@ use crate::{field, keccak};
 
 pub(super) static KERNELS: Kernels = Kernels {
     name: "portable",
-    keccak_f1600: keccak_f1600,
+    keccak_f1600,
     ntt: |src, dst| ntt::ntt(src, dst),
     inv_ntt: |src, dst| ntt::inv_ntt(src, dst),
     row_product: |a, b, out| ntt::row_product(a, b, out),
