@@ -1,0 +1,130 @@
+//! One operation of one implementation.
+
+use core::{fmt, hint::black_box};
+
+/// A timed operation. Names follow the scorecard's JSON rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Op {
+    /// A key pair from a 32-byte seed.
+    Keygen,
+    /// Sign with a loaded private key that holds no expanded matrix.
+    Sign,
+    /// Sign with a private key that holds the expanded matrix.
+    SignPrepared,
+    /// Verify from the encoded public key: nothing cached.
+    VerifyCold,
+    /// Verify with a public key that holds the expanded matrix or a part of it.
+    VerifyPrepared,
+}
+
+impl Op {
+    /// The name in tables and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keygen => "keygen",
+            Self::Sign => "sign",
+            Self::SignPrepared => "sign_prepared",
+            Self::VerifyCold => "verify_cold",
+            Self::VerifyPrepared => "verify_prepared",
+        }
+    }
+
+    /// The operation of a peer that this one is compared with: what a user
+    /// without the shortcut has to call.
+    #[must_use]
+    pub const fn reference(self) -> Self {
+        match self {
+            Self::Keygen => Self::Keygen,
+            Self::Sign | Self::SignPrepared => Self::Sign,
+            Self::VerifyCold | Self::VerifyPrepared => Self::VerifyCold,
+        }
+    }
+
+    /// Whether the work on the key is done beforehand.
+    #[must_use]
+    pub const fn prepared(self) -> bool {
+        matches!(self, Self::SignPrepared | Self::VerifyPrepared)
+    }
+
+    /// What one figure stands for.
+    #[must_use]
+    pub const fn per(self) -> &'static str {
+        match self {
+            Self::Keygen => "operation",
+            _ => "signature",
+        }
+    }
+}
+
+/// A part of the scorecard that can be run alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Part {
+    /// Key generation.
+    Keygen,
+    /// Signing.
+    Sign,
+    /// Verification.
+    Verify,
+}
+
+impl Part {
+    /// Every part, in table order.
+    pub const ALL: [Self; 3] = [Self::Keygen, Self::Sign, Self::Verify];
+
+    /// Whether the operation belongs to this part.
+    #[must_use]
+    pub const fn contains(self, op: Op) -> bool {
+        matches!(
+            (self, op.reference()),
+            (Self::Keygen, Op::Keygen) | (Self::Sign, Op::Sign) | (Self::Verify, Op::VerifyCold)
+        )
+    }
+}
+
+/// One operation of one implementation, ready to be called.
+pub struct Contender {
+    /// The operation.
+    pub op: Op,
+    /// The implementation: `ours` or a crate name.
+    pub peer: &'static str,
+    /// The backend of ours; `default` for a peer, which chooses its own.
+    pub backend: &'static str,
+    /// Operations done by one call.
+    pub width: usize,
+    call: Box<dyn FnMut(usize)>,
+}
+
+impl Contender {
+    /// A contender that does one operation a call: `call(i)` works on case `i`,
+    /// and panics if a signature is refused. The result is dropped, and wiped if
+    /// its type does so, on the clock.
+    pub fn new<R>(op: Op, peer: &'static str, mut call: impl FnMut(usize) -> R + 'static) -> Self {
+        let call = Box::new(move |i| drop(black_box(call(i))));
+        Self {
+            op,
+            peer,
+            backend: "default",
+            width: 1,
+            call,
+        }
+    }
+
+    /// The same, naming the backend.
+    #[must_use]
+    pub fn backend(self, backend: &'static str) -> Self {
+        Self { backend, ..self }
+    }
+
+    /// Runs the operation on case `i`.
+    #[inline]
+    pub fn call(&mut self, i: usize) {
+        (self.call)(i);
+    }
+}
+
+impl fmt::Debug for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.op.name(), self.peer, self.backend)
+    }
+}

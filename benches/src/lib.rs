@@ -1,0 +1,31 @@
+//! Every ML-DSA implementation under the same timed calls.
+//!
+//! A [`Contender`] is one operation of one implementation on shared, random,
+//! distinct [`Inputs`]. The criterion benches and the `scorecard` binary run the
+//! same contenders, so a new operation is written once: one more `Contender` in
+//! [`ours`] or in a peer's file.
+
+mod clock;
+mod contender;
+mod inputs;
+mod measure;
+mod ours;
+mod peers;
+mod suite;
+
+pub use clock::{UNIT, now};
+pub use contender::{Contender, Op, Part};
+pub use inputs::{Inputs, Set, Stream};
+pub use measure::{Budget, Samples, measure};
+pub use suite::bench_part;
+
+use std::rc::Rc;
+
+/// The contenders of one part on one set of inputs, ours first.
+#[must_use]
+pub fn contenders(part: Part, inputs: &Rc<Inputs>) -> Vec<Contender> {
+    let mut all = ours::contenders(inputs);
+    all.extend(peers::contenders(inputs));
+    all.retain(|contender| part.contains(contender.op));
+    all
+}
