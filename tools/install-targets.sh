@@ -67,7 +67,7 @@ from_debian() {
 # Unpacks the library tree of Debian's rust-src $1 to $2. Newer suites are read
 # through package lists of their own, so the machine's apt stays as it is.
 fetch_library() {
-    local release=$1 library=$2 mirror suite lists version package='' seen=()
+    local release=$1 library=$2 mirror suite view version package='' seen=()
     local tool
     for tool in apt-get apt-cache dpkg-deb; do
         command -v "$tool" >/dev/null || fail 3 "rustup cannot download, and there is no $tool"
@@ -76,14 +76,14 @@ fetch_library() {
         'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sed -n 1p)
     [ -n "$mirror" ] || fail 3 "no Debian mirror known (has 'apt-get update' been run?)"
     for suite in "${suites[@]}"; do
-        lists=$cache/apt/$suite
-        mkdir -p "$lists/partial" "$lists/archives/partial"
+        view=$cache/apt/$suite
+        mkdir -p "$view/lists/partial" "$view/archives/partial"
         printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-            "$mirror" "$suite" >"$lists/sources.list"
+            "$mirror" "$suite" >"$view/sources.list"
         local apt=(
-            -o "Dir::Etc::SourceList=$lists/sources.list" -o Dir::Etc::SourceParts=/dev/null
+            -o "Dir::Etc::SourceList=$view/sources.list" -o Dir::Etc::SourceParts=/dev/null
             -o Dir::Etc::PreferencesParts=/dev/null -o Dir::Etc::Preferences=/dev/null
-            -o "Dir::State::Lists=$lists" -o "Dir::Cache=$lists"
+            -o "Dir::State::Lists=$view/lists" -o "Dir::Cache=$view"
             -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=2
         )
         say "looking for rust-src $release in $suite"
@@ -97,9 +97,9 @@ fetch_library() {
     [ -n "$package" ] || fail 3 "no suite has rust-src $release; found: ${seen[*]:-none}"
 
     say "downloading $package"
-    (cd "$lists/archives" && rm -f rust-src_*.deb && apt-get "${apt[@]}" download -qq "$package")
+    (cd "$view/archives" && rm -f rust-src_*.deb && apt-get "${apt[@]}" download -qq "$package")
     rm -rf "$library.partial" && mkdir -p "$library.partial"
-    dpkg-deb --fsys-tarfile "$lists"/archives/rust-src_*.deb |
+    dpkg-deb --fsys-tarfile "$view"/archives/rust-src_*.deb |
         tar -x -C "$library.partial" --strip-components=5 --wildcards './usr/src/rustc-*/library/*'
     rm -rf "$library" && mv "$library.partial" "$library"
 }
