@@ -1,0 +1,46 @@
+# Convenience only: every recipe is one command that also stands in CONTRIBUTING.md.
+
+# Lists the recipes.
+default:
+    @just --list
+
+# The whole gate, or the named steps of it.
+ci *STEPS:
+    bash .ci/run {{STEPS}}
+
+fmt:
+    cargo fmt --all
+
+lint:
+    cargo clippy --workspace --all-targets -- -D warnings
+
+test:
+    cargo test
+
+# Conformance at full length; set MLDSA_VECTORS for the large published files.
+kat:
+    cargo test --release -p mldsa-kat
+
+structure:
+    cargo test -p mldsa-core --test structure
+
+no-std:
+    bash .ci/run no_std
+
+metal:
+    bash .ci/run metal
+
+target NAME:
+    tools/install-targets.sh {{NAME}}
+
+doc:
+    cargo doc --workspace --exclude benches --no-deps --all-features --open
+
+bench *ARGS:
+    cargo bench -p benches {{ARGS}}
+
+scorecard *ARGS:
+    cargo run --release -p benches --bin scorecard -- {{ARGS}}
+
+deny:
+    cargo deny --workspace check licenses bans sources
