@@ -2,8 +2,124 @@
 
 use std::rc::Rc;
 
-use crate::{Contender, Inputs};
+use mldsa_core::{
+    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey,
+    hazmat::{Secret, Zeroed, keygen_internal},
+};
 
-pub(crate) fn contenders(_inputs: &Rc<Inputs>) -> Vec<Contender> {
-    Vec::new()
+use crate::{Contender, Inputs, Op, Set};
+
+const PEER: &str = "ours";
+
+/// Every operation on every available backend.
+pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
+    let on = match inputs.set {
+        Set::MlDsa44 => of::<MlDsa44>,
+        Set::MlDsa65 => of::<MlDsa65>,
+        Set::MlDsa87 => of::<MlDsa87>,
+    };
+    Backend::available()
+        .flat_map(|backend| on(inputs, backend))
+        .collect()
+}
+
+fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> {
+    let signing: Vec<_> = inputs
+        .keys
+        .iter()
+        .map(|key| SigningKey::<P>::from_seed(&key.seed).with_backend(backend))
+        .collect();
+    let prepared_signing: Vec<_> = signing.iter().map(SigningKey::prepare).collect();
+    let prepared: Vec<_> = signing
+        .iter()
+        .map(|key| key.verifying_key().prepare())
+        .collect();
+
+    let keygen = {
+        let inputs = Rc::clone(inputs);
+        move |i| SigningKey::<P>::from_seed(&inputs.key(i).seed)
+    };
+    // `from_seed` always takes the best backend; another one has to be pinned
+    // one level below.
+    let keygen_pinned = {
+        let inputs = Rc::clone(inputs);
+        move |i| {
+            let mut pk = P::PublicKeyBytes::zeroed();
+            let mut sk = Secret::<P::SecretKeyBytes>::zeroed();
+            keygen_internal::<P>(backend, &inputs.key(i).seed, &mut pk, sk.expose_mut());
+            (pk, sk)
+        }
+    };
+    assert_eq!(
+        keygen(0).verifying_key().as_ref(),
+        inputs.keys[0].public,
+        "{PEER} keygen"
+    );
+    assert_eq!(
+        keygen_pinned(0).0.as_ref(),
+        inputs.keys[0].public,
+        "{PEER} keygen"
+    );
+
+    let sign = {
+        let inputs = Rc::clone(inputs);
+        move |i| {
+            let (_, case) = inputs.case(i);
+            let (key, ctx) = (&signing[case.key], Context::EMPTY);
+            key.sign(&case.message, ctx, Hedge::Deterministic)
+                .expect("signing")
+        }
+    };
+    let sign_prepared = {
+        let inputs = Rc::clone(inputs);
+        move |i| {
+            let (_, case) = inputs.case(i);
+            let (key, ctx) = (&prepared_signing[case.key], Context::EMPTY);
+            key.sign(&case.message, ctx, Hedge::Deterministic)
+                .expect("signing")
+        }
+    };
+    assert_eq!(
+        sign(0).as_ref(),
+        inputs.cases[0].signature,
+        "{PEER} signing"
+    );
+    assert_eq!(
+        sign_prepared(0).as_ref(),
+        inputs.cases[0].signature,
+        "{PEER} signing"
+    );
+
+    let verify_cold = {
+        let inputs = Rc::clone(inputs);
+        move |i| {
+            let (key, case) = inputs.case(i);
+            let key = VerifyingKey::<P>::from_bytes(&key.public).expect("a key");
+            key.with_backend(backend)
+                .verify(&case.message, Context::EMPTY, &case.signature)
+                .expect("a valid signature");
+        }
+    };
+    let verify_prepared = {
+        let inputs = Rc::clone(inputs);
+        move |i| {
+            let (_, case) = inputs.case(i);
+            prepared[case.key]
+                .verify(&case.message, Context::EMPTY, &case.signature)
+                .expect("a valid signature");
+        }
+    };
+    [
+        if backend == Backend::detect() {
+            Contender::new(Op::Keygen, PEER, keygen)
+        } else {
+            Contender::new(Op::Keygen, PEER, keygen_pinned)
+        },
+        Contender::new(Op::Sign, PEER, sign),
+        Contender::new(Op::SignPrepared, PEER, sign_prepared),
+        Contender::new(Op::VerifyCold, PEER, verify_cold),
+        Contender::new(Op::VerifyPrepared, PEER, verify_prepared),
+    ]
+    .map(|contender| contender.backend(backend.name()))
+    .into()
 }
