@@ -39,7 +39,7 @@ pub fn keygen_internal<P: ParameterSet>(
         .copy_from_slice(&transcript::tr(backend, pk.as_ref()));
 }
 
-/// Algorithm 33 ExpandS, packed into the slots of the private key.
+/// Algorithm 33, packed into the slots of the private key.
 #[inline(never)]
 fn sample_secrets<P: ParameterSet>(
     backend: Backend,
@@ -118,7 +118,7 @@ pub fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut [NttPol
     in_range
 }
 
-/// The checks that algorithm 25 skDecode leaves to its caller: s1 and s2 in
+/// The checks that algorithm 25 leaves to its caller: s1 and s2 in
 /// range, t0 and `tr` equal to what they determine. Writes the public key.
 ///
 /// Constant time up to the verdict.

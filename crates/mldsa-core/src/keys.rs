@@ -25,7 +25,7 @@ use crate::verify::{VerifyRows, check_signature, verify_internal, verify_row};
 /// The verification calls, the same on every kind of verifying key.
 macro_rules! verify_methods {
     () => {
-        /// Verifies a signature over `message` (FIPS 204 algorithm 3).
+        /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
         ///
         /// # Errors
         /// Every [`VerifyError`], in the order of its variants. Never panics.
@@ -59,7 +59,7 @@ macro_rules! verify_methods {
 /// The signing calls, the same on every kind of signing key.
 macro_rules! sign_methods {
     () => {
-        /// Signs `message` (FIPS 204 algorithm 2).
+        /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign).
         ///
         /// # Errors
         /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
@@ -445,7 +445,7 @@ impl<P: ParameterSet> SigningKey<P> {
         Self::generate_with_rng(&mut getrandom::SysRng)
     }
 
-    /// Generates a key with `rng` (FIPS 204 algorithm 1).
+    /// Generates a key with `rng` (FIPS 204 algorithm 1 ML-DSA.KeyGen).
     ///
     /// # Errors
     /// [`RngError`](crate::RngError) if the generator fails.

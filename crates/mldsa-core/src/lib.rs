@@ -26,34 +26,34 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-// Lowest first: a module uses only those above it.
+// Lowest first: a module uses only those above it (tests/structure.rs).
 mod array;
-mod backend;
 mod ct;
-mod encode;
 mod error;
-mod field;
-#[cfg(feature = "hazmat")]
-pub mod hazmat;
-mod hint;
-mod keccak;
-mod keygen;
-mod keys;
-mod ntt;
-mod pack;
 mod params;
+mod secret;
+mod field;
 mod poly;
+mod ntt;
+mod rounding;
+mod hint;
+mod pack;
+mod keccak;
+mod encode;
+mod backend;
+mod xof;
+mod transcript;
+mod sample;
+mod keygen;
+mod sign;
+mod verify;
 #[cfg(feature = "hash-ml-dsa")]
 mod prehash;
+mod keys;
 #[cfg(feature = "alloc")]
 mod prepared;
-mod rounding;
-mod sample;
-mod secret;
-mod sign;
-mod transcript;
-mod verify;
-mod xof;
+#[cfg(feature = "hazmat")]
+pub mod hazmat;
 
 pub use crate::array::ByteArray;
 pub use crate::backend::Backend;

@@ -47,14 +47,14 @@ fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32; N], mut map: impl F
     }
 }
 
-/// Algorithm 16 SimpleBitPack of a row of t1: 10 bits a coefficient, 320 bytes.
+/// Algorithm 16 for a row of t1: 10 bits a coefficient, 320 bytes.
 ///
 /// Bounds: 0 <= t1 < 2^10.
 pub fn pack_t1(t1: &Poly, out: &mut [u8; T1_POLY_LEN]) {
     bit_pack::<10>(&t1.0, out, |a| a);
 }
 
-/// Algorithm 18 SimpleBitUnpack of a row of t1, times 2^13: what verification
+/// Algorithm 18 for a row of t1, times 2^13: what verification
 /// needs. `bytes` has 320 bytes.
 ///
 /// Bounds: 0 <= out <= (2^10 - 1) 2^13 = q - 1.
@@ -62,21 +62,21 @@ pub fn unpack_t1_2d(bytes: &[u8], out: &mut Poly) {
     bit_unpack::<10>(bytes, &mut out.0, |a| a << D);
 }
 
-/// Algorithm 17 BitPack of a row of t0: 13 bits of 2^12 - t0, 416 bytes.
+/// Algorithm 17 BitPack, of a row of t0: 13 bits of 2^12 - t0, 416 bytes.
 ///
 /// Bounds: -2^12 < t0 <= 2^12.
 pub fn pack_t0(t0: &Poly, out: &mut [u8; T0_POLY_LEN]) {
     bit_pack::<13>(&t0.0, out, |a| (1 << 12) - a);
 }
 
-/// Algorithm 19 BitUnpack of a row of t0. Every code word is valid.
+/// Algorithm 19 BitUnpack, of a row of t0. Every code word is valid.
 ///
 /// Bounds: -2^12 < out <= 2^12.
 pub fn unpack_t0(bytes: &[u8], out: &mut Poly) {
     bit_unpack::<13>(bytes, &mut out.0, |a| (1 << 12) - a);
 }
 
-/// Algorithm 17 BitPack of a row of s1 or s2: 3 or 4 bits of eta - s, 96 or
+/// Algorithm 17 for a row of s1 or s2: 3 or 4 bits of eta - s, 96 or
 /// 128 bytes.
 ///
 /// Bounds: |s| <= eta, eta is 2 or 4.
@@ -88,7 +88,7 @@ pub fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
     }
 }
 
-/// Algorithm 19 BitUnpack of a row of s1 or s2. Returns whether every code word
+/// Algorithm 19 for a row of s1 or s2. Returns whether every code word
 /// was valid; FIPS 204 leaves that check to the caller of skDecode.
 ///
 /// Constant time: all code words are read before the verdict leaves.
@@ -108,7 +108,7 @@ pub fn unpack_eta(eta: i32, bytes: &[u8], out: &mut Poly) -> bool {
     !is_negative(sign)
 }
 
-/// Algorithm 17 BitPack of a row of z: 18 or 20 bits of gamma1 - z, 576 or 640
+/// Algorithm 17 for a row of z: 18 or 20 bits of gamma1 - z, 576 or 640
 /// bytes.
 ///
 /// Bounds: -gamma1 < z <= gamma1.
@@ -120,7 +120,7 @@ pub fn pack_z(gamma1_bits: u32, z: &Poly, out: &mut [u8]) {
     }
 }
 
-/// Algorithm 19 BitUnpack of a row of y or z.
+/// Algorithm 19 for a row of y or z.
 ///
 /// Bounds: -gamma1 < out <= gamma1.
 pub fn unpack_z(gamma1_bits: u32, bytes: &[u8], out: &mut Poly) {

@@ -30,7 +30,7 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
     }
 }
 
-/// Feeds the coefficients of algorithm 30 RejNTTPoly, one by one in order, to
+/// Feeds the coefficients of algorithm 30, one by one in order, to
 /// `sink` until it refuses one: for callers that hold no polynomial.
 ///
 /// Variable time: A is public.
@@ -130,7 +130,7 @@ pub fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     }
 }
 
-/// One polynomial of algorithm 34 ExpandMask in its packed form, which is also
+/// One polynomial of algorithm 34 in its packed form, which is also
 /// the packed form of z: 576 or 640 bytes of H(rho_pp || kappa).
 pub fn expand_mask_packed(backend: Backend, rho_pp: &[u8; 64], kappa: u16, out: &mut [u8]) {
     Shake256::digest(backend, &[rho_pp, &kappa.to_le_bytes()], out);
