@@ -140,7 +140,6 @@ pub fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
 
 /// The same permutation as a compact loop over the state: a smaller frame and
 /// less code, for targets whose registers cannot hold the state anyway.
-#[cfg(any(test, not(target_pointer_width = "64")))]
 pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
     for constant in ROUND_CONSTANTS {
         let mut c = [0u64; 5];
@@ -175,7 +174,6 @@ pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
 }
 
 /// Where pi carries the word that starts at (1, 0), step by step.
-#[cfg(any(test, not(target_pointer_width = "64")))]
 const PI_CYCLE: [u8; 24] = {
     let mut cycle = [0; 24];
     let (mut x, mut y) = (1, 0);
@@ -189,7 +187,6 @@ const PI_CYCLE: [u8; 24] = {
 };
 
 /// The rotation of the word at each step: triangular numbers mod 64.
-#[cfg(any(test, not(target_pointer_width = "64")))]
 const RHO_ALONG_PI: [u8; 24] = {
     let mut bits = [0; 24];
     let mut step = 0;

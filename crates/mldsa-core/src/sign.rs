@@ -48,6 +48,7 @@ pub enum T0<'a> {
     /// k rows of 416 bytes.
     Packed(&'a [u8]),
     /// k transformed rows.
+    #[cfg(feature = "alloc")]
     Transformed(&'a [NttPoly]),
 }
 
@@ -225,6 +226,7 @@ fn respond_hint(
         .enumerate()
     {
         let t0_hat = match key.t0 {
+            #[cfg(feature = "alloc")]
             T0::Transformed(rows) => &rows[i],
             T0::Packed(rows) => {
                 pack::unpack_t0(&rows[i * T0_POLY_LEN..][..T0_POLY_LEN], product);

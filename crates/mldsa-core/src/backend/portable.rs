@@ -14,7 +14,13 @@ use crate::{field, keccak};
 
 pub(super) static KERNELS: Kernels = Kernels {
     name: "portable",
-    keccak_f1600,
+    // A 64-bit CPU keeps half the state in registers; a 32-bit one gains nothing
+    // from the unrolled round but a larger frame.
+    keccak_f1600: if cfg!(target_pointer_width = "64") {
+        keccak::keccak_f1600
+    } else {
+        keccak::keccak_f1600_compact
+    },
     ntt: |src, dst| ntt::ntt(src, dst),
     inv_ntt: |src, dst| ntt::inv_ntt(src, dst),
     row_product: |a, b, out| ntt::row_product(a, b, out),
@@ -26,18 +32,6 @@ pub(super) static KERNELS: Kernels = Kernels {
     inv_ntt_high_bits,
     inv_ntt_use_hint,
 };
-
-// A 64-bit CPU keeps half the state in registers; a 32-bit one gains nothing
-// from the unrolled round but a larger frame.
-#[cfg(target_pointer_width = "64")]
-fn keccak_f1600(state: &mut [u64; 25]) {
-    keccak::keccak_f1600(state);
-}
-
-#[cfg(not(target_pointer_width = "64"))]
-fn keccak_f1600(state: &mut [u64; 25]) {
-    keccak::keccak_f1600_compact(state);
-}
 
 fn product_inv_ntt(a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly) {
     let mut product = Secret::<NttPoly>::zeroed();
