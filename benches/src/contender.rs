@@ -92,6 +92,9 @@ pub struct Contender {
     pub backend: &'static str,
     /// Operations done by one call.
     pub width: usize,
+    /// Whether a signer makes the deterministic signature, and so needs the same
+    /// attempts as all others that do.
+    pub deterministic: bool,
     call: Box<dyn FnMut(usize)>,
 }
 
@@ -106,6 +109,7 @@ impl Contender {
             peer,
             backend: "default",
             width: 1,
+            deterministic: true,
             call,
         }
     }
@@ -114,6 +118,15 @@ impl Contender {
     #[must_use]
     pub fn backend(self, backend: &'static str) -> Self {
         Self { backend, ..self }
+    }
+
+    /// The same, of a signer that cannot do without fresh randomness.
+    #[must_use]
+    pub fn hedged(self) -> Self {
+        Self {
+            deterministic: false,
+            ..self
+        }
     }
 
     /// Runs the operation on case `i`.

@@ -17,6 +17,7 @@ pub use clock::{UNIT, now};
 pub use contender::{Contender, Op, Part};
 pub use inputs::{Inputs, Set, Stream};
 pub use measure::{Budget, Samples, measure};
+pub use ours::mean_attempts;
 pub use suite::bench_part;
 
 use std::rc::Rc;

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey,
-    hazmat::{Secret, Zeroed, keygen_internal},
+    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, SigningKey,
+    VerifyingKey,
+    hazmat::{Secret, Zeroed, keygen_internal, sign_mu_observed},
 };
 
 use crate::{Contender, Inputs, Op, Set};
@@ -21,6 +22,44 @@ pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
     Backend::available()
         .flat_map(|backend| on(inputs, backend))
         .collect()
+}
+
+/// Signing attempts per message, mean over all cases: what the deterministic
+/// signers have to do, whoever they are.
+#[must_use]
+pub fn mean_attempts(inputs: &Inputs) -> f64 {
+    match inputs.set {
+        Set::MlDsa44 => attempts::<MlDsa44>(inputs),
+        Set::MlDsa65 => attempts::<MlDsa65>(inputs),
+        Set::MlDsa87 => attempts::<MlDsa87>(inputs),
+    }
+}
+
+fn attempts<P: ParameterSet>(inputs: &Inputs) -> f64 {
+    let keys: Vec<_> = inputs
+        .keys
+        .iter()
+        .map(|key| SigningKey::<P>::from_seed(&key.seed))
+        .collect();
+    let mut attempts = 0usize;
+    for case in &inputs.cases {
+        let key = &keys[case.key];
+        let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), Context::EMPTY);
+        mu.update(&case.message);
+        let mut signature = P::SignatureBytes::zeroed();
+        attempts += 1;
+        let observe = &mut |_| attempts += 1;
+        sign_mu_observed(
+            key,
+            &mu.finish(),
+            Hedge::Deterministic,
+            signature.as_mut(),
+            observe,
+        )
+        .expect("signing");
+        assert_eq!(signature.as_ref(), case.signature, "{PEER} signing");
+    }
+    attempts as f64 / inputs.cases.len() as f64
 }
 
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> {

@@ -11,7 +11,8 @@ use std::{
 };
 
 use benches::{
-    Budget, Contender, Inputs, Op, Part, Samples, Set, Stream, UNIT, contenders, measure, now,
+    Budget, Contender, Inputs, Op, Part, Samples, Set, Stream, UNIT, contenders, mean_attempts,
+    measure, now,
 };
 use clap::Parser;
 use serde::Serialize;
@@ -56,7 +57,8 @@ struct Row {
     cycles_median: u64,
     /// Mean over all cases in the quietest pass.
     cycles_mean: u64,
-    /// Mean signing attempts over the cases, where they are known.
+    /// Mean signing attempts over the cases; unknown for a hedged signer, absent
+    /// elsewhere.
     attempts: Option<f64>,
     /// The operation of a reference that ratios compare with.
     #[serde(skip)]
@@ -140,14 +142,24 @@ fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
             passes: 1,
         },
     );
+    let attempts = (part == Part::Sign).then(|| mean_attempts(&inputs));
     all.iter()
         .zip(keys)
         .zip(samples)
-        .map(|((c, keys), s)| row(set, c, keys, &s))
+        .map(|((contender, keys), samples)| {
+            let attempts = attempts.filter(|_| contender.deterministic);
+            row(set, contender, keys, &samples, attempts)
+        })
         .collect()
 }
 
-fn row(set: Set, contender: &Contender, validators: usize, samples: &Samples) -> Row {
+fn row(
+    set: Set,
+    contender: &Contender,
+    validators: usize,
+    samples: &Samples,
+    attempts: Option<f64>,
+) -> Row {
     Row {
         op: contender.op.name(),
         set: set.name(),
@@ -162,7 +174,7 @@ fn row(set: Set, contender: &Contender, validators: usize, samples: &Samples) ->
         cycles_min: samples.min(),
         cycles_median: samples.median(),
         cycles_mean: samples.mean() as u64,
-        attempts: None,
+        attempts,
         reference: contender.op.reference().name(),
     }
 }

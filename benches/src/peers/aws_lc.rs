@@ -56,7 +56,7 @@ pub(super) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
     };
     vec![
         Contender::new(Op::Keygen, PEER, keygen),
-        Contender::new(Op::Sign, PEER, sign),
+        Contender::new(Op::Sign, PEER, sign).hedged(),
         Contender::new(Op::VerifyCold, PEER, verify),
     ]
 }
