@@ -2,12 +2,26 @@
 
 #![allow(unsafe_code)]
 
+use core::time::Duration;
+use std::{sync::OnceLock, thread, time::Instant};
+
 /// What [`now`] counts: `"tsc"` or `"ns"`.
 pub const UNIT: &str = if cfg!(target_arch = "x86_64") {
     "tsc"
 } else {
     "ns"
 };
+
+/// Ticks of [`now`] in a second, measured once.
+#[must_use]
+pub fn hz() -> f64 {
+    static HZ: OnceLock<f64> = OnceLock::new();
+    *HZ.get_or_init(|| {
+        let (begin, ticks) = (Instant::now(), now());
+        thread::sleep(Duration::from_millis(200));
+        (now() - ticks) as f64 / begin.elapsed().as_secs_f64()
+    })
+}
 
 /// The counter, read after every earlier instruction has finished and before
 /// any later one starts.
@@ -30,7 +44,6 @@ pub fn now() -> u64 {
 #[cfg(not(target_arch = "x86_64"))]
 #[must_use]
 pub fn now() -> u64 {
-    use std::{sync::OnceLock, time::Instant};
     static START: OnceLock<Instant> = OnceLock::new();
     let elapsed = START.get_or_init(Instant::now).elapsed();
     u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)

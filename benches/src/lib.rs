@@ -13,7 +13,7 @@ mod ours;
 mod peers;
 mod suite;
 
-pub use clock::{UNIT, now};
+pub use clock::{UNIT, hz, now};
 pub use contender::{Contender, Op, Part};
 pub use inputs::{Inputs, Set, Stream};
 pub use measure::{Budget, Samples, measure};

@@ -1,9 +1,11 @@
 //! Interleaved timing: every contender gets its turn in every round.
 
-use core::time::Duration;
+use core::{ops::Range, time::Duration};
 use std::time::Instant;
 
-use crate::{Contender, now};
+use cpu_time::ThreadTime;
+
+use crate::{Contender, hz, now};
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +22,8 @@ pub struct Budget {
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     calls: Vec<u64>,
-    passes: Vec<f64>,
+    operations: usize,
+    processor: Duration,
 }
 
 impl Samples {
@@ -50,11 +53,12 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied().unwrap_or(0)
     }
 
-    /// The mean over all cases in the quietest pass: the figure for signing,
-    /// whose cost depends on the message.
+    /// The mean over all cases: the figure for signing, whose cost depends on
+    /// the message. It is taken from the thread's processor time, since on a
+    /// shared machine the wall clock counts everyone's work.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        self.passes.iter().copied().reduce(f64::min).unwrap_or(0.0)
+        self.processor.as_secs_f64() * hz() / self.operations.max(1) as f64
     }
 }
 
@@ -68,38 +72,25 @@ pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
     let mut samples = vec![Samples::default(); contenders.len()];
     let mut pass = 0;
     while pass < budget.passes || start.elapsed() < budget.time {
-        let mut sums = vec![(0.0, 0.0); contenders.len()];
         for first in (0..budget.cases).step_by(TURN) {
-            for ((contender, samples), sum) in
-                contenders.iter_mut().zip(&mut samples).zip(&mut sums)
-            {
-                turn(contender, first, budget.cases, samples, sum);
+            for (contender, samples) in contenders.iter_mut().zip(&mut samples) {
+                turn(contender, first..budget.cases.min(first + TURN), samples);
             }
-        }
-        for (samples, (ticks, calls)) in samples.iter_mut().zip(sums) {
-            samples.passes.push(ticks / calls);
         }
         pass += 1;
     }
     samples
 }
 
-/// One untimed call, then the cases from `first` on, each timed alone.
-fn turn(
-    contender: &mut Contender,
-    first: usize,
-    cases: usize,
-    samples: &mut Samples,
-    sum: &mut (f64, f64),
-) {
-    contender.call(first);
-    let last = cases.min(first + TURN);
-    for i in (first..last).step_by(contender.width) {
+/// One untimed call, then every case, each timed alone.
+fn turn(contender: &mut Contender, cases: Range<usize>, samples: &mut Samples) {
+    contender.call(cases.start);
+    let processor = ThreadTime::now();
+    for i in cases.step_by(contender.width) {
         let begin = now();
         contender.call(i);
-        let ticks = (now() - begin) / contender.width as u64;
-        samples.calls.push(ticks);
-        sum.0 += ticks as f64;
-        sum.1 += 1.0;
+        samples.calls.push((now() - begin) / contender.width as u64);
+        samples.operations += contender.width;
     }
+    samples.processor += processor.elapsed();
 }

@@ -3,16 +3,11 @@
 //! `cargo run --release -p benches --bin scorecard -- --json out.json`
 
 use core::{error::Error, fmt::Write as _, time::Duration};
-use std::{
-    fs,
-    path::PathBuf,
-    rc::Rc,
-    time::{Instant, UNIX_EPOCH},
-};
+use std::{fs, path::PathBuf, rc::Rc, time::UNIX_EPOCH};
 
 use benches::{
-    Budget, Contender, Inputs, Op, Part, Samples, Set, Stream, UNIT, contenders, mean_attempts,
-    measure, now,
+    Budget, Contender, Inputs, Op, Part, Samples, Set, Stream, UNIT, contenders, hz, mean_attempts,
+    measure,
 };
 use clap::Parser;
 use serde::Serialize;
@@ -55,8 +50,8 @@ struct Row {
     validators: usize,
     cycles_min: u64,
     cycles_median: u64,
-    /// Mean over all cases in the quietest pass.
-    cycles_mean: u64,
+    /// Mean over all messages; only for signers, whose cost depends on them.
+    cycles_mean: Option<u64>,
     /// Mean signing attempts over the cases; unknown for a hedged signer, absent
     /// elsewhere.
     attempts: Option<f64>,
@@ -80,7 +75,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seed = options.seed.unwrap_or_else(|| u64::from(clock));
     eprintln!("inputs from seed {seed}");
 
-    let (begin, ticks) = (Instant::now(), now());
     let mut rows = Vec::new();
     for set in Set::ALL {
         for part in Part::ALL
@@ -91,13 +85,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             rows.extend(run(set, part, &options, seed));
         }
     }
-    let hz = (now() - ticks) as f64 / begin.elapsed().as_secs_f64();
-    if UNIT == "tsc" {
-        for row in &mut rows {
-            row.tsc_hz = Some(hz as u64);
-        }
-    }
-
     print!("{}", table(&rows));
     if let Some(path) = options.json {
         fs::write(path, serde_json::to_string_pretty(&rows)?)?;
@@ -160,6 +147,7 @@ fn row(
     samples: &Samples,
     attempts: Option<f64>,
 ) -> Row {
+    let signs = contender.op.reference() == Op::Sign;
     Row {
         op: contender.op.name(),
         set: set.name(),
@@ -167,13 +155,13 @@ fn row(
         peer: contender.peer,
         unit: UNIT,
         per: contender.op.per(),
-        tsc_hz: None,
+        tsc_hz: (UNIT == "tsc").then(|| hz() as u64),
         threads: 1,
         n: samples.len(),
         validators,
         cycles_min: samples.min(),
         cycles_median: samples.median(),
-        cycles_mean: samples.mean() as u64,
+        cycles_mean: signs.then(|| samples.mean() as u64),
         attempts,
         reference: contender.op.reference().name(),
     }
@@ -209,7 +197,8 @@ fn table(rows: &[Row]) -> String {
                 row.validators,
                 row.cycles_min,
                 row.cycles_median,
-                row.cycles_mean,
+                row.cycles_mean
+                    .map_or_else(String::new, |mean| mean.to_string()),
             );
         }
     }
@@ -219,11 +208,6 @@ fn table(rows: &[Row]) -> String {
 impl Row {
     /// What ratios are taken of.
     fn figure(&self) -> f64 {
-        let signs = self.reference == Op::Sign.name();
-        (if signs {
-            self.cycles_mean
-        } else {
-            self.cycles_min
-        }) as f64
+        self.cycles_mean.unwrap_or(self.cycles_min) as f64
     }
 }
