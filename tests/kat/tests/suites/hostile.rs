@@ -1,0 +1,147 @@
+//! Bytes of any content and length into every call that takes bytes: the
+//! model's verdict and reason, and never a panic.
+
+use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
+use mldsa_kat::set::Set;
+use mldsa_kat::tally::{Tally, same};
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any};
+use proptest::strategy::Union;
+
+use crate::differential::random;
+use crate::{court::Court, ours, peers};
+
+for_each_set!(every_length, random_verification, random_private_key);
+
+const MESSAGE: Message<'static> = Message::Pure {
+    ctx: b"ctx",
+    msg: b"message",
+};
+
+/// Every truncation and some extensions of good bytes.
+fn every_length(set: &'static Set) {
+    let [peer, _] = peers::schemes(set);
+    let pair = peer.load(PrivateKey::Seed(&[5; 32])).expect("a seed");
+    let sig = peer
+        .sign(PrivateKey::Expanded(&pair.sk), MESSAGE, None)
+        .expect("a signature");
+    let resized = |good: &[u8], len| {
+        let mut bytes = good.to_vec();
+        bytes.resize(len, 0);
+        bytes
+    };
+    let lens = |own: usize| {
+        (0..=own + 64)
+            .chain([2 * own, 1 << 16])
+            .filter(move |len| *len != own)
+    };
+    for verifier in ours::verifiers(set) {
+        let mut tally = Tally::new(format!("every length, {}", verifier.name()));
+        for len in lens(set.sig_len) {
+            let verdict = verifier.verify(&pair.pk, MESSAGE, &resized(&sig, len));
+            tally.equal(
+                format!("signature of {len}"),
+                verdict,
+                Err(Refusal::SignatureLength),
+            );
+        }
+        for len in lens(set.pk_len) {
+            let verdict = verifier.verify(&resized(&pair.pk, len), MESSAGE, &sig);
+            tally.equal(
+                format!("public key of {len}"),
+                verdict,
+                Err(Refusal::KeyLength),
+            );
+        }
+        tally.finish(set.sig_len + set.pk_len + 2 * 66);
+    }
+    for scheme in ours::schemes(set) {
+        let mut tally = Tally::new(format!("every key length, {}", scheme.name()));
+        for len in lens(set.sk_len) {
+            let sk = resized(&pair.sk, len);
+            let refused = scheme.load(PrivateKey::Expanded(&sk)).err();
+            tally.equal(
+                format!("private key of {len}"),
+                refused,
+                Some(Refusal::KeyLength),
+            );
+            let refused = scheme.sign(PrivateKey::Expanded(&sk), MESSAGE, None).err();
+            tally.equal(
+                format!("signing with {len}"),
+                refused,
+                Some(Refusal::KeyLength),
+            );
+        }
+        for len in (0..100).filter(|len| *len != 32) {
+            let refused = scheme.load(PrivateKey::Seed(&vec![1; len])).err();
+            tally.equal(format!("seed of {len}"), refused, Some(Refusal::KeyLength));
+        }
+        tally.finish(2 * (set.sk_len + 66) + 99);
+    }
+}
+
+/// Random bytes, most of them of the right length.
+pub(crate) fn bytes_around(len: usize) -> impl Strategy<Value = Vec<u8>> {
+    Union::new_weighted(vec![
+        (6, vec(any::<u8>(), len).boxed()),
+        (1, vec(any::<u8>(), 0..2 * len).boxed()),
+        (
+            1,
+            vec(proptest::sample::select(vec![0u8, 0xff]), len).boxed(),
+        ),
+    ])
+}
+
+fn random_verification(set: &'static Set) {
+    let court = Court::new(set);
+    // A signature with a hint that decodes gets further.
+    let sig = (bytes_around(set.sig_len), any::<bool>()).prop_map(|(mut sig, no_hint)| {
+        if no_hint && sig.len() == set.sig_len {
+            sig[set.sig_len - set.omega - set.k..].fill(0);
+        }
+        sig
+    });
+    let strategy = (bytes_around(set.pk_len), sig, vec(any::<u8>(), 0..400));
+    random(
+        "random bytes to verify",
+        set,
+        150,
+        strategy,
+        |(pk, sig, ctx)| {
+            let message = Message::Pure {
+                ctx: &ctx,
+                msg: b"m",
+            };
+            let want = court.model.verify(&pk, message, &sig);
+            court.agree(&pk, message, &sig, want)
+        },
+    );
+}
+
+fn random_private_key(set: &'static Set) {
+    let schemes = ours::schemes(set);
+    random(
+        "random private keys",
+        set,
+        100,
+        bytes_around(set.sk_len),
+        |sk| {
+            schemes.iter().try_for_each(|scheme| {
+                let key = PrivateKey::Expanded(&sk);
+                let refused = scheme.load(key).err();
+                let by_length = sk.len() != set.sk_len;
+                same(
+                    scheme.name(),
+                    refused == Some(Refusal::KeyLength),
+                    by_length,
+                )?;
+                same(scheme.name(), refused.is_some(), true)?;
+                same(
+                    scheme.name(),
+                    scheme.sign(key, MESSAGE, None).err(),
+                    refused,
+                )
+            })
+        },
+    );
+}

@@ -1,0 +1,435 @@
+//! What only `mldsa-core` has: its types, buffers, generators and observer.
+
+use core::cell::Cell;
+
+use mldsa_core::hazmat::{self, Rejection, Zeroed, sign_mu_observed};
+use mldsa_core::{
+    Backend, Context, Hedge, KeyError, Mu, ParameterSet, PreHash, PreHashError, PreHashed,
+    SignError, Signature, SigningKey, VerifyError, VerifyingKey, bytes,
+};
+use mldsa_kat::hash::{HASHES, Source};
+use mldsa_kat::model::{self, Model};
+use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
+use mldsa_kat::set::Set;
+use mldsa_kat::tally::{Tally, same};
+use mldsa_kat::vectors::rejection_kats;
+use proptest::prelude::any;
+use rand_core::{TryCryptoRng, TryRng};
+
+use crate::differential::{flip, random};
+use crate::hostile::bytes_around;
+use crate::peers;
+
+/// One test for each parameter set from a function that is generic over it.
+macro_rules! for_each_type {
+    ($($suite:ident),+ $(,)?) => {$(mod $suite {
+        #[test]
+        fn ml_dsa_44() { super::$suite::<mldsa_core::MlDsa44>() }
+        #[test]
+        fn ml_dsa_65() { super::$suite::<mldsa_core::MlDsa65>() }
+        #[test]
+        fn ml_dsa_87() { super::$suite::<mldsa_core::MlDsa87>() }
+    })+};
+}
+
+for_each_type!(
+    parameters,
+    pre_hashes,
+    rejections,
+    buffers,
+    decoding,
+    range_check_alone,
+    attempt_limit,
+    generators,
+    keys,
+);
+
+fn set<P: ParameterSet>() -> &'static Set {
+    Set::named(P::NAME)
+}
+
+fn parameters<P: ParameterSet>() {
+    let (set, p) = (set::<P>(), P::PARAMS);
+    let ours = Set {
+        name: P::NAME,
+        k: P::K,
+        l: P::L,
+        eta: p.eta.into(),
+        tau: p.tau,
+        gamma1_bits: p.gamma1_bits as usize,
+        gamma2: p.gamma2.into(),
+        omega: p.omega,
+        lambda: P::LAMBDA,
+        pk_len: P::PK_LEN,
+        sk_len: P::SK_LEN,
+        sig_len: P::SIG_LEN,
+    };
+    assert_eq!(&ours, set);
+    assert_eq!(
+        usize::from(P::CATEGORY),
+        if set.lambda == 128 {
+            2
+        } else {
+            set.lambda / 32 - 3
+        }
+    );
+    assert_eq!(P::C_TILDE_LEN, set.c_tilde_len());
+    assert_eq!(i64::from(p.gamma1() - p.beta() - 1), set.z_max());
+}
+
+fn pre_hashes<P: ParameterSet>() {
+    // FIPS 204, section 5.4: at least lambda bits of collision strength.
+    let strong: &[&str] = match P::LAMBDA {
+        128 => &[
+            "SHA2-256",
+            "SHA2-384",
+            "SHA2-512",
+            "SHA2-512/256",
+            "SHA3-256",
+            "SHA3-384",
+            "SHA3-512",
+            "SHAKE-128",
+            "SHAKE-256",
+        ],
+        192 => &["SHA2-384", "SHA2-512", "SHA3-384", "SHA3-512", "SHAKE-256"],
+        _ => &["SHA2-512", "SHA3-512", "SHAKE-256"],
+    };
+    assert_eq!(
+        PreHash::ALL.map(PreHash::name),
+        HASHES.each_ref().map(|hash| hash.name)
+    );
+    for (ours, hash) in PreHash::ALL.into_iter().zip(&HASHES) {
+        assert_eq!((ours.oid(), ours.digest_len()), (&hash.oid, hash.len));
+        assert_eq!(PreHash::from_name(hash.name), Some(ours));
+        let accepted = PreHashed::<P>::new(ours, &[0; 64][..hash.len]).map(|_| ());
+        let want = if strong.contains(&hash.name) {
+            Ok(())
+        } else {
+            Err(PreHashError::WeakPreHash)
+        };
+        assert_eq!(accepted, want, "{}", hash.name);
+        for len in (0..200).filter(|len| *len != hash.len) {
+            let refused = [PreHashed::<P>::new, PreHashed::new_allow_weak]
+                .map(|new| new(ours, &[0; 200][..len]).err());
+            assert_eq!(
+                refused,
+                [Some(PreHashError::DigestLength); 2],
+                "{} of {len}",
+                hash.name
+            );
+        }
+    }
+    for name in [
+        "",
+        "sha2-256",
+        "SHA2-256 ",
+        "SHA-256",
+        "SHA2-512/25",
+        "SHAKE128",
+    ] {
+        assert_eq!(PreHash::from_name(name), None, "{name}");
+    }
+}
+
+/// Every rejection happens for the reason the table gives, as often as it says.
+fn rejections<P: ParameterSet>() {
+    for backend in Backend::available() {
+        let mut tally = Tally::new(format!("rejection reasons, {} {}", P::NAME, backend.name()));
+        for (i, row) in rejection_kats()
+            .iter()
+            .filter(|row| row.set == set::<P>())
+            .enumerate()
+        {
+            let key = SigningKey::<P>::from_seed(&row.seed).with_backend(backend);
+            let mut counts = [0; 4];
+            let mut observe = |rejection| {
+                counts[match rejection {
+                    Rejection::Z => 0,
+                    Rejection::R0 => 1,
+                    Rejection::Ct0 => 2,
+                    Rejection::HintWeight => 3,
+                }] += 1;
+            };
+            let (mu, mut sig) = (Mu::from_bytes(row.mu), P::SignatureBytes::zeroed());
+            let outcome =
+                sign_mu_observed(&key, &mu, Hedge::Deterministic, sig.as_mut(), &mut observe);
+            tally.equal(i, (outcome, counts), (Ok(()), row.rejections));
+        }
+        tally.finish(if P::LAMBDA == 128 { 7 } else { 10 });
+    }
+}
+
+/// Output buffers of wrong lengths: refused, and left as they are.
+fn buffers<P: ParameterSet>() {
+    let key = SigningKey::<P>::from_seed(&[1; 32]);
+    let prepared = key.prepare();
+    let (ctx, hedge, mu) = (
+        Context::EMPTY,
+        Hedge::Deterministic,
+        Mu::from_bytes([2; 64]),
+    );
+    let digest = PreHashed::new(PreHash::Sha2_512, &[3; 64]).expect("a strong hash");
+    let mut tally = Tally::new(format!("output buffers, {}", P::NAME));
+    let mut memory = vec![0; 2 * P::SIG_LEN];
+    let near = (0..100)
+        .chain(P::SIG_LEN - 50..P::SIG_LEN)
+        .chain(P::SIG_LEN + 1..P::SIG_LEN + 50);
+    for len in near.chain([2 * P::SIG_LEN]) {
+        let out = &mut memory[..len];
+        let outcomes = [
+            key.sign_into(b"m", ctx, hedge, out),
+            key.sign_prehashed_into(&digest, ctx, hedge, out),
+            key.sign_mu_into(&mu, hedge, out),
+            prepared.sign_into(b"m", ctx, hedge, out),
+            prepared.sign_prehashed_into(&digest, ctx, hedge, out),
+            prepared.sign_mu_into(&mu, hedge, out),
+            sign_mu_observed(&key, &mu, hedge, out, &mut |_| {}),
+            hazmat::sign_internal(&key, b"m", hedge, out),
+        ];
+        tally.equal(len, outcomes, [Err(SignError::BufferLength); 8]);
+    }
+    tally.finish(100 + 50 + 49 + 1);
+    assert!(
+        memory.iter().all(|byte| *byte == 0),
+        "nothing is written on an error"
+    );
+}
+
+/// `Signature::from_bytes` refuses what the model refuses before it looks at
+/// the challenge, and for the same reason; keys and contexts by length alone.
+fn decoding<P: ParameterSet>() {
+    let set = set::<P>();
+    let key = SigningKey::<P>::from_seed(&[1; 32]);
+    let good = key
+        .sign(b"m", Context::EMPTY, Hedge::Deterministic)
+        .expect("a signature");
+    let pk = vec![0; set.pk_len];
+    let strategy = (bytes_around(set.sig_len), any::<Option<usize>>());
+    random("decoding", set, 300, strategy, |(random, at)| {
+        // Either random bytes or a good signature with one bit changed.
+        let mut sig = random;
+        if let Some(at) = at {
+            sig = good.as_ref().to_vec();
+            flip(&mut sig, at);
+        }
+        let message = Message::Pure { ctx: b"", msg: b"" };
+        let want = match Model(set).verify(&pk, message, &sig) {
+            Err(Refusal::SignatureLength) => Err(VerifyError::SignatureLength),
+            Err(Refusal::HintEncoding) => Err(VerifyError::HintEncoding),
+            Err(Refusal::ResponseNorm) => Err(VerifyError::ResponseNorm),
+            _ => Ok(sig.clone()),
+        };
+        same(
+            "signature",
+            Signature::<P>::from_bytes(&sig).map(|sig| sig.as_ref().to_vec()),
+            want,
+        )
+    });
+    for len in 0..600 {
+        assert_eq!(Context::new(&vec![0; len]).is_ok(), len <= 255);
+    }
+    for len in 0..2 * set.sk_len {
+        let bytes = vec![0xff; len];
+        let pk = VerifyingKey::<P>::from_bytes(&bytes).err();
+        assert_eq!(pk, (len != set.pk_len).then_some(KeyError::Length));
+        let sk = SigningKey::<P>::from_expanded(&bytes).err();
+        let range = KeyError::SecretRange;
+        assert_eq!(
+            sk,
+            Some(if len == set.sk_len {
+                range
+            } else {
+                KeyError::Length
+            })
+        );
+    }
+}
+
+/// `bytes::sign_mu` looks at the range of the secrets only, as `fips204` does:
+/// the same signatures from keys whose parts do not belong together.
+fn range_check_alone<P: ParameterSet>() {
+    let set = set::<P>();
+    let [peer, _] = peers::schemes(set);
+    let good = SigningKey::<P>::from_seed(&[2; 32]);
+    let strategy = (any::<usize>(), any::<[u8; 32]>());
+    random("range check alone", set, 60, strategy, |(at, rnd)| {
+        let mut sk = good.expanded().clone();
+        flip(sk.as_mut(), at);
+        let (mu, mut sig) = ([5; 64], P::SignatureBytes::zeroed());
+        let key = PrivateKey::Expanded(sk.as_ref());
+        let theirs = peer.sign(key, Message::Mu(&mu), Some(&rnd));
+        let ours = bytes::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Hedge::Bytes(&rnd), &mut sig);
+        match ours {
+            Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
+            Err(error) => {
+                same("error", error, SignError::Key)?;
+                same("peer", theirs, Err(Refusal::SecretRange))
+            }
+        }
+    });
+}
+
+/// With every coefficient of t0 at an end of its range most attempts have too
+/// many hints, so that some messages use up all 814: an error, and nothing of a
+/// rejected attempt left in the buffer. Where signing ends, it ends as in
+/// `fips204`, which has the same limit.
+fn attempt_limit<P: ParameterSet>() {
+    let set = set::<P>();
+    let [peer, _] = peers::schemes(set);
+    let mut sk = SigningKey::<P>::from_seed(&[6; 32]).expanded().clone();
+    let t0 = set.sk_len - 416 * set.k;
+    let mut source = Source::new(b"signs");
+    for row in sk.as_mut()[t0..].chunks_mut(416) {
+        let ends = source
+            .bytes(256)
+            .into_iter()
+            .map(|byte| i64::from(byte % 2) * 8191);
+        let ends: Vec<_> = ends.collect();
+        row.copy_from_slice(&model::pack(
+            13,
+            &ends.try_into().expect("256 coefficients"),
+        ));
+    }
+    let mut tally = Tally::new(format!("attempt limit, {}", P::NAME));
+    let mut exhausted = 0;
+    for n in 0..12 {
+        let (mu, mut sig) = ([n; 64], P::SignatureBytes::zeroed());
+        sig.as_mut().fill(0xaa);
+        let theirs = peer.sign(PrivateKey::Expanded(sk.as_ref()), Message::Mu(&mu), None);
+        let ours = bytes::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Hedge::Deterministic, &mut sig);
+        let check = || match ours {
+            Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
+            Err(error) => {
+                exhausted += 1;
+                same("error", error, SignError::AttemptsExhausted)?;
+                let untouched = [0, 0xaa].map(|fill| sig.as_ref().iter().all(|byte| *byte == fill));
+                same("wiped or untouched", untouched.contains(&true), true)?;
+                same("peer", theirs.is_err(), true)
+            }
+        };
+        tally.case(n, check());
+    }
+    tally.finish(12);
+    // Hints of ML-DSA-65 stay below the limit often enough.
+    assert_eq!(
+        exhausted > 0,
+        P::LAMBDA != 192,
+        "{exhausted} of 12 exhausted"
+    );
+}
+
+/// Counts what it hands out; fails when `bytes` is empty.
+struct Generator {
+    bytes: Option<[u8; 32]>,
+    calls: Cell<usize>,
+}
+
+/// The failure of a [`Generator`].
+#[derive(Debug)]
+struct Broken;
+
+impl core::fmt::Display for Broken {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("broken")
+    }
+}
+
+impl core::error::Error for Broken {}
+
+impl TryRng for Generator {
+    type Error = Broken;
+
+    fn try_next_u32(&mut self) -> Result<u32, Broken> {
+        Err(Broken)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Broken> {
+        Err(Broken)
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Broken> {
+        self.calls.set(self.calls.get() + 1);
+        out.copy_from_slice(&self.bytes.ok_or(Broken)?);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Generator {}
+
+/// Generators give the seed and `rnd`; their failure is an error.
+fn generators<P: ParameterSet>() {
+    let (xi, ctx) = ([9; 32], Context::EMPTY);
+    let mut works = Generator {
+        bytes: Some(xi),
+        calls: Cell::new(0),
+    };
+    let mut fails = Generator {
+        bytes: None,
+        calls: Cell::new(0),
+    };
+    let key = SigningKey::<P>::generate_with_rng(&mut works).expect("a key");
+    assert_eq!(key, SigningKey::from_seed(&xi));
+    assert_eq!(key.seed(), Some(&xi));
+    let sig = key
+        .sign_with_rng(b"m", ctx, &mut works)
+        .expect("a signature");
+    assert_eq!(
+        sig,
+        key.sign(b"m", ctx, Hedge::Bytes(&xi)).expect("a signature")
+    );
+    assert_eq!(works.calls.get(), 2);
+
+    assert!(SigningKey::<P>::generate_with_rng(&mut fails).is_err());
+    assert_eq!(
+        key.sign_with_rng(b"m", ctx, &mut fails).err(),
+        Some(SignError::Rng)
+    );
+    assert_eq!(
+        key.prepare().sign_with_rng(b"m", ctx, &mut fails).err(),
+        Some(SignError::Rng)
+    );
+
+    let [one, other] = [(); 2].map(|()| SigningKey::<P>::generate().expect("a key"));
+    assert_ne!(one, other, "the operating system repeats itself");
+}
+
+/// What keys say of themselves.
+fn keys<P: ParameterSet>() {
+    let mut source = Source::new(b"keys");
+    for _ in 0..10 {
+        let xi = source.array();
+        let mut key = SigningKey::<P>::from_seed(&xi);
+        let imported = SigningKey::<P>::from_expanded(key.expanded().as_ref()).expect("a key");
+        assert_eq!((key.seed(), imported.seed()), (Some(&xi), None));
+        assert_eq!(key, imported);
+        assert_eq!(key.verifying_key(), imported.verifying_key());
+        let read = VerifyingKey::<P>::from_bytes(key.verifying_key().as_ref()).expect("a key");
+        assert_eq!(
+            (&read, read.tr()),
+            (key.verifying_key(), key.verifying_key().tr())
+        );
+        assert_eq!(&key.expanded().as_ref()[64..128], read.tr());
+        // Self-verification changes no signature.
+        let plain = key.sign(b"m", Context::EMPTY, Hedge::Deterministic);
+        key.set_self_verification(true);
+        assert_eq!(key.sign(b"m", Context::EMPTY, Hedge::Deterministic), plain);
+        assert_eq!(
+            key.prepare()
+                .sign(b"m", Context::EMPTY, Hedge::Deterministic),
+            plain
+        );
+    }
+}
+
+#[test]
+fn backends_have_names() {
+    let names: Vec<_> = Backend::available().map(Backend::name).collect();
+    mldsa_kat::tally::say(&format!("backends under test: {}", names.join(", ")));
+    assert_eq!(names[0], "portable");
+    for (i, name) in names.iter().enumerate() {
+        assert_eq!(Backend::from_name(name).map(Backend::name), Some(*name));
+        assert!(!names[..i].contains(name));
+    }
+    assert!(names.contains(&Backend::detect().name()));
+    assert_eq!(Backend::from_name("none such"), None);
+}

@@ -1,0 +1,387 @@
+//! The crates under test behind the suite traits: every calling form of
+//! `mldsa-core`, on every backend of this machine. A suite that takes
+//! [`schemes`] or [`verifiers`] thereby tests them all.
+
+use core::marker::PhantomData;
+
+use mldsa_core::hazmat::{
+    Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
+};
+use mldsa_core::{
+    Backend, Context, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet,
+    PreHash, PreHashed, PreparedMemory, SignError, Signature, SigningKey, VerifyError,
+    VerifyingKey, bytes,
+};
+use mldsa_kat::hash::Hash;
+use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
+use mldsa_kat::set::Set;
+
+/// Every form of signing on every backend.
+pub(crate) fn schemes(set: &Set) -> Vec<Box<dyn Scheme>> {
+    match set.lambda {
+        128 => all_schemes::<MlDsa44>(),
+        192 => all_schemes::<MlDsa65>(),
+        _ => all_schemes::<MlDsa87>(),
+    }
+}
+
+/// The ordinary form on every backend: for the long suites.
+pub(crate) fn backends(set: &Set) -> Vec<Box<dyn Scheme>> {
+    match set.lambda {
+        128 => each_backend(Keys::<MlDsa44>),
+        192 => each_backend(Keys::<MlDsa65>),
+        _ => each_backend(Keys::<MlDsa87>),
+    }
+}
+
+/// Every form of verification on every backend.
+pub(crate) fn verifiers(set: &Set) -> Vec<Box<dyn Verifier>> {
+    let mut all: Vec<_> = schemes(set)
+        .into_iter()
+        .map(|scheme| scheme as Box<dyn Verifier>)
+        .collect();
+    for backend in Backend::available() {
+        all.push(match set.lambda {
+            128 => Box::new(InMemory::<MlDsa44>(backend, PhantomData)),
+            192 => Box::new(InMemory::<MlDsa65>(backend, PhantomData)),
+            _ => Box::new(InMemory::<MlDsa87>(backend, PhantomData)),
+        });
+    }
+    all
+}
+
+fn each_backend<S: Scheme + 'static, P>(
+    form: fn(Backend, PhantomData<P>) -> S,
+) -> Vec<Box<dyn Scheme>> {
+    Backend::available()
+        .map(|backend| Box::new(form(backend, PhantomData)) as Box<dyn Scheme>)
+        .collect()
+}
+
+fn all_schemes<P: ParameterSet>() -> Vec<Box<dyn Scheme>> {
+    let mut all = each_backend(Keys::<P>);
+    all.extend(each_backend(Prepared::<P>));
+    all.push(Box::new(Encodings::<P>(PhantomData)));
+    all
+}
+
+/// `SigningKey` and `VerifyingKey`.
+struct Keys<P>(Backend, PhantomData<P>);
+
+/// `PreparedSigningKey` and `PreparedVerifyingKey`, signing into a buffer.
+struct Prepared<P>(Backend, PhantomData<P>);
+
+/// `PreparedVerifyingKeyRef` in the caller's memory.
+struct InMemory<P>(Backend, PhantomData<P>);
+
+/// The functions of `bytes`, on the detected backend.
+struct Encodings<P>(PhantomData<P>);
+
+fn name<P: ParameterSet>(form: &str, backend: Backend) -> String {
+    format!("{form} {} {}", P::NAME, backend.name())
+}
+
+fn key_refusal(error: KeyError) -> Refusal {
+    match error {
+        KeyError::Length => Refusal::KeyLength,
+        KeyError::SecretRange => Refusal::SecretRange,
+        KeyError::Inconsistent => Refusal::Inconsistent,
+        _ => Refusal::Other,
+    }
+}
+
+fn verify_refusal(error: VerifyError) -> Refusal {
+    match error {
+        VerifyError::SignatureLength => Refusal::SignatureLength,
+        VerifyError::HintEncoding => Refusal::HintEncoding,
+        VerifyError::ResponseNorm => Refusal::ResponseNorm,
+        VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
+        _ => Refusal::Other,
+    }
+}
+
+fn sign_refusal(error: SignError) -> Refusal {
+    match error {
+        SignError::Key => Refusal::SecretRange,
+        _ => Refusal::Other,
+    }
+}
+
+fn context(ctx: &[u8]) -> Result<Context<'_>, Refusal> {
+    Context::new(ctx).map_err(|_| Refusal::Context)
+}
+
+/// The suites use all hashes with all sets; the strength rule has its own test.
+fn prehashed<'a, P: ParameterSet>(
+    hash: &Hash,
+    digest: &'a [u8],
+) -> Result<PreHashed<'a, P>, Refusal> {
+    let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
+    PreHashed::new_allow_weak(hash, digest).map_err(|_| Refusal::Digest)
+}
+
+fn hedge(rnd: Option<&[u8; 32]>) -> Hedge<'_> {
+    rnd.map_or(Hedge::Deterministic, Hedge::Bytes)
+}
+
+fn seed(bytes: &[u8]) -> Result<&[u8; 32], Refusal> {
+    bytes.try_into().map_err(|_| Refusal::KeyLength)
+}
+
+/// Bytes in the array of their set.
+fn sized<B: Zeroed + AsMut<[u8]>>(bytes: &[u8]) -> Result<B, Refusal> {
+    let mut array = B::zeroed();
+    if array.as_mut().len() != bytes.len() {
+        return Err(Refusal::KeyLength);
+    }
+    array.as_mut().copy_from_slice(bytes);
+    Ok(array)
+}
+
+fn signing_key<P: ParameterSet>(key: PrivateKey<'_>) -> Result<SigningKey<P>, Refusal> {
+    match key {
+        PrivateKey::Seed(bytes) => Ok(SigningKey::from_seed(seed(bytes)?)),
+        PrivateKey::Expanded(sk) => SigningKey::from_expanded(sk).map_err(key_refusal),
+    }
+}
+
+fn verifying_key<P: ParameterSet>(backend: Backend, pk: &[u8]) -> Result<VerifyingKey<P>, Refusal> {
+    Ok(VerifyingKey::from_bytes(pk)
+        .map_err(key_refusal)?
+        .with_backend(backend))
+}
+
+fn pair(pk: impl AsRef<[u8]>, sk: impl AsRef<[u8]>) -> KeyPair {
+    KeyPair {
+        pk: pk.as_ref().to_vec(),
+        sk: sk.as_ref().to_vec(),
+    }
+}
+
+/// `mu`, the message in uneven pieces.
+fn mu_of<P: ParameterSet>(
+    backend: Backend,
+    tr: &[u8; 64],
+    message: Message<'_>,
+) -> Result<Mu, Refusal> {
+    Ok(match message {
+        Message::Mu(mu) => Mu::from_bytes(*mu),
+        Message::Formatted(m_prime) => {
+            let (head, tail) = m_prime.split_at(m_prime.len() / 3);
+            mu_from_m_prime(backend, tr, &[head, tail])
+        }
+        Message::PreHashed { ctx, hash, digest } => {
+            prehashed::<P>(hash, digest)?.mu(tr, context(ctx)?)
+        }
+        Message::Pure { ctx, msg } => {
+            let mut builder = MuBuilder::from_tr(tr, context(ctx)?);
+            let (mut rest, mut len) = (msg, 0);
+            while !rest.is_empty() {
+                let (piece, tail) = rest.split_at(len.min(rest.len()));
+                builder.update(piece);
+                (rest, len) = (tail, 2 * len + 1);
+            }
+            builder.finish()
+        }
+    })
+}
+
+impl<P: ParameterSet> Verifier for Keys<P> {
+    fn name(&self) -> String {
+        name::<P>("keys", self.0)
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let key = verifying_key::<P>(self.0, pk)?;
+        match message {
+            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
+            Message::PreHashed { ctx, hash, digest } => {
+                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
+            }
+            Message::Formatted(m_prime) => verify_internal(&key, m_prime, sig),
+            Message::Mu(mu) => key.verify_mu(&Mu::from_bytes(*mu), sig),
+        }
+        .map_err(verify_refusal)
+    }
+}
+
+impl<P: ParameterSet> Scheme for Keys<P> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+        // The functions below the types, which take a backend.
+        let mut pk = P::PublicKeyBytes::zeroed();
+        match key {
+            PrivateKey::Seed(bytes) => {
+                let mut sk = P::SecretKeyBytes::zeroed();
+                keygen_internal::<P>(self.0, seed(bytes)?, &mut pk, &mut sk);
+                Ok(pair(pk, sk))
+            }
+            PrivateKey::Expanded(sk) => {
+                check_expanded::<P>(self.0, sk, &mut pk).map_err(key_refusal)?;
+                Ok(pair(pk, sk))
+            }
+        }
+    }
+
+    fn sign(
+        &self,
+        key: PrivateKey<'_>,
+        message: Message<'_>,
+        rnd: Option<&[u8; 32]>,
+    ) -> Result<Vec<u8>, Refusal> {
+        let key = signing_key::<P>(key)?.with_backend(self.0);
+        let hedge = hedge(rnd);
+        match message {
+            Message::Pure { ctx, msg } => key.sign(msg, context(ctx)?, hedge),
+            Message::PreHashed { ctx, hash, digest } => {
+                key.sign_prehashed(&prehashed(hash, digest)?, context(ctx)?, hedge)
+            }
+            Message::Formatted(m_prime) => {
+                let mut sig = P::SignatureBytes::zeroed();
+                sign_internal(&key, m_prime, hedge, sig.as_mut()).and_then(|()| {
+                    Signature::from_bytes(sig.as_ref()).map_err(|_| SignError::SelfVerification)
+                })
+            }
+            Message::Mu(mu) => key.sign_mu(&Mu::from_bytes(*mu), hedge),
+        }
+        .map(|sig| sig.as_ref().to_vec())
+        .map_err(sign_refusal)
+    }
+
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+        let key = verifying_key::<P>(self.0, pk)?;
+        mu_of::<P>(self.0, key.tr(), message).map(|mu| *mu.as_bytes())
+    }
+}
+
+impl<P: ParameterSet> Verifier for Prepared<P> {
+    fn name(&self) -> String {
+        name::<P>("prepared", self.0)
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let key = verifying_key::<P>(self.0, pk)?.prepare();
+        match message {
+            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
+            Message::PreHashed { ctx, hash, digest } => {
+                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
+            }
+            other => key.verify_mu(&mu_of::<P>(self.0, key.tr(), other)?, sig),
+        }
+        .map_err(verify_refusal)
+    }
+}
+
+impl<P: ParameterSet> Scheme for Prepared<P> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+        let key = signing_key::<P>(key)?;
+        Ok(pair(key.verifying_key().as_bytes(), key.expanded()))
+    }
+
+    fn sign(
+        &self,
+        key: PrivateKey<'_>,
+        message: Message<'_>,
+        rnd: Option<&[u8; 32]>,
+    ) -> Result<Vec<u8>, Refusal> {
+        let key = signing_key::<P>(key)?.with_backend(self.0).prepare();
+        let (hedge, mut sig) = (hedge(rnd), vec![0; P::SIG_LEN]);
+        match message {
+            Message::Pure { ctx, msg } => key.sign_into(msg, context(ctx)?, hedge, &mut sig),
+            Message::PreHashed { ctx, hash, digest } => {
+                key.sign_prehashed_into(&prehashed(hash, digest)?, context(ctx)?, hedge, &mut sig)
+            }
+            other => {
+                let mu = mu_of::<P>(self.0, key.verifying_key().tr(), other)?;
+                key.sign_mu_into(&mu, hedge, &mut sig)
+            }
+        }
+        .map_err(sign_refusal)?;
+        Ok(sig)
+    }
+
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+        let key = verifying_key::<P>(self.0, pk)?.prepare();
+        mu_of::<P>(self.0, key.tr(), message).map(|mu| *mu.as_bytes())
+    }
+}
+
+impl<P: ParameterSet> Verifier for InMemory<P> {
+    fn name(&self) -> String {
+        name::<P>("prepared in memory", self.0)
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let key = verifying_key::<P>(self.0, pk)?;
+        let mut memory = PreparedMemory::ZERO;
+        let key = key.prepare_in(&mut memory);
+        match message {
+            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
+            other => key.verify_mu(&mu_of::<P>(self.0, key.tr(), other)?, sig),
+        }
+        .map_err(verify_refusal)
+    }
+}
+
+impl<P: ParameterSet> Verifier for Encodings<P> {
+    fn name(&self) -> String {
+        name::<P>("encodings", Backend::detect())
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let pk: P::PublicKeyBytes = sized(pk)?;
+        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&pk), message)?;
+        bytes::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
+    }
+}
+
+impl<P: ParameterSet> Scheme for Encodings<P> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+        let mut pk = P::PublicKeyBytes::zeroed();
+        match key {
+            PrivateKey::Seed(xi) => {
+                let mut sk = P::SecretKeyBytes::zeroed();
+                bytes::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
+                Ok(pair(pk, sk))
+            }
+            PrivateKey::Expanded(sk) => {
+                bytes::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
+                Ok(pair(pk, sk))
+            }
+        }
+    }
+
+    fn sign(
+        &self,
+        key: PrivateKey<'_>,
+        message: Message<'_>,
+        rnd: Option<&[u8; 32]>,
+    ) -> Result<Vec<u8>, Refusal> {
+        let KeyPair { pk, sk } = self.load(key)?;
+        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&sized(&pk)?), message)?;
+        let mut sig = P::SignatureBytes::zeroed();
+        bytes::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        Ok(sig.as_ref().to_vec())
+    }
+
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+        let pk: P::PublicKeyBytes = sized(pk)?;
+        let tr = tr(Backend::detect(), pk.as_ref());
+        mu_of::<P>(Backend::detect(), &tr, message).map(|mu| *mu.as_bytes())
+    }
+}

@@ -1,0 +1,700 @@
+//! Crafted cases, one rule each. With a public key whose `t1` is zero the
+//! challenge drops out of the verification equation, so `z` and the hint can
+//! be chosen freely and `c_tilde` computed to fit: everything else about the
+//! signature is right and only the rule under test decides. Ours and the model
+//! must name the rule; the peers must agree on the verdict.
+
+use core::fmt::Display;
+
+use mldsa_kat::hash::{HASHES, Hash, Source};
+use mldsa_kat::model::{self, Model, Parts, Poly, commitment_hash, decompose, hint_bit_pack};
+use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Verifier};
+use mldsa_kat::set::{SETS, Set};
+use mldsa_kat::tally::{Tally, same};
+
+use crate::court::Court;
+use crate::{ours, peers};
+
+for_each_set!(
+    response,
+    hint,
+    public_key,
+    challenge,
+    length,
+    message,
+    private_key
+);
+
+const MSG: &[u8] = b"crafted";
+const MESSAGE: Message<'static> = Message::Pure { ctx: b"", msg: MSG };
+
+type Hint = Vec<[bool; 256]>;
+
+fn pure<'a>(ctx: &'a [u8], msg: &'a [u8]) -> Message<'a> {
+    Message::Pure { ctx, msg }
+}
+
+/// All verifiers, and a count of the cases they were asked.
+struct Hearing {
+    court: Court,
+    tally: Tally,
+}
+
+impl Hearing {
+    fn new(set: &'static Set, suite: &str) -> Self {
+        Self {
+            court: Court::new(set),
+            tally: Tally::new(format!("{suite}, {}", set.name)),
+        }
+    }
+
+    fn expect(
+        &mut self,
+        case: impl Display,
+        pk: &[u8],
+        message: Message<'_>,
+        sig: &[u8],
+        want: Result<(), Refusal>,
+    ) {
+        self.tally
+            .case(case, self.court.agree(pk, message, sig, want));
+    }
+}
+
+/// A key that does not bind: `t1 = 0`.
+fn free_key(set: &Set) -> Vec<u8> {
+    let mut pk = Source::new(b"free key").bytes(32);
+    pk.resize(set.pk_len, 0);
+    pk
+}
+
+/// Random responses within the bound.
+fn some_z(set: &Set) -> Vec<Poly> {
+    let mut source = Source::new(b"responses");
+    let mut draw = || {
+        let bytes: [u8; 8] = source.bytes(8).try_into().expect("8 bytes");
+        (u64::from_le_bytes(bytes) >> 1) as i64 % (2 * set.z_max() + 1) - set.z_max()
+    };
+    (0..set.l)
+        .map(|_| core::array::from_fn(|_| draw()))
+        .collect()
+}
+
+fn no_hint(set: &Set) -> Hint {
+    vec![[false; 256]; set.k]
+}
+
+fn hint_of(set: &Set, ones: &[(usize, usize)]) -> Hint {
+    let mut hint = no_hint(set);
+    ones.iter().for_each(|&(i, j)| hint[i][j] = true);
+    hint
+}
+
+/// The signature with this `z` and hint under [`free_key`]; all that can be
+/// wrong with it is what is wrong with `z`.
+fn fit(set: &Set, z: &[Poly], hint: &Hint) -> Vec<u8> {
+    let pk = free_key(set);
+    let mu = model::mu(&pk, MESSAGE).expect("mu");
+    let w_approx = model::w_approx(set, &pk, &vec![0; set.c_tilde_len()], z);
+    let c_tilde = commitment_hash(set, &mu, &w_approx, hint);
+    model::encode(
+        set,
+        &Parts {
+            c_tilde,
+            z: z.to_vec(),
+            hint: hint_bit_pack(set, hint),
+        },
+    )
+}
+
+/// [`fit`], with other bytes for the same hint.
+fn fit_encoded(set: &Set, hint: &Hint, bytes: Vec<u8>) -> Vec<u8> {
+    let mut sig = fit(set, &some_z(set), hint);
+    sig.truncate(set.sig_len - bytes.len());
+    sig.extend(bytes);
+    sig
+}
+
+fn response(set: &'static Set) {
+    let mut hearing = Hearing::new(set, "response z");
+    let (pk, max) = (free_key(set), set.z_max());
+    let places = [
+        (0, 0),
+        (0, 255),
+        (set.l - 1, 0),
+        (set.l - 1, 255),
+        (set.l / 2, 101),
+    ];
+    let too_large = Err(Refusal::ResponseNorm);
+    for (value, want) in [
+        (max, Ok(())),
+        (-max, Ok(())),
+        (max + 1, too_large),
+        (-max - 1, too_large),
+        (max + 2, too_large),
+        (set.gamma1(), too_large),      // code word all zeros
+        (-set.gamma1() + 1, too_large), // code word all ones
+    ] {
+        for (i, j) in places {
+            let mut z = some_z(set);
+            z[i][j] = value;
+            let sig = fit(set, &z, &no_hint(set));
+            hearing.expect(format!("z[{i}][{j}] = {value}"), &pk, MESSAGE, &sig, want);
+        }
+    }
+    for value in [0, max, -max] {
+        let sig = fit(set, &vec![[value; 256]; set.l], &no_hint(set));
+        hearing.expect(format!("all z = {value}"), &pk, MESSAGE, &sig, Ok(()));
+    }
+    // Every place; the norm is looked at before the challenge.
+    let good = fit(set, &some_z(set), &no_hint(set));
+    for place in 0..256 * set.l {
+        let (i, j) = (place / 256, place % 256);
+        let value = if (i + j) % 2 == 0 { max + 1 } else { -max - 1 };
+        let mut parts = model::decode(set, &good);
+        parts.z[i][j] = value;
+        let sig = model::encode(set, &parts);
+        hearing.expect(
+            format!("z[{i}][{j}] = {value}"),
+            &pk,
+            MESSAGE,
+            &sig,
+            too_large,
+        );
+    }
+    hearing.tally.finish(7 * 5 + 3 + 256 * set.l);
+}
+
+fn hint(set: &'static Set) {
+    let mut hearing = Hearing::new(set, "hint");
+    let pk = free_key(set);
+    let (omega, k) = (set.omega, set.k);
+    let z = some_z(set);
+    let spread: Vec<_> = (0..omega).map(|n| (n % k, 3 * (n / k))).collect();
+    let good = [
+        ("no ones", vec![]),
+        ("omega ones, spread", spread),
+        (
+            "omega ones in the first",
+            (0..omega).map(|n| (0, n)).collect(),
+        ),
+        (
+            "omega ones in the last",
+            (0..omega).map(|n| (k - 1, 255 - n)).collect(),
+        ),
+        (
+            "first and last index",
+            (0..k).flat_map(|i| [(i, 0), (i, 255)]).collect(),
+        ),
+        (
+            "index falls to the next polynomial",
+            vec![(0, 200), (1, 100), (2, 50)],
+        ),
+        (
+            "index repeats in the next polynomial",
+            (0..k).map(|i| (i, 77)).collect(),
+        ),
+    ];
+    for (case, ones) in good {
+        let sig = fit(set, &z, &hint_of(set, &ones));
+        hearing.expect(case, &pk, MESSAGE, &sig, Ok(()));
+    }
+    for (case, place) in wrapping_places(set, &z) {
+        let sig = fit(set, &z, &hint_of(set, &[place]));
+        hearing.expect(case, &pk, MESSAGE, &sig, Ok(()));
+    }
+
+    // The same ones, written differently: to a lenient reader c_tilde fits.
+    let three = hint_of(set, &[(0, 10), (0, 20), (0, 30)]);
+    let three_bytes = hint_bit_pack(set, &three);
+    let mut rewrite = |case: String, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = three_bytes.clone();
+        change(&mut bytes);
+        let sig = fit_encoded(set, &three, bytes);
+        hearing.expect(case, &pk, MESSAGE, &sig, Err(Refusal::HintEncoding));
+    };
+    rewrite("indices fall".into(), &|bytes| bytes.swap(0, 1));
+    rewrite("last indices fall".into(), &|bytes| bytes.swap(1, 2));
+    rewrite("index repeats".into(), &|bytes| {
+        bytes[3] = 30;
+        bytes[omega..].fill(4);
+    });
+    for position in 3..omega {
+        rewrite(format!("padding byte {position}"), &|bytes| {
+            bytes[position] = 1
+        });
+    }
+    rewrite("last padding byte 255".into(), &|bytes| {
+        bytes[omega - 1] = 255
+    });
+    for i in 1..k {
+        rewrite(format!("count {i} falls"), &|bytes| bytes[omega + i] = 2);
+        rewrite(format!("count {i} falls to zero"), &|bytes| {
+            bytes[omega + i] = 0
+        });
+    }
+    for i in 0..k {
+        for count in [omega as u8 + 1, omega as u8 + k as u8, 255] {
+            rewrite(format!("count {i} is {count}"), &|bytes| {
+                // Indices that rise everywhere, so that only the count is wrong.
+                (0..omega).for_each(|n| bytes[n] = n as u8);
+                bytes[omega + i..].fill(count);
+            });
+        }
+    }
+    hearing
+        .tally
+        .finish(7 + 4 + 3 + (omega - 3) + 1 + 2 * (k - 1) + 3 * k);
+}
+
+/// Coefficients where a hint changes the high bits over the end of their
+/// range, and the two plain directions.
+fn wrapping_places(set: &Set, z: &[Poly]) -> [(&'static str, (usize, usize)); 4] {
+    let w = model::w_approx(set, &free_key(set), &vec![0; set.c_tilde_len()], z);
+    let find = |wanted: &dyn Fn(i64, i64) -> bool| {
+        let mut places = (0..set.k).flat_map(|i| (0..256).map(move |j| (i, j)));
+        places
+            .find(|&(i, j)| {
+                let (r1, r0) = decompose(set.gamma2, w[i][j]);
+                wanted(r1, r0)
+            })
+            .expect("a coefficient of the kind")
+    };
+    let top = set.w1_values() - 1;
+    [
+        (
+            "w1 wraps from top to 0",
+            find(&|r1, r0| r1 == top && r0 > 0),
+        ),
+        ("w1 wraps from 0 to top", find(&|r1, r0| r1 == 0 && r0 <= 0)),
+        ("w1 goes up", find(&|r1, r0| r1 < top && r0 > 0)),
+        ("w1 goes down", find(&|r1, r0| r1 > 0 && r0 <= 0)),
+    ]
+}
+
+/// Every key of the right length is a key.
+fn public_key(set: &'static Set) {
+    let mut hearing = Hearing::new(set, "public key");
+    let sig = fit(set, &some_z(set), &no_hint(set));
+    hearing.expect("t1 all zero", &free_key(set), MESSAGE, &sig, Ok(()));
+    hearing.expect(
+        "other rho",
+        &vec![0; set.pk_len],
+        MESSAGE,
+        &sig,
+        Err(Refusal::ChallengeMismatch),
+    );
+
+    // t1 * 2^13 = q - 1: the challenge adds at most tau to a coefficient, so a
+    // commitment guessed without it fits unless one lies at an edge.
+    let mut pk = free_key(set);
+    pk[32..].fill(0xff);
+    let mu = model::mu(&pk, MESSAGE).expect("mu");
+    let sig = (0..100)
+        .map(|shift| {
+            let z: Vec<Poly> = some_z(set)
+                .iter()
+                .map(|z| z.map(|z| z / 2 + shift))
+                .collect();
+            let w = model::w_approx(set, &free_key(set), &vec![0; set.c_tilde_len()], &z);
+            let c_tilde = commitment_hash(set, &mu, &w, &no_hint(set));
+            model::encode(
+                set,
+                &Parts {
+                    c_tilde,
+                    z,
+                    hint: hint_bit_pack(set, &no_hint(set)),
+                },
+            )
+        })
+        .find(|sig| Model(set).verify(&pk, MESSAGE, sig).is_ok())
+        .expect("a fitting signature");
+    hearing.expect("t1 all 1023", &pk, MESSAGE, &sig, Ok(()));
+    let mut other = pk.clone();
+    other[32] ^= 1;
+    hearing.expect(
+        "t1 one bit off",
+        &other,
+        MESSAGE,
+        &sig,
+        Err(Refusal::ChallengeMismatch),
+    );
+    hearing.tally.finish(4);
+}
+
+fn challenge(set: &'static Set) {
+    let mut hearing = Hearing::new(set, "challenge");
+    let pk = free_key(set);
+    let wrong = Err(Refusal::ChallengeMismatch);
+    let good = fit(set, &some_z(set), &no_hint(set));
+    for position in 0..set.c_tilde_len() {
+        let mut sig = good.clone();
+        sig[position] ^= 1;
+        hearing.expect(format!("byte {position}"), &pk, MESSAGE, &sig, wrong);
+    }
+
+    // A comparison of strings would stop at the leading zero.
+    let w_approx = model::w_approx(set, &pk, &good[..set.c_tilde_len()], &some_z(set));
+    let (msg, c_tilde) = (0u32..)
+        .map(|n| {
+            let msg = n.to_le_bytes();
+            let mu = model::mu(
+                &pk,
+                Message::Pure {
+                    ctx: b"",
+                    msg: &msg,
+                },
+            )
+            .expect("mu");
+            (msg, commitment_hash(set, &mu, &w_approx, &no_hint(set)))
+        })
+        .find(|(_, c_tilde)| c_tilde[0] == 0)
+        .expect("endless");
+    let message = Message::Pure {
+        ctx: b"",
+        msg: &msg,
+    };
+    let mut sig = good.clone();
+    sig[..set.c_tilde_len()].copy_from_slice(&c_tilde);
+    hearing.expect("leading zero", &pk, message, &sig, Ok(()));
+    sig[1..set.c_tilde_len()]
+        .iter_mut()
+        .for_each(|byte| *byte = !*byte);
+    hearing.expect("leading zero, rest wrong", &pk, message, &sig, wrong);
+
+    // More than one rule broken: hint before norm before challenge.
+    let mut parts = model::decode(set, &good);
+    parts.c_tilde[0] ^= 1;
+    parts.z[0][0] = set.gamma1();
+    let sig = model::encode(set, &parts);
+    hearing.expect(
+        "norm and challenge",
+        &pk,
+        MESSAGE,
+        &sig,
+        Err(Refusal::ResponseNorm),
+    );
+    parts.hint[0] = 1;
+    let mut sig = model::encode(set, &parts);
+    hearing.expect("all three", &pk, MESSAGE, &sig, Err(Refusal::HintEncoding));
+    sig.pop();
+    hearing.expect(
+        "and length",
+        &pk,
+        MESSAGE,
+        &sig,
+        Err(Refusal::SignatureLength),
+    );
+    hearing.tally.finish(set.c_tilde_len() + 2 + 3);
+}
+
+fn length(set: &'static Set) {
+    let mut hearing = Hearing::new(set, "length");
+    let pk = free_key(set);
+    let sig = fit(set, &some_z(set), &no_hint(set));
+    let others = SETS.into_iter().filter(|other| *other != set);
+    let lens = |of: &dyn Fn(&Set) -> usize| {
+        let own = of(set);
+        let mut lens = vec![0, 1, own - 1, own + 1, 2 * own];
+        lens.extend(others.clone().map(of));
+        lens
+    };
+    for len in lens(&|set| set.sig_len) {
+        let mut sig = sig.clone();
+        sig.resize(len, 0);
+        hearing.expect(
+            format!("signature of {len}"),
+            &pk,
+            MESSAGE,
+            &sig,
+            Err(Refusal::SignatureLength),
+        );
+    }
+    for len in lens(&|set| set.pk_len) {
+        let mut pk = pk.clone();
+        pk.resize(len, 0);
+        hearing.expect(
+            format!("public key of {len}"),
+            &pk,
+            MESSAGE,
+            &sig,
+            Err(Refusal::KeyLength),
+        );
+    }
+    hearing.tally.finish(14);
+}
+
+/// Context, pre-hash and message must not slide into each other.
+fn message(set: &'static Set) {
+    let mut hearing = Hearing::new(set, "message");
+    let [signer, _] = peers::schemes(set);
+    let pair = signer.load(PrivateKey::Seed(&[7; 32])).expect("a seed");
+    let key = PrivateKey::Expanded(&pair.sk);
+    let sign = |message: Message<'_>| signer.sign(key, message, None).expect("a signature");
+    let (wrong, long) = (Err(Refusal::ChallengeMismatch), Err(Refusal::Context));
+
+    for len in [0, 1, 254, 255] {
+        let message = pure(&[9; 255][..len], b"m");
+        hearing.expect(
+            format!("context of {len}"),
+            &pair.pk,
+            message,
+            &sign(message),
+            Ok(()),
+        );
+    }
+    for len in [256, 300, 511, 512] {
+        // What a length byte that wraps would have signed.
+        let ctx = vec![9; len];
+        let wrapped = [&[0, len as u8], &ctx[..], b"m"].concat();
+        let sig = sign(Message::Formatted(&wrapped));
+        hearing.expect(
+            format!("context of {len}"),
+            &pair.pk,
+            pure(&ctx, b"m"),
+            &sig,
+            long,
+        );
+        let digest = HASHES[2].digest(b"m");
+        let wrapped = [&[1, len as u8], &ctx[..], &HASHES[2].oid, &digest].concat();
+        let sig = sign(Message::Formatted(&wrapped));
+        let message = Message::PreHashed {
+            ctx: &ctx,
+            hash: &HASHES[2],
+            digest: &digest,
+        };
+        hearing.expect(
+            format!("pre-hash context of {len}"),
+            &pair.pk,
+            message,
+            &sig,
+            long,
+        );
+    }
+
+    let sig = sign(pure(b"ab", b"cdef"));
+    hearing.expect("context", &pair.pk, pure(b"ab", b"cdef"), &sig, Ok(()));
+    hearing.expect(
+        "byte into the context",
+        &pair.pk,
+        pure(b"abc", b"def"),
+        &sig,
+        wrong,
+    );
+    hearing.expect(
+        "byte out of the context",
+        &pair.pk,
+        pure(b"a", b"bcdef"),
+        &sig,
+        wrong,
+    );
+    hearing.expect("context dropped", &pair.pk, pure(b"", b"cdef"), &sig, wrong);
+    hearing.expect(
+        "context as message",
+        &pair.pk,
+        pure(b"", b"abcdef"),
+        &sig,
+        wrong,
+    );
+    let sig = sign(pure(b"ctx", b""));
+    hearing.expect("empty message", &pair.pk, pure(b"ctx", b""), &sig, Ok(()));
+
+    for hash in &HASHES {
+        let name = hash.name;
+        let digest = hash.digest(b"");
+        let hashed = |hash: &'static Hash| Message::PreHashed {
+            ctx: b"c",
+            hash,
+            digest: &digest,
+        };
+        let sig = sign(hashed(hash));
+        hearing.expect(
+            format!("{name} of nothing"),
+            &pair.pk,
+            hashed(hash),
+            &sig,
+            Ok(()),
+        );
+        hearing.expect(
+            format!("{name} as pure"),
+            &pair.pk,
+            pure(b"c", b""),
+            &sig,
+            wrong,
+        );
+        hearing.expect(
+            format!("{name} digest as message"),
+            &pair.pk,
+            pure(b"c", &digest),
+            &sig,
+            wrong,
+        );
+        let with_oid = [&hash.oid[..], &digest].concat();
+        hearing.expect(
+            format!("{name} with OID as message"),
+            &pair.pk,
+            pure(b"c", &with_oid),
+            &sig,
+            wrong,
+        );
+        let sig_pure = sign(pure(b"c", &with_oid));
+        hearing.expect(
+            format!("pure as {name}"),
+            &pair.pk,
+            hashed(hash),
+            &sig_pure,
+            wrong,
+        );
+        for other in HASHES
+            .iter()
+            .filter(|other| other.name != name && other.len == hash.len)
+        {
+            hearing.expect(
+                format!("{name} as {}", other.name),
+                &pair.pk,
+                hashed(other),
+                &sig,
+                wrong,
+            );
+        }
+        let short = Message::PreHashed {
+            ctx: b"c",
+            hash,
+            digest: &digest[1..],
+        };
+        hearing.expect(
+            format!("{name} digest too short"),
+            &pair.pk,
+            short,
+            &sig,
+            Err(Refusal::Digest),
+        );
+    }
+    // Equal lengths: 28 three times, 32 four times, 48 twice, 64 three times.
+    hearing.tally.finish(4 + 8 + 6 + 12 * 6 + (6 + 12 + 2 + 6));
+
+    for scheme in ours::schemes(set) {
+        let mut tally = Tally::new(format!("signing messages, {}", scheme.name()));
+        for len in [256, 300, 512] {
+            let ctx = vec![9; len];
+            let refused = scheme.sign(key, pure(&ctx, b"m"), None).err();
+            tally.equal(format!("context of {len}"), refused, Some(Refusal::Context));
+            let message = Message::PreHashed {
+                ctx: &ctx,
+                hash: &HASHES[2],
+                digest: &[0; 64],
+            };
+            let refused = scheme.sign(key, message, None).err();
+            tally.equal(
+                format!("pre-hash context of {len}"),
+                refused,
+                Some(Refusal::Context),
+            );
+            let refused = scheme.mu(&pair.pk, pure(&ctx, b"m")).err();
+            tally.equal(
+                format!("mu, context of {len}"),
+                refused,
+                Some(Refusal::Context),
+            );
+        }
+        for hash in &HASHES {
+            for digest in [&[0; 65][..hash.len - 1], &[0; 65][..hash.len + 1], &[]] {
+                let message = Message::PreHashed {
+                    ctx: b"",
+                    hash,
+                    digest,
+                };
+                let refused = scheme.sign(key, message, None).err();
+                tally.equal(
+                    format!("{} of {}", hash.name, digest.len()),
+                    refused,
+                    Some(Refusal::Digest),
+                );
+            }
+        }
+        let message = pure(b"", b"m");
+        let zero = scheme.sign(key, message, Some(&[0; 32]));
+        tally.equal(
+            "zero rnd is deterministic",
+            zero,
+            scheme.sign(key, message, None),
+        );
+        tally.finish(9 + 36 + 1);
+    }
+}
+
+fn private_key(set: &'static Set) {
+    let [peer, _] = peers::schemes(set);
+    let good = peer.load(PrivateKey::Seed(&[3; 32])).expect("a seed").sk;
+    let bits = if set.eta == 2 { 3 } else { 4 };
+    let t0 = 128 + 32 * bits * (set.k + set.l);
+    for scheme in ours::schemes(set) {
+        let mut tally = Tally::new(format!("private key, {}", scheme.name()));
+        let mut expect = |case: String, sk: &[u8], want: Option<Refusal>| {
+            let key = PrivateKey::Expanded(sk);
+            let check = || {
+                same("loading", scheme.load(key).err(), want)?;
+                same("signing", scheme.sign(key, MESSAGE, None).err(), want)
+            };
+            tally.case(case, check());
+        };
+        expect("unchanged".into(), &good, None);
+        // Every code word above 2 eta, in every polynomial of s1 and s2.
+        for code in 2 * set.eta + 1..1 << bits {
+            for polynomial in 0..set.k + set.l {
+                let place = [0, 255, 83][polynomial % 3];
+                let start = 128 + 32 * bits * polynomial;
+                let mut sk = good.clone();
+                let mut s = model::unpack(bits, &sk[start..][..32 * bits]);
+                s[place] = code;
+                sk[start..][..32 * bits].copy_from_slice(&model::pack(bits, &s));
+                expect(
+                    format!("code {code} in {polynomial}"),
+                    &sk,
+                    Some(Refusal::SecretRange),
+                );
+            }
+        }
+        // A secret in range that is another one; rho, tr, t0 of another key.
+        for (part, position) in [
+            ("rho", 0),
+            ("tr", 64),
+            ("end of tr", 127),
+            ("t0", t0),
+            ("end of t0", set.sk_len - 1),
+        ] {
+            let mut sk = good.clone();
+            sk[position] ^= 1;
+            expect(part.into(), &sk, Some(Refusal::Inconsistent));
+        }
+        let mut sk = good.clone();
+        let s = model::unpack(bits, &sk[128..][..32 * bits]).map(|s| 2 * set.eta - s);
+        sk[128..][..32 * bits].copy_from_slice(&model::pack(bits, &s));
+        expect("s1 negated".into(), &sk, Some(Refusal::Inconsistent));
+        // All 13-bit code words are in range, so this is no range error.
+        for filling in [0, 0xff] {
+            let mut sk = good.clone();
+            sk[t0..].fill(filling);
+            expect(
+                format!("t0 all {filling:#x}"),
+                &sk,
+                Some(Refusal::Inconsistent),
+            );
+        }
+        // K is free: any 32 bytes make a key.
+        let mut sk = good.clone();
+        sk[32..64].fill(0x5a);
+        expect("other K".into(), &sk, None);
+        for len in [0, 32, 64, set.sk_len - 1, set.sk_len + 1] {
+            let mut sk = good.clone();
+            sk.resize(len, 0);
+            expect(format!("length {len}"), &sk, Some(Refusal::KeyLength));
+        }
+        for len in [0, 31, 33] {
+            let refused = scheme.load(PrivateKey::Seed(&vec![0; len])).err();
+            tally.equal(format!("seed of {len}"), refused, Some(Refusal::KeyLength));
+        }
+        let codes = (1 << bits) - 2 * set.eta as usize - 1;
+        tally.finish(1 + codes * (set.k + set.l) + 5 + 1 + 2 + 1 + 5 + 3);
+    }
+}

