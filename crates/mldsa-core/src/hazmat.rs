@@ -6,7 +6,7 @@ pub use crate::array::{Array, Element, Wipe, Zeroed};
 pub use crate::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };
-pub use crate::keygen::{check_secret_range, keygen_internal};
+pub use crate::keygen::{check_expanded, check_secret_range, keygen_internal};
 pub use crate::params::{
     CRH_LEN, D, MAX_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
 };
