@@ -36,17 +36,20 @@ pub(crate) fn backends(set: &Set) -> Vec<Box<dyn Scheme>> {
 
 /// Every form of verification on every backend.
 pub(crate) fn verifiers(set: &Set) -> Vec<Box<dyn Verifier>> {
-    let mut all: Vec<_> = schemes(set)
-        .into_iter()
-        .map(|scheme| scheme as Box<dyn Verifier>)
-        .collect();
-    for backend in Backend::available() {
-        all.push(match set.lambda {
-            128 => Box::new(InMemory::<MlDsa44>(backend, PhantomData)),
-            192 => Box::new(InMemory::<MlDsa65>(backend, PhantomData)),
-            _ => Box::new(InMemory::<MlDsa87>(backend, PhantomData)),
-        });
+    match set.lambda {
+        128 => all_verifiers::<MlDsa44>(),
+        192 => all_verifiers::<MlDsa65>(),
+        _ => all_verifiers::<MlDsa87>(),
     }
+}
+
+fn all_verifiers<P: ParameterSet>() -> Vec<Box<dyn Verifier>> {
+    let schemes = all_schemes::<P>().into_iter();
+    let mut all: Vec<Box<dyn Verifier>> = schemes.map(|scheme| scheme as _).collect();
+    for backend in Backend::available() {
+        all.push(Box::new(InMemory::<P>(backend, PhantomData)));
+    }
+    all.push(Box::new(Decoded::<P>(PhantomData)));
     all
 }
 
@@ -73,6 +76,9 @@ struct Prepared<P>(Backend, PhantomData<P>);
 
 /// `PreparedVerifyingKeyRef` in the caller's memory.
 struct InMemory<P>(Backend, PhantomData<P>);
+
+/// `Signature`, decoded before it is verified.
+struct Decoded<P>(PhantomData<P>);
 
 /// The functions of `bytes`, on the detected backend.
 struct Encodings<P>(PhantomData<P>);
@@ -331,6 +337,23 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
             other => key.verify_mu(&mu_of::<P>(self.0, key.tr(), other)?, sig),
         }
         .map_err(verify_refusal)
+    }
+}
+
+impl<P: ParameterSet> Verifier for Decoded<P> {
+    fn name(&self) -> String {
+        name::<P>("decoded", Backend::detect())
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let key = verifying_key::<P>(Backend::detect(), pk)?;
+        let mu = mu_of::<P>(Backend::detect(), key.tr(), message)?;
+        let sig = Signature::<P>::from_bytes(sig).map_err(verify_refusal)?;
+        key.verify_mu(&mu, sig.as_ref()).map_err(verify_refusal)
     }
 }
 
