@@ -1,0 +1,114 @@
+//! What goes into a batch: borrowed, `Copy`, the same for every parameter set.
+
+use mldsa_core::{Context, Mu, PreHash};
+
+use crate::SignerId;
+
+/// One signature to check, borrowed from the caller.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Item<'a> {
+    /// Whose signature it is.
+    pub signer: Signer<'a>,
+    /// What was signed.
+    pub message: Message<'a>,
+    /// The encoded signature (`P::SIG_LEN` bytes when well formed).
+    pub signature: &'a [u8],
+    /// The context of this item; `None` takes the verifier's.
+    pub context: Option<Context<'a>>,
+}
+
+impl<'a> Item<'a> {
+    /// An item under the verifier's context.
+    pub fn new(
+        signer: impl Into<Signer<'a>>,
+        message: impl Into<Message<'a>>,
+        signature: &'a [u8],
+    ) -> Self {
+        Self {
+            signer: signer.into(),
+            message: message.into(),
+            signature,
+            context: None,
+        }
+    }
+
+    /// The same item under its own context instead of the verifier's.
+    #[must_use]
+    pub fn with_context(self, context: Context<'a>) -> Self {
+        Self {
+            context: Some(context),
+            ..self
+        }
+    }
+}
+
+/// Who is said to have signed.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Signer<'a> {
+    /// A member of the verifier's [`KeySet`](crate::KeySet).
+    Id(SignerId),
+    /// An encoded public key (`P::PK_LEN` bytes when well formed) that need
+    /// not be in any set.
+    Key(&'a [u8]),
+}
+
+impl From<SignerId> for Signer<'_> {
+    fn from(id: SignerId) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl From<u32> for Signer<'_> {
+    fn from(index: u32) -> Self {
+        Self::Id(SignerId::new(index))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Signer<'a> {
+    fn from(key: &'a [u8]) -> Self {
+        Self::Key(key)
+    }
+}
+
+/// What was signed, in any form FIPS 204 knows.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Message<'a> {
+    /// The message in one piece.
+    Bytes(&'a [u8]),
+    /// The message in pieces; equal to `Bytes` of their concatenation.
+    Parts(&'a [&'a [u8]]),
+    /// The message representative, computed beforehand. It already contains a
+    /// context and a public key, so the contexts of the item and of the
+    /// verifier are **not** applied: only for a `mu` that was computed locally.
+    Mu(&'a Mu),
+    /// HashML-DSA: the digest of the message under `hash`. Pairs of hash and
+    /// parameter set that are too weak are refused unless
+    /// [`allow_weak_prehash`](crate::Builder::allow_weak_prehash) is on.
+    PreHashed {
+        /// The hash function.
+        hash: PreHash,
+        /// Its output (`hash.digest_len()` bytes when well formed).
+        digest: &'a [u8],
+    },
+}
+
+impl<'a> From<&'a [u8]> for Message<'a> {
+    fn from(message: &'a [u8]) -> Self {
+        Self::Bytes(message)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Message<'a> {
+    fn from(message: &'a [u8; N]) -> Self {
+        Self::Bytes(message)
+    }
+}
+
+impl<'a> From<&'a Mu> for Message<'a> {
+    fn from(mu: &'a Mu) -> Self {
+        Self::Mu(mu)
+    }
+}

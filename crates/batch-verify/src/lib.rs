@@ -1,0 +1,55 @@
+//! Parallel batch verification of ML-DSA (FIPS 204) signatures.
+//!
+//! A consensus node checks thousands of votes from the same few hundred
+//! validators. [`BatchVerifier`] takes them as one slice, spreads them over
+//! rayon's workers and answers for every item, in input order. The answer never
+//! depends on the number of threads or on scheduling, except in
+//! [`Mode::AnyInvalid`], which says so.
+//!
+//! Each verdict is the one `mldsa_core` gives for that item alone: nothing is
+//! combined across signatures, so a batch accepts exactly what single
+//! verification accepts and a bad item cannot affect its neighbours.
+//!
+//! ```
+//! use batch_verify::{BatchVerifier, Item, KeySet, Mode, Outcome};
+//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+//!
+//! let network = b"mychain/v1/vote";
+//! let signers: Vec<SigningKey<MlDsa44>> =
+//!     (0..4).map(|i| SigningKey::from_seed(&[i; 32])).collect();
+//! let votes: Vec<_> = signers
+//!     .iter()
+//!     .map(|key| key.sign(b"block 7", Context::new(network).unwrap(), Hedge::Deterministic).unwrap())
+//!     .collect();
+//!
+//! let keys = KeySet::<MlDsa44>::from_public_keys(
+//!     signers.iter().map(|key| key.verifying_key().as_bytes().as_slice()),
+//! )?;
+//! let engine = BatchVerifier::builder().keys(keys).context(network).mode(Mode::Full).build()?;
+//!
+//! let items: Vec<Item> = votes
+//!     .iter()
+//!     .enumerate()
+//!     .map(|(i, vote)| Item::new(i as u32, b"block 7", vote.as_ref()))
+//!     .collect();
+//! let report = engine.verify(&items);
+//! assert!(report.all_valid());
+//! assert_eq!(report.outcomes()[3], Outcome::Valid);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! All inputs of verification are public: time and early exit depend on them.
+
+#![forbid(unsafe_code)]
+
+mod batch;
+mod item;
+mod keys;
+mod schedule;
+mod verdict;
+
+pub use batch::{BatchError, BatchVerifier, BuildError, Builder};
+pub use item::{Item, Message, Signer};
+pub use keys::{KeySet, KeySetError, SignerId};
+pub use schedule::{Mode, Threads};
+pub use verdict::{Outcome, Reason, Report};

@@ -1,0 +1,369 @@
+//! Writes `examples/data/votes.jsonl`, a few rounds of votes of a made-up
+//! chain, and `votes.expected.jsonl`, the verdicts on them.
+//!
+//! ```text
+//! cargo run --release -p mldsa-cli --example make_votes            # writes both
+//! cargo run --release -p mldsa-cli --example make_votes -- --check # compares
+//! ```
+//!
+//! Every vote is signed by the crate `fips204`, not by this workspace, from
+//! seeds derived with SHAKE256 from a fixed label, so the files are the same
+//! byte for byte each time. The verdicts come from what was done to each vote,
+//! and `fips204` has to agree that a tampered vote is invalid.
+
+#[path = "../tests/peer/mod.rs"]
+#[allow(dead_code, reason = "the module serves the tests too")]
+mod peer;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{fs, io};
+
+use peer::{Form, SETS, Set};
+
+fn main() -> ExitCode {
+    let check = match std::env::args().nth(1).as_deref() {
+        None => false,
+        Some("--check") => true,
+        Some(_) => {
+            println!("usage: make_votes [--check]");
+            return ExitCode::from(2);
+        }
+    };
+    let Files { votes, expected } = files();
+    for (name, content) in [(VOTES, votes), (EXPECTED, expected)] {
+        let path = data().join(name);
+        let done = if check {
+            fs::read(&path).and_then(|found| {
+                if found == content.as_bytes() {
+                    Ok("is as generated")
+                } else {
+                    Err(io::Error::other("differs from what the generator makes"))
+                }
+            })
+        } else {
+            fs::write(&path, content).map(|()| "written")
+        };
+        match done {
+            Ok(what) => println!("examples/data/{name}: {what}"),
+            Err(error) => {
+                println!("examples/data/{name}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+pub(crate) const VOTES: &str = "votes.jsonl";
+pub(crate) const EXPECTED: &str = "votes.expected.jsonl";
+
+/// The folder of both files.
+pub(crate) fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data")
+}
+
+pub(crate) struct Files {
+    pub(crate) votes: String,
+    pub(crate) expected: String,
+}
+
+const LABEL: &str = "mldsa examples/data/votes.jsonl";
+const CHAIN: &[u8] = b"example-chain/v1/vote";
+const ROUNDS: usize = 10;
+const VALIDATORS_PER_SET: usize = 7;
+
+/// Makes both files in memory.
+pub(crate) fn files() -> Files {
+    let validators: Vec<Validator> = (0..VALIDATORS_PER_SET * SETS.len())
+        .map(|index| {
+            let set = SETS[index % SETS.len()];
+            let seed = peer::seed(&format!("{LABEL} validator {index}"));
+            Validator {
+                index,
+                set,
+                seed,
+                pk: set.keygen(&seed).0,
+            }
+        })
+        .collect();
+
+    let mut files = Files {
+        votes: String::new(),
+        expected: String::new(),
+    };
+    let mut line = 0;
+    for round in 0..ROUNDS {
+        for validator in &validators {
+            let mut vote = Vote::of(validator, round, line);
+            assert!(vote.holds(), "the peer accepts its own vote {line}");
+            let reason = TAMPERED
+                .iter()
+                .find(|(at, ..)| *at == line)
+                .map(|(_, tamper, reason)| {
+                    // Another validator of the same set, and this one's next vote.
+                    let other = &validators[(validator.index + SETS.len()) % validators.len()];
+                    let next = Vote::of(validator, round + 1, line);
+                    tamper(&mut vote, other, &next);
+                    assert!(!vote.holds(), "the peer refuses the tampered vote {line}");
+                    *reason
+                });
+            line += 1;
+            files.votes += &vote.line();
+            files.expected += &match reason {
+                None => format!("{{\"line\":{line},\"valid\":true}}\n"),
+                Some(why) => format!("{{\"line\":{line},\"valid\":false,\"reason\":\"{why}\"}}\n"),
+            };
+        }
+    }
+    files
+}
+
+struct Validator {
+    index: usize,
+    set: Set,
+    seed: [u8; 32],
+    pk: Vec<u8>,
+}
+
+/// A vote as it stands in the file.
+struct Vote {
+    set: Set,
+    pk: Vec<u8>,
+    sig: Vec<u8>,
+    form: Form,
+    ctx: Vec<u8>,
+    /// Show `mu` instead of the message and the context.
+    as_mu: bool,
+}
+
+impl Vote {
+    /// The honest vote. The number decides its form: five of eight votes sign
+    /// the text under the chain's context, the others one of the other forms.
+    fn of(validator: &Validator, round: usize, number: usize) -> Self {
+        let Validator {
+            index,
+            set,
+            seed,
+            pk,
+        } = validator;
+        let block = hex::encode(peer::bytes(&format!("{LABEL} block {round}"), 32));
+        let text = format!("height {} block {block} validator {index}", 1000 + round).into_bytes();
+        let form = if number % 8 == 7 {
+            let hashes = set.hashes();
+            let hash = hashes[number / 8 % hashes.len()];
+            Form::PreHashed(hash, peer::digest(hash, &text))
+        } else {
+            Form::Pure(text)
+        };
+        let ctx = if number % 8 == 5 {
+            Vec::new()
+        } else {
+            CHAIN.to_vec()
+        };
+        let rnd = peer::seed(&format!("{LABEL} rnd {round} {index}"));
+        let sig = set.sign(seed, &rnd, &form, &ctx);
+        Self {
+            set: *set,
+            pk: pk.clone(),
+            sig,
+            form,
+            ctx,
+            as_mu: number % 8 == 6,
+        }
+    }
+
+    /// The peer's verdict.
+    fn holds(&self) -> bool {
+        self.set.verify(&self.pk, &self.sig, &self.form, &self.ctx)
+    }
+
+    fn line(&self) -> String {
+        let message = match &self.form {
+            Form::Pure(text) if self.as_mu => {
+                format!(
+                    "\"mu\":\"{}\"",
+                    hex::encode(peer::mu(&self.pk, text, &self.ctx))
+                )
+            }
+            Form::Pure(text) => format!("\"msg\":\"{}\"", hex::encode(text)),
+            Form::PreHashed(hash, digest) => {
+                format!(
+                    "\"prehash\":\"{hash}\",\"digest\":\"{}\"",
+                    hex::encode(digest)
+                )
+            }
+        };
+        let ctx = if self.ctx.is_empty() || self.as_mu {
+            String::new()
+        } else {
+            format!(",\"ctx\":\"{}\"", hex::encode(&self.ctx))
+        };
+        format!(
+            "{{\"set\":\"{}\",\"pk\":\"{}\",{message}{ctx},\"sig\":\"{}\"}}\n",
+            self.set.name(),
+            hex::encode(&self.pk),
+            hex::encode(&self.sig),
+        )
+    }
+
+    /// The hint section: omega indices, then k counters.
+    fn hint(&mut self) -> (&mut [u8], &mut [u8]) {
+        let (omega, k) = self.set.hint_shape();
+        let start = self.sig.len() - omega - k;
+        self.sig[start..].split_at_mut(omega)
+    }
+
+    fn text(&mut self) -> &mut Vec<u8> {
+        match &mut self.form {
+            Form::Pure(text) | Form::PreHashed(_, text) => text,
+        }
+    }
+}
+
+/// Changes a vote; may use another validator of the same set and the honest
+/// vote of the same validator for the next block.
+type Tamper = fn(&mut Vote, &Validator, &Vote);
+
+/// Which votes (counted from 0) are tampered with, how, and what the verdict
+/// is.
+const TAMPERED: [(usize, Tamper, &str); 20] = [
+    // One bit of c_tilde.
+    (3, |vote, _, _| vote.sig[5] ^= 0x10, "challenge_mismatch"),
+    // The first coefficient of z becomes gamma1.
+    (
+        17,
+        |vote, _, _| {
+            let z = vote.set.c_tilde_len();
+            vote.sig[z] = 0;
+            vote.sig[z + 1] = 0;
+            vote.sig[z + 2] &= 0xff << (vote.set.z_bits() - 16);
+        },
+        "response_norm",
+    ),
+    // The lowest bit of that coefficient: still in range.
+    (
+        32,
+        |vote, _, _| {
+            let z = vote.set.c_tilde_len();
+            vote.sig[z] ^= 1;
+        },
+        "challenge_mismatch",
+    ),
+    // Hint indices out of order.
+    (40, |vote, _, _| vote.hint().0.swap(0, 1), "hint_encoding"),
+    // A hint index twice.
+    (
+        51,
+        |vote, _, _| {
+            let (indices, _) = vote.hint();
+            indices[1] = indices[0];
+        },
+        "hint_encoding",
+    ),
+    // A counter above omega.
+    (
+        58,
+        |vote, _, _| {
+            let (_, counters) = vote.hint();
+            counters[counters.len() - 1] = 0xff;
+        },
+        "hint_encoding",
+    ),
+    // A counter below the one before it.
+    (66, |vote, _, _| vote.hint().1[1] = 0, "hint_encoding"),
+    // Something in the unused indices.
+    (
+        74,
+        |vote, _, _| {
+            let (indices, _) = vote.hint();
+            indices[indices.len() - 1] = 1;
+        },
+        "hint_encoding",
+    ),
+    // Another chain.
+    (
+        80,
+        |vote, _, _| vote.ctx = b"another-chain/v1/vote".to_vec(),
+        "challenge_mismatch",
+    ),
+    // No context.
+    (91, |vote, _, _| vote.ctx.clear(), "challenge_mismatch"),
+    // The last byte of the context becomes the first of the message.
+    (
+        100,
+        |vote, _, _| {
+            let byte = vote.ctx.pop().unwrap_or_default();
+            vote.text().insert(0, byte);
+        },
+        "challenge_mismatch",
+    ),
+    // A context of 256 bytes.
+    (
+        107,
+        |vote, _, _| vote.ctx = vec![b'x'; 256],
+        "context_too_long",
+    ),
+    // The vote for another block under this signature.
+    (
+        115,
+        |vote, _, next| vote.form = next.form.clone(),
+        "challenge_mismatch",
+    ),
+    // The signature of another vote.
+    (
+        126,
+        |vote, _, next| vote.sig = next.sig.clone(),
+        "challenge_mismatch",
+    ),
+    // A vote in somebody else's name.
+    (
+        139,
+        |vote, other, _| vote.pk = other.pk.clone(),
+        "challenge_mismatch",
+    ),
+    // The signature without its last byte.
+    (
+        148,
+        |vote, _, _| vote.sig.truncate(vote.sig.len() - 1),
+        "signature_length",
+    ),
+    // The public key without its last byte.
+    (
+        161,
+        |vote, _, _| vote.pk.truncate(vote.pk.len() - 1),
+        "public_key_length",
+    ),
+    // The digest under the name of another hash of the same length.
+    (
+        175,
+        |vote, _, _| {
+            if let Form::PreHashed(hash, _) = &mut vote.form {
+                *hash = if *hash == "SHA3-512" {
+                    "SHA2-512"
+                } else {
+                    "SHA3-512"
+                };
+            }
+        },
+        "challenge_mismatch",
+    ),
+    // The digest as if it were the message.
+    (
+        183,
+        |vote, _, _| vote.form = Form::Pure(vote.text().clone()),
+        "challenge_mismatch",
+    ),
+    // Every coefficient of z at its smallest value and no hint.
+    (
+        204,
+        |vote, _, _| {
+            let from = vote.set.c_tilde_len();
+            vote.sig[from..].fill(0xff);
+            let (indices, counters) = vote.hint();
+            indices.fill(0);
+            counters.fill(0);
+        },
+        "response_norm",
+    ),
+];

@@ -1,0 +1,154 @@
+//! What the commands over JSON lines share: arguments, input, workers, output.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read, Stdout, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::jsonl::{Fields, LineError, LineReader};
+
+#[derive(clap::Args)]
+pub(crate) struct BatchArgs {
+    /// One JSON object a line; - reads standard input
+    file: PathBuf,
+
+    /// Worker threads [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Accept HashML-DSA with a hash that is weaker than the parameter set
+    #[arg(long)]
+    pub(crate) allow_weak_prehash: bool,
+
+    /// Lines with more bytes than this are errors; bounds the memory
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,
+          value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    max_line: u32,
+}
+
+/// A run over the lines of one input.
+pub(crate) struct Batch {
+    pub(crate) pool: Arc<ThreadPool>,
+    reader: LineReader<Box<dyn Read>>,
+    output: BufWriter<Stdout>,
+    progress: ProgressBar,
+    started: Instant,
+    lines: u64,
+}
+
+impl BatchArgs {
+    /// Opens the input and starts the workers. Chunks have at most `max_lines`
+    /// lines.
+    pub(crate) fn open(&self, max_lines: usize) -> io::Result<Batch> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(self.threads.map_or(0, usize::from))
+            .build()
+            .map_err(io::Error::other)?;
+        let (source, len): (Box<dyn Read>, _) = if self.file == Path::new("-") {
+            (Box::new(io::stdin()), None)
+        } else {
+            let file = File::open(&self.file).map_err(|error| self.explain(error))?;
+            let metadata = file.metadata().map_err(|error| self.explain(error))?;
+            (Box::new(file), metadata.is_file().then(|| metadata.len()))
+        };
+        let progress = progress_bar(len);
+        Ok(Batch {
+            pool: Arc::new(pool),
+            reader: LineReader::new(
+                Box::new(progress.wrap_read(source)),
+                self.max_line as usize,
+                max_lines,
+            ),
+            output: BufWriter::new(io::stdout()),
+            progress,
+            started: Instant::now(),
+            lines: 0,
+        })
+    }
+
+    fn explain(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.file.display()))
+    }
+}
+
+impl Batch {
+    /// Goes through the input chunk by chunk: `parse` makes something of each
+    /// line on the workers, `judge` makes one answer of each in order, `print`
+    /// writes the answers one by one after `{"line":n`.
+    pub(crate) fn for_each_line<T: Send, A>(
+        &mut self,
+        known: &'static [&'static str],
+        parse: impl Fn(Result<Fields<'_>, LineError>) -> T + Sync,
+        mut judge: impl FnMut(Vec<T>) -> Vec<A>,
+        mut print: impl FnMut(&mut dyn Write, A) -> io::Result<()>,
+    ) -> io::Result<()> {
+        while let Some(chunk) = self.reader.next_chunk()? {
+            let parsed = self.pool.install(|| {
+                (0..chunk.len())
+                    .into_par_iter()
+                    .map(|i| parse(chunk.parse(i, known)))
+                    .collect()
+            });
+            for answer in judge(parsed) {
+                self.lines += 1;
+                write!(self.output, "{{\"line\":{},", self.lines)?;
+                print(&mut self.output, answer)?;
+                self.output.write_all(b"}\n")?;
+            }
+            self.output.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run: the summary goes to standard error, `counts` beside the
+    /// number of lines and `operations` as a rate.
+    pub(crate) fn finish(self, counts: &[(u64, &str)], operations: u64) {
+        self.progress.finish_and_clear();
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|(n, what)| format!("{n} {what}"))
+            .collect();
+        // Not `eprintln!`, which panics when standard error is closed.
+        let _ = writeln!(
+            io::stderr(),
+            "{} lines: {} in {} ({:.0} signatures/s, {} threads)",
+            self.lines,
+            counts.join(", "),
+            seconds(self.started.elapsed()),
+            operations as f64 / self.started.elapsed().as_secs_f64().max(1e-9),
+            self.pool.current_num_threads(),
+        );
+    }
+}
+
+/// Writes `"error":"…"`.
+pub(crate) fn print_error(output: &mut dyn Write, error: &LineError) -> io::Result<()> {
+    output.write_all(b"\"error\":")?;
+    serde_json::to_writer(output, &error.to_string()).map_err(io::Error::from)
+}
+
+/// A bar on a terminal that is not busy showing the results, nothing elsewhere.
+fn progress_bar(len: Option<u64>) -> ProgressBar {
+    if !io::stderr().is_terminal() || io::stdout().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let (bar, template) = match len {
+        Some(len) => (
+            ProgressBar::new(len),
+            "{wide_bar} {bytes}/{total_bytes} {eta}",
+        ),
+        None => (ProgressBar::no_length(), "{spinner} {bytes} {elapsed}"),
+    };
+    bar.with_style(
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    )
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.3} s", time.as_secs_f64())
+}

@@ -1,0 +1,315 @@
+//! `mldsa batch-verify`.
+
+use std::io::{self, Write};
+
+use batch_verify::{BatchVerifier, Item, Message, Mode, Outcome, Threads};
+use clap::ValueEnum;
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use zeroize::Zeroizing;
+
+use crate::Status;
+use crate::batch::{Batch, BatchArgs, print_error};
+use crate::jsonl::{Fields, LineError};
+use crate::request::{self, Request, Set};
+
+/// Verify signatures from JSON lines
+#[derive(clap::Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    batch: BatchArgs,
+
+    /// How far to verify
+    #[arg(long, value_enum, default_value_t = ModeArg::Full)]
+    mode: ModeArg,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModeArg {
+    /// Every line
+    Full,
+    /// Up to the first invalid line of the file; the output does not depend on
+    /// the number of threads
+    FirstInvalid,
+    /// Stop as soon as any line is known to be invalid; which lines were
+    /// verified by then depends on scheduling
+    AnyInvalid,
+}
+
+const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, bytes are hex:
+  {"set":"ML-DSA-87","pk":"..","sig":"..","msg":".."}
+  {"set":"ML-DSA-65","pk":"..","sig":"..","msg":"..","ctx":".."}
+  {"set":"ML-DSA-44","pk":"..","sig":"..","mu":".."}
+  {"set":"ML-DSA-87","pk":"..","sig":"..","prehash":"SHA2-512","digest":".."}
+  Sets may be mixed. "ctx" goes with "msg" and "prehash". Hashes: SHA2-224,
+  SHA2-256, SHA2-384, SHA2-512, SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256,
+  SHA3-384, SHA3-512, SHAKE-128, SHAKE-256.
+
+OUTPUT  One JSON object for every line, in order:
+  {"line":1,"valid":true}
+  {"line":2,"valid":false,"reason":".."}
+  {"line":3,"error":".."}      the line is unusable; it does not stop the others
+  {"line":4,"skipped":true}    only with --mode first-invalid or any-invalid
+  Reasons, the first that applies:
+    context_too_long    more than 255 bytes of ctx
+    public_key_length   pk has not the length of the set
+    signature_length    sig has not the length of the set
+    hint_encoding       the hint is not canonically encoded
+    response_norm       a coefficient of z is out of range
+    challenge_mismatch  for another message, context or key, or damaged
+  Errors: bad JSON, bad hex, an unknown set, hash or field, a field missing,
+  given twice or not a string, a wrong length of mu or digest, ctx beside mu, a
+  weak hash without --allow-weak-prehash, a line too long, an empty line.
+
+MODES  An unusable line never stops a run.
+  full           every usable line is verified
+  first-invalid  every line after the first invalid one is skipped unread,
+                 unusable ones too
+  any-invalid    lines not verified by the time of the stop are skipped; an
+                 unusable line is an error if it was read by then
+
+EXIT CODE  0 every line is valid, 1 some line is invalid, 2 some line is
+unusable, there was no line at all, or the run could not finish."#;
+
+/// Lines a chunk: enough for all workers, few enough for the memory.
+const MAX_LINES: usize = 1024;
+
+const FIELDS: &[&str] = &["set", "pk", "sig", "msg", "mu", "prehash", "digest", "ctx"];
+
+pub(crate) fn run(args: &Args) -> io::Result<Status> {
+    let mut batch = args.batch.open(MAX_LINES)?;
+    let verifiers = Verifiers::new(args, &batch)?;
+    let mut counts = Counts::default();
+    let mut stopped = false;
+    batch.for_each_line(
+        FIELDS,
+        |fields| fields.and_then(|fields| Job::of(&fields, args.batch.allow_weak_prehash)),
+        |jobs| {
+            if stopped {
+                return jobs.iter().map(|_| Verdict::Skipped).collect();
+            }
+            let verdicts = verifiers.judge(jobs);
+            stopped = args.mode != ModeArg::Full
+                && verdicts
+                    .iter()
+                    .any(|verdict| matches!(verdict, Verdict::Invalid(_)));
+            verdicts
+        },
+        |output, verdict| {
+            counts.add(&verdict);
+            verdict.print(output)
+        },
+    )?;
+    let Counts {
+        valid,
+        invalid,
+        unusable,
+        skipped,
+    } = counts;
+    batch.finish(
+        &[
+            (valid, "valid"),
+            (invalid, "invalid"),
+            (unusable, "unusable"),
+            (skipped, "skipped"),
+        ],
+        valid + invalid,
+    );
+    Ok(counts.status())
+}
+
+/// A usable line.
+struct Job {
+    set: Set,
+    pk: Zeroizing<Vec<u8>>,
+    sig: Zeroizing<Vec<u8>>,
+    request: Request,
+}
+
+impl Job {
+    fn of(fields: &Fields<'_>, allow_weak: bool) -> Result<Self, LineError> {
+        let set = Set::of(fields)?;
+        let pk = fields.required_hex("pk")?;
+        let sig = fields.required_hex("sig")?;
+        match Request::of(fields, set, allow_weak)? {
+            Some(request) => Ok(Self {
+                set,
+                pk,
+                sig,
+                request,
+            }),
+            None => Err(LineError::new("none of \"msg\", \"mu\" and \"prehash\"")),
+        }
+    }
+
+    fn item(&self) -> Result<Item<'_>, Verdict> {
+        let context = Context::new(&self.request.context)
+            .map_err(|_| Verdict::Invalid("context_too_long"))?;
+        let message = match &self.request.message {
+            request::Message::Bytes(message) => Message::Bytes(message),
+            request::Message::Mu(mu) => Message::Mu(mu),
+            request::Message::PreHashed { hash, digest } => Message::PreHashed {
+                hash: *hash,
+                digest,
+            },
+        };
+        Ok(Item::new(self.pk.as_slice(), message, &self.sig).with_context(context))
+    }
+}
+
+/// The answer to one line.
+enum Verdict {
+    Valid,
+    Invalid(&'static str),
+    Unusable(LineError),
+    Skipped,
+}
+
+impl Verdict {
+    fn print(&self, output: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Valid => output.write_all(b"\"valid\":true"),
+            Self::Invalid(reason) => write!(output, "\"valid\":false,\"reason\":\"{reason}\""),
+            Self::Unusable(error) => print_error(output, error),
+            Self::Skipped => output.write_all(b"\"skipped\":true"),
+        }
+    }
+}
+
+impl From<Outcome> for Verdict {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Valid => Self::Valid,
+            Outcome::Invalid(reason) => Self::Invalid(reason.name()),
+            Outcome::Skipped => Self::Skipped,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    valid: u64,
+    invalid: u64,
+    unusable: u64,
+    skipped: u64,
+}
+
+impl Counts {
+    fn add(&mut self, verdict: &Verdict) {
+        *match verdict {
+            Verdict::Valid => &mut self.valid,
+            Verdict::Invalid(_) => &mut self.invalid,
+            Verdict::Unusable(_) => &mut self.unusable,
+            Verdict::Skipped => &mut self.skipped,
+        } += 1;
+    }
+
+    fn status(self) -> Status {
+        match self {
+            Self { unusable: 1.., .. } => Status::Unusable,
+            Self { invalid: 1.., .. } => Status::Invalid,
+            Self { valid: 1.., .. } => Status::Good,
+            // Nothing was verified: not to be mistaken for "all valid".
+            _ => Status::Unusable,
+        }
+    }
+}
+
+/// One verifier per set, on the same workers.
+struct Verifiers {
+    mode: ModeArg,
+    ml_dsa_44: BatchVerifier<MlDsa44>,
+    ml_dsa_65: BatchVerifier<MlDsa65>,
+    ml_dsa_87: BatchVerifier<MlDsa87>,
+}
+
+impl Verifiers {
+    fn new(args: &Args, batch: &Batch) -> io::Result<Self> {
+        fn build<P: ParameterSet>(args: &Args, batch: &Batch) -> io::Result<BatchVerifier<P>> {
+            BatchVerifier::builder()
+                .mode(match args.mode {
+                    ModeArg::Full => Mode::Full,
+                    ModeArg::FirstInvalid => Mode::FirstInvalid,
+                    ModeArg::AnyInvalid => Mode::AnyInvalid,
+                })
+                .threads(Threads::Pool(batch.pool.clone()))
+                .allow_weak_prehash(args.batch.allow_weak_prehash)
+                .build()
+                .map_err(io::Error::other)
+        }
+        Ok(Self {
+            mode: args.mode,
+            ml_dsa_44: build(args, batch)?,
+            ml_dsa_65: build(args, batch)?,
+            ml_dsa_87: build(args, batch)?,
+        })
+    }
+
+    /// The verdicts on a chunk, in order.
+    fn judge(&self, jobs: Vec<Result<Job, LineError>>) -> Vec<Verdict> {
+        let mut items = Vec::with_capacity(jobs.len());
+        let mut verdicts = Vec::with_capacity(jobs.len());
+        for job in &jobs {
+            let (item, verdict) = match job {
+                Err(_) => (None, Verdict::Skipped),
+                Ok(job) => match job.item() {
+                    Ok(item) => (Some((job.set, item)), Verdict::Skipped),
+                    Err(verdict) => (None, verdict),
+                },
+            };
+            items.push(item);
+            verdicts.push(verdict);
+        }
+
+        self.judge_set(&self.ml_dsa_44, Set::MlDsa44, &items, &mut verdicts);
+        self.judge_set(&self.ml_dsa_65, Set::MlDsa65, &items, &mut verdicts);
+        self.judge_set(&self.ml_dsa_87, Set::MlDsa87, &items, &mut verdicts);
+
+        drop(items);
+        let lowest = Self::lowest_invalid(&verdicts).unwrap_or(verdicts.len());
+        for (index, (verdict, job)) in verdicts.iter_mut().zip(jobs).enumerate() {
+            if self.mode == ModeArg::FirstInvalid && index > lowest {
+                *verdict = Verdict::Skipped;
+            } else if let Err(error) = job {
+                *verdict = Verdict::Unusable(error);
+            }
+        }
+        verdicts
+    }
+
+    /// Verifies the items of one set as far as the sets before it leave
+    /// anything to do.
+    fn judge_set<P: ParameterSet>(
+        &self,
+        verifier: &BatchVerifier<P>,
+        set: Set,
+        items: &[Option<(Set, Item<'_>)>],
+        verdicts: &mut [Verdict],
+    ) {
+        let end = match (self.mode, Self::lowest_invalid(verdicts)) {
+            (ModeArg::Full, _) | (_, None) => items.len(),
+            (ModeArg::FirstInvalid, Some(lowest)) => lowest,
+            (ModeArg::AnyInvalid, Some(_)) => 0,
+        };
+        let (places, batch): (Vec<usize>, Vec<Item<'_>>) = items[..end]
+            .iter()
+            .enumerate()
+            .filter_map(|(index, item)| match item {
+                Some((of, item)) if *of == set => Some((index, *item)),
+                _ => None,
+            })
+            .unzip();
+        for (place, outcome) in places
+            .into_iter()
+            .zip(verifier.verify(&batch).into_outcomes())
+        {
+            verdicts[place] = outcome.into();
+        }
+    }
+
+    fn lowest_invalid(verdicts: &[Verdict]) -> Option<usize> {
+        verdicts
+            .iter()
+            .position(|verdict| matches!(verdict, Verdict::Invalid(_)))
+    }
+}

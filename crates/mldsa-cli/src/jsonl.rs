@@ -1,0 +1,478 @@
+//! JSON lines in: bounded reading, strict objects of strings, hex.
+
+use core::fmt;
+use core::ops::Range;
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use zeroize::{Zeroize, Zeroizing};
+
+/// Why a line cannot be used. The text never repeats a value of the line, which
+/// may be a secret.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LineError(String);
+
+impl LineError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Cuts a stream into lines, a chunk of them at a time, in bounded memory: one
+/// buffer, allocated once and wiped at the end.
+pub(crate) struct LineReader<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// What has been read and not yet given out.
+    pending: Range<usize>,
+    /// The furthest byte ever filled.
+    used: usize,
+    at_end: bool,
+    /// Inside a line that filled the whole buffer and was dropped.
+    dropping: bool,
+    max_line: usize,
+    max_lines: usize,
+    lines: Vec<Option<Range<usize>>>,
+}
+
+/// Some consecutive lines.
+pub(crate) struct Chunk<'a> {
+    bytes: &'a [u8],
+    lines: &'a [Option<Range<usize>>],
+    max_line: usize,
+}
+
+/// Least size of the buffer: a few hundred lines of the largest set.
+const BUFFER_LEN: usize = 8 << 20;
+
+impl<R: Read> LineReader<R> {
+    /// Reads `source`; lines above `max_line` bytes (end of line not counted)
+    /// become errors, chunks have at most `max_lines` lines.
+    pub(crate) fn new(source: R, max_line: usize, max_lines: usize) -> Self {
+        // Room for a line of `max_line` bytes, CR and LF: a full buffer without
+        // an end of line is therefore a line too long.
+        Self::with_buffer(
+            source,
+            max_line,
+            max_lines,
+            BUFFER_LEN.max(max_line.saturating_add(2)),
+        )
+    }
+
+    fn with_buffer(source: R, max_line: usize, max_lines: usize, len: usize) -> Self {
+        Self {
+            source,
+            buffer: vec![0; len],
+            pending: 0..0,
+            used: 0,
+            at_end: false,
+            dropping: false,
+            max_line,
+            max_lines,
+            lines: Vec::new(),
+        }
+    }
+
+    /// The next lines, or `None` at the end. The last line needs no end of
+    /// line; a CR before the LF is not part of the line.
+    pub(crate) fn next_chunk(&mut self) -> io::Result<Option<Chunk<'_>>> {
+        loop {
+            self.cut();
+            if !self.lines.is_empty() {
+                return Ok(Some(Chunk {
+                    bytes: &self.buffer,
+                    lines: &self.lines,
+                    max_line: self.max_line,
+                }));
+            }
+            if self.at_end {
+                return Ok(None);
+            }
+            if self.pending.len() == self.buffer.len() {
+                self.dropping = true;
+                self.pending = 0..0;
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Moves the started line to the front and reads until the buffer is full.
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.pending.clone(), 0);
+        self.pending = 0..self.pending.len();
+        while self.pending.end < self.buffer.len() {
+            match self.source.read(&mut self.buffer[self.pending.end..]) {
+                Ok(0) => {
+                    self.at_end = true;
+                    break;
+                }
+                Ok(count) => self.pending.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.used = self.used.max(self.pending.end);
+        Ok(())
+    }
+
+    /// Takes complete lines out of `pending`.
+    fn cut(&mut self) {
+        self.lines.clear();
+        while self.lines.len() < self.max_lines {
+            let rest = &self.buffer[self.pending.clone()];
+            let (len, after) = match memchr::memchr(b'\n', rest) {
+                Some(len) => (len, len + 1),
+                None if self.at_end && (self.dropping || !rest.is_empty()) => {
+                    (rest.len(), rest.len())
+                }
+                None => break,
+            };
+            let line = rest[..len].strip_suffix(b"\r").unwrap_or(&rest[..len]);
+            let start = self.pending.start;
+            let fits = !self.dropping && line.len() <= self.max_line;
+            self.lines.push(fits.then_some(start..start + line.len()));
+            self.dropping = false;
+            self.pending.start += after;
+        }
+    }
+}
+
+impl<R> Drop for LineReader<R> {
+    fn drop(&mut self) {
+        self.buffer[..self.used].zeroize();
+    }
+}
+
+impl<'a> Chunk<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The line at `index` of the chunk as an object with the fields `known`.
+    pub(crate) fn parse(
+        &self,
+        index: usize,
+        known: &'static [&'static str],
+    ) -> Result<Fields<'a>, LineError> {
+        let range = self.lines[index]
+            .clone()
+            .ok_or_else(|| LineError::new(format!("line longer than {} bytes", self.max_line)))?;
+        Fields::parse(&self.bytes[range], known)
+    }
+}
+
+/// The fields of one line: an object whose values are all strings.
+pub(crate) struct Fields<'a>(Vec<(&'static str, Cow<'a, str>)>);
+
+impl<'a> Fields<'a> {
+    /// Parses one line. Fields outside `known`, fields given twice and values
+    /// that are not strings are errors.
+    pub(crate) fn parse(line: &'a [u8], known: &'static [&'static str]) -> Result<Self, LineError> {
+        if line.trim_ascii().is_empty() {
+            return Err(LineError::new("empty line"));
+        }
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return Err(LineError::new("not a JSON object"));
+        }
+        let mut json = serde_json::Deserializer::from_slice(line);
+        ObjectOf(known)
+            .deserialize(&mut json)
+            .and_then(|fields| json.end().map(|()| fields))
+            .map_err(|error| LineError::new(without_line_number(&error)))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(field, _)| *field == name)
+            .map(|(_, value)| value.as_ref())
+    }
+
+    pub(crate) fn required(&self, name: &str) -> Result<&str, LineError> {
+        self.text(name)
+            .ok_or_else(|| LineError::new(format!("field \"{name}\" is missing")))
+    }
+
+    /// The bytes of a hex field, wiped when dropped.
+    pub(crate) fn hex(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, LineError> {
+        self.text(name).map(|text| decode(name, text)).transpose()
+    }
+
+    pub(crate) fn required_hex(&self, name: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
+        decode(name, self.required(name)?)
+    }
+
+    /// The bytes of a hex field that has exactly `N` of them.
+    pub(crate) fn hex_array<const N: usize>(
+        &self,
+        name: &str,
+    ) -> Result<Option<Zeroizing<[u8; N]>>, LineError> {
+        let Some(bytes) = self.hex(name)? else {
+            return Ok(None);
+        };
+        let mut array = Zeroizing::new([0; N]);
+        if bytes.len() != N {
+            return Err(LineError::new(format!(
+                "field \"{name}\" has {} bytes, not {N}",
+                bytes.len()
+            )));
+        }
+        array.copy_from_slice(&bytes);
+        Ok(Some(array))
+    }
+}
+
+fn decode(name: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
+    let mut bytes = Zeroizing::new(vec![0; text.len() / 2]);
+    match hex::decode_to_slice(text, &mut bytes) {
+        Ok(()) => Ok(bytes),
+        Err(hex::FromHexError::InvalidHexCharacter { index, .. }) => Err(LineError::new(format!(
+            "field \"{name}\" is not hex: bad character at position {index}"
+        ))),
+        // `bytes` has half the length of `text`: only an odd length remains.
+        Err(_) => Err(LineError::new(format!(
+            "field \"{name}\" is not hex: odd number of digits"
+        ))),
+    }
+}
+
+/// `serde_json` counts lines inside the one line it was given; only the column
+/// means anything here.
+fn without_line_number(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let suffix = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&suffix).unwrap_or(&text);
+    if error.is_data() {
+        text.to_owned()
+    } else {
+        format!("bad JSON at column {}: {text}", error.column())
+    }
+}
+
+struct ObjectOf(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for ObjectOf {
+    type Value = Fields<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ObjectOf {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields = Vec::with_capacity(self.0.len());
+        while let Some(key) = map.next_key_seed(Text("name"))? {
+            let Some(name) = self.0.iter().copied().find(|name| *name == key) else {
+                return Err(A::Error::custom(format_args!(
+                    "unknown field {}",
+                    quoted(&key)
+                )));
+            };
+            if fields.iter().any(|(field, _)| *field == name) {
+                return Err(A::Error::custom(format_args!(
+                    "field \"{name}\" is given twice"
+                )));
+            }
+            fields.push((name, map.next_value_seed(Text(name))?));
+        }
+        Ok(Fields(fields))
+    }
+}
+
+/// A string, borrowed from the line unless it has escapes: the value of the
+/// field with this name.
+struct Text(&'static str);
+
+impl Text {
+    fn refuse<T, E: serde::de::Error>(&self) -> Result<T, E> {
+        Err(E::custom(format_args!(
+            "field \"{}\" is not a string",
+            self.0
+        )))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a string in field \"{}\"", self.0)
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    // serde's own message for a wrong type repeats the number; it may be secret.
+
+    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Self::Value, E> {
+        self.refuse()
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Self::Value, E> {
+        self.refuse()
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Self::Value, E> {
+        self.refuse()
+    }
+}
+
+/// Outside text for an error message: quoted, escaped, and cut when long.
+pub(crate) fn quoted(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(
+        source: &[u8],
+        max_line: usize,
+        max_lines: usize,
+        buffer: usize,
+    ) -> Vec<Option<Vec<u8>>> {
+        let mut reader = LineReader::with_buffer(source, max_line, max_lines, buffer);
+        let mut all = Vec::new();
+        while let Some(chunk) = reader.next_chunk().unwrap() {
+            assert!(chunk.len() <= max_lines);
+            all.extend(
+                chunk
+                    .lines
+                    .iter()
+                    .map(|line| line.clone().map(|range| chunk.bytes[range].to_vec())),
+            );
+        }
+        all
+    }
+
+    #[test]
+    fn lines_are_the_same_for_every_buffer_and_chunk_size() {
+        let source = b"one\r\n\ntwo and a half\nthree\r\n\r\nexactly8\nfour";
+        let expected: Vec<Option<Vec<u8>>> = [
+            Some("one"),
+            Some(""),
+            None,
+            Some("three"),
+            Some(""),
+            Some("exactly8"),
+            Some("four"),
+        ]
+        .into_iter()
+        .map(|line| line.map(|text| text.as_bytes().to_vec()))
+        .collect();
+        for buffer in 10..60 {
+            for max_lines in 1..9 {
+                assert_eq!(
+                    lines(source, 8, max_lines, buffer),
+                    expected,
+                    "{buffer} {max_lines}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ends_of_files() {
+        assert!(lines(b"", 8, 4, 10).is_empty());
+        assert_eq!(lines(b"\n", 8, 4, 10), [Some(vec![])]);
+        assert_eq!(lines(b"a", 8, 4, 10), [Some(b"a".to_vec())]);
+        assert_eq!(lines(b"a\r", 8, 4, 10), [Some(b"a".to_vec())]);
+        // Too long without an end of line, at and around the size of the buffer.
+        for len in 9..40 {
+            assert_eq!(lines(&vec![b'x'; len], 8, 4, 10), [None], "{len}");
+        }
+    }
+
+    fn error(line: &[u8]) -> String {
+        Fields::parse(line, &["set", "seed"])
+            .map(|_| ())
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn objects_of_strings_only() {
+        let fields =
+            Fields::parse(br#" {"seed":"\u0030A" , "set":"x"} "#, &["set", "seed"]).unwrap();
+        assert_eq!(fields.text("set"), Some("x"));
+        assert_eq!(fields.hex("seed").unwrap().unwrap().as_slice(), [0x0a]);
+
+        assert_eq!(error(b"  "), "empty line");
+        assert_eq!(error(b"[\"set\"]"), "not a JSON object");
+        assert_eq!(error(b"{\"seed\":12345}"), "field \"seed\" is not a string");
+        assert_eq!(error(b"{\"seed\":-5}"), "field \"seed\" is not a string");
+        assert_eq!(error(b"{\"seed\":1.5e3}"), "field \"seed\" is not a string");
+        assert_eq!(
+            error(b"{\"set\":\"a\",\"set\":\"a\"}"),
+            "field \"set\" is given twice"
+        );
+        assert_eq!(error(b"{\"sets\":\"a\"}"), "unknown field \"sets\"");
+        for bad in [
+            b"{\"seed\":null}".as_slice(),
+            b"{\"seed\":[[[[\"a\"]]]]}",
+            b"{\"seed\":{\"a\":1}}",
+            b"{\"seed\":true}",
+            b"{\"seed\":1e99999}",
+            b"{\"seed\":\"a\"} {",
+            b"{\"seed\":\"a\"",
+            b"{\"seed\":\"\xff\"}",
+            b"{\"seed\":\"\\ud800\"}",
+            b"{\"seed\":\"a\",}",
+            b"{\"seed\":\"a\0\"}",
+            b"\xef\xbb\xbf{}",
+            b"{\xff}",
+            b"{",
+        ] {
+            assert!(!error(bad).is_empty());
+        }
+    }
+
+    #[test]
+    fn errors_do_not_repeat_secrets() {
+        let seed = "1234567890123456";
+        for line in [
+            format!("{{\"seed\":{seed}}}"),
+            format!("{{\"seed\":\"{seed}g\"}}"),
+            format!("\"{seed}\""),
+            format!("{{\"seed\":[\"{seed}\"]}}"),
+        ] {
+            let error = match Fields::parse(line.as_bytes(), &["seed"]) {
+                Ok(fields) => fields.hex_array::<32>("seed").map(|_| ()).unwrap_err(),
+                Err(error) => error,
+            };
+            assert!(!error.to_string().contains("12345678"), "{error}");
+        }
+    }
+}

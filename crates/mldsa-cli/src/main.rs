@@ -1,0 +1,68 @@
+//! The `mldsa` command: ML-DSA (FIPS 204) for scripts and people.
+//!
+//! One room per command; `batch` is what the commands over JSON lines share,
+//! `jsonl` reads the lines, `request` is what a line asks for.
+
+#![forbid(unsafe_code)]
+
+mod batch;
+mod batch_sign;
+mod batch_verify;
+mod jsonl;
+mod request;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// ML-DSA (FIPS 204) signatures
+#[derive(Parser)]
+#[command(name = "mldsa", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    BatchVerify(batch_verify::Args),
+    BatchSign(batch_sign::Args),
+}
+
+/// How a command ended, as the exit code tells it.
+enum Status {
+    /// Everything asked for was done, everything checked is valid.
+    Good,
+    /// Something is invalid.
+    Invalid,
+    /// Something could not be used: a line, an argument, a file.
+    Unusable,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Good => 0,
+            Status::Invalid => 1,
+            Status::Unusable => 2,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::BatchVerify(args) => batch_verify::run(&args),
+        Command::BatchSign(args) => batch_sign::run(&args),
+    };
+    result
+        .unwrap_or_else(|error| {
+            // Who closed our output does not want to hear about it.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                // Not `eprintln!`, which panics when standard error is closed.
+                let _ = writeln!(io::stderr(), "mldsa: {error}");
+            }
+            Status::Unusable
+        })
+        .into()
+}

@@ -1,0 +1,204 @@
+//! The independent implementation, `fips204`, behind one run-time door: it
+//! signs what our tool verifies and verifies what our tool signs. Nothing here
+//! comes from this workspace.
+
+use fips204::pre_hash;
+use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
+use sha3::digest::{ExtendableOutput, Update, XofReader};
+
+/// What is signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The message itself.
+    Pure(Vec<u8>),
+    /// HashML-DSA: ACVP name of the hash, digest.
+    PreHashed(&'static str, Vec<u8>),
+}
+
+/// A parameter set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Set {
+    /// ML-DSA-44
+    MlDsa44,
+    /// ML-DSA-65
+    MlDsa65,
+    /// ML-DSA-87
+    MlDsa87,
+}
+
+pub(crate) const SETS: [Set; 3] = [Set::MlDsa44, Set::MlDsa65, Set::MlDsa87];
+
+macro_rules! with_module {
+    ($set:expr, $module:ident => $body:expr) => {
+        match $set {
+            Set::MlDsa44 => {
+                use fips204::ml_dsa_44 as $module;
+                $body
+            }
+            Set::MlDsa65 => {
+                use fips204::ml_dsa_65 as $module;
+                $body
+            }
+            Set::MlDsa87 => {
+                use fips204::ml_dsa_87 as $module;
+                $body
+            }
+        }
+    };
+}
+
+impl Set {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::MlDsa44 => "ML-DSA-44",
+            Self::MlDsa65 => "ML-DSA-65",
+            Self::MlDsa87 => "ML-DSA-87",
+        }
+    }
+
+    /// Public key and expanded private key of a seed.
+    pub(crate) fn keygen(self, seed: &[u8; 32]) -> (Vec<u8>, Vec<u8>) {
+        with_module!(self, module => {
+            let (pk, sk) = module::KG::keygen_from_seed(seed);
+            (pk.into_bytes().to_vec(), sk.into_bytes().to_vec())
+        })
+    }
+
+    pub(crate) fn sign(self, seed: &[u8; 32], rnd: &[u8; 32], form: &Form, ctx: &[u8]) -> Vec<u8> {
+        with_module!(self, module => {
+            let (_, sk) = module::KG::keygen_from_seed(seed);
+            match form {
+                Form::Pure(msg) => sk.try_sign_with_seed(rnd, msg, ctx),
+                Form::PreHashed(hash, digest) => {
+                    sk.try_hash_sign_with_seed(rnd, digest, ctx, oid(hash))
+                }
+            }
+            .expect("the peer signs")
+            .to_vec()
+        })
+    }
+
+    /// False also for wrong lengths.
+    pub(crate) fn verify(self, pk: &[u8], sig: &[u8], form: &Form, ctx: &[u8]) -> bool {
+        with_module!(self, module => {
+            let (Ok(pk), Ok(sig)) = (pk.try_into(), sig.try_into()) else { return false };
+            let Ok(pk) = module::PublicKey::try_from_bytes(pk) else { return false };
+            match form {
+                Form::Pure(msg) => pk.verify(msg, &sig, ctx),
+                Form::PreHashed(hash, digest) => pk.hash_verify(digest, &sig, ctx, oid(hash)),
+            }
+        })
+    }
+
+    /// Bytes of c_tilde.
+    pub(crate) fn c_tilde_len(self) -> usize {
+        match self {
+            Self::MlDsa44 => 32,
+            Self::MlDsa65 => 48,
+            Self::MlDsa87 => 64,
+        }
+    }
+
+    /// omega and k: the hint section is omega indices and k counters.
+    pub(crate) fn hint_shape(self) -> (usize, usize) {
+        match self {
+            Self::MlDsa44 => (80, 4),
+            Self::MlDsa65 => (55, 6),
+            Self::MlDsa87 => (75, 8),
+        }
+    }
+
+    /// Bits of a packed coefficient of z.
+    pub(crate) fn z_bits(self) -> usize {
+        if self == Self::MlDsa44 { 18 } else { 20 }
+    }
+
+    /// The hashes strong enough for the set.
+    pub(crate) fn hashes(self) -> Vec<&'static str> {
+        let least = self.c_tilde_len();
+        HASHES
+            .into_iter()
+            .filter(|hash| digest(hash, b"").len() >= least)
+            .collect()
+    }
+}
+
+/// The hashes of HashML-DSA by their ACVP names.
+pub(crate) const HASHES: [&str; 12] = [
+    "SHA2-224",
+    "SHA2-256",
+    "SHA2-384",
+    "SHA2-512",
+    "SHA2-512/224",
+    "SHA2-512/256",
+    "SHA3-224",
+    "SHA3-256",
+    "SHA3-384",
+    "SHA3-512",
+    "SHAKE-128",
+    "SHAKE-256",
+];
+
+pub(crate) fn digest(hash: &str, msg: &[u8]) -> Vec<u8> {
+    use sha2::Digest;
+    match hash {
+        "SHA2-224" => sha2::Sha224::digest(msg).to_vec(),
+        "SHA2-256" => sha2::Sha256::digest(msg).to_vec(),
+        "SHA2-384" => sha2::Sha384::digest(msg).to_vec(),
+        "SHA2-512" => sha2::Sha512::digest(msg).to_vec(),
+        "SHA2-512/224" => sha2::Sha512_224::digest(msg).to_vec(),
+        "SHA2-512/256" => sha2::Sha512_256::digest(msg).to_vec(),
+        "SHA3-224" => sha3::Sha3_224::digest(msg).to_vec(),
+        "SHA3-256" => sha3::Sha3_256::digest(msg).to_vec(),
+        "SHA3-384" => sha3::Sha3_384::digest(msg).to_vec(),
+        "SHA3-512" => sha3::Sha3_512::digest(msg).to_vec(),
+        "SHAKE-128" => xof(sha3::Shake128::default(), &[msg], 32),
+        "SHAKE-256" => xof(sha3::Shake256::default(), &[msg], 64),
+        _ => panic!("no hash {hash}"),
+    }
+}
+
+/// mu of the pure form, from the public key alone (FIPS 204 algorithm 7).
+pub(crate) fn mu(pk: &[u8], msg: &[u8], ctx: &[u8]) -> Vec<u8> {
+    let tr = shake256(&[pk], 64);
+    let len = u8::try_from(ctx.len()).expect("a context");
+    shake256(&[&tr, &[0, len], ctx, msg], 64)
+}
+
+/// The deterministic source of everything random: SHAKE256 of a label.
+pub(crate) fn bytes(label: &str, len: usize) -> Vec<u8> {
+    shake256(&[label.as_bytes()], len)
+}
+
+pub(crate) fn seed(label: &str) -> [u8; 32] {
+    bytes(label, 32).try_into().expect("32 bytes")
+}
+
+fn shake256(parts: &[&[u8]], len: usize) -> Vec<u8> {
+    xof(sha3::Shake256::default(), parts, len)
+}
+
+fn xof(mut hash: impl Update + ExtendableOutput, parts: &[&[u8]], len: usize) -> Vec<u8> {
+    parts.iter().for_each(|part| hash.update(part));
+    let mut out = vec![0; len];
+    hash.finalize_xof().read(&mut out);
+    out
+}
+
+fn oid(hash: &str) -> &'static [u8] {
+    match hash {
+        "SHA2-224" => &pre_hash::SHA2_224,
+        "SHA2-256" => &pre_hash::SHA2_256,
+        "SHA2-384" => &pre_hash::SHA2_384,
+        "SHA2-512" => &pre_hash::SHA2_512,
+        "SHA2-512/224" => &pre_hash::SHA2_512_224,
+        "SHA2-512/256" => &pre_hash::SHA2_512_256,
+        "SHA3-224" => &pre_hash::SHA3_224,
+        "SHA3-256" => &pre_hash::SHA3_256,
+        "SHA3-384" => &pre_hash::SHA3_384,
+        "SHA3-512" => &pre_hash::SHA3_512,
+        "SHAKE-128" => &pre_hash::SHAKE_128,
+        "SHAKE-256" => &pre_hash::SHAKE_256,
+        _ => panic!("no hash {hash}"),
+    }
+}
