@@ -127,7 +127,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
         match item.message {
             Message::Bytes(message) => key.verify(message, context, item.signature)?,
             Message::Parts(parts) => {
-                let mut mu = MuBuilder::new(key, context);
+                let mut mu = MuBuilder::from_tr(key.tr(), context);
                 parts.iter().for_each(|part| mu.update(part));
                 key.verify_mu(&mu.finish(), item.signature)?;
             }

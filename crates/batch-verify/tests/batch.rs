@@ -275,7 +275,7 @@ fn forms() {
         let there = sign(b"one two", other);
         let plain = sign(b"one two", Context::EMPTY);
 
-        let mut mu = MuBuilder::new(key.verifying_key(), other);
+        let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), other);
         mu.update(b"one two");
         let mu = mu.finish();
 
