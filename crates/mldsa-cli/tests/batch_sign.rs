@@ -1,0 +1,306 @@
+//! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod peer;
+mod tool;
+
+use peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
+use tool::mldsa;
+
+/// One request and what the peer makes of it.
+struct Case {
+    set: Set,
+    key: [u8; 32],
+    form: Form,
+    ctx: Vec<u8>,
+    rnd: Option<[u8; 32]>,
+    from_sk: bool,
+    as_mu: bool,
+}
+
+impl Case {
+    fn new(number: usize) -> Self {
+        let label = format!("sign {number}");
+        let random = bytes(&label, 8);
+        let set = SETS[number % 3];
+        let msg = bytes(&format!("{label} msg"), usize::from(random[0]) * 2);
+        let as_mu = random[1] % 4 == 1;
+        let form = match random[1] % 4 {
+            0 => {
+                let hash = HASHES[usize::from(random[3]) % HASHES.len()];
+                Form::PreHashed(hash, digest(hash, &msg))
+            }
+            _ => Form::Pure(msg),
+        };
+        Self {
+            set,
+            key: seed(&format!("{label} key {}", number % 20)),
+            form,
+            ctx: bytes(
+                &format!("{label} ctx"),
+                usize::from(random[4]) * usize::from(random[5] & 1),
+            ),
+            rnd: (random[6] & 1 == 1).then(|| seed(&format!("{label} rnd"))),
+            from_sk: random[7] & 1 == 1,
+            as_mu,
+        }
+    }
+
+    /// The message fields, with a leading comma each.
+    fn request(&self) -> String {
+        let ctx = if self.ctx.is_empty() || self.as_mu {
+            String::new()
+        } else {
+            format!(",\"ctx\":\"{}\"", hex::encode(&self.ctx))
+        };
+        match &self.form {
+            Form::Pure(msg) if self.as_mu => {
+                let (pk, _) = self.set.keygen(&self.key);
+                format!(",\"mu\":\"{}\"", hex::encode(mu(&pk, msg, &self.ctx)))
+            }
+            Form::Pure(msg) => format!(",\"msg\":\"{}\"{ctx}", hex::encode(msg)),
+            Form::PreHashed(hash, digest) => {
+                format!(
+                    ",\"prehash\":\"{hash}\",\"digest\":\"{}\"{ctx}",
+                    hex::encode(digest)
+                )
+            }
+        }
+    }
+
+    fn sign_line(&self) -> String {
+        let key = if self.from_sk {
+            format!("\"sk\":\"{}\"", hex::encode(self.set.keygen(&self.key).1))
+        } else {
+            format!("\"seed\":\"{}\"", hex::encode(self.key))
+        };
+        let rnd = self
+            .rnd
+            .map(|rnd| format!(",\"rnd\":\"{}\"", hex::encode(rnd)))
+            .unwrap_or_default();
+        format!(
+            "{{\"set\":\"{}\",{key}{}{rnd}}}\n",
+            self.set.name(),
+            self.request()
+        )
+    }
+}
+
+/// Byte-identical to the peer, verified by the peer and by `batch-verify`.
+#[test]
+fn the_peers_bytes_and_back() {
+    let cases: Vec<Case> = (0..330).map(Case::new).collect();
+    let input: String = cases.iter().map(Case::sign_line).collect();
+    let args = ["batch-sign", "-", "--allow-weak-prehash", "--threads"];
+    let signed = mldsa(&[&args[..], &["2"]].concat(), input.as_bytes());
+    assert_eq!(signed.code, 0, "{}", signed.stderr);
+    assert!(
+        signed
+            .stderr
+            .starts_with("330 lines: 330 signed, 0 public keys, 0 unusable in ")
+    );
+
+    let mut votes = String::new();
+    assert_eq!(signed.lines().len(), cases.len());
+    for (number, (case, line)) in cases.iter().zip(signed.lines()).enumerate() {
+        let Case {
+            set,
+            key,
+            form,
+            ctx,
+            rnd,
+            ..
+        } = case;
+        let (pk, _) = set.keygen(key);
+        let sig = set.sign(key, &rnd.unwrap_or_default(), form, ctx);
+        let (pk_hex, sig_hex) = (hex::encode(&pk), hex::encode(&sig));
+        let expected = format!(
+            "{{\"line\":{},\"pk\":\"{pk_hex}\",\"sig\":\"{sig_hex}\"}}",
+            number + 1
+        );
+        assert_eq!(line, expected);
+        assert!(set.verify(&pk, &sig, form, ctx));
+        votes += &format!(
+            "{{\"set\":\"{}\",\"pk\":\"{pk_hex}\",\"sig\":\"{sig_hex}\"{}}}\n",
+            set.name(),
+            case.request()
+        );
+    }
+    for threads in ["1", "8"] {
+        let again = mldsa(&[&args[..], &[threads]].concat(), input.as_bytes());
+        assert_eq!(again.stdout, signed.stdout);
+    }
+
+    let verified = mldsa(
+        &["batch-verify", "-", "--allow-weak-prehash"],
+        votes.as_bytes(),
+    );
+    assert_eq!(verified.code, 0, "{}", verified.stderr);
+    assert_eq!(verified.lines().len(), cases.len());
+}
+
+#[test]
+fn only_a_key_gives_the_public_key() {
+    let key = seed("public");
+    let mut input = String::new();
+    let mut expected = Vec::new();
+    for set in SETS {
+        let (pk, sk) = set.keygen(&key);
+        for field in [("seed", &key[..]), ("sk", &sk)] {
+            let name = set.name();
+            input += &format!(
+                "{{\"{}\":\"{}\",\"set\":\"{name}\"}}\n",
+                field.0,
+                hex::encode(field.1)
+            );
+            expected.push(format!(
+                "{{\"line\":{},\"pk\":\"{}\"}}",
+                expected.len() + 1,
+                hex::encode(&pk)
+            ));
+        }
+    }
+    let run = mldsa(&["batch-sign", "-"], input.as_bytes());
+    assert_eq!(run.lines(), expected);
+    assert_eq!(run.code, 0);
+    assert!(
+        run.stderr
+            .starts_with("6 lines: 0 signed, 6 public keys, 0 unusable in ")
+    );
+}
+
+#[test]
+fn hostile_lines() {
+    let key = seed("hostile");
+    let seed_hex = hex::encode(key);
+    let (_, sk) = Set::MlDsa44.keygen(&key);
+    let sk_hex = hex::encode(&sk);
+    // s1 starts behind rho, K and tr; a coefficient of 7 is out of range at eta 2.
+    let mut out_of_range = sk.clone();
+    out_of_range[128] |= 0x07;
+    let mut other_t0 = sk.clone();
+    other_t0[2559] ^= 1;
+    let mut other_tr = sk.clone();
+    other_tr[64] ^= 1;
+    let mut other_rho = sk;
+    other_rho[0] ^= 1;
+    let line = |rest: &str| format!("{{\"set\":\"ML-DSA-44\",{rest}}}");
+    let with_key = |rest: &str| line(&format!("\"seed\":\"{seed_hex}\",{rest}"));
+    let refused = |sk: &[u8]| line(&format!("\"sk\":\"{}\"", hex::encode(sk)));
+
+    let cases = [
+        (line(&format!("\"seed\":\"{seed_hex}\"")), ""),
+        (with_key("\"msg\":\"\""), ""),
+        (
+            with_key(&format!("\"msg\":\"\",\"ctx\":\"{}\"", "00".repeat(255))),
+            "",
+        ),
+        (
+            with_key(&format!("\"msg\":\"\",\"ctx\":\"{}\"", "00".repeat(256))),
+            "field \\\"ctx\\\" has more than 255 bytes",
+        ),
+        (line("\"msg\":\"\""), "neither \\\"seed\\\" nor \\\"sk\\\""),
+        (
+            with_key(&format!("\"sk\":\"{sk_hex}\"")),
+            "both \\\"seed\\\" and \\\"sk\\\"",
+        ),
+        (
+            line(&format!("\"seed\":\"{seed_hex}00\"")),
+            "field \\\"seed\\\" has 33 bytes, not 32",
+        ),
+        (
+            line("\"seed\":\"\""),
+            "field \\\"seed\\\" has 0 bytes, not 32",
+        ),
+        (
+            line(&format!("\"sk\":\"{sk_hex}00\"")),
+            "field \\\"sk\\\" has 2561 bytes, not the 2560 of ML-DSA-44",
+        ),
+        (
+            refused(&out_of_range),
+            "field \\\"sk\\\" is refused: secret coefficient out of range",
+        ),
+        (
+            refused(&other_t0),
+            "field \\\"sk\\\" is refused: private key parts do not belong",
+        ),
+        (
+            refused(&other_tr),
+            "field \\\"sk\\\" is refused: private key parts do not belong",
+        ),
+        (
+            refused(&other_rho),
+            "field \\\"sk\\\" is refused: private key parts do not belong",
+        ),
+        (
+            with_key("\"msg\":\"\",\"rnd\":\"00\""),
+            "field \\\"rnd\\\" has 1 bytes, not 32",
+        ),
+        (
+            with_key(&format!("\"rnd\":\"{}\"", "00".repeat(32))),
+            "\\\"rnd\\\" without a message",
+        ),
+        (with_key("\"ctx\":\"00\""), "\\\"ctx\\\" without a message"),
+        (
+            with_key("\"digest\":\"00\""),
+            "\\\"digest\\\" without \\\"prehash\\\"",
+        ),
+        (
+            with_key("\"prehash\":\"SHA2-256\""),
+            "field \\\"digest\\\" is missing",
+        ),
+        (
+            with_key("\"prehash\":\"MD5\",\"digest\":\"00\""),
+            "unknown hash \\\"MD5\\\"",
+        ),
+        (
+            with_key(&format!(
+                "\"prehash\":\"SHA2-224\",\"digest\":\"{}\"",
+                "00".repeat(28)
+            )),
+            "SHA2-224 is too weak for ML-DSA-44",
+        ),
+        (
+            with_key("\"mu\":\"00\""),
+            "field \\\"mu\\\" has 1 bytes, not 64",
+        ),
+        (
+            with_key(&format!("\"mu\":\"{}\",\"ctx\":\"\"", "00".repeat(64))),
+            "\\\"ctx\\\" beside \\\"mu\\\"",
+        ),
+        (
+            with_key(&format!("\"mu\":\"{}\",\"msg\":\"\"", "00".repeat(64))),
+            "more than one of",
+        ),
+        (with_key("\"pk\":\"00\""), "unknown field \\\"pk\\\""),
+        (with_key("\"msg\":7"), "field \\\"msg\\\" is not a string"),
+        (
+            "{\"set\":\"Dilithium2\"}".into(),
+            "unknown set \\\"Dilithium2\\\"",
+        ),
+        (String::new(), "empty line"),
+        ("{]".into(), "bad JSON at column 2"),
+    ];
+    let input: Vec<&str> = cases.iter().map(|(line, _)| line.as_str()).collect();
+    let run = mldsa(&["batch-sign", "-"], input.join("\r\n").as_bytes());
+    assert_eq!(run.code, 2);
+    assert_eq!(run.lines().len(), cases.len());
+    for (index, ((_, error), line)) in cases.iter().zip(run.lines()).enumerate() {
+        let start = if error.is_empty() {
+            format!("{{\"line\":{},\"pk\":\"", index + 1)
+        } else {
+            format!("{{\"line\":{},\"error\":\"{error}", index + 1)
+        };
+        assert!(line.starts_with(&start), "{line}\nis not\n{start}");
+    }
+    // No answer and no summary repeats a private key.
+    assert!(!run.stdout.contains(&seed_hex) && !run.stderr.contains(&seed_hex));
+    assert!(!run.stdout.contains(&sk_hex[200..260]));
+}
+
+#[test]
+fn empty_input_and_missing_file() {
+    let run = mldsa(&["batch-sign", "-"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""));
+    assert_eq!(mldsa(&["batch-sign", "no such file"], b"").code, 2);
+}

@@ -1,0 +1,687 @@
+//! `mldsa batch-verify`: golden output, exit codes, hostile lines, modes.
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod peer;
+mod tool;
+
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+
+use peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
+use tool::{Run, mldsa};
+
+/// One honest signature and its parts.
+struct Signed {
+    set: Set,
+    pk: Vec<u8>,
+    sig: Vec<u8>,
+    form: Form,
+    ctx: Vec<u8>,
+}
+
+impl Signed {
+    fn new(set: Set, label: &str, form: Form, ctx: &[u8]) -> Self {
+        let key = seed(&format!("{label} key"));
+        let sig = set.sign(&key, &seed(&format!("{label} rnd")), &form, ctx);
+        Self {
+            set,
+            pk: set.keygen(&key).0,
+            sig,
+            form,
+            ctx: ctx.to_vec(),
+        }
+    }
+
+    fn pure(set: Set, label: &str) -> Self {
+        Self::new(set, label, Form::Pure(label.as_bytes().to_vec()), b"")
+    }
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut fields = vec![
+            ("set", self.set.name().to_owned()),
+            ("pk", hex::encode(&self.pk)),
+            ("sig", hex::encode(&self.sig)),
+        ];
+        match &self.form {
+            Form::Pure(msg) => fields.push(("msg", hex::encode(msg))),
+            Form::PreHashed(hash, digest) => {
+                fields.push(("prehash", (*hash).to_owned()));
+                fields.push(("digest", hex::encode(digest)));
+            }
+        }
+        if !self.ctx.is_empty() {
+            fields.push(("ctx", hex::encode(&self.ctx)));
+        }
+        fields
+    }
+
+    fn line(&self) -> String {
+        object(&self.fields())
+    }
+
+    /// The line with one field set, replaced or (`None`) removed.
+    fn with(&self, name: &'static str, value: Option<&str>) -> String {
+        let mut fields = self.fields();
+        fields.retain(|(field, _)| *field != name);
+        fields.extend(value.map(|value| (name, value.to_owned())));
+        object(&fields)
+    }
+
+    fn as_mu(&self) -> String {
+        let Form::Pure(msg) = &self.form else {
+            panic!("mu of the pure form")
+        };
+        let mut fields = self.fields();
+        fields.retain(|(field, _)| *field != "msg" && *field != "ctx");
+        fields.push(("mu", hex::encode(mu(&self.pk, msg, &self.ctx))));
+        object(&fields)
+    }
+}
+
+fn object(fields: &[(&'static str, String)]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("\"{name}\":\"{value}\""))
+        .collect();
+    format!("{{{}}}", fields.join(","))
+}
+
+fn verify(args: &[&str], lines: &[String]) -> Run {
+    let mut args = args.to_vec();
+    args.splice(..0, ["batch-verify", "-"]);
+    mldsa(
+        &args,
+        lines
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+            .as_bytes(),
+    )
+}
+
+fn valid(line: usize) -> String {
+    format!("{{\"line\":{line},\"valid\":true}}")
+}
+
+fn invalid(line: usize, reason: &str) -> String {
+    format!("{{\"line\":{line},\"valid\":false,\"reason\":\"{reason}\"}}")
+}
+
+fn error(line: usize, text: &str) -> String {
+    format!("{{\"line\":{line},\"error\":\"{text}\"}}")
+}
+
+fn skipped(line: usize) -> String {
+    format!("{{\"line\":{line},\"skipped\":true}}")
+}
+
+#[test]
+fn forms_and_exit_codes() {
+    let mut good = Vec::new();
+    for set in SETS {
+        good.push(Signed::pure(set, "plain").line());
+        let ctx = bytes("context", 255);
+        let here = Signed::new(set, "ctx", Form::Pure(Vec::new()), &ctx);
+        good.extend([here.line(), here.as_mu()]);
+        // A context that is there but empty is the empty context; upper-case hex.
+        let plain = Signed::pure(set, "upper");
+        good.push(plain.with("ctx", Some("")));
+        good.push(plain.with("pk", Some(&hex::encode_upper(&plain.pk))));
+        for hash in set.hashes() {
+            let form = Form::PreHashed(hash, digest(hash, b"message"));
+            good.push(Signed::new(set, hash, form, b"ctx").line());
+        }
+    }
+    let run = verify(&[], &good);
+    let expected: Vec<String> = (1..=good.len()).map(valid).collect();
+    assert_eq!(run.lines(), expected);
+    assert_eq!(run.code, 0);
+    let n = good.len();
+    assert!(
+        run.stderr.starts_with(&format!(
+            "{n} lines: {n} valid, 0 invalid, 0 unusable, 0 skipped in "
+        )),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        run.stderr.lines().count(),
+        1,
+        "no progress bar off a terminal"
+    );
+
+    good.push(Signed::pure(Set::MlDsa44, "a").with("msg", Some("00")));
+    assert_eq!(verify(&[], &good).code, 1);
+    good.push("{}".into());
+    let run = verify(&[], &good);
+    assert_eq!(run.code, 2);
+    assert_eq!(run.lines()[n], invalid(n + 1, "challenge_mismatch"));
+    assert_eq!(
+        run.lines()[n + 1],
+        r#"{"line":34,"error":"field \"set\" is missing"}"#
+    );
+}
+
+/// Every hash under every set: too weak is an error unless allowed.
+#[test]
+fn weak_prehash() {
+    let mut lines = Vec::new();
+    let mut strict = Vec::new();
+    for set in SETS {
+        for hash in HASHES {
+            let form = Form::PreHashed(hash, digest(hash, b"message"));
+            lines.push(Signed::new(set, "weak", form, b"").line());
+            strict.push(if set.hashes().contains(&hash) {
+                valid(lines.len())
+            } else {
+                let name = set.name();
+                error(
+                    lines.len(),
+                    &format!("{hash} is too weak for {name} (--allow-weak-prehash accepts it)"),
+                )
+            });
+        }
+    }
+    let run = verify(&[], &lines);
+    assert_eq!(run.lines(), strict);
+    assert_eq!(run.code, 2);
+    let run = verify(&["--allow-weak-prehash"], &lines);
+    assert_eq!(run.lines(), (1..=36).map(valid).collect::<Vec<_>>());
+    assert_eq!(run.code, 0);
+}
+
+/// Unusable lines beside invalid and valid ones, each with its own answer.
+#[test]
+fn hostile_lines() {
+    let a = Signed::pure(Set::MlDsa44, "a");
+    let good = a.line();
+    let hashed = Signed::new(
+        Set::MlDsa87,
+        "h",
+        Form::PreHashed("SHA2-512", digest("SHA2-512", b"")),
+        b"",
+    );
+    let other_len = hex::encode(&Signed::pure(Set::MlDsa65, "a").sig);
+    let long_ctx = "00".repeat(256);
+    let msg = "\"msg\":\"61\"";
+    let cases: Vec<(Vec<u8>, Result<(), (&str, &str)>)> = [
+        (good.clone(), Ok(())),
+        (format!(" \t{good} "), Ok(())),
+        (format!("{good}\r"), Ok(())),
+        // Escapes are JSON's affair.
+        (good.replace("ML-DSA-44", "ML\\u002dDSA-44"), Ok(())),
+        // Well formed, wrong: invalid.
+        (a.with("sig", Some("")), Err(("", "signature_length"))),
+        (
+            a.with("sig", Some(&other_len)),
+            Err(("", "signature_length")),
+        ),
+        (a.with("pk", Some("00")), Err(("", "public_key_length"))),
+        (
+            a.with("set", Some("ML-DSA-65")),
+            Err(("", "public_key_length")),
+        ),
+        (
+            a.with("ctx", Some(&long_ctx)),
+            Err(("", "context_too_long")),
+        ),
+        (a.with("ctx", Some("00")), Err(("", "challenge_mismatch"))),
+        (a.with("msg", Some("")), Err(("", "challenge_mismatch"))),
+        // Unusable.
+        (String::new(), Err(("empty line", ""))),
+        ("   ".into(), Err(("empty line", ""))),
+        ("nonsense".into(), Err(("not a JSON object", ""))),
+        ("[]".into(), Err(("not a JSON object", ""))),
+        ("null".into(), Err(("not a JSON object", ""))),
+        ("\u{feff}{}".into(), Err(("not a JSON object", ""))),
+        (
+            "{".into(),
+            Err(("bad JSON at column 1: EOF while parsing an object", "")),
+        ),
+        (
+            good[..good.len() - 1].into(),
+            Err(("bad JSON at column", "")),
+        ),
+        (format!("{good}{good}"), Err(("bad JSON at column", ""))),
+        (format!("{good},"), Err(("bad JSON at column", ""))),
+        (good.replace("\"}", "\",}"), Err(("bad JSON at column", ""))),
+        ("[".repeat(100_000), Err(("not a JSON object", ""))),
+        (
+            format!("{{\"set\":{}", "[".repeat(100_000)),
+            Err(("invalid type: sequence", "")),
+        ),
+        (
+            format!("{{\"set\":{}", "{\"a\":".repeat(9999)),
+            Err(("invalid type: map", "")),
+        ),
+        (
+            format!("{{\"set\":{}}}", "9".repeat(5000)),
+            Err(("bad JSON at column", "")),
+        ),
+        ("{\"set\":1e99999}".into(), Err(("bad JSON at column", ""))),
+        (
+            "{\"set\":44}".into(),
+            Err(("field \\\"set\\\" is not a string", "")),
+        ),
+        ("{\"set\":null}".into(), Err(("invalid type: null", ""))),
+        (
+            "{\"set\":\"\\ud800\"}".into(),
+            Err(("bad JSON at column", "")),
+        ),
+        (
+            a.with("comment", Some("x")),
+            Err(("unknown field \\\"comment\\\"", "")),
+        ),
+        (
+            a.with("seed", Some("00")),
+            Err(("unknown field \\\"seed\\\"", "")),
+        ),
+        (
+            format!("{{\"{}\":1}}", "x".repeat(900_000)),
+            Err((
+                "unknown field \\\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\\\"...",
+                "",
+            )),
+        ),
+        (
+            good.replace("{", &format!("{{{msg},")),
+            Err(("field \\\"msg\\\" is given twice", "")),
+        ),
+        (
+            a.with("set", Some("ML-DSA-88")),
+            Err(("unknown set \\\"ML-DSA-88\\\"", "")),
+        ),
+        (
+            a.with("set", Some("ml-dsa-44")),
+            Err(("unknown set \\\"ml-dsa-44\\\"", "")),
+        ),
+        (
+            a.with("set", None),
+            Err(("field \\\"set\\\" is missing", "")),
+        ),
+        (a.with("pk", None), Err(("field \\\"pk\\\" is missing", ""))),
+        (
+            a.with("sig", None),
+            Err(("field \\\"sig\\\" is missing", "")),
+        ),
+        (
+            a.with("msg", None),
+            Err(("none of \\\"msg\\\", \\\"mu\\\" and \\\"prehash\\\"", "")),
+        ),
+        (
+            a.with("mu", Some(&"00".repeat(64))),
+            Err((
+                "more than one of \\\"msg\\\", \\\"mu\\\" and \\\"prehash\\\"",
+                "",
+            )),
+        ),
+        (
+            a.with("digest", Some("00")),
+            Err(("\\\"digest\\\" without \\\"prehash\\\"", "")),
+        ),
+        (
+            a.with("msg", Some("0")),
+            Err(("field \\\"msg\\\" is not hex: odd number", "")),
+        ),
+        (
+            a.with("pk", Some("0g")),
+            Err(("field \\\"pk\\\" is not hex: bad character", "")),
+        ),
+        (
+            a.with("sig", Some("0x00")),
+            Err(("field \\\"sig\\\" is not hex: bad character", "")),
+        ),
+        (
+            a.with("ctx", Some("é")),
+            Err(("field \\\"ctx\\\" is not hex: bad character", "")),
+        ),
+        (
+            a.as_mu().replace("\"}", "00\"}"),
+            Err(("field \\\"mu\\\" has 65 bytes, not 64", "")),
+        ),
+        (
+            a.as_mu().replace("\"}", "\",\"ctx\":\"\"}"),
+            Err((
+                "\\\"ctx\\\" beside \\\"mu\\\", which contains one already",
+                "",
+            )),
+        ),
+        (
+            hashed.with("digest", Some(&"00".repeat(63))),
+            Err((
+                "field \\\"digest\\\" has 63 bytes, not the 64 of SHA2-512",
+                "",
+            )),
+        ),
+        (
+            hashed.with("digest", None),
+            Err(("field \\\"digest\\\" is missing", "")),
+        ),
+        (
+            hashed.with("prehash", Some("SHA512")),
+            Err(("unknown hash \\\"SHA512\\\"", "")),
+        ),
+        (
+            hashed.with("prehash", Some("SHA3-512")),
+            Err(("", "challenge_mismatch")),
+        ),
+        (hashed.line(), Ok(())),
+    ]
+    .map(|(line, answer)| (line.into_bytes(), answer))
+    .into_iter()
+    .chain([
+        (b"\xff\xfe".to_vec(), Err(("not a JSON object", ""))),
+        (
+            b"{\"set\":\"\xff\"}".to_vec(),
+            Err(("bad JSON at column", "")),
+        ),
+        (
+            b"{\"\xff\":\"a\"}".to_vec(),
+            Err(("bad JSON at column", "")),
+        ),
+        (b"\0\0\0".to_vec(), Err(("not a JSON object", ""))),
+        (
+            b"{\"set\":\"a\0\"}".to_vec(),
+            Err(("bad JSON at column", "")),
+        ),
+        (good.clone().into_bytes(), Ok(())),
+    ])
+    .collect();
+
+    let input = cases
+        .iter()
+        .map(|(line, _)| line.as_slice())
+        .collect::<Vec<_>>()
+        .join(&b'\n');
+    for threads in ["1", "2", "8"] {
+        // The last line has no end of line.
+        let run = mldsa(&["batch-verify", "-", "--threads", threads], &input);
+        assert_eq!(run.code, 2);
+        let lines = run.lines();
+        assert_eq!(lines.len(), cases.len());
+        for (index, (answer, line)) in cases
+            .iter()
+            .map(|(_, answer)| answer)
+            .zip(lines)
+            .enumerate()
+        {
+            match answer {
+                Ok(()) => assert_eq!(line, valid(index + 1)),
+                Err(("", reason)) => assert_eq!(line, invalid(index + 1, reason)),
+                Err((text, _)) => {
+                    let start = format!("{{\"line\":{},\"error\":\"{text}", index + 1);
+                    assert!(line.starts_with(&start), "{line}\nis not\n{start}");
+                    assert!(line.len() < 250, "{line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn line_lengths() {
+    let good = Signed::pure(Set::MlDsa44, "a").line();
+    let max = good.len().to_string();
+    let too_long = format!("line longer than {max} bytes");
+    let lines = [
+        good.clone(),
+        format!("{good} "),
+        good.clone(),
+        " ".repeat(20 << 20),
+        good,
+    ];
+    for end in ["\n", "\r\n"] {
+        let input = lines.join(end);
+        let run = mldsa(&["batch-verify", "-", "--max-line", &max], input.as_bytes());
+        assert_eq!(
+            run.lines(),
+            [
+                valid(1),
+                error(2, &too_long),
+                valid(3),
+                error(4, &too_long),
+                valid(5)
+            ]
+        );
+        assert_eq!(run.code, 2);
+    }
+    // The default is 1 MiB.
+    let input = format!("{}\n{}\n", " ".repeat(1 << 20), " ".repeat((1 << 20) + 1));
+    let run = mldsa(&["batch-verify", "-"], input.as_bytes());
+    assert_eq!(
+        run.lines(),
+        [
+            error(1, "empty line"),
+            error(2, "line longer than 1048576 bytes")
+        ]
+    );
+}
+
+#[test]
+fn nothing_to_verify_is_not_success() {
+    let run = mldsa(&["batch-verify", "-"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    let run = mldsa(&["batch-verify", "-"], b"\n");
+    assert_eq!(
+        (run.code, run.lines()),
+        (2, vec![error(1, "empty line").as_str()])
+    );
+    let run = mldsa(&["batch-verify", "no such file"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(
+        run.stderr.starts_with("mldsa: no such file: "),
+        "{}",
+        run.stderr
+    );
+    // A folder opens but does not read.
+    assert_eq!(
+        mldsa(&["batch-verify", env!("CARGO_MANIFEST_DIR")], b"").code,
+        2
+    );
+    for args in [
+        ["--threads", "0"],
+        ["--threads", "x"],
+        ["--max-line", "0"],
+        ["--mode", "some"],
+        ["--unknown", "1"],
+    ] {
+        let run = mldsa(&["batch-verify", "-", args[0], args[1]], b"");
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}");
+    }
+}
+
+/// Lines of all sets, the failures in several chunks; unusable lines above and
+/// below the first failure.
+#[test]
+fn modes() {
+    let goods: Vec<String> = SETS.map(|set| Signed::pure(set, "a").line()).into();
+    let bads: Vec<String> = SETS
+        .map(|set| Signed::pure(set, "a").with("msg", Some("00")))
+        .into();
+    let long = Signed::pure(Set::MlDsa44, "a").with("ctx", Some(&"00".repeat(256)));
+    let places: [&[(usize, &String)]; 9] = [
+        &[],
+        &[(1, &bads[2])],
+        &[(40, &bads[0]), (39, &bads[2]), (300, &bads[1])],
+        &[(40, &bads[1]), (41, &bads[0]), (60, &long)],
+        &[(50, &long), (49, &bads[2]), (51, &bads[0])],
+        &[(50, &bads[2]), (49, &long), (90, &bads[0])],
+        &[(1400, &bads[0])],
+        &[(1399, &bads[2]), (1398, &bads[1])],
+        &[(1400, &long), (1, &bads[0])],
+    ];
+    for places in places {
+        let mut lines: Vec<String> = (0..1400).map(|i| goods[i * i % 3].clone()).collect();
+        let mut expected: Vec<String> = (1..=lines.len()).map(valid).collect();
+        for (number, line) in places {
+            lines[number - 1].clone_from(line);
+            let reason = if *line == &long {
+                "context_too_long"
+            } else {
+                "challenge_mismatch"
+            };
+            expected[number - 1] = invalid(*number, reason);
+        }
+        for number in [5, 45, 1000] {
+            lines[number - 1] = "?".into();
+            expected[number - 1] = error(number, "not a JSON object");
+        }
+        assert_eq!(verify(&[], &lines).lines(), expected);
+
+        let first = places.iter().map(|(number, _)| *number).min();
+        let mut until_first = expected.clone();
+        for number in first.unwrap_or(lines.len()) + 1..=lines.len() {
+            until_first[number - 1] = skipped(number);
+        }
+        for threads in ["1", "2", "7"] {
+            let run = verify(&["--mode", "first-invalid", "--threads", threads], &lines);
+            assert_eq!(run.lines(), until_first);
+            assert_eq!(
+                run.code,
+                if first.is_some_and(|first| first < 5) {
+                    1
+                } else {
+                    2
+                }
+            );
+
+            let run = verify(&["--mode", "any-invalid", "--threads", threads], &lines);
+            let answers = run.lines();
+            assert_eq!(answers.len(), lines.len());
+            for (index, answer) in answers.iter().enumerate() {
+                assert!(
+                    *answer == expected[index] || *answer == skipped(index + 1),
+                    "{answer}"
+                );
+            }
+            let found = answers
+                .iter()
+                .filter(|answer| answer.contains("false"))
+                .count();
+            assert_eq!(found > 0, first.is_some());
+            assert_eq!(
+                answers.iter().any(|answer| answer.contains("skipped")),
+                first.is_some()
+            );
+        }
+    }
+}
+
+/// A few hundred random signatures by the peer, half of them changed at random:
+/// the peer's verdict is ours, and the threads change nothing.
+#[test]
+fn agrees_with_the_peer() {
+    let mut lines = Vec::new();
+    let mut expected = Vec::new();
+    for number in 0..360 {
+        let label = format!("case {number}");
+        let random = bytes(&label, 8);
+        let set = SETS[number % 3];
+        let msg = bytes(&format!("{label} msg"), usize::from(random[0]));
+        let ctx = bytes(
+            &format!("{label} ctx"),
+            usize::from(random[1]) * usize::from(random[2] & 1),
+        );
+        let form = match number % 4 {
+            3 => {
+                let hashes = set.hashes();
+                let hash = hashes[usize::from(random[3]) % hashes.len()];
+                Form::PreHashed(hash, digest(hash, &msg))
+            }
+            _ => Form::Pure(msg),
+        };
+        let mut signed = Signed::new(set, &label, form, &ctx);
+        if random[4] & 1 == 1 {
+            let place = usize::from(u16::from_le_bytes([random[5], random[6]]));
+            let bit = 1 << (random[7] & 7);
+            match random[7] >> 5 {
+                0 => {
+                    let place = place % signed.pk.len();
+                    signed.pk[place] ^= bit;
+                }
+                1 => signed.ctx = vec![bit],
+                2 => match &mut signed.form {
+                    Form::Pure(text) | Form::PreHashed(_, text) => {
+                        if let Some(byte) = text.first_mut() {
+                            *byte ^= bit;
+                        }
+                    }
+                },
+                // The hint section.
+                3 => {
+                    let back = place % 60 + 1;
+                    let place = signed.sig.len() - back;
+                    signed.sig[place] ^= bit;
+                }
+                _ => {
+                    let place = place % signed.sig.len();
+                    signed.sig[place] ^= bit;
+                }
+            }
+        }
+        expected.push(set.verify(&signed.pk, &signed.sig, &signed.form, &signed.ctx));
+        lines.push(match &signed.form {
+            Form::Pure(_) if number % 4 == 2 => signed.as_mu(),
+            _ => signed.line(),
+        });
+    }
+    let accepted = expected.iter().filter(|valid| **valid).count();
+    assert!((120..240).contains(&accepted), "{accepted}");
+
+    let run = verify(&["--threads", "2"], &lines);
+    for (index, (line, expected)) in run.lines().into_iter().zip(&expected).enumerate() {
+        let start = format!("{{\"line\":{},\"valid\":{expected}", index + 1);
+        assert!(line.starts_with(&start), "{line}: the peer says {expected}");
+    }
+    assert_eq!(run.lines().len(), lines.len());
+    assert_eq!(run.code, 1);
+    for threads in ["1", "8"] {
+        assert_eq!(verify(&["--threads", threads], &lines).stdout, run.stdout);
+    }
+}
+
+/// Who stops reading our output gets no panic.
+#[test]
+fn closed_output() {
+    let mut input = String::new();
+    for _ in 0..20_000 {
+        input.write_str("?\n").unwrap();
+    }
+    let path = std::env::temp_dir().join(format!("mldsa-closed-output-{}", std::process::id()));
+    std::fs::write(&path, input).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
+        .arg("batch-verify")
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.stderr, b"");
+}
+
+#[test]
+fn help_documents_the_contract() {
+    let help = mldsa(&["batch-verify", "--help"], b"").stdout;
+    for word in [
+        "context_too_long",
+        "public_key_length",
+        "signature_length",
+        "hint_encoding",
+        "response_norm",
+        "challenge_mismatch",
+        "\"skipped\":true",
+        "EXIT CODE",
+        "--max-line",
+        "--threads",
+        "--allow-weak-prehash",
+    ] {
+        assert!(help.contains(word), "{word}");
+    }
+    for hash in HASHES {
+        assert!(help.contains(hash), "{hash}");
+    }
+}
