@@ -23,7 +23,6 @@ pub struct BatchVerifier<P: ParameterSet> {
 impl<P: ParameterSet> BatchVerifier<P> {
     /// A verifier with no key set, the empty context, [`Mode::Full`] and
     /// [`Threads::Shared`], unless told otherwise.
-    #[must_use]
     pub fn builder() -> Builder<P> {
         Builder {
             keys: None,

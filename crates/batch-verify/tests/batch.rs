@@ -1,6 +1,10 @@
 //! A batch says of every item what verifying it alone says: for every mode,
 //! thread count and size.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use batch_verify::{
@@ -456,7 +460,7 @@ fn callers_pool() {
 fn panic_is_no_verdict() {
     let verifier = POOL.verifier(Mode::Full, Threads::Dedicated(2));
     let entries = &POOL.entries[..4];
-    let panicking = std::panic::AssertUnwindSafe(|| {
+    let panicking = AssertUnwindSafe(|| {
         verifier.verify_by(entries, |index, entry| {
             assert!(index != 2, "the caller's fault");
             entry.item()
@@ -472,19 +476,19 @@ fn panic_is_no_verdict() {
 
 #[test]
 fn early_exit_spares_work() {
-    let looked_at = std::sync::atomic::AtomicUsize::new(0);
+    let looked_at = AtomicUsize::new(0);
     let picks: Vec<usize> = (0..4000).map(|i| if i == 3 { 9 } else { i % 4 }).collect();
     for mode in [Mode::FirstInvalid, Mode::AnyInvalid] {
-        looked_at.store(0, std::sync::atomic::Ordering::Relaxed);
+        looked_at.store(0, Ordering::Relaxed);
         let report = POOL
             .verifier(mode, Threads::Dedicated(2))
             .verify_by(&picks, |_, pick| {
-                looked_at.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                looked_at.fetch_add(1, Ordering::Relaxed);
                 POOL.entries[*pick].item()
             });
         assert_eq!(report.first_invalid(), Some((3, Reason::ChallengeMismatch)));
         // One window of two threads.
-        assert!(looked_at.load(std::sync::atomic::Ordering::Relaxed) <= 64);
+        assert!(looked_at.load(Ordering::Relaxed) <= 64);
     }
 }
 

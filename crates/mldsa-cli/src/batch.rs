@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -54,7 +54,7 @@ impl BatchArgs {
         } else {
             let file = File::open(&self.file).map_err(|error| self.explain(error))?;
             let metadata = file.metadata().map_err(|error| self.explain(error))?;
-            (Box::new(file), metadata.is_file().then(|| metadata.len()))
+            (Box::new(file), metadata.is_file().then_some(metadata.len()))
         };
         let progress = progress_bar(len);
         Ok(Batch {
@@ -109,6 +109,7 @@ impl Batch {
     /// number of lines and `operations` as a rate.
     pub(crate) fn finish(self, counts: &[(u64, &str)], operations: u64) {
         self.progress.finish_and_clear();
+        let seconds = self.started.elapsed().as_secs_f64();
         let counts: Vec<String> = counts
             .iter()
             .map(|(n, what)| format!("{n} {what}"))
@@ -116,11 +117,10 @@ impl Batch {
         // Not `eprintln!`, which panics when standard error is closed.
         let _ = writeln!(
             io::stderr(),
-            "{} lines: {} in {} ({:.0} signatures/s, {} threads)",
+            "{} lines: {} in {seconds:.3} s ({:.0} signatures/s, {} threads)",
             self.lines,
             counts.join(", "),
-            seconds(self.started.elapsed()),
-            operations as f64 / self.started.elapsed().as_secs_f64().max(1e-9),
+            operations as f64 / seconds.max(1e-9),
             self.pool.current_num_threads(),
         );
     }
@@ -147,8 +147,4 @@ fn progress_bar(len: Option<u64>) -> ProgressBar {
     bar.with_style(
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
     )
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.3} s", time.as_secs_f64())
 }

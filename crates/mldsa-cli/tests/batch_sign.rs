@@ -1,5 +1,7 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 #[allow(dead_code, reason = "shared with the other tests")]
 mod peer;
 mod tool;

@@ -1,6 +1,8 @@
 //! The votes in `examples/data`: made by the generator beside this test, and
 //! judged as the file beside them says.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 #[path = "../examples/make_votes.rs"]
 #[allow(dead_code, reason = "an example with its own main")]
 mod make_votes;

@@ -4,7 +4,7 @@
 
 use fips204::pre_hash;
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
-use sha3::digest::{ExtendableOutput, Update, XofReader};
+use sha3::digest::{ExtendableOutput, XofReader};
 
 /// What is signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,7 +178,7 @@ fn shake256(parts: &[&[u8]], len: usize) -> Vec<u8> {
     xof(sha3::Shake256::default(), parts, len)
 }
 
-fn xof(mut hash: impl Update + ExtendableOutput, parts: &[&[u8]], len: usize) -> Vec<u8> {
+fn xof(mut hash: impl ExtendableOutput, parts: &[&[u8]], len: usize) -> Vec<u8> {
     parts.iter().for_each(|part| hash.update(part));
     let mut out = vec![0; len];
     hash.finalize_xof().read(&mut out);
