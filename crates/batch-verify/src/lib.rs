@@ -53,3 +53,8 @@ pub use item::{Item, Message, Signer};
 pub use keys::{KeySet, KeySetError, SignerId};
 pub use schedule::{Mode, Threads};
 pub use verdict::{Outcome, Reason, Report};
+
+/// Compiles and runs the Rust code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
