@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use base16ct::lower::encode_string;
 use mldsa_core::{Context, Hedge, KeyError, ParameterSet, PreHashed, Signature, SigningKey};
 
 use crate::Status;
@@ -98,13 +99,13 @@ impl Answer {
                 let hedge = rnd
                     .as_ref()
                     .map_or(Hedge::Deterministic, |rnd| Hedge::Bytes(rnd));
-                Some(hex::encode(sign(&key, &request, hedge)?.as_ref()))
+                Some(encode_string(sign(&key, &request, hedge)?.as_ref()))
             }
             (None, None) => None,
             (None, Some(_)) => return Err(LineError::new("\"rnd\" without a message")),
         };
         Ok(Self {
-            pk: hex::encode(key.verifying_key().as_bytes()),
+            pk: encode_string(key.verifying_key().as_ref()),
             sig,
         })
     }

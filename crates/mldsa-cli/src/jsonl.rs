@@ -229,16 +229,18 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Hex without branches or look-ups on the digits, which may be a private key.
 fn decode(name: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
-    let mut bytes = Zeroizing::new(vec![0; text.len() / 2]);
-    match hex::decode_to_slice(text, &mut bytes) {
-        Ok(()) => Ok(bytes),
-        Err(hex::FromHexError::InvalidHexCharacter { index, .. }) => Err(LineError::new(format!(
-            "field \"{name}\" is not hex: bad character at position {index}"
-        ))),
-        // `bytes` has half the length of `text`: only an odd length remains.
-        Err(_) => Err(LineError::new(format!(
+    if text.len() % 2 == 1 {
+        return Err(LineError::new(format!(
             "field \"{name}\" is not hex: odd number of digits"
+        )));
+    }
+    let mut bytes = Zeroizing::new(vec![0; text.len() / 2]);
+    match base16ct::mixed::decode(text, &mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(_) => Err(LineError::new(format!(
+            "field \"{name}\" is not hex: bad character"
         ))),
     }
 }
