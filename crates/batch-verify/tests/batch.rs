@@ -178,12 +178,12 @@ fn check(picks: &[usize]) {
     let items: Vec<Item<'_>> = entries.iter().map(|entry| entry.item()).collect();
     let alone: Vec<Outcome> = entries.iter().map(|entry| entry.outcome).collect();
     for (mode, verifier) in VERIFIERS.iter() {
-        assert_report(*mode, &verifier.verify(&items), &alone);
-        assert_report(
-            *mode,
-            &verifier.verify_by(&entries, |_, entry| entry.item()),
-            &alone,
-        );
+        let report = if picks.len().is_multiple_of(2) {
+            verifier.verify(&items)
+        } else {
+            verifier.verify_by(&entries, |_, entry| entry.item())
+        };
+        assert_report(*mode, &report, &alone);
     }
 }
 

@@ -14,7 +14,8 @@ use crate::jsonl::{Fields, LineError, LineReader};
 
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
-    /// One JSON object a line; - reads standard input
+    /// One JSON object a line; - reads standard input, which is answered in
+    /// blocks of a few hundred lines
     file: PathBuf,
 
     /// Worker threads [default: one per processor]

@@ -610,6 +610,44 @@ fn agrees_with_the_peer() {
     }
 }
 
+/// 100 MB of lines that are read and decoded in full leave the process small.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_bounded() {
+    use std::io::{Read, Write};
+
+    let signed = Signed::pure(Set::MlDsa87, "a");
+    let line = signed.with("sig", Some(&hex::encode(&signed.sig[1..]))) + "\n";
+    let block = line.repeat(100);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
+        .args(["batch-verify", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let answers = std::thread::spawn(move || {
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).map(|_| text)
+    });
+    for _ in 0..70 {
+        stdin.write_all(block.as_bytes()).unwrap();
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(answers.join().unwrap().unwrap().lines().count(), 7000);
+
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!((1_000..64_000).contains(&kilobytes), "{kilobytes} kB");
+}
+
 /// Who stops reading our output gets no panic.
 #[test]
 fn closed_output() {
