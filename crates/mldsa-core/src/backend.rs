@@ -3,9 +3,16 @@
 
 use core::fmt;
 
-use crate::params::SEED_LEN;
+use crate::encode::PublicKeyParts;
+use crate::error::VerifyError;
+use crate::job::Job;
+use crate::params::{Params, SEED_LEN};
 use crate::poly::{NttPoly, Poly};
 
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod avx2;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod avx512;
 mod portable;
 
 /// The kernels of one instruction set. Every entry computes exactly what its
@@ -43,7 +50,29 @@ pub(crate) struct Kernels {
     /// Fused inverse NTT, UseHint and w1Encode of one row: (gamma2, w_hat, hint
     /// indices, w1).
     pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
+    /// The rows of a prepared key in an order of the backend's own; `None` where
+    /// that is the order of [`crate::verify::verify_row`]. 0 <= out < q.
+    pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
+    /// Algorithm 8 on any number of signatures; `None` where nothing is gained
+    /// over one after the other.
+    pub(crate) verify: Option<VerifyKernel>,
 }
+
+/// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
+/// before it knows of any spill, puts spilled vectors across cache lines.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+macro_rules! align_frame {
+    () => {
+        #[repr(align(64))]
+        struct Anchor(#[allow(dead_code)] u8);
+        core::hint::black_box(&mut Anchor(0));
+    };
+}
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+use align_frame;
+
+/// (set, the n-th job, the result of each job).
+pub(crate) type VerifyKernel = for<'a> fn(&Params, &dyn Fn(usize) -> Job<'a>, &mut [Result<(), VerifyError>]);
 
 /// A handle to the kernels of one instruction set, proof that this CPU has it.
 /// Results do not depend on it.
@@ -56,12 +85,21 @@ impl Backend {
 
     /// The fastest backend of this CPU. Depends on the CPU only, never on data.
     pub fn detect() -> Self {
-        Self::PORTABLE
+        Self::available().last().unwrap_or(Self::PORTABLE)
     }
 
     /// Every backend that this build holds and this CPU can run, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
-        [Self::PORTABLE].into_iter()
+        [
+            Some(&portable::KERNELS),
+            #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+            avx2::detect(),
+            #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+            avx512::detect(),
+        ]
+        .into_iter()
+        .flatten()
+        .map(Self)
     }
 
     /// The available backend of that [`name`](Self::name).

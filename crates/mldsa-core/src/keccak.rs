@@ -3,6 +3,10 @@
 
 /// What the permutation needs of its words. One implementation per vector type.
 pub trait Word: Copy {
+    /// What theta adds to a column: two parities, combined as early (one word) or
+    /// as late (both words, where a three-input exclusive or exists) as suits.
+    type Effect: Copy;
+
     /// `self ^ b`.
     fn xor(self, b: Self) -> Self;
     /// `self ^ b ^ c`.
@@ -16,9 +20,15 @@ pub trait Word: Copy {
     fn rotl<const BITS: u32>(self) -> Self;
     /// `value` in every lane.
     fn splat(value: u64) -> Self;
+    /// `left ^ right`, the effect of two column parities.
+    fn effect(left: Self, right: Self) -> Self::Effect;
+    /// `self ^ effect`.
+    fn apply(self, effect: Self::Effect) -> Self;
 }
 
 impl Word for u64 {
+    type Effect = Self;
+
     #[inline(always)]
     fn xor(self, b: Self) -> Self {
         self ^ b
@@ -37,6 +47,16 @@ impl Word for u64 {
     #[inline(always)]
     fn splat(value: u64) -> Self {
         value
+    }
+
+    #[inline(always)]
+    fn effect(left: Self, right: Self) -> Self {
+        left ^ right
+    }
+
+    #[inline(always)]
+    fn apply(self, effect: Self) -> Self {
+        self ^ effect
     }
 }
 
@@ -76,37 +96,37 @@ pub fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
         let c2 = a02.xor3(a07, a12).xor3(a17, a22);
         let c3 = a03.xor3(a08, a13).xor3(a18, a23);
         let c4 = a04.xor3(a09, a14).xor3(a19, a24);
-        let d0 = c4.xor(c1.rotl::<1>());
-        let d1 = c0.xor(c2.rotl::<1>());
-        let d2 = c1.xor(c3.rotl::<1>());
-        let d3 = c2.xor(c4.rotl::<1>());
-        let d4 = c3.xor(c0.rotl::<1>());
+        let d0 = W::effect(c4, c1.rotl::<1>());
+        let d1 = W::effect(c0, c2.rotl::<1>());
+        let d2 = W::effect(c1, c3.rotl::<1>());
+        let d3 = W::effect(c2, c4.rotl::<1>());
+        let d4 = W::effect(c3, c0.rotl::<1>());
         // rho and pi: word (x, y) goes to (y, 2x + 3y)
-        let b00 = a00.xor(d0);
-        let b10 = a01.xor(d1).rotl::<1>();
-        let b20 = a02.xor(d2).rotl::<62>();
-        let b05 = a03.xor(d3).rotl::<28>();
-        let b15 = a04.xor(d4).rotl::<27>();
-        let b16 = a05.xor(d0).rotl::<36>();
-        let b01 = a06.xor(d1).rotl::<44>();
-        let b11 = a07.xor(d2).rotl::<6>();
-        let b21 = a08.xor(d3).rotl::<55>();
-        let b06 = a09.xor(d4).rotl::<20>();
-        let b07 = a10.xor(d0).rotl::<3>();
-        let b17 = a11.xor(d1).rotl::<10>();
-        let b02 = a12.xor(d2).rotl::<43>();
-        let b12 = a13.xor(d3).rotl::<25>();
-        let b22 = a14.xor(d4).rotl::<39>();
-        let b23 = a15.xor(d0).rotl::<41>();
-        let b08 = a16.xor(d1).rotl::<45>();
-        let b18 = a17.xor(d2).rotl::<15>();
-        let b03 = a18.xor(d3).rotl::<21>();
-        let b13 = a19.xor(d4).rotl::<8>();
-        let b14 = a20.xor(d0).rotl::<18>();
-        let b24 = a21.xor(d1).rotl::<2>();
-        let b09 = a22.xor(d2).rotl::<61>();
-        let b19 = a23.xor(d3).rotl::<56>();
-        let b04 = a24.xor(d4).rotl::<14>();
+        let b00 = a00.apply(d0);
+        let b10 = a01.apply(d1).rotl::<1>();
+        let b20 = a02.apply(d2).rotl::<62>();
+        let b05 = a03.apply(d3).rotl::<28>();
+        let b15 = a04.apply(d4).rotl::<27>();
+        let b16 = a05.apply(d0).rotl::<36>();
+        let b01 = a06.apply(d1).rotl::<44>();
+        let b11 = a07.apply(d2).rotl::<6>();
+        let b21 = a08.apply(d3).rotl::<55>();
+        let b06 = a09.apply(d4).rotl::<20>();
+        let b07 = a10.apply(d0).rotl::<3>();
+        let b17 = a11.apply(d1).rotl::<10>();
+        let b02 = a12.apply(d2).rotl::<43>();
+        let b12 = a13.apply(d3).rotl::<25>();
+        let b22 = a14.apply(d4).rotl::<39>();
+        let b23 = a15.apply(d0).rotl::<41>();
+        let b08 = a16.apply(d1).rotl::<45>();
+        let b18 = a17.apply(d2).rotl::<15>();
+        let b03 = a18.apply(d3).rotl::<21>();
+        let b13 = a19.apply(d4).rotl::<8>();
+        let b14 = a20.apply(d0).rotl::<18>();
+        let b24 = a21.apply(d1).rotl::<2>();
+        let b09 = a22.apply(d2).rotl::<61>();
+        let b19 = a23.apply(d3).rotl::<56>();
+        let b04 = a24.apply(d4).rotl::<14>();
         // chi, and iota on word 0
         a00 = b00.chi(b01, b02).xor(W::splat(constant));
         a01 = b01.chi(b02, b03);

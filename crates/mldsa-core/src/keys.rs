@@ -13,6 +13,7 @@ use crate::backend::Backend;
 use crate::encode::PublicKeyParts;
 use crate::error::{KeyError, SignError, VerifyError};
 use crate::keygen::{check_expanded, keygen_internal};
+use crate::job::{Job, JobKey, JobMessage};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::poly::NttPoly;
 #[cfg(feature = "hash-ml-dsa")]
@@ -20,7 +21,7 @@ use crate::prehash::PreHashed;
 use crate::secret::Secret;
 use crate::sign::{Rejection, sign_expanded};
 use crate::transcript::{self, Context, Hedge, Mu, MuBuilder};
-use crate::verify::{VerifyRows, check_signature, verify_internal, verify_row};
+use crate::verify::{check_signature, verify_one, verify_row};
 
 /// The verification calls, the same on every kind of verifying key.
 macro_rules! verify_methods {
@@ -35,9 +36,24 @@ macro_rules! verify_methods {
             ctx: Context<'_>,
             signature: &[u8],
         ) -> Result<(), VerifyError> {
-            let mut mu = MuBuilder::from_tr(self.tr(), ctx);
-            mu.update(message);
-            self.verify_mu(&mu.finish(), signature)
+            self.verify_job(JobMessage::Pure(ctx.as_bytes(), message), signature)
+        }
+
+        /// Verifies a signature over an externally computed `mu`.
+        ///
+        /// # Errors
+        /// Every [`VerifyError`], in the order of its variants. Never panics.
+        pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+            self.verify_job(JobMessage::Mu(mu.as_bytes()), signature)
+        }
+
+        fn verify_job(
+            &self,
+            message: JobMessage<'_>,
+            signature: &[u8],
+        ) -> Result<(), VerifyError> {
+            let key = self.job_key();
+            verify_one::<P>(self.backend, Job { key, message, signature })
         }
 
         /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
@@ -214,12 +230,8 @@ impl<P: ParameterSet> VerifyingKey<P> {
         self
     }
 
-    /// Verifies a signature over an externally computed `mu`.
-    ///
-    /// # Errors
-    /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
-        bytes::verify_mu_on::<P>(self.backend, &self.encoded, mu, signature)
+    pub(crate) fn job_key(&self) -> JobKey<'_> {
+        JobKey::Cold(self.encoded.as_ref(), Some(&self.tr))
     }
 
     verify_methods!();
@@ -227,6 +239,9 @@ impl<P: ParameterSet> VerifyingKey<P> {
     fn prepare_rows(&self, rows: &mut [NttPoly]) {
         let p = &P::PARAMS;
         if let Ok(pk) = PublicKeyParts::parse(p, self.encoded.as_ref()) {
+            if let Some(prepare) = self.backend.kernels().prepare {
+                return prepare(p, &pk, rows);
+            }
             for (i, row) in rows.chunks_exact_mut(p.l + 1).enumerate() {
                 verify_row(self.backend, p, &pk, i, row);
             }
@@ -338,12 +353,13 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
         core::mem::size_of_val(&*self.rows) + core::mem::size_of::<Self>()
     }
 
-    /// Verifies a signature over an externally computed `mu`.
-    ///
-    /// # Errors
-    /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
-        self.as_prepared_ref().verify_mu(mu, signature)
+    /// The backend whose order the expansion has.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    fn job_key(&self) -> JobKey<'_> {
+        JobKey::Prepared(&self.rows, &self.tr)
     }
 
     verify_methods!();
@@ -365,23 +381,19 @@ pub struct PreparedVerifyingKeyRef<'a, P: ParameterSet> {
     set: PhantomData<P>,
 }
 
-impl<P: ParameterSet> PreparedVerifyingKeyRef<'_, P> {
+impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
     /// `tr = H(pk, 64)`.
     pub fn tr(&self) -> &[u8; CRH_LEN] {
         self.tr
     }
 
-    /// Verifies a signature over an externally computed `mu`.
-    ///
-    /// # Errors
-    /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
-        verify_internal::<P>(
-            self.backend,
-            &VerifyRows::Prepared(self.rows),
-            mu,
-            signature,
-        )
+    /// The backend whose order the expansion has.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    pub(crate) fn job_key(&self) -> JobKey<'a> {
+        JobKey::Prepared(self.rows, self.tr)
     }
 
     verify_methods!();
@@ -609,9 +621,9 @@ impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
 /// returned. Lengths are in the types.
 pub mod bytes {
     use super::{
-        Backend, CRH_LEN, Hedge, KeyError, Mu, ParameterSet, PublicKeyParts, SEED_LEN, SignError,
-        VerifyError, VerifyRows, check_expanded, keygen_internal, sign_expanded, transcript,
-        verify_internal,
+        Backend, CRH_LEN, Context, Hedge, Job, JobKey, JobMessage, KeyError, Mu, ParameterSet,
+        SEED_LEN, SignError, VerifyError, check_expanded, keygen_internal, sign_expanded,
+        transcript, verify_one,
     };
 
     /// Key generation from the seed xi (FIPS 204 algorithm 6) into the caller's
@@ -673,19 +685,29 @@ pub mod bytes {
         mu: &Mu,
         signature: &[u8],
     ) -> Result<(), VerifyError> {
-        verify_mu_on::<P>(Backend::detect(), pk, mu, signature)
+        verify_job::<P>(pk, JobMessage::Mu(mu.as_bytes()), signature)
     }
 
-    pub(crate) fn verify_mu_on<P: ParameterSet>(
-        backend: Backend,
+    /// Verifies a signature over `message` under an encoded public key, in one
+    /// call: `tr` is computed beside the expansion of A where that is faster.
+    ///
+    /// # Errors
+    /// Every [`VerifyError`], in the order of its variants.
+    pub fn verify<P: ParameterSet>(
         pk: &P::PublicKeyBytes,
-        mu: &Mu,
+        message: &[u8],
+        ctx: Context<'_>,
         signature: &[u8],
     ) -> Result<(), VerifyError> {
-        match PublicKeyParts::parse(&P::PARAMS, pk.as_ref()) {
-            Ok(parts) => verify_internal::<P>(backend, &VerifyRows::Cold(parts), mu, signature),
-            // The array type has the length of its set.
-            Err(_) => Err(VerifyError::ChallengeMismatch),
-        }
+        verify_job::<P>(pk, JobMessage::Pure(ctx.as_bytes(), message), signature)
+    }
+
+    fn verify_job<P: ParameterSet>(
+        pk: &P::PublicKeyBytes,
+        message: JobMessage<'_>,
+        signature: &[u8],
+    ) -> Result<(), VerifyError> {
+        let key = JobKey::Cold(pk.as_ref(), None);
+        verify_one::<P>(Backend::detect(), Job { key, message, signature })
     }
 }

@@ -40,18 +40,23 @@ mod hint;
 mod pack;
 mod keccak;
 mod encode;
+mod job;
 mod backend;
 mod xof;
 mod transcript;
 mod sample;
 mod keygen;
 mod sign;
+mod lanes;
 mod verify;
+mod multi;
 #[cfg(feature = "hash-ml-dsa")]
 mod prehash;
 mod keys;
 #[cfg(feature = "alloc")]
 mod prepared;
+#[cfg(feature = "hazmat")]
+mod batch;
 #[cfg(feature = "hazmat")]
 pub mod hazmat;
 

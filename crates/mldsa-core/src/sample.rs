@@ -158,23 +158,43 @@ impl Challenge {
         let mut xof = Shake256::new(backend);
         xof.absorb(c_tilde);
         xof.finish();
+        let mut c = Self([0; N]);
+        // A byte that always comes never runs out.
+        let _ = c.fill(tau, || {
+            let mut byte = [0u8; 1];
+            xof.squeeze(&mut byte);
+            Some(byte[0])
+        });
+        c
+    }
+
+    /// The same from the first block that SHAKE256 squeezes after `c_tilde`;
+    /// `None` if 136 bytes are not enough, which chance does not bring about.
+    pub(crate) fn from_block(tau: usize, block: &[u8; 136]) -> Option<Self> {
+        let mut bytes = block.iter();
+        let mut c = Self([0; N]);
+        c.fill(tau, || bytes.next().copied())?;
+        Some(c)
+    }
+
+    fn fill(&mut self, tau: usize, mut next: impl FnMut() -> Option<u8>) -> Option<()> {
         let mut sign_bytes = [0u8; 8];
-        xof.squeeze(&mut sign_bytes);
+        for byte in &mut sign_bytes {
+            *byte = next()?;
+        }
         let mut signs = u64::from_le_bytes(sign_bytes);
-        let mut c = [0i8; N];
         for i in N - tau..N {
             let j = loop {
-                let mut byte = [0u8; 1];
-                xof.squeeze(&mut byte);
-                if usize::from(byte[0]) <= i {
-                    break usize::from(byte[0]);
+                let j = usize::from(next()?);
+                if j <= i {
+                    break j;
                 }
             };
-            c[i] = c[j];
-            c[j] = 1 - 2 * (signs & 1) as i8;
+            self.0[i] = self.0[j];
+            self.0[j] = 1 - 2 * (signs & 1) as i8;
             signs >>= 1;
         }
-        Self(c)
+        Some(())
     }
 
     /// The same as a polynomial.

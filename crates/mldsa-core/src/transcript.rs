@@ -59,6 +59,17 @@ impl fmt::Debug for Mu {
     }
 }
 
+/// Bytes of what stands before the context in the input of `mu`.
+pub(crate) const MU_HEAD_LEN: usize = CRH_LEN + 2;
+
+/// `tr`, the domain byte and the length of the context, which is at most 255.
+pub(crate) fn mu_head(tr: &[u8; CRH_LEN], domain: u8, ctx: &[u8]) -> [u8; MU_HEAD_LEN] {
+    let mut head = [domain; MU_HEAD_LEN];
+    head[..CRH_LEN].copy_from_slice(tr);
+    head[CRH_LEN + 1] = ctx.len() as u8;
+    head
+}
+
 /// Streams a message into `mu = H(tr || M', 64)`: the message is never held.
 /// 224 bytes of state, wiped on drop.
 #[derive(Clone, Debug)]
@@ -78,9 +89,7 @@ impl MuBuilder {
         ctx: Context<'_>,
     ) -> Self {
         let mut hash = Shake256::new(backend);
-        hash.absorb(tr);
-        // A context is at most 255 bytes long.
-        hash.absorb(&[domain, ctx.0.len() as u8]);
+        hash.absorb(&mu_head(tr, domain, ctx.0));
         hash.absorb(ctx.0);
         Self(hash)
     }
@@ -108,6 +117,13 @@ pub fn mu_from_m_prime(backend: Backend, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) 
         hash.absorb(part);
     }
     MuBuilder(hash).finish()
+}
+
+/// `mu` from the whole input of its hash, which [`mu_head`] begins.
+pub(crate) fn mu_from_parts(backend: Backend, parts: &[&[u8]]) -> Mu {
+    let mut mu = [0; CRH_LEN];
+    Shake256::digest(backend, parts, &mut mu);
+    Mu(mu)
 }
 
 /// `tr = H(pk, 64)`.

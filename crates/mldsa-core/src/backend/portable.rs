@@ -31,6 +31,8 @@ pub(super) static KERNELS: Kernels = Kernels {
     unpack_z_ntt,
     inv_ntt_high_bits,
     inv_ntt_use_hint,
+    prepare: None,
+    verify: None,
 };
 
 fn product_inv_ntt(a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly) {

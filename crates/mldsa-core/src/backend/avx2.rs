@@ -1,0 +1,282 @@
+//! AVX2: four-lane Keccak under the portable arithmetic, for ExpandA and for the
+//! hashes of batch verification. With BMI1 and BMI2, as every CPU with AVX2 has,
+//! for the scalar permutation.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::{Backend, Kernels, portable};
+use crate::array::Element;
+use crate::encode::{PublicKeyParts, SignatureParts};
+use crate::error::VerifyError;
+use crate::keccak::{Word, keccak_f1600};
+use crate::lanes::{Block, LaneSponge, MAX_LANES};
+use crate::job::{Job, VerifyRows};
+use crate::multi::{self, Engine, Rider};
+use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
+use crate::poly::NttPoly;
+use crate::sample::{Challenge, rej_ntt_block};
+use crate::verify::{commitment, t1_column};
+
+cpufeatures::new!(cpu, "avx2", "bmi1", "bmi2");
+
+/// The table, if this CPU has all of the above and the operating system keeps
+/// the registers (XCR0: ymm).
+pub(super) fn detect() -> Option<&'static Kernels> {
+    cpu::get().then_some(&KERNELS)
+}
+
+// SAFETY, of every entry: the table leaves this file through `detect` only.
+static KERNELS: Kernels = Kernels {
+    name: "avx2",
+    // SAFETY: see above.
+    keccak_f1600: |state| unsafe { permute_x1(state) },
+    // SAFETY: see above.
+    expand_a: |rho, l, first, out| unsafe { expand_a(rho, l, first, out) },
+    // SAFETY: see above.
+    prepare: Some(|p, pk, rows| unsafe { prepare(p, pk, rows) }),
+    // SAFETY: see above.
+    verify: Some(|p, job, results| unsafe { verify(p, job, results) }),
+    ..portable::KERNELS
+};
+
+/// One word of four states.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct X4(__m256i);
+
+impl Word for X4 {
+    type Effect = Self;
+
+    #[inline(always)]
+    fn xor(self, b: Self) -> Self {
+        // SAFETY: words of this type are used by this backend's kernels only.
+        unsafe { Self(_mm256_xor_si256(self.0, b.0)) }
+    }
+
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        // SAFETY: as in `xor`.
+        unsafe { self.xor(Self(_mm256_andnot_si256(b.0, c.0))) }
+    }
+
+    #[inline(always)]
+    fn rotl<const BITS: u32>(self) -> Self {
+        // SAFETY: as in `xor`. The counts are constants, so these are shifts by
+        // an immediate.
+        unsafe {
+            let left = _mm256_sllv_epi64(self.0, _mm256_set1_epi64x(BITS as i64));
+            let right = _mm256_srlv_epi64(self.0, _mm256_set1_epi64x(64 - BITS as i64));
+            Self(_mm256_or_si256(left, right))
+        }
+    }
+
+    #[inline(always)]
+    fn splat(value: u64) -> Self {
+        // SAFETY: as in `xor`.
+        unsafe { Self(_mm256_set1_epi64x(value as i64)) }
+    }
+
+    #[inline(always)]
+    fn effect(left: Self, right: Self) -> Self {
+        left.xor(right)
+    }
+
+    #[inline(always)]
+    fn apply(self, effect: Self) -> Self {
+        self.xor(effect)
+    }
+}
+
+/// Four permutations.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn permute_x4(state: &mut [X4; 25]) {
+    super::align_frame!();
+    keccak_f1600(state);
+}
+
+/// One permutation: `rorx` and `andn` are worth a sixth of the time.
+#[inline(never)]
+#[target_feature(enable = "bmi1,bmi2")]
+fn permute_x1(state: &mut [u64; 25]) {
+    keccak_f1600(state);
+}
+
+/// Four SHAKE256 states.
+#[repr(C, align(64))]
+struct Sponge4([X4; 25]);
+
+impl LaneSponge for Sponge4 {
+    const LANES: usize = 4;
+
+    #[inline]
+    fn zero() -> Self {
+        Self([X4::splat(0); 25])
+    }
+
+    #[inline]
+    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
+        for (w, word) in self.words_mut().as_chunks_mut::<4>().0.iter_mut().enumerate().take(17) {
+            for (word, block) in word.iter_mut().zip(blocks) {
+                *word ^= u64::from_le_bytes(block.as_chunks().0[w]);
+            }
+        }
+        // SAFETY: only this backend's kernels use this type.
+        unsafe { permute_x4(&mut self.0) }
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        // SAFETY: 25 vectors of four words, of the same size and a larger alignment.
+        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), 100) }
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `words`.
+        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 100) }
+    }
+}
+
+/// One SHAKE256 state: a lone lane is faster in scalar registers.
+struct Sponge1([u64; 25]);
+
+impl LaneSponge for Sponge1 {
+    const LANES: usize = 1;
+
+    #[inline]
+    fn zero() -> Self {
+        Self([0; 25])
+    }
+
+    #[inline]
+    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
+        for (word, bytes) in self.0.iter_mut().zip(blocks[0].as_chunks().0) {
+            *word ^= u64::from_le_bytes(*bytes);
+        }
+        // SAFETY: only this backend's kernels use this type.
+        unsafe { permute_x1(&mut self.0) }
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        &self.0
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+/// Algorithm 32, as [`Kernels::expand_a`]. Bounds: `0 <= out < q`.
+#[target_feature(enable = "avx2")]
+fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
+    for (group, out) in out.chunks_mut(4).enumerate() {
+        expand_group(rho, l, first + 4 * group, out);
+    }
+}
+
+/// Up to four entries of A.
+#[target_feature(enable = "avx2")]
+fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
+    const RATE: usize = 168;
+    let mut sponge = Sponge4::zero();
+    let words = sponge.words_mut().as_chunks_mut::<4>().0;
+    for (word, bytes) in words.iter_mut().zip(rho.as_chunks::<8>().0) {
+        *word = [u64::from_le_bytes(*bytes); 4];
+    }
+    for (index, word) in (first..).zip(&mut words[4]) {
+        // Column, row, and the domain bits of SHAKE behind 34 bytes.
+        *word = (index % l | (index / l) << 8 | 0x1f << 16) as u64;
+    }
+    words[RATE / 8 - 1] = [1 << 63; 4];
+    let mut filled = [0; 4];
+    while filled.iter().take(out.len()).any(|&filled| filled < N) {
+        permute_x4(&mut sponge.0);
+        for ((n, poly), filled) in out.iter_mut().enumerate().zip(&mut filled) {
+            let mut block = [0; RATE];
+            sponge.squeeze(n, &mut block);
+            *filled = rej_ntt_block(&block, &mut poly.0, *filled);
+        }
+    }
+}
+
+/// The rows of a prepared key in the portable order, four entries of A at a time
+/// whatever row they belong to.
+#[target_feature(enable = "avx2")]
+fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
+    let mut group = [const { NttPoly::ZERO }; 4];
+    for first in (0..p.k * p.l).step_by(4) {
+        let end = (first + 4).min(p.k * p.l);
+        let group = &mut group[..end - first];
+        expand_group(pk.rho, p.l, first, group);
+        for (n, entry) in (first..).zip(group) {
+            rows[n / p.l * (p.l + 1) + n % p.l].0 = entry.0;
+        }
+    }
+    for (row, t1) in rows.chunks_exact_mut(p.l + 1).zip(pk.t1.chunks_exact(T1_POLY_LEN)) {
+        t1_column(&KERNELS, t1, &mut row[p.l]);
+    }
+}
+
+/// Marks code that only this backend's table leads to.
+struct Avx2;
+
+impl Engine for Avx2 {
+    type Wide = Sponge4;
+    type Narrow = Sponge1;
+
+    fn commitment(
+        p: &Params,
+        rows: &VerifyRows<'_>,
+        parts: &SignatureParts<'_>,
+        c: &Challenge,
+        _: &mut Rider<'_>,
+        w1: &mut [u8],
+    ) -> bool {
+        match rows {
+            VerifyRows::Prepared(_) => with_rows(p, rows, parts, c, w1),
+            // SAFETY: reached only through `verify`, which needs the features.
+            VerifyRows::Cold(pk) => unsafe {
+                match p.k {
+                    4 => cold::<20>(p, pk, parts, c, w1),
+                    6 => cold::<36>(p, pk, parts, c, w1),
+                    _ => cold::<64>(p, pk, parts, c, w1),
+                }
+            },
+        }
+    }
+
+    fn permute(state: &mut [u64; 25]) {
+        // SAFETY: reached only through `verify`, which needs the features.
+        unsafe { permute_x1(state) }
+    }
+}
+
+/// A in full is dearer in memory than row by row, but rows of 5 or 7 entries
+/// would leave lanes empty.
+#[target_feature(enable = "avx2")]
+fn cold<const LEN: usize>(p: &Params, pk: &PublicKeyParts<'_>, parts: &SignatureParts<'_>, c: &Challenge, w1: &mut [u8]) -> bool {
+    let mut rows = [const { NttPoly::ZERO }; LEN];
+    prepare(p, pk, &mut rows);
+    with_rows(p, &VerifyRows::Prepared(&rows), parts, c, w1)
+}
+
+fn with_rows(p: &Params, rows: &VerifyRows<'_>, parts: &SignatureParts<'_>, c: &Challenge, w1: &mut [u8]) -> bool {
+    let mut memory = [const { NttPoly::ZERO }; 16];
+    let (row, vector) = memory.split_at_mut(8);
+    let mut packed = w1.chunks_exact_mut(p.w1_poly_len());
+    commitment(Backend(&KERNELS), p, rows, parts, c, [&mut row[..=p.l], &mut vector[..=p.l]], &mut |row| {
+        if let Some(w1) = packed.next() {
+            w1.copy_from_slice(row);
+        }
+    })
+}
+
+/// [`multi::verify`] on this backend.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn verify<'a>(p: &Params, job: &dyn Fn(usize) -> Job<'a>, results: &mut [Result<(), VerifyError>]) {
+    multi::verify::<Avx2>(p, job, results);
+}

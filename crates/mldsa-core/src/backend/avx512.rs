@@ -1,0 +1,62 @@
+//! AVX-512 (F, BW, DQ, VL, VBMI, IFMA): 512-bit kernels for verification.
+//!
+//! Every function here carries its `#[target_feature]`; the table that leads to
+//! them is handed out only after detection ([`super::Backend::available`]),
+//! which is what the `unsafe` blocks rest on. Derivations: `docs/simd.md`.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::{Kernels, portable};
+
+mod ntt;
+mod product;
+mod reject;
+mod sponge;
+mod unpack;
+mod verify;
+mod w1;
+mod word;
+
+cpufeatures::new!(
+    cpu, "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512ifma", "bmi1", "bmi2"
+);
+
+/// The table, if this CPU has all of the above and the operating system keeps
+/// the registers (XCR0: opmask, upper zmm, high zmm).
+pub(super) fn detect() -> Option<&'static Kernels> {
+    cpu::get().then_some(&KERNELS)
+}
+
+// SAFETY, of every entry: the table leaves this file through `detect` only.
+static KERNELS: Kernels = Kernels {
+    name: "avx512",
+    // SAFETY: see above.
+    keccak_f1600: |state| unsafe { word::permute_x1(state) },
+    // SAFETY: see above.
+    expand_a: |rho, l, first, out| unsafe { verify::expand_a(rho, l, first, out) },
+    // SAFETY: see above.
+    prepare: Some(|p, pk, rows| unsafe { verify::prepare(p, pk, rows) }),
+    // SAFETY: see above.
+    verify: Some(|p, job, results| unsafe { verify::verify(p, job, results) }),
+    ..portable::KERNELS
+};
+
+/// A table on its own cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Aligned<T>(T);
+
+macro_rules! aligned_load {
+    ($($element:ty, $n:literal);*) => { $(
+        impl Aligned<[$element; $n]> {
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            fn load(&self) -> __m512i {
+                // SAFETY: 64 bytes, aligned to 64 by the type.
+                unsafe { _mm512_load_si512((&raw const self.0).cast()) }
+            }
+        }
+    )* };
+}
+aligned_load!(i32, 16; i64, 8; u8, 64);

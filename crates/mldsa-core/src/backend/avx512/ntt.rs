@@ -1,0 +1,362 @@
+//! NTT and inverse NTT with the whole polynomial in sixteen `zmm` registers.
+//!
+//! Products are in Shoup's form: with `w' = round(w 2^32 / q)` kept beside `w`,
+//! `t = floor(b w' / 2^32)` and `b w - t q` lies in `(-q/4, 5q/4)` for every
+//! `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`. See `docs/simd.md`.
+//!
+//! The last four levels work inside registers; the order they leave the
+//! coefficients in is private to this backend ([`to_standard_order`]).
+
+use core::arch::x86_64::*;
+
+use super::Aligned;
+
+/// 256 coefficients in registers; register `i` holds coefficients `16 i..16 i + 16`.
+pub(super) type Registers = [__m512i; 16];
+
+pub(super) use crate::params::Q;
+
+/// Multiplies `b` by the constants `w`, one per lane.
+///
+/// Bounds: `|b| < 2^31`, result in `(-q/4, 5q/4)`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn shoup(b: __m512i, w: __m512i, w_even: __m512i, w_odd: __m512i) -> __m512i {
+    let q = _mm512_set1_epi32(Q);
+    let even = _mm512_mul_epi32(b, w_even);
+    let odd = _mm512_mul_epi32(high_dwords(b), w_odd);
+    let t = _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, 0x5555, even);
+    _mm512_sub_epi32(_mm512_mullo_epi32(b, w), _mm512_mullo_epi32(t, q))
+}
+
+/// The upper half of every 64-bit lane, in the lower half.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn high_dwords(v: __m512i) -> __m512i {
+    _mm512_shuffle_epi32::<_MM_PERM_DDBB>(v)
+}
+
+/// One twiddle factor for every lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn shoup_by(b: __m512i, w: (i32, i32)) -> __m512i {
+    let w_shoup = _mm512_set1_epi32(w.1);
+    shoup(b, _mm512_set1_epi32(w.0), w_shoup, w_shoup)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn shoup_lanes(b: __m512i, w: &LaneTwiddle) -> __m512i {
+    shoup(b, w.w.load(), w.even.load(), w.odd.load())
+}
+
+macro_rules! forward {
+    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
+        $(
+            let t = $multiply($v[$j], $w);
+            $v[$j] = _mm512_sub_epi32($v[$i], t);
+            $v[$i] = _mm512_add_epi32($v[$i], t);
+        )*
+    };
+}
+
+macro_rules! inverse {
+    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
+        $(
+            let difference = _mm512_sub_epi32($v[$i], $v[$j]);
+            $v[$i] = _mm512_add_epi32($v[$i], $v[$j]);
+            $v[$j] = $multiply(difference, $w);
+        )*
+    };
+}
+
+/// Applies two two-source shuffles to every pair of neighbouring registers.
+macro_rules! repack {
+    ($v:ident, $low:expr, $high:expr) => {
+        repack!(@ $v, $low, $high; (0, 1), (2, 3), (4, 5), (6, 7), (8, 9), (10, 11), (12, 13), (14, 15))
+    };
+    (@ $v:ident, $low:expr, $high:expr; $(($i:literal, $j:literal)),*) => {
+        $( ($v[$i], $v[$j]) = ($low($v[$i], $v[$j]), $high($v[$i], $v[$j])); )*
+    };
+}
+
+macro_rules! lane_level {
+    ($step:ident, $v:ident, $table:expr) => {
+        $step!($v, shoup_lanes;
+            (0, 1, &$table[0]), (2, 3, &$table[1]), (4, 5, &$table[2]), (6, 7, &$table[3]),
+            (8, 9, &$table[4]), (10, 11, &$table[5]), (12, 13, &$table[6]), (14, 15, &$table[7]))
+    };
+}
+
+macro_rules! register_levels {
+    ($step:ident, $v:ident, $w:ident, 128) => {
+        $step!($v, shoup_by;
+            (0, 8, $w(1)), (1, 9, $w(1)), (2, 10, $w(1)), (3, 11, $w(1)),
+            (4, 12, $w(1)), (5, 13, $w(1)), (6, 14, $w(1)), (7, 15, $w(1)))
+    };
+    ($step:ident, $v:ident, $w:ident, 64) => {
+        $step!($v, shoup_by;
+            (0, 4, $w(2)), (1, 5, $w(2)), (2, 6, $w(2)), (3, 7, $w(2)),
+            (8, 12, $w(3)), (9, 13, $w(3)), (10, 14, $w(3)), (11, 15, $w(3)))
+    };
+    ($step:ident, $v:ident, $w:ident, 32) => {
+        $step!($v, shoup_by;
+            (0, 2, $w(4)), (1, 3, $w(4)), (4, 6, $w(5)), (5, 7, $w(5)),
+            (8, 10, $w(6)), (9, 11, $w(6)), (12, 14, $w(7)), (13, 15, $w(7)))
+    };
+    ($step:ident, $v:ident, $w:ident, 16) => {
+        $step!($v, shoup_by;
+            (0, 1, $w(8)), (2, 3, $w(9)), (4, 5, $w(10)), (6, 7, $w(11)),
+            (8, 9, $w(12)), (10, 11, $w(13)), (12, 13, $w(14)), (14, 15, $w(15)))
+    };
+}
+
+/// Algorithm 41, `NTT`, out in private order.
+///
+/// Bounds: `|v| < B` in, `|v| < B + 10 q` out, `B + 10 q < 2^31`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn ntt_registers(v: &mut Registers) {
+    #[inline(always)]
+    const fn w(k: usize) -> (i32, i32) {
+        ZETAS[k]
+    }
+    register_levels!(forward, v, w, 128);
+    register_levels!(forward, v, w, 64);
+    register_levels!(forward, v, w, 32);
+    register_levels!(forward, v, w, 16);
+    repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| _mm512_shuffle_i64x2::<0xee>(a, b));
+    lane_level!(forward, v, FORWARD[0]);
+    repack!(v, |a, b| _mm512_shuffle_i64x2::<0x88>(a, b), |a, b| _mm512_shuffle_i64x2::<0xdd>(a, b));
+    lane_level!(forward, v, FORWARD[1]);
+    repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| _mm512_unpackhi_epi64(a, b));
+    lane_level!(forward, v, FORWARD[2]);
+    repack!(v, |a, b| shuffle_dwords::<0x88>(a, b), |a, b| shuffle_dwords::<0xdd>(a, b));
+    lane_level!(forward, v, FORWARD[3]);
+}
+
+/// Algorithm 42, `NTT^-1`, from private order, without the factor 1/256.
+///
+/// Bounds: `|v| <= q` in, `|v| <= 256 q < 2^31` out: sums at most double at
+/// each level and products stay below `5q/4`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn inv_ntt_registers(v: &mut Registers) {
+    #[inline(always)]
+    const fn w(k: usize) -> (i32, i32) {
+        INVERSE_ZETAS[k]
+    }
+    lane_level!(inverse, v, INVERSE[3]);
+    repack!(v, |a, b| _mm512_unpacklo_epi32(a, b), |a, b| _mm512_unpackhi_epi32(a, b));
+    lane_level!(inverse, v, INVERSE[2]);
+    repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| _mm512_unpackhi_epi64(a, b));
+    lane_level!(inverse, v, INVERSE[1]);
+    let (low, high) = (UNDO_QUARTERS[0].load(), UNDO_QUARTERS[1].load());
+    repack!(v, |a, b| _mm512_permutex2var_epi64(a, low, b), |a, b| _mm512_permutex2var_epi64(a, high, b));
+    lane_level!(inverse, v, INVERSE[0]);
+    repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| _mm512_shuffle_i64x2::<0xee>(a, b));
+    register_levels!(inverse, v, w, 16);
+    register_levels!(inverse, v, w, 32);
+    register_levels!(inverse, v, w, 64);
+    register_levels!(inverse, v, w, 128);
+}
+
+/// Multiplies by `2^32 / 256`, which also takes away the factor `2^-32` that
+/// [`super::product`] leaves, and reduces to `[0, q)`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn scale_canonical(v: __m512i) -> __m512i {
+    canonical(shoup_by(v, const { shoup_pair(pow_mod(2, 24)) }))
+}
+
+/// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn reduce(v: __m512i) -> __m512i {
+    shoup_by(v, const { shoup_pair(1) })
+}
+
+/// `(-q, 2q)` to `[0, q)`: of `x` and `x +- q` the wanted one is the smaller as an
+/// unsigned number.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn canonical(v: __m512i) -> __m512i {
+    let q = _mm512_set1_epi32(Q);
+    let v = _mm512_min_epu32(v, _mm512_add_epi32(v, q));
+    _mm512_min_epu32(v, _mm512_sub_epi32(v, q))
+}
+
+/// Reorders one pair of registers from private to standard order.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn to_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+    let (low, high) = (TO_STANDARD[0].load(), TO_STANDARD[1].load());
+    (_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(a, high, b))
+}
+
+/// Reorders one pair of registers from standard to private order.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn from_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+    let (low, high) = (FROM_STANDARD[0].load(), FROM_STANDARD[1].load());
+    (_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(a, high, b))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn shuffle_dwords<const MASK: i32>(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_castps_si512(_mm512_shuffle_ps::<MASK>(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)))
+}
+
+/// Sixteen factors, their Shoup quotients, and the odd quotients moved down.
+struct LaneTwiddle {
+    w: Aligned<[i32; 16]>,
+    even: Aligned<[i32; 16]>,
+    odd: Aligned<[i32; 16]>,
+}
+
+/// `zeta^brv(k)` and its quotient.
+static ZETAS: [(i32, i32); 256] = zeta_table(false);
+/// `-zeta^brv(2^m - 1 - k)`: the factor the inverse uses where the forward
+/// transform used number `k`.
+static INVERSE_ZETAS: [(i32, i32); 256] = zeta_table(true);
+static FORWARD: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(false));
+static INVERSE: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(true));
+
+/// Where lane `n` of the register pair after level `level` (0: length 8, 3:
+/// length 1) comes from, counted from the first coefficient of the pair.
+///
+/// This is the repacking of [`ntt_registers`] on indices; the tables of factors
+/// and both reorderings follow from it.
+const fn pair_order(level: usize) -> [usize; 32] {
+    let mut order = [0; 32];
+    let mut n = 0;
+    while n < 32 {
+        order[n] = n;
+        n += 1;
+    }
+    let mut step = 0;
+    while step <= level {
+        let before = order;
+        let mut n = 0;
+        while n < 16 {
+            // (source of lane n of the low register, same for the high register)
+            let (low, high) = match step {
+                0 => {
+                    let s = (n / 8) * 16 + n % 8;
+                    (s, s + 8)
+                }
+                1 => {
+                    let s = (n / 8) * 16 + (n / 4 % 2) * 8 + n % 4;
+                    (s, s + 4)
+                }
+                2 => {
+                    let s = (n / 4) * 4 + n % 2 + (n / 2 % 2) * 16;
+                    (s, s + 2)
+                }
+                _ => {
+                    let s = (n / 4) * 4 + (n % 2) * 2 + (n / 2 % 2) * 16;
+                    (s, s + 1)
+                }
+            };
+            order[n] = before[low];
+            order[16 + n] = before[high];
+            n += 1;
+        }
+        step += 1;
+    }
+    order
+}
+
+const fn lane_tables(zetas: &[(i32, i32); 256]) -> [[LaneTwiddle; 8]; 4] {
+    const EMPTY: LaneTwiddle =
+        LaneTwiddle { w: Aligned([0; 16]), even: Aligned([0; 16]), odd: Aligned([0; 16]) };
+    let mut tables = [const { [EMPTY; 8] }; 4];
+    let mut level = 0;
+    while level < 4 {
+        let length = 8 >> level;
+        let order = pair_order(level);
+        let mut pair = 0;
+        while pair < 8 {
+            let mut n = 0;
+            while n < 16 {
+                let coefficient = 32 * pair + order[n];
+                let (w, quotient) = zetas[128 / length + coefficient / (2 * length)];
+                tables[level][pair].w.0[n] = w;
+                tables[level][pair].even.0[n] = quotient;
+                if n % 2 == 1 {
+                    tables[level][pair].odd.0[n - 1] = quotient;
+                }
+                n += 1;
+            }
+            pair += 1;
+        }
+        level += 1;
+    }
+    tables
+}
+
+static FROM_STANDARD: [Aligned<[i32; 16]>; 2] = {
+    let order = pair_order(3);
+    let mut table = [Aligned([0; 16]), Aligned([0; 16])];
+    let mut n = 0;
+    while n < 32 {
+        table[n / 16].0[n % 16] = order[n] as i32;
+        n += 1;
+    }
+    table
+};
+
+static TO_STANDARD: [Aligned<[i32; 16]>; 2] = {
+    let order = pair_order(3);
+    let mut table = [Aligned([0; 16]), Aligned([0; 16])];
+    let mut n = 0;
+    while n < 32 {
+        table[order[n] / 16].0[order[n] % 16] = n as i32;
+        n += 1;
+    }
+    table
+};
+
+/// Inverse of the repacking before length 4, on 64-bit elements.
+static UNDO_QUARTERS: [Aligned<[i64; 8]>; 2] =
+    [Aligned([0, 1, 8, 9, 2, 3, 10, 11]), Aligned([4, 5, 12, 13, 6, 7, 14, 15])];
+
+const fn pow_mod(base: i64, exponent: u32) -> i64 {
+    let mut result = 1;
+    let mut n = 0;
+    while n < exponent {
+        result = result * base % Q as i64;
+        n += 1;
+    }
+    result
+}
+
+/// The factor centred in `(-q/2, q/2)` and its quotient `round(w 2^32 / q)`.
+const fn shoup_pair(w: i64) -> (i32, i32) {
+    let q = Q as i64;
+    let w = if w > q / 2 { w - q } else { w };
+    let quotient = ((w << 32) + if w < 0 { -(q / 2) } else { q / 2 }) / q;
+    (w as i32, quotient as i32)
+}
+
+const fn zeta_table(inverse: bool) -> [(i32, i32); 256] {
+    let q = Q as i64;
+    let mut powers = [1; 256];
+    let mut n = 1;
+    while n < 256 {
+        powers[n] = powers[n - 1] * 1753 % q;
+        n += 1;
+    }
+    let mut table = [(0, 0); 256];
+    let mut k: usize = 1;
+    while k < 256 {
+        // Level m uses numbers 2^m..2^(m+1); the inverse walks them backwards.
+        let level = 1usize << (k as u32).ilog2();
+        let (k_used, negate) = if inverse { (3 * level - 1 - k, true) } else { (k, false) };
+        let zeta = powers[(k_used as u8).reverse_bits() as usize];
+        table[k] = shoup_pair(if negate { q - zeta } else { zeta });
+        k += 1;
+    }
+    table
+}

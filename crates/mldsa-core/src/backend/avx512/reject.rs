@@ -1,0 +1,156 @@
+//! ExpandA, eight polynomials at a time.
+
+use core::arch::x86_64::*;
+use core::ops::Range;
+
+use super::Aligned;
+use super::ntt::Q;
+use super::sponge::transpose_x8;
+use super::word::{X8, permute_x8, permute_x8_and_one};
+use crate::keccak::Word;
+use crate::multi::Rider;
+use crate::params::{N, SEED_LEN};
+use crate::sample::rej_ntt_block;
+
+/// Bytes SHAKE128 squeezes per permutation.
+const RATE: usize = 168;
+/// Blocks sampled before anything is counted: 280 candidates, of which 256 are
+/// accepted but for a probability below 2^-100.
+const BLOCKS: usize = 5;
+
+/// Eight polynomials in standard order. A vector stored across the end of one
+/// is overwritten when the next is sampled; the last needs the slack.
+#[repr(C, align(64))]
+pub(super) struct Group {
+    coefficients: [i32; 8 * N + 16],
+}
+
+impl Group {
+    pub(super) const ZERO: Self = Self { coefficients: [0; 8 * N + 16] };
+
+    /// Polynomials `from..to`, one after the other. Panics beyond eight.
+    #[inline]
+    pub(super) fn polys(&self, from: usize, to: usize) -> &[i32] {
+        &self.coefficients[N * from..N * to]
+    }
+
+    /// Entries `range` of ExpandA (algorithm 32) in row order, at most eight: the
+    /// lanes behind the last one repeat it. `rider` gets one permutation with
+    /// each of ours.
+    ///
+    /// Bounds: `0 <= out < q`. Variable time: A is public.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2")]
+    pub(super) fn expand(&mut self, rho: &[u8; SEED_LEN], l: usize, range: Range<usize>, rider: &mut Rider<'_>) {
+        let mut state = [X8::splat(0); 25];
+        for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
+            *word = X8::splat(u64::from_le_bytes(*bytes));
+        }
+        let mut entries = Aligned([0i64; 8]);
+        for (n, entry) in entries.0.iter_mut().enumerate() {
+            let index = (range.start + n).min(range.end - 1);
+            // Column, row, and the domain bits of SHAKE behind 34 bytes.
+            *entry = (index % l | (index / l) << 8 | 0x1f << 16) as i64;
+        }
+        state[4] = X8(entries.load());
+        state[RATE / 8 - 1] = X8::splat(1 << 63);
+        permute(&mut state, rider);
+        self.fill(&mut state, rider);
+    }
+
+    /// Algorithm 30 from states that are ready to be squeezed.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2")]
+    fn fill(&mut self, state: &mut [X8; 25], rider: &mut Rider<'_>) {
+        let mut stream = Stream::ZERO;
+        stream.squeeze(state, 0);
+        for block in 1..BLOCKS {
+            permute(state, rider);
+            stream.squeeze(state, block);
+        }
+        let mut filled = [0; 8];
+        for (n, filled) in filled.iter_mut().enumerate() {
+            *filled = accept(&stream.0[n], &mut self.coefficients[N * n..N * n + N + 16]);
+        }
+        while filled.iter().any(|&filled| filled < N) {
+            permute_x8(state);
+            stream.squeeze(state, 0);
+            for ((poly, bytes), filled) in self.coefficients.as_chunks_mut().0.iter_mut().zip(&stream.0).zip(&mut filled) {
+                *filled = rej_ntt_block(&bytes[..RATE], poly, *filled);
+            }
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,bmi1,bmi2")]
+fn permute(state: &mut [X8; 25], rider: &mut Rider<'_>) {
+    match rider.absorb() {
+        Some(one) => {
+            permute_x8_and_one(state, one);
+            rider.permuted();
+        }
+        None => permute_x8(state),
+    }
+}
+
+/// What eight states squeezed, five blocks each, with room for whole vectors.
+#[repr(C, align(64))]
+struct Stream([[u8; 896]; 8]);
+
+impl Stream {
+    const ZERO: Self = Self([[0; 896]; 8]);
+
+    /// Writes the 168 bytes of every lane (and 24 of no meaning behind them).
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn squeeze(&mut self, state: &[X8; 25], block: usize) {
+        for (eighth, words) in state.as_chunks::<8>().0.iter().enumerate() {
+            let lanes = transpose_x8(words.map(
+                #[inline(always)]
+                |word| word.0,
+            ));
+            let at = RATE * block + 64 * eighth;
+            for (bytes, lane) in self.0.iter_mut().zip(lanes) {
+                // SAFETY: 64 bytes.
+                unsafe { _mm512_storeu_si512(bytes[at..at + 64].as_mut_ptr().cast(), lane) };
+            }
+        }
+    }
+}
+
+/// Algorithm 14 on 280 candidates: the accepted ones to the front of `out`.
+/// Returns how many of `out[..256]` are filled.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn accept(bytes: &[u8; 896], out: &mut [i32]) -> usize {
+    const CANDIDATES: usize = BLOCKS * RATE / 3;
+    let (spread, q) = (SPREAD.load(), _mm512_set1_epi32(Q));
+    let mut filled = 0;
+    let mut seen = 0;
+    while seen < CANDIDATES && filled < N {
+        // SAFETY: `seen <= 272`, so that 64 bytes from `3 * seen` end before 896.
+        let raw = unsafe { _mm512_loadu_si512(bytes[3 * seen..3 * seen + 64].as_ptr().cast()) };
+        let candidates =
+            _mm512_and_si512(_mm512_permutexvar_epi8(spread, raw), _mm512_set1_epi32(0x7f_ffff));
+        let left = CANDIDATES - seen;
+        let present = if left < 16 { (1 << left) - 1 } else { 0xffff };
+        let below_q = _mm512_mask_cmplt_epu32_mask(present, candidates, q);
+        // The register form and a full store: the memory form is slow on Zen 4.
+        let accepted = _mm512_maskz_compress_epi32(below_q, candidates);
+        // SAFETY: 16 coefficients of `out`, which the slice checks.
+        unsafe { _mm512_storeu_si512(out[filled..filled + 16].as_mut_ptr().cast(), accepted) };
+        filled += below_q.count_ones() as usize;
+        seen += 16;
+    }
+    filled.min(N)
+}
+
+/// Three bytes to each double word; the fourth is masked off.
+static SPREAD: Aligned<[u8; 64]> = {
+    let mut table = [0; 64];
+    let mut n = 0;
+    while n < 64 {
+        table[n] = (n / 4 * 3 + n % 4) as u8;
+        n += 1;
+    }
+    Aligned(table)
+};

@@ -1,0 +1,166 @@
+//! SHAKE256 input and output for lanes: transposing between bytes per lane and
+//! words across lanes.
+
+use core::arch::x86_64::*;
+
+use super::word::{X4, X8, permute_x4, permute_x8};
+use crate::keccak::Word;
+use crate::lanes::{Block, LaneSponge, MAX_LANES};
+
+/// Eight SHAKE256 states.
+#[repr(C, align(64))]
+pub(super) struct Sponge8(pub(super) [X8; 25]);
+
+/// Four SHAKE256 states.
+#[repr(C, align(64))]
+pub(super) struct Sponge4([X4; 25]);
+
+impl LaneSponge for Sponge8 {
+    const LANES: usize = 8;
+
+    #[inline]
+    fn zero() -> Self {
+        Self([X8::splat(0); 25])
+    }
+
+    #[inline]
+    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
+        // SAFETY: only this backend's kernels use this type.
+        unsafe { absorb_x8(&mut self.0, blocks) }
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        // SAFETY: 25 vectors of eight words, of the same size and a larger alignment.
+        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), 200) }
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `words`.
+        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 200) }
+    }
+}
+
+impl LaneSponge for Sponge4 {
+    const LANES: usize = 4;
+
+    #[inline]
+    fn zero() -> Self {
+        Self([X4::splat(0); 25])
+    }
+
+    #[inline]
+    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
+        // SAFETY: only this backend's kernels use this type.
+        unsafe { absorb_x4(&mut self.0, blocks) }
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        // SAFETY: 25 vectors of four words, of the same size and a larger alignment.
+        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), 100) }
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `words`.
+        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 100) }
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+fn absorb_x8(state: &mut [X8; 25], blocks: &[&Block; 8]) {
+    for half in 0..2 {
+        let rows = blocks.map(
+            #[inline(always)]
+            |block| {
+                let bytes = &block[64 * half..64 * half + 64];
+                // SAFETY: 64 bytes.
+                unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+            },
+        );
+        for (word, column) in state[8 * half..8 * half + 8].iter_mut().zip(transpose_x8(rows)) {
+            *word = word.xor(X8(column));
+        }
+    }
+    let last = blocks.map(|block| last_word(block));
+    // SAFETY: 64 bytes.
+    let last = unsafe { _mm512_loadu_si512(last.as_ptr().cast()) };
+    state[16] = state[16].xor(X8(last));
+    permute_x8(state);
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn absorb_x4(state: &mut [X4; 25], blocks: &[&Block; 8]) {
+    for quarter in 0..4 {
+        let row = |n: usize| {
+            let bytes = &blocks[n][32 * quarter..32 * quarter + 32];
+            // SAFETY: 32 bytes.
+            unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+        };
+        let columns = transpose_x4([row(0), row(1), row(2), row(3)]);
+        for (word, column) in state[4 * quarter..4 * quarter + 4].iter_mut().zip(columns) {
+            *word = word.xor(X4(column));
+        }
+    }
+    let [a, b, c, d] = [0, 1, 2, 3].map(|n: usize| last_word(blocks[n]));
+    state[16] = state[16].xor(X4(_mm256_set_epi64x(d, c, b, a)));
+    permute_x4(state);
+}
+
+#[inline(always)]
+fn last_word(block: &Block) -> i64 {
+    block.last_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+}
+
+/// An 8 x 8 matrix of words, rows to columns.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn transpose_x8(r: [__m512i; 8]) -> [__m512i; 8] {
+    let a = [
+        _mm512_unpacklo_epi64(r[0], r[1]),
+        _mm512_unpackhi_epi64(r[0], r[1]),
+        _mm512_unpacklo_epi64(r[2], r[3]),
+        _mm512_unpackhi_epi64(r[2], r[3]),
+        _mm512_unpacklo_epi64(r[4], r[5]),
+        _mm512_unpackhi_epi64(r[4], r[5]),
+        _mm512_unpacklo_epi64(r[6], r[7]),
+        _mm512_unpackhi_epi64(r[6], r[7]),
+    ];
+    // Quarters of 128 bits: even ones of both, odd ones of both, twice.
+    let b = [
+        _mm512_shuffle_i64x2::<0x88>(a[0], a[2]),
+        _mm512_shuffle_i64x2::<0x88>(a[1], a[3]),
+        _mm512_shuffle_i64x2::<0xdd>(a[0], a[2]),
+        _mm512_shuffle_i64x2::<0xdd>(a[1], a[3]),
+        _mm512_shuffle_i64x2::<0x88>(a[4], a[6]),
+        _mm512_shuffle_i64x2::<0x88>(a[5], a[7]),
+        _mm512_shuffle_i64x2::<0xdd>(a[4], a[6]),
+        _mm512_shuffle_i64x2::<0xdd>(a[5], a[7]),
+    ];
+    [
+        _mm512_shuffle_i64x2::<0x88>(b[0], b[4]),
+        _mm512_shuffle_i64x2::<0x88>(b[1], b[5]),
+        _mm512_shuffle_i64x2::<0x88>(b[2], b[6]),
+        _mm512_shuffle_i64x2::<0x88>(b[3], b[7]),
+        _mm512_shuffle_i64x2::<0xdd>(b[0], b[4]),
+        _mm512_shuffle_i64x2::<0xdd>(b[1], b[5]),
+        _mm512_shuffle_i64x2::<0xdd>(b[2], b[6]),
+        _mm512_shuffle_i64x2::<0xdd>(b[3], b[7]),
+    ]
+}
+
+/// A 4 x 4 matrix of words, rows to columns.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn transpose_x4(r: [__m256i; 4]) -> [__m256i; 4] {
+    let (a, b) = (_mm256_unpacklo_epi64(r[0], r[1]), _mm256_unpackhi_epi64(r[0], r[1]));
+    let (c, d) = (_mm256_unpacklo_epi64(r[2], r[3]), _mm256_unpackhi_epi64(r[2], r[3]));
+    [
+        _mm256_permute2x128_si256::<0x20>(a, c),
+        _mm256_permute2x128_si256::<0x20>(b, d),
+        _mm256_permute2x128_si256::<0x31>(a, c),
+        _mm256_permute2x128_si256::<0x31>(b, d),
+    ]
+}

@@ -1,0 +1,145 @@
+//! Bit fields to coefficients, fused with the forward transform.
+
+use core::arch::x86_64::*;
+
+use super::Aligned;
+use super::ntt::{Q, Registers, canonical, ntt_registers, reduce, to_standard_order};
+use crate::poly::{NttPoly, Poly};
+
+/// What is added to a transformed polynomial to make it non-negative, as IFMA
+/// wants it. Bounds: `|v| < 2^19 + 10 q < 11 q` before, `0 < v < 22 q < 2^28` after.
+const BIAS: i32 = 11 * Q;
+
+/// Fused BitUnpack (algorithm 19), norm check and NTT of one polynomial of z.
+/// `bytes` holds `32 * BITS` bytes, `BITS` is 18 or 20. Returns whether every
+/// `|z| < 2^(BITS - 1) - beta`.
+///
+/// `STANDARD` asks for standard order, otherwise the order is this backend's.
+/// Bounds: `0 < out < 22 q`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(bytes: &[u8], beta: i32, out: &mut NttPoly) -> bool {
+    let gamma1 = 1 << (BITS - 1);
+    let offset = _mm512_set1_epi32(gamma1);
+    let lowest = _mm512_set1_epi32(beta + 1);
+    let mut largest = _mm512_setzero_si512();
+    let mut v = unpack::<BITS>(bytes);
+    // With z = gamma1 - x, |z| < gamma1 - beta means beta < x < 2 gamma1 - beta.
+    for x in &mut v {
+        largest = _mm512_max_epu32(largest, _mm512_sub_epi32(*x, lowest));
+        *x = _mm512_sub_epi32(offset, *x);
+    }
+    let limit = _mm512_set1_epi32(2 * gamma1 - 2 * beta - 1);
+    let within = _mm512_cmplt_epu32_mask(largest, limit) == 0xffff;
+    transform_biased::<STANDARD>(&mut v, out);
+    within
+}
+
+/// NTT of a polynomial of small coefficients, such as the challenge, biased.
+///
+/// Bounds: `|c| < 2^19`, `0 < out < 22 q`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn ntt_biased<const STANDARD: bool>(c: &Poly, out: &mut NttPoly) {
+    let mut v = load(&c.0);
+    transform_biased::<STANDARD>(&mut v, out);
+}
+
+/// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
+///
+/// Bounds: `0 <= out < q`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn unpack_t1_ntt<const STANDARD: bool>(bytes: &[u8], out: &mut NttPoly) {
+    let mut v = unpack::<10>(bytes);
+    for t1 in &mut v {
+        *t1 = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32::<13>(*t1));
+    }
+    ntt_registers(&mut v);
+    for pair in v.as_chunks_mut::<2>().0 {
+        if STANDARD {
+            (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
+        }
+        pair[0] = canonical(reduce(pair[0]));
+        pair[1] = canonical(reduce(pair[1]));
+    }
+    store(&v, &mut out.0);
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transform_biased<const STANDARD: bool>(v: &mut Registers, out: &mut NttPoly) {
+    ntt_registers(v);
+    let bias = _mm512_set1_epi32(BIAS);
+    for pair in v.as_chunks_mut::<2>().0 {
+        if STANDARD {
+            (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
+        }
+        pair[0] = _mm512_add_epi32(pair[0], bias);
+        pair[1] = _mm512_add_epi32(pair[1], bias);
+    }
+    store(v, &mut out.0);
+}
+
+/// 256 fields of `BITS` bits, 10, 18 or 20: sixteen of them are `2 * BITS` bytes.
+///
+/// Panics if `bytes` is shorter than `32 * BITS`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn unpack<const BITS: usize>(bytes: &[u8]) -> Registers {
+    let bytes = &bytes[..32 * BITS];
+    let index = const { &field_bytes(BITS) }.load();
+    let shift = const { &field_shifts(BITS) }.load();
+    let mask = _mm512_set1_epi32((1 << BITS) - 1);
+    let mut v = [_mm512_setzero_si512(); 16];
+    for (register, chunk) in v.iter_mut().zip(bytes.chunks_exact(2 * BITS)) {
+        // SAFETY: the mask lets exactly the bytes of the chunk be read.
+        let raw = unsafe { _mm512_maskz_loadu_epi8((1 << (2 * BITS)) - 1, chunk.as_ptr().cast()) };
+        let fields = _mm512_srlv_epi32(_mm512_permutexvar_epi8(index, raw), shift);
+        *register = _mm512_and_si512(fields, mask);
+    }
+    v
+}
+
+/// Byte numbers for `vpermb`: the four bytes from which field `n` is cut.
+const fn field_bytes(bits: usize) -> Aligned<[u8; 64]> {
+    let mut table = [0; 64];
+    let mut n = 0;
+    while n < 64 {
+        table[n] = (n / 4 * bits / 8 + n % 4) as u8;
+        n += 1;
+    }
+    Aligned(table)
+}
+
+const fn field_shifts(bits: usize) -> Aligned<[i32; 16]> {
+    let mut table = [0; 16];
+    let mut n = 0;
+    while n < 16 {
+        table[n] = (n * bits % 8) as i32;
+        n += 1;
+    }
+    Aligned(table)
+}
+
+/// All 256 coefficients.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(poly: &[i32; 256]) -> Registers {
+    let mut v = [_mm512_setzero_si512(); 16];
+    for (register, chunk) in v.iter_mut().zip(poly.as_chunks::<16>().0) {
+        // SAFETY: a chunk has 64 bytes.
+        *register = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
+    }
+    v
+}
+
+/// All 256 coefficients.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store(v: &Registers, poly: &mut [i32; 256]) {
+    for (register, chunk) in v.iter().zip(poly.as_chunks_mut::<16>().0) {
+        // SAFETY: a chunk has 64 bytes.
+        unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), *register) };
+    }
+}

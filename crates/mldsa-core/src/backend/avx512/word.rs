@@ -1,0 +1,155 @@
+//! Keccak words: eight states (`zmm`), up to four (`ymm`), and eight with a
+//! ninth one in the scalar registers.
+
+use core::arch::x86_64::*;
+
+use crate::backend::align_frame;
+use crate::keccak::{Word, keccak_f1600};
+
+/// One word of eight states.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct X8(pub(super) __m512i);
+
+/// One word of up to four states, with AVX-512's logic and rotations. Faster
+/// than scalar code even for a single state.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct X4(pub(super) __m256i);
+
+macro_rules! ternary_word {
+    ($word:ident, $set1:ident, $xor:ident, $ternary:ident, $rolv:ident) => {
+        impl Word for $word {
+            type Effect = (Self, Self);
+
+            #[inline(always)]
+            fn xor(self, b: Self) -> Self {
+                // SAFETY: words of this type are used by this backend's kernels only.
+                unsafe { Self($xor(self.0, b.0)) }
+            }
+
+            #[inline(always)]
+            fn xor3(self, b: Self, c: Self) -> Self {
+                // SAFETY: as in `xor`.
+                unsafe { Self($ternary::<0x96>(self.0, b.0, c.0)) }
+            }
+
+            #[inline(always)]
+            fn chi(self, b: Self, c: Self) -> Self {
+                // SAFETY: as in `xor`.
+                unsafe { Self($ternary::<0xd2>(self.0, b.0, c.0)) }
+            }
+
+            #[inline(always)]
+            fn rotl<const BITS: u32>(self) -> Self {
+                // SAFETY: as in `xor`.
+                unsafe { Self($rolv(self.0, $set1(BITS as i64))) }
+            }
+
+            #[inline(always)]
+            fn splat(value: u64) -> Self {
+                // SAFETY: as in `xor`.
+                unsafe { Self($set1(value as i64)) }
+            }
+
+            #[inline(always)]
+            fn effect(left: Self, right: Self) -> Self::Effect {
+                (left, right)
+            }
+
+            #[inline(always)]
+            fn apply(self, (left, right): Self::Effect) -> Self {
+                self.xor3(left, right)
+            }
+        }
+    };
+}
+ternary_word!(X8, _mm512_set1_epi64, _mm512_xor_si512, _mm512_ternarylogic_epi64, _mm512_rolv_epi64);
+ternary_word!(X4, _mm256_set1_epi64x, _mm256_xor_si256, _mm256_ternarylogic_epi64, _mm256_rolv_epi64);
+
+/// Two words side by side. Vector and scalar instructions use different ports,
+/// so a scalar state beside a vector costs a fraction of a call of its own.
+impl<A: Word, B: Word> Word for (A, B) {
+    type Effect = (A::Effect, B::Effect);
+
+    #[inline(always)]
+    fn xor(self, b: Self) -> Self {
+        (self.0.xor(b.0), self.1.xor(b.1))
+    }
+
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        (self.0.xor3(b.0, c.0), self.1.xor3(b.1, c.1))
+    }
+
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        (self.0.chi(b.0, c.0), self.1.chi(b.1, c.1))
+    }
+
+    #[inline(always)]
+    fn rotl<const BITS: u32>(self) -> Self {
+        (self.0.rotl::<BITS>(), self.1.rotl::<BITS>())
+    }
+
+    #[inline(always)]
+    fn splat(value: u64) -> Self {
+        (A::splat(value), B::splat(value))
+    }
+
+    #[inline(always)]
+    fn effect(left: Self, right: Self) -> Self::Effect {
+        (A::effect(left.0, right.0), B::effect(left.1, right.1))
+    }
+
+    #[inline(always)]
+    fn apply(self, effect: Self::Effect) -> Self {
+        (self.0.apply(effect.0), self.1.apply(effect.1))
+    }
+}
+
+/// Eight permutations.
+#[inline(never)]
+#[target_feature(enable = "avx512f")]
+pub(super) fn permute_x8(state: &mut [X8; 25]) {
+    align_frame!();
+    keccak_f1600(state);
+}
+
+/// Eight permutations and one more.
+#[inline(never)]
+#[target_feature(enable = "avx512f,bmi1,bmi2")]
+pub(super) fn permute_x8_and_one(state: &mut [X8; 25], one: &mut [u64; 25]) {
+    align_frame!();
+    let mut nine = [(X8::splat(0), 0); 25];
+    for ((nine, eight), one) in nine.iter_mut().zip(state.iter()).zip(one.iter()) {
+        *nine = (*eight, *one);
+    }
+    keccak_f1600(&mut nine);
+    for ((nine, eight), one) in nine.iter().zip(state.iter_mut()).zip(one.iter_mut()) {
+        (*eight, *one) = *nine;
+    }
+}
+
+/// Up to four permutations.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl")]
+pub(super) fn permute_x4(state: &mut [X4; 25]) {
+    align_frame!();
+    keccak_f1600(state);
+}
+
+/// One permutation, in vector registers: 32 of them hold the state without a
+/// spill, and three-input logic needs fewer instructions than scalar code.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl")]
+pub(super) fn permute_x1(state: &mut [u64; 25]) {
+    let mut words = state.map(
+        #[inline(always)]
+        |word| X4(_mm256_castsi128_si256(_mm_cvtsi64_si128(word as i64))),
+    );
+    keccak_f1600(&mut words);
+    for (word, lanes) in state.iter_mut().zip(words) {
+        *word = _mm_cvtsi128_si64(_mm256_castsi256_si128(lanes.0)) as u64;
+    }
+}

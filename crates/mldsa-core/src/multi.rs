@@ -1,0 +1,265 @@
+//! Verification of many signatures, hashing in lanes: algorithm 8 written over
+//! what an engine supplies. Everything here is public data.
+
+use crate::backend::Backend;
+use crate::encode::SignatureParts;
+use crate::error::VerifyError;
+use crate::job::{Job, JobKey, JobMessage, VerifyRows};
+use crate::lanes::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, pad};
+use crate::params::{CRH_LEN, Params};
+use crate::sample::Challenge;
+use crate::transcript::mu_head;
+
+/// What a backend adds to the common algorithm.
+pub(crate) trait Engine {
+    /// The widest states.
+    type Wide: LaneSponge;
+    /// States for few lanes; one lane costs no more than anywhere else.
+    type Narrow: LaneSponge;
+
+    /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment that `parts`
+    /// claims, k packed rows to `w1`. False if a coefficient of z is too large.
+    ///
+    /// `rider` may be given one permutation with each of the engine's own.
+    fn commitment(
+        p: &Params,
+        rows: &VerifyRows<'_>,
+        parts: &SignatureParts<'_>,
+        c: &Challenge,
+        rider: &mut Rider<'_>,
+        w1: &mut [u8],
+    ) -> bool;
+
+    /// One permutation.
+    fn permute(state: &mut [u64; 25]);
+}
+
+/// Verifies jobs `0..results.len()`, in any number, and writes every result.
+///
+/// Jobs share permutations; a refused one leaves its place to the next, so that
+/// bad signatures do not slow good ones.
+pub(crate) fn verify<'a, E: Engine>(
+    p: &Params,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
+    if results.len() == 1 {
+        verify_lanes::<E, 1>(p, job, results);
+    } else {
+        verify_lanes::<E, MAX_LANES>(p, job, results);
+    }
+}
+
+/// A signature that passed the checks of its form.
+struct Ready<'a> {
+    index: usize,
+    job: Job<'a>,
+    rows: VerifyRows<'a>,
+    parts: SignatureParts<'a>,
+}
+
+fn verify_lanes<'a, E: Engine, const LANES: usize>(
+    p: &Params,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
+    let width = LANES.min(E::Wide::LANES);
+    let mut commitments = Commitments::<LANES>::new(p);
+    let mut next = 0;
+    while next < results.len() {
+        let mut ready = [const { None::<Ready<'_>> }; LANES];
+        let mut count = 0;
+        while count < width && next < results.len() {
+            let job = job(next);
+            match job.parse(p) {
+                Ok((rows, parts)) => {
+                    ready[count] = Some(Ready { index: next, job, rows, parts });
+                    count += 1;
+                }
+                Err(error) => results[next] = Err(error),
+            }
+            next += 1;
+        }
+        // A lone cold key hashes beside its own matrix, several in lanes.
+        let rides = LANES == 1;
+        let hashes = hash_inputs::<E, LANES>(&ready, rides);
+        for (ready, (mu, ball)) in ready.iter().flatten().zip(&hashes) {
+            let c = Challenge::from_block(p.tau, ball)
+                .unwrap_or_else(|| Challenge::sample_in_ball(Backend::PORTABLE, p.tau, ready.parts.c_tilde));
+            let mut rider = if rides { Rider::mu_of(&ready.job) } else { Rider::idle() };
+            let w1 = commitments.next_w1();
+            if !E::commitment(p, &ready.rows, &ready.parts, &c, &mut rider, w1) {
+                results[ready.index] = Err(VerifyError::ResponseNorm);
+                continue;
+            }
+            let mu = rider.finish::<E>().unwrap_or(*mu);
+            commitments.push(ready.index, &mu, ready.parts.c_tilde);
+            if commitments.count == width {
+                commitments.compare::<E>(results);
+            }
+        }
+    }
+    commitments.compare::<E>(results);
+}
+
+/// `mu` and the first block for SampleInBall of every ready signature.
+fn hash_inputs<'a, E: Engine, const LANES: usize>(
+    ready: &[Option<Ready<'a>>; LANES],
+    cold_rides: bool,
+) -> [([u8; CRH_LEN], [u8; RATE]); LANES] {
+    let mut tr = [[0; CRH_LEN]; LANES];
+    let mut queue = Queue::<E::Wide, E::Narrow>::new();
+    for (ready, tr) in ready.iter().flatten().zip(&mut tr) {
+        match ready.job.key {
+            JobKey::Prepared(_, known) | JobKey::Cold(_, Some(known)) => *tr = *known,
+            JobKey::Cold(encoded, None) if !cold_rides => queue.push(Input::new(encoded), tr),
+            JobKey::Cold(_, None) => {}
+        }
+    }
+    queue.run();
+    let mut hashes = [([0; CRH_LEN], [0; RATE]); LANES];
+    let mut queue = Queue::<E::Wide, E::Narrow>::new();
+    for ((ready, tr), (mu, ball)) in ready.iter().flatten().zip(&tr).zip(&mut hashes) {
+        match ready.job.message {
+            JobMessage::Mu(known) => *mu = *known,
+            JobMessage::Pure(..) if cold_rides && matches!(ready.job.key, JobKey::Cold(..)) => {}
+            JobMessage::Pure(ctx, message) => queue.push(Input::mu(mu_head(tr, 0, ctx), ctx, message), mu),
+        }
+        queue.push(Input::new(ready.parts.c_tilde), ball);
+    }
+    queue.run();
+    hashes
+}
+
+/// Bytes of `mu || w1Encode(w1)`, padded: at most 64 + 8 * 128.
+const COMMITMENT_LEN: usize = 9 * RATE;
+
+/// Signatures that wait for the hash of their commitment.
+struct Commitments<'a, const LANES: usize> {
+    inputs: [[u8; COMMITMENT_LEN]; LANES],
+    expected: [(usize, &'a [u8]); LANES],
+    count: usize,
+    len: usize,
+}
+
+impl<'a, const LANES: usize> Commitments<'a, LANES> {
+    fn new(p: &Params) -> Self {
+        let len = CRH_LEN + p.k * p.w1_poly_len();
+        let mut inputs = [[0; COMMITMENT_LEN]; LANES];
+        for input in &mut inputs {
+            pad(&mut input[len / RATE * RATE..][..RATE], len % RATE);
+        }
+        Self { inputs, expected: [(0, &[]); LANES], count: 0, len }
+    }
+
+    /// Where the packed w1 of the next signature belongs.
+    fn next_w1(&mut self) -> &mut [u8] {
+        &mut self.inputs[self.count][CRH_LEN..self.len]
+    }
+
+    fn push(&mut self, index: usize, mu: &[u8; CRH_LEN], c_tilde: &'a [u8]) {
+        self.inputs[self.count][..CRH_LEN].copy_from_slice(mu);
+        self.expected[self.count] = (index, c_tilde);
+        self.count += 1;
+    }
+
+    /// Lines 12 and 13 of algorithm 8 for all that wait.
+    fn compare<E: Engine>(&mut self, results: &mut [Result<(), VerifyError>]) {
+        if self.count > E::Narrow::LANES {
+            self.compare_with::<E::Wide>(results);
+        } else if self.count > 0 {
+            self.compare_with::<E::Narrow>(results);
+        }
+        self.count = 0;
+    }
+
+    fn compare_with<S: LaneSponge>(&self, results: &mut [Result<(), VerifyError>]) {
+        let mut sponge = S::zero();
+        for block in 0..=self.len / RATE {
+            let mut blocks: [&Block; MAX_LANES] = [&[0; RATE]; MAX_LANES];
+            for (slot, input) in blocks.iter_mut().zip(&self.inputs).take(self.count) {
+                *slot = &input.as_chunks().0[block];
+            }
+            sponge.absorb(&blocks);
+        }
+        for (n, &(index, c_tilde)) in self.expected.iter().enumerate().take(self.count) {
+            let mut recomputed = [0; CRH_LEN];
+            sponge.squeeze(n, &mut recomputed);
+            results[index] = if recomputed[..c_tilde.len()] == *c_tilde {
+                Ok(())
+            } else {
+                Err(VerifyError::ChallengeMismatch)
+            };
+        }
+    }
+}
+
+/// One scalar hash that rides along with an engine's vector permutations: `tr`
+/// and `mu` of a single verification from the encoded key.
+pub(crate) struct Rider<'a> {
+    state: [u64; 25],
+    input: Option<Input<'a>>,
+    message: Option<(&'a [u8], &'a [u8])>,
+    digest: Option<[u8; CRH_LEN]>,
+}
+
+impl<'a> Rider<'a> {
+    /// Nobody.
+    pub(crate) fn idle() -> Self {
+        Self { state: [0; 25], input: None, message: None, digest: None }
+    }
+
+    /// The `mu` of a job whose key is cold; otherwise nobody.
+    fn mu_of(job: &Job<'a>) -> Self {
+        let mut rider = Self::idle();
+        if let (JobKey::Cold(encoded, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message) {
+            match tr {
+                Some(tr) => rider.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx, message)),
+                None => {
+                    rider.input = Some(Input::new(encoded));
+                    rider.message = Some((ctx, message));
+                }
+            }
+        }
+        rider
+    }
+
+    /// Absorbs the next block, if there is one. The state returned is to be
+    /// permuted, after which [`Self::permuted`] must be called.
+    #[inline]
+    pub(crate) fn absorb(&mut self) -> Option<&mut [u64; 25]> {
+        let mut block = [0; RATE];
+        self.input.as_mut()?.next_block(&mut block);
+        for (word, bytes) in self.state.iter_mut().zip(block.as_chunks::<8>().0) {
+            *word ^= u64::from_le_bytes(*bytes);
+        }
+        Some(&mut self.state)
+    }
+
+    /// Takes the digest after the last block and goes on from `tr` to `mu`.
+    #[inline]
+    pub(crate) fn permuted(&mut self) {
+        if !self.input.as_ref().is_some_and(Input::is_finished) {
+            return;
+        }
+        let mut digest = [0; CRH_LEN];
+        for (bytes, word) in digest.as_chunks_mut::<8>().0.iter_mut().zip(&self.state) {
+            *bytes = word.to_le_bytes();
+        }
+        self.state = [0; 25];
+        self.input = self
+            .message
+            .take()
+            .map(|(ctx, message)| Input::mu(mu_head(&digest, 0, ctx), ctx, message));
+        self.digest = Some(digest);
+    }
+
+    /// Permutes until the digest is there; nothing if nobody rides.
+    fn finish<E: Engine>(mut self) -> Option<[u8; CRH_LEN]> {
+        while let Some(state) = self.absorb() {
+            E::permute(state);
+            self.permuted();
+        }
+        self.digest
+    }
+}
