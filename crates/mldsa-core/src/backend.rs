@@ -72,7 +72,8 @@ macro_rules! align_frame {
 use align_frame;
 
 /// (set, the n-th job, the result of each job).
-pub(crate) type VerifyKernel = for<'a> fn(&Params, &dyn Fn(usize) -> Job<'a>, &mut [Result<(), VerifyError>]);
+pub(crate) type VerifyKernel =
+    for<'a> fn(&Params, &dyn Fn(usize) -> Job<'a>, &mut [Result<(), VerifyError>]);
 
 /// A handle to the kernels of one instruction set, proof that this CPU has it.
 /// Results do not depend on it.

@@ -2,8 +2,8 @@
 
 use crate::backend::Backend;
 use crate::error::VerifyError;
-use crate::keys::{PreparedVerifyingKeyRef, VerifyingKey};
 use crate::job::{Job, JobKey, JobMessage};
+use crate::keys::{PreparedVerifyingKeyRef, VerifyingKey};
 use crate::params::ParameterSet;
 use crate::transcript::{Context, Mu};
 use crate::verify::{verify_jobs, verify_one};

@@ -2,8 +2,8 @@
 //! crates and for validation suites. Misuse breaks security; nothing here is
 //! covered by semantic versioning. Switching it on changes no behaviour.
 
-pub use crate::batch::{LaneItem, LaneKey, LaneMessage, verify_lanes};
 pub use crate::array::{Array, Element, Wipe, Zeroed};
+pub use crate::batch::{LaneItem, LaneKey, LaneMessage, verify_lanes};
 pub use crate::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };

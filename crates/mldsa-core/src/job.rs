@@ -41,7 +41,10 @@ pub(crate) enum VerifyRows<'a> {
 
 impl<'a> Job<'a> {
     /// The checks that come before any hash: lengths and the hint.
-    pub(crate) fn parse(&self, p: &Params) -> Result<(VerifyRows<'a>, SignatureParts<'a>), VerifyError> {
+    pub(crate) fn parse(
+        &self,
+        p: &Params,
+    ) -> Result<(VerifyRows<'a>, SignatureParts<'a>), VerifyError> {
         let parts = SignatureParts::parse(p, self.signature)?;
         let rows = match self.key {
             JobKey::Prepared(rows, _) => VerifyRows::Prepared(rows),

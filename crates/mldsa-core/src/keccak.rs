@@ -81,81 +81,98 @@ pub const ROUND_CONSTANTS: [u64; 24] = {
 };
 
 /// Keccak-f[1600] on the state `a[x + 5 y]`. Constant time.
+#[inline(always)]
+pub fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
+    let mut a = *state;
+    for constant in ROUND_CONSTANTS {
+        a = round(a, constant);
+    }
+    *state = a;
+}
+
+/// Theta, rho, pi, chi and iota, the result one row after the other: few words
+/// live at a time, and a scalar state beside a vector one stays scalar.
 ///
 /// Named words instead of index loops: the loop form leaves array copies in
 /// vector builds.
 #[inline(always)]
 #[rustfmt::skip]
-pub fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
-    let [mut a00, mut a01, mut a02, mut a03, mut a04, mut a05, mut a06, mut a07, mut a08, mut a09, mut a10, mut a11, mut a12,
-         mut a13, mut a14, mut a15, mut a16, mut a17, mut a18, mut a19, mut a20, mut a21, mut a22, mut a23, mut a24] = *state;
-    for constant in ROUND_CONSTANTS {
-        // theta
-        let c0 = a00.xor3(a05, a10).xor3(a15, a20);
-        let c1 = a01.xor3(a06, a11).xor3(a16, a21);
-        let c2 = a02.xor3(a07, a12).xor3(a17, a22);
-        let c3 = a03.xor3(a08, a13).xor3(a18, a23);
-        let c4 = a04.xor3(a09, a14).xor3(a19, a24);
-        let d0 = W::effect(c4, c1.rotl::<1>());
-        let d1 = W::effect(c0, c2.rotl::<1>());
-        let d2 = W::effect(c1, c3.rotl::<1>());
-        let d3 = W::effect(c2, c4.rotl::<1>());
-        let d4 = W::effect(c3, c0.rotl::<1>());
-        // rho and pi: word (x, y) goes to (y, 2x + 3y)
-        let b00 = a00.apply(d0);
-        let b10 = a01.apply(d1).rotl::<1>();
-        let b20 = a02.apply(d2).rotl::<62>();
-        let b05 = a03.apply(d3).rotl::<28>();
-        let b15 = a04.apply(d4).rotl::<27>();
-        let b16 = a05.apply(d0).rotl::<36>();
-        let b01 = a06.apply(d1).rotl::<44>();
-        let b11 = a07.apply(d2).rotl::<6>();
-        let b21 = a08.apply(d3).rotl::<55>();
-        let b06 = a09.apply(d4).rotl::<20>();
-        let b07 = a10.apply(d0).rotl::<3>();
-        let b17 = a11.apply(d1).rotl::<10>();
-        let b02 = a12.apply(d2).rotl::<43>();
-        let b12 = a13.apply(d3).rotl::<25>();
-        let b22 = a14.apply(d4).rotl::<39>();
-        let b23 = a15.apply(d0).rotl::<41>();
-        let b08 = a16.apply(d1).rotl::<45>();
-        let b18 = a17.apply(d2).rotl::<15>();
-        let b03 = a18.apply(d3).rotl::<21>();
-        let b13 = a19.apply(d4).rotl::<8>();
-        let b14 = a20.apply(d0).rotl::<18>();
-        let b24 = a21.apply(d1).rotl::<2>();
-        let b09 = a22.apply(d2).rotl::<61>();
-        let b19 = a23.apply(d3).rotl::<56>();
-        let b04 = a24.apply(d4).rotl::<14>();
-        // chi, and iota on word 0
-        a00 = b00.chi(b01, b02).xor(W::splat(constant));
-        a01 = b01.chi(b02, b03);
-        a02 = b02.chi(b03, b04);
-        a03 = b03.chi(b04, b00);
-        a04 = b04.chi(b00, b01);
-        a05 = b05.chi(b06, b07);
-        a06 = b06.chi(b07, b08);
-        a07 = b07.chi(b08, b09);
-        a08 = b08.chi(b09, b05);
-        a09 = b09.chi(b05, b06);
-        a10 = b10.chi(b11, b12);
-        a11 = b11.chi(b12, b13);
-        a12 = b12.chi(b13, b14);
-        a13 = b13.chi(b14, b10);
-        a14 = b14.chi(b10, b11);
-        a15 = b15.chi(b16, b17);
-        a16 = b16.chi(b17, b18);
-        a17 = b17.chi(b18, b19);
-        a18 = b18.chi(b19, b15);
-        a19 = b19.chi(b15, b16);
-        a20 = b20.chi(b21, b22);
-        a21 = b21.chi(b22, b23);
-        a22 = b22.chi(b23, b24);
-        a23 = b23.chi(b24, b20);
-        a24 = b24.chi(b20, b21);
-    }
-    *state = [a00, a01, a02, a03, a04, a05, a06, a07, a08, a09, a10, a11, a12,
-              a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24];
+fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
+    let [
+        a00, a10, a20, a30, a40, //
+        a01, a11, a21, a31, a41, //
+        a02, a12, a22, a32, a42, //
+        a03, a13, a23, a33, a43, //
+        a04, a14, a24, a34, a44,
+    ] = a;
+    let c0 = a00.xor3(a01, a02).xor3(a03, a04);
+    let c1 = a10.xor3(a11, a12).xor3(a13, a14);
+    let c2 = a20.xor3(a21, a22).xor3(a23, a24);
+    let c3 = a30.xor3(a31, a32).xor3(a33, a34);
+    let c4 = a40.xor3(a41, a42).xor3(a43, a44);
+    let d0 = W::effect(c4, c1.rotl::<1>());
+    let d1 = W::effect(c0, c2.rotl::<1>());
+    let d2 = W::effect(c1, c3.rotl::<1>());
+    let d3 = W::effect(c2, c4.rotl::<1>());
+    let d4 = W::effect(c3, c0.rotl::<1>());
+
+    let (b0, b1, b2, b3, b4) = (
+        a00.apply(d0),
+        a11.apply(d1).rotl::<44>(),
+        a22.apply(d2).rotl::<43>(),
+        a33.apply(d3).rotl::<21>(),
+        a44.apply(d4).rotl::<14>(),
+    );
+    let e00 = b0.chi(b1, b2).xor(W::splat(rc));
+    let (e10, e20, e30, e40) = (b1.chi(b2, b3), b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
+
+    let (b0, b1, b2, b3, b4) = (
+        a30.apply(d3).rotl::<28>(),
+        a41.apply(d4).rotl::<20>(),
+        a02.apply(d0).rotl::<3>(),
+        a13.apply(d1).rotl::<45>(),
+        a24.apply(d2).rotl::<61>(),
+    );
+    let (e01, e11) = (b0.chi(b1, b2), b1.chi(b2, b3));
+    let (e21, e31, e41) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
+
+    let (b0, b1, b2, b3, b4) = (
+        a10.apply(d1).rotl::<1>(),
+        a21.apply(d2).rotl::<6>(),
+        a32.apply(d3).rotl::<25>(),
+        a43.apply(d4).rotl::<8>(),
+        a04.apply(d0).rotl::<18>(),
+    );
+    let (e02, e12) = (b0.chi(b1, b2), b1.chi(b2, b3));
+    let (e22, e32, e42) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
+
+    let (b0, b1, b2, b3, b4) = (
+        a40.apply(d4).rotl::<27>(),
+        a01.apply(d0).rotl::<36>(),
+        a12.apply(d1).rotl::<10>(),
+        a23.apply(d2).rotl::<15>(),
+        a34.apply(d3).rotl::<56>(),
+    );
+    let (e03, e13) = (b0.chi(b1, b2), b1.chi(b2, b3));
+    let (e23, e33, e43) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
+
+    let (b0, b1, b2, b3, b4) = (
+        a20.apply(d2).rotl::<62>(),
+        a31.apply(d3).rotl::<55>(),
+        a42.apply(d4).rotl::<39>(),
+        a03.apply(d0).rotl::<41>(),
+        a14.apply(d1).rotl::<2>(),
+    );
+    let (e04, e14) = (b0.chi(b1, b2), b1.chi(b2, b3));
+    let (e24, e34, e44) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
+
+    [
+        e00, e10, e20, e30, e40, //
+        e01, e11, e21, e31, e41, //
+        e02, e12, e22, e32, e42, //
+        e03, e13, e23, e33, e43, //
+        e04, e14, e24, e34, e44,
+    ]
 }
 
 /// The same permutation as a compact loop over the state: a smaller frame and

@@ -12,8 +12,8 @@ use crate::array::{Wipe, Zeroed};
 use crate::backend::Backend;
 use crate::encode::PublicKeyParts;
 use crate::error::{KeyError, SignError, VerifyError};
-use crate::keygen::{check_expanded, keygen_internal};
 use crate::job::{Job, JobKey, JobMessage};
+use crate::keygen::{check_expanded, keygen_internal};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::poly::NttPoly;
 #[cfg(feature = "hash-ml-dsa")]
@@ -47,13 +47,16 @@ macro_rules! verify_methods {
             self.verify_job(JobMessage::Mu(mu.as_bytes()), signature)
         }
 
-        fn verify_job(
-            &self,
-            message: JobMessage<'_>,
-            signature: &[u8],
-        ) -> Result<(), VerifyError> {
+        fn verify_job(&self, message: JobMessage<'_>, signature: &[u8]) -> Result<(), VerifyError> {
             let key = self.job_key();
-            verify_one::<P>(self.backend, Job { key, message, signature })
+            verify_one::<P>(
+                self.backend,
+                Job {
+                    key,
+                    message,
+                    signature,
+                },
+            )
         }
 
         /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
@@ -708,6 +711,13 @@ pub mod bytes {
         signature: &[u8],
     ) -> Result<(), VerifyError> {
         let key = JobKey::Cold(pk.as_ref(), None);
-        verify_one::<P>(Backend::detect(), Job { key, message, signature })
+        verify_one::<P>(
+            Backend::detect(),
+            Job {
+                key,
+                message,
+                signature,
+            },
+        )
     }
 }

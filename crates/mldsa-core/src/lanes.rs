@@ -48,13 +48,23 @@ pub(crate) struct Input<'a> {
 impl<'a> Input<'a> {
     /// One string.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { head: [0; MU_HEAD_LEN], head_left: 0, parts: [bytes, &[]], finished: false }
+        Self {
+            head: [0; MU_HEAD_LEN],
+            head_left: 0,
+            parts: [bytes, &[]],
+            finished: false,
+        }
     }
 
     /// What `mu` is the hash of: the head that the transcript makes, then context
     /// and message.
     pub(crate) fn mu(head: [u8; MU_HEAD_LEN], ctx: &'a [u8], message: &'a [u8]) -> Self {
-        Self { head, head_left: MU_HEAD_LEN, parts: [ctx, message], finished: false }
+        Self {
+            head,
+            head_left: MU_HEAD_LEN,
+            parts: [ctx, message],
+            finished: false,
+        }
     }
 
     /// Whether the padded last block has been handed out.
@@ -132,7 +142,8 @@ impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
             for (n, (input, _)) in jobs.iter().enumerate() {
                 if !input.is_finished() {
                     for w in 0..25 {
-                        narrow.words_mut()[Narrow::LANES * w + busy] = wide.words()[Wide::LANES * w + n];
+                        narrow.words_mut()[Narrow::LANES * w + busy] =
+                            wide.words()[Wide::LANES * w + n];
                     }
                     lanes[busy] = n;
                     busy += 1;
@@ -146,7 +157,12 @@ impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
 }
 
 /// Runs lane n of the sponge on job `lanes[n]` until at most `enough` are busy.
-fn drive<S: LaneSponge>(sponge: &mut S, jobs: &mut [(Input<'_>, &mut [u8])], lanes: &[usize], enough: usize) {
+fn drive<S: LaneSponge>(
+    sponge: &mut S,
+    jobs: &mut [(Input<'_>, &mut [u8])],
+    lanes: &[usize],
+    enough: usize,
+) {
     let mut blocks = [[0; RATE]; MAX_LANES];
     loop {
         let mut busy = 0;

@@ -73,7 +73,12 @@ fn verify_lanes<'a, E: Engine, const LANES: usize>(
             let job = job(next);
             match job.parse(p) {
                 Ok((rows, parts)) => {
-                    ready[count] = Some(Ready { index: next, job, rows, parts });
+                    ready[count] = Some(Ready {
+                        index: next,
+                        job,
+                        rows,
+                        parts,
+                    });
                     count += 1;
                 }
                 Err(error) => results[next] = Err(error),
@@ -84,9 +89,14 @@ fn verify_lanes<'a, E: Engine, const LANES: usize>(
         let rides = LANES == 1;
         let hashes = hash_inputs::<E, LANES>(&ready, rides);
         for (ready, (mu, ball)) in ready.iter().flatten().zip(&hashes) {
-            let c = Challenge::from_block(p.tau, ball)
-                .unwrap_or_else(|| Challenge::sample_in_ball(Backend::PORTABLE, p.tau, ready.parts.c_tilde));
-            let mut rider = if rides { Rider::mu_of(&ready.job) } else { Rider::idle() };
+            let c = Challenge::from_block(p.tau, ball).unwrap_or_else(|| {
+                Challenge::sample_in_ball(Backend::PORTABLE, p.tau, ready.parts.c_tilde)
+            });
+            let mut rider = if rides {
+                Rider::mu_of(&ready.job)
+            } else {
+                Rider::idle()
+            };
             let w1 = commitments.next_w1();
             if !E::commitment(p, &ready.rows, &ready.parts, &c, &mut rider, w1) {
                 results[ready.index] = Err(VerifyError::ResponseNorm);
@@ -123,7 +133,9 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
         match ready.job.message {
             JobMessage::Mu(known) => *mu = *known,
             JobMessage::Pure(..) if cold_rides && matches!(ready.job.key, JobKey::Cold(..)) => {}
-            JobMessage::Pure(ctx, message) => queue.push(Input::mu(mu_head(tr, 0, ctx), ctx, message), mu),
+            JobMessage::Pure(ctx, message) => {
+                queue.push(Input::mu(mu_head(tr, 0, ctx), ctx, message), mu)
+            }
         }
         queue.push(Input::new(ready.parts.c_tilde), ball);
     }
@@ -149,7 +161,12 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
         for input in &mut inputs {
             pad(&mut input[len / RATE * RATE..][..RATE], len % RATE);
         }
-        Self { inputs, expected: [(0, &[]); LANES], count: 0, len }
+        Self {
+            inputs,
+            expected: [(0, &[]); LANES],
+            count: 0,
+            len,
+        }
     }
 
     /// Where the packed w1 of the next signature belongs.
@@ -206,13 +223,19 @@ pub(crate) struct Rider<'a> {
 impl<'a> Rider<'a> {
     /// Nobody.
     pub(crate) fn idle() -> Self {
-        Self { state: [0; 25], input: None, message: None, digest: None }
+        Self {
+            state: [0; 25],
+            input: None,
+            message: None,
+            digest: None,
+        }
     }
 
     /// The `mu` of a job whose key is cold; otherwise nobody.
     fn mu_of(job: &Job<'a>) -> Self {
         let mut rider = Self::idle();
-        if let (JobKey::Cold(encoded, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message) {
+        if let (JobKey::Cold(encoded, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message)
+        {
             match tr {
                 Some(tr) => rider.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx, message)),
                 None => {

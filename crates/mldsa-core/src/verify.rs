@@ -27,7 +27,10 @@ pub(crate) fn verify_jobs<'a, P: ParameterSet>(
 }
 
 /// Verifies one job.
-pub(crate) fn verify_one<P: ParameterSet>(backend: Backend, job: Job<'_>) -> Result<(), VerifyError> {
+pub(crate) fn verify_one<P: ParameterSet>(
+    backend: Backend,
+    job: Job<'_>,
+) -> Result<(), VerifyError> {
     let mut result = [Ok(())];
     verify_jobs::<P>(backend, &|_| job, &mut result);
     let [result] = result;
@@ -49,9 +52,14 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
     };
     let mut hash = CommitmentHash::new(backend, &mu);
     let c = Challenge::sample_in_ball(backend, P::PARAMS.tau, parts.c_tilde);
-    let (mut row, mut vector) = (<P::VerifyRow<NttPoly>>::zeroed(), <P::VerifyRow<NttPoly>>::zeroed());
+    let (mut row, mut vector) = (
+        <P::VerifyRow<NttPoly>>::zeroed(),
+        <P::VerifyRow<NttPoly>>::zeroed(),
+    );
     let memory = [row.as_mut(), vector.as_mut()];
-    if !commitment(backend, &P::PARAMS, &rows, &parts, &c, memory, &mut |w1| hash.absorb_w1(w1)) {
+    if !commitment(backend, &P::PARAMS, &rows, &parts, &c, memory, &mut |w1| {
+        hash.absorb_w1(w1)
+    }) {
         return Err(VerifyError::ResponseNorm);
     }
     let mut c_tilde = [0; CRH_LEN];
@@ -118,7 +126,11 @@ pub fn verify_row(
         return;
     };
     (backend.kernels().expand_a)(pk.rho, p.l, i * p.l, a_row);
-    t1_column(backend.kernels(), &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN], t1_hat);
+    t1_column(
+        backend.kernels(),
+        &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN],
+        t1_hat,
+    );
 }
 
 /// NTT(-t1[i] 2^13) from the 320 packed bytes of t1[i]; 0 <= out < q.

@@ -9,9 +9,9 @@ use super::{Backend, Kernels, portable};
 use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
+use crate::job::{Job, VerifyRows};
 use crate::keccak::{Word, keccak_f1600};
 use crate::lanes::{Block, LaneSponge, MAX_LANES};
-use crate::job::{Job, VerifyRows};
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::poly::NttPoly;
@@ -117,7 +117,14 @@ impl LaneSponge for Sponge4 {
 
     #[inline]
     fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
-        for (w, word) in self.words_mut().as_chunks_mut::<4>().0.iter_mut().enumerate().take(17) {
+        for (w, word) in self
+            .words_mut()
+            .as_chunks_mut::<4>()
+            .0
+            .iter_mut()
+            .enumerate()
+            .take(17)
+        {
             for (word, block) in word.iter_mut().zip(blocks) {
                 *word ^= u64::from_le_bytes(block.as_chunks().0[w]);
             }
@@ -216,7 +223,10 @@ fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
             rows[n / p.l * (p.l + 1) + n % p.l].0 = entry.0;
         }
     }
-    for (row, t1) in rows.chunks_exact_mut(p.l + 1).zip(pk.t1.chunks_exact(T1_POLY_LEN)) {
+    for (row, t1) in rows
+        .chunks_exact_mut(p.l + 1)
+        .zip(pk.t1.chunks_exact(T1_POLY_LEN))
+    {
         t1_column(&KERNELS, t1, &mut row[p.l]);
     }
 }
@@ -258,21 +268,41 @@ impl Engine for Avx2 {
 /// A in full is dearer in memory than row by row, but rows of 5 or 7 entries
 /// would leave lanes empty.
 #[target_feature(enable = "avx2")]
-fn cold<const LEN: usize>(p: &Params, pk: &PublicKeyParts<'_>, parts: &SignatureParts<'_>, c: &Challenge, w1: &mut [u8]) -> bool {
+fn cold<const LEN: usize>(
+    p: &Params,
+    pk: &PublicKeyParts<'_>,
+    parts: &SignatureParts<'_>,
+    c: &Challenge,
+    w1: &mut [u8],
+) -> bool {
     let mut rows = [const { NttPoly::ZERO }; LEN];
     prepare(p, pk, &mut rows);
     with_rows(p, &VerifyRows::Prepared(&rows), parts, c, w1)
 }
 
-fn with_rows(p: &Params, rows: &VerifyRows<'_>, parts: &SignatureParts<'_>, c: &Challenge, w1: &mut [u8]) -> bool {
+fn with_rows(
+    p: &Params,
+    rows: &VerifyRows<'_>,
+    parts: &SignatureParts<'_>,
+    c: &Challenge,
+    w1: &mut [u8],
+) -> bool {
     let mut memory = [const { NttPoly::ZERO }; 16];
     let (row, vector) = memory.split_at_mut(8);
     let mut packed = w1.chunks_exact_mut(p.w1_poly_len());
-    commitment(Backend(&KERNELS), p, rows, parts, c, [&mut row[..=p.l], &mut vector[..=p.l]], &mut |row| {
-        if let Some(w1) = packed.next() {
-            w1.copy_from_slice(row);
-        }
-    })
+    commitment(
+        Backend(&KERNELS),
+        p,
+        rows,
+        parts,
+        c,
+        [&mut row[..=p.l], &mut vector[..=p.l]],
+        &mut |row| {
+            if let Some(w1) = packed.next() {
+                w1.copy_from_slice(row);
+            }
+        },
+    )
 }
 
 /// [`multi::verify`] on this backend.

@@ -19,7 +19,15 @@ mod w1;
 mod word;
 
 cpufeatures::new!(
-    cpu, "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512ifma", "bmi1", "bmi2"
+    cpu,
+    "avx512f",
+    "avx512bw",
+    "avx512dq",
+    "avx512vl",
+    "avx512vbmi",
+    "avx512ifma",
+    "bmi1",
+    "bmi2"
 );
 
 /// The table, if this CPU has all of the above and the operating system keeps

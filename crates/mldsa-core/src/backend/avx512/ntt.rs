@@ -114,51 +114,79 @@ macro_rules! register_levels {
 /// Algorithm 41, `NTT`, out in private order.
 ///
 /// Bounds: `|v| < B` in, `|v| < B + 10 q` out, `B + 10 q < 2^31`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn ntt_registers(v: &mut Registers) {
+///
+/// # Safety
+/// The CPU must have AVX-512F. (Not a `#[target_feature]` function: those cannot
+/// be `#[inline(always)]`, and a call would pass the polynomial through memory.)
+#[inline(always)]
+pub(super) unsafe fn ntt_registers(v: &mut Registers) {
     #[inline(always)]
     const fn w(k: usize) -> (i32, i32) {
         ZETAS[k]
     }
-    register_levels!(forward, v, w, 128);
-    register_levels!(forward, v, w, 64);
-    register_levels!(forward, v, w, 32);
-    register_levels!(forward, v, w, 16);
-    repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| _mm512_shuffle_i64x2::<0xee>(a, b));
-    lane_level!(forward, v, FORWARD[0]);
-    repack!(v, |a, b| _mm512_shuffle_i64x2::<0x88>(a, b), |a, b| _mm512_shuffle_i64x2::<0xdd>(a, b));
-    lane_level!(forward, v, FORWARD[1]);
-    repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| _mm512_unpackhi_epi64(a, b));
-    lane_level!(forward, v, FORWARD[2]);
-    repack!(v, |a, b| shuffle_dwords::<0x88>(a, b), |a, b| shuffle_dwords::<0xdd>(a, b));
-    lane_level!(forward, v, FORWARD[3]);
+    // SAFETY: the caller has AVX-512F.
+    unsafe {
+        register_levels!(forward, v, w, 128);
+        register_levels!(forward, v, w, 64);
+        register_levels!(forward, v, w, 32);
+        register_levels!(forward, v, w, 16);
+        repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| {
+            _mm512_shuffle_i64x2::<0xee>(a, b)
+        });
+        lane_level!(forward, v, FORWARD[0]);
+        repack!(v, |a, b| _mm512_shuffle_i64x2::<0x88>(a, b), |a, b| {
+            _mm512_shuffle_i64x2::<0xdd>(a, b)
+        });
+        lane_level!(forward, v, FORWARD[1]);
+        repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| {
+            _mm512_unpackhi_epi64(a, b)
+        });
+        lane_level!(forward, v, FORWARD[2]);
+        repack!(v, |a, b| shuffle_dwords::<0x88>(a, b), |a, b| {
+            shuffle_dwords::<0xdd>(a, b)
+        });
+        lane_level!(forward, v, FORWARD[3]);
+    }
 }
 
 /// Algorithm 42, `NTT^-1`, from private order, without the factor 1/256.
 ///
 /// Bounds: `|v| <= q` in, `|v| <= 256 q < 2^31` out: sums at most double at
 /// each level and products stay below `5q/4`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn inv_ntt_registers(v: &mut Registers) {
+///
+/// # Safety
+/// The CPU must have AVX-512F. (Not a `#[target_feature]` function: those cannot
+/// be `#[inline(always)]`, and a call would pass the polynomial through memory.)
+#[inline(always)]
+pub(super) unsafe fn inv_ntt_registers(v: &mut Registers) {
     #[inline(always)]
     const fn w(k: usize) -> (i32, i32) {
         INVERSE_ZETAS[k]
     }
-    lane_level!(inverse, v, INVERSE[3]);
-    repack!(v, |a, b| _mm512_unpacklo_epi32(a, b), |a, b| _mm512_unpackhi_epi32(a, b));
-    lane_level!(inverse, v, INVERSE[2]);
-    repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| _mm512_unpackhi_epi64(a, b));
-    lane_level!(inverse, v, INVERSE[1]);
-    let (low, high) = (UNDO_QUARTERS[0].load(), UNDO_QUARTERS[1].load());
-    repack!(v, |a, b| _mm512_permutex2var_epi64(a, low, b), |a, b| _mm512_permutex2var_epi64(a, high, b));
-    lane_level!(inverse, v, INVERSE[0]);
-    repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| _mm512_shuffle_i64x2::<0xee>(a, b));
-    register_levels!(inverse, v, w, 16);
-    register_levels!(inverse, v, w, 32);
-    register_levels!(inverse, v, w, 64);
-    register_levels!(inverse, v, w, 128);
+    // SAFETY: the caller has AVX-512F.
+    unsafe {
+        lane_level!(inverse, v, INVERSE[3]);
+        repack!(v, |a, b| _mm512_unpacklo_epi32(a, b), |a, b| {
+            _mm512_unpackhi_epi32(a, b)
+        });
+        lane_level!(inverse, v, INVERSE[2]);
+        repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| {
+            _mm512_unpackhi_epi64(a, b)
+        });
+        lane_level!(inverse, v, INVERSE[1]);
+        let (low, high) = (UNDO_QUARTERS[0].load(), UNDO_QUARTERS[1].load());
+        repack!(v, |a, b| _mm512_permutex2var_epi64(a, low, b), |a, b| {
+            _mm512_permutex2var_epi64(a, high, b)
+        });
+        lane_level!(inverse, v, INVERSE[0]);
+        repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| {
+            _mm512_shuffle_i64x2::<0xee>(a, b)
+        });
+        register_levels!(inverse, v, w, 16);
+        register_levels!(inverse, v, w, 32);
+        register_levels!(inverse, v, w, 64);
+        register_levels!(inverse, v, w, 128);
+    }
 }
 
 /// Multiplies by `2^32 / 256`, which also takes away the factor `2^-32` that
@@ -191,7 +219,10 @@ pub(super) fn canonical(v: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f")]
 pub(super) fn to_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     let (low, high) = (TO_STANDARD[0].load(), TO_STANDARD[1].load());
-    (_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(a, high, b))
+    (
+        _mm512_permutex2var_epi32(a, low, b),
+        _mm512_permutex2var_epi32(a, high, b),
+    )
 }
 
 /// Reorders one pair of registers from standard to private order.
@@ -199,13 +230,19 @@ pub(super) fn to_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
 #[target_feature(enable = "avx512f")]
 pub(super) fn from_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     let (low, high) = (FROM_STANDARD[0].load(), FROM_STANDARD[1].load());
-    (_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(a, high, b))
+    (
+        _mm512_permutex2var_epi32(a, low, b),
+        _mm512_permutex2var_epi32(a, high, b),
+    )
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn shuffle_dwords<const MASK: i32>(a: __m512i, b: __m512i) -> __m512i {
-    _mm512_castps_si512(_mm512_shuffle_ps::<MASK>(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)))
+    _mm512_castps_si512(_mm512_shuffle_ps::<MASK>(
+        _mm512_castsi512_ps(a),
+        _mm512_castsi512_ps(b),
+    ))
 }
 
 /// Sixteen factors, their Shoup quotients, and the odd quotients moved down.
@@ -269,8 +306,11 @@ const fn pair_order(level: usize) -> [usize; 32] {
 }
 
 const fn lane_tables(zetas: &[(i32, i32); 256]) -> [[LaneTwiddle; 8]; 4] {
-    const EMPTY: LaneTwiddle =
-        LaneTwiddle { w: Aligned([0; 16]), even: Aligned([0; 16]), odd: Aligned([0; 16]) };
+    const EMPTY: LaneTwiddle = LaneTwiddle {
+        w: Aligned([0; 16]),
+        even: Aligned([0; 16]),
+        odd: Aligned([0; 16]),
+    };
     let mut tables = [const { [EMPTY; 8] }; 4];
     let mut level = 0;
     while level < 4 {
@@ -319,8 +359,10 @@ static TO_STANDARD: [Aligned<[i32; 16]>; 2] = {
 };
 
 /// Inverse of the repacking before length 4, on 64-bit elements.
-static UNDO_QUARTERS: [Aligned<[i64; 8]>; 2] =
-    [Aligned([0, 1, 8, 9, 2, 3, 10, 11]), Aligned([4, 5, 12, 13, 6, 7, 14, 15])];
+static UNDO_QUARTERS: [Aligned<[i64; 8]>; 2] = [
+    Aligned([0, 1, 8, 9, 2, 3, 10, 11]),
+    Aligned([4, 5, 12, 13, 6, 7, 14, 15]),
+];
 
 const fn pow_mod(base: i64, exponent: u32) -> i64 {
     let mut result = 1;
@@ -353,7 +395,11 @@ const fn zeta_table(inverse: bool) -> [(i32, i32); 256] {
     while k < 256 {
         // Level m uses numbers 2^m..2^(m+1); the inverse walks them backwards.
         let level = 1usize << (k as u32).ilog2();
-        let (k_used, negate) = if inverse { (3 * level - 1 - k, true) } else { (k, false) };
+        let (k_used, negate) = if inverse {
+            (3 * level - 1 - k, true)
+        } else {
+            (k, false)
+        };
         let zeta = powers[(k_used as u8).reverse_bits() as usize];
         table[k] = shoup_pair(if negate { q - zeta } else { zeta });
         k += 1;

@@ -29,7 +29,10 @@ impl Sums {
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn add(self, a: __m512i, (even, odd): (__m512i, __m512i)) -> Self {
         let (a_even, a_odd) = split(a);
-        Self(_mm512_madd52lo_epu64(self.0, a_even, even), _mm512_madd52lo_epu64(self.1, a_odd, odd))
+        Self(
+            _mm512_madd52lo_epu64(self.0, a_even, even),
+            _mm512_madd52lo_epu64(self.1, a_odd, odd),
+        )
     }
 
     /// Algorithm 49, MontgomeryReduce: the sums times `2^-32`.
@@ -50,7 +53,10 @@ impl Sums {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn split(v: __m512i) -> (__m512i, __m512i) {
-    (_mm512_and_si512(v, _mm512_set1_epi64(0xffff_ffff)), _mm512_srli_epi64::<32>(v))
+    (
+        _mm512_and_si512(v, _mm512_set1_epi64(0xffff_ffff)),
+        _mm512_srli_epi64::<32>(v),
+    )
 }
 
 #[inline]
@@ -87,7 +93,12 @@ pub(super) fn matrix_product<const K: usize, const TERMS: usize>(
                 sums = sums.add(block(row, j), term);
             }
             // SAFETY: `n < 16`, 64 bytes.
-            unsafe { _mm512_storeu_si512(out.0[16 * n..16 * n + 16].as_mut_ptr().cast(), sums.reduce()) };
+            unsafe {
+                _mm512_storeu_si512(
+                    out.0[16 * n..16 * n + 16].as_mut_ptr().cast(),
+                    sums.reduce(),
+                )
+            };
         }
     }
 }
@@ -109,7 +120,8 @@ impl RowSums {
         for (n, sums) in self.0.iter_mut().enumerate() {
             let memory: *mut __m512i = sums.as_mut_ptr().cast();
             // SAFETY: two vectors of 64 bytes, aligned by the type.
-            let mut total = unsafe { Sums(_mm512_load_si512(memory), _mm512_load_si512(memory.add(1))) };
+            let mut total =
+                unsafe { Sums(_mm512_load_si512(memory), _mm512_load_si512(memory.add(1))) };
             for (a, b) in a.chunks_exact(256).zip(b) {
                 total = total.add(block(a, n), split(block(&b.0, n)));
             }
@@ -130,7 +142,10 @@ impl RowSums {
             // SAFETY: two vectors of 64 bytes, aligned by the type; `n < 16`.
             unsafe {
                 let total = Sums(_mm512_load_si512(memory), _mm512_load_si512(memory.add(1)));
-                _mm512_storeu_si512(out.0[16 * n..16 * n + 16].as_mut_ptr().cast(), total.reduce());
+                _mm512_storeu_si512(
+                    out.0[16 * n..16 * n + 16].as_mut_ptr().cast(),
+                    total.reduce(),
+                );
             }
         }
     }

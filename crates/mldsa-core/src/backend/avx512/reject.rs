@@ -26,7 +26,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) const ZERO: Self = Self { coefficients: [0; 8 * N + 16] };
+    pub(super) const ZERO: Self = Self {
+        coefficients: [0; 8 * N + 16],
+    };
 
     /// Polynomials `from..to`, one after the other. Panics beyond eight.
     #[inline]
@@ -40,7 +42,13 @@ impl Group {
     ///
     /// Bounds: `0 <= out < q`. Variable time: A is public.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2")]
-    pub(super) fn expand(&mut self, rho: &[u8; SEED_LEN], l: usize, range: Range<usize>, rider: &mut Rider<'_>) {
+    pub(super) fn expand(
+        &mut self,
+        rho: &[u8; SEED_LEN],
+        l: usize,
+        range: Range<usize>,
+        rider: &mut Rider<'_>,
+    ) {
         let mut state = [X8::splat(0); 25];
         for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
             *word = X8::splat(u64::from_le_bytes(*bytes));
@@ -73,7 +81,14 @@ impl Group {
         while filled.iter().any(|&filled| filled < N) {
             permute_x8(state);
             stream.squeeze(state, 0);
-            for ((poly, bytes), filled) in self.coefficients.as_chunks_mut().0.iter_mut().zip(&stream.0).zip(&mut filled) {
+            for ((poly, bytes), filled) in self
+                .coefficients
+                .as_chunks_mut()
+                .0
+                .iter_mut()
+                .zip(&stream.0)
+                .zip(&mut filled)
+            {
                 *filled = rej_ntt_block(&bytes[..RATE], poly, *filled);
             }
         }
@@ -81,7 +96,7 @@ impl Group {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2")]
 fn permute(state: &mut [X8; 25], rider: &mut Rider<'_>) {
     match rider.absorb() {
         Some(one) => {
@@ -129,8 +144,10 @@ fn accept(bytes: &[u8; 896], out: &mut [i32]) -> usize {
     while seen < CANDIDATES && filled < N {
         // SAFETY: `seen <= 272`, so that 64 bytes from `3 * seen` end before 896.
         let raw = unsafe { _mm512_loadu_si512(bytes[3 * seen..3 * seen + 64].as_ptr().cast()) };
-        let candidates =
-            _mm512_and_si512(_mm512_permutexvar_epi8(spread, raw), _mm512_set1_epi32(0x7f_ffff));
+        let candidates = _mm512_and_si512(
+            _mm512_permutexvar_epi8(spread, raw),
+            _mm512_set1_epi32(0x7f_ffff),
+        );
         let left = CANDIDATES - seen;
         let present = if left < 16 { (1 << left) - 1 } else { 0xffff };
         let below_q = _mm512_mask_cmplt_epu32_mask(present, candidates, q);

@@ -80,7 +80,10 @@ fn absorb_x8(state: &mut [X8; 25], blocks: &[&Block; 8]) {
                 unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
             },
         );
-        for (word, column) in state[8 * half..8 * half + 8].iter_mut().zip(transpose_x8(rows)) {
+        for (word, column) in state[8 * half..8 * half + 8]
+            .iter_mut()
+            .zip(transpose_x8(rows))
+        {
             *word = word.xor(X8(column));
         }
     }
@@ -111,7 +114,9 @@ fn absorb_x4(state: &mut [X4; 25], blocks: &[&Block; 8]) {
 
 #[inline(always)]
 fn last_word(block: &Block) -> i64 {
-    block.last_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    block
+        .last_chunk()
+        .map_or(0, |bytes| i64::from_le_bytes(*bytes))
 }
 
 /// An 8 x 8 matrix of words, rows to columns.
@@ -155,8 +160,14 @@ pub(super) fn transpose_x8(r: [__m512i; 8]) -> [__m512i; 8] {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn transpose_x4(r: [__m256i; 4]) -> [__m256i; 4] {
-    let (a, b) = (_mm256_unpacklo_epi64(r[0], r[1]), _mm256_unpackhi_epi64(r[0], r[1]));
-    let (c, d) = (_mm256_unpacklo_epi64(r[2], r[3]), _mm256_unpackhi_epi64(r[2], r[3]));
+    let (a, b) = (
+        _mm256_unpacklo_epi64(r[0], r[1]),
+        _mm256_unpackhi_epi64(r[0], r[1]),
+    );
+    let (c, d) = (
+        _mm256_unpacklo_epi64(r[2], r[3]),
+        _mm256_unpackhi_epi64(r[2], r[3]),
+    );
     [
         _mm256_permute2x128_si256::<0x20>(a, c),
         _mm256_permute2x128_si256::<0x20>(b, d),

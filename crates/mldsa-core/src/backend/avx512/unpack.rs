@@ -18,7 +18,11 @@ const BIAS: i32 = 11 * Q;
 /// Bounds: `0 < out < 22 q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(bytes: &[u8], beta: i32, out: &mut NttPoly) -> bool {
+pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(
+    bytes: &[u8],
+    beta: i32,
+    out: &mut NttPoly,
+) -> bool {
     let gamma1 = 1 << (BITS - 1);
     let offset = _mm512_set1_epi32(gamma1);
     let lowest = _mm512_set1_epi32(beta + 1);
@@ -31,7 +35,8 @@ pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(bytes: &[u8]
     }
     let limit = _mm512_set1_epi32(2 * gamma1 - 2 * beta - 1);
     let within = _mm512_cmplt_epu32_mask(largest, limit) == 0xffff;
-    transform_biased::<STANDARD>(&mut v, out);
+    // SAFETY: the features of this function.
+    unsafe { transform_biased::<STANDARD>(&mut v, out) };
     within
 }
 
@@ -42,7 +47,8 @@ pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(bytes: &[u8]
 #[target_feature(enable = "avx512f")]
 pub(super) fn ntt_biased<const STANDARD: bool>(c: &Poly, out: &mut NttPoly) {
     let mut v = load(&c.0);
-    transform_biased::<STANDARD>(&mut v, out);
+    // SAFETY: the features of this function.
+    unsafe { transform_biased::<STANDARD>(&mut v, out) };
 }
 
 /// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
@@ -55,7 +61,8 @@ pub(super) fn unpack_t1_ntt<const STANDARD: bool>(bytes: &[u8], out: &mut NttPol
     for t1 in &mut v {
         *t1 = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32::<13>(*t1));
     }
-    ntt_registers(&mut v);
+    // SAFETY: the features of this function.
+    unsafe { ntt_registers(&mut v) };
     for pair in v.as_chunks_mut::<2>().0 {
         if STANDARD {
             (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
@@ -66,19 +73,23 @@ pub(super) fn unpack_t1_ntt<const STANDARD: bool>(bytes: &[u8], out: &mut NttPol
     store(&v, &mut out.0);
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn transform_biased<const STANDARD: bool>(v: &mut Registers, out: &mut NttPoly) {
-    ntt_registers(v);
-    let bias = _mm512_set1_epi32(BIAS);
-    for pair in v.as_chunks_mut::<2>().0 {
-        if STANDARD {
-            (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
+/// # Safety
+/// The CPU must have AVX-512F.
+#[inline(always)]
+unsafe fn transform_biased<const STANDARD: bool>(v: &mut Registers, out: &mut NttPoly) {
+    // SAFETY: the caller has AVX-512F.
+    unsafe {
+        ntt_registers(v);
+        let bias = _mm512_set1_epi32(BIAS);
+        for pair in v.as_chunks_mut::<2>().0 {
+            if STANDARD {
+                (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
+            }
+            pair[0] = _mm512_add_epi32(pair[0], bias);
+            pair[1] = _mm512_add_epi32(pair[1], bias);
         }
-        pair[0] = _mm512_add_epi32(pair[0], bias);
-        pair[1] = _mm512_add_epi32(pair[1], bias);
+        store(v, &mut out.0);
     }
-    store(v, &mut out.0);
 }
 
 /// 256 fields of `BITS` bits, 10, 18 or 20: sixteen of them are `2 * BITS` bytes.

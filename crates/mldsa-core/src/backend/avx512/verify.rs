@@ -1,11 +1,11 @@
 //! Verification put together from the kernels beside this file.
 
+use super::ntt::from_standard_order;
 use super::product::{RowSums, matrix_product};
 use super::reject::Group;
 use super::sponge::{Sponge4, Sponge8};
 use super::unpack::{load, ntt_biased, store, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
-use super::ntt::from_standard_order;
 use super::word::permute_x1;
 use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
@@ -51,13 +51,23 @@ impl Engine for Avx512 {
 
 /// [`multi::verify`] on this backend.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2")]
-pub(super) fn verify<'a>(p: &Params, job: &dyn Fn(usize) -> Job<'a>, results: &mut [Result<(), VerifyError>]) {
+pub(super) fn verify<'a>(
+    p: &Params,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
     multi::verify::<Avx512>(p, job, results);
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2")]
-fn commitment<const K: usize, const L: usize, const TERMS: usize, const Z_BITS: usize, const SIX_BITS: bool>(
+fn commitment<
+    const K: usize,
+    const L: usize,
+    const TERMS: usize,
+    const Z_BITS: usize,
+    const SIX_BITS: bool,
+>(
     p: &Params,
     rows: &VerifyRows<'_>,
     parts: &SignatureParts<'_>,
@@ -66,7 +76,9 @@ fn commitment<const K: usize, const L: usize, const TERMS: usize, const Z_BITS: 
     w1: &mut [u8],
 ) -> bool {
     match rows {
-        VerifyRows::Prepared(rows) => prepared::<K, L, TERMS, Z_BITS, SIX_BITS>(p, rows, parts, c, w1),
+        VerifyRows::Prepared(rows) => {
+            prepared::<K, L, TERMS, Z_BITS, SIX_BITS>(p, rows, parts, c, w1)
+        }
         VerifyRows::Cold(pk) => cold::<K, L, TERMS, Z_BITS, SIX_BITS>(p, pk, parts, c, rider, w1),
     }
 }
@@ -80,7 +92,9 @@ fn transform<const TERMS: usize, const Z_BITS: usize, const STANDARD: bool>(
     c: &Challenge,
     out: &mut [NttPoly; TERMS],
 ) -> bool {
-    let [z_hat @ .., c_hat] = out.as_mut_slice() else { return false };
+    let [z_hat @ .., c_hat] = out.as_mut_slice() else {
+        return false;
+    };
     for (bytes, z_hat) in parts.z.chunks_exact(32 * Z_BITS).zip(z_hat) {
         if !unpack_z_ntt::<Z_BITS, STANDARD>(bytes, p.beta(), z_hat) {
             return false;
@@ -94,7 +108,13 @@ fn transform<const TERMS: usize, const Z_BITS: usize, const STANDARD: bool>(
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma")]
-fn prepared<const K: usize, const L: usize, const TERMS: usize, const Z_BITS: usize, const SIX_BITS: bool>(
+fn prepared<
+    const K: usize,
+    const L: usize,
+    const TERMS: usize,
+    const Z_BITS: usize,
+    const SIX_BITS: bool,
+>(
     p: &Params,
     rows: &[NttPoly],
     parts: &SignatureParts<'_>,
@@ -107,7 +127,11 @@ fn prepared<const K: usize, const L: usize, const TERMS: usize, const Z_BITS: us
     }
     let mut w_hat = [const { NttPoly::ZERO }; K];
     matrix_product::<K, TERMS>(rows, &vector, &mut w_hat);
-    for (i, (w_hat, w1)) in w_hat.iter().zip(w1.chunks_exact_mut(p.w1_poly_len())).enumerate() {
+    for (i, (w_hat, w1)) in w_hat
+        .iter()
+        .zip(w1.chunks_exact_mut(p.w1_poly_len()))
+        .enumerate()
+    {
         inv_ntt_use_hint::<SIX_BITS, false>(w_hat, &hint_masks(parts.hint.row(i)), w1);
     }
     true
@@ -115,7 +139,13 @@ fn prepared<const K: usize, const L: usize, const TERMS: usize, const Z_BITS: us
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2")]
-fn cold<const K: usize, const L: usize, const TERMS: usize, const Z_BITS: usize, const SIX_BITS: bool>(
+fn cold<
+    const K: usize,
+    const L: usize,
+    const TERMS: usize,
+    const Z_BITS: usize,
+    const SIX_BITS: bool,
+>(
     p: &Params,
     pk: &PublicKeyParts<'_>,
     parts: &SignatureParts<'_>,
@@ -145,7 +175,11 @@ fn cold<const K: usize, const L: usize, const TERMS: usize, const Z_BITS: usize,
                 sums.reduce(&mut row);
                 sums = RowSums::ZERO;
                 let len = p.w1_poly_len();
-                inv_ntt_use_hint::<SIX_BITS, true>(&row, &hint_masks(parts.hint.row(i)), &mut w1[len * i..][..len]);
+                inv_ntt_use_hint::<SIX_BITS, true>(
+                    &row,
+                    &hint_masks(parts.hint.row(i)),
+                    &mut w1[len * i..][..len],
+                );
             }
             from = to;
         }

@@ -15,23 +15,37 @@ use crate::poly::NttPoly;
 /// Bounds: `|w_hat| < q`, carrying the factor `2^-32`. Panics if `out` is short.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(w_hat: &NttPoly, hint: &[u16; 16], out: &mut [u8]) {
+pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
+    w_hat: &NttPoly,
+    hint: &[u16; 16],
+    out: &mut [u8],
+) {
     let mut v = load(&w_hat.0);
     if STANDARD {
         for pair in v.as_chunks_mut::<2>().0 {
             (pair[0], pair[1]) = from_standard_order(pair[0], pair[1]);
         }
     }
-    inv_ntt_registers(&mut v);
+    // SAFETY: the features of this function.
+    unsafe { inv_ntt_registers(&mut v) };
     let len = if SIX_BITS { 48 } else { 32 };
-    for ((quad, hint), out) in v.as_chunks::<4>().0.iter().zip(hint.as_chunks::<4>().0).zip(out[..4 * len].chunks_exact_mut(len)) {
+    for ((quad, hint), out) in v
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .zip(hint.as_chunks::<4>().0)
+        .zip(out[..4 * len].chunks_exact_mut(len))
+    {
         let w1 = [0, 1, 2, 3].map(
             #[inline(always)]
             |n: usize| use_hint::<SIX_BITS>(scale_canonical(quad[n]), hint[n]),
         );
         // One byte a coefficient: four registers side by side, then in order.
         let low = _mm512_or_si512(w1[0], _mm512_slli_epi32::<8>(w1[1]));
-        let high = _mm512_or_si512(_mm512_slli_epi32::<16>(w1[2]), _mm512_slli_epi32::<24>(w1[3]));
+        let high = _mm512_or_si512(
+            _mm512_slli_epi32::<16>(w1[2]),
+            _mm512_slli_epi32::<24>(w1[3]),
+        );
         let bytes = _mm512_permutexvar_epi8(IN_ORDER.load(), _mm512_or_si512(low, high));
         if SIX_BITS {
             let pairs = _mm512_maddubs_epi16(bytes, _mm512_set1_epi16(0x4001));
@@ -55,12 +69,20 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(w_hat
 #[target_feature(enable = "avx512f")]
 fn use_hint<const SIX_BITS: bool>(r: __m512i, hint: u16) -> __m512i {
     let scaled = _mm512_srli_epi32::<7>(_mm512_add_epi32(r, _mm512_set1_epi32(127)));
-    let (factor, shift, two_gamma2) = if SIX_BITS { (11_275, 24, 190_464) } else { (1_025, 22, 523_776) };
+    let (factor, shift, two_gamma2) = if SIX_BITS {
+        (11_275, 24, 190_464)
+    } else {
+        (1_025, 22, 523_776)
+    };
     let rounded = _mm512_add_epi32(
         _mm512_mullo_epi32(scaled, _mm512_set1_epi32(factor)),
         _mm512_set1_epi32(1 << (shift - 1)),
     );
-    let r1 = if SIX_BITS { _mm512_srli_epi32::<24>(rounded) } else { _mm512_srli_epi32::<22>(rounded) };
+    let r1 = if SIX_BITS {
+        _mm512_srli_epi32::<24>(rounded)
+    } else {
+        _mm512_srli_epi32::<22>(rounded)
+    };
     let one = _mm512_set1_epi32(1);
     let r0 = _mm512_sub_epi32(r, _mm512_mullo_epi32(r1, _mm512_set1_epi32(two_gamma2)));
     let positive = _mm512_mask_cmpgt_epi32_mask(hint, r0, _mm512_setzero_si512());

@@ -64,8 +64,20 @@ macro_rules! ternary_word {
         }
     };
 }
-ternary_word!(X8, _mm512_set1_epi64, _mm512_xor_si512, _mm512_ternarylogic_epi64, _mm512_rolv_epi64);
-ternary_word!(X4, _mm256_set1_epi64x, _mm256_xor_si256, _mm256_ternarylogic_epi64, _mm256_rolv_epi64);
+ternary_word!(
+    X8,
+    _mm512_set1_epi64,
+    _mm512_xor_si512,
+    _mm512_ternarylogic_epi64,
+    _mm512_rolv_epi64
+);
+ternary_word!(
+    X4,
+    _mm256_set1_epi64x,
+    _mm256_xor_si256,
+    _mm256_ternarylogic_epi64,
+    _mm256_rolv_epi64
+);
 
 /// Two words side by side. Vector and scalar instructions use different ports,
 /// so a scalar state beside a vector costs a fraction of a call of its own.
@@ -118,16 +130,16 @@ pub(super) fn permute_x8(state: &mut [X8; 25]) {
 
 /// Eight permutations and one more.
 #[inline(never)]
-#[target_feature(enable = "avx512f,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2")]
 pub(super) fn permute_x8_and_one(state: &mut [X8; 25], one: &mut [u64; 25]) {
     align_frame!();
-    let mut nine = [(X8::splat(0), 0); 25];
-    for ((nine, eight), one) in nine.iter_mut().zip(state.iter()).zip(one.iter()) {
-        *nine = (*eight, *one);
-    }
+    let mut nine: [(X8, u64); 25] = core::array::from_fn(
+        #[inline(always)]
+        |w| (state[w], one[w]),
+    );
     keccak_f1600(&mut nine);
-    for ((nine, eight), one) in nine.iter().zip(state.iter_mut()).zip(one.iter_mut()) {
-        (*eight, *one) = *nine;
+    for w in 0..25 {
+        (state[w], one[w]) = nine[w];
     }
 }
 
