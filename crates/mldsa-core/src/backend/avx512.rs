@@ -27,7 +27,8 @@ cpufeatures::new!(
     "avx512vbmi",
     "avx512ifma",
     "bmi1",
-    "bmi2"
+    "bmi2",
+    "popcnt"
 );
 
 /// The table, if this CPU has all of the above and the operating system keeps

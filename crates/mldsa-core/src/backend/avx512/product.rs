@@ -1,10 +1,11 @@
 //! Products in the NTT domain with IFMA and one lazy reduction per coefficient.
 //!
-//! Bounds: matrix entries in `[0, q)`, vector entries in `[0, 22 q)`, at most
-//! eight terms: a product is below `2^51`, so IFMA's low 52 bits hold it, and a
-//! sum is below `176 q^2 < 2^54`.
+//! Bounds: matrix entries in `[0, q)` and vector entries in `[0, 22 q)`, or one of
+//! `[0, 22 q)` by one of `[0, 9 q / 4)`; at most eight terms. A product is below
+//! `49.5 q^2 < 2^52`, so IFMA's low 52 bits hold it, and a sum is below `204 q^2`.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use super::ntt::{Q, high_dwords};
 use crate::params::N;
@@ -37,7 +38,7 @@ impl Sums {
 
     /// Algorithm 49, MontgomeryReduce: the sums times `2^-32`.
     ///
-    /// Bounds: sums below `176 q^2` give a result in `(-q/2, 176 q^2 / 2^32 + q/2]`,
+    /// Bounds: sums below `204 q^2` give a result in `(-q/2, 204 q^2 / 2^32 + q/2]`,
     /// inside `(-q, q)`.
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -77,7 +78,7 @@ fn block(poly: &[i32], n: usize) -> __m512i {
 pub(super) fn matrix_product<const K: usize, const TERMS: usize>(
     a: &[NttPoly],
     b: &[NttPoly; TERMS],
-    out: &mut [NttPoly; K],
+    out: &mut [MaybeUninit<NttPoly>; K],
 ) {
     let a = &a[..K * TERMS];
     // SAFETY: `NttPoly` is 256 coefficients without padding.
@@ -92,13 +93,9 @@ pub(super) fn matrix_product<const K: usize, const TERMS: usize>(
             for (j, &term) in vector.iter().enumerate() {
                 sums = sums.add(block(row, j), term);
             }
+            let out: *mut i32 = out.as_mut_ptr().cast();
             // SAFETY: `n < 16`, 64 bytes.
-            unsafe {
-                _mm512_storeu_si512(
-                    out.0[16 * n..16 * n + 16].as_mut_ptr().cast(),
-                    sums.reduce(),
-                )
-            };
+            unsafe { _mm512_storeu_si512(out.add(16 * n).cast(), sums.reduce()) };
         }
     }
 }
@@ -113,16 +110,16 @@ impl RowSums {
 
     /// Adds the products of neighbouring polynomials of one row.
     ///
-    /// Bounds: at most eight terms in all, `0 <= a < q`, `0 <= b < 22 q`.
+    /// Bounds: at most eight terms in all, of the ranges above.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn add(&mut self, a: &[i32], b: &[NttPoly]) {
+    pub(super) fn add(&mut self, a: &[[i32; N]], b: &[NttPoly]) {
         for (n, sums) in self.0.iter_mut().enumerate() {
             let memory: *mut __m512i = sums.as_mut_ptr().cast();
             // SAFETY: two vectors of 64 bytes, aligned by the type.
             let mut total =
                 unsafe { Sums(_mm512_load_si512(memory), _mm512_load_si512(memory.add(1))) };
-            for (a, b) in a.chunks_exact(256).zip(b) {
+            for (a, b) in a.iter().zip(b) {
                 total = total.add(block(a, n), split(block(&b.0, n)));
             }
             // SAFETY: as above.
@@ -136,16 +133,14 @@ impl RowSums {
     /// The reduced row. Bounds: `|out| < q`; the factor `2^-32` stays.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(super) fn reduce(&self, out: &mut NttPoly) {
+    pub(super) fn reduce(&self, out: &mut MaybeUninit<NttPoly>) {
+        let out: *mut i32 = out.as_mut_ptr().cast();
         for (n, sums) in self.0.iter().enumerate() {
             let memory: *const __m512i = sums.as_ptr().cast();
             // SAFETY: two vectors of 64 bytes, aligned by the type; `n < 16`.
             unsafe {
                 let total = Sums(_mm512_load_si512(memory), _mm512_load_si512(memory.add(1)));
-                _mm512_storeu_si512(
-                    out.0[16 * n..16 * n + 16].as_mut_ptr().cast(),
-                    total.reduce(),
-                );
+                _mm512_storeu_si512(out.add(16 * n).cast(), total.reduce());
             }
         }
     }

@@ -23,32 +23,29 @@ const BLOCKS: usize = 5;
 #[repr(C, align(64))]
 pub(super) struct Group {
     coefficients: [i32; 8 * N + 16],
+    stream: Stream,
 }
 
 impl Group {
+    /// Memory for [`Self::expand`], to be used again and again.
     pub(super) const ZERO: Self = Self {
         coefficients: [0; 8 * N + 16],
+        stream: Stream([[0; 896]; 8]),
     };
-
-    /// Polynomials `from..to`, one after the other. Panics beyond eight.
-    #[inline]
-    pub(super) fn polys(&self, from: usize, to: usize) -> &[i32] {
-        &self.coefficients[N * from..N * to]
-    }
 
     /// Entries `range` of ExpandA (algorithm 32) in row order, at most eight: the
     /// lanes behind the last one repeat it. `rider` gets one permutation with
     /// each of ours.
     ///
     /// Bounds: `0 <= out < q`. Variable time: A is public.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
     pub(super) fn expand(
         &mut self,
         rho: &[u8; SEED_LEN],
         l: usize,
         range: Range<usize>,
         rider: &mut Rider<'_>,
-    ) {
+    ) -> &[[i32; N]] {
         let mut state = [X8::splat(0); 25];
         for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
             *word = X8::splat(u64::from_le_bytes(*bytes));
@@ -62,13 +59,16 @@ impl Group {
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);
         permute(&mut state, rider);
-        self.fill(&mut state, rider);
+        self.fill(&mut state, rider)
     }
 
     /// Algorithm 30 from states that are ready to be squeezed.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2")]
-    fn fill(&mut self, state: &mut [X8; 25], rider: &mut Rider<'_>) {
-        let mut stream = Stream::ZERO;
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
+    fn fill(&mut self, state: &mut [X8; 25], rider: &mut Rider<'_>) -> &[[i32; N]] {
+        let Self {
+            coefficients,
+            stream,
+        } = self;
         stream.squeeze(state, 0);
         for block in 1..BLOCKS {
             permute(state, rider);
@@ -76,27 +76,22 @@ impl Group {
         }
         let mut filled = [0; 8];
         for (n, filled) in filled.iter_mut().enumerate() {
-            *filled = accept(&stream.0[n], &mut self.coefficients[N * n..N * n + N + 16]);
+            *filled = accept(&stream.0[n], &mut coefficients[N * n..N * n + N + 16]);
         }
+        let polys = coefficients.as_chunks_mut().0;
         while filled.iter().any(|&filled| filled < N) {
             permute_x8(state);
             stream.squeeze(state, 0);
-            for ((poly, bytes), filled) in self
-                .coefficients
-                .as_chunks_mut()
-                .0
-                .iter_mut()
-                .zip(&stream.0)
-                .zip(&mut filled)
-            {
+            for ((poly, bytes), filled) in polys.iter_mut().zip(&stream.0).zip(&mut filled) {
                 *filled = rej_ntt_block(&bytes[..RATE], poly, *filled);
             }
         }
+        polys
     }
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
 fn permute(state: &mut [X8; 25], rider: &mut Rider<'_>) {
     match rider.absorb() {
         Some(one) => {
@@ -112,8 +107,6 @@ fn permute(state: &mut [X8; 25], rider: &mut Rider<'_>) {
 struct Stream([[u8; 896]; 8]);
 
 impl Stream {
-    const ZERO: Self = Self([[0; 896]; 8]);
-
     /// Writes the 168 bytes of every lane (and 24 of no meaning behind them).
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -135,7 +128,7 @@ impl Stream {
 /// Algorithm 14 on 280 candidates: the accepted ones to the front of `out`.
 /// Returns how many of `out[..256]` are filled.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")]
 fn accept(bytes: &[u8; 896], out: &mut [i32]) -> usize {
     const CANDIDATES: usize = BLOCKS * RATE / 3;
     let (spread, q) = (SPREAD.load(), _mm512_set1_epi32(Q));

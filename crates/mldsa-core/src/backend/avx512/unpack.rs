@@ -1,6 +1,7 @@
 //! Bit fields to coefficients, fused with the forward transform.
 
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 use super::Aligned;
 use super::ntt::{Q, Registers, canonical, ntt_registers, reduce, to_standard_order};
@@ -21,7 +22,7 @@ const BIAS: i32 = 11 * Q;
 pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(
     bytes: &[u8],
     beta: i32,
-    out: &mut NttPoly,
+    out: &mut MaybeUninit<NttPoly>,
 ) -> bool {
     let gamma1 = 1 << (BITS - 1);
     let offset = _mm512_set1_epi32(gamma1);
@@ -36,59 +37,79 @@ pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(
     let limit = _mm512_set1_epi32(2 * gamma1 - 2 * beta - 1);
     let within = _mm512_cmplt_epu32_mask(largest, limit) == 0xffff;
     // SAFETY: the features of this function.
-    unsafe { transform_biased::<STANDARD>(&mut v, out) };
+    unsafe { transform::<STANDARD>(&mut v, Range::Biased, out) };
     within
 }
 
-/// NTT of a polynomial of small coefficients, such as the challenge, biased.
-///
-/// Bounds: `|c| < 2^19`, `0 < out < 22 q`.
+/// What becomes of a transformed polynomial.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Range {
+    /// `(0, 22 q)`, a vector entry beside canonical matrix entries.
+    Biased,
+    /// `(3 q / 4, 9 q / 4)`, a vector entry beside a biased polynomial.
+    Reduced,
+    /// `[0, q)`, a matrix entry.
+    Canonical,
+}
+
+/// NTT of the challenge. `REDUCED` gives [`Range::Reduced`], otherwise
+/// [`Range::Biased`].
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn ntt_biased<const STANDARD: bool>(c: &Poly, out: &mut NttPoly) {
+pub(super) fn challenge_ntt<const STANDARD: bool>(
+    c: &Poly,
+    range: Range,
+    out: &mut MaybeUninit<NttPoly>,
+) {
     let mut v = load(&c.0);
     // SAFETY: the features of this function.
-    unsafe { transform_biased::<STANDARD>(&mut v, out) };
+    unsafe { transform::<STANDARD>(&mut v, range, out) };
 }
 
 /// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
-///
-/// Bounds: `0 <= out < q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) fn unpack_t1_ntt<const STANDARD: bool>(bytes: &[u8], out: &mut NttPoly) {
+pub(super) fn unpack_t1_ntt<const STANDARD: bool>(
+    bytes: &[u8],
+    range: Range,
+    out: &mut MaybeUninit<NttPoly>,
+) {
     let mut v = unpack::<10>(bytes);
     for t1 in &mut v {
         *t1 = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32::<13>(*t1));
     }
     // SAFETY: the features of this function.
-    unsafe { ntt_registers(&mut v) };
-    for pair in v.as_chunks_mut::<2>().0 {
-        if STANDARD {
-            (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
-        }
-        pair[0] = canonical(reduce(pair[0]));
-        pair[1] = canonical(reduce(pair[1]));
-    }
-    store(&v, &mut out.0);
+    unsafe { transform::<STANDARD>(&mut v, range, out) };
 }
 
+/// NTT, order and range.
+///
+/// Bounds: `|v| <= q` in, so that `|v| < 11 q` before the range is chosen.
+///
 /// # Safety
 /// The CPU must have AVX-512F.
 #[inline(always)]
-unsafe fn transform_biased<const STANDARD: bool>(v: &mut Registers, out: &mut NttPoly) {
+unsafe fn transform<const STANDARD: bool>(
+    v: &mut Registers,
+    range: Range,
+    out: &mut MaybeUninit<NttPoly>,
+) {
     // SAFETY: the caller has AVX-512F.
     unsafe {
         ntt_registers(v);
-        let bias = _mm512_set1_epi32(BIAS);
         for pair in v.as_chunks_mut::<2>().0 {
             if STANDARD {
                 (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
             }
-            pair[0] = _mm512_add_epi32(pair[0], bias);
-            pair[1] = _mm512_add_epi32(pair[1], bias);
+            for a in pair {
+                *a = match range {
+                    Range::Biased => _mm512_add_epi32(*a, _mm512_set1_epi32(BIAS)),
+                    Range::Reduced => _mm512_add_epi32(reduce(*a), _mm512_set1_epi32(Q)),
+                    Range::Canonical => canonical(reduce(*a)),
+                };
+            }
         }
-        store(v, &mut out.0);
+        store(v, out.as_mut_ptr().cast());
     }
 }
 
@@ -145,12 +166,15 @@ pub(super) fn load(poly: &[i32; 256]) -> Registers {
     v
 }
 
-/// All 256 coefficients.
+/// Writes all 256 coefficients.
+///
+/// # Safety
+/// `poly` must be valid for writes of 1024 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn store(v: &Registers, poly: &mut [i32; 256]) {
-    for (register, chunk) in v.iter().zip(poly.as_chunks_mut::<16>().0) {
-        // SAFETY: a chunk has 64 bytes.
-        unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), *register) };
+pub(super) unsafe fn store(v: &Registers, poly: *mut i32) {
+    for (n, register) in v.iter().enumerate() {
+        // SAFETY: `n < 16`, sixteen vectors of 64 bytes.
+        unsafe { _mm512_storeu_si512(poly.add(16 * n).cast(), *register) };
     }
 }

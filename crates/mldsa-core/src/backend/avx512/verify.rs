@@ -1,10 +1,13 @@
 //! Verification put together from the kernels beside this file.
 
-use super::ntt::from_standard_order;
+use core::arch::x86_64::_mm512_storeu_si512;
+use core::mem::MaybeUninit;
+
+use super::ntt::{Registers, from_standard_order};
 use super::product::{RowSums, matrix_product};
 use super::reject::Group;
 use super::sponge::{Sponge4, Sponge8};
-use super::unpack::{load, ntt_biased, store, unpack_t1_ntt, unpack_z_ntt};
+use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
 use super::word::permute_x1;
 use crate::array::Element;
@@ -50,7 +53,9 @@ impl Engine for Avx512 {
 }
 
 /// [`multi::verify`] on this backend.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+)]
 pub(super) fn verify<'a>(
     p: &Params,
     job: &dyn Fn(usize) -> Job<'a>,
@@ -60,7 +65,9 @@ pub(super) fn verify<'a>(
 }
 
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+)]
 fn commitment<
     const K: usize,
     const L: usize,
@@ -83,27 +90,31 @@ fn commitment<
     }
 }
 
-/// z and c in NTT form, or `None` if z is too large.
+/// z and c in NTT form, or nothing if z is too large.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-fn transform<const TERMS: usize, const Z_BITS: usize, const STANDARD: bool>(
+fn transform<'m, const TERMS: usize, const Z_BITS: usize, const STANDARD: bool>(
     p: &Params,
     parts: &SignatureParts<'_>,
     c: &Challenge,
-    out: &mut [NttPoly; TERMS],
-) -> bool {
-    let [z_hat @ .., c_hat] = out.as_mut_slice() else {
-        return false;
+    c_range: Range,
+    memory: &'m mut [MaybeUninit<NttPoly>; TERMS],
+) -> Option<&'m [NttPoly; TERMS]> {
+    let [z_hat @ .., c_hat] = memory.as_mut_slice() else {
+        return None;
     };
-    for (bytes, z_hat) in parts.z.chunks_exact(32 * Z_BITS).zip(z_hat) {
+    debug_assert_eq!(parts.z.len(), 32 * Z_BITS * z_hat.len());
+    for (n, z_hat) in z_hat.iter_mut().enumerate() {
+        let bytes = &parts.z[32 * Z_BITS * n..][..32 * Z_BITS];
         if !unpack_z_ntt::<Z_BITS, STANDARD>(bytes, p.beta(), z_hat) {
-            return false;
+            return None;
         }
     }
     let mut c_poly = Poly::ZERO;
     c.to_poly(&mut c_poly);
-    ntt_biased::<STANDARD>(&c_poly, c_hat);
-    true
+    challenge_ntt::<STANDARD>(&c_poly, c_range, c_hat);
+    // SAFETY: every element was written.
+    Some(unsafe { &*memory.as_ptr().cast() })
 }
 
 #[inline]
@@ -121,12 +132,15 @@ fn prepared<
     c: &Challenge,
     w1: &mut [u8],
 ) -> bool {
-    let mut vector = [const { NttPoly::ZERO }; TERMS];
-    if !transform::<TERMS, Z_BITS, false>(p, parts, c, &mut vector) {
+    let mut memory = [const { MaybeUninit::uninit() }; TERMS];
+    let Some(vector) = transform::<TERMS, Z_BITS, false>(p, parts, c, Range::Biased, &mut memory)
+    else {
         return false;
-    }
-    let mut w_hat = [const { NttPoly::ZERO }; K];
-    matrix_product::<K, TERMS>(rows, &vector, &mut w_hat);
+    };
+    let mut w_hat = [const { MaybeUninit::uninit() }; K];
+    matrix_product::<K, TERMS>(rows, vector, &mut w_hat);
+    // SAFETY: the product wrote every element.
+    let w_hat: &[NttPoly; K] = unsafe { &*w_hat.as_ptr().cast() };
     for (i, (w_hat, w1)) in w_hat
         .iter()
         .zip(w1.chunks_exact_mut(p.w1_poly_len()))
@@ -138,7 +152,7 @@ fn prepared<
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt")]
 fn cold<
     const K: usize,
     const L: usize,
@@ -153,30 +167,40 @@ fn cold<
     rider: &mut Rider<'_>,
     w1: &mut [u8],
 ) -> bool {
-    let mut vector = [const { NttPoly::ZERO }; TERMS];
-    if !transform::<TERMS, Z_BITS, true>(p, parts, c, &mut vector) {
+    let mut memory = [const { MaybeUninit::uninit() }; TERMS];
+    // One of c and t1 must be small: c, of which there is one.
+    let Some(vector) = transform::<TERMS, Z_BITS, true>(p, parts, c, Range::Reduced, &mut memory)
+    else {
         return false;
-    }
+    };
     let mut group = Group::ZERO;
     let mut sums = RowSums::ZERO;
-    let mut row = NttPoly::ZERO;
     for first in (0..K * L).step_by(8) {
         let end = (first + 8).min(K * L);
-        group.expand(pk.rho, L, first..end, rider);
+        let polys = group.expand(pk.rho, L, first..end, rider);
         let mut from = first;
         while from < end {
             // As much of row i as this group holds.
             let (i, j) = (from / L, from % L);
             let to = end.min(from + L - j);
-            sums.add(group.polys(from - first, to - first), &vector[j..]);
+            sums.add(&polys[from - first..to - first], &vector[j..]);
             if j + to - from == L {
-                unpack_t1_ntt::<true>(&pk.t1[T1_POLY_LEN * i..][..T1_POLY_LEN], &mut row);
-                sums.add(&row.0, &vector[L..]);
+                let mut t1_hat = MaybeUninit::uninit();
+                unpack_t1_ntt::<true>(
+                    &pk.t1[T1_POLY_LEN * i..][..T1_POLY_LEN],
+                    Range::Biased,
+                    &mut t1_hat,
+                );
+                // SAFETY: written by the line before.
+                sums.add(&[unsafe { t1_hat.assume_init_ref() }.0], &vector[L..]);
+                let mut row = MaybeUninit::uninit();
                 sums.reduce(&mut row);
                 sums = RowSums::ZERO;
                 let len = p.w1_poly_len();
+                // SAFETY: written by `reduce`.
+                let row = unsafe { row.assume_init_ref() };
                 inv_ntt_use_hint::<SIX_BITS, true>(
-                    &row,
+                    row,
                     &hint_masks(parts.hint.row(i)),
                     &mut w1[len * i..][..len],
                 );
@@ -188,13 +212,13 @@ fn cold<
 }
 
 /// Algorithm 32, as [`super::super::Kernels::expand_a`].
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
     let mut group = Group::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
         let start = first + 8 * n;
-        group.expand(rho, l, start..start + out.len(), &mut Rider::idle());
-        for (out, poly) in out.iter_mut().zip(group.polys(0, 8).as_chunks().0) {
+        let polys = group.expand(rho, l, start..start + out.len(), &mut Rider::idle());
+        for (out, poly) in out.iter_mut().zip(polys) {
             out.0 = *poly;
         }
     }
@@ -202,34 +226,44 @@ pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [
 
 /// A and `NTT(-t1 2^13)` in the order [`matrix_product`] reads: k (l + 1)
 /// polynomials' worth of memory. Bounds: `0 <= out < q`.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
     let (k, l) = (p.k, p.l);
     let mut group = Group::ZERO;
     for first in (0..k * l).step_by(8) {
         let end = (first + 8).min(k * l);
-        group.expand(pk.rho, l, first..end, &mut Rider::idle());
-        for (n, poly) in (first..end).zip(group.polys(0, 8).as_chunks().0) {
+        let polys = group.expand(pk.rho, l, first..end, &mut Rider::idle());
+        for (n, poly) in (first..end).zip(polys) {
             let mut v = load(poly);
             for pair in v.as_chunks_mut::<2>().0 {
                 (pair[0], pair[1]) = from_standard_order(pair[0], pair[1]);
             }
-            let mut private = NttPoly::ZERO;
-            store(&v, &mut private.0);
-            place(&private, k, l, n / l, n % l, rows);
+            place(&v, k, l, n / l, n % l, rows);
         }
     }
-    for i in 0..k {
-        let mut t1 = NttPoly::ZERO;
-        unpack_t1_ntt::<false>(&pk.t1[T1_POLY_LEN * i..][..T1_POLY_LEN], &mut t1);
-        place(&t1, k, l, i, l, rows);
+    for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
+        let mut t1_hat = MaybeUninit::<NttPoly>::uninit();
+        unpack_t1_ntt::<false>(t1, Range::Canonical, &mut t1_hat);
+        // SAFETY: written by the line before.
+        place(
+            &load(&unsafe { t1_hat.assume_init_ref() }.0),
+            k,
+            l,
+            i,
+            l,
+            rows,
+        );
     }
 }
 
 /// Puts the blocks of entry (i, j) where they belong.
-fn place(poly: &NttPoly, k: usize, l: usize, i: usize, j: usize, rows: &mut [NttPoly]) {
-    for (n, block) in poly.0.as_chunks::<16>().0.iter().enumerate() {
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn place(v: &Registers, k: usize, l: usize, i: usize, j: usize, rows: &mut [NttPoly]) {
+    for (n, register) in v.iter().enumerate() {
         let at = 16 * ((n * k + i) * (l + 1) + j);
-        rows[at / N].0[at % N..][..16].copy_from_slice(block);
+        let block = &mut rows[at / N].0[at % N..][..16];
+        // SAFETY: the block has 64 bytes.
+        unsafe { _mm512_storeu_si512(block.as_mut_ptr().cast(), *register) };
     }
 }

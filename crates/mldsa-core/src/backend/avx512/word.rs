@@ -130,7 +130,7 @@ pub(super) fn permute_x8(state: &mut [X8; 25]) {
 
 /// Eight permutations and one more.
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
 pub(super) fn permute_x8_and_one(state: &mut [X8; 25], one: &mut [u64; 25]) {
     align_frame!();
     let mut nine: [(X8, u64); 25] = core::array::from_fn(
