@@ -13,6 +13,8 @@ use crate::poly::{NttPoly, Poly};
 mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx512;
+#[cfg(test)]
+pub(crate) mod differential;
 mod portable;
 
 /// The kernels of one instruction set. Every entry computes exactly what its

@@ -252,6 +252,31 @@ mod tests {
     }
 
     #[test]
+    fn challenges_from_a_block_and_from_a_longer_stream() {
+        for tau in [39, 49, 60] {
+            for seed in 0..50u8 {
+                let mut block = [0; 136];
+                Shake256::digest(Backend::PORTABLE, &[&[seed; 48]], &mut block);
+                let plain = Challenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 48]);
+                let from_block = Challenge::from_block(tau, &block).expect("chance");
+                assert_eq!(from_block.0, plain.0);
+            }
+            // Refused positions first, so that one block is too short.
+            let mut stream = [0xff; 8 + 120 + 256];
+            for (n, byte) in stream[128..].iter_mut().enumerate() {
+                *byte = n as u8 ^ 0x35;
+            }
+            let mut short = [0; 136];
+            short.copy_from_slice(&stream[..136]);
+            assert!(Challenge::from_block(tau, &short).is_none());
+            let mut c = Challenge([0; N]);
+            let mut bytes = stream.iter();
+            c.fill(tau, || bytes.next().copied()).expect("long enough");
+            assert_eq!(c.0.iter().filter(|c| c.abs() == 1).count(), tau);
+        }
+    }
+
+    #[test]
     fn challenges_have_tau_signs() {
         for tau in [39, 49, 60] {
             for seed in 0..50u8 {

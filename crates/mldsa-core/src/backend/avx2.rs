@@ -310,3 +310,38 @@ fn with_rows(
 fn verify<'a>(p: &Params, job: &dyn Fn(usize) -> Job<'a>, results: &mut [Result<(), VerifyError>]) {
     multi::verify::<Avx2>(p, job, results);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::differential::{Random, hashes_equal_single_ones};
+
+    #[test]
+    fn four_permutations() {
+        if detect().is_none() {
+            std::eprintln!("skipped: this CPU has no avx2 backend");
+            return;
+        }
+        let mut random = Random::new(9);
+        let mut sponge = Sponge4::zero();
+        let states: [[u64; 25]; 4] = core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
+        for (n, word) in sponge.words_mut().iter_mut().enumerate() {
+            *word = states[n % 4][n / 4];
+        }
+        // SAFETY: `detect` found every feature.
+        unsafe { permute_x4(&mut sponge.0) };
+        for (lane, mut state) in states.into_iter().enumerate() {
+            keccak_f1600(&mut state);
+            assert!(sponge.words().iter().skip(lane).step_by(4).eq(&state));
+        }
+    }
+
+    #[test]
+    fn hashes_in_lanes() {
+        if detect().is_none() {
+            std::eprintln!("skipped: this CPU has no avx2 backend");
+            return;
+        }
+        hashes_equal_single_ones::<Sponge4, Sponge1>();
+    }
+}

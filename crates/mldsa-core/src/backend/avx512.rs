@@ -13,6 +13,8 @@ mod ntt;
 mod product;
 mod reject;
 mod sponge;
+#[cfg(test)]
+mod tests;
 mod unpack;
 mod verify;
 mod w1;

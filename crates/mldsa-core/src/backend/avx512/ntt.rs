@@ -111,7 +111,7 @@ macro_rules! register_levels {
     };
 }
 
-/// Algorithm 41, `NTT`, out in private order.
+/// Algorithm 41, out in private order.
 ///
 /// Bounds: `|v| < B` in, `|v| < B + 10 q` out, `B + 10 q < 2^31`.
 ///
@@ -149,10 +149,10 @@ pub(super) unsafe fn ntt_registers(v: &mut Registers) {
     }
 }
 
-/// Algorithm 42, `NTT^-1`, from private order, without the factor 1/256.
+/// Algorithm 42 times `2^32`, from private order.
 ///
-/// Bounds: `|v| <= q` in, `|v| <= 256 q < 2^31` out: sums at most double at
-/// each level and products stay below `5q/4`.
+/// Bounds: `|v| <= q` in, `(-q/4, 5q/4)` out. In between sums at most double at
+/// each level, to `256 q < 2^31`, and products stay below `5q/4`.
 ///
 /// # Safety
 /// The CPU must have AVX-512F. (Not a `#[target_feature]` function: those cannot
@@ -185,16 +185,13 @@ pub(super) unsafe fn inv_ntt_registers(v: &mut Registers) {
         register_levels!(inverse, v, w, 16);
         register_levels!(inverse, v, w, 32);
         register_levels!(inverse, v, w, 64);
-        register_levels!(inverse, v, w, 128);
+        // The last level multiplies both halves, the upper one by zeta too.
+        for n in 0..8 {
+            let (a, b) = (v[n], v[n + 8]);
+            v[n] = shoup_by(_mm512_add_epi32(a, b), const { SCALE.0 });
+            v[n + 8] = shoup_by(_mm512_sub_epi32(a, b), const { SCALE.1 });
+        }
     }
-}
-
-/// Multiplies by `2^32 / 256`, which also takes away the factor `2^-32` that
-/// [`super::product`] leaves, and reduces to `[0, q)`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn scale_canonical(v: __m512i) -> __m512i {
-    canonical(shoup_by(v, const { shoup_pair(pow_mod(2, 24)) }))
 }
 
 /// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
@@ -259,6 +256,16 @@ static ZETAS: [(i32, i32); 256] = zeta_table(false);
 static INVERSE_ZETAS: [(i32, i32); 256] = zeta_table(true);
 static FORWARD: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(false));
 static INVERSE: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(true));
+
+/// `2^32 / 256`, which also takes away the factor `2^-32` that products leave, and
+/// the same times the last factor of the inverse transform.
+const SCALE: ((i32, i32), (i32, i32)) = {
+    let scale = pow_mod(2, 24);
+    let last = INVERSE_ZETAS_LAST * scale % Q as i64;
+    (shoup_pair(scale), shoup_pair(last))
+};
+/// `-zeta^brv(1)`.
+const INVERSE_ZETAS_LAST: i64 = Q as i64 - pow_mod(1753, 128);
 
 /// Where lane `n` of the register pair after level `level` (0: length 8, 3:
 /// length 1) comes from, counted from the first coefficient of the pair.

@@ -11,8 +11,8 @@ use super::ntt::{Q, high_dwords};
 use crate::params::N;
 use crate::poly::NttPoly;
 
-/// `q^-1 mod 2^32`.
-const Q_INV: i32 = 58_728_449;
+/// `-q^-1 mod 2^32`.
+const NEGATED_Q_INV: u32 = 4_236_238_847;
 
 /// Sixteen running sums, of the even and of the odd lanes.
 #[derive(Clone, Copy)]
@@ -36,17 +36,25 @@ impl Sums {
         )
     }
 
-    /// Algorithm 49, MontgomeryReduce: the sums times `2^-32`.
+    /// The sums times `2^-32`: algorithm 49 on unsigned numbers, which spares the
+    /// sign extensions.
     ///
-    /// Bounds: sums below `204 q^2` give a result in `(-q/2, 204 q^2 / 2^32 + q/2]`,
-    /// inside `(-q, q)`.
+    /// Bounds: sums below `204 q^2` give `(s + m q) / 2^32` in `[0, q + 204 q^2 / 2^32]`,
+    /// and less q that lies in `[-q, q)`.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn reduce(self) -> __m512i {
-        let (q, q_inv) = (_mm512_set1_epi32(Q), _mm512_set1_epi32(Q_INV));
-        let even = _mm512_sub_epi64(self.0, _mm512_mul_epi32(_mm512_mul_epu32(self.0, q_inv), q));
-        let odd = _mm512_sub_epi64(self.1, _mm512_mul_epi32(_mm512_mul_epu32(self.1, q_inv), q));
-        _mm512_mask_blend_epi32(0xaaaa, high_dwords(even), odd)
+        let q = _mm512_set1_epi32(Q);
+        let factor = _mm512_set1_epi32(NEGATED_Q_INV.cast_signed());
+        let even = _mm512_add_epi64(
+            self.0,
+            _mm512_mul_epu32(_mm512_mul_epu32(self.0, factor), q),
+        );
+        let odd = _mm512_add_epi64(
+            self.1,
+            _mm512_mul_epu32(_mm512_mul_epu32(self.1, factor), q),
+        );
+        _mm512_sub_epi32(_mm512_mask_blend_epi32(0xaaaa, high_dwords(even), odd), q)
     }
 }
 
@@ -72,7 +80,7 @@ fn block(poly: &[i32], n: usize) -> __m512i {
 /// `[block 0..16][row 0..K][column 0..TERMS][16]`, `b` has `TERMS` polynomials.
 /// Algorithm 48 and the c t1 column in one.
 ///
-/// Bounds: `0 <= a < q`, `0 <= b < 22 q`, `|out| < q`; the factor `2^-32` stays.
+/// Bounds: `0 <= a < q`, `0 <= b < 22 q`, `|out| <= q`; the factor `2^-32` stays.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn matrix_product<const K: usize, const TERMS: usize>(
@@ -130,7 +138,7 @@ impl RowSums {
         }
     }
 
-    /// The reduced row. Bounds: `|out| < q`; the factor `2^-32` stays.
+    /// The reduced row. Bounds: `|out| <= q`; the factor `2^-32` stays.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn reduce(&self, out: &mut MaybeUninit<NttPoly>) {

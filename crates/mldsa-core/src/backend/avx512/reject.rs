@@ -64,7 +64,7 @@ impl Group {
 
     /// Algorithm 30 from states that are ready to be squeezed.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
-    fn fill(&mut self, state: &mut [X8; 25], rider: &mut Rider<'_>) -> &[[i32; N]] {
+    pub(super) fn fill(&mut self, state: &mut [X8; 25], rider: &mut Rider<'_>) -> &[[i32; N]] {
         let Self {
             coefficients,
             stream,

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Aligned;
-use super::ntt::{from_standard_order, inv_ntt_registers, scale_canonical};
+use super::ntt::{canonical, from_standard_order, inv_ntt_registers};
 use super::unpack::load;
 use crate::poly::NttPoly;
 
@@ -38,7 +38,7 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
     {
         let w1 = [0, 1, 2, 3].map(
             #[inline(always)]
-            |n: usize| use_hint::<SIX_BITS>(scale_canonical(quad[n]), hint[n]),
+            |n: usize| use_hint::<SIX_BITS>(canonical(quad[n]), hint[n]),
         );
         // One byte a coefficient: four registers side by side, then in order.
         let low = _mm512_or_si512(w1[0], _mm512_slli_epi32::<8>(w1[1]));
@@ -67,7 +67,7 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
 /// is at most zero, as the special case of algorithm 36 wants it.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn use_hint<const SIX_BITS: bool>(r: __m512i, hint: u16) -> __m512i {
+pub(super) fn use_hint<const SIX_BITS: bool>(r: __m512i, hint: u16) -> __m512i {
     let scaled = _mm512_srli_epi32::<7>(_mm512_add_epi32(r, _mm512_set1_epi32(127)));
     let (factor, shift, two_gamma2) = if SIX_BITS {
         (11_275, 24, 190_464)
@@ -85,18 +85,17 @@ fn use_hint<const SIX_BITS: bool>(r: __m512i, hint: u16) -> __m512i {
     };
     let one = _mm512_set1_epi32(1);
     let r0 = _mm512_sub_epi32(r, _mm512_mullo_epi32(r1, _mm512_set1_epi32(two_gamma2)));
-    let positive = _mm512_mask_cmpgt_epi32_mask(hint, r0, _mm512_setzero_si512());
-    let r1 = _mm512_mask_add_epi32(r1, positive, r1, one);
+    let zero = _mm512_setzero_si512();
+    let up = _mm512_mask_cmpgt_epi32_mask(hint, r0, zero);
+    let down = _mm512_mask_cmple_epi32_mask(hint, r0, zero);
+    let r1 = _mm512_mask_add_epi32(r1, up, r1, one);
+    let r1 = _mm512_mask_sub_epi32(r1, down, r1, one);
     if SIX_BITS {
-        // 44 is 0: take it before and after the step down.
+        // -1 is 43 and 44 is 0; 45 does not occur, since r0 <= 0 where r1 = 44.
         let m = _mm512_set1_epi32(44);
-        let r1 = _mm512_mask_sub_epi32(r1, hint & !positive, r1, one);
-        // -1 becomes 43, 44 becomes 0, 45 (up from the wrapped 44) cannot occur:
-        // there r0 <= 0.
         let r1 = _mm512_min_epu32(r1, _mm512_add_epi32(r1, m));
         _mm512_min_epu32(r1, _mm512_sub_epi32(r1, m))
     } else {
-        let r1 = _mm512_mask_sub_epi32(r1, hint & !positive, r1, one);
         _mm512_and_si512(r1, _mm512_set1_epi32(15))
     }
 }

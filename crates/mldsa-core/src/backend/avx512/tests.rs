@@ -1,0 +1,419 @@
+//! Every kernel against its plain twin.
+
+use super::product::{RowSums, matrix_product};
+use super::reject::Group;
+use super::sponge::{Sponge4, Sponge8};
+use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
+use super::w1::{hint_masks, inv_ntt_use_hint, use_hint};
+use super::word::{X4, X8, permute_x1, permute_x4, permute_x8, permute_x8_and_one};
+use super::*;
+use crate::array::Zeroed;
+use crate::backend::differential::{Random, hashes_equal_single_ones};
+use crate::field::canonical;
+use crate::keccak::{Word, keccak_f1600};
+use crate::multi::Rider;
+use crate::pack;
+use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
+use crate::poly::{NttPoly, Poly};
+use crate::rounding;
+use crate::sample::rej_ntt_block;
+use core::mem::MaybeUninit;
+use std::vec::Vec;
+
+/// Runs the body if this CPU can, and says so if not.
+macro_rules! on_this_cpu {
+    ($body:block) => {
+        if detect().is_none() {
+            std::eprintln!("skipped: this CPU has no avx512 backend");
+        } else {
+            // SAFETY: `detect` found every feature.
+            unsafe { $body }
+        }
+    };
+}
+
+/// The value of a kernel's output.
+fn written(write: impl FnOnce(&mut MaybeUninit<NttPoly>)) -> NttPoly {
+    let mut out = MaybeUninit::new(NttPoly::zeroed());
+    write(&mut out);
+    // SAFETY: initialised above.
+    unsafe { out.assume_init() }
+}
+
+/// Private order to standard order, by the kernel that does so for pairs.
+#[target_feature(enable = "avx512f")]
+fn standard(poly: &NttPoly) -> [i32; N] {
+    let mut v = load(&poly.0);
+    for pair in v.as_chunks_mut::<2>().0 {
+        (pair[0], pair[1]) = ntt::to_standard_order(pair[0], pair[1]);
+    }
+    let mut out = [0; N];
+    // SAFETY: 1024 bytes.
+    unsafe { store(&v, out.as_mut_ptr()) };
+    out
+}
+
+#[target_feature(enable = "avx512f")]
+fn private(poly: &[i32; N]) -> NttPoly {
+    let mut v = load(poly);
+    for pair in v.as_chunks_mut::<2>().0 {
+        (pair[0], pair[1]) = ntt::from_standard_order(pair[0], pair[1]);
+    }
+    let mut out = NttPoly::zeroed();
+    // SAFETY: 1024 bytes.
+    unsafe { store(&v, out.0.as_mut_ptr()) };
+    out
+}
+
+fn congruent(a: &[i32; N], b: &[i32; N]) {
+    for (n, (a, b)) in a.iter().zip(b).enumerate() {
+        assert_eq!(a.rem_euclid(Q), b.rem_euclid(Q), "coefficient {n}");
+    }
+}
+
+/// Random polynomials within a bound, then the extremes.
+fn polys(random: &mut Random, bound: i32) -> Vec<[i32; N]> {
+    let mut all: Vec<_> = (0..50).map(|_| random.poly(bound)).collect();
+    all.push([bound; N]);
+    all.push([-bound; N]);
+    all.push(core::array::from_fn(|n| if n % 2 == 0 { bound } else { -bound }));
+    all.push(core::array::from_fn(|n| if n < 128 { bound } else { -bound }));
+    all.push([0; N]);
+    all
+}
+
+#[test]
+fn transforms_equal_the_portable_ones_up_to_their_bounds() {
+    on_this_cpu!({
+        let mut random = Random::new(1);
+        // Forward: as far as the sums stay inside 32 bits.
+        for bound in [Q, 1 << 19, i32::MAX - 10 * Q] {
+            for a in polys(&mut random, bound) {
+                let mut v = load(&a);
+                ntt::ntt_registers(&mut v);
+                let mut out = NttPoly::zeroed();
+                store(&v, out.0.as_mut_ptr());
+                assert!(out.0.iter().all(|&x| i64::from(x).abs() < i64::from(bound) + 10 * i64::from(Q)));
+                let mut expected = NttPoly::zeroed();
+                crate::ntt::ntt(&Poly(a.map(|x| x % Q)), &mut expected);
+                congruent(&standard(&out), &expected.0);
+                congruent(&private(&standard(&out)).0, &out.0);
+            }
+        }
+        // Inverse: up to q, where the sums reach 256 q.
+        for a in polys(&mut random, Q) {
+            let mut v = load(&private(&a).0);
+            ntt::inv_ntt_registers(&mut v);
+            let mut out = [0; N];
+            store(&v.map(|x| ntt::canonical(x)), out.as_mut_ptr());
+            let mut expected = Poly::zeroed();
+            crate::ntt::inv_ntt(&NttPoly(a.map(|x| x % Q)), &mut expected);
+            assert_eq!(out, expected.0.map(canonical));
+        }
+    });
+}
+
+#[test]
+fn reduction_and_canonical_form_at_the_ends_of_their_ranges() {
+    on_this_cpu!({
+        let ends = [i32::MAX, i32::MIN + 1, 0, 1, -1, Q, -Q, Q - 1, 1 - Q, 21 * Q, -21 * Q];
+        let mut random = Random::new(2);
+        for &end in &ends {
+            let a: [i32; N] = core::array::from_fn(|n| if n == 0 { end } else { random.next() as i32 | 1 });
+            let reduced = load(&a).map(|x| ntt::canonical(ntt::reduce(x)));
+            let mut out = [0; N];
+            store(&reduced, out.as_mut_ptr());
+            assert_eq!(out, a.map(|x| x.rem_euclid(Q)));
+        }
+    });
+}
+
+#[test]
+fn unpacked_z_and_its_norm() {
+    fn check<const BITS: usize>(beta: i32, random: &mut Random) {
+        let gamma1 = 1 << (BITS - 1);
+        let bound = gamma1 - beta;
+        let encode = |z: &[i32; N]| {
+            let mut bytes = [0u8; 640];
+            for (n, z) in z.iter().enumerate() {
+                for bit in 0..BITS {
+                    bytes[(n * BITS + bit) / 8] |= ((((gamma1 - z) >> bit) & 1) as u8) << ((n * BITS + bit) % 8);
+                }
+            }
+            bytes
+        };
+        let verdict = |z: &[i32; N]| {
+            let bytes = &encode(z)[..32 * BITS];
+            let mut plain = Poly::zeroed();
+            pack::unpack_z(BITS as u32 - 1, bytes, &mut plain);
+            assert_eq!(plain.0, *z);
+            let mut expected = NttPoly::zeroed();
+            crate::ntt::ntt(&plain, &mut expected);
+            on_this_cpu!({
+                let (mut first, mut second) = (false, false);
+                let own = written(|out| first = unpack_z_ntt::<BITS, false>(bytes, beta, out));
+                let ordered = written(|out| second = unpack_z_ntt::<BITS, true>(bytes, beta, out));
+                assert!(own.0.iter().all(|&x| 0 < x && x < 22 * Q));
+                congruent(&standard(&own), &expected.0);
+                congruent(&ordered.0, &expected.0);
+                assert_eq!(first, !plain.norm_reaches(bound));
+                assert_eq!(second, first);
+            });
+        };
+        for _ in 0..20 {
+            verdict(&random.poly(bound - 1));
+        }
+        for n in 0..N {
+            for z in [bound - 1, 1 - bound, bound, -bound, gamma1, 1 - gamma1] {
+                let mut poly = random.poly(bound - 1);
+                poly[n] = z;
+                verdict(&poly);
+            }
+        }
+        verdict(&[gamma1; N]);
+        verdict(&[1 - gamma1; N]);
+    }
+    let mut random = Random::new(3);
+    check::<18>(78, &mut random);
+    check::<20>(196, &mut random);
+    check::<20>(120, &mut random);
+}
+
+#[test]
+fn unpacked_t1_and_challenges_in_every_range() {
+    on_this_cpu!({
+        let mut random = Random::new(4);
+        for round in 0..40 {
+            let mut bytes = [0; 320];
+            for byte in &mut bytes {
+                *byte = if round == 0 { 0xff } else { random.next() as u8 };
+            }
+            let mut t1 = Poly::zeroed();
+            pack::unpack_t1_2d(&bytes, &mut t1);
+            let mut expected = NttPoly::zeroed();
+            crate::ntt::ntt(&t1, &mut expected);
+            let expected = expected.0.map(|x| (-x).rem_euclid(Q));
+            for (range, low, high) in [
+                (Range::Biased, 0, 22 * Q),
+                (Range::Reduced, Q / 2, 9 * (Q / 4) + 9),
+                (Range::Canonical, 0, Q),
+            ] {
+                let own = written(|out| unpack_t1_ntt::<false>(&bytes, range, out));
+                let ordered = written(|out| unpack_t1_ntt::<true>(&bytes, range, out));
+                assert!(own.0.iter().all(|&x| low <= x && x < high));
+                congruent(&standard(&own), &expected);
+                congruent(&ordered.0, &expected);
+            }
+            let c = Poly(random.poly(1));
+            let mut c_hat = NttPoly::zeroed();
+            crate::ntt::ntt(&c, &mut c_hat);
+            let own = written(|out| challenge_ntt::<true>(&c, Range::Reduced, out));
+            congruent(&own.0, &c_hat.0);
+        }
+    });
+}
+
+/// `sum(a b) 2^-32 mod q` in wide integers.
+fn plain_product(terms: &[(&[i32; N], &[i32; N])]) -> [i32; N] {
+    // 2^-32 mod q
+    const INVERSE: i128 = 8_265_825;
+    const { assert!((1i128 << 32) * INVERSE % Q as i128 == 1) };
+    core::array::from_fn(|n| {
+        let sum: i128 = terms.iter().map(|(a, b)| i128::from(a[n]) * i128::from(b[n])).sum();
+        (sum * INVERSE % i128::from(Q)) as i32
+    })
+}
+
+#[test]
+fn products_at_their_largest_operands() {
+    fn check<const K: usize, const TERMS: usize>(random: &mut Random) {
+        for round in 0..6 {
+            let mut entry = |bound: i32| -> [i32; N] {
+                match round {
+                    0 => [bound - 1; N],
+                    1 => [0; N],
+                    _ => random.poly(bound / 2).map(|x| (x + bound / 2).min(bound - 1)),
+                }
+            };
+            let matrix: Vec<_> = (0..K * TERMS).map(|_| entry(Q)).collect();
+            let vector: [NttPoly; TERMS] = core::array::from_fn(|_| NttPoly(entry(22 * Q)));
+            let mut rows: Vec<_> = (0..K * TERMS).map(|_| NttPoly::zeroed()).collect();
+            for (at, poly) in matrix.iter().enumerate() {
+                for n in 0..16 {
+                    let place = 16 * (n * K * TERMS + at);
+                    rows[place / N].0[place % N..][..16].copy_from_slice(&poly[16 * n..16 * n + 16]);
+                }
+            }
+            on_this_cpu!({
+                let mut out = [const { MaybeUninit::new(NttPoly([0; N])) }; K];
+                matrix_product::<K, TERMS>(&rows, &vector, &mut out);
+                for (i, out) in out.iter().enumerate() {
+                    let out = out.assume_init_ref();
+                    let row = &matrix[i * TERMS..][..TERMS];
+                    let terms: Vec<_> = row.iter().zip(vector.iter().map(|b| &b.0)).collect();
+                    congruent(&out.0, &plain_product(&terms));
+                    assert!(out.0.iter().all(|x| x.abs() <= Q));
+
+                    // The same row piece by piece, the last term as the cold path
+                    // has it: a biased polynomial by a reduced one.
+                    let mut sums = RowSums::ZERO;
+                    let (split, last) = (TERMS / 2, TERMS - 1);
+                    sums.add(&row[..split], &vector);
+                    sums.add(&row[split..last], &vector[split..]);
+                    let biased = vector[last].0;
+                    let reduced = NttPoly(row[last].map(|x| x + Q + Q / 4));
+                    sums.add(&[biased], core::slice::from_ref(&reduced));
+                    let pieces = written(|out| sums.reduce(out));
+                    let mut terms = terms;
+                    terms[last] = (&reduced.0, &biased);
+                    congruent(&pieces.0, &plain_product(&terms));
+                    assert!(pieces.0.iter().all(|x| x.abs() <= Q));
+                }
+            });
+        }
+    }
+    let mut random = Random::new(5);
+    check::<4, 5>(&mut random);
+    check::<6, 6>(&mut random);
+    check::<8, 8>(&mut random);
+}
+
+#[test]
+fn use_hint_over_all_of_z_q() {
+    fn check<const SIX_BITS: bool>(gamma2: i32) {
+        on_this_cpu!({
+            for first in (0..Q).step_by(16) {
+                let r: [i32; 16] = core::array::from_fn(|n| (first + n as i32).min(Q - 1));
+                let vector = Aligned(r).load();
+                for hint in [0, 0xffff, 0x5a5a] {
+                    let mut out = Aligned([0i32; 16]);
+                    _mm512_store_si512((&raw mut out).cast(), use_hint::<SIX_BITS>(vector, hint));
+                    for (n, (&r, &w1)) in r.iter().zip(&out.0).enumerate() {
+                        assert_eq!(w1, rounding::use_hint(gamma2, i32::from(hint >> n & 1), r), "{r}");
+                    }
+                }
+            }
+        });
+    }
+    check::<true>(GAMMA2_88);
+    check::<false>(GAMMA2_32);
+}
+
+#[test]
+fn packed_commitments_equal_the_portable_ones() {
+    on_this_cpu!({
+        let mut random = Random::new(6);
+        for w_hat in polys(&mut random, Q) {
+            let mut indices: Vec<u8> = (0..random.next() % 40).map(|_| random.next() as u8).collect();
+            indices.sort_unstable();
+            indices.dedup();
+            let plain = NttPoly(w_hat.map(|x| x % Q));
+            for (gamma2, len) in [(GAMMA2_88, 192), (GAMMA2_32, 128)] {
+                let mut expected = [0; 192];
+                (portable::KERNELS.inv_ntt_use_hint)(gamma2, &plain, &indices, &mut expected[..len]);
+                let masks = hint_masks(&indices);
+                let (mut own, mut ordered) = ([0; 192], [0; 192]);
+                if gamma2 == GAMMA2_88 {
+                    inv_ntt_use_hint::<true, false>(&private(&w_hat), &masks, &mut own);
+                    inv_ntt_use_hint::<true, true>(&NttPoly(w_hat), &masks, &mut ordered);
+                } else {
+                    inv_ntt_use_hint::<false, false>(&private(&w_hat), &masks, &mut own);
+                    inv_ntt_use_hint::<false, true>(&NttPoly(w_hat), &masks, &mut ordered);
+                }
+                assert_eq!(own, expected);
+                assert_eq!(ordered, expected);
+            }
+        }
+    });
+}
+
+#[test]
+fn every_width_of_the_permutation() {
+    on_this_cpu!({
+        let mut random = Random::new(7);
+        let states: [[u64; 25]; 9] = core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
+        let mut expected = states;
+        for state in &mut expected {
+            keccak_f1600(state);
+        }
+        let mut eight = [X8::splat(0); 25];
+        for (w, word) in eight.iter_mut().enumerate() {
+            let lanes: [i64; 8] = core::array::from_fn(|n| states[n][w] as i64);
+            *word = X8(Aligned(lanes).load());
+        }
+        let mut nine = (eight, states[8]);
+        permute_x8(&mut eight);
+        permute_x8_and_one(&mut nine.0, &mut nine.1);
+        assert_eq!(nine.1, expected[8]);
+        for w in 0..25 {
+            for words in [eight[w], nine.0[w]] {
+                let mut lanes = Aligned([0u64; 8]);
+                _mm512_store_si512((&raw mut lanes).cast(), words.0);
+                assert_eq!(lanes.0, core::array::from_fn(|n| expected[n][w]));
+            }
+        }
+        let mut four: [X4; 25] = core::array::from_fn(|w| {
+            X4(_mm256_set_epi64x(
+                states[3][w] as i64,
+                states[2][w] as i64,
+                states[1][w] as i64,
+                states[0][w] as i64,
+            ))
+        });
+        permute_x4(&mut four);
+        for w in 0..25 {
+            let mut lanes = [0u64; 4];
+            _mm256_storeu_si256(lanes.as_mut_ptr().cast(), four[w].0);
+            assert_eq!(lanes, core::array::from_fn(|n| expected[n][w]));
+        }
+        let mut one = states[0];
+        permute_x1(&mut one);
+        assert_eq!(one, expected[0]);
+    });
+}
+
+/// States whose first blocks hold nothing that is accepted: those lanes need a
+/// sixth and a seventh SHAKE128 block, their neighbours do not.
+#[test]
+fn rejection_that_reaches_the_sixth_block() {
+    on_this_cpu!({
+        let mut random = Random::new(8);
+        for pattern in [0u8, 1, 0x80, 0x55, 0xfe, 0xff] {
+            let mut states: [[u64; 25]; 8] = core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
+            for (n, state) in states.iter_mut().enumerate() {
+                if pattern >> n & 1 == 1 {
+                    state[..21].fill(u64::MAX);
+                }
+            }
+            let mut lanes = [X8::splat(0); 25];
+            for (w, word) in lanes.iter_mut().enumerate() {
+                let words: [i64; 8] = core::array::from_fn(|n| states[n][w] as i64);
+                *word = X8(Aligned(words).load());
+            }
+            let mut group = Group::ZERO;
+            let polys = group.fill(&mut lanes, &mut Rider::idle());
+            for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
+                let mut expected = [0; N];
+                let (mut filled, mut blocks) = (0, 0);
+                while filled < N {
+                    if blocks > 0 {
+                        keccak_f1600(state);
+                    }
+                    let mut bytes = [0; 168];
+                    for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(state.iter()) {
+                        *bytes = word.to_le_bytes();
+                    }
+                    filled = rej_ntt_block(&bytes, &mut expected, filled);
+                    blocks += 1;
+                }
+                assert_eq!(*poly, expected, "lane {n} of {pattern:#x}");
+                assert_eq!(blocks > 5, pattern >> n & 1 == 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn hashes_in_lanes() {
+    on_this_cpu!({ hashes_equal_single_ones::<Sponge8, Sponge4>() });
+}

@@ -1,0 +1,99 @@
+//! Tests that every backend is run through.
+
+use std::vec::Vec;
+
+use super::Backend;
+use crate::array::Zeroed;
+use crate::keccak::keccak_f1600;
+use crate::lanes::{Input, LaneSponge, Queue};
+use crate::params::N;
+use crate::poly::NttPoly;
+use crate::xof::Shake256;
+
+/// A reproducible source of words (xorshift64*).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Coefficients in `-bound..=bound`.
+    pub(crate) fn poly(&mut self, bound: i32) -> [i32; N] {
+        let bound = i64::from(bound);
+        core::array::from_fn(|_| ((self.next() >> 1) as i64 % (2 * bound + 1) - bound) as i32)
+    }
+}
+
+#[test]
+fn permutations() {
+    let mut random = Random::new(10);
+    for _ in 0..20 {
+        let state: [u64; 25] = core::array::from_fn(|_| random.next());
+        let mut expected = state;
+        keccak_f1600(&mut expected);
+        for backend in Backend::available() {
+            let mut state = state;
+            backend.keccak_f1600(&mut state);
+            assert_eq!(state, expected, "{backend:?}");
+        }
+    }
+}
+
+#[test]
+fn matrix_entries_from_any_place_in_any_number() {
+    for backend in Backend::available().skip(1) {
+        for (l, first, len) in [(4, 0, 16), (5, 0, 30), (7, 0, 56), (7, 3, 1), (7, 5, 9), (5, 29, 1), (4, 2, 13)] {
+            let rho = [(first * l + len) as u8; 32];
+            let mut expected: Vec<_> = (0..len).map(|_| NttPoly::zeroed()).collect();
+            (Backend::PORTABLE.kernels().expand_a)(&rho, l, first, &mut expected);
+            let mut entries: Vec<_> = (0..len).map(|_| NttPoly::zeroed()).collect();
+            (backend.kernels().expand_a)(&rho, l, first, &mut entries);
+            for (n, (entry, expected)) in entries.iter().zip(&expected).enumerate() {
+                assert_eq!(entry.0, expected.0, "{backend:?} {l} {first} {n}");
+            }
+        }
+    }
+}
+
+/// Inputs of many lengths side by side, in groups of every size, against one
+/// sponge each.
+pub(crate) fn hashes_equal_single_ones<Wide: LaneSponge, Narrow: LaneSponge>() {
+    let data: Vec<u8> = (0..3000).map(|n| (n * 13 + n / 256) as u8).collect();
+    let lens = [0, 1, 32, 135, 136, 137, 271, 272, 1952, 2592, 48, 64, 7, 2999, 136, 408];
+    for group in 1..=lens.len() {
+        for first in 0..lens.len() {
+            let lens: Vec<_> = (0..group).map(|n| lens[(first + n) % lens.len()]).collect();
+            let mut outputs: Vec<_> = (0..group).map(|_| [0u8; 136]).collect();
+            let mut queue = Queue::<Wide, Narrow>::new();
+            for (n, (output, &len)) in outputs.iter_mut().zip(&lens).enumerate() {
+                let len_out = if n % 2 == 0 { 64 } else { 136 };
+                let input = if n % 3 == 0 {
+                    let head = core::array::from_fn(|n| n as u8);
+                    Input::mu(head, &data[..len % 256], &data[..len])
+                } else {
+                    Input::new(&data[..len])
+                };
+                queue.push(input, &mut output[..len_out]);
+            }
+            queue.run();
+            drop(queue);
+            for (n, (output, &len)) in outputs.iter().zip(&lens).enumerate() {
+                let len_out = if n % 2 == 0 { 64 } else { 136 };
+                let head: [u8; 66] = core::array::from_fn(|n| n as u8);
+                let parts: &[&[u8]] =
+                    if n % 3 == 0 { &[&head, &data[..len % 256], &data[..len]] } else { &[&data[..len]] };
+                let mut expected = [0; 136];
+                Shake256::digest(Backend::PORTABLE, parts, &mut expected[..len_out]);
+                assert_eq!(*output, expected, "{group} {first} {n}");
+            }
+        }
+    }
+}
