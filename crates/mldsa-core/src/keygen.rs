@@ -21,19 +21,39 @@ pub fn keygen_internal<P: ParameterSet>(
     pk: &mut P::PublicKeyBytes,
     sk: &mut P::SecretKeyBytes,
 ) {
-    let p = &P::PARAMS;
-    let seed = transcript::expand_seed(backend, p, xi);
+    let seed = transcript::expand_seed(backend, &P::PARAMS, xi);
     // `rho` is part of both keys; everything sampled from it is public.
     let rho = declassify(seed.rho, "rho is public");
+    keygen_from_rho_p::<P>(
+        backend,
+        &rho,
+        seed.rho_p.expose(),
+        seed.k_seed.expose(),
+        pk,
+        sk,
+    );
+}
+
+/// Algorithm 6 from line 2 on, for callers that have `rho`, `rho_p` and `K` from
+/// elsewhere. Constant time as [`keygen_internal`].
+pub fn keygen_from_rho_p<P: ParameterSet>(
+    backend: Backend,
+    rho: &[u8; SEED_LEN],
+    rho_p: &[u8; 64],
+    k_seed: &[u8; SEED_LEN],
+    pk: &mut P::PublicKeyBytes,
+    sk: &mut P::SecretKeyBytes,
+) {
+    let p = &P::PARAMS;
     let parts = SecretKeyPartsMut::new(p, sk.as_mut());
-    parts.rho.copy_from_slice(&rho);
-    parts.k_seed.copy_from_slice(seed.k_seed.expose());
-    sample_secrets::<P>(backend, seed.rho_p.expose(), parts.s1, parts.s2);
-    public_rows::<P>(backend, &rho, parts.s1, parts.s2, |i, t1, t0| {
+    parts.rho.copy_from_slice(rho);
+    parts.k_seed.copy_from_slice(k_seed);
+    sample_secrets::<P>(backend, rho_p, parts.s1, parts.s2);
+    public_rows::<P>(backend, rho, parts.s1, parts.s2, |i, t1, t0| {
         pk.as_mut()[SEED_LEN + i * T1_POLY_LEN..][..T1_POLY_LEN].copy_from_slice(t1);
         parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN].copy_from_slice(t0);
     });
-    pk.as_mut()[..SEED_LEN].copy_from_slice(&rho);
+    pk.as_mut()[..SEED_LEN].copy_from_slice(rho);
     parts
         .tr
         .copy_from_slice(&transcript::tr(backend, pk.as_ref()));

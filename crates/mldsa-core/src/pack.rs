@@ -6,7 +6,7 @@
 //! Constant time: widths and lengths are public, values never steer anything.
 
 use crate::ct::is_negative;
-use crate::params::{D, GAMMA2_88, N, T0_POLY_LEN, T1_POLY_LEN};
+use crate::params::{D, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
 use crate::poly::Poly;
 
 /// Algorithm 16 SimpleBitPack for `BITS`-bit values: `map` turns a coefficient
@@ -142,6 +142,49 @@ pub fn w1_encode(gamma2: i32, w: &Poly, out: &mut [u8], high: impl Fn(i32) -> i3
     }
 }
 
+/// Bytes of a polynomial at 24 bits a coefficient.
+pub const FULL_POLY_LEN: usize = 3 * N;
+
+/// A polynomial at 24 bits a coefficient, 768 bytes: values of Z_q that are not
+/// rounded.
+///
+/// Bounds: 0 <= w < 2^24.
+pub fn pack_full(w: &Poly, out: &mut [u8; FULL_POLY_LEN]) {
+    for (bytes, &a) in out.as_chunks_mut::<3>().0.iter_mut().zip(&w.0) {
+        let [low, middle, high, _] = a.to_le_bytes();
+        *bytes = [low, middle, high];
+    }
+}
+
+/// The inverse of [`pack_full`]. Returns whether every coefficient is below q.
+pub fn unpack_full(bytes: &[u8; FULL_POLY_LEN], out: &mut Poly) -> bool {
+    let mut sign = -1;
+    for (&[low, middle, high], a) in bytes.as_chunks::<3>().0.iter().zip(&mut out.0) {
+        *a = i32::from_le_bytes([low, middle, high, 0]);
+        sign &= *a - Q;
+    }
+    is_negative(sign)
+}
+
+/// High bits at 4 bits a coefficient, 128 bytes: the inverse of algorithm 28
+/// for gamma2 = (q - 1) / 32. Every code word is valid.
+pub fn unpack_w1(bytes: &[u8], out: &mut Poly) {
+    bit_unpack::<4>(bytes, &mut out.0, |a| a);
+}
+
+/// A polynomial of small signed coefficients in offset binary, `BITS` bits of
+/// `w + 2^(BITS - 1)`: 12 bits in 384 bytes or 20 bits in 640 bytes.
+///
+/// Bounds: -2^(BITS - 1) <= w < 2^(BITS - 1), BITS <= 20.
+pub fn pack_signed<const BITS: usize>(w: &Poly, out: &mut [u8]) {
+    bit_pack::<BITS>(&w.0, out, |a| a + (1 << (BITS - 1)));
+}
+
+/// The inverse of [`pack_signed`]. Every code word is valid.
+pub fn unpack_signed<const BITS: usize>(bytes: &[u8], out: &mut Poly) {
+    bit_unpack::<BITS>(bytes, &mut out.0, |a| a - (1 << (BITS - 1)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,6 +289,63 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn full_and_signed_forms_pack_bit_by_bit_and_unpack() {
+        check(
+            4,
+            0,
+            15,
+            |a| a,
+            |w, out| w1_encode(GAMMA2_88 + 1, w, out, |a| a),
+            unpack_w1,
+        );
+        check(
+            12,
+            -2048,
+            2047,
+            |a| a + 2048,
+            pack_signed::<12>,
+            unpack_signed::<12>,
+        );
+        let limit = (1 << 19) - 1;
+        check(
+            20,
+            limit - 4095,
+            limit,
+            |a| a + (1 << 19),
+            pack_signed::<20>,
+            unpack_signed::<20>,
+        );
+        check(
+            20,
+            -(1 << 19),
+            4095 - (1 << 19),
+            |a| a + (1 << 19),
+            pack_signed::<20>,
+            unpack_signed::<20>,
+        );
+    }
+
+    #[test]
+    fn full_form_refuses_what_is_not_reduced() {
+        let mut w = Poly(core::array::from_fn(|n| (n as i32 * 32_767) % Q));
+        for (n, value, verdict) in [
+            (0, Q - 1, true),
+            (255, Q, false),
+            (7, (1 << 24) - 1, false),
+            (9, 0, true),
+        ] {
+            let kept = core::mem::replace(&mut w.0[n], value);
+            let mut bytes = [0; FULL_POLY_LEN];
+            pack_full(&w, &mut bytes);
+            assert_eq!(bytes[3 * n..3 * n + 3], value.to_le_bytes()[..3]);
+            let mut back = Poly::ZERO;
+            assert_eq!(unpack_full(&bytes, &mut back), verdict);
+            assert_eq!(back.0, w.0);
+            w.0[n] = kept;
         }
     }
 }
