@@ -77,6 +77,17 @@ pub fn add(sum: &mut [Poly], x: &[Poly]) {
     }
 }
 
+/// `sum + x` in NTT form, canonical. Constant time.
+///
+/// Bounds: 0 <= sum < q, |x| < 9q.
+pub fn add_ntt(sum: &mut [NttPoly], x: &[NttPoly]) {
+    for (sum, x) in sum.iter_mut().zip(x) {
+        for (sum, &x) in sum.0.iter_mut().zip(&x.0) {
+            *sum = canonical(*sum + x);
+        }
+    }
+}
+
 /// `sum + x` over the integers. Constant time.
 ///
 /// Bounds: |sum + x| < 2^31, the caller's to see to.

@@ -1,0 +1,231 @@
+//! The finished aggregate: what travels, and how it is verified.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use mldsa_core::{MlDsa87, ParameterSet, Signature};
+
+use crate::bits::SignerBits;
+use crate::encoding::{Reader, lp};
+use crate::epoch::{AuthenticatedShare, PinnedRoots};
+use crate::error::Error;
+use crate::label::{BaseLabel, ContentLabel, MemberId};
+use crate::registry::Registry;
+use crate::round::{Decision, Kind, Mode, Round};
+
+/// A signature with what a verifier needs to rebuild its key, but neither the key
+/// nor any root: those it derives. 4,627 bytes of it are an ordinary ML-DSA-87
+/// signature.
+///
+/// A valid aggregate stays valid for ever: the application consumes each (context,
+/// base label) once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    mode: Mode,
+    kind: Kind,
+    ctx: Box<[u8]>,
+    label: ContentLabel,
+    epoch: u64,
+    payload: Box<[u8]>,
+    bits: Box<[u8]>,
+    signature: Signature<MlDsa87>,
+}
+
+const AGGREGATE: &[u8; 8] = b"MLADSAF1";
+
+impl Aggregate {
+    pub(crate) fn new(round: &Round, signature: Signature<MlDsa87>) -> Self {
+        Self {
+            mode: round.mode,
+            kind: round.kind,
+            ctx: round.ctx.clone(),
+            label: round.label.clone(),
+            epoch: round.epoch,
+            payload: round.payload.clone(),
+            bits: round.bits.as_bytes().into(),
+            signature,
+        }
+    }
+
+    /// The ordinary ML-DSA-87 signature. It says nothing about who signed unless
+    /// its key was rebuilt: see [`Self::verify`].
+    pub fn signature(&self) -> &Signature<MlDsa87> {
+        &self.signature
+    }
+
+    /// How many hints the signature spends, of 75.
+    pub fn hint_weight(&self) -> u8 {
+        self.signature.as_bytes().last().copied().unwrap_or(0)
+    }
+
+    /// How the cohort committed.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The context.
+    pub fn ctx(&self) -> &[u8] {
+        &self.ctx
+    }
+
+    /// The content label, with the attempt that succeeded.
+    pub fn label(&self) -> &ContentLabel {
+        &self.label
+    }
+
+    /// The epoch.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The signed payload.
+    pub fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// Who signed, by the aggregation bits.
+    ///
+    /// # Errors
+    /// [`Error::BadLength`], [`Error::EmptyCohort`] for bits that do not fit the
+    /// registry.
+    pub fn signers(&self, registry: &Registry) -> Result<Vec<MemberId>, Error> {
+        let n = registry.len();
+        let bits = SignerBits::from_bytes(&self.bits, n)?;
+        let mut positions = bits.positions(n).peekable();
+        Ok(registry
+            .ids()
+            .enumerate()
+            .filter_map(|(i, id)| positions.next_if_eq(&i).map(|_| *id))
+            .collect())
+    }
+
+    pub(crate) fn decision(&self) -> Decision<'_> {
+        Decision {
+            ctx: &self.ctx,
+            label: &self.label,
+            kind: self.kind,
+            payload: &self.payload,
+        }
+    }
+
+    /// Verifies who signed what: rebuilds the cohort from the bits and its key
+    /// from the members' authenticated keys, and only then verifies the
+    /// signature. `shares` may hold the keys of more members and other contents.
+    /// Returns the rebuilt round.
+    ///
+    /// # Errors
+    /// [`Error::ModeRefused`] for base mode, [`Error::OutOfRange`] for another
+    /// epoch, [`Error::CohortMismatch`] if a signer's key is not among `shares`,
+    /// [`Error::VerifyFailed`], and those of [`Self::signers`] and [`Round::new`].
+    pub fn verify(
+        &self,
+        pinned: &PinnedRoots,
+        shares: &[AuthenticatedShare],
+    ) -> Result<Round, Error> {
+        if self.mode != Mode::Offset {
+            return Err(Error::ModeRefused);
+        }
+        if self.epoch != pinned.plan().epoch() {
+            return Err(Error::OutOfRange);
+        }
+        let cohort = self.cohort(pinned.registry(), shares)?;
+        let round = Round::new(pinned, &self.decision(), cohort)?;
+        self.verify_round(&round)?;
+        Ok(round)
+    }
+
+    /// The keys of the signers for this content.
+    pub(crate) fn cohort(
+        &self,
+        registry: &Registry,
+        shares: &[AuthenticatedShare],
+    ) -> Result<Vec<AuthenticatedShare>, Error> {
+        let mut known: Vec<&AuthenticatedShare> = shares
+            .iter()
+            .filter(|share| share.label == self.label)
+            .collect();
+        known.sort_by_key(|share| share.id);
+        self.signers(registry)?
+            .iter()
+            .map(|id| {
+                let at = known.binary_search_by_key(id, |share| share.id);
+                at.ok()
+                    .and_then(|at| known.get(at))
+                    .map(|share| (*share).clone())
+                    .ok_or(Error::CohortMismatch)
+            })
+            .collect()
+    }
+
+    pub(crate) fn verify_round(&self, round: &Round) -> Result<(), Error> {
+        round
+            .key()
+            .verify_mu(round.mu(), self.signature.as_bytes())
+            .map_err(|_| Error::VerifyFailed)
+    }
+
+    /// The object on the wire: magic, mode, kind, context, label, attempt, epoch,
+    /// payload, bits, signature.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = AGGREGATE.to_vec();
+        out.push(match self.mode {
+            Mode::Base => 0,
+            Mode::Offset => 1,
+        });
+        out.push(match self.kind {
+            Kind::Decision => 0,
+            Kind::Consensus => 1,
+        });
+        out.extend(lp(&[&self.ctx, self.label.base()]));
+        out.push(self.label.attempt());
+        out.extend_from_slice(&self.epoch.to_be_bytes());
+        out.extend(lp(&[&self.payload, &self.bits]));
+        out.extend_from_slice(self.signature.as_bytes());
+        out
+    }
+
+    /// Reads what [`Self::to_bytes`] wrote, and nothing else. A mode that will be
+    /// refused is still read.
+    ///
+    /// # Errors
+    /// [`Error::BadLength`] for a truncated or longer string, a context over 255
+    /// bytes or a label outside 1 to 1,024; [`Error::OutOfRange`] for an unknown
+    /// mode or kind; [`Error::AttemptsExhausted`] for an attempt above 63;
+    /// [`Error::VerifyFailed`] for a malformed signature.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes, AGGREGATE)?;
+        let [mode, kind] = reader.array()?;
+        let mode = match mode {
+            0 => Mode::Base,
+            1 => Mode::Offset,
+            _ => return Err(Error::OutOfRange),
+        };
+        let kind = match kind {
+            0 => Kind::Decision,
+            1 => Kind::Consensus,
+            _ => return Err(Error::OutOfRange),
+        };
+        let ctx = reader.part()?;
+        if ctx.len() > 255 {
+            return Err(Error::BadLength);
+        }
+        let base = BaseLabel::new(reader.part()?)?;
+        let [attempt] = reader.array()?;
+        let label = base.attempt(attempt)?;
+        let epoch = u64::from_be_bytes(reader.array()?);
+        let payload = reader.part()?;
+        let bits = reader.part()?;
+        let signature = reader.take(MlDsa87::SIG_LEN)?;
+        reader.end()?;
+        Ok(Self {
+            mode,
+            kind,
+            ctx: ctx.into(),
+            label,
+            epoch,
+            payload: payload.into(),
+            bits: bits.into(),
+            signature: Signature::from_bytes(signature).map_err(|_| Error::VerifyFailed)?,
+        })
+    }
+}

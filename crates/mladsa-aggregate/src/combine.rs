@@ -1,0 +1,230 @@
+//! Responses, their check, and the signature they sum to. All public.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mldsa_core::hazmat::linear::{self, ResponseHat};
+use mldsa_core::hazmat::pack::{pack_signed, unpack_signed};
+use mldsa_core::hazmat::{Poly, declassify};
+use mldsa_core::{MlDsa87, ParameterSet, Signature};
+
+use crate::aggregate::Aggregate;
+use crate::commitment::Challenge;
+use crate::error::Error;
+use crate::label::MemberId;
+use crate::matrix::{K, L, P, ntt_vector, vector};
+use crate::round::Round;
+
+/// Bytes of one member's response.
+pub const RESPONSE_LEN: usize = L * Z_POLY_LEN;
+const Z_POLY_LEN: usize = 384;
+
+/// A member's response z at 12 bits a coefficient: 2,688 bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Response(Box<[u8]>);
+
+impl Response {
+    /// Reads a response for `round`.
+    ///
+    /// # Errors
+    /// [`Error::BadLength`] unless there are 2,688 bytes; [`Error::OutOfRange`]
+    /// for a coefficient beyond sigma + beta.
+    pub fn from_bytes(round: &Round, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != RESPONSE_LEN {
+            return Err(Error::BadLength);
+        }
+        let response = Self(bytes.into());
+        let mut z = vector(L);
+        response.unpack(&mut z);
+        if linear::norm(&z) > round.response_bound() {
+            return Err(Error::OutOfRange);
+        }
+        Ok(response)
+    }
+
+    /// Packs a response that this process made: from here on it is public.
+    pub(crate) fn pack(round: &Round, z: &[Poly]) -> Result<Self, Error> {
+        let mut bytes = vec![0; RESPONSE_LEN].into_boxed_slice();
+        for (z, bytes) in z.iter().zip(bytes.chunks_mut(Z_POLY_LEN)) {
+            pack_signed::<12>(z, bytes);
+        }
+        let bytes = declassify(bytes, "the published response");
+        // |y| <= sigma and |c s1| <= beta: anything else is a fault.
+        Self::from_bytes(round, &bytes).map_err(|_| Error::Fault)
+    }
+
+    /// The encoding.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn unpack(&self, z: &mut [Poly]) {
+        for (bytes, z) in self.0.chunks(Z_POLY_LEN).zip(z) {
+            unpack_signed::<12>(bytes, z);
+        }
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Response(..)")
+    }
+}
+
+/// Collects the responses to a challenge, in any order and grouping, and completes
+/// the signature.
+#[derive(Debug)]
+pub struct Combiner<'c> {
+    challenge: &'c Challenge<'c>,
+    // by position in the cohort
+    responses: Vec<Option<Response>>,
+}
+
+impl<'c> Combiner<'c> {
+    /// An empty one.
+    pub fn new(challenge: &'c Challenge<'c>) -> Self {
+        Self {
+            challenge,
+            responses: challenge.round.ids().map(|_| None).collect(),
+        }
+    }
+
+    /// Checks a response against its member's commitment and key, and adds it.
+    /// The same one again is ignored. Blame is sound only if contributions came
+    /// over authenticated channels, bound to id, label and attempt.
+    ///
+    /// # Errors
+    /// [`Error::UnknownMember`] outside the cohort; [`Error::BadContribution`] for
+    /// a provably wrong response or a second, different one.
+    pub fn add(&mut self, id: &MemberId, response: Response) -> Result<(), Error> {
+        let (at, _) = self.challenge.round.member(id)?;
+        let slot = self.responses.get(at).ok_or(Error::UnknownMember)?;
+        if slot.as_ref() == Some(&response) {
+            return Ok(());
+        }
+        if slot.is_some() || !self.is_consistent(at, &response) {
+            return Err(Error::BadContribution(*id));
+        }
+        self.put(at, Some(response));
+        Ok(())
+    }
+
+    /// Takes over what another combiner of the same challenge collected and
+    /// checked.
+    ///
+    /// # Errors
+    /// [`Error::CohortMismatch`] for another challenge; [`Error::BadContribution`]
+    /// if both have different responses of one member.
+    pub fn merge(&mut self, other: Self) -> Result<(), Error> {
+        if other.challenge.c_tilde != self.challenge.c_tilde
+            || other.challenge.commitments != self.challenge.commitments
+        {
+            return Err(Error::CohortMismatch);
+        }
+        let ids = self.challenge.round.ids();
+        for ((id, own), theirs) in ids.zip(&self.responses).zip(&other.responses) {
+            if own.is_some() && theirs.is_some() && own != theirs {
+                return Err(Error::BadContribution(*id));
+            }
+        }
+        for (at, response) in other.responses.into_iter().enumerate() {
+            if response.is_some() {
+                self.put(at, response);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, at: usize, response: Option<Response>) {
+        if let Some(slot) = self.responses.get_mut(at) {
+            *slot = response;
+        }
+    }
+
+    /// `|z| <= sigma + beta` and `|w + c t - A z| <= R + beta`: an honest member
+    /// always passes, because the second term is the offset plus c s2.
+    fn is_consistent(&self, at: usize, response: &Response) -> bool {
+        let round = self.challenge.round;
+        let (Some(member), Some(commitment)) =
+            (round.members.get(at), self.challenge.commitments.get(at))
+        else {
+            return false;
+        };
+        let (mut w, mut t, mut z) = (vector(K), vector(K), vector(L));
+        commitment.w(round.mode, &mut w);
+        member.share.unpack(&mut t);
+        response.unpack(&mut z);
+        let matrix = round.matrix();
+        let mut z_hat = ntt_vector(L);
+        let mut z = ResponseHat {
+            z: &z,
+            z_hat: &mut z_hat,
+        };
+        linear::norm(z.z) <= round.response_bound()
+            && linear::response_distance(
+                matrix.backend(),
+                matrix.a_hat(),
+                &self.challenge.c_hat,
+                &w,
+                &t,
+                &mut z,
+            ) <= round.width as i32 + P.beta()
+    }
+
+    /// Who has not responded yet. A member that stays silent is left out together
+    /// with the next attempt, never of this one.
+    pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
+        let slots = self.challenge.round.ids().zip(&self.responses);
+        slots.filter_map(|(id, slot)| slot.is_none().then_some(id))
+    }
+
+    /// The aggregate, once everybody has responded: verified before it is
+    /// returned.
+    ///
+    /// # Errors
+    /// [`Error::CohortMismatch`] while responses are missing; [`Error::Retry`] if
+    /// the attempt failed, the same for everybody: discard all of it and retire
+    /// its label; [`Error::VerifyFailed`] is a fault.
+    pub fn finish(self) -> Result<Aggregate, Error> {
+        let responses: Option<Vec<Response>> = self.responses.into_iter().collect();
+        let (mut sum, mut z) = (vector(L), vector(L));
+        for response in responses.ok_or(Error::CohortMismatch)? {
+            response.unpack(&mut z);
+            linear::add_integers(&mut sum, &z);
+        }
+        complete(self.challenge, &sum)
+    }
+}
+
+/// Makes the signature from the summed response and verifies it.
+///
+/// Bounds: at most 8,192 members with |z| <= 480 or 1,024 with |z| <= 1,560, so
+/// |z_sum| < q / 2.
+pub(crate) fn complete(challenge: &Challenge<'_>, z_sum: &[Poly]) -> Result<Aggregate, Error> {
+    let round = challenge.round;
+    let matrix = round.matrix();
+    let mut z_hat = ntt_vector(L);
+    let z = ResponseHat {
+        z: z_sum,
+        z_hat: &mut z_hat,
+    };
+    let mut signature = [0; MlDsa87::SIG_LEN];
+    linear::combine::<MlDsa87>(
+        matrix.backend(),
+        matrix.a_hat(),
+        round.key().as_bytes(),
+        &challenge.c_tilde,
+        &challenge.w1,
+        z,
+        &mut signature,
+    )
+    .map_err(Error::Retry)?;
+    round
+        .key()
+        .verify_mu(round.mu(), &signature)
+        .map_err(|_| Error::VerifyFailed)?;
+    let signature = Signature::from_bytes(&signature).map_err(|_| Error::VerifyFailed)?;
+    Ok(Aggregate::new(round, signature))
+}

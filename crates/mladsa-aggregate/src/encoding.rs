@@ -1,0 +1,99 @@
+//! Framing: length prefixes, hashing of framed parts, and the strict reader.
+
+use alloc::vec::Vec;
+
+use mldsa_core::Backend;
+use mldsa_core::hazmat::Shake256;
+
+use crate::error::Error;
+
+/// `BE32(len) || part` for each part.
+pub(crate) fn lp(parts: &[&[u8]]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(parts.iter().map(|part| 4 + part.len()).sum());
+    for part in parts {
+        out.extend_from_slice(&length(part));
+        out.extend_from_slice(part);
+    }
+    out
+}
+
+// No part of this scheme comes near 2^32 bytes but a message, which is hashed
+// with its length in the caller's hands; longer ones saturate on both sides.
+fn length(part: &[u8]) -> [u8; 4] {
+    u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes()
+}
+
+/// The length prefix of a framed part on its way into a sponge.
+pub(crate) fn absorb_lp(sponge: &mut Shake256, parts: &[&[u8]]) {
+    for part in parts {
+        sponge.absorb(&length(part));
+        sponge.absorb(part);
+    }
+}
+
+/// `SHAKE256(prefix || lp(parts), L)`.
+pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L] {
+    let mut sponge = Shake256::new(Backend::detect());
+    sponge.absorb(prefix);
+    absorb_lp(&mut sponge, parts);
+    sponge.finish();
+    let mut out = [0; L];
+    sponge.squeeze(&mut out);
+    out
+}
+
+/// Reads an encoding from front to back; whatever is missing or left over is
+/// [`Error::BadLength`].
+pub(crate) struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Self, Error> {
+        bytes.strip_prefix(magic).map(Self).ok_or(Error::BadLength)
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+        let (head, rest) = self.0.split_at_checked(len).ok_or(Error::BadLength)?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    pub(crate) fn array<const L: usize>(&mut self) -> Result<[u8; L], Error> {
+        let (head, rest) = self.0.split_first_chunk().ok_or(Error::BadLength)?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    pub(crate) fn part(&mut self) -> Result<&'a [u8], Error> {
+        let len = u32::from_be_bytes(self.array()?);
+        self.take(usize::try_from(len).map_err(|_| Error::BadLength)?)
+    }
+
+    pub(crate) fn end(self) -> Result<(), Error> {
+        self.0.is_empty().then_some(()).ok_or(Error::BadLength)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_back_and_nothing_else_is() {
+        let mut bytes = b"MAGIC123".to_vec();
+        bytes.extend(lp(&[b"ab", b"", b"c"]));
+        let mut reader = Reader::new(&bytes, b"MAGIC123").unwrap();
+        assert_eq!(reader.part().unwrap(), b"ab");
+        assert_eq!(reader.part().unwrap(), b"");
+        assert_eq!(reader.part().unwrap(), b"c");
+        assert_eq!(reader.part(), Err(Error::BadLength));
+        reader.end().unwrap();
+        assert!(Reader::new(&bytes, b"MAGIC124").is_err());
+        // A length beyond the end allocates nothing and fails.
+        let mut reader = Reader::new(b"MAGIC123\xff\xff\xff\xff", b"MAGIC123").unwrap();
+        assert_eq!(reader.part(), Err(Error::BadLength));
+        assert_eq!(
+            Reader::new(b"MAGIC123x", b"MAGIC123").unwrap().end(),
+            Err(Error::BadLength)
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! What all members of an aggregate share: `rho` and A, and vectors on the heap.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mldsa_core::hazmat::linear;
+use mldsa_core::hazmat::{Element, NttPoly, Params, Poly, Secret};
+use mldsa_core::{Backend, MlDsa87, ParameterSet};
+
+pub(crate) const P: &Params = &MlDsa87::PARAMS;
+/// Rows of A: polynomials of t, w, s2.
+pub(crate) const K: usize = MlDsa87::K;
+/// Columns of A: polynomials of s1, y, z.
+pub(crate) const L: usize = MlDsa87::L;
+
+/// The public seed `rho` with A expanded from it: 56 KiB on the heap.
+pub struct Matrix {
+    rho: [u8; 32],
+    a_hat: Box<[NttPoly]>,
+    backend: Backend,
+}
+
+impl Matrix {
+    /// ExpandA (FIPS 204 algorithm 32).
+    pub fn expand(rho: &[u8; 32]) -> Self {
+        let backend = Backend::detect();
+        let mut a_hat = ntt_vector(K * L);
+        linear::expand_a(backend, P, rho, &mut a_hat);
+        Self {
+            rho: *rho,
+            a_hat,
+            backend,
+        }
+    }
+
+    /// The 32 bytes that every aggregate key starts with.
+    pub fn rho(&self) -> &[u8; 32] {
+        &self.rho
+    }
+
+    pub(crate) fn a_hat(&self) -> &[NttPoly] {
+        &self.a_hat
+    }
+
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// `A x` for a secret x.
+    pub(crate) fn apply(&self, x: &[Poly], out: &mut [Poly]) {
+        let mut x_hat = Secret::new(ntt_vector(L));
+        linear::ntt(self.backend, x, x_hat.expose_mut());
+        linear::matrix_product(self.backend, &self.a_hat, x_hat.expose(), out);
+    }
+}
+
+impl fmt::Debug for Matrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Matrix(..)")
+    }
+}
+
+/// `len` zero polynomials, built in place.
+pub(crate) fn vector(len: usize) -> Box<[Poly]> {
+    let mut polys = Vec::with_capacity(len);
+    polys.resize_with(len, || Poly::ZERO);
+    polys.into_boxed_slice()
+}
+
+/// `len` zero polynomials in NTT form, built in place.
+pub(crate) fn ntt_vector(len: usize) -> Box<[NttPoly]> {
+    let mut polys = Vec::with_capacity(len);
+    polys.resize_with(len, || NttPoly::ZERO);
+    polys.into_boxed_slice()
+}

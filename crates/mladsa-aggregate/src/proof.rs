@@ -1,0 +1,78 @@
+//! Proof of a content key: an ordinary ML-DSA-87 signature made with the key
+//! itself, for where roots cannot be fixed before openings.
+
+use mldsa_core::hazmat::{Secret, Zeroed, keygen_from_rho_p};
+use mldsa_core::{Context, Hedge, MlDsa87, MuBuilder, ParameterSet, Signature, bytes};
+
+use crate::content_key::{ContentKey, Share};
+use crate::encoding::hash_lp;
+use crate::error::Error;
+use crate::label::{ContentLabel, MemberId};
+use crate::matrix::{K, Matrix, vector};
+use crate::registry::Member;
+use crate::round::encode_key;
+
+impl Member {
+    /// Signs the public half of the key of `label` with the key itself. `rnd` is 64
+    /// fresh random bytes: half of them take the place of K, half are the rnd of
+    /// FIPS 204, so that the mask depends on all of them.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if signing fails.
+    pub fn prove_content_key(
+        &self,
+        matrix: &Matrix,
+        label: &ContentLabel,
+        rnd: &[u8; 64],
+    ) -> Result<Signature<MlDsa87>, Error> {
+        let rho_p = ContentKey::seed(&self.seed, label.as_bytes());
+        let share = ContentKey::derive(matrix, &self.seed, label.as_bytes()).share;
+        let (k_seed, rnd) = rnd.split_first_chunk().ok_or(Error::BadLength)?;
+        let rnd = rnd.first_chunk().ok_or(Error::BadLength)?;
+        let mut pk = [0; MlDsa87::PK_LEN];
+        let mut sk = Secret::<[u8; MlDsa87::SK_LEN]>::zeroed();
+        keygen_from_rho_p::<MlDsa87>(
+            matrix.backend(),
+            matrix.rho(),
+            rho_p.expose(),
+            k_seed,
+            &mut pk,
+            sk.expose_mut(),
+        );
+        let mut mu = MuBuilder::from_tr(&bytes::tr::<MlDsa87>(&pk), context()?);
+        mu.update(&message(&self.id, label, &share));
+        let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
+        bytes::sign_mu::<MlDsa87>(sk.expose(), &mu.finish(), Hedge::Bytes(rnd), &mut signature)
+            .map_err(|_| Error::Fault)?;
+        Signature::from_bytes(&signature).map_err(|_| Error::Fault)
+    }
+}
+
+/// Checks what [`Member::prove_content_key`] made.
+///
+/// # Errors
+/// [`Error::BadKeyProof`].
+pub fn verify_content_key(
+    matrix: &Matrix,
+    id: &MemberId,
+    label: &ContentLabel,
+    share: &Share,
+    proof: &[u8],
+) -> Result<(), Error> {
+    let mut t = vector(K);
+    share.unpack(&mut t);
+    encode_key(matrix, &t)?
+        .verify(&message(id, label, share), context()?, proof)
+        .map_err(|_| Error::BadKeyProof)
+}
+
+pub(crate) fn message(id: &MemberId, label: &ContentLabel, share: &Share) -> [u8; 64] {
+    hash_lp(
+        &[],
+        &[b"F.cpop", id.as_bytes(), label.as_bytes(), share.as_bytes()],
+    )
+}
+
+fn context() -> Result<Context<'static>, Error> {
+    Context::new(b"F.cpop").map_err(|_| Error::BadLength)
+}

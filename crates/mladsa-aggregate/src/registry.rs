@@ -1,0 +1,220 @@
+//! Members and their registration: who may take part at all.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey};
+
+use crate::encoding::{Reader, hash_lp, lp};
+use crate::error::Error;
+use crate::label::MemberId;
+use crate::matrix::Matrix;
+use crate::merkle::{Hash, leaf, root};
+use crate::seed::MasterSeed;
+
+/// Members in a registry.
+pub const MAX_MEMBERS: usize = 8192;
+
+/// A member's secrets: its id, its master seed and its registration key.
+pub struct Member {
+    pub(crate) id: MemberId,
+    pub(crate) seed: MasterSeed,
+    pub(crate) registration_key: SigningKey<MlDsa87>,
+}
+
+impl Member {
+    /// MemberKeyGen. `xi` gives the registration key (FIPS 204 algorithm 6): 32
+    /// random bytes, independent of the master seed.
+    pub fn new(id: MemberId, seed: MasterSeed, xi: &[u8; 32]) -> Self {
+        Self {
+            id,
+            seed,
+            registration_key: SigningKey::from_seed(xi),
+        }
+    }
+
+    /// The name.
+    pub fn id(&self) -> &MemberId {
+        &self.id
+    }
+
+    /// The master seed.
+    pub fn seed(&self) -> &MasterSeed {
+        &self.seed
+    }
+
+    /// The registration key with its proof of possession.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if signing fails.
+    pub fn register(&self, hedge: Hedge<'_>) -> Result<Registration, Error> {
+        let key = self.registration_key.verifying_key().clone();
+        let pop = self.sign(b"F.pop", &pop_message(&self.id, &key), hedge)?;
+        Ok(Registration {
+            id: self.id,
+            key,
+            pop,
+        })
+    }
+
+    /// Signs one of the few messages that the registration key is for.
+    pub(crate) fn sign(
+        &self,
+        ctx: &[u8],
+        message: &[u8; 64],
+        hedge: Hedge<'_>,
+    ) -> Result<Signature<MlDsa87>, Error> {
+        let ctx = Context::new(ctx).map_err(|_| Error::BadLength)?;
+        self.registration_key
+            .sign(message, ctx, hedge)
+            .map_err(|_| Error::Fault)
+    }
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Member({}, ..)", self.id)
+    }
+}
+
+/// What a member publishes once: its registration key and proof of possession.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Registration {
+    id: MemberId,
+    key: VerifyingKey<MlDsa87>,
+    pop: Signature<MlDsa87>,
+}
+
+const REGISTRATION: &[u8; 8] = b"MLADSAR1";
+
+impl Registration {
+    /// The name.
+    pub fn id(&self) -> &MemberId {
+        &self.id
+    }
+
+    /// The proof of possession, an ordinary ML-DSA-87 signature under the context
+    /// `F.pop`.
+    pub fn proof_of_possession(&self) -> &Signature<MlDsa87> {
+        &self.pop
+    }
+
+    /// `"MLADSAR1" || lp(id) || key || proof`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = REGISTRATION.to_vec();
+        out.extend(lp(&[self.id.as_bytes()]));
+        out.extend_from_slice(self.key.as_bytes());
+        out.extend_from_slice(self.pop.as_bytes());
+        out
+    }
+
+    /// Reads what [`Self::to_bytes`] wrote. The proof is checked by
+    /// [`Registry::new`].
+    ///
+    /// # Errors
+    /// [`Error::BadLength`]; [`Error::BadPoP`] for a malformed proof.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes, REGISTRATION)?;
+        let id = MemberId::new(reader.part()?)?;
+        let key = reader.take(MlDsa87::PK_LEN)?;
+        let key = VerifyingKey::from_bytes(key).map_err(|_| Error::BadLength)?;
+        let pop = reader.take(MlDsa87::SIG_LEN)?;
+        let pop = Signature::from_bytes(pop).map_err(|_| Error::BadPoP)?;
+        reader.end()?;
+        Ok(Self { id, key, pop })
+    }
+}
+
+fn pop_message(id: &MemberId, key: &VerifyingKey<MlDsa87>) -> [u8; 64] {
+    hash_lp(&[], &[b"F.pop", id.as_bytes(), key.as_bytes()])
+}
+
+/// The members of a committee in id order, with the matrix they share. Holding
+/// one means that every proof of possession was checked.
+pub struct Registry {
+    matrix: Matrix,
+    entries: Vec<(MemberId, VerifyingKey<MlDsa87>)>,
+    root: Hash,
+}
+
+impl Registry {
+    /// Checks every proof of possession.
+    ///
+    /// # Errors
+    /// [`Error::EmptyCohort`], [`Error::TooManyMembers`], [`Error::BadPoP`],
+    /// [`Error::DuplicateId`].
+    pub fn new(
+        rho: &[u8; 32],
+        registrations: impl IntoIterator<Item = Registration>,
+    ) -> Result<Arc<Self>, Error> {
+        let ctx = Context::new(b"F.pop").map_err(|_| Error::BadLength)?;
+        let mut entries = Vec::new();
+        for Registration { id, key, pop } in registrations {
+            if entries.len() == MAX_MEMBERS {
+                return Err(Error::TooManyMembers);
+            }
+            key.verify(&pop_message(&id, &key), ctx, pop.as_ref())
+                .map_err(|_| Error::BadPoP)?;
+            entries.push((id, key));
+        }
+        entries.sort_by_key(|(id, _)| *id);
+        if entries.array_windows().any(|[a, b]| a.0 == b.0) {
+            return Err(Error::DuplicateId);
+        }
+        let leaves: Vec<Hash> = entries
+            .iter()
+            .map(|(id, key)| leaf(&[id.as_bytes(), key.as_bytes()]))
+            .collect();
+        Ok(Arc::new(Self {
+            matrix: Matrix::expand(rho),
+            entries,
+            root: root(&leaves)?,
+        }))
+    }
+
+    /// The shared matrix.
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// The root over all entries.
+    pub fn root(&self) -> &Hash {
+        &self.root
+    }
+
+    /// How many members.
+    #[allow(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The members in id order: the order of the aggregation bits.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &MemberId> {
+        self.entries.iter().map(|(id, _)| id)
+    }
+
+    /// The registration key of a member.
+    ///
+    /// # Errors
+    /// [`Error::UnknownMember`].
+    pub fn key(&self, id: &MemberId) -> Result<&VerifyingKey<MlDsa87>, Error> {
+        let (_, key) = self
+            .entries
+            .get(self.position(id)?)
+            .ok_or(Error::UnknownMember)?;
+        Ok(key)
+    }
+
+    pub(crate) fn position(&self, id: &MemberId) -> Result<usize, Error> {
+        self.entries
+            .binary_search_by_key(id, |(id, _)| *id)
+            .map_err(|_| Error::UnknownMember)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Registry({} members)", self.len())
+    }
+}

@@ -1,0 +1,568 @@
+//! Every file of `tests/kat/ml-adsa`: the published digests and this project's
+//! own vectors. Here, because vectors need what the public interface refuses: a
+//! plain label in base mode and a width above the rule.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use std::path::Path;
+
+use mldsa_core::hazmat::linear;
+use mldsa_core::hazmat::pack::w1_encode;
+use mldsa_core::hazmat::{Poly, Sponge};
+use mldsa_core::{Backend, Hedge, MlDsa87, VerifyingKey};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::content_key::{ContentKey, Share, pack_vec};
+use crate::encoding::{absorb_lp, hash_lp, lp};
+use crate::mask::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
+use crate::matrix::{K, L, P, vector};
+use crate::merkle::{path, root, verify_path};
+use crate::round::encode_key;
+use crate::*;
+
+#[path = "../tests/peers/mod.rs"]
+mod peers;
+
+fn load(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kat/ml-adsa");
+    serde_json::from_slice(&std::fs::read(path.join(name)).unwrap()).unwrap()
+}
+
+trait Fields {
+    fn text(&self, name: &str) -> &str;
+    fn bytes(&self, name: &str) -> Vec<u8>;
+    fn number(&self, name: &str) -> u64;
+    fn list(&self, name: &str) -> &[Value];
+    fn is_digest_of(&self, name: &str, bytes: &[u8]);
+}
+
+impl Fields for Value {
+    fn text(&self, name: &str) -> &str {
+        self[name]
+            .as_str()
+            .unwrap_or_else(|| panic!("field {name}"))
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        hex::decode(self.text(name)).unwrap()
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        self[name]
+            .as_u64()
+            .unwrap_or_else(|| panic!("field {name}"))
+    }
+
+    fn list(&self, name: &str) -> &[Value] {
+        self[name]
+            .as_array()
+            .unwrap_or_else(|| panic!("field {name}"))
+    }
+
+    fn is_digest_of(&self, name: &str, bytes: &[u8]) {
+        assert_eq!(
+            hex::encode(Sha256::digest(bytes)),
+            self.text(name),
+            "{name}"
+        );
+    }
+}
+
+fn array<const N: usize>(bytes: Vec<u8>) -> [u8; N] {
+    bytes.try_into().unwrap()
+}
+
+/// `vec` of polynomials with any representatives.
+fn vec(polys: &[Poly]) -> Vec<u8> {
+    let mut reduced = vector(polys.len());
+    linear::add(&mut reduced, polys);
+    let mut bytes = alloc::vec![0; 768 * polys.len()];
+    pack_vec(&reduced, &mut bytes);
+    bytes
+}
+
+fn secrets(seed: &MasterSeed, content: &[u8]) -> alloc::boxed::Box<[Poly]> {
+    let mut s = vector(L + K);
+    let r = ContentKey::seed(seed, content);
+    linear::expand_s(Backend::detect(), P, r.expose(), &mut s);
+    s
+}
+
+fn first8(value: &Value) -> Vec<i32> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_i64().unwrap() as i32)
+        .collect()
+}
+
+#[test]
+fn primitives() {
+    let file = load("primitives.json");
+    let matrix = Matrix::expand(&array(file.bytes("rho")));
+    let seed = MasterSeed::from_bytes(&array(file.bytes("master_seed")));
+    let content = file.text("content").as_bytes();
+
+    let parts: Vec<Vec<u8>> = file["lp"]
+        .list("parts_hex")
+        .iter()
+        .map(|part| hex::decode(part.as_str().unwrap()).unwrap())
+        .collect();
+    let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+    assert_eq!(lp(&parts), file["lp"].bytes("out"));
+    let mut streamed = [0; 32];
+    let mut sponge = Sponge::<136>::new(Backend::detect());
+    absorb_lp(&mut sponge, &parts);
+    sponge.finish();
+    sponge.squeeze(&mut streamed);
+    let mut whole = [0; 32];
+    Sponge::<136>::digest(Backend::detect(), &[&lp(&parts)], &mut whole);
+    assert_eq!(streamed, whole);
+
+    let mut out = [0; 64];
+    seed.prf(file["prf"].text("label").as_bytes(), &[content], &mut out);
+    assert_eq!(out.to_vec(), file["prf"].bytes("out64"));
+
+    let a: Vec<Poly> = matrix.a_hat().iter().map(|a| Poly(a.0)).collect();
+    file.is_digest_of("expand_a_sha256", &vec(&a));
+
+    let key = ContentKey::derive(&matrix, &seed, content);
+    let s = secrets(&seed, content);
+    let expected = &file["content_key"];
+    expected.is_digest_of("s1_sha256", &vec(&s[..L]));
+    expected.is_digest_of("s2_sha256", &vec(&s[L..]));
+    expected.is_digest_of("s1_s2_sha256", &vec(&s));
+    expected.is_digest_of("t_sha256", key.share.as_bytes());
+    assert_eq!(s[0].0[..8], first8(&expected["s1_0_first8"]));
+    let mut t = vector(K);
+    key.share.unpack(&mut t);
+    assert_eq!(t[0].0[..8], first8(&expected["t_0_first8"]));
+
+    let expected = &file["nonce"];
+    assert_eq!(expected.number("sigma"), u64::from(SIGMA_BASE));
+    let y = derive_nonce(&seed, content, SIGMA_BASE);
+    expected.is_digest_of("sha256", &vec(y.expose()));
+    assert_eq!(y.expose()[0].0[..8], first8(&expected["first8"]));
+    let mut w = vector(K);
+    matrix.apply(y.expose(), &mut w);
+    expected.is_digest_of("w_sha256", &vec(&w));
+
+    let expected = &file["nonce_mb"];
+    let sigma = expected.number("sigma") as u32;
+    let y = derive_nonce_bound(&seed, content, &expected.bytes("bound"), sigma);
+    expected.is_digest_of("sha256", &vec(y.expose()));
+    assert_eq!(y.expose()[0].0[..8], first8(&expected["first8"]));
+
+    let expected = &file["offset"];
+    let width = expected.number("R") as u32;
+    let mut q = derive_offset(&seed, content, &expected.bytes("bound"), width);
+    expected.is_digest_of("sha256", &vec(q.expose()));
+    assert_eq!(q.expose()[0].0[..8], first8(&expected["first8"]));
+
+    let mut hi = vector(K);
+    linear::split_commitment(P, &w, &mut hi, q.expose_mut());
+    file["offset_parts"].is_digest_of("hi_sha256", &vec(&hi));
+    file["offset_parts"].is_digest_of("q_sha256", &vec(q.expose()));
+
+    for case in file.list("bits") {
+        let n = case.number("n") as usize;
+        let set: Vec<usize> = case
+            .list("set")
+            .iter()
+            .map(|v| v.as_u64().unwrap() as usize)
+            .collect();
+        let bits = SignerBits::new(n, &set).unwrap();
+        assert_eq!(bits.as_bytes(), case.bytes("hex"));
+        assert_eq!(SignerBits::from_bytes(&case.bytes("hex"), n), Ok(bits));
+    }
+    for case in file.list("default_R") {
+        let width = offset_width(case.number("n") as usize).ok();
+        assert_eq!(width.map(u64::from), case["R"].as_u64());
+    }
+}
+
+#[test]
+fn labels_trees_and_registration() {
+    let file = load("primitives.json");
+    let rho = array(file.bytes("rho"));
+    let seed = MasterSeed::from_bytes(&array(file.bytes("master_seed")));
+
+    let slot = &file["labels"]["slot"];
+    let label = BaseLabel::slot(
+        slot.text("ctx").as_bytes(),
+        slot.number("epoch"),
+        slot.number("slot"),
+        slot.number("committee") as u32,
+    );
+    assert_eq!(label.as_bytes(), slot.bytes("out"));
+    let bound = &file["labels"]["bound"];
+    let label = BaseLabel::new(bound.text("base").as_bytes())
+        .unwrap()
+        .bound(
+            bound.text("ctx").as_bytes(),
+            bound.text("payload").as_bytes(),
+            &array(bound.bytes("reg_root")),
+            bound.number("epoch"),
+        );
+    assert_eq!(label.as_bytes(), bound.bytes("out"));
+
+    let onetime = &file["onetime"];
+    let label = ContentLabel::from_bytes(&onetime.bytes("content_hex")).unwrap();
+    let key = GuardKey::new(&seed, &label);
+    assert_eq!(
+        seed.fingerprint().as_bytes().to_vec(),
+        onetime.bytes("seed_fingerprint")
+    );
+    assert_eq!(key.as_bytes().to_vec(), onetime.bytes("key"));
+
+    let registration = &file["registration"];
+    let tree = &file["epoch_tree"];
+    let member = Member::new(
+        MemberId::new(registration.text("id").as_bytes()).unwrap(),
+        MasterSeed::from_bytes(&array(tree.bytes("seed"))),
+        &array(registration.bytes("xi")),
+    );
+    let entry = member.register(Hedge::Deterministic).unwrap();
+    let regpk = member.registration_key.verifying_key();
+    registration.is_digest_of("regpk_sha256", regpk.as_bytes());
+    let message: [u8; 64] = hash_lp(&[], &[b"F.pop", member.id.as_bytes(), regpk.as_bytes()]);
+    assert_eq!(message.to_vec(), registration.bytes("pop_msg"));
+    registration.is_digest_of(
+        "pop_deterministic_sha256",
+        entry.proof_of_possession().as_ref(),
+    );
+    let registry = Registry::new(&rho, [entry]).unwrap();
+    assert_eq!(registry.root().to_vec(), registration.bytes("reg_leaf"));
+
+    let labels: Vec<ContentLabel> = tree
+        .list("contents_hex")
+        .iter()
+        .map(|c| ContentLabel::from_bytes(&hex::decode(c.as_str().unwrap()).unwrap()).unwrap())
+        .collect();
+    let shares: Vec<Share> = labels
+        .iter()
+        .map(|label| ContentKey::derive(registry.matrix(), &member.seed, label.as_bytes()).share)
+        .collect();
+    let leaves: Vec<Hash> = labels
+        .iter()
+        .zip(&shares)
+        .map(|(label, share)| share.leaf(member.id.as_bytes(), label.as_bytes()))
+        .collect();
+    let expected: Vec<String> = tree
+        .list("leaves")
+        .iter()
+        .map(|leaf| leaf.as_str().unwrap().into())
+        .collect();
+    assert_eq!(leaves.iter().map(hex::encode).collect::<Vec<_>>(), expected);
+    let kt_root = root(&leaves).unwrap();
+    assert_eq!(kt_root.to_vec(), tree.bytes("root"));
+    let epoch = tree.number("epoch").to_be_bytes();
+    let message: [u8; 64] = hash_lp(&[], &[b"F.kt", &epoch, &kt_root]);
+    assert_eq!(message.to_vec(), tree.bytes("msg"));
+    let signature = member
+        .sign(b"F.kt", &message, Hedge::Deterministic)
+        .unwrap();
+    tree.is_digest_of("sig_deterministic_sha256", signature.as_ref());
+    let index = tree.number("path_index") as usize;
+    let path = path(&leaves, index).unwrap();
+    let expected: Vec<String> = tree
+        .list("path")
+        .iter()
+        .map(|leaf| leaf.as_str().unwrap().into())
+        .collect();
+    assert_eq!(path.iter().map(hex::encode).collect::<Vec<_>>(), expected);
+    assert!(verify_path(
+        &leaves[index],
+        index as u32,
+        &path,
+        2,
+        &kt_root
+    ));
+
+    let proof = &file["content_proof"];
+    let label = ContentLabel::from_bytes(&proof.bytes("content_hex")).unwrap();
+    assert_eq!(label, labels[2]);
+    let message = crate::proof::message(&member.id, &label, &shares[2]);
+    assert_eq!(message.to_vec(), proof.bytes("cpop_msg"));
+    #[cfg(feature = "transparent-commitments")]
+    {
+        let message = crate::base::message(&member.id, &label, &shares[2]);
+        assert_eq!(message.to_vec(), proof.bytes("ck_msg"));
+    }
+    let matrix = registry.matrix();
+    let proof = member.prove_content_key(matrix, &label, &[7; 64]).unwrap();
+    let verify = |share, proof: &[u8]| verify_content_key(matrix, &member.id, &label, share, proof);
+    assert_eq!(verify(&shares[2], proof.as_ref()), Ok(()));
+    assert_eq!(verify(&shares[1], proof.as_ref()), Err(Error::BadKeyProof));
+    let mut bad = *proof.as_bytes();
+    bad[2000] ^= 1;
+    assert_eq!(verify(&shares[2], &bad), Err(Error::BadKeyProof));
+}
+
+#[test]
+fn published_digests() {
+    let file = load("kat-published.json");
+    let expected = &file["reproduced"];
+    let inputs = &file["inputs_n1_pk"];
+    let matrix = Matrix::expand(&array(inputs.bytes("rho")));
+    let key_of = |seeds: &[MasterSeed], content: &[u8]| {
+        let (mut sum, mut t) = (vector(K), vector(K));
+        for seed in seeds {
+            ContentKey::derive(&matrix, seed, content)
+                .share
+                .unpack(&mut t);
+            linear::add(&mut sum, &t);
+        }
+        *encode_key(&matrix, &sum).unwrap().as_bytes()
+    };
+
+    let seed = MasterSeed::from_bytes(b"ml-adsa-kat-master-seed-00000000");
+    let content = b"kat/content/0";
+    expected.is_digest_of("expand_s", &vec(&secrets(&seed, content)));
+    let share = ContentKey::derive(&matrix, &seed, content).share;
+    expected.is_digest_of("content_key_t", share.as_bytes());
+    let y = derive_nonce(&seed, content, SIGMA_BASE);
+    expected.is_digest_of("derive_nonce", &vec(y.expose()));
+    // merkle_root3 is a test of the room that owns trees.
+
+    let seed = MasterSeed::from_bytes(&array(inputs.bytes("member0_master_seed")));
+    let pk = key_of(&[seed], &inputs.bytes("content_with_attempt_hex"));
+    assert_eq!(pk.to_vec(), inputs.bytes("pk"));
+    expected.is_digest_of("n1_pk", &pk);
+
+    let inputs = &file["inputs_rot_pk"];
+    let seeds: Vec<MasterSeed> = inputs
+        .list("member_master_seeds")
+        .iter()
+        .map(|seed| MasterSeed::from_bytes(&array(hex::decode(seed.as_str().unwrap()).unwrap())))
+        .collect();
+    for (j, content) in inputs.list("contents").iter().enumerate() {
+        let content = [content.as_str().unwrap().as_bytes(), &[0]].concat();
+        let digests = match j {
+            0 | 4 => expected,
+            _ => &file["computed_but_not_listed_publicly"],
+        };
+        digests.is_digest_of(&alloc::format!("rot{j}_pk"), &key_of(&seeds, &content));
+    }
+}
+
+/// One committee of a file, through the interface of the signers.
+fn aggregate(file: &Value) {
+    let mode = match file.text("mode") {
+        "base" => Mode::Base,
+        _ => Mode::Offset,
+    };
+    let rho = array(file.bytes("rho"));
+    let members: Vec<Member> = file
+        .list("members")
+        .iter()
+        .map(|member| {
+            Member::new(
+                MemberId::new(member.text("id").as_bytes()).unwrap(),
+                MasterSeed::from_bytes(&array(member.bytes("seed"))),
+                &array(member.bytes("xi")),
+            )
+        })
+        .collect();
+    let entries = members
+        .iter()
+        .map(|member| member.register(Hedge::Deterministic).unwrap());
+    let registry = Registry::new(&rho, entries).unwrap();
+    assert_eq!(registry.root().to_vec(), file.bytes("reg_root"));
+
+    let base = BaseLabel::new(file.text("content").as_bytes()).unwrap();
+    let mut label = base.attempt(0).unwrap();
+    let failed = file.list("failed_attempts");
+    for failure in failed {
+        assert_eq!(failure[1], "weight");
+        let result = run(file, mode, &registry, &members, &label);
+        assert_eq!(result.unwrap_err(), Error::Retry(Miss::Weight));
+        label = label.next().unwrap();
+    }
+    assert_eq!(u64::from(label.attempt()), file.number("attempt"));
+    assert_eq!(label.as_bytes(), file.bytes("content_with_attempt_hex"));
+    let aggregate = run(file, mode, &registry, &members, &label).unwrap();
+
+    let signature = aggregate.signature().as_bytes();
+    assert_eq!(signature.to_vec(), file.bytes("sig"));
+    file.is_digest_of("sig_sha256", signature);
+    assert_eq!(
+        u64::from(aggregate.hint_weight()),
+        file.number("hint_weight")
+    );
+    let object = aggregate.to_bytes();
+    file.is_digest_of("object_sha256", &object);
+    assert_eq!(Aggregate::from_bytes(&object), Ok(aggregate.clone()));
+
+    let (pk, message, ctx) = (
+        file.bytes("pk"),
+        file.bytes("msg"),
+        file.text("ctx").as_bytes(),
+    );
+    assert!(peers::verify(&pk, &message, ctx, signature));
+    let key = VerifyingKey::<MlDsa87>::from_bytes(&pk).unwrap();
+    let verify = |message: &[u8], ctx: &[u8], signature: &[u8]| {
+        let ctx = mldsa_core::Context::new(ctx).unwrap();
+        let ours = key.verify(message, ctx, signature).is_ok();
+        assert_eq!(ours, peers::verify(&pk, message, ctx.as_bytes(), signature));
+        ours
+    };
+    assert!(verify(&message, ctx, signature));
+    assert!(!verify(&message, b"QRM", signature));
+    let mut changed = message.clone();
+    changed[4] ^= 1;
+    assert!(!verify(&changed, ctx, signature));
+    for at in [0, 63, 64, 2000, 4543, 4626] {
+        let mut changed = *signature;
+        changed[at] ^= 1;
+        assert!(!verify(&message, ctx, &changed), "byte {at}");
+    }
+}
+
+/// One attempt, with everything that the file tells of it if it succeeded.
+fn run(
+    file: &Value,
+    mode: Mode,
+    registry: &alloc::sync::Arc<Registry>,
+    members: &[Member],
+    label: &ContentLabel,
+) -> Result<Aggregate, Error> {
+    let source = [0; 32];
+    let shares = members.iter().map(|member| {
+        let share = ContentKey::derive(registry.matrix(), &member.seed, label.as_bytes()).share;
+        AuthenticatedShare {
+            id: member.id,
+            label: label.clone(),
+            leaf: share.leaf(member.id.as_bytes(), label.as_bytes()),
+            share,
+            source,
+        }
+    });
+    let decision = Decision {
+        ctx: file.text("ctx").as_bytes(),
+        label,
+        kind: Kind::Decision,
+        payload: file.text("payload").as_bytes(),
+    };
+    let parts = crate::round::Parts {
+        registry,
+        source: &source,
+        epoch: file.number("epoch"),
+        mode,
+        width: file["R"].as_u64().map(|width| width as u32),
+    };
+    assert_eq!(file.number("sigma"), mode.sigma() as u64);
+    let round = Round::assemble(parts, &decision, shares)?;
+
+    let mut set = CommitmentSet::new(&round);
+    let mut pending = Vec::new();
+    let mut guards: Vec<_> = members
+        .iter()
+        .map(|member| InMemoryGuardForTests::new(&member.seed))
+        .collect();
+    for (member, guard) in members.iter().zip(&mut guards) {
+        let (wait, commitment) = member.commit(&round, guard)?;
+        let read = Commitment::from_bytes(&round, commitment.as_bytes())?;
+        assert_eq!(read, commitment);
+        set.add(&member.id, read)?;
+        pending.push((wait, commitment));
+    }
+    let challenge = set.challenge()?;
+    let mut responses = Vec::new();
+    let mut commitments = Vec::new();
+    for ((wait, commitment), guard) in pending.into_iter().zip(&mut guards) {
+        responses.push(wait.respond(&challenge, guard)?);
+        commitments.push(commitment);
+    }
+    let mut combiner = Combiner::new(&challenge);
+    for (member, response) in members.iter().zip(&responses) {
+        combiner.add(&member.id, response.clone())?;
+    }
+    let aggregate = combiner.finish()?;
+
+    assert_eq!(label.as_bytes(), file.bytes("content_with_attempt_hex"));
+    assert_eq!(round.part_root().to_vec(), file.bytes("part_root"));
+    assert_eq!(round.message(), file.bytes("msg"));
+    assert_eq!(round.mu().as_bytes().to_vec(), file.bytes("mu"));
+    assert_eq!(round.key().as_bytes().to_vec(), file.bytes("pk"));
+    file.is_digest_of("pk_sha256", round.key().as_bytes());
+    assert_eq!(round.bits.as_bytes(), file.bytes("bits"));
+    assert_eq!(challenge.c_tilde().to_vec(), file.bytes("c_tilde"));
+    let mut w1 = Vec::new();
+    for row in &challenge.w1 {
+        let mut packed = [0; 128];
+        w1_encode(P.gamma2, row, &mut packed, |a| a);
+        w1.extend(packed);
+    }
+    file.is_digest_of("w1_sha256", &w1);
+    let mut sum = vector(L);
+    for (i, (member, expected)) in members.iter().zip(file.list("members")).enumerate() {
+        let content = label.as_bytes();
+        let mu = round.mu().as_bytes();
+        expected.is_digest_of("regpk_sha256", registry.key(&member.id)?.as_bytes());
+        expected.is_digest_of("t_sha256", round.members[i].share.as_bytes());
+        assert_eq!(round.members[i].leaf.to_vec(), expected.bytes("kt_leaf"));
+        expected.is_digest_of("s1_s2_sha256", &vec(&secrets(&member.seed, content)));
+        let y = match mode {
+            Mode::Base => derive_nonce(&member.seed, content, SIGMA_BASE),
+            Mode::Offset => derive_nonce_bound(&member.seed, content, mu, mode.sigma() as u32),
+        };
+        expected.is_digest_of("y_sha256", &vec(y.expose()));
+        let mut w = vector(K);
+        registry.matrix().apply(y.expose(), &mut w);
+        expected.is_digest_of("w_sha256", &vec(&w));
+        match mode {
+            Mode::Base => expected.is_digest_of("w_sha256", commitments[i].as_bytes()),
+            Mode::Offset => {
+                let offset = derive_offset(&member.seed, content, mu, round.width);
+                expected.is_digest_of("r_sha256", &vec(offset.expose()));
+                let (hi, q) = commitments[i].as_bytes().split_at(1024);
+                expected.is_digest_of("hi_wire_sha256", hi);
+                expected.is_digest_of("q_wire_sha256", q);
+                let digest = commitments[i].digest(&round);
+                assert_eq!(digest.to_vec(), expected.bytes("commitment_digest"));
+            }
+        }
+        let mut z = vector(L);
+        responses[i].unpack(&mut z);
+        expected.is_digest_of("z_sha256", &vec(&z));
+        expected.is_digest_of("z_wire_sha256", responses[i].as_bytes());
+        linear::add_integers(&mut sum, &z);
+    }
+    assert_eq!(linear::norm(&sum) as u64, file.number("z_inf"));
+    Ok(aggregate)
+}
+
+#[cfg(feature = "transparent-commitments")]
+#[test]
+fn base_mode_aggregates() {
+    for name in [
+        "aggregate-n1.json",
+        "aggregate-n4.json",
+        "aggregate-n16.json",
+    ] {
+        aggregate(&load(name));
+    }
+}
+
+#[cfg(feature = "transparent-commitments")]
+#[test]
+fn rotation() {
+    let file = load("rotation-n4.json");
+    let rounds = match file.as_array() {
+        Some(rounds) => rounds,
+        None => file.list("rotations"),
+    };
+    assert_eq!(rounds.len(), 3);
+    for round in rounds {
+        aggregate(round);
+    }
+}
+
+#[test]
+fn offset_aggregates() {
+    aggregate(&load("offset-n4.json"));
+    aggregate(&load("offset-n4-retry.json"));
+}
