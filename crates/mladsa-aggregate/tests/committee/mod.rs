@@ -1,4 +1,5 @@
 //! A committee in memory, with everything that precedes a round done.
+#![allow(unreachable_pub, reason = "a module of several test programs")]
 
 use std::sync::Arc;
 

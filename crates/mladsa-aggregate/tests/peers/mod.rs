@@ -1,4 +1,5 @@
 //! Two independent implementations of FIPS 204 that have to agree with ours.
+#![allow(unreachable_pub, reason = "a module of several test programs")]
 
 /// The verdict of both, which must be the same, on an ML-DSA-87 signature.
 pub fn verify(pk: &[u8], message: &[u8], ctx: &[u8], signature: &[u8]) -> bool {

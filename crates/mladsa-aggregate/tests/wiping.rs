@@ -1,0 +1,95 @@
+//! What `commit` and `respond` give back to the allocator holds no secrets.
+#![allow(unsafe_code, reason = "an allocator that looks at what is freed")]
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod committee;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use committee::*;
+use mladsa_aggregate::*;
+
+/// Counts freed blocks of each number of polynomials that were not zero.
+struct Watching;
+
+/// Vectors have 7, 8 or 15 polynomials of 1,024 bytes.
+static DIRTY: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+static FREED: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+
+thread_local! {
+    static WATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Watching {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those of the system's allocator.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let polys = layout.size() / 1024;
+        if layout.size() % 1024 == 0 && polys < 16 && layout.align() == 64 && WATCHING.get() {
+            // SAFETY: the block is still the caller's, `size` initialised bytes:
+            // vectors are made of zeros.
+            let bytes = unsafe { std::slice::from_raw_parts(block, layout.size()) };
+            FREED[polys].fetch_add(1, Relaxed);
+            DIRTY[polys].fetch_add(usize::from(bytes.iter().any(|&byte| byte != 0)), Relaxed);
+        }
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Watching = Watching;
+
+/// Runs `step` and returns, for 7, 8 and 15 polynomials, how many blocks were
+/// freed and how many of them were not zero.
+fn watched<T>(step: impl FnOnce() -> T) -> (T, [(usize, usize); 3]) {
+    let count = || [7, 8, 15].map(|n: usize| (FREED[n].load(Relaxed), DIRTY[n].load(Relaxed)));
+    let before = count();
+    WATCHING.set(true);
+    let result = step();
+    WATCHING.set(false);
+    let mut counts = count();
+    for (after, before) in counts.iter_mut().zip(before) {
+        after.0 -= before.0;
+        after.1 -= before.1;
+    }
+    (result, counts)
+}
+
+#[test]
+fn signers_free_no_secrets() {
+    let mut committee = Committee::new(1, &["wiping"]);
+    let label = base("wiping").attempt(0).unwrap();
+    let round = committee.round(&[0], &label, b"payload");
+    let (member, guard) = (&committee.members[0], &mut committee.guards[0]);
+
+    // The watch sees what is not wiped: a share is public, its 8 rows are left.
+    let ((), counts) = watched(|| drop(CommitmentSet::new(&round)));
+    assert_eq!(counts, [(0, 0); 3]);
+
+    // 7: the transformed nonce. 8: w, its high bits, the offset low bits, and t,
+    // which is public. 15: s1 and s2.
+    let ((pending, commitment), counts) = watched(|| member.commit(&round, guard).unwrap());
+    assert_eq!(counts, [(1, 0), (4, 1), (1, 0)]);
+
+    let mut set = CommitmentSet::new(&round);
+    set.add(&id(0), commitment).unwrap();
+    let challenge = set.challenge().unwrap();
+    // 7: twice y and s1, the nonce of the recomputation, and the response, which
+    // is public by then. 8 and 15: the recomputation.
+    let (response, counts) = watched(|| pending.respond(&challenge, guard).unwrap());
+    assert_eq!(counts, [(6, 1), (4, 1), (1, 0)]);
+    let mut combiner = Combiner::new(&challenge);
+    combiner.add(&id(0), response).unwrap();
+
+    // Given up half-way: y and s1.
+    let pending = member.resume(&round, guard).unwrap();
+    let ((), counts) = watched(|| drop(pending));
+    assert_eq!(counts, [(2, 0), (0, 0), (0, 0)]);
+}
