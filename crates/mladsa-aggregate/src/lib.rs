@@ -7,31 +7,31 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-// Lowest first: a module uses only those above it.
-mod aggregate;
-#[cfg(feature = "transparent-commitments")]
-pub mod base;
-mod bits;
-mod combine;
-mod commitment;
-mod content_key;
-mod encoding;
-mod epoch;
-mod error;
-mod guard;
+// Lowest first.
 mod label;
-mod mask;
+mod error;
+mod encoding;
+mod bits;
 mod matrix;
 mod merkle;
+mod seed;
+mod mask;
+mod content_key;
+mod registry;
+mod epoch;
+mod guard;
+mod round;
+mod commitment;
+mod aggregate;
+mod combine;
+mod session;
+mod proof;
+#[cfg(feature = "transparent-commitments")]
+pub mod base;
 #[cfg(feature = "transparent-commitments")]
 mod one_party;
-mod proof;
-mod registry;
 #[cfg(feature = "std")]
 mod root_store;
-mod round;
-mod seed;
-mod session;
 #[cfg(test)]
 mod vectors;
 

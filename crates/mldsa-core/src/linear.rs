@@ -171,22 +171,11 @@ pub fn challenge(backend: Backend, p: &Params, c_tilde: &[u8], c_hat: &mut NttPo
 pub fn respond(backend: Backend, c_hat: &NttPoly, s1_hat: &[NttPoly], y: &mut [Poly]) {
     let mut product = Secret::<Poly>::zeroed();
     for (s1_hat, y) in s1_hat.iter().zip(y) {
-        challenge_product(backend, c_hat, s1_hat, product.expose_mut());
+        (backend.kernels().product_inv_ntt)(c_hat, s1_hat, None, product.expose_mut());
         for (y, &cs1) in y.0.iter_mut().zip(&product.expose().0) {
-            *y += centred(add_q_if_negative(cs1));
+            *y += cs1;
         }
     }
-}
-
-/// `c s` in coefficient form. Constant time.
-///
-/// Bounds: |c_hat| < 8q + 1 and |s_hat| < 9q, so the product stays under
-/// 2^31 q; |out| < q.
-pub fn challenge_product(backend: Backend, c_hat: &NttPoly, s_hat: &NttPoly, out: &mut Poly) {
-    let mut product = Secret::<NttPoly>::zeroed();
-    let (c_hat, s_hat) = (core::slice::from_ref(c_hat), core::slice::from_ref(s_hat));
-    (backend.kernels().row_product)(c_hat, s_hat, product.expose_mut());
-    (backend.kernels().inv_ntt)(product.expose(), out);
 }
 
 /// The largest absolute value of `w + c t - A z`, centred: how far a response
@@ -201,26 +190,44 @@ pub fn response_distance(
     t: &[Poly],
     z: &mut ResponseHat<'_>,
 ) -> i32 {
-    let kernels = backend.kernels();
     let z_hat = z.transform(backend);
-    let (mut t_hat, mut ct_hat, mut az_hat) =
-        (NttPoly::zeroed(), NttPoly::zeroed(), NttPoly::zeroed());
+    let mut t_hat = NttPoly::zeroed();
     let mut row = Poly::zeroed();
     let mut distance = 0;
     for ((a_row, w), t) in a_hat.chunks_exact(z_hat.len()).zip(w).zip(t) {
-        (kernels.ntt)(t, &mut t_hat);
-        let (c, t) = (core::slice::from_ref(c_hat), core::slice::from_ref(&t_hat));
-        (kernels.row_product)(c, t, &mut ct_hat);
-        (kernels.row_product)(a_row, z_hat, &mut az_hat);
-        for (ct, &az) in ct_hat.0.iter_mut().zip(&az_hat.0) {
-            *ct = canonical(*ct - az);
-        }
-        (kernels.inv_ntt)(&ct_hat, &mut row);
+        (backend.kernels().ntt)(t, &mut t_hat);
+        product_difference(backend, a_row, z_hat, c_hat, &t_hat, &mut row);
         for (&a, &w) in row.0.iter().zip(&w.0) {
-            distance = distance.max(abs(centred(canonical(a + w))));
+            distance = distance.max(abs(centred(canonical(w - a))));
         }
     }
     distance
+}
+
+/// `A[i] z - c t` for a row of A, canonical. Public data.
+fn product_difference(
+    backend: Backend,
+    a_row: &[NttPoly],
+    z_hat: &[NttPoly],
+    c_hat: &NttPoly,
+    t_hat: &NttPoly,
+    out: &mut Poly,
+) {
+    let kernels = backend.kernels();
+    let (mut az_hat, mut ct_hat) = (NttPoly::zeroed(), NttPoly::zeroed());
+    (kernels.row_product)(a_row, z_hat, &mut az_hat);
+    (kernels.row_product)(
+        core::slice::from_ref(c_hat),
+        core::slice::from_ref(t_hat),
+        &mut ct_hat,
+    );
+    for (az, &ct) in az_hat.0.iter_mut().zip(&ct_hat.0) {
+        *az = canonical(*az - ct);
+    }
+    (kernels.inv_ntt)(&az_hat, out);
+    for a in &mut out.0 {
+        *a = add_q_if_negative(*a);
+    }
 }
 
 /// A public response and room for its transform, l polynomials each.
@@ -282,12 +289,10 @@ pub fn combine<P: ParameterSet>(
     if norm(z.z) >= p.gamma1() - p.beta() {
         return Err(Miss::ZNorm);
     }
-    let kernels = backend.kernels();
     let z_hat = z.transform(backend);
     let mut c_hat = NttPoly::zeroed();
     challenge(backend, p, c_tilde, &mut c_hat);
-    let (mut t1_hat, mut ct_hat, mut r_hat) =
-        (NttPoly::zeroed(), NttPoly::zeroed(), NttPoly::zeroed());
+    let mut t1_hat = NttPoly::zeroed();
     let mut row = Poly::zeroed();
     let mut bitmap = [0; 8 * HINT_ROW_LEN];
     let bitmap = &mut bitmap[..p.k * HINT_ROW_LEN];
@@ -296,19 +301,9 @@ pub fn combine<P: ParameterSet>(
     let rows = a_hat.chunks_exact(p.l).zip(t1_rows).zip(w1);
     for (((a_row, t1), w1), hints) in rows.zip(bitmap.chunks_exact_mut(HINT_ROW_LEN)) {
         pack::unpack_t1_2d(t1, &mut row);
-        (kernels.ntt)(&row, &mut t1_hat);
-        let (c, t1) = (
-            core::slice::from_ref(&c_hat),
-            core::slice::from_ref(&t1_hat),
-        );
-        (kernels.row_product)(c, t1, &mut ct_hat);
-        (kernels.row_product)(a_row, z_hat, &mut r_hat);
-        for (r, &ct) in r_hat.0.iter_mut().zip(&ct_hat.0) {
-            *r = canonical(*r - ct);
-        }
-        (kernels.inv_ntt)(&r_hat, &mut row);
+        (backend.kernels().ntt)(&row, &mut t1_hat);
+        product_difference(backend, a_row, z_hat, &c_hat, &t1_hat, &mut row);
         for (n, (&r, &w1)) in row.0.iter().zip(&w1.0).enumerate() {
-            let r = add_q_if_negative(r);
             if high_bits(p.gamma2, r) != w1 {
                 hints[n / 8] |= 1 << (n % 8);
                 carried &= use_hint(p.gamma2, 1, r) == w1;

@@ -9,7 +9,6 @@ use crate::error::SignError;
 use crate::field::canonical;
 use crate::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use crate::keygen::{check_secret_range, unpack_ntt};
-use crate::linear::challenge_product;
 use crate::pack;
 use crate::params::{CRH_LEN, MAX_ATTEMPTS, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
 use crate::poly::{NttPoly, Poly};
