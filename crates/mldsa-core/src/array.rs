@@ -10,7 +10,7 @@ pub(crate) mod sealed {
 
 /// What arrays are made of: a type with an all-zero value.
 #[doc(hidden)]
-pub trait Element: Sized + 'static {
+pub trait Element: Sized + Send + Sync + 'static {
     /// All zero.
     const ZERO: Self;
 }
@@ -71,7 +71,10 @@ impl<T: Element, const LEN: usize> Zeroed for [T; LEN] {
 
 /// `[T; LEN]` for some LEN.
 #[doc(hidden)]
-pub trait Array<T: Element>: AsRef<[T]> + AsMut<[T]> + Zeroed + sealed::Sealed + 'static {}
+pub trait Array<T: Element>:
+    AsRef<[T]> + AsMut<[T]> + Zeroed + Send + Sync + sealed::Sealed + 'static
+{
+}
 
 impl<const LEN: usize, T: Element> sealed::Sealed for [T; LEN] {}
 

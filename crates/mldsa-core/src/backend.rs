@@ -14,6 +14,8 @@ mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx512;
 #[cfg(test)]
+pub(crate) mod counting;
+#[cfg(test)]
 pub(crate) mod differential;
 mod portable;
 

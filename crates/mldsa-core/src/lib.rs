@@ -31,6 +31,7 @@ mod array;
 mod ct;
 mod error;
 mod params;
+pub mod cost;
 mod secret;
 mod field;
 mod poly;
@@ -57,6 +58,10 @@ mod prehash;
 mod keys;
 #[cfg(feature = "alloc")]
 mod prepared;
+mod self_test;
+mod formats;
+#[cfg(feature = "signature")]
+mod traits;
 #[cfg(feature = "hazmat")]
 mod batch;
 #[cfg(feature = "hazmat")]
@@ -64,7 +69,19 @@ pub mod hazmat;
 
 pub use crate::array::ByteArray;
 pub use crate::backend::Backend;
-pub use crate::error::{ContextError, KeyError, PreHashError, RngError, SignError, VerifyError};
+#[cfg(feature = "jwk")]
+pub use crate::error::JwkError;
+pub use crate::error::{
+    ContextError, KeyError, PreHashError, RngError, SelfTestError, SignError, VerifyError,
+};
+#[cfg(feature = "jwk")]
+pub use crate::formats::akp::{CoseKey, Jwk};
+#[cfg(feature = "pkcs8")]
+pub use crate::formats::pkcs8::{PrivateKeyChoice, PrivateKeyForm};
+#[cfg(feature = "serde")]
+pub use crate::formats::serde::ExposedKey;
+#[cfg(feature = "spki")]
+pub use crate::formats::spki::object_identifier;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{
@@ -81,4 +98,13 @@ pub use crate::params::ParameterSet;
 pub use crate::prehash::{PreHash, PreHashed};
 #[cfg(feature = "alloc")]
 pub use crate::prepared::PreparedSigningKey;
+pub use crate::self_test::self_test;
 pub use crate::transcript::{Context, Hedge, Mu, MuBuilder};
+
+// The crates whose traits are implemented here, in the versions that fit.
+#[cfg(feature = "pkcs8")]
+pub use pkcs8;
+#[cfg(feature = "signature")]
+pub use signature;
+#[cfg(feature = "spki")]
+pub use spki;

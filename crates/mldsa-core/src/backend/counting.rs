@@ -1,0 +1,56 @@
+//! The portable table with counters, for the tests of `cost`.
+
+use core::cell::Cell;
+use std::thread_local;
+
+use super::{Backend, Kernels, portable};
+use crate::cost::Operations;
+
+thread_local! {
+    static COUNTS: Cell<Operations> = const { Cell::new(Operations::NONE) };
+}
+
+/// Runs `act` on a backend that counts.
+pub(crate) fn count<T>(act: impl FnOnce(Backend) -> T) -> (T, Operations) {
+    COUNTS.set(Operations::NONE);
+    let result = act(Backend(&KERNELS));
+    (result, COUNTS.get())
+}
+
+fn add(change: impl FnOnce(&mut Operations)) {
+    let mut counts = COUNTS.get();
+    change(&mut counts);
+    COUNTS.set(counts);
+}
+
+static KERNELS: Kernels = Kernels {
+    name: "counting",
+    keccak_f1600: |state| {
+        add(|counts| counts.keccak += 1);
+        (portable::KERNELS.keccak_f1600)(state);
+    },
+    ntt: |src, dst| {
+        add(|counts| counts.ntt += 1);
+        (portable::KERNELS.ntt)(src, dst);
+    },
+    row_product: |a, b, out| {
+        add(|counts| counts.products += a.len() as u64);
+        (portable::KERNELS.row_product)(a, b, out);
+    },
+    expand_a: |rho, l, first, out| {
+        add(|counts| counts.expanded += out.len() as u64);
+        (portable::KERNELS.expand_a)(rho, l, first, out);
+    },
+    unpack_z_ntt: |gamma1_bits, bound, bytes, out| {
+        add(|counts| {
+            counts.ntt += 1;
+            counts.unpacked += 1;
+        });
+        (portable::KERNELS.unpack_z_ntt)(gamma1_bits, bound, bytes, out)
+    },
+    inv_ntt_use_hint: |gamma2, w_hat, hint, w1| {
+        add(|counts| counts.inv_ntt += 1);
+        (portable::KERNELS.inv_ntt_use_hint)(gamma2, w_hat, hint, w1);
+    },
+    ..portable::KERNELS
+};

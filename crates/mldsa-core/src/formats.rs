@@ -1,0 +1,11 @@
+//! Keys and signatures in the formats of other systems. Every room is a
+//! feature; none changes anything outside itself.
+
+#[cfg(feature = "jwk")]
+pub(crate) mod akp;
+#[cfg(feature = "pkcs8")]
+pub(crate) mod pkcs8;
+#[cfg(feature = "serde")]
+pub(crate) mod serde;
+#[cfg(feature = "spki")]
+pub(crate) mod spki;

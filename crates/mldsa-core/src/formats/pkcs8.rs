@@ -1,0 +1,234 @@
+//! Private keys as PKCS#8 (RFC 9881 section 6): seed, expanded key or both.
+//!
+//! Reading accepts all three forms and checks what can be checked: the range of
+//! s1 and s2, t0 and `tr`, that a seed expands to the key beside it, and that an
+//! enclosed public key is the right one. Writing prefers the seed.
+
+use ::pkcs8::der::asn1::{ContextSpecific, OctetStringRef};
+use ::pkcs8::der::{self, Decode, Encode, Header, Length, Reader, Tag, TagMode, TagNumber, Writer};
+use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
+use subtle::ConstantTimeEq;
+
+use crate::error::KeyError;
+use crate::formats::spki::check_algorithm;
+use crate::keys::SigningKey;
+use crate::params::ParameterSet;
+use crate::secret::declassify;
+
+/// The three forms of a private key in RFC 9881.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrivateKeyForm {
+    /// `seed [0] OCTET STRING (SIZE (32))`: 54 bytes of PKCS#8 for every set.
+    Seed,
+    /// `expandedKey OCTET STRING`.
+    Expanded,
+    /// `both SEQUENCE { seed, expandedKey }`.
+    Both,
+}
+
+/// The content of the `privateKey` field: the CHOICE of RFC 9881, parsed but not
+/// checked. Secret; borrowed from the caller's buffer.
+#[derive(Clone, Copy)]
+pub enum PrivateKeyChoice<'a> {
+    /// `seed`.
+    Seed(&'a [u8]),
+    /// `expandedKey`.
+    Expanded(&'a [u8]),
+    /// `both`.
+    Both {
+        /// `seed`.
+        seed: &'a [u8],
+        /// `expandedKey`.
+        expanded: &'a [u8],
+    },
+}
+
+const SEED_TAG: TagNumber = TagNumber(0);
+
+impl<'a> PrivateKeyChoice<'a> {
+    /// Which form this is.
+    pub fn form(&self) -> PrivateKeyForm {
+        match self {
+            Self::Seed(_) => PrivateKeyForm::Seed,
+            Self::Expanded(_) => PrivateKeyForm::Expanded,
+            Self::Both { .. } => PrivateKeyForm::Both,
+        }
+    }
+
+    /// Imports the key with every check of [`SigningKey::from_expanded`]; a seed
+    /// that does not expand to the key beside it is an error.
+    ///
+    /// # Errors
+    /// Every [`KeyError`].
+    pub fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
+        match self {
+            Self::Seed(seed) => from_seed(seed),
+            Self::Expanded(expanded) => SigningKey::from_expanded(expanded),
+            Self::Both { seed, expanded } => {
+                let key = from_seed::<P>(seed)?;
+                if expanded.len() != P::SK_LEN {
+                    return Err(KeyError::Length);
+                }
+                let equal = key.expanded().as_ref().ct_eq(expanded);
+                if declassify(bool::from(equal), "verdict of a key import") {
+                    Ok(key)
+                } else {
+                    Err(KeyError::Inconsistent)
+                }
+            }
+        }
+    }
+
+    /// `None` if the form needs a seed that the key does not have.
+    #[cfg(feature = "alloc")]
+    fn of<P: ParameterSet>(key: &'a SigningKey<P>, form: PrivateKeyForm) -> Option<Self> {
+        let expanded = key.expanded().as_ref();
+        Some(match form {
+            PrivateKeyForm::Seed => Self::Seed(key.seed()?),
+            PrivateKeyForm::Expanded => Self::Expanded(expanded),
+            PrivateKeyForm::Both => Self::Both {
+                seed: key.seed()?,
+                expanded,
+            },
+        })
+    }
+}
+
+fn from_seed<P: ParameterSet>(seed: &[u8]) -> core::result::Result<SigningKey<P>, KeyError> {
+    Ok(SigningKey::from_seed(
+        seed.try_into().map_err(|_| KeyError::Length)?,
+    ))
+}
+
+impl<'a> Decode<'a> for PrivateKeyChoice<'a> {
+    type Error = der::Error;
+
+    fn decode<R: Reader<'a>>(reader: &mut R) -> der::Result<Self> {
+        match Tag::peek(reader)? {
+            Tag::OctetString => Ok(Self::Expanded(octets(reader)?)),
+            Tag::Sequence => reader.sequence(|reader| {
+                Ok(Self::Both {
+                    seed: octets(reader)?,
+                    expanded: octets(reader)?,
+                })
+            }),
+            tag => match ContextSpecific::<&OctetStringRef>::decode_implicit(reader, SEED_TAG)? {
+                Some(seed) => Ok(Self::Seed(seed.value.as_bytes())),
+                None => Err(reader.error(der::ErrorKind::TagUnexpected {
+                    expected: None,
+                    actual: tag,
+                })),
+            },
+        }
+    }
+}
+
+fn octets<'a, R: Reader<'a>>(reader: &mut R) -> der::Result<&'a [u8]> {
+    Ok(<&OctetStringRef>::decode(reader)?.as_bytes())
+}
+
+impl Encode for PrivateKeyChoice<'_> {
+    fn encoded_len(&self) -> der::Result<Length> {
+        match self {
+            Self::Seed(seed) => tagged(seed)?.encoded_len(),
+            Self::Expanded(expanded) => OctetStringRef::new(expanded)?.encoded_len(),
+            Self::Both { seed, expanded } => both_len(seed, expanded)?.for_tlv(Tag::Sequence),
+        }
+    }
+
+    fn encode(&self, writer: &mut impl Writer) -> der::Result<()> {
+        match self {
+            Self::Seed(seed) => tagged(seed)?.encode(writer),
+            Self::Expanded(expanded) => OctetStringRef::new(expanded)?.encode(writer),
+            Self::Both { seed, expanded } => {
+                Header::new(Tag::Sequence, both_len(seed, expanded)?).encode(writer)?;
+                OctetStringRef::new(seed)?.encode(writer)?;
+                OctetStringRef::new(expanded)?.encode(writer)
+            }
+        }
+    }
+}
+
+fn tagged(seed: &[u8]) -> der::Result<ContextSpecific<&OctetStringRef>> {
+    Ok(ContextSpecific {
+        tag_number: SEED_TAG,
+        tag_mode: TagMode::Implicit,
+        value: OctetStringRef::new(seed)?,
+    })
+}
+
+fn both_len(seed: &[u8], expanded: &[u8]) -> der::Result<Length> {
+    OctetStringRef::new(seed)?.encoded_len()? + OctetStringRef::new(expanded)?.encoded_len()?
+}
+
+impl core::fmt::Debug for PrivateKeyChoice<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "PrivateKeyChoice({:?}, ..)", self.form())
+    }
+}
+
+impl<P: ParameterSet> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
+    type Error = Error;
+
+    /// # Errors
+    /// [`Error::PublicKey`] for another algorithm or for parameters (NULL too),
+    /// [`Error::Asn1`] for another structure, [`Error::KeyMalformed`] for every
+    /// [`KeyError`] and for a public key of another private key.
+    fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self> {
+        let malformed = Error::KeyMalformed(::pkcs8::KeyError::Invalid);
+        check_algorithm::<P>(info.algorithm)?;
+        let choice = PrivateKeyChoice::from_der(info.private_key.as_bytes())?;
+        let key: Self = choice.signing_key().map_err(|_| malformed)?;
+        match info.public_key {
+            Some(enclosed) if enclosed.as_bytes() != Some(key.verifying_key().as_ref()) => {
+                Err(malformed)
+            }
+            _ => Ok(key),
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<P: ParameterSet> SigningKey<P> {
+    /// PKCS#8 in a chosen form, wiped on drop: 54 bytes for a seed, `SK_LEN`
+    /// and 28 or 66 more for the others.
+    ///
+    /// # Errors
+    /// [`Error::KeyMalformed`] if the form needs a seed that is not known.
+    pub fn to_pkcs8_der_as(&self, form: PrivateKeyForm) -> Result<::pkcs8::SecretDocument> {
+        let choice = PrivateKeyChoice::of(self, form)
+            .ok_or(Error::KeyMalformed(::pkcs8::KeyError::Invalid))?;
+        let encoded = zeroize::Zeroizing::new(choice.to_der()?);
+        let info = PrivateKeyInfoRef::new(
+            crate::formats::spki::algorithm::<der::AnyRef<'_>, P>(),
+            OctetStringRef::new(&encoded)?,
+        );
+        ::pkcs8::SecretDocument::try_from(info)
+    }
+
+    /// [`Self::to_pkcs8_der_as`] in PEM, label `PRIVATE KEY`.
+    ///
+    /// # Errors
+    /// As [`Self::to_pkcs8_der_as`].
+    #[cfg(feature = "pem")]
+    pub fn to_pkcs8_pem_as(
+        &self,
+        form: PrivateKeyForm,
+        line_ending: ::pkcs8::LineEnding,
+    ) -> Result<zeroize::Zeroizing<alloc::string::String>> {
+        let document = self.to_pkcs8_der_as(form)?;
+        Ok(document.to_pem("PRIVATE KEY", line_ending)?)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<P: ParameterSet> ::pkcs8::EncodePrivateKey for SigningKey<P> {
+    /// The seed form; for a key that was imported without its seed, the expanded
+    /// form.
+    fn to_pkcs8_der(&self) -> Result<::pkcs8::SecretDocument> {
+        self.to_pkcs8_der_as(match self.seed() {
+            Some(_) => PrivateKeyForm::Seed,
+            None => PrivateKeyForm::Expanded,
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! Sizes that callers plan with, and types that cross threads.
+
+use core::mem::size_of;
+
+use mldsa_core::{
+    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreparedMemory,
+    PreparedSigningKey, PreparedVerifyingKey, PreparedVerifyingKeyRef, Signature, SigningKey,
+    VerifyError, VerifyingKey,
+};
+use zeroize::ZeroizeOnDrop;
+
+fn crosses_threads<T: Send + Sync + Unpin + std::panic::UnwindSafe>() {}
+
+fn wiped<T: ZeroizeOnDrop>() {}
+
+fn of<P: ParameterSet + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {
+    fn threads<T: Send + Sync>() {}
+    threads::<SigningKey<P>>();
+    threads::<PreparedSigningKey<P>>();
+    threads::<VerifyingKey<P>>();
+    threads::<PreparedVerifyingKey<P>>();
+    threads::<PreparedVerifyingKeyRef<'static, P>>();
+    threads::<PreparedMemory<P>>();
+    threads::<Signature<P>>();
+    wiped::<SigningKey<P>>();
+    wiped::<PreparedSigningKey<P>>();
+
+    // A signature is its bytes; a public key is its bytes, tr and a backend.
+    assert_eq!(size_of::<Signature<P>>(), P::SIG_LEN);
+    assert_eq!(
+        size_of::<VerifyingKey<P>>(),
+        P::PK_LEN + 64 + size_of::<usize>()
+    );
+    let keys = 32 + P::SK_LEN + size_of::<VerifyingKey<P>>();
+    assert!((keys..keys + 16).contains(&size_of::<SigningKey<P>>()));
+    assert_eq!(size_of::<PreparedMemory<P>>(), P::K * (P::L + 1) * 1024);
+    assert_eq!(PreparedMemory::<P>::LEN, size_of::<PreparedMemory<P>>());
+    assert!(size_of::<PreparedVerifyingKey<P>>() <= 96);
+    assert!(size_of::<Option<VerifyingKey<P>>>() == size_of::<VerifyingKey<P>>());
+}
+
+#[test]
+fn sizes_and_threads() {
+    of::<MlDsa44>();
+    of::<MlDsa65>();
+    of::<MlDsa87>();
+    crosses_threads::<Mu>();
+    crosses_threads::<MuBuilder>();
+    crosses_threads::<Context<'static>>();
+    crosses_threads::<Hedge<'static>>();
+    crosses_threads::<VerifyError>();
+    assert_eq!(size_of::<Mu>(), 64);
+    assert!(size_of::<MuBuilder>() <= 224);
+    assert_eq!(size_of::<VerifyError>(), 1);
+}
+
+#[test]
+fn constants() {
+    let lengths = |pk, sk, sig, c_tilde| [pk, sk, sig, c_tilde];
+    fn of<P: ParameterSet>() -> [usize; 4] {
+        [P::PK_LEN, P::SK_LEN, P::SIG_LEN, P::C_TILDE_LEN]
+    }
+    assert_eq!(of::<MlDsa44>(), lengths(1312, 2560, 2420, 32));
+    assert_eq!(of::<MlDsa65>(), lengths(1952, 4032, 3309, 48));
+    assert_eq!(of::<MlDsa87>(), lengths(2592, 4896, 4627, 64));
+}

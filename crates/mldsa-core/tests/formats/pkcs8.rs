@@ -1,0 +1,375 @@
+use mldsa_core::pkcs8::der::{Decode, Encode};
+use mldsa_core::pkcs8::{
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
+    PrivateKeyInfoRef,
+};
+use mldsa_core::{
+    KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyChoice, PrivateKeyForm,
+    SigningKey, VerifyingKey,
+};
+
+use crate::{for_all_sets, key};
+
+const FORMS: [PrivateKeyForm; 3] = [
+    PrivateKeyForm::Seed,
+    PrivateKeyForm::Expanded,
+    PrivateKeyForm::Both,
+];
+
+fn form_of(der: &[u8]) -> PrivateKeyForm {
+    let info = PrivateKeyInfoRef::try_from(der).unwrap();
+    PrivateKeyChoice::from_der(info.private_key.as_bytes())
+        .unwrap()
+        .form()
+}
+
+fn read<P: ParameterSet>(der: &[u8]) -> Option<SigningKey<P>> {
+    SigningKey::from_pkcs8_der(der).ok()
+}
+
+fn round_trips<P: ParameterSet>() {
+    let key = key::<P>();
+    for form in FORMS {
+        let der = key.to_pkcs8_der_as(form).unwrap();
+        let len = match form {
+            PrivateKeyForm::Seed => 54,
+            PrivateKeyForm::Expanded => P::SK_LEN + 28,
+            PrivateKeyForm::Both => P::SK_LEN + 66,
+        };
+        assert_eq!(der.as_bytes().len(), len);
+        assert_eq!(form_of(der.as_bytes()), form);
+        let again = read::<P>(der.as_bytes()).unwrap();
+        assert_eq!(again, key);
+        assert_eq!(again.seed().is_some(), form != PrivateKeyForm::Expanded);
+
+        let pem = key.to_pkcs8_pem_as(form, LineEnding::LF).unwrap();
+        assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+        assert_eq!(SigningKey::<P>::from_pkcs8_pem(&pem).unwrap(), key);
+    }
+    // The seed by default; without it, what there is.
+    assert_eq!(
+        form_of(key.to_pkcs8_der().unwrap().as_bytes()),
+        PrivateKeyForm::Seed
+    );
+    let imported = SigningKey::<P>::from_expanded(key.expanded().as_ref()).unwrap();
+    assert_eq!(
+        form_of(imported.to_pkcs8_der().unwrap().as_bytes()),
+        PrivateKeyForm::Expanded
+    );
+    assert!(imported.to_pkcs8_der_as(PrivateKeyForm::Seed).is_err());
+    assert!(imported.to_pkcs8_der_as(PrivateKeyForm::Both).is_err());
+
+    let vk = key.verifying_key();
+    let der = vk.to_public_key_der().unwrap();
+    assert_eq!(der.as_bytes().len(), P::PK_LEN + 22);
+    assert_eq!(
+        &VerifyingKey::<P>::from_public_key_der(der.as_bytes()).unwrap(),
+        vk
+    );
+    let pem = vk.to_public_key_pem(LineEnding::CRLF).unwrap();
+    assert!(pem.starts_with("-----BEGIN PUBLIC KEY-----\r\n"));
+    assert_eq!(&VerifyingKey::<P>::from_public_key_pem(&pem).unwrap(), vk);
+}
+
+#[test]
+fn every_form_of_every_set() {
+    for_all_sets!(round_trips);
+}
+
+/// The bytes that RFC 9881 prescribes around a seed.
+#[test]
+fn seed_form_byte_for_byte() {
+    let der = key::<MlDsa65>().to_pkcs8_der().unwrap();
+    let expected = "3034020100300b060960864801650304031204228020\
+                    000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+    assert_eq!(hex::encode(der.as_bytes()), expected);
+}
+
+/// Calls `check` for every truncation, every extension by one byte and every
+/// change of one byte (three values each).
+fn mutations(encoding: &[u8], mut check: impl FnMut(&[u8])) {
+    for len in 0..encoding.len() {
+        check(&encoding[..len]);
+    }
+    for extra in [0, 0xff] {
+        check(&[encoding, &[extra]].concat());
+    }
+    let mut changed = encoding.to_vec();
+    for n in 0..encoding.len() {
+        for mask in [0x01, 0x80, 0xff] {
+            changed[n] ^= mask;
+            check(&changed);
+            changed[n] ^= mask;
+        }
+    }
+}
+
+/// Reads `damaged`; what is accepted must be written back the same.
+fn accepted<P: ParameterSet>(damaged: &[u8]) -> bool {
+    let Some(key) = read::<P>(damaged) else {
+        return false;
+    };
+    let again = key.to_pkcs8_der_as(form_of(damaged)).unwrap();
+    assert_eq!(again.as_bytes(), damaged);
+    true
+}
+
+fn damaged_private<P: ParameterSet>() {
+    let key = key::<P>();
+    // Every value of every byte of a seed file: every other seed is a key.
+    let der = key.to_pkcs8_der().unwrap();
+    let mut changed = der.as_bytes().to_vec();
+    let mut keys = 0;
+    for n in 0..changed.len() {
+        for mask in 1..=255 {
+            changed[n] ^= mask;
+            keys += usize::from(accepted::<P>(&changed));
+            changed[n] ^= mask;
+        }
+    }
+    assert_eq!(keys, 32 * 255);
+    mutations(&der.as_bytes()[..], |damaged| {
+        assert!(!accepted::<P>(damaged) || damaged.len() == 54);
+    });
+
+    // Every bit around the long forms and of the head of the keys in them. K,
+    // from byte 32 of an expanded key on, is all that no check can see.
+    for (form, seen) in [(PrivateKeyForm::Expanded, 28), (PrivateKeyForm::Both, 66)] {
+        let der = key.to_pkcs8_der_as(form).unwrap();
+        let mut changed = der.as_bytes().to_vec();
+        let mut keys = 0;
+        for n in 0..seen + 40 {
+            for bit in 0..8 {
+                changed[n] ^= 1 << bit;
+                keys += usize::from(accepted::<P>(&changed));
+                changed[n] ^= 1 << bit;
+            }
+        }
+        let expected = if form == PrivateKeyForm::Expanded {
+            8 * 8
+        } else {
+            0
+        };
+        assert_eq!(keys, expected);
+        for len in (0..changed.len()).step_by(17) {
+            assert!(!accepted::<P>(&changed[..len]));
+        }
+    }
+}
+
+#[test]
+fn damaged_private_keys_are_refused_or_other_keys() {
+    for_all_sets!(damaged_private);
+}
+
+/// Every byte of one expanded and one combined encoding, in the smallest set:
+/// a key generation each.
+#[test]
+fn every_byte_of_the_long_forms() {
+    let key = key::<MlDsa44>();
+    for (form, expected) in [
+        (PrivateKeyForm::Expanded, 32 * 3),
+        (PrivateKeyForm::Both, 0),
+    ] {
+        let der = key.to_pkcs8_der_as(form).unwrap();
+        let mut keys = 0;
+        mutations(der.as_bytes(), |damaged| {
+            keys += usize::from(accepted::<MlDsa44>(damaged));
+        });
+        assert_eq!(keys, expected, "{form:?}");
+    }
+}
+
+fn damaged_public<P: ParameterSet>() {
+    let vk = key::<P>().verifying_key().to_public_key_der().unwrap();
+    let mut accepted = 0;
+    mutations(vk.as_bytes(), |damaged| {
+        if let Ok(read) = VerifyingKey::<P>::from_public_key_der(damaged) {
+            assert_eq!(read.to_public_key_der().unwrap().as_bytes(), damaged);
+            accepted += 1;
+        }
+    });
+    assert_eq!(accepted, 3 * P::PK_LEN);
+}
+
+#[test]
+fn damaged_public_keys_are_refused_or_other_keys() {
+    for_all_sets!(damaged_public);
+}
+
+fn damaged_pem<P: ParameterSet>() {
+    let private = key::<P>().to_pkcs8_pem(LineEnding::LF).unwrap();
+    let mut keys = 0;
+    mutations(private.as_bytes(), |damaged| {
+        let Ok(text) = core::str::from_utf8(damaged) else {
+            return;
+        };
+        if let Ok(key) = SigningKey::<P>::from_pkcs8_pem(text) {
+            let again = key.to_pkcs8_pem(LineEnding::LF).unwrap();
+            assert_eq!(SigningKey::<P>::from_pkcs8_pem(&again).unwrap(), key);
+            keys += 1;
+        }
+    });
+    assert!(keys > 0);
+    let public = key::<P>()
+        .verifying_key()
+        .to_public_key_pem(LineEnding::LF)
+        .unwrap();
+    mutations(public.as_bytes(), |damaged| {
+        let Ok(text) = core::str::from_utf8(damaged) else {
+            return;
+        };
+        if let Ok(key) = VerifyingKey::<P>::from_public_key_pem(text) {
+            let again = key.to_public_key_pem(LineEnding::LF).unwrap();
+            assert_eq!(VerifyingKey::<P>::from_public_key_pem(&again).unwrap(), key);
+        }
+    });
+}
+
+#[test]
+fn damaged_pem_is_refused_or_another_key() {
+    for_all_sets!(damaged_pem);
+}
+
+/// PKCS#8 around `private_key`, with the algorithm identifier `algorithm`.
+fn wrap(algorithm: &str, private_key: &[u8], tail: &[u8]) -> Vec<u8> {
+    fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
+        let mut out = vec![tag];
+        match content.len() {
+            len @ 0..128 => out.push(len as u8),
+            len => out.extend([0x82, (len >> 8) as u8, len as u8]),
+        }
+        out.extend(content);
+        out
+    }
+    let version = if tail.first() == Some(&0x81) { 1 } else { 0 };
+    let content = [
+        tlv(2, &[version]),
+        hex::decode(algorithm).unwrap(),
+        tlv(4, private_key),
+        tail.to_vec(),
+    ];
+    tlv(0x30, &content.concat())
+}
+
+const ALGORITHM: &str = "300b0609608648016503040311";
+
+fn seed_choice() -> Vec<u8> {
+    let mut choice = vec![0x80, 32];
+    choice.extend(0..32);
+    choice
+}
+
+#[test]
+fn algorithm_and_structure_are_exact() {
+    let seed = seed_choice();
+    assert!(read::<MlDsa44>(&wrap(ALGORITHM, &seed, &[])).is_some());
+    // Another set, HashML-DSA, NULL parameters, other parameters.
+    assert!(read::<MlDsa65>(&wrap(ALGORITHM, &seed, &[])).is_none());
+    assert!(read::<MlDsa87>(&wrap(ALGORITHM, &seed, &[])).is_none());
+    for algorithm in [
+        "300b0609608648016503040312",
+        "300b0609608648016503040320",
+        "300d06096086480165030403110500",
+        "300d06096086480165030403110400",
+        "300e0609608648016503040311020100",
+    ] {
+        assert!(read::<MlDsa44>(&wrap(algorithm, &seed, &[])).is_none());
+    }
+    // A seed without its tag, with the wrong tag, constructed, short, long, with
+    // a non-minimal length, followed by something.
+    let cases: [&[u8]; 10] = [
+        &seed[2..],
+        &[&[0x04, 32], &seed[2..]].concat(),
+        &[&[0x81, 32], &seed[2..]].concat(),
+        &[&[0xa0, 32], &seed[2..]].concat(),
+        &[&[0xa0, 34, 0x04, 32], &seed[2..]].concat(),
+        &[&[0x80, 31], &seed[3..]].concat(),
+        &[&[0x80, 33, 0], &seed[2..]].concat(),
+        &[&[0x80, 0x81, 32], &seed[2..]].concat(),
+        &[&seed[..], &[0]].concat(),
+        &[],
+    ];
+    for case in cases {
+        assert!(
+            read::<MlDsa44>(&wrap(ALGORITHM, case, &[])).is_none(),
+            "{case:02x?}"
+        );
+    }
+}
+
+#[test]
+fn an_enclosed_public_key_must_be_the_right_one() {
+    let seed = seed_choice();
+    let pk = key::<MlDsa44>().verifying_key().as_bytes().to_vec();
+    let tail = |pk: &[u8]| {
+        let len = pk.len() + 1;
+        [&[0x81, 0x82, (len >> 8) as u8, len as u8, 0], pk].concat()
+    };
+    assert!(read::<MlDsa44>(&wrap(ALGORITHM, &seed, &tail(&pk))).is_some());
+    let mut other = pk.clone();
+    other[1311] ^= 1;
+    assert!(read::<MlDsa44>(&wrap(ALGORITHM, &seed, &tail(&other))).is_none());
+    assert!(read::<MlDsa44>(&wrap(ALGORITHM, &seed, &tail(&pk[..1311]))).is_none());
+}
+
+#[test]
+fn inconsistent_parts() {
+    let expanded = *key::<MlDsa44>().expanded();
+    let other = SigningKey::<MlDsa44>::from_seed(&[9; 32]);
+    let both = |seed: &[u8], expanded: &[u8]| {
+        PrivateKeyChoice::Both { seed, expanded }
+            .signing_key::<MlDsa44>()
+            .map(|_| ())
+    };
+    let seed: [u8; 32] = core::array::from_fn(|n| n as u8);
+    assert_eq!(both(&seed, &expanded), Ok(()));
+    assert_eq!(both(&[9; 32], &expanded), Err(KeyError::Inconsistent));
+    assert_eq!(both(&seed, other.expanded()), Err(KeyError::Inconsistent));
+    assert_eq!(both(&seed, &expanded[1..]), Err(KeyError::Length));
+    assert_eq!(both(&seed[1..], &expanded), Err(KeyError::Length));
+    // tr, t0, and s1 out of range (code word 7 of eta = 2).
+    for (place, mask, error) in [
+        (64, 1, KeyError::Inconsistent),
+        (2559, 0x80, KeyError::Inconsistent),
+        (128, 0x07, KeyError::SecretRange),
+    ] {
+        let mut bad = expanded;
+        bad[place] |= mask;
+        if bad == expanded {
+            bad[place] ^= mask;
+        }
+        let choice = PrivateKeyChoice::Expanded(&bad);
+        assert_eq!(choice.signing_key::<MlDsa44>().map(|_| ()), Err(error));
+    }
+}
+
+#[test]
+fn labels() {
+    let key = key::<MlDsa44>();
+    let private = key.to_pkcs8_pem(LineEnding::LF).unwrap();
+    let public = key
+        .verifying_key()
+        .to_public_key_pem(LineEnding::LF)
+        .unwrap();
+    for label in [
+        "PUBLIC KEY",
+        "ML-DSA PRIVATE KEY",
+        "EC PRIVATE KEY",
+        "ENCRYPTED PRIVATE KEY",
+    ] {
+        let other = private.replace("PRIVATE KEY", label);
+        assert!(SigningKey::<MlDsa44>::from_pkcs8_pem(&other).is_err());
+    }
+    for label in ["PRIVATE KEY", "RSA PUBLIC KEY", "CERTIFICATE"] {
+        let other = public.replace("PUBLIC KEY", label);
+        assert!(VerifyingKey::<MlDsa44>::from_public_key_pem(&other).is_err());
+    }
+}
+
+#[test]
+fn choices_print_no_secret() {
+    let choice = PrivateKeyChoice::Seed(&[0xab; 32]);
+    assert_eq!(format!("{choice:?}"), "PrivateKeyChoice(Seed, ..)");
+    assert_eq!(choice.to_der().unwrap().len(), 34);
+}

@@ -1,0 +1,131 @@
+use mldsa_core::signature::{
+    DigestSigner, DigestVerifier, Keypair, MultipartSigner, MultipartVerifier,
+    RandomizedDigestSigner, RandomizedMultipartSigner, RandomizedSigner, SignatureEncoding, Signer,
+    Verifier,
+};
+use mldsa_core::{
+    Context, Hedge, MlDsa44, MuBuilder, ParameterSet, PreparedSigningKey, PreparedVerifyingKey,
+    Signature, SigningKey, VerifyingKey,
+};
+use rand_core::{TryCryptoRng, TryRng};
+
+use crate::{for_all_sets, key};
+
+/// A generator that always gives the same byte, or fails.
+struct Fixed(Option<u8>);
+
+impl TryRng for Fixed {
+    type Error = core::fmt::Error;
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        self.0
+            .map(|byte| u32::from_ne_bytes([byte; 4]))
+            .ok_or(core::fmt::Error)
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        self.0
+            .map(|byte| u64::from_ne_bytes([byte; 8]))
+            .ok_or(core::fmt::Error)
+    }
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        out.fill(self.0.ok_or(core::fmt::Error)?);
+        Ok(())
+    }
+}
+impl TryCryptoRng for Fixed {}
+
+fn signs<P, K>(key: &K, reference: &SigningKey<P>)
+where
+    P: ParameterSet,
+    K: Signer<Signature<P>>
+        + MultipartSigner<Signature<P>>
+        + DigestSigner<MuBuilder, Signature<P>>
+        + RandomizedSigner<Signature<P>>
+        + RandomizedMultipartSigner<Signature<P>>
+        + RandomizedDigestSigner<MuBuilder, Signature<P>>
+        + Keypair<VerifyingKey = VerifyingKey<P>>,
+{
+    let feed = |mu: &mut MuBuilder| {
+        mu.update(b"one ");
+        mu.update(b"message");
+        Ok(())
+    };
+    let plain = reference
+        .sign(b"one message", Context::EMPTY, Hedge::Deterministic)
+        .unwrap();
+    assert_eq!(key.try_sign(b"one message").unwrap(), plain);
+    assert_eq!(
+        key.try_multipart_sign(&[b"one ", b"", b"message"]).unwrap(),
+        plain
+    );
+    assert_eq!(key.try_sign_digest(feed).unwrap(), plain);
+
+    let hedged = reference
+        .sign(b"one message", Context::EMPTY, Hedge::Bytes(&[5; 32]))
+        .unwrap();
+    let rng = &mut Fixed(Some(5));
+    assert_eq!(key.try_sign_with_rng(rng, b"one message").unwrap(), hedged);
+    assert_eq!(
+        key.try_multipart_sign_with_rng(rng, &[b"one ", b"message"])
+            .unwrap(),
+        hedged
+    );
+    assert_eq!(key.try_sign_digest_with_rng(rng, feed).unwrap(), hedged);
+    assert!(key.try_sign_with_rng(&mut Fixed(None), b"").is_err());
+    assert!(
+        key.try_sign_digest(|_| Err(mldsa_core::signature::Error::new()))
+            .is_err()
+    );
+    assert_eq!(&key.verifying_key(), reference.verifying_key());
+}
+
+fn verifies<P, K>(key: &K, good: &Signature<P>)
+where
+    P: ParameterSet,
+    K: Verifier<Signature<P>>
+        + MultipartVerifier<Signature<P>>
+        + DigestVerifier<MuBuilder, Signature<P>>,
+{
+    assert!(key.verify(b"one message", good).is_ok());
+    assert!(key.verify(b"other message", good).is_err());
+    assert!(key.multipart_verify(&[b"one", b" message"], good).is_ok());
+    assert!(key.multipart_verify(&[b"one", b"message"], good).is_err());
+    let feed = |mu: &mut MuBuilder| {
+        mu.update(b"one message");
+        Ok(())
+    };
+    assert!(key.verify_digest(feed, good).is_ok());
+    assert!(key.verify_digest(|_| Ok(()), good).is_err());
+}
+
+fn traits<P: ParameterSet>() {
+    let key = key::<P>();
+    signs::<P, SigningKey<P>>(&key, &key);
+    signs::<P, PreparedSigningKey<P>>(&key.prepare(), &key);
+    let good: Signature<P> = key.try_sign(b"one message").unwrap();
+    let vk = key.verifying_key();
+    verifies::<P, VerifyingKey<P>>(vk, &good);
+    verifies::<P, PreparedVerifyingKey<P>>(&vk.prepare(), &good);
+    verifies::<P, _>(&vk.prepare().as_prepared_ref(), &good);
+}
+
+#[test]
+fn every_trait_of_every_key() {
+    for_all_sets!(traits);
+}
+
+#[test]
+fn encoding() {
+    let key = key::<MlDsa44>();
+    let signature: Signature<MlDsa44> = key.try_sign(b"").unwrap();
+    let bytes: [u8; 2420] = signature.to_bytes();
+    assert_eq!(signature.encoded_len(), 2420);
+    assert_eq!(signature.to_vec(), bytes);
+    assert_eq!(
+        Signature::<MlDsa44>::try_from(&bytes[..]).unwrap(),
+        signature
+    );
+    let error = Signature::<MlDsa44>::try_from(&bytes[1..]).unwrap_err();
+    // The cause is kept for logs.
+    let cause = std::error::Error::source(&error).unwrap();
+    assert_eq!(cause.to_string(), "signature has the wrong length");
+}

@@ -1,0 +1,49 @@
+//! What the fuzz targets run, as ordinary functions: `fuzz/` feeds them from
+//! libFuzzer, `tests/replay.rs` from the committed corpora. Interoperability
+//! tests with other implementations are in `tests/`.
+
+#![forbid(unsafe_code)]
+
+pub mod differential;
+pub mod encodings;
+pub mod verify;
+
+/// Evaluates `$body` with `$P` standing for the set that the byte chooses.
+macro_rules! with_set {
+    ($choice:expr, $P:ident => $body:expr) => {
+        match $choice % 3 {
+            0 => {
+                type $P = mldsa_core::MlDsa44;
+                $body
+            }
+            1 => {
+                type $P = mldsa_core::MlDsa65;
+                $body
+            }
+            _ => {
+                type $P = mldsa_core::MlDsa87;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_set;
+
+/// The input after its first byte.
+pub(crate) fn split(data: &[u8]) -> (u8, &[u8]) {
+    data.split_first()
+        .map_or((0, data), |(&first, rest)| (first, rest))
+}
+
+/// Applies `data` to `target` in steps of three bytes: a 16-bit place and a
+/// byte to exclusive-or there. Returns whether anything changed.
+pub(crate) fn damage(target: &mut [u8], data: &[u8]) -> bool {
+    let before = target.to_vec();
+    for step in data.chunks_exact(3) {
+        let place = usize::from(u16::from_le_bytes([step[0], step[1]])) % target.len().max(1);
+        if let Some(byte) = target.get_mut(place) {
+            *byte ^= step[2];
+        }
+    }
+    before != target
+}
