@@ -2,14 +2,13 @@
 
 use crate::array::{Wipe, Zeroed};
 use crate::backend::Backend;
-use crate::encode::PublicKeyParts;
 use crate::error::SelfTestError;
 use crate::keygen::keygen_internal;
+use crate::keys::VerifyingKey;
 use crate::params::ParameterSet;
 use crate::secret::Secret;
 use crate::sign::sign_expanded;
 use crate::transcript::{Context, MuBuilder, tr};
-use crate::verify::{VerifyRows, verify_internal};
 use crate::xof::Shake256;
 
 /// Runs key generation, signing and verification of every compiled set on every
@@ -63,8 +62,10 @@ fn test<P: ParameterSet>(backend: Backend, answer: &Answer) -> Result<(), SelfTe
     }
 
     let verify = |signature: &P::SignatureBytes| {
-        PublicKeyParts::parse(&P::PARAMS, pk.as_ref()).is_ok_and(|parts| {
-            verify_internal::<P>(backend, &VerifyRows::Cold(parts), &mu, signature.as_ref()).is_ok()
+        VerifyingKey::<P>::from_bytes(pk.as_ref()).is_ok_and(|key| {
+            key.with_backend(backend)
+                .verify_mu(&mu, signature.as_ref())
+                .is_ok()
         })
     };
     let valid = verify(&signature);
