@@ -1,15 +1,25 @@
 //! The `mldsa` command: ML-DSA (FIPS 204) for scripts and people.
 //!
 //! One room per command; `batch` is what the commands over JSON lines share,
-//! `jsonl` reads the lines, `request` is what a line asks for.
+//! `jsonl` reads the lines, `request` is what a line asks for. `keyfile`,
+//! `message` and `output` are what the commands over files share.
 
 #![forbid(unsafe_code)]
 
 mod batch;
 mod batch_sign;
 mod batch_verify;
+mod inspect;
 mod jsonl;
+mod keyfile;
+mod keygen;
+mod message;
+mod mu;
+mod output;
+mod pubkey;
 mod request;
+mod sign;
+mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,6 +36,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Keygen(keygen::Args),
+    Pubkey(pubkey::Args),
+    Inspect(inspect::Args),
+    Sign(sign::Args),
+    Verify(verify::Args),
+    Mu(mu::Args),
     BatchVerify(batch_verify::Args),
     BatchSign(batch_sign::Args),
 }
@@ -52,6 +68,12 @@ impl From<Status> for ExitCode {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Pubkey(args) => pubkey::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Sign(args) => sign::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Mu(args) => mu::run(&args),
         Command::BatchVerify(args) => batch_verify::run(&args),
         Command::BatchSign(args) => batch_sign::run(&args),
     };

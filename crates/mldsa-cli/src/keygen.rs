@@ -1,0 +1,93 @@
+//! `mldsa keygen`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey};
+use zeroize::Zeroizing;
+
+use crate::Status;
+use crate::keyfile::{Format, SetArg, encode_private, from_hex, read_small, unusable};
+use crate::output::{OutputArgs, Readers};
+use crate::request::{Set, with_set};
+
+/// Generate a private key
+#[derive(clap::Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Args {
+    /// Parameter set
+    #[arg(long, value_enum)]
+    set: SetArg,
+
+    /// What the file holds
+    #[arg(long, value_enum, default_value_t = FormArg::Seed)]
+    form: FormArg,
+
+    /// How the file holds it
+    #[arg(long, value_enum, default_value_t = Format::Pem)]
+    format: Format,
+
+    /// Derive the key from this seed instead of a fresh one: 32 bytes or 64
+    /// hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    seed_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const HELP: &str = "\
+A file is created with mode 0600 and replaces nothing unless --force is given.
+The seed is the whole key: 32 bytes to back up. `mldsa pubkey` writes the public
+key.
+
+EXIT CODE  0 the key is written, 2 it is not.";
+
+/// A form, as an argument.
+#[derive(Clone, Copy, ValueEnum)]
+enum FormArg {
+    /// The 32-byte seed
+    Seed,
+    /// The expanded key of FIPS 204
+    Expanded,
+    /// Both, as OpenSSL writes by default
+    Both,
+}
+
+pub(crate) fn run(args: &Args) -> io::Result<Status> {
+    with_set!(Set::from(args.set), P => generate::<P>(args))
+}
+
+fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
+    let key = match &args.seed_file {
+        Some(path) => SigningKey::<P>::from_seed(&*read_seed(path)?),
+        None => SigningKey::generate().map_err(io::Error::other)?,
+    };
+    let form = match args.form {
+        FormArg::Seed => PrivateKeyForm::Seed,
+        FormArg::Expanded => PrivateKeyForm::Expanded,
+        FormArg::Both => PrivateKeyForm::Both,
+    };
+    let encoded = encode_private(&key, args.format, form).map_err(io::Error::other)?;
+    args.output.write(&encoded, Readers::Owner)?;
+    Ok(Status::Good)
+}
+
+fn read_seed(path: &Path) -> io::Result<Zeroizing<[u8; 32]>> {
+    let bytes = read_small(path)?;
+    let decoded = from_hex(&bytes);
+    let seed = match &decoded {
+        Some(decoded) if bytes.len() != 32 => decoded,
+        _ => &bytes,
+    };
+    let mut array = Zeroizing::new([0; 32]);
+    if seed.len() != array.len() {
+        return Err(unusable(
+            path,
+            "a seed has 32 bytes or 64 hexadecimal digits",
+        ));
+    }
+    array.copy_from_slice(seed);
+    Ok(array)
+}

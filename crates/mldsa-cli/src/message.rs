@@ -1,0 +1,171 @@
+//! The message of the commands over files: streamed, whatever its length, into
+//! `mu`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clap::ArgGroup;
+use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, VerifyingKey};
+use sha2::Digest;
+use sha3::digest::{ExtendableOutput, Update, XofReader};
+
+use crate::keyfile::{from_hex, read_small, unusable};
+
+#[derive(clap::Args)]
+#[command(group = ArgGroup::new("context").multiple(false))]
+pub(crate) struct MessageArgs {
+    /// The message; - is standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+
+    /// Context, as text
+    #[arg(long, value_name = "TEXT", group = "context")]
+    ctx: Option<String>,
+
+    /// Context, in hexadecimal digits
+    #[arg(long, value_name = "HEX", group = "context", value_parser = parse_hex)]
+    ctx_hex: Option<HexArg>,
+
+    /// HashML-DSA: hash the message with HASH first (SHA2-512, SHAKE-256, ..)
+    #[arg(long, value_name = "HASH", value_parser = parse_hash)]
+    prehash: Option<PreHash>,
+
+    /// Accept a hash that is weaker than the parameter set
+    #[arg(long, requires = "prehash")]
+    allow_weak_prehash: bool,
+}
+
+/// The bytes of an argument in hex.
+#[derive(Clone)]
+struct HexArg(Vec<u8>);
+
+fn parse_hex(text: &str) -> Result<HexArg, &'static str> {
+    match from_hex(text.as_bytes()) {
+        Some(bytes) => Ok(HexArg(bytes.to_vec())),
+        None if text.is_empty() => Ok(HexArg(Vec::new())),
+        None => Err("not hexadecimal"),
+    }
+}
+
+fn parse_hash(name: &str) -> Result<PreHash, String> {
+    PreHash::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = PreHash::ALL.iter().map(|hash| hash.name()).collect();
+        format!("known are {}", names.join(", "))
+    })
+}
+
+impl MessageArgs {
+    /// The context, at most 255 bytes, or `None` if it is longer.
+    fn context(&self) -> Option<Context<'_>> {
+        let bytes = match (&self.ctx, &self.ctx_hex) {
+            (Some(text), _) => text.as_bytes(),
+            (None, Some(HexArg(bytes))) => bytes,
+            (None, None) => &[],
+        };
+        Context::new(bytes).ok()
+    }
+
+    /// Reads a finished `mu`: 64 bytes or 128 hexadecimal digits.
+    pub(crate) fn read_mu(&self) -> io::Result<Mu> {
+        let mut bytes = Vec::new();
+        self.stream(|piece| {
+            // More is refused below.
+            bytes.extend_from_slice(&piece[..piece.len().min(256)]);
+            bytes.truncate(256);
+        })?;
+        let decoded = from_hex(&bytes);
+        let mu = match &decoded {
+            Some(decoded) if bytes.len() != 64 => decoded.as_slice(),
+            _ => bytes.as_slice(),
+        };
+        <[u8; 64]>::try_from(mu)
+            .map(Mu::from_bytes)
+            .map_err(|_| unusable(&self.file, "not 64 bytes of mu, nor 128 digits"))
+    }
+
+    /// `mu` of the message under `key`; `None` if the context is too long.
+    pub(crate) fn mu<P: ParameterSet>(&self, key: &VerifyingKey<P>) -> io::Result<Option<Mu>> {
+        let Some(context) = self.context() else {
+            return Ok(None);
+        };
+        let Some(hash) = self.prehash else {
+            let mut mu = MuBuilder::from_tr(key.tr(), context);
+            self.stream(|piece| mu.update(piece))?;
+            return Ok(Some(mu.finish()));
+        };
+        if !self.allow_weak_prehash && !hash.is_strong_enough::<P>() {
+            return Err(io::Error::other(format!(
+                "{hash} is too weak for {} (--allow-weak-prehash accepts it)",
+                P::NAME
+            )));
+        }
+        let digest = self.digest(hash)?;
+        let digest = PreHashed::<P>::new_allow_weak(hash, &digest).map_err(io::Error::other)?;
+        Ok(Some(digest.mu(key.tr(), context)))
+    }
+
+    fn digest(&self, hash: PreHash) -> io::Result<Vec<u8>> {
+        match hash {
+            PreHash::Sha2_224 => self.fixed::<sha2::Sha224>(),
+            PreHash::Sha2_256 => self.fixed::<sha2::Sha256>(),
+            PreHash::Sha2_384 => self.fixed::<sha2::Sha384>(),
+            PreHash::Sha2_512 => self.fixed::<sha2::Sha512>(),
+            PreHash::Sha2_512_224 => self.fixed::<sha2::Sha512_224>(),
+            PreHash::Sha2_512_256 => self.fixed::<sha2::Sha512_256>(),
+            PreHash::Sha3_224 => self.fixed::<sha3::Sha3_224>(),
+            PreHash::Sha3_256 => self.fixed::<sha3::Sha3_256>(),
+            PreHash::Sha3_384 => self.fixed::<sha3::Sha3_384>(),
+            PreHash::Sha3_512 => self.fixed::<sha3::Sha3_512>(),
+            PreHash::Shake128 => self.extendable::<sha3::Shake128>(hash),
+            PreHash::Shake256 => self.extendable::<sha3::Shake256>(hash),
+        }
+    }
+
+    fn fixed<D: Digest>(&self) -> io::Result<Vec<u8>> {
+        let mut hash = D::new();
+        self.stream(|piece| Digest::update(&mut hash, piece))?;
+        Ok(hash.finalize().to_vec())
+    }
+
+    fn extendable<D: Default + Update + ExtendableOutput>(
+        &self,
+        hash: PreHash,
+    ) -> io::Result<Vec<u8>> {
+        let mut state = D::default();
+        self.stream(|piece| state.update(piece))?;
+        let mut digest = vec![0; hash.digest_len()];
+        state.finalize_xof().read(&mut digest);
+        Ok(digest)
+    }
+
+    /// Feeds the message to `sink`, piece by piece.
+    fn stream(&self, mut sink: impl FnMut(&[u8])) -> io::Result<()> {
+        let explain = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: {error}", self.file.display()))
+        };
+        let mut source: Box<dyn Read> = if self.file == Path::new("-") {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(&self.file).map_err(explain)?)
+        };
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match source.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(len) => sink(&buffer[..len]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(explain(error)),
+            }
+        }
+    }
+}
+
+/// A signature file: raw, or hex if the length says so.
+pub(crate) fn read_signature(path: &Path, len: usize) -> io::Result<Vec<u8>> {
+    let bytes = read_small(path)?;
+    Ok(match from_hex(&bytes) {
+        Some(decoded) if bytes.len() != len => decoded.to_vec(),
+        _ => bytes.to_vec(),
+    })
+}

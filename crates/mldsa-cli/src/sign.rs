@@ -1,0 +1,80 @@
+//! `mldsa sign`.
+
+use std::io;
+use std::path::PathBuf;
+
+use mldsa_core::{Hedge, ParameterSet};
+use zeroize::Zeroizing;
+
+use crate::Status;
+use crate::keyfile::{KeyFile, SetArg, encode_bytes, unusable};
+use crate::message::MessageArgs;
+use crate::output::{OutputArgs, Readers};
+use crate::request::with_set;
+
+/// Sign a message
+#[derive(clap::Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Args {
+    /// The private key: PEM, DER, raw or hex
+    #[arg(long, short, value_name = "FILE")]
+    key: PathBuf,
+
+    /// Parameter set, needed for a bare seed
+    #[arg(long, value_enum)]
+    set: Option<SetArg>,
+
+    #[command(flatten)]
+    message: MessageArgs,
+
+    /// The input is the 64-byte mu of the message, made by `mldsa mu`
+    #[arg(long, conflicts_with_all = ["ctx", "ctx_hex", "prehash"])]
+    mu: bool,
+
+    /// Sign without fresh randomness: the same signature every time
+    #[arg(long)]
+    deterministic: bool,
+
+    /// Write the signature in hexadecimal digits
+    #[arg(long)]
+    hex: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const HELP: &str = "\
+The message is streamed: any length, from standard input too. The signature is
+verified before it is written.
+
+EXIT CODE  0 signed, 2 not.";
+
+pub(crate) fn run(args: &Args) -> io::Result<Status> {
+    let file = KeyFile::read(&args.key, args.set)?;
+    let signature = with_set!(file.set, P => sign::<P>(args, &file))?;
+    args.output
+        .write(&encode_bytes(&signature, args.hex), Readers::Anyone)?;
+    Ok(Status::Good)
+}
+
+fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
+    let mut key = file
+        .signing_key::<P>()
+        .map_err(|why| unusable(&args.key, why))?;
+    key.set_self_verification(true);
+    let mu = if args.mu {
+        args.message.read_mu()?
+    } else {
+        args.message
+            .mu(key.verifying_key())?
+            .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?
+    };
+    let signature = if args.deterministic {
+        key.sign_mu(&mu, Hedge::Deterministic)
+    } else {
+        let mut rnd = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *rnd).map_err(io::Error::other)?;
+        key.sign_mu(&mu, Hedge::Bytes(&rnd))
+    };
+    Ok(signature.map_err(io::Error::other)?.as_ref().to_vec())
+}
