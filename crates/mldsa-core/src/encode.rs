@@ -151,3 +151,77 @@ pub fn signature_parts_mut<'a>(
     let (z, hint) = rest.split_at_mut(p.l * p.z_poly_len());
     Some((c_tilde, z, hint))
 }
+
+#[cfg(test)]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+mod tests {
+    use super::*;
+    use crate::params::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+    use std::vec;
+
+    /// The parts tile the encoding in order, at the lengths of FIPS 204.
+    fn tiles<P: ParameterSet>(eta_len: usize, z_len: usize) {
+        let (p, k, l) = (&P::PARAMS, P::K, P::L);
+        let numbered = |len: usize| -> vec::Vec<u8> { (0..len).map(|n| (n % 251) as u8).collect() };
+
+        let bytes = numbered(P::PK_LEN);
+        let pk = PublicKeyParts::parse(p, &bytes).unwrap();
+        assert_eq!([&pk.rho[..], pk.t1].concat(), bytes);
+        assert_eq!(pk.t1.len(), 320 * k);
+
+        let mut bytes = numbered(P::SK_LEN);
+        let sk = SecretKeyParts::parse(p, &bytes).unwrap();
+        let parts = [&sk.rho[..], sk.k_seed, sk.tr, sk.s1, sk.s2, sk.t0];
+        let lengths = [32, 32, 64, eta_len * l, eta_len * k, 416 * k];
+        assert_eq!(parts.map(<[u8]>::len), lengths);
+        let copy = parts.concat();
+        assert_eq!(copy, bytes);
+        let sk = SecretKeyPartsMut::new(p, &mut bytes);
+        let parts = [&*sk.rho, sk.k_seed, sk.tr, sk.s1, sk.s2, sk.t0];
+        assert_eq!(parts.map(<[u8]>::len), lengths);
+        assert_eq!(parts.concat(), copy);
+
+        let mut bytes = numbered(P::SIG_LEN);
+        let hint = P::SIG_LEN - p.omega - k;
+        bytes[hint..].fill(0);
+        let copy = bytes.clone();
+        let sig = SignatureParts::parse(p, &copy).unwrap();
+        assert_eq!((sig.c_tilde.len(), sig.z.len()), (P::LAMBDA / 4, z_len * l));
+        assert_eq!([sig.c_tilde, sig.z].concat(), bytes[..hint]);
+        let (c_tilde, z, h) = signature_parts_mut(p, &mut bytes).unwrap();
+        assert_eq!(
+            (c_tilde.len(), z.len(), h.len()),
+            (P::LAMBDA / 4, z_len * l, p.omega + k)
+        );
+        assert_eq!([&*c_tilde, z, h].concat(), copy);
+        bytes[hint] = 1;
+        assert_eq!(
+            SignatureParts::parse(p, &bytes).err(),
+            Some(VerifyError::HintEncoding)
+        );
+
+        for add in [0, 2] {
+            let mut wrong = vec![0; P::SIG_LEN - 1 + add];
+            let length = Some(VerifyError::SignatureLength);
+            assert_eq!(SignatureParts::parse(p, &wrong).err(), length);
+            assert!(signature_parts_mut(p, &mut wrong).is_none());
+            let wrong = vec![0; P::PK_LEN - 1 + add];
+            assert_eq!(
+                PublicKeyParts::parse(p, &wrong).err(),
+                Some(KeyError::Length)
+            );
+            let wrong = vec![0; P::SK_LEN - 1 + add];
+            assert_eq!(
+                SecretKeyParts::parse(p, &wrong).err(),
+                Some(KeyError::Length)
+            );
+        }
+    }
+
+    #[test]
+    fn parts_tile_their_encodings() {
+        tiles::<MlDsa44>(96, 576);
+        tiles::<MlDsa65>(128, 640);
+        tiles::<MlDsa87>(96, 640);
+    }
+}

@@ -95,6 +95,39 @@ mod tests {
         assert_eq!(hint.row(3), []);
     }
 
+    #[test]
+    fn only_unique_encodings_parse() {
+        let parse = |bytes: [u8; 8]| Hint::parse(&bytes, 5).is_ok();
+        assert!(parse([0, 0, 0, 0, 0, 0, 0, 0]));
+        assert!(parse([1, 2, 3, 4, 5, 5, 5, 5]), "all in the first row");
+        assert!(parse([9, 3, 9, 0, 0, 1, 3, 3]), "indices fall between rows");
+        assert!(!parse([9, 3, 0, 0, 0, 2, 2, 2]), "indices fall");
+        assert!(!parse([3, 3, 0, 0, 0, 2, 2, 2]), "indices repeat");
+        assert!(!parse([3, 9, 0, 0, 1, 2, 2, 2]), "padding");
+        assert!(!parse([3, 9, 0, 0, 0, 2, 1, 2]), "counts fall");
+        assert!(!parse([1, 2, 3, 4, 5, 5, 5, 6]), "count above omega");
+        assert!(
+            !parse([1, 2, 3, 4, 5, 6, 6, 6]),
+            "count above omega at once"
+        );
+        assert!(Hint::parse(&[0; 4], 5).is_err(), "no counts");
+    }
+
+    #[test]
+    fn rows_that_do_not_exist_are_empty() {
+        let hint = Hint::parse(&[3, 7, 7, 0, 0, 2, 2, 3], 5).unwrap();
+        for i in [3, 4, 255, usize::MAX] {
+            assert_eq!(hint.row(i), []);
+        }
+    }
+
+    #[test]
+    fn ones_above_omega_are_dropped() {
+        let mut packed = [0xff; 6];
+        hint_bit_pack_vartime(&[0xff; 2 * HINT_ROW_LEN], 4, &mut packed);
+        assert_eq!(packed, [0, 1, 2, 3, 4, 4]);
+    }
+
     proptest! {
         #[test]
         fn packed_hints_parse_back(ones in prop::collection::btree_set((0usize..8, 0u8..=255), 0..=75)) {
