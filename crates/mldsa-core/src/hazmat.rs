@@ -12,6 +12,8 @@ pub use crate::params::{
     CRH_LEN, D, MAX_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
 };
 pub use crate::poly::{NttPoly, Poly};
+#[cfg(mldsa_ct_check)]
+pub use crate::secret::ct_check;
 pub use crate::secret::{Secret, declassify, declassify_in_place};
 pub use crate::sign::Rejection;
 pub use crate::transcript::{

@@ -38,9 +38,10 @@ pub fn high_bits(gamma2: i32, r: i32) -> i32 {
         ((a * 1_025 + (1 << 21)) >> 22) & 15
     } else {
         debug_assert!(gamma2 == GAMMA2_88);
-        // 2 gamma2 / 2^7 = 1488 = 2^24 / 11275.01; 44 wraps to 0
+        // 2 gamma2 / 2^7 = 1488 = 2^24 / 11275.01. 44 wraps to 0 by a mask that
+        // is no comparison: compilers made a branch of `43 - r1 < 0`.
         let r1 = (a * 11_275 + (1 << 23)) >> 24;
-        r1 & !mask_negative(43 - r1)
+        r1 & (((r1 + 20) >> 6) - 1)
     }
 }
 

@@ -122,6 +122,8 @@ pub fn sign_internal<P: ParameterSet>(
             .and_then(|()| respond_hint(backend, p, key, &c_hat, w, hints));
         match response {
             Ok(()) => {
+                declassify_in_place(z, "the finished signature");
+                declassify_in_place(hints, "the finished signature");
                 c_tilde_out.copy_from_slice(c_tilde);
                 z_out.copy_from_slice(z);
                 hint_bit_pack_vartime(hints, p.omega, h_out);

@@ -1,0 +1,296 @@
+//! The program that the constant-time gate runs under Valgrind: secrets are
+//! marked undefined, so memcheck reports every branch and every address that
+//! depends on one and was not declassified.
+//!
+//! `ct` runs the scheme and fails on any report. `ct no-hook` leaves out the
+//! declassification and `ct planted` runs leaky code: both must be reported.
+
+#[cfg(not(mldsa_ct_check))]
+fn main() {
+    eprintln!("to be built and run by: cargo run -p mldsa-gates -- ct");
+    std::process::exit(2);
+}
+
+#[cfg(mldsa_ct_check)]
+fn main() -> std::process::ExitCode {
+    check::main()
+}
+
+#[cfg(mldsa_ct_check)]
+mod check {
+    use core::hint::black_box;
+    use std::collections::BTreeSet;
+    use std::process::ExitCode;
+    use std::sync::Mutex;
+
+    use mldsa_core::hazmat::{self, Rejection, Zeroed, ct_check, field, pack, sample};
+    use mldsa_core::{
+        Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash, PreHashed,
+        SignError, Signature, SigningKey, bytes,
+    };
+    use mldsa_gates::cases::{self, Case};
+    use mldsa_gates::valgrind;
+
+    static REASONS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+    fn hook(place: *mut u8, len: usize, why: &'static str) {
+        valgrind::unpoison(place, len);
+        if let Ok(mut reasons) = REASONS.lock() {
+            reasons.insert(why);
+        }
+    }
+
+    /// Runs `section` and says how many reports it drew.
+    fn section(name: &str, section: impl FnOnce()) -> u64 {
+        let before = valgrind::count_errors();
+        section();
+        let errors = valgrind::count_errors() - before;
+        println!("{errors:>4} reports  {name}");
+        errors
+    }
+
+    pub(super) fn main() -> ExitCode {
+        if !valgrind::is_running() {
+            eprintln!("not run: this program is for Valgrind");
+            return ExitCode::from(2);
+        }
+        let failed = match std::env::args().nth(1).as_deref() {
+            None => {
+                let _ = ct_check::HOOK.set(hook);
+                schemes() > 0 || !reasons_are_documented()
+            }
+            // Every operation must be reported once its secrets stay secret.
+            Some("no-hook") => !scheme_sections().all(|(name, run)| section(&name, run) > 0),
+            Some(_) => !planted()
+                .into_iter()
+                .all(|(name, run)| section(name, run) > 0),
+        };
+        ExitCode::from(u8::from(failed))
+    }
+
+    fn schemes() -> u64 {
+        scheme_sections()
+            .map(|(name, run)| section(&name, run))
+            .sum()
+    }
+
+    fn scheme_sections() -> impl Iterator<Item = (String, Box<dyn FnOnce()>)> {
+        let mut sections = Vec::new();
+        for backend in Backend::available() {
+            sections.extend(sections_of::<MlDsa44>(backend));
+            sections.extend(sections_of::<MlDsa65>(backend));
+            sections.extend(sections_of::<MlDsa87>(backend));
+        }
+        sections.into_iter()
+    }
+
+    fn sections_of<P: ParameterSet>(backend: Backend) -> Vec<(String, Box<dyn FnOnce()>)> {
+        let cases = cases::rejected(P::NAME);
+        let name = |what: &str| format!("{} {} {what}", backend.name(), P::NAME);
+        vec![
+            (
+                name("keygen"),
+                Box::new(move || keygen::<P>(backend, &cases)),
+            ),
+            (
+                name("import"),
+                Box::new(move || import::<P>(backend, cases[0])),
+            ),
+            (
+                name("sign, every rejection"),
+                Box::new(move || rejections::<P>(backend, &cases)),
+            ),
+            (
+                name("sign, every mode"),
+                Box::new(move || modes::<P>(backend, cases[0], false)),
+            ),
+            (
+                name("sign, prepared key"),
+                Box::new(move || modes::<P>(backend, cases[1], true)),
+            ),
+        ]
+    }
+
+    fn secret(mut bytes: [u8; 32]) -> [u8; 32] {
+        valgrind::poison(&mut bytes);
+        black_box(bytes)
+    }
+
+    /// A key whose secret parts are marked and whose public parts are not.
+    fn key<P: ParameterSet>(backend: Backend, case: Case) -> SigningKey<P> {
+        let (_, sk) = generate::<P>(backend, case);
+        let key = SigningKey::<P>::from_expanded(sk.as_ref()).expect("a key of our own");
+        key.with_backend(backend)
+    }
+
+    fn generate<P: ParameterSet>(
+        backend: Backend,
+        case: Case,
+    ) -> (P::PublicKeyBytes, P::SecretKeyBytes) {
+        let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+        hazmat::keygen_internal::<P>(backend, &secret(case.seed), &mut pk, &mut sk);
+        (pk, sk)
+    }
+
+    fn expect_public(bytes: &[u8], what: &str) {
+        // Without the hook nothing ever becomes public.
+        if ct_check::HOOK.get().is_some() {
+            assert!(
+                !valgrind::secrecy(bytes).contains(&true),
+                "{what} is not public"
+            );
+        }
+    }
+
+    fn expect_secret(bytes: &[u8], what: &str) {
+        assert!(
+            !valgrind::secrecy(bytes).contains(&false),
+            "{what} is not secret"
+        );
+    }
+
+    fn keygen<P: ParameterSet>(backend: Backend, cases: &[Case]) {
+        for &case in cases {
+            let (pk, sk) = generate::<P>(backend, case);
+            expect_public(pk.as_ref(), "pk");
+            expect_public(&sk.as_ref()[..32], "rho");
+            expect_public(&sk.as_ref()[64..128], "tr");
+            expect_secret(&sk.as_ref()[32..64], "K");
+            expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
+        }
+        drop(SigningKey::<P>::from_seed(&secret(cases[0].seed)));
+    }
+
+    fn import<P: ParameterSet>(backend: Backend, case: Case) {
+        let (mut pk, mut sk) = generate::<P>(backend, case);
+        assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_ok());
+        assert!(SigningKey::<P>::from_expanded(sk.as_ref()).is_ok());
+        // A last row of t0 that does not belong.
+        sk.as_mut()[P::SK_LEN - 1] ^= 1;
+        assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
+        // A secret coefficient out of range.
+        sk.as_mut()[128] |= 0xf;
+        assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
+    }
+
+    fn rejections<P: ParameterSet>(backend: Backend, cases: &[Case]) {
+        for &case in cases {
+            let key = key::<P>(backend, case);
+            let mut signature = P::SignatureBytes::zeroed();
+            let mut counts = [0; 4];
+            let result = hazmat::sign_mu_observed(
+                &key,
+                &case.mu,
+                Hedge::Deterministic,
+                signature.as_mut(),
+                &mut |rejection: Rejection| counts[rejection as usize] += 1,
+            );
+            assert_eq!((result, counts), (Ok(()), case.rejections));
+            expect_public(signature.as_ref(), "signature");
+        }
+    }
+
+    fn modes<P: ParameterSet>(backend: Backend, case: Case, prepared: bool) {
+        let key = key::<P>(backend, case);
+        let rnd = secret([0x3c; 32]);
+        let ctx = Context::new(b"context").expect("short");
+        let digest = PreHashed::<P>::new(PreHash::Sha2_512, &[7; 64]).expect("64 bytes");
+        let mu = Mu::from_bytes([9; 64]);
+        let public = |signature: Result<Signature<P>, SignError>| {
+            expect_public(signature.expect("signs").as_ref(), "signature");
+        };
+        if prepared {
+            let key = key.prepare();
+            public(key.sign(b"message", ctx, Hedge::Deterministic));
+            public(key.sign(b"message", ctx, Hedge::Bytes(&rnd)));
+            public(key.sign_prehashed(&digest, ctx, Hedge::Bytes(&rnd)));
+            public(key.sign_mu(&mu, Hedge::Bytes(&rnd)));
+        } else {
+            public(key.sign(b"message", ctx, Hedge::Deterministic));
+            public(key.sign(b"message", ctx, Hedge::Bytes(&rnd)));
+            public(key.sign_prehashed(&digest, ctx, Hedge::Bytes(&rnd)));
+            public(key.sign_mu(&mu, Hedge::Bytes(&rnd)));
+            let mut out = P::SignatureBytes::zeroed();
+            let signed = bytes::sign_mu::<P>(key.expanded(), &mu, Hedge::Bytes(&rnd), &mut out);
+            assert_eq!(signed, Ok(()));
+            expect_public(out.as_ref(), "signature");
+        }
+    }
+
+    /// Every reason that a run gave stands in the list, and every reason of the
+    /// list was given.
+    fn reasons_are_documented() -> bool {
+        let page = include_str!("../../../../docs/constant-time.md");
+        let listed: BTreeSet<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `\"")?.split_once("\"` |"))
+            .map(|(reason, _)| reason)
+            .collect();
+        let given = REASONS
+            .lock()
+            .map(|reasons| reasons.clone())
+            .unwrap_or_default();
+        for reason in given.difference(&listed) {
+            println!("declassified, not in docs/constant-time.md: {reason}");
+        }
+        for reason in listed.difference(&given) {
+            println!("in docs/constant-time.md, never declassified: {reason}");
+        }
+        println!(
+            "{} declassified values, {} documented",
+            given.len(),
+            listed.len()
+        );
+        !given.is_empty() && given == listed
+    }
+
+    /// Leaks as they are written by mistake.
+    fn planted() -> [(&'static str, Box<dyn FnOnce()>); 4] {
+        fn y() -> hazmat::Poly {
+            let mut y = [hazmat::Poly::zeroed()];
+            let mut rho_pp = [5; 64];
+            valgrind::poison(&mut rho_pp);
+            sample::expand_mask(&rho_pp, 0, 19, &mut y[0]);
+            let [y] = y;
+            y
+        }
+        [
+            (
+                "planted: norm check that stops early",
+                Box::new(|| {
+                    let verdict = y().0.iter().any(|&a| black_box(a) > 131_000);
+                    black_box(verdict);
+                }),
+            ),
+            (
+                "planted: table lookup by a secret",
+                Box::new(|| {
+                    let table: Vec<u32> = (0..256).collect();
+                    for a in y().0 {
+                        black_box(black_box(&table[..])[a as usize & 0xff]);
+                    }
+                }),
+            ),
+            (
+                "planted: reduction with a branch",
+                Box::new(|| {
+                    for a in y().0 {
+                        let mut r = black_box(field::centred(a & 0xffff));
+                        if r > 100 {
+                            r = black_box(r - 100);
+                        }
+                        black_box(r);
+                    }
+                }),
+            ),
+            (
+                "planted: packing that trusts its input",
+                Box::new(|| {
+                    let mut packed = [0; 640];
+                    pack::pack_z(19, &y(), &mut packed);
+                    black_box(packed == [0; 640]);
+                }),
+            ),
+        ]
+    }
+}

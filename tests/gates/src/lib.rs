@@ -1,0 +1,8 @@
+//! What the gates share: Valgrind's client requests, threads on a stack that can
+//! be read afterwards, and the inputs that every gate runs.
+//!
+//! `unsafe` is in [`valgrind`] and [`painted`] only.
+
+pub mod cases;
+pub mod painted;
+pub mod valgrind;

@@ -1,0 +1,137 @@
+//! One command per gate: `cargo run -p mldsa-gates -- GATE`. Every gate runs its
+//! planted failures too, and fails if one goes unnoticed.
+
+use core::fmt::Display;
+use std::process::{Command, ExitCode};
+
+mod counts;
+mod ct;
+mod division;
+mod mutants;
+mod stack;
+
+/// How a gate ended. A tool that is missing is never a pass.
+enum Verdict {
+    Passed,
+    Failed(String),
+    NotRun(String),
+}
+
+const GATES: [(&str, fn(&[String]) -> Verdict, &str); 6] = [
+    ("ct", ct::run, "constant time under Valgrind"),
+    (
+        "division",
+        division::run,
+        "no division in the release build",
+    ),
+    ("wiping", wiping, "dead stack and heap hold no secrets"),
+    ("stack", stack::run, "stack and heap table [--bless]"),
+    (
+        "counts",
+        counts::run,
+        "instruction counts under Callgrind [--bless]",
+    ),
+    (
+        "mutants",
+        mutants::run,
+        "mutation testing [FILE ...]; an hour, not part of `all`",
+    ),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((wanted, rest)) = arguments.split_first() else {
+        eprintln!("cargo run -p mldsa-gates -- GATE, which is `all` or one of:");
+        for (name, _, about) in GATES {
+            eprintln!("  {name:<10}{about}");
+        }
+        return ExitCode::from(2);
+    };
+    let mut failed = false;
+    let mut known = false;
+    for (name, run, _) in GATES {
+        if wanted == name || (wanted == "all" && name != "mutants") {
+            known = true;
+            match run(rest) {
+                Verdict::Passed => println!("{name}: passed"),
+                Verdict::NotRun(reason) => println!("{name}: not run: {reason}"),
+                Verdict::Failed(reason) => {
+                    println!("{name}: FAILED: {reason}");
+                    failed = true;
+                }
+            }
+        }
+    }
+    if !known {
+        eprintln!("no gate `{wanted}`");
+    }
+    ExitCode::from(u8::from(failed || !known))
+}
+
+/// Unoptimised and optimised: compilers leave different traces.
+fn wiping(_: &[String]) -> Verdict {
+    for profile in ["unoptimised", "release"] {
+        let mut test = cargo("test", profile, "");
+        test.args(["--test", "wiping", "--", "--nocapture"]);
+        if let Err(reason) = succeed(&mut test) {
+            return Verdict::Failed(reason);
+        }
+    }
+    Verdict::Passed
+}
+
+/// `cargo COMMAND -p mldsa-gates` in a target folder of its own, so that flags
+/// do not rebuild what the caller has built.
+fn cargo(command: &str, profile: &str, flags: &str) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args([
+            command,
+            "--quiet",
+            "-p",
+            "mldsa-gates",
+            "--profile",
+            profile,
+        ])
+        .current_dir(root())
+        .env("CARGO_TARGET_DIR", target())
+        .env("RUSTFLAGS", flags)
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+    cargo
+}
+
+fn root() -> std::path::PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
+}
+
+fn target() -> std::path::PathBuf {
+    let base =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    base.join("gates")
+}
+
+/// Builds program `name` and returns its path.
+fn build(name: &str, profile: &str, flags: &str) -> Result<std::path::PathBuf, String> {
+    succeed(cargo("build", profile, flags).args(["--bin", name]))?;
+    Ok(target().join(profile).join(name))
+}
+
+fn succeed(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{}: {status}", command.get_program().display())),
+        Err(error) => Err(could_not_start(command, error)),
+    }
+}
+
+fn could_not_start(command: &Command, error: impl Display) -> String {
+    format!("{}: {error}", command.get_program().display())
+}
+
+/// `Some(reason)` if `tool --version` does not run.
+fn missing(tool: &str) -> Option<String> {
+    match Command::new(tool).arg("--version").output() {
+        Ok(output) if output.status.success() => None,
+        _ => Some(format!("there is no {tool}")),
+    }
+}
