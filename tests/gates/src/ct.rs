@@ -4,6 +4,9 @@ use std::process::Command;
 
 use crate::{Verdict, build, missing, succeed};
 
+/// As shipped, and as devices build it.
+const OPT_LEVELS: [&str; 2] = ["3", "s"];
+
 pub(crate) fn run(_: &[String]) -> Verdict {
     if let Some(reason) = missing("valgrind") {
         return Verdict::NotRun(reason);
@@ -15,26 +18,33 @@ pub(crate) fn run(_: &[String]) -> Verdict {
 }
 
 fn check() -> Result<(), String> {
-    let program = build("ct", "release", "--cfg mldsa_ct_check")?;
-    let valgrind = |argument: &[&str], quiet: bool| {
-        let mut command = Command::new("valgrind");
-        command.args([
-            "--quiet",
-            "--tool=memcheck",
-            "--error-limit=no",
-            "--num-callers=4",
-        ]);
-        if quiet {
-            // Reports are wanted here: they are counted, not shown.
-            command.arg("--log-file=/dev/null");
-        }
-        command.arg(&program).args(argument);
-        succeed(&mut command)
-    };
-    println!("# secrets undefined, declassified values defined: no report allowed");
-    valgrind(&[], false)?;
+    for level in OPT_LEVELS {
+        println!("# opt-level {level}: secrets undefined, no report allowed");
+        valgrind(level, None)?;
+    }
+    let unnoticed = |reason| format!("a planted failure went unnoticed: {reason}");
     println!("# planted: nothing declassified, every section must be reported");
-    valgrind(&["no-hook"], true).map_err(|e| format!("a planted failure went unnoticed: {e}"))?;
+    valgrind(OPT_LEVELS[0], Some("no-hook")).map_err(unnoticed)?;
     println!("# planted: leaky code, every section must be reported");
-    valgrind(&["planted"], true).map_err(|e| format!("a planted failure went unnoticed: {e}"))
+    valgrind(OPT_LEVELS[0], Some("planted")).map_err(unnoticed)
+}
+
+fn valgrind(level: &str, planted: Option<&str>) -> Result<(), String> {
+    let settings = [
+        ("RUSTFLAGS", "--cfg mldsa_ct_check"),
+        ("CARGO_PROFILE_RELEASE_OPT_LEVEL", level),
+    ];
+    let program = build("ct", "release", &settings)?;
+    let mut command = Command::new("valgrind");
+    command.args([
+        "--quiet",
+        "--tool=memcheck",
+        "--error-limit=no",
+        "--num-callers=4",
+    ]);
+    if planted.is_some() {
+        // Reports are wanted here: they are counted, not shown.
+        command.arg("--log-file=/dev/null");
+    }
+    succeed(command.arg(&program).args(planted))
 }

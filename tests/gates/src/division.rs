@@ -1,4 +1,107 @@
-use crate::Verdict;
+//! No integer division where secrets are handled: its time depends on the
+//! operands on most CPUs. Compilers make multiplications of divisions by
+//! constants, but not at every size, so the release build is read.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use crate::{Verdict, build, missing};
+
+/// Functions that divide public values: how many instructions at most, and what.
+/// One 64-bit division may be two instructions, the other for short operands.
+const ALLOWED: [(&str, usize, &str); 3] = [
+    (
+        "mldsa_core::sample::expand_a",
+        1,
+        "the index of an entry of A, by l",
+    ),
+    (
+        "mldsa_core::sign::commit",
+        1,
+        "the number of entries of A, by l",
+    ),
+    (
+        "mldsa_core::sign::respond_z",
+        1,
+        "the length of the z section, by that of a row",
+    ),
+];
+
+/// What the library and this package are called in symbols.
+const OURS: [&str; 2] = ["mldsa_core", "counts"];
+
 pub(crate) fn run(_: &[String]) -> Verdict {
-    Verdict::NotRun(String::new())
+    if !cfg!(target_arch = "x86_64") {
+        return Verdict::NotRun("reads x86-64 only".into());
+    }
+    if let Some(reason) = missing("objdump") {
+        return Verdict::NotRun(reason);
+    }
+    match check() {
+        Ok(()) => Verdict::Passed,
+        Err(reason) => Verdict::Failed(reason),
+    }
+}
+
+fn check() -> Result<(), String> {
+    let program = build("counts", "release", &[])?;
+    let output = Command::new("objdump")
+        .args(["--disassemble", "--demangle", "--no-show-raw-insn"])
+        .arg(program)
+        .output()
+        .map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let (functions, divisions) = divisions(&text);
+    println!("{functions} functions of this workspace read");
+    if functions < 50 {
+        return Err("too few functions: are the symbols stripped?".into());
+    }
+    let planted = |name: &str| name.contains("planted_division");
+    if !divisions.keys().any(|name| planted(name)) {
+        return Err("the planted division went unnoticed".into());
+    }
+    let found: Vec<_> = divisions
+        .iter()
+        .filter(|(name, count)| !planted(name) && **count > allowed(name))
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("divisions in {}", found.join(", ")))
+    }
+}
+
+fn allowed(function: &str) -> usize {
+    let entry = ALLOWED.iter().find(|(name, _, _)| function.contains(name));
+    entry.map_or(0, |(name, count, what)| {
+        println!("{name}: {what}");
+        *count
+    })
+}
+
+/// How many functions are ours, and which of them divide how often.
+fn divisions(disassembly: &str) -> (usize, BTreeMap<String, usize>) {
+    let (mut functions, mut found) = (0, BTreeMap::new());
+    let mut current = None;
+    for line in disassembly.lines() {
+        if let Some(name) = line
+            .strip_suffix(">:")
+            .and_then(|line| line.split_once('<'))
+        {
+            current = Some(name.1).filter(|name| OURS.iter().any(|ours| name.contains(ours)));
+            functions += usize::from(current.is_some());
+        } else if let Some(name) = current {
+            let instruction = line.split_once(":\t").map_or("", |(_, text)| text);
+            let mnemonic = instruction.split_whitespace().next().unwrap_or("");
+            if mnemonic
+                .trim_end_matches(['b', 'w', 'l', 'q'])
+                .trim_start_matches('i')
+                == "div"
+            {
+                *found.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    (functions, found)
 }

@@ -2,6 +2,7 @@
 //! planted failures too, and fails if one goes unnoticed.
 
 use core::fmt::Display;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 mod counts;
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
 /// Unoptimised and optimised: compilers leave different traces.
 fn wiping(_: &[String]) -> Verdict {
     for profile in ["unoptimised", "release"] {
-        let mut test = cargo("test", profile, "");
+        let mut test = cargo("test", profile);
         test.args(["--test", "wiping", "--", "--nocapture"]);
         if let Err(reason) = succeed(&mut test) {
             return Verdict::Failed(reason);
@@ -80,9 +81,9 @@ fn wiping(_: &[String]) -> Verdict {
     Verdict::Passed
 }
 
-/// `cargo COMMAND -p mldsa-gates` in a target folder of its own, so that flags
+/// `cargo COMMAND -p mldsa-gates` in a target folder of its own, so that settings
 /// do not rebuild what the caller has built.
-fn cargo(command: &str, profile: &str, flags: &str) -> Command {
+fn cargo(command: &str, profile: &str) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args([
@@ -95,24 +96,25 @@ fn cargo(command: &str, profile: &str, flags: &str) -> Command {
         ])
         .current_dir(root())
         .env("CARGO_TARGET_DIR", target())
-        .env("RUSTFLAGS", flags)
+        .env_remove("RUSTFLAGS")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
     cargo
 }
 
-fn root() -> std::path::PathBuf {
+fn root() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
 }
 
-fn target() -> std::path::PathBuf {
+fn target() -> PathBuf {
     let base =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
     base.join("gates")
 }
 
-/// Builds program `name` and returns its path.
-fn build(name: &str, profile: &str, flags: &str) -> Result<std::path::PathBuf, String> {
-    succeed(cargo("build", profile, flags).args(["--bin", name]))?;
+/// Builds program `name` under further settings and returns its path.
+fn build(name: &str, profile: &str, settings: &[(&str, &str)]) -> Result<PathBuf, String> {
+    let mut cargo = cargo("build", profile);
+    succeed(cargo.args(["--bin", name]).envs(settings.iter().copied()))?;
     Ok(target().join(profile).join(name))
 }
 

@@ -1,0 +1,89 @@
+//! The program that the instruction gate runs under Callgrind: every main
+//! operation once, each counted alone. Signing is counted where the first
+//! attempt is accepted.
+
+use core::hint::black_box;
+
+use mldsa_core::hazmat::{self, Rejection, Zeroed};
+use mldsa_core::{Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
+use mldsa_gates::valgrind::{self, count_instructions};
+
+fn main() {
+    if !valgrind::is_running() {
+        eprintln!("to be run by: cargo run -p mldsa-gates -- counts");
+        std::process::exit(2);
+    }
+    black_box(planted_division(black_box(7), black_box(3)));
+    for backend in Backend::available() {
+        operations::<MlDsa44>(backend);
+        operations::<MlDsa65>(backend);
+        operations::<MlDsa87>(backend);
+    }
+}
+
+fn operations<P: ParameterSet>(backend: Backend) {
+    let xi = [42; 32];
+    let count = |operation: &str, run: &mut dyn FnMut()| {
+        count_instructions(&format!("{} {} {operation}", backend.name(), P::NAME), run);
+    };
+    let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+    count("keygen", &mut || {
+        hazmat::keygen_internal::<P>(backend, black_box(&xi), &mut pk, &mut sk);
+    });
+    count("import, checked", &mut || {
+        let checked = hazmat::check_expanded::<P>(backend, black_box(sk.as_ref()), &mut pk);
+        assert_eq!(checked, Ok(()));
+    });
+
+    let key = SigningKey::<P>::from_seed(&xi).with_backend(backend);
+    let vk = key.verifying_key();
+    let mu = accepted_at_once(&key);
+    let mut out = P::SignatureBytes::zeroed();
+    count("sign, one attempt", &mut || {
+        let signed = key.sign_mu_into(black_box(&mu), Hedge::Deterministic, out.as_mut());
+        assert_eq!(signed, Ok(()));
+    });
+    let mut prepared = None;
+    count("prepare signing key", &mut || {
+        prepared = Some(black_box(&key).prepare())
+    });
+    if let Some(prepared) = prepared {
+        count("sign prepared, one attempt", &mut || {
+            let signed = prepared.sign_mu_into(black_box(&mu), Hedge::Deterministic, out.as_mut());
+            assert_eq!(signed, Ok(()));
+        });
+    }
+    count("verify", &mut || {
+        assert_eq!(vk.verify_mu(black_box(&mu), out.as_ref()), Ok(()));
+    });
+    let mut prepared = None;
+    count("prepare verifying key", &mut || {
+        prepared = Some(black_box(vk).prepare())
+    });
+    if let Some(prepared) = prepared {
+        count("verify prepared", &mut || {
+            assert_eq!(prepared.verify_mu(black_box(&mu), out.as_ref()), Ok(()));
+        });
+    }
+}
+
+/// What the division gate has to find in this program.
+#[inline(never)]
+fn planted_division(secret: u32, by: u32) -> u32 {
+    secret / by
+}
+
+/// The first of a row of messages that needs one attempt.
+fn accepted_at_once<P: ParameterSet>(key: &SigningKey<P>) -> Mu {
+    let mut out = P::SignatureBytes::zeroed();
+    (0..=255)
+        .map(|n| Mu::from_bytes([n; 64]))
+        .find(|mu| {
+            let mut rejected = 0;
+            let mut observe = |_: Rejection| rejected += 1;
+            let signed =
+                hazmat::sign_mu_observed(key, mu, Hedge::Deterministic, out.as_mut(), &mut observe);
+            signed == Ok(()) && rejected == 0
+        })
+        .expect("one of 256")
+}
