@@ -86,7 +86,7 @@ pub trait ByteArray: Array<u8> + Clone + Eq + Debug + Send + Sync {}
 impl<const LEN: usize> ByteArray for [u8; LEN] {}
 
 #[cfg(feature = "alloc")]
-impl<T: Element> Wipe for alloc::boxed::Box<[T]> {
+impl<T: Wipe + ?Sized> Wipe for alloc::boxed::Box<T> {
     fn wipe(&mut self) {
         (**self).wipe();
     }

@@ -44,7 +44,7 @@ const INV_256_MONT: i32 = {
 /// Constant time.
 #[inline(always)]
 pub fn ntt(src: &Poly, dst: &mut NttPoly) {
-    dst.0 = src.0;
+    dst.0.copy_from_slice(&src.0);
     ntt_layers(&mut dst.0, N / 2, 1);
 }
 
@@ -76,7 +76,7 @@ pub fn ntt_layers(w: &mut [i32], first: usize, m: usize) {
 /// |w| < 256 q < 2^31. Constant time.
 #[inline(always)]
 pub fn inv_ntt(src: &NttPoly, dst: &mut Poly) {
-    dst.0 = src.0;
+    dst.0.copy_from_slice(&src.0);
     inv_ntt_in_place(&mut dst.0);
 }
 

@@ -23,7 +23,8 @@ use crate::transcript::{Context, Hedge, Mu, MuBuilder};
 /// A private key with A, s1, s2 and t0 transformed: 28, 47 or 79 KiB on the
 /// heap, wiped on drop. For keys that sign often.
 pub struct PreparedSigningKey<P: ParameterSet> {
-    k_seed: Secret<[u8; SEED_LEN]>,
+    // On the heap like the rest: moving the key leaves no copy of it.
+    k_seed: Secret<Box<[u8; SEED_LEN]>>,
     a_hat: Box<[NttPoly]>,
     // s1, then s2, then t0
     secrets: Secret<Box<[NttPoly]>>,
@@ -44,14 +45,14 @@ impl<P: ParameterSet> SigningKey<P> {
         let verifying_key = self.verifying_key().clone();
         let backend = verifying_key.backend();
         let mut key = PreparedSigningKey {
-            k_seed: Secret::zeroed(),
+            k_seed: Secret::new(Box::new([0; SEED_LEN])),
             a_hat: zeros(p.k * p.l),
             secrets: Secret::new(zeros(p.l + 2 * p.k)),
             verifying_key,
             self_verification: self.self_verification(),
         };
         if let Ok(parts) = SecretKeyParts::parse(p, self.expanded().as_ref()) {
-            *key.k_seed.expose_mut() = *parts.k_seed;
+            key.k_seed.expose_mut().copy_from_slice(parts.k_seed);
             (backend.kernels().expand_a)(parts.rho, p.l, 0, &mut key.a_hat);
             let (s1_hat, rest) = key.secrets.expose_mut().split_at_mut(p.l);
             let (s2_hat, t0_hat) = rest.split_at_mut(p.k);

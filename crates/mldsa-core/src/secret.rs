@@ -54,6 +54,48 @@ impl<T: Wipe> fmt::Debug for Secret<T> {
     }
 }
 
+/// Runs `operation`, which may panic, and then overwrites `BYTES` of stack below
+/// this call: what the compiler spilled there, and copies that it made of values
+/// on the move, which no destructor can reach.
+///
+/// Buffers of this library that hold secrets are wiped without it. It is for
+/// callers who handle keys as values and must assume that memory is read later.
+/// `BYTES` has to cover the deepest use of stack in `operation` (a debug build of
+/// ML-DSA-87 signing stays below 128 KiB) and has to be available below the
+/// call. Registers, and stack that an inlined `operation` shares with this call's
+/// own frame, cannot be promised.
+///
+/// ```
+/// use mldsa_core::{Hedge, MlDsa44, Mu, SigningKey, scrub_stack};
+///
+/// # let (seed, mu) = ([7; 32], Mu::from_bytes([8; 64]));
+/// let signature = scrub_stack::<{ 128 * 1024 }, _>(|| {
+///     let key = SigningKey::<MlDsa44>::from_seed(&seed);
+///     key.sign_mu(&mu, Hedge::Deterministic)
+/// })?;
+/// # Ok::<(), mldsa_core::SignError>(())
+/// ```
+#[inline(never)]
+pub fn scrub_stack<const BYTES: usize, R>(operation: impl FnOnce() -> R) -> R {
+    struct Scrub<const BYTES: usize>;
+
+    impl<const BYTES: usize> Drop for Scrub<BYTES> {
+        fn drop(&mut self) {
+            zeroize::zeroize_stack::<BYTES>();
+        }
+    }
+
+    // A frame of its own, below this one, for all that `operation` inlines.
+    #[inline(never)]
+    fn call<R>(operation: impl FnOnce() -> R) -> R {
+        operation()
+    }
+
+    // Dropped on return and on unwinding.
+    let _scrub = Scrub::<BYTES>;
+    call(operation)
+}
+
 /// [`declassify`] for bytes in memory.
 #[inline(always)]
 pub fn declassify_in_place(bytes: &mut [u8], why: &'static str) {

@@ -1,8 +1,9 @@
 //! What the gates share: Valgrind's client requests, threads on a stack that can
 //! be read afterwards, and the inputs that every gate runs.
 //!
-//! `unsafe` is in [`valgrind`] and [`painted`] only.
+//! `unsafe` is in [`freed`], [`painted`] and [`valgrind`] only.
 
 pub mod cases;
+pub mod freed;
 pub mod painted;
 pub mod valgrind;

@@ -1,4 +1,115 @@
-use crate::Verdict;
-pub(crate) fn run(_: &[String]) -> Verdict {
-    Verdict::NotRun(String::new())
+//! Stack and heap: `figures/stack.tsv` holds the depth of every operation,
+//! unoptimised and in release. A run may not exceed it by more than
+//! [`TOLERANCE`]; `--bless` records new figures, and the commit says why.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use crate::{Verdict, build, cargo, root, succeed};
+
+const TOLERANCE: usize = 256;
+const FIGURES: &str = "tests/gates/figures/stack.tsv";
+
+/// What a thread of 128 KiB has left for an operation: its own start and
+/// thread-local memory take less than 8 KiB.
+const CEILING: usize = 120 * 1024;
+
+/// Operation to depth, unoptimised and release.
+type Depths = BTreeMap<String, [usize; 2]>;
+
+pub(crate) fn run(arguments: &[String]) -> Verdict {
+    let outcome =
+        heap().and_then(|()| check(arguments.iter().any(|argument| argument == "--bless")));
+    outcome.map_or_else(Verdict::Failed, |()| Verdict::Passed)
+}
+
+/// Zero blocks for the forms that promise it: `tests/heap.rs`, with dhat.
+fn heap() -> Result<(), String> {
+    succeed(cargo("test", "release").args(["--test", "heap", "--", "--nocapture"]))
+}
+
+fn check(bless: bool) -> Result<(), String> {
+    let mut depths = Depths::new();
+    for (n, profile) in ["unoptimised", "release"].into_iter().enumerate() {
+        for (name, depth) in measure(profile)? {
+            depths.entry(name).or_default()[n] = depth;
+        }
+    }
+    let planted = depths.remove("planted").unwrap_or_default();
+    if planted
+        .iter()
+        .any(|depth| !(100_000..110_000).contains(depth))
+    {
+        return Err(format!(
+            "the planted frame of 100000 bytes measured {planted:?}"
+        ));
+    }
+    let path = root().join(FIGURES);
+    if bless {
+        let lines = depths
+            .iter()
+            .map(|(name, [a, b])| format!("{name}\t{a}\t{b}\n"));
+        fs::write(&path, lines.collect::<String>()).map_err(|e| e.to_string())?;
+    }
+    let known = parse(&fs::read_to_string(path).map_err(|e| format!("{FIGURES}: {e}"))?);
+    println!("| operation | opt-level 0 | release |\n|---|--:|--:|");
+    for (name, [unoptimised, release]) in &depths {
+        println!("| {name} | {unoptimised} | {release} |");
+    }
+    let complaints = compare(&known, &depths);
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "{}; if meant: -- stack --bless",
+            complaints.join("; ")
+        ))
+    }
+}
+
+fn compare(known: &Depths, measured: &Depths) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (name, depths) in measured {
+        let Some(recorded) = known.get(name) else {
+            complaints.push(format!("{name}: not recorded"));
+            continue;
+        };
+        for (&depth, &recorded) in depths.iter().zip(recorded) {
+            if depth > recorded + TOLERANCE {
+                complaints.push(format!("{name}: {recorded} became {depth}"));
+            }
+            if depth > CEILING {
+                complaints.push(format!("{name}: {depth} is too much for 128 KiB"));
+            }
+        }
+    }
+    complaints
+}
+
+fn parse(text: &str) -> Depths {
+    let line = |line: &str| {
+        let mut fields = line.split('\t');
+        let name = fields.next()?.to_owned();
+        let mut depth = || fields.next()?.parse().ok();
+        Some((name, [depth()?, depth()?]))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn measure(profile: &str) -> Result<Vec<(String, usize)>, String> {
+    let program = build("depths", profile, &[])?;
+    let output = Command::new(program).output().map_err(|e| e.to_string())?;
+    if !output.status.success() {
+        return Err(format!(
+            "{profile}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = |line: &str| {
+        let (name, depth) = line.split_once('\t')?;
+        Some((name.to_owned(), depth.parse().ok()?))
+    };
+    Ok(text.lines().filter_map(line).collect())
 }

@@ -1,0 +1,81 @@
+//! The program of the stack gate: prints how deep every operation goes on the
+//! portable backend, one line each, and runs it once more on a thread of 128 KiB.
+
+use core::hint::black_box;
+
+use mldsa_core::hazmat::{self, Zeroed};
+use mldsa_core::{
+    Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory, SigningKey,
+};
+use mldsa_gates::{cases, painted};
+
+const SMALL: usize = 128 * 1024;
+
+fn main() {
+    operations::<MlDsa44>();
+    operations::<MlDsa65>();
+    operations::<MlDsa87>();
+    // Planted: 100,000 bytes in one frame have to be seen.
+    let (stack, _) = painted::run(8 * SMALL, || {
+        black_box([1u8; 100_000]);
+    });
+    println!("planted\t{}", stack.depth() - painted::empty_depth());
+}
+
+fn operations<P: ParameterSet>() {
+    let backend = Backend::PORTABLE;
+    let case = cases::rejected(P::NAME)[0];
+    let key = SigningKey::<P>::from_seed(&case.seed).with_backend(backend);
+    let vk = key.verifying_key();
+    let (mut pk, mut sk) = (vk.as_bytes().clone(), key.expanded().clone());
+    let mut out = P::SignatureBytes::zeroed();
+    let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+    measure::<P>("keygen", || {
+        hazmat::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
+    });
+    measure::<P>("import", || {
+        let checked = hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk);
+        assert_eq!(checked, Ok(()));
+    });
+    measure::<P>("sign", || {
+        let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+        assert_eq!(signed, Ok(()));
+    });
+    measure::<P>("verify", || {
+        assert_eq!(vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
+    });
+    measure::<P>("prepare verifying key", || {
+        black_box(vk.prepare_in(&mut memory));
+    });
+    let prepared_vk = vk.prepare();
+    measure::<P>("verify prepared", || {
+        assert_eq!(prepared_vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
+    });
+    measure::<P>("prepare signing key", || {
+        black_box(key.prepare());
+    });
+    let prepared = key.prepare();
+    measure::<P>("sign prepared", || {
+        let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+        assert_eq!(signed, Ok(()));
+    });
+    measure::<P>("key by value, sign", || {
+        let key = SigningKey::<P>::from_seed(&case.seed).with_backend(backend);
+        let signature = key.sign_mu(&case.mu, Hedge::Deterministic);
+        assert!(black_box(signature).is_ok());
+    });
+}
+
+fn measure<P: ParameterSet>(name: &str, mut operation: impl FnMut() + Send) {
+    let (stack, panicked) = painted::run(8 * SMALL, &mut operation);
+    assert!(!panicked);
+    let depth = stack.depth() - painted::empty_depth();
+    println!("{} {name}\t{depth}", P::NAME);
+    let small = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(SMALL);
+        thread
+            .spawn_scoped(scope, operation)
+            .map(|thread| thread.join().is_ok())
+    });
+    assert!(matches!(small, Ok(true)), "a thread of 128 KiB");
+}

@@ -1,0 +1,90 @@
+//! The heap: no block at all for the forms that promise it, and what the others
+//! take, counted by dhat.
+
+use mldsa_core::{
+    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed,
+    PreparedMemory, SigningKey, VerifyingKey, bytes,
+};
+
+#[global_allocator]
+static HEAP: dhat::Alloc = dhat::Alloc;
+
+/// Blocks and bytes that `operation` allocated.
+fn allocated(operation: impl FnOnce()) -> (u64, u64) {
+    let before = dhat::HeapStats::get();
+    operation();
+    let after = dhat::HeapStats::get();
+    (
+        after.total_blocks - before.total_blocks,
+        after.total_bytes - before.total_bytes,
+    )
+}
+
+fn check<P: ParameterSet>() {
+    let (ctx, hedge) = (Context::EMPTY, Hedge::Bytes(&[3; 32]));
+    let key = SigningKey::<P>::from_seed(&[7; 32]);
+    let vk = key.verifying_key();
+    let digest = PreHashed::<P>::new(PreHash::Sha2_512, &[8; 64]).expect("64 bytes");
+    let signature = key.sign(b"message", ctx, hedge).expect("signs");
+    let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+    let (mut pk, mut sk) = (vk.as_bytes().clone(), key.expanded().clone());
+    let mut out = signature.as_bytes().clone();
+
+    let none = (0, 0);
+    let keygen = allocated(|| bytes::keygen::<P>(&[7; 32], &mut pk, &mut sk));
+    assert_eq!(keygen, none);
+    let objects = allocated(|| {
+        let key = SigningKey::<P>::from_seed(&[7; 32]);
+        assert!(SigningKey::<P>::from_expanded(key.expanded().as_ref()).is_ok());
+        assert!(VerifyingKey::<P>::from_bytes(pk.as_ref()).is_ok());
+    });
+    assert_eq!(objects, none);
+    let sign = allocated(|| {
+        assert!(key.sign_into(b"message", ctx, hedge, out.as_mut()).is_ok());
+        assert!(key.sign(b"message", ctx, hedge).is_ok());
+        assert!(
+            key.sign_prehashed_into(&digest, ctx, hedge, out.as_mut())
+                .is_ok()
+        );
+        let mut mu = MuBuilder::from_tr(vk.tr(), ctx);
+        mu.update(b"message");
+        assert!(bytes::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
+    });
+    assert_eq!(sign, none);
+    let verify = allocated(|| {
+        assert!(vk.verify(b"message", ctx, signature.as_ref()).is_ok());
+        let prepared = vk.prepare_in(&mut memory);
+        assert!(prepared.verify(b"message", ctx, signature.as_ref()).is_ok());
+    });
+    assert_eq!(verify, none);
+
+    // Prepared keys allocate, and using them does not: also what shows that the
+    // counter counts.
+    let mut prepared = None;
+    let prepare = allocated(|| prepared = Some((key.prepare(), vk.prepare())));
+    assert!(prepare.0 >= 2 && prepare.1 >= 1024 * (2 * P::K * P::L) as u64);
+    let (prepared, prepared_vk) = prepared.expect("made");
+    println!(
+        "{}: prepared keys take {} bytes in {} blocks",
+        P::NAME,
+        prepare.1,
+        prepare.0
+    );
+    let used = allocated(|| {
+        assert!(
+            prepared
+                .sign_into(b"message", ctx, hedge, out.as_mut())
+                .is_ok()
+        );
+        assert!(prepared_vk.verify(b"message", ctx, out.as_ref()).is_ok());
+    });
+    assert_eq!(used, none);
+}
+
+#[test]
+fn no_block_where_none_is_promised() {
+    let _profiler = dhat::Profiler::builder().testing().build();
+    check::<MlDsa44>();
+    check::<MlDsa65>();
+    check::<MlDsa87>();
+}

@@ -1,0 +1,323 @@
+//! What secrets leave behind. Every operation runs on a stack that is read after
+//! its thread has ended and with a heap whose freed blocks are read before they
+//! go; both are searched for the secrets that the operation had in its hands, in
+//! every form that it computed. Promised: named buffers are wiped, after success,
+//! error and unwinding. Not promised: registers that the compiler spilled, and
+//! copies that it made of a value on the move; `scrub_stack` removes those too.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use core::hint::black_box;
+use std::collections::HashMap;
+
+use mldsa_core::hazmat::{
+    self, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack, rho_pp, sample,
+};
+use mldsa_core::{
+    Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey, bytes, scrub_stack,
+};
+use mldsa_gates::cases::{self, Case};
+use mldsa_gates::{freed, painted};
+
+#[global_allocator]
+static HEAP: freed::Heap = freed::Heap;
+
+/// Stack of the threads, and the part of it that the wrapper overwrites.
+const STACK: usize = 2 << 20;
+const SCRUBBED: usize = 1 << 20;
+
+/// Secrets by name, in pieces of [`PIECE`] bytes at every place, which are long
+/// enough never to occur by chance.
+#[derive(Default)]
+struct Secrets {
+    pieces: HashMap<[u8; PIECE], &'static str>,
+    // One bit for each value of `slot`: most memory needs no look at the map.
+    filter: Vec<bool>,
+}
+
+const PIECE: usize = 16;
+
+/// 20 bits of the first eight bytes.
+fn slot(piece: &[u8]) -> usize {
+    let word = piece
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44) as usize
+}
+
+impl Secrets {
+    fn add(&mut self, name: &'static str, bytes: &[u8]) {
+        self.filter.resize(1 << 20, false);
+        for piece in bytes.windows(PIECE) {
+            self.filter[slot(piece)] = true;
+            self.pieces.insert(piece.try_into().unwrap(), name);
+        }
+    }
+
+    fn add_poly(&mut self, name: &'static str, coefficients: &[i32]) {
+        let bytes: Vec<u8> = coefficients.iter().flat_map(|a| a.to_le_bytes()).collect();
+        self.add(name, &bytes);
+    }
+
+    /// Everything that key generation and signing of a case compute. In a thread
+    /// of its own: vector registers are inherited by the next thread, and were
+    /// seen to end up on its stack.
+    fn of<P: ParameterSet>(case: Case, key: &SigningKey<P>) -> Self {
+        std::thread::scope(|scope| scope.spawn(|| Self::compute(case, key)).join().unwrap())
+    }
+
+    fn compute<P: ParameterSet>(case: Case, key: &SigningKey<P>) -> Self {
+        let p = &P::PARAMS;
+        let backend = Backend::PORTABLE;
+        let mut secrets = Self::default();
+        secrets.add("xi", &case.seed);
+        let seed = expand_seed(backend, p, &case.seed);
+        secrets.add("rho'", seed.rho_p.expose());
+        secrets.add("K", seed.k_seed.expose());
+        let parts = SecretKeyParts::parse(p, key.expanded().as_ref()).unwrap();
+        secrets.add("s1 packed", parts.s1);
+        secrets.add("s2 packed", parts.s2);
+        secrets.add("t0 packed", parts.t0);
+        for packed in parts
+            .s1
+            .chunks(p.eta_poly_len())
+            .chain(parts.s2.chunks(p.eta_poly_len()))
+        {
+            let mut s = Poly::zeroed();
+            pack::unpack_eta(p.eta, packed, &mut s);
+            secrets.add_ntt("s1 or s2 transformed", &s);
+        }
+        for packed in parts.t0.chunks(hazmat::T0_POLY_LEN) {
+            let mut t0 = Poly::zeroed();
+            pack::unpack_t0(packed, &mut t0);
+            secrets.add_poly("t0", &t0.0);
+            secrets.add_ntt("t0 transformed", &t0);
+        }
+        let rho_pp = rho_pp(backend, parts.k_seed, &[0; 32], &case.mu);
+        secrets.add("rho''", rho_pp.expose());
+        secrets.add_masks(
+            p,
+            rho_pp.expose(),
+            1 + case.rejections.iter().sum::<usize>(),
+        );
+        secrets
+    }
+
+    fn add_ntt(&mut self, name: &'static str, poly: &Poly) {
+        let mut transformed = NttPoly::zeroed();
+        ntt::ntt(poly, &mut transformed);
+        self.add_poly(name, &transformed.0);
+    }
+
+    fn add_masks(&mut self, p: &Params, rho_pp: &[u8; 64], attempts: usize) {
+        for kappa in 0..(attempts * p.l) as u16 {
+            let mut packed = vec![0; p.z_poly_len()];
+            sample::expand_mask_packed(Backend::PORTABLE, rho_pp, kappa, &mut packed);
+            self.add("y packed", &packed);
+            let mut y = Poly::zeroed();
+            pack::unpack_z(p.gamma1_bits, &packed, &mut y);
+            self.add_poly("y", &y.0);
+            self.add_ntt("y transformed", &y);
+        }
+    }
+
+    /// The names of the secrets of which a piece is in `memory`.
+    fn found_in(&self, memory: &[u8]) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        for piece in memory.windows(PIECE) {
+            if self.filter[slot(piece)] {
+                found.extend(
+                    self.pieces
+                        .get(piece)
+                        .copied()
+                        .filter(|name| !found.contains(name)),
+                );
+            }
+        }
+        found
+    }
+
+    /// Runs `operation`, which must panic exactly if `panics`, and returns what
+    /// it left.
+    fn left_by(&self, panics: bool, operation: impl FnOnce() + Send) -> Vec<&'static str> {
+        let (heap, (stack, panicked)) = freed::collect(|| painted::run(STACK, operation));
+        assert_eq!(panicked, panics);
+        assert!(
+            stack.depth() < STACK - SCRUBBED / 2,
+            "the stack of the test is too small"
+        );
+        let mut found = self.found_in(stack.bytes());
+        for block in heap {
+            found.extend(self.found_in(&block));
+        }
+        found
+    }
+}
+
+/// The operations of one set: name, whether it unwinds, and what it does.
+type Operation<'a> = (&'static str, bool, Box<dyn Fn() + Send + Sync + 'a>);
+
+fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Operation<'a>> {
+    let backend = Backend::PORTABLE;
+    let mut inconsistent = key.expanded().clone();
+    inconsistent.as_mut()[P::SK_LEN - 1] ^= 0x80;
+    let mut out_of_range = key.expanded().clone();
+    out_of_range.as_mut()[128 + 96 * (P::K + P::L) - 1] = 0xff;
+    let import = move |sk: &[u8]| {
+        let mut pk = P::PublicKeyBytes::zeroed();
+        hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok()
+    };
+    let prepared = key.prepare();
+    vec![
+        (
+            "key generation into buffers",
+            false,
+            Box::new(move || {
+                let mut pk = P::PublicKeyBytes::zeroed();
+                let mut sk = Box::new(P::SecretKeyBytes::zeroed());
+                hazmat::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
+                // The caller's own buffer.
+                hazmat::Wipe::wipe(&mut *sk);
+            }),
+        ),
+        (
+            "import",
+            false,
+            Box::new(move || assert!(import(key.expanded().as_ref()))),
+        ),
+        (
+            "import that ends in an error",
+            false,
+            Box::new(move || {
+                assert!(!import(inconsistent.as_ref()));
+                assert!(!import(out_of_range.as_ref()));
+            }),
+        ),
+        (
+            "signing",
+            false,
+            Box::new(move || {
+                let mut out = P::SignatureBytes::zeroed();
+                let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                assert_eq!(signed, Ok(()));
+            }),
+        ),
+        (
+            "signing that unwinds",
+            true,
+            Box::new(move || {
+                let mut out = P::SignatureBytes::zeroed();
+                let mut left = case.rejections.iter().sum::<usize>();
+                let mut observe = |_| {
+                    left -= 1;
+                    assert_ne!(left, 0, "unwinding, as the test wants it");
+                };
+                let out = out.as_mut();
+                let _ = hazmat::sign_mu_observed(
+                    key,
+                    &case.mu,
+                    Hedge::Deterministic,
+                    out,
+                    &mut observe,
+                );
+            }),
+        ),
+        (
+            "preparing and dropping a key",
+            false,
+            Box::new(move || drop(black_box(key.prepare()))),
+        ),
+        (
+            "signing with a prepared key",
+            false,
+            Box::new(move || {
+                let mut out = P::SignatureBytes::zeroed();
+                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                assert_eq!(signed, Ok(()));
+            }),
+        ),
+    ]
+}
+
+/// A key as a value: made, used and dropped on the stack.
+fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
+    let key = black_box(SigningKey::<P>::from_seed(&case.seed));
+    let imported = black_box(SigningKey::<P>::from_expanded(sk).unwrap());
+    assert!(key == imported);
+    let mut out = P::SignatureBytes::zeroed();
+    key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut())
+        .unwrap();
+}
+
+fn leaves_nothing<P: ParameterSet>() {
+    let mut left = Vec::new();
+    for case in cases::rejected(P::NAME) {
+        let key = SigningKey::<P>::from_seed(&case.seed).with_backend(Backend::PORTABLE);
+        let secrets = Secrets::of(case, &key);
+        for (name, panics, operation) in operations(case, &key) {
+            let plain = secrets.left_by(panics, &operation);
+            let scrubbed = secrets.left_by(panics, || scrub_stack::<SCRUBBED, _>(&operation));
+            println!("{} {name}: {plain:?}, scrubbed {scrubbed:?}", P::NAME);
+            left.extend((!plain.is_empty()).then_some((name, plain)));
+            left.extend((!scrubbed.is_empty()).then_some((name, scrubbed)));
+        }
+        let sk = key.expanded().as_ref();
+        let plain = secrets.left_by(false, || owned::<P>(case, sk));
+        let scrubbed = secrets.left_by(false, || {
+            scrub_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
+        });
+        println!(
+            "{} keys as values: {plain:?}, scrubbed {scrubbed:?}",
+            P::NAME
+        );
+        left.extend((!scrubbed.is_empty()).then_some(("keys as values", scrubbed)));
+    }
+    assert_eq!(left, []);
+}
+
+#[test]
+fn secrets_are_gone_from_stack_and_heap() {
+    // One test after the other: the heap is shared.
+    planted_leftovers_are_found();
+    leaves_nothing::<MlDsa44>();
+    leaves_nothing::<MlDsa65>();
+    leaves_nothing::<MlDsa87>();
+}
+
+/// Buffers that nobody wipes, on the stack, on the heap and past an unwinding.
+fn planted_leftovers_are_found() {
+    let case = cases::rejected(MlDsa44::NAME)[0];
+    let key = SigningKey::<MlDsa44>::from_seed(&case.seed);
+    let secrets = Secrets::of(case, &key);
+    // Deep enough that the end of the thread does not write over it.
+    #[inline(never)]
+    fn copy(bytes: &[u8]) -> u8 {
+        let mut copies = [[0u8; 32]; 1024];
+        black_box(&mut copies)[0].copy_from_slice(bytes);
+        black_box(&copies)[0][7]
+    }
+    let on_stack = secrets.left_by(false, || {
+        black_box(copy(&case.seed));
+    });
+    assert_eq!(on_stack, ["xi"]);
+    let on_heap = secrets.left_by(false, || drop(black_box(case.seed.to_vec())));
+    assert_eq!(on_heap, ["xi"]);
+    let unwound = secrets.left_by(true, || {
+        black_box(copy(&key.expanded()[32..64]));
+        panic!("unwinding, as the test wants it");
+    });
+    assert_eq!(unwound, ["K"]);
+    let scrubbed = secrets.left_by(true, || {
+        scrub_stack::<SCRUBBED, _>(|| {
+            black_box(copy(&key.expanded()[32..64]));
+            panic!("unwinding, as the test wants it");
+        });
+    });
+    assert_eq!(scrubbed, [""; 0]);
+    let mu = bytes::tr::<MlDsa44>(key.verifying_key().as_bytes());
+    assert_eq!(
+        secrets.found_in(Mu::from_bytes(mu).as_bytes()),
+        [""; 0],
+        "public data"
+    );
+}
