@@ -22,7 +22,10 @@ fn main() {
     println!("planted\t{}", stack.depth() - painted::empty_depth());
 }
 
-fn operations<P: ParameterSet>() {
+fn operations<P: ParameterSet>()
+where
+    P::VerifyMatrix<hazmat::NttPoly>: Send,
+{
     let backend = Backend::PORTABLE;
     let case = cases::rejected(P::NAME)[0];
     let key = SigningKey::<P>::from_seed(&case.seed).with_backend(backend);
