@@ -98,11 +98,8 @@ pub use crate::params::ParameterSet;
 pub use crate::prehash::{PreHash, PreHashed};
 #[cfg(feature = "alloc")]
 pub use crate::prepared::PreparedSigningKey;
-<<<<<<< HEAD
-pub use crate::self_test::self_test;
-=======
 pub use crate::secret::scrub_stack;
->>>>>>> e47d498 (Gates: wiping on stack and heap, scrub_stack, stack depth and heap)
+pub use crate::self_test::self_test;
 pub use crate::transcript::{Context, Hedge, Mu, MuBuilder};
 
 // The crates whose traits are implemented here, in the versions that fit.
