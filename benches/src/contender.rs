@@ -15,6 +15,10 @@ pub enum Op {
     VerifyCold,
     /// Verify with a public key that holds the expanded matrix or a part of it.
     VerifyPrepared,
+    /// Eight signatures a call, of distinct keys, all prepared.
+    MultiVerifyPrepared,
+    /// Eight signatures a call, from encoded public keys.
+    MultiVerifyCold,
 }
 
 impl Op {
@@ -27,6 +31,8 @@ impl Op {
             Self::SignPrepared => "sign_prepared",
             Self::VerifyCold => "verify_cold",
             Self::VerifyPrepared => "verify_prepared",
+            Self::MultiVerifyPrepared => "multi_verify_prepared",
+            Self::MultiVerifyCold => "multi_verify_cold",
         }
     }
 
@@ -37,14 +43,20 @@ impl Op {
         match self {
             Self::Keygen => Self::Keygen,
             Self::Sign | Self::SignPrepared => Self::Sign,
-            Self::VerifyCold | Self::VerifyPrepared => Self::VerifyCold,
+            Self::VerifyCold
+            | Self::VerifyPrepared
+            | Self::MultiVerifyPrepared
+            | Self::MultiVerifyCold => Self::VerifyCold,
         }
     }
 
     /// Whether the work on the key is done beforehand.
     #[must_use]
     pub const fn prepared(self) -> bool {
-        matches!(self, Self::SignPrepared | Self::VerifyPrepared)
+        matches!(
+            self,
+            Self::SignPrepared | Self::VerifyPrepared | Self::MultiVerifyPrepared
+        )
     }
 
     /// What one figure stands for.
@@ -118,6 +130,12 @@ impl Contender {
     #[must_use]
     pub fn backend(self, backend: &'static str) -> Self {
         Self { backend, ..self }
+    }
+
+    /// The same, of a call that works on the cases `i..i + width`.
+    #[must_use]
+    pub fn width(self, width: usize) -> Self {
+        Self { width, ..self }
     }
 
     /// The same, of a signer that cannot do without fresh randomness.

@@ -4,13 +4,18 @@ use std::rc::Rc;
 
 use mldsa_core::{
     Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, SigningKey,
-    VerifyingKey,
-    hazmat::{Secret, Zeroed, keygen_internal, sign_mu_observed},
+    VerifyError, bytes,
+    hazmat::{
+        LaneItem, LaneKey, LaneMessage, Secret, Zeroed, keygen_internal, sign_mu_observed,
+        verify_lanes,
+    },
 };
 
-use crate::{Contender, Inputs, Op, Set};
+use crate::{Contender, Inputs, Op, Set, inputs::Case};
 
 const PEER: &str = "ours";
+/// Signatures in one call of the multi-verify rows.
+const WIDTH: usize = 8;
 
 /// Every operation on every available backend.
 pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
@@ -62,6 +67,14 @@ fn attempts<P: ParameterSet>(inputs: &Inputs) -> f64 {
     attempts as f64 / inputs.cases.len() as f64
 }
 
+fn item<'a, P: ParameterSet>(key: LaneKey<'a, P>, case: &'a Case) -> LaneItem<'a, P> {
+    LaneItem {
+        key,
+        message: LaneMessage::Pure(Context::EMPTY, &case.message),
+        signature: &case.signature,
+    }
+}
+
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> {
     let signing: Vec<_> = inputs
         .keys
@@ -69,9 +82,13 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         .map(|key| SigningKey::<P>::from_seed(&key.seed).with_backend(backend))
         .collect();
     let prepared_signing: Vec<_> = signing.iter().map(SigningKey::prepare).collect();
-    let prepared: Vec<_> = signing
+    let prepared: Rc<[_]> = signing
         .iter()
         .map(|key| key.verifying_key().prepare())
+        .collect();
+    let encoded: Rc<[P::PublicKeyBytes]> = signing
+        .iter()
+        .map(|key| key.verifying_key().as_bytes().clone())
         .collect();
 
     let keygen = {
@@ -129,14 +146,50 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         "{PEER} signing"
     );
 
+    // From the bytes of the key, nothing known of it: one call, which hashes the
+    // key beside the expansion of its matrix. Another backend than the best has
+    // to be pinned one level below.
     let verify_cold = {
+        let (inputs, encoded) = (Rc::clone(inputs), Rc::clone(&encoded));
+        let best = backend == Backend::detect();
+        move |i| {
+            let (_, case) = inputs.case(i);
+            let pk = &encoded[case.key];
+            let mut result = [Ok(())];
+            if best {
+                result[0] = bytes::verify::<P>(pk, &case.message, Context::EMPTY, &case.signature);
+            } else {
+                verify_lanes(
+                    |_| item(LaneKey::<P>::Encoded(backend, pk), case),
+                    &mut result,
+                );
+            }
+            assert_eq!(result, [Ok(())]);
+        }
+    };
+    let multi_verify_prepared = {
+        let (inputs, prepared) = (Rc::clone(inputs), Rc::clone(&prepared));
+        move |i| {
+            let mut results = [Err(VerifyError::SignatureLength); WIDTH];
+            let item = |n| {
+                let (_, case) = inputs.case(i + n);
+                let key = prepared[case.key].as_prepared_ref();
+                item(LaneKey::Prepared(key), case)
+            };
+            verify_lanes(item, &mut results);
+            assert_eq!(results, [Ok(()); WIDTH]);
+        }
+    };
+    let multi_verify_cold = {
         let inputs = Rc::clone(inputs);
         move |i| {
-            let (key, case) = inputs.case(i);
-            let key = VerifyingKey::<P>::from_bytes(&key.public).expect("a key");
-            key.with_backend(backend)
-                .verify(&case.message, Context::EMPTY, &case.signature)
-                .expect("a valid signature");
+            let mut results = [Err(VerifyError::SignatureLength); WIDTH];
+            let item = |n| {
+                let (_, case) = inputs.case(i + n);
+                item(LaneKey::<P>::Encoded(backend, &encoded[case.key]), case)
+            };
+            verify_lanes(item, &mut results);
+            assert_eq!(results, [Ok(()); WIDTH]);
         }
     };
     let verify_prepared = {
@@ -158,6 +211,8 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         Contender::new(Op::SignPrepared, PEER, sign_prepared),
         Contender::new(Op::VerifyCold, PEER, verify_cold),
         Contender::new(Op::VerifyPrepared, PEER, verify_prepared),
+        Contender::new(Op::MultiVerifyPrepared, PEER, multi_verify_prepared).width(WIDTH),
+        Contender::new(Op::MultiVerifyCold, PEER, multi_verify_cold).width(WIDTH),
     ]
     .map(|contender| contender.backend(backend.name()))
     .into()

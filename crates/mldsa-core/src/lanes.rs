@@ -29,9 +29,13 @@ pub(crate) trait LaneSponge {
     /// The first bytes of lane `n` into `out`, at most a block.
     #[inline]
     fn squeeze(&self, n: usize, out: &mut [u8]) {
-        let lane = self.words().iter().skip(n).step_by(Self::LANES);
-        for (bytes, word) in out.chunks_mut(8).zip(lane) {
-            bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
+        let mut lane = self.words().iter().skip(n).step_by(Self::LANES);
+        let (whole, rest) = out.as_chunks_mut::<8>();
+        for (bytes, word) in whole.iter_mut().zip(&mut lane) {
+            *bytes = word.to_le_bytes();
+        }
+        if let Some(word) = lane.next() {
+            rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
         }
     }
 }

@@ -29,8 +29,12 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
         let message: Vec<u8> = (0..len).map(|n| (n * 7) as u8).collect();
         let ctx = vec![n as u8; if n % 4 == 3 { 255 } else { n }];
         let signature = keys[key]
-            .sign(&message, Context::new(&ctx).unwrap(), Hedge::Deterministic)
-            .unwrap()
+            .sign(
+                &message,
+                Context::new(&ctx).expect("valid"),
+                Hedge::Deterministic,
+            )
+            .expect("valid")
             .as_ref()
             .to_vec();
         let mut push = |signature: Vec<u8>, message: Vec<u8>, expected| {
@@ -85,12 +89,12 @@ fn check<P: ParameterSet>() {
                 } else {
                     LaneKey::Cold(&cold[case.key])
                 },
-                message: LaneMessage::Pure(Context::new(&case.ctx).unwrap(), &case.message),
+                message: LaneMessage::Pure(Context::new(&case.ctx).expect("valid"), &case.message),
                 signature: &case.signature,
             }
         };
         for case in &cases {
-            let ctx = Context::new(&case.ctx).unwrap();
+            let ctx = Context::new(&case.ctx).expect("valid");
             let at = (backend, P::NAME, case.message.len());
             assert_eq!(cold[case.key].verify(&case.message, ctx, &case.signature), case.expected, "{at:?}");
             assert_eq!(prepared[case.key].verify(&case.message, ctx, &case.signature), case.expected, "{at:?}");
@@ -98,7 +102,8 @@ fn check<P: ParameterSet>() {
         for group in 1..=17 {
             for first in 0..cases.len() {
                 for kind in 0..3 {
-                    let is_prepared = |n: usize| kind == 0 || kind == 2 && (n + first) % 3 == 0;
+                    let is_prepared =
+                        |n: usize| kind == 0 || kind == 2 && (n + first).is_multiple_of(3);
                     // Cold groups of every size once, not from every place.
                     if kind == 1 && first % 5 != 0 {
                         continue;

@@ -196,7 +196,7 @@ fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly
     }
     for (index, word) in (first..).zip(&mut words[4]) {
         // Column, row, and the domain bits of SHAKE behind 34 bytes.
-        *word = (index % l | (index / l) << 8 | 0x1f << 16) as u64;
+        *word = ((index % l) | ((index / l) << 8) | (0x1f << 16)) as u64;
     }
     words[RATE / 8 - 1] = [1 << 63; 4];
     let mut filled = [0; 4];
@@ -324,7 +324,8 @@ mod tests {
         }
         let mut random = Random::new(9);
         let mut sponge = Sponge4::zero();
-        let states: [[u64; 25]; 4] = core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
+        let states: [[u64; 25]; 4] =
+            core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
         for (n, word) in sponge.words_mut().iter_mut().enumerate() {
             *word = states[n % 4][n / 4];
         }

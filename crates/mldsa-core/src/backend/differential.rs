@@ -50,7 +50,15 @@ fn permutations() {
 #[test]
 fn matrix_entries_from_any_place_in_any_number() {
     for backend in Backend::available().skip(1) {
-        for (l, first, len) in [(4, 0, 16), (5, 0, 30), (7, 0, 56), (7, 3, 1), (7, 5, 9), (5, 29, 1), (4, 2, 13)] {
+        for (l, first, len) in [
+            (4, 0, 16),
+            (5, 0, 30),
+            (7, 0, 56),
+            (7, 3, 1),
+            (7, 5, 9),
+            (5, 29, 1),
+            (4, 2, 13),
+        ] {
             let rho = [(first * l + len) as u8; 32];
             let mut expected: Vec<_> = (0..len).map(|_| NttPoly::zeroed()).collect();
             (Backend::PORTABLE.kernels().expand_a)(&rho, l, first, &mut expected);
@@ -67,7 +75,9 @@ fn matrix_entries_from_any_place_in_any_number() {
 /// sponge each.
 pub(crate) fn hashes_equal_single_ones<Wide: LaneSponge, Narrow: LaneSponge>() {
     let data: Vec<u8> = (0..3000).map(|n| (n * 13 + n / 256) as u8).collect();
-    let lens = [0, 1, 32, 135, 136, 137, 271, 272, 1952, 2592, 48, 64, 7, 2999, 136, 408];
+    let lens = [
+        0, 1, 32, 135, 136, 137, 271, 272, 1952, 2592, 48, 64, 7, 2999, 136, 408,
+    ];
     for group in 1..=lens.len() {
         for first in 0..lens.len() {
             let lens: Vec<_> = (0..group).map(|n| lens[(first + n) % lens.len()]).collect();
@@ -84,12 +94,14 @@ pub(crate) fn hashes_equal_single_ones<Wide: LaneSponge, Narrow: LaneSponge>() {
                 queue.push(input, &mut output[..len_out]);
             }
             queue.run();
-            drop(queue);
             for (n, (output, &len)) in outputs.iter().zip(&lens).enumerate() {
                 let len_out = if n % 2 == 0 { 64 } else { 136 };
                 let head: [u8; 66] = core::array::from_fn(|n| n as u8);
-                let parts: &[&[u8]] =
-                    if n % 3 == 0 { &[&head, &data[..len % 256], &data[..len]] } else { &[&data[..len]] };
+                let parts: &[&[u8]] = if n % 3 == 0 {
+                    &[&head, &data[..len % 256], &data[..len]]
+                } else {
+                    &[&data[..len]]
+                };
                 let mut expected = [0; 136];
                 Shake256::digest(Backend::PORTABLE, parts, &mut expected[..len_out]);
                 assert_eq!(*output, expected, "{group} {first} {n}");

@@ -54,7 +54,7 @@ impl Group {
         for (n, entry) in entries.0.iter_mut().enumerate() {
             let index = (range.start + n).min(range.end - 1);
             // Column, row, and the domain bits of SHAKE behind 34 bytes.
-            *entry = (index % l | (index / l) << 8 | 0x1f << 16) as i64;
+            *entry = ((index % l) | ((index / l) << 8) | (0x1f << 16)) as i64;
         }
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);

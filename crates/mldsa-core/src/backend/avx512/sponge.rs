@@ -87,7 +87,7 @@ fn absorb_x8(state: &mut [X8; 25], blocks: &[&Block; 8]) {
             *word = word.xor(X8(column));
         }
     }
-    let last = blocks.map(|block| last_word(block));
+    let last = blocks.map(last_word);
     // SAFETY: 64 bytes.
     let last = unsafe { _mm512_loadu_si512(last.as_ptr().cast()) };
     state[16] = state[16].xor(X8(last));

@@ -76,8 +76,12 @@ fn polys(random: &mut Random, bound: i32) -> Vec<[i32; N]> {
     let mut all: Vec<_> = (0..50).map(|_| random.poly(bound)).collect();
     all.push([bound; N]);
     all.push([-bound; N]);
-    all.push(core::array::from_fn(|n| if n % 2 == 0 { bound } else { -bound }));
-    all.push(core::array::from_fn(|n| if n < 128 { bound } else { -bound }));
+    all.push(core::array::from_fn(|n| {
+        if n % 2 == 0 { bound } else { -bound }
+    }));
+    all.push(core::array::from_fn(
+        |n| if n < 128 { bound } else { -bound },
+    ));
     all.push([0; N]);
     all
 }
@@ -93,7 +97,11 @@ fn transforms_equal_the_portable_ones_up_to_their_bounds() {
                 ntt::ntt_registers(&mut v);
                 let mut out = NttPoly::zeroed();
                 store(&v, out.0.as_mut_ptr());
-                assert!(out.0.iter().all(|&x| i64::from(x).abs() < i64::from(bound) + 10 * i64::from(Q)));
+                assert!(
+                    out.0
+                        .iter()
+                        .all(|&x| i64::from(x).abs() < i64::from(bound) + 10 * i64::from(Q))
+                );
                 let mut expected = NttPoly::zeroed();
                 crate::ntt::ntt(&Poly(a.map(|x| x % Q)), &mut expected);
                 congruent(&standard(&out), &expected.0);
@@ -116,10 +124,28 @@ fn transforms_equal_the_portable_ones_up_to_their_bounds() {
 #[test]
 fn reduction_and_canonical_form_at_the_ends_of_their_ranges() {
     on_this_cpu!({
-        let ends = [i32::MAX, i32::MIN + 1, 0, 1, -1, Q, -Q, Q - 1, 1 - Q, 21 * Q, -21 * Q];
+        let ends = [
+            i32::MAX,
+            i32::MIN + 1,
+            0,
+            1,
+            -1,
+            Q,
+            -Q,
+            Q - 1,
+            1 - Q,
+            21 * Q,
+            -21 * Q,
+        ];
         let mut random = Random::new(2);
         for &end in &ends {
-            let a: [i32; N] = core::array::from_fn(|n| if n == 0 { end } else { random.next() as i32 | 1 });
+            let a: [i32; N] = core::array::from_fn(|n| {
+                if n == 0 {
+                    end
+                } else {
+                    random.next() as i32 | 1
+                }
+            });
             let reduced = load(&a).map(|x| ntt::canonical(ntt::reduce(x)));
             let mut out = [0; N];
             store(&reduced, out.as_mut_ptr());
@@ -137,7 +163,8 @@ fn unpacked_z_and_its_norm() {
             let mut bytes = [0u8; 640];
             for (n, z) in z.iter().enumerate() {
                 for bit in 0..BITS {
-                    bytes[(n * BITS + bit) / 8] |= ((((gamma1 - z) >> bit) & 1) as u8) << ((n * BITS + bit) % 8);
+                    bytes[(n * BITS + bit) / 8] |=
+                        ((((gamma1 - z) >> bit) & 1) as u8) << ((n * BITS + bit) % 8);
                 }
             }
             bytes
@@ -186,7 +213,11 @@ fn unpacked_t1_and_challenges_in_every_range() {
         for round in 0..40 {
             let mut bytes = [0; 320];
             for byte in &mut bytes {
-                *byte = if round == 0 { 0xff } else { random.next() as u8 };
+                *byte = if round == 0 {
+                    0xff
+                } else {
+                    random.next() as u8
+                };
             }
             let mut t1 = Poly::zeroed();
             pack::unpack_t1_2d(&bytes, &mut t1);
@@ -219,7 +250,10 @@ fn plain_product(terms: &[(&[i32; N], &[i32; N])]) -> [i32; N] {
     const INVERSE: i128 = 8_265_825;
     const { assert!((1i128 << 32) * INVERSE % Q as i128 == 1) };
     core::array::from_fn(|n| {
-        let sum: i128 = terms.iter().map(|(a, b)| i128::from(a[n]) * i128::from(b[n])).sum();
+        let sum: i128 = terms
+            .iter()
+            .map(|(a, b)| i128::from(a[n]) * i128::from(b[n]))
+            .sum();
         (sum * INVERSE % i128::from(Q)) as i32
     })
 }
@@ -232,7 +266,9 @@ fn products_at_their_largest_operands() {
                 match round {
                     0 => [bound - 1; N],
                     1 => [0; N],
-                    _ => random.poly(bound / 2).map(|x| (x + bound / 2).min(bound - 1)),
+                    _ => random
+                        .poly(bound / 2)
+                        .map(|x| (x + bound / 2).min(bound - 1)),
                 }
             };
             let matrix: Vec<_> = (0..K * TERMS).map(|_| entry(Q)).collect();
@@ -241,7 +277,8 @@ fn products_at_their_largest_operands() {
             for (at, poly) in matrix.iter().enumerate() {
                 for n in 0..16 {
                     let place = 16 * (n * K * TERMS + at);
-                    rows[place / N].0[place % N..][..16].copy_from_slice(&poly[16 * n..16 * n + 16]);
+                    rows[place / N].0[place % N..][..16]
+                        .copy_from_slice(&poly[16 * n..16 * n + 16]);
                 }
             }
             on_this_cpu!({
@@ -289,7 +326,11 @@ fn use_hint_over_all_of_z_q() {
                     let mut out = Aligned([0i32; 16]);
                     _mm512_store_si512((&raw mut out).cast(), use_hint::<SIX_BITS>(vector, hint));
                     for (n, (&r, &w1)) in r.iter().zip(&out.0).enumerate() {
-                        assert_eq!(w1, rounding::use_hint(gamma2, i32::from(hint >> n & 1), r), "{r}");
+                        assert_eq!(
+                            w1,
+                            rounding::use_hint(gamma2, i32::from(hint >> n & 1), r),
+                            "{r}"
+                        );
                     }
                 }
             }
@@ -304,13 +345,20 @@ fn packed_commitments_equal_the_portable_ones() {
     on_this_cpu!({
         let mut random = Random::new(6);
         for w_hat in polys(&mut random, Q) {
-            let mut indices: Vec<u8> = (0..random.next() % 40).map(|_| random.next() as u8).collect();
+            let mut indices: Vec<u8> = (0..random.next() % 40)
+                .map(|_| random.next() as u8)
+                .collect();
             indices.sort_unstable();
             indices.dedup();
             let plain = NttPoly(w_hat.map(|x| x % Q));
             for (gamma2, len) in [(GAMMA2_88, 192), (GAMMA2_32, 128)] {
                 let mut expected = [0; 192];
-                (portable::KERNELS.inv_ntt_use_hint)(gamma2, &plain, &indices, &mut expected[..len]);
+                (portable::KERNELS.inv_ntt_use_hint)(
+                    gamma2,
+                    &plain,
+                    &indices,
+                    &mut expected[..len],
+                );
                 let masks = hint_masks(&indices);
                 let (mut own, mut ordered) = ([0; 192], [0; 192]);
                 if gamma2 == GAMMA2_88 {
@@ -331,7 +379,8 @@ fn packed_commitments_equal_the_portable_ones() {
 fn every_width_of_the_permutation() {
     on_this_cpu!({
         let mut random = Random::new(7);
-        let states: [[u64; 25]; 9] = core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
+        let states: [[u64; 25]; 9] =
+            core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
         let mut expected = states;
         for state in &mut expected {
             keccak_f1600(state);
@@ -379,7 +428,8 @@ fn rejection_that_reaches_the_sixth_block() {
     on_this_cpu!({
         let mut random = Random::new(8);
         for pattern in [0u8, 1, 0x80, 0x55, 0xfe, 0xff] {
-            let mut states: [[u64; 25]; 8] = core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
+            let mut states: [[u64; 25]; 8] =
+                core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
             for (n, state) in states.iter_mut().enumerate() {
                 if pattern >> n & 1 == 1 {
                     state[..21].fill(u64::MAX);
@@ -415,5 +465,7 @@ fn rejection_that_reaches_the_sixth_block() {
 
 #[test]
 fn hashes_in_lanes() {
-    on_this_cpu!({ hashes_equal_single_ones::<Sponge8, Sponge4>() });
+    if detect().is_some() {
+        hashes_equal_single_ones::<Sponge8, Sponge4>();
+    }
 }
