@@ -3,7 +3,7 @@
 
 use crate::error::VerifyError;
 
-/// Bytes of one row of a hint as a bitmap: bit n%8 of byte n/8 is h[n].
+/// Bytes of one row of a hint as a bitmap: bit n%8 of byte n/8 is `h[n]`.
 pub const HINT_ROW_LEN: usize = 32;
 
 /// Ones in a bitmap. Constant time.
