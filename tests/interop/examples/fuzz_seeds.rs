@@ -82,6 +82,20 @@ fn seeds<P: ParameterSet>(root: &Path, set: u8) -> io::Result<()> {
         &[set, 6, last[0], last[1], 1],
     )?;
 
+    let line = |rest: &str| format!("{{\"set\":\"{}\",{rest}}}", P::NAME);
+    for (n, text) in [
+        line(r#""pk":"00ff","sig":"0A","msg":"","ctx":"00""#),
+        line(r#""seed":"00","mu":"00""#),
+        line(r#""prehash":"SHA2-512","digest":"00""#),
+        line("\"msg\":\"\\u0030a\"}\r\n{\"set\":1}\n\n["),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let data = [&[(set + n as u8 * 4) | 3], text.as_bytes()].concat();
+        write(root, "jsonl", &name(&n.to_string()), &data)?;
+    }
+
     for operation in 0..4 {
         let mut data = vec![set, operation];
         data.extend([set; 64]);

@@ -6,7 +6,17 @@
 
 pub mod differential;
 pub mod encodings;
+pub mod lines;
 pub mod verify;
+
+// The tool is a program, not a library: its reader of JSON lines is compiled
+// here a second time.
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../crates/mldsa-cli/src/jsonl.rs"]
+mod jsonl;
+#[allow(dead_code, unused_imports)]
+#[path = "../../../crates/mldsa-cli/src/request.rs"]
+mod request;
 
 /// Evaluates `$body` with `$P` standing for the set that the byte chooses.
 macro_rules! with_set {
