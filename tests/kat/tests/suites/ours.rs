@@ -353,7 +353,12 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
         let key = verifying_key::<P>(Backend::detect(), pk)?;
         let mu = mu_of::<P>(Backend::detect(), key.tr(), message)?;
         let sig = Signature::<P>::from_bytes(sig).map_err(verify_refusal)?;
-        key.verify_mu(&mu, sig.as_ref()).map_err(verify_refusal)
+        // What decoding lets through can only fail the challenge.
+        key.verify_mu(&mu, sig.as_ref())
+            .map_err(|error| match error {
+                VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
+                _ => Refusal::Other,
+            })
     }
 }
 
