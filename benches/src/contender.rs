@@ -78,19 +78,26 @@ pub enum Part {
     Sign,
     /// Verification.
     Verify,
+    /// Verification of eight signatures together, and the peers' of one.
+    Batch,
 }
 
 impl Part {
-    /// Every part, in table order.
+    /// The parts that make up the whole, in table order.
     pub const ALL: [Self; 3] = [Self::Keygen, Self::Sign, Self::Verify];
 
     /// Whether the operation belongs to this part.
     #[must_use]
     pub const fn contains(self, op: Op) -> bool {
-        matches!(
-            (self, op.reference()),
-            (Self::Keygen, Op::Keygen) | (Self::Sign, Op::Sign) | (Self::Verify, Op::VerifyCold)
-        )
+        match self {
+            Self::Keygen => matches!(op.reference(), Op::Keygen),
+            Self::Sign => matches!(op.reference(), Op::Sign),
+            Self::Verify => matches!(op.reference(), Op::VerifyCold),
+            Self::Batch => matches!(
+                op,
+                Op::VerifyCold | Op::MultiVerifyPrepared | Op::MultiVerifyCold
+            ),
+        }
     }
 }
 

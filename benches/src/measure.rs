@@ -82,9 +82,10 @@ pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
     samples
 }
 
-/// One untimed call, then every case, each timed alone.
+/// One untimed call on a case that is not about to be timed, then every case,
+/// each call timed alone.
 fn turn(contender: &mut Contender, cases: Range<usize>, samples: &mut Samples) {
-    contender.call(cases.start);
+    contender.call(cases.end);
     let processor = ThreadTime::now();
     for i in cases.step_by(contender.width) {
         let begin = now();

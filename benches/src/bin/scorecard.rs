@@ -77,10 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut rows = Vec::new();
     for set in Set::ALL {
-        for part in Part::ALL
-            .into_iter()
-            .filter(|&part| options.only.is_none_or(|p| p == part))
-        {
+        for part in options.only.map_or(Part::ALL.to_vec(), |part| vec![part]) {
             eprintln!("{} {part:?}", set.name());
             rows.extend(run(set, part, &options, seed));
         }
