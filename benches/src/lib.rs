@@ -3,7 +3,7 @@
 //! A [`Contender`] is one operation of one implementation on shared, random,
 //! distinct [`Inputs`]. The criterion benches and the `scorecard` binary run the
 //! same contenders, so a new operation is written once: one more `Contender` in
-//! [`ours`] or in a peer's file.
+//! `ours.rs` or in a peer's file.
 
 mod clock;
 mod contender;
