@@ -4,8 +4,8 @@
 
 use mldsa_core::hazmat::{LaneItem, LaneKey, LaneMessage, verify_lanes};
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey, SigningKey, VerifyError,
-    VerifyingKey,
+    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey,
+    SigningKey, VerifyError, VerifyingKey,
 };
 
 /// A signature with what it was made over and what verification must say.
@@ -20,11 +20,16 @@ struct Case {
 /// Keys, and for each of them good signatures over messages of many lengths and
 /// signatures broken in each of the ways that have an error of their own.
 fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
-    let keys: Vec<_> = (0..3).map(|n| SigningKey::<P>::from_seed(&[n; 32])).collect();
+    let keys: Vec<_> = (0..3)
+        .map(|n| SigningKey::<P>::from_seed(&[n; 32]))
+        .collect();
     let mut cases = Vec::new();
     let z_at = P::C_TILDE_LEN;
     let hint_at = P::SIG_LEN - P::PARAMS.omega - P::PARAMS.k;
-    for (n, len) in [0, 1, 32, 69, 70, 71, 136, 205, 206, 300, 1000, 5000].into_iter().enumerate() {
+    for (n, len) in [0, 1, 32, 69, 70, 71, 136, 205, 206, 300, 1000, 5000]
+        .into_iter()
+        .enumerate()
+    {
         let key = n % 3;
         let message: Vec<u8> = (0..len).map(|n| (n * 7) as u8).collect();
         let ctx = vec![n as u8; if n % 4 == 3 { 255 } else { n }];
@@ -38,16 +43,30 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
             .as_ref()
             .to_vec();
         let mut push = |signature: Vec<u8>, message: Vec<u8>, expected| {
-            cases.push(Case { key, ctx: ctx.clone(), message, signature, expected });
+            cases.push(Case {
+                key,
+                ctx: ctx.clone(),
+                message,
+                signature,
+                expected,
+            });
         };
         push(signature.clone(), message.clone(), Ok(()));
         match n % 6 {
             0 => {
                 let mut other = message.clone();
                 other.push(1);
-                push(signature.clone(), other, Err(VerifyError::ChallengeMismatch));
+                push(
+                    signature.clone(),
+                    other,
+                    Err(VerifyError::ChallengeMismatch),
+                );
             }
-            1 => push(signature[1..].to_vec(), message.clone(), Err(VerifyError::SignatureLength)),
+            1 => push(
+                signature[1..].to_vec(),
+                message.clone(),
+                Err(VerifyError::SignatureLength),
+            ),
             2 => {
                 // A hint count above omega.
                 let mut bad = signature.clone();
@@ -78,9 +97,12 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
 fn check<P: ParameterSet>() {
     let (keys, cases) = cases::<P>();
     for backend in Backend::available() {
-        let cold: Vec<VerifyingKey<P>> =
-            keys.iter().map(|key| key.verifying_key().clone().with_backend(backend)).collect();
-        let prepared: Vec<PreparedVerifyingKey<P>> = cold.iter().map(VerifyingKey::prepare).collect();
+        let cold: Vec<VerifyingKey<P>> = keys
+            .iter()
+            .map(|key| key.verifying_key().clone().with_backend(backend))
+            .collect();
+        let prepared: Vec<PreparedVerifyingKey<P>> =
+            cold.iter().map(VerifyingKey::prepare).collect();
         let item = |n: usize, is_prepared: bool| {
             let case = &cases[n % cases.len()];
             LaneItem {
@@ -96,8 +118,16 @@ fn check<P: ParameterSet>() {
         for case in &cases {
             let ctx = Context::new(&case.ctx).expect("valid");
             let at = (backend, P::NAME, case.message.len());
-            assert_eq!(cold[case.key].verify(&case.message, ctx, &case.signature), case.expected, "{at:?}");
-            assert_eq!(prepared[case.key].verify(&case.message, ctx, &case.signature), case.expected, "{at:?}");
+            assert_eq!(
+                cold[case.key].verify(&case.message, ctx, &case.signature),
+                case.expected,
+                "{at:?}"
+            );
+            assert_eq!(
+                prepared[case.key].verify(&case.message, ctx, &case.signature),
+                case.expected,
+                "{at:?}"
+            );
         }
         for group in 1..=17 {
             for first in 0..cases.len() {
@@ -112,7 +142,12 @@ fn check<P: ParameterSet>() {
                     verify_lanes(|n| item(first + n, is_prepared(n)), &mut results);
                     for (n, result) in results.iter().enumerate() {
                         let expected = cases[(first + n) % cases.len()].expected;
-                        assert_eq!(*result, expected, "{backend:?} {} {group} {first} {n} {kind}", P::NAME);
+                        assert_eq!(
+                            *result,
+                            expected,
+                            "{backend:?} {} {group} {first} {n} {kind}",
+                            P::NAME
+                        );
                     }
                 }
             }
