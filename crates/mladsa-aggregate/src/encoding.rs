@@ -68,6 +68,10 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(len).map_err(|_| Error::BadLength)?)
     }
 
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.0
+    }
+
     pub(crate) fn end(self) -> Result<(), Error> {
         self.0.is_empty().then_some(()).ok_or(Error::BadLength)
     }

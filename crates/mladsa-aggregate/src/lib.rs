@@ -25,6 +25,7 @@ mod commitment;
 mod aggregate;
 mod combine;
 mod session;
+mod envelope;
 mod proof;
 #[cfg(feature = "transparent-commitments")]
 pub mod base;
@@ -40,6 +41,7 @@ pub use crate::bits::SignerBits;
 pub use crate::combine::{Combiner, RESPONSE_LEN, Response};
 pub use crate::commitment::{COMMITMENT_LEN, Challenge, Commitment, CommitmentSet};
 pub use crate::content_key::{SHARE_LEN, Share};
+pub use crate::envelope::Part;
 pub use crate::epoch::{
     AuthenticatedShare, DEFAULT_ATTEMPTS, EpochPlan, EpochTree, MAX_LEAVES, Opening, PinnedRoots,
     RootAnnouncement, RootStore,

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod batch;
 mod batch_sign;
 mod batch_verify;
@@ -44,6 +45,7 @@ enum Command {
     Mu(mu::Args),
     BatchVerify(batch_verify::Args),
     BatchSign(batch_sign::Args),
+    Aggregate(aggregate::Args),
 }
 
 /// How a command ended, as the exit code tells it.
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Mu(args) => mu::run(&args),
         Command::BatchVerify(args) => batch_verify::run(&args),
         Command::BatchSign(args) => batch_sign::run(&args),
+        Command::Aggregate(args) => aggregate::run(&args),
     };
     result
         .unwrap_or_else(|error| {
