@@ -6,6 +6,7 @@
 //! `ours.rs` or in a peer's file.
 
 mod clock;
+pub mod committee;
 mod contender;
 mod inputs;
 mod measure;
