@@ -42,8 +42,7 @@ fn product_inv_ntt(a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Po
         // |a b + add| < 81 q^2 + 9q < 2^31 q; the common factor 2^-32 leaves
         // with the inverse transform.
         for n in 0..N {
-            let sum = i64::from(a.0[n]) * i64::from(b.0[n]) + i64::from(add.0[n]);
-            product.0[n] = field::montgomery_reduce(sum);
+            product.0[n] = ntt::multiply_add(a.0[n], b.0[n], add.0[n]);
         }
     } else {
         for n in 0..N {
