@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod backends;
 mod batch;
 mod batch_sign;
 mod batch_verify;
@@ -26,11 +27,16 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mldsa_core::Backend;
 
 /// ML-DSA (FIPS 204) signatures
 #[derive(Parser)]
 #[command(name = "mldsa", version, propagate_version = true)]
 struct Cli {
+    /// Instructions to compute with; results do not depend on it
+    #[arg(long, global = true, value_name = "NAME", default_value = "auto", value_parser = backends::choice)]
+    backend: Backend,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -46,6 +52,8 @@ enum Command {
     BatchVerify(batch_verify::Args),
     BatchSign(batch_sign::Args),
     Aggregate(aggregate::Args),
+    /// List the instruction sets this program can use here
+    Backends,
 }
 
 /// How a command ended, as the exit code tells it.
@@ -69,7 +77,9 @@ impl From<Status> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = Cli::parse();
+    cli.backend.set_default();
+    let result = match cli.command {
         Command::Keygen(args) => keygen::run(&args),
         Command::Pubkey(args) => pubkey::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -79,6 +89,7 @@ fn main() -> ExitCode {
         Command::BatchVerify(args) => batch_verify::run(&args),
         Command::BatchSign(args) => batch_sign::run(&args),
         Command::Aggregate(args) => aggregate::run(&args),
+        Command::Backends => backends::run(),
     };
     result
         .unwrap_or_else(|error| {

@@ -2,6 +2,7 @@
 //! once per CPU or pinned by the caller.
 
 use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::encode::PublicKeyParts;
 use crate::error::VerifyError;
@@ -79,6 +80,9 @@ use align_frame;
 pub(crate) type VerifyKernel =
     for<'a> fn(&Params, &dyn Fn(usize) -> Job<'a>, &mut [Result<(), VerifyError>]);
 
+/// Number of the backend that [`Backend::set_default`] chose, from 1; 0 if none.
+static DEFAULT: AtomicUsize = AtomicUsize::new(0);
+
 /// A handle to the kernels of one instruction set, proof that this CPU has it.
 /// Results do not depend on it.
 #[derive(Clone, Copy)]
@@ -88,9 +92,22 @@ impl Backend {
     /// Plain Rust, on every target.
     pub const PORTABLE: Self = Self(&portable::KERNELS);
 
-    /// The fastest backend of this CPU. Depends on the CPU only, never on data.
+    /// The fastest backend of this CPU, or the one chosen with
+    /// [`Self::set_default`]. Depends on the CPU only, never on data.
     pub fn detect() -> Self {
-        Self::available().last().unwrap_or(Self::PORTABLE)
+        let chosen = match DEFAULT.load(Ordering::Relaxed) {
+            0 => Self::available().last(),
+            n => Self::available().nth(n - 1),
+        };
+        chosen.unwrap_or(Self::PORTABLE)
+    }
+
+    /// Makes this the backend of every key that is made from now on, in the whole
+    /// process: for command lines, tests and benchmarks. Keys that exist keep
+    /// theirs. Verdicts and signatures do not change.
+    pub fn set_default(self) {
+        let n = Self::available().position(|backend| backend == self);
+        DEFAULT.store(n.map_or(0, |n| n + 1), Ordering::Relaxed);
     }
 
     /// Every backend that this build holds and this CPU can run, slowest first.

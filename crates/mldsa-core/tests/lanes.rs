@@ -161,3 +161,26 @@ fn groups_of_any_size_agree_with_single_verification() {
     check::<MlDsa65>();
     check::<MlDsa87>();
 }
+
+#[test]
+fn backends_have_names_and_can_be_pinned() {
+    let names: Vec<_> = Backend::available().map(Backend::name).collect();
+    assert_eq!(names[0], "portable");
+    for name in ["avx2", "avx512"] {
+        if !names.contains(&name) {
+            eprintln!("not run: this CPU has no {name}");
+        }
+    }
+    for backend in Backend::available() {
+        assert_eq!(Backend::from_name(backend.name()), Some(backend));
+        backend.set_default();
+        assert_eq!(Backend::detect(), backend);
+        assert_eq!(
+            SigningKey::<MlDsa44>::from_seed(&[1; 32])
+                .verifying_key()
+                .backend(),
+            backend
+        );
+    }
+    assert_eq!(Backend::from_name("abacus"), None);
+}

@@ -1,0 +1,36 @@
+//! `mldsa backends`, and the choice of `--backend`.
+
+use std::fmt::Write as _;
+use std::io;
+
+use mldsa_core::Backend;
+
+use crate::Status;
+use crate::output::{Readers, write};
+
+/// The names that this program and this CPU have, one a line, the chosen one
+/// marked.
+pub(crate) fn run() -> io::Result<Status> {
+    let mut text = String::new();
+    for backend in Backend::available() {
+        let mark = if backend == Backend::detect() {
+            " (chosen)"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "{}{mark}", backend.name());
+    }
+    write("-".as_ref(), false, text.as_bytes(), Readers::Anyone)?;
+    Ok(Status::Good)
+}
+
+/// Reads `--backend`: a name, or `auto`.
+pub(crate) fn choice(name: &str) -> Result<Backend, String> {
+    if name == "auto" {
+        return Ok(Backend::detect());
+    }
+    Backend::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = Backend::available().map(Backend::name).collect();
+        format!("this CPU has: auto, {}", names.join(", "))
+    })
+}
