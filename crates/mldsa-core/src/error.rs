@@ -36,8 +36,8 @@ errors! {
         ChallengeMismatch => "signature does not match key and message",
     }
 
-    /// Why signing failed. No part of a signature is released with an error;
-    /// the output buffer is wiped.
+    /// Why signing failed. No part of a signature is released with an error: the
+    /// output buffer is untouched, or wiped if self-verification failed.
     SignError {
         /// The output buffer does not have exactly `SIG_LEN` bytes.
         BufferLength => "output buffer has the wrong length",

@@ -55,7 +55,8 @@ pub enum T0<'a> {
 /// Signs from an expanded private key.
 ///
 /// # Errors
-/// [`SignError::Key`] for s1 or s2 out of range, and those of [`sign_internal`].
+/// [`SignError::BufferLength`], [`SignError::Key`] for s1 or s2 out of range, and
+/// those of [`sign_internal`].
 pub fn sign_expanded<P: ParameterSet>(
     backend: Backend,
     sk: &[u8],
@@ -65,6 +66,9 @@ pub fn sign_expanded<P: ParameterSet>(
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
     let p = &P::PARAMS;
+    if out.len() != p.sig_len() {
+        return Err(SignError::BufferLength);
+    }
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
     check_secret_range(p, &parts).map_err(|_| SignError::Key)?;
     let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
