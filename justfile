@@ -44,3 +44,6 @@ scorecard *ARGS:
 
 deny:
     cargo deny --workspace check licenses bans sources
+
+gate NAME='all' *ARGS:
+    cargo run -p mldsa-gates -- {{NAME}} {{ARGS}}
