@@ -338,7 +338,10 @@ mod bounds {
 
         fn reduce(sum: (i64, i64)) -> Self {
             let contract = Q64 << 31;
-            assert!(-contract < sum.0 && sum.1 < contract, "beyond the contract: {sum:?}");
+            assert!(
+                -contract < sum.0 && sum.1 < contract,
+                "beyond the contract: {sum:?}"
+            );
             // The body subtracts t q with any -2^31 <= t < 2^31.
             let low = sum.0.checked_sub(((1 << 31) - 1) * Q64).unwrap();
             let high = sum.1.checked_add((1 << 31) * Q64).unwrap();
