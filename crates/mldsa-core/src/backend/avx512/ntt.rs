@@ -16,16 +16,28 @@ pub(super) type Registers = [__m512i; 16];
 
 pub(super) use crate::params::Q;
 
+/// The mask 0x5555. Known to the compiler it would turn the merge of [`shoup`]
+/// into a two-source permutation, which is slower and takes a register.
+#[derive(Clone, Copy)]
+struct EvenLanes(__mmask16);
+
+impl EvenLanes {
+    #[inline(always)]
+    fn new() -> Self {
+        Self(core::hint::black_box(0x5555))
+    }
+}
+
 /// Multiplies `b` by the constants `w`, one per lane.
 ///
 /// Bounds: `|b| < 2^31`, result in `(-q/4, 5q/4)`.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn shoup(b: __m512i, w: __m512i, w_even: __m512i, w_odd: __m512i) -> __m512i {
+fn shoup(b: __m512i, w: __m512i, w_even: __m512i, w_odd: __m512i, lanes: EvenLanes) -> __m512i {
     let q = _mm512_set1_epi32(Q);
     let even = _mm512_mul_epi32(b, w_even);
     let odd = _mm512_mul_epi32(high_dwords(b), w_odd);
-    let t = _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, 0x5555, even);
+    let t = _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, lanes.0, even);
     _mm512_sub_epi32(_mm512_mullo_epi32(b, w), _mm512_mullo_epi32(t, q))
 }
 
@@ -39,21 +51,21 @@ pub(super) fn high_dwords(v: __m512i) -> __m512i {
 /// One twiddle factor for every lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn shoup_by(b: __m512i, w: (i32, i32)) -> __m512i {
+fn shoup_by(b: __m512i, w: (i32, i32), lanes: EvenLanes) -> __m512i {
     let w_shoup = _mm512_set1_epi32(w.1);
-    shoup(b, _mm512_set1_epi32(w.0), w_shoup, w_shoup)
+    shoup(b, _mm512_set1_epi32(w.0), w_shoup, w_shoup, lanes)
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn shoup_lanes(b: __m512i, w: &LaneTwiddle) -> __m512i {
-    shoup(b, w.w.load(), w.even.load(), w.odd.load())
+fn shoup_lanes(b: __m512i, w: &LaneTwiddle, lanes: EvenLanes) -> __m512i {
+    shoup(b, w.w.load(), w.even.load(), w.odd.load(), lanes)
 }
 
 macro_rules! forward {
-    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
+    ($v:ident, $lanes:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
         $(
-            let t = $multiply($v[$j], $w);
+            let t = $multiply($v[$j], $w, $lanes);
             $v[$j] = _mm512_sub_epi32($v[$i], t);
             $v[$i] = _mm512_add_epi32($v[$i], t);
         )*
@@ -61,11 +73,11 @@ macro_rules! forward {
 }
 
 macro_rules! inverse {
-    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
+    ($v:ident, $lanes:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
         $(
             let difference = _mm512_sub_epi32($v[$i], $v[$j]);
             $v[$i] = _mm512_add_epi32($v[$i], $v[$j]);
-            $v[$j] = $multiply(difference, $w);
+            $v[$j] = $multiply(difference, $w, $lanes);
         )*
     };
 }
@@ -81,31 +93,31 @@ macro_rules! repack {
 }
 
 macro_rules! lane_level {
-    ($step:ident, $v:ident, $table:expr) => {
-        $step!($v, shoup_lanes;
+    ($step:ident, $v:ident, $lanes:ident, $table:expr) => {
+        $step!($v, $lanes, shoup_lanes;
             (0, 1, &$table[0]), (2, 3, &$table[1]), (4, 5, &$table[2]), (6, 7, &$table[3]),
             (8, 9, &$table[4]), (10, 11, &$table[5]), (12, 13, &$table[6]), (14, 15, &$table[7]))
     };
 }
 
 macro_rules! register_levels {
-    ($step:ident, $v:ident, $w:ident, 128) => {
-        $step!($v, shoup_by;
+    ($step:ident, $v:ident, $lanes:ident, $w:ident, 128) => {
+        $step!($v, $lanes, shoup_by;
             (0, 8, $w(1)), (1, 9, $w(1)), (2, 10, $w(1)), (3, 11, $w(1)),
             (4, 12, $w(1)), (5, 13, $w(1)), (6, 14, $w(1)), (7, 15, $w(1)))
     };
-    ($step:ident, $v:ident, $w:ident, 64) => {
-        $step!($v, shoup_by;
+    ($step:ident, $v:ident, $lanes:ident, $w:ident, 64) => {
+        $step!($v, $lanes, shoup_by;
             (0, 4, $w(2)), (1, 5, $w(2)), (2, 6, $w(2)), (3, 7, $w(2)),
             (8, 12, $w(3)), (9, 13, $w(3)), (10, 14, $w(3)), (11, 15, $w(3)))
     };
-    ($step:ident, $v:ident, $w:ident, 32) => {
-        $step!($v, shoup_by;
+    ($step:ident, $v:ident, $lanes:ident, $w:ident, 32) => {
+        $step!($v, $lanes, shoup_by;
             (0, 2, $w(4)), (1, 3, $w(4)), (4, 6, $w(5)), (5, 7, $w(5)),
             (8, 10, $w(6)), (9, 11, $w(6)), (12, 14, $w(7)), (13, 15, $w(7)))
     };
-    ($step:ident, $v:ident, $w:ident, 16) => {
-        $step!($v, shoup_by;
+    ($step:ident, $v:ident, $lanes:ident, $w:ident, 16) => {
+        $step!($v, $lanes, shoup_by;
             (0, 1, $w(8)), (2, 3, $w(9)), (4, 5, $w(10)), (6, 7, $w(11)),
             (8, 9, $w(12)), (10, 11, $w(13)), (12, 13, $w(14)), (14, 15, $w(15)))
     };
@@ -126,26 +138,27 @@ pub(super) unsafe fn ntt_registers(v: &mut Registers) {
     }
     // SAFETY: the caller has AVX-512F.
     unsafe {
-        register_levels!(forward, v, w, 128);
-        register_levels!(forward, v, w, 64);
-        register_levels!(forward, v, w, 32);
-        register_levels!(forward, v, w, 16);
+        let lanes = EvenLanes::new();
+        register_levels!(forward, v, lanes, w, 128);
+        register_levels!(forward, v, lanes, w, 64);
+        register_levels!(forward, v, lanes, w, 32);
+        register_levels!(forward, v, lanes, w, 16);
         repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| {
             _mm512_shuffle_i64x2::<0xee>(a, b)
         });
-        lane_level!(forward, v, FORWARD[0]);
+        lane_level!(forward, v, lanes, FORWARD[0]);
         repack!(v, |a, b| _mm512_shuffle_i64x2::<0x88>(a, b), |a, b| {
             _mm512_shuffle_i64x2::<0xdd>(a, b)
         });
-        lane_level!(forward, v, FORWARD[1]);
+        lane_level!(forward, v, lanes, FORWARD[1]);
         repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| {
             _mm512_unpackhi_epi64(a, b)
         });
-        lane_level!(forward, v, FORWARD[2]);
+        lane_level!(forward, v, lanes, FORWARD[2]);
         repack!(v, |a, b| shuffle_dwords::<0x88>(a, b), |a, b| {
             shuffle_dwords::<0xdd>(a, b)
         });
-        lane_level!(forward, v, FORWARD[3]);
+        lane_level!(forward, v, lanes, FORWARD[3]);
     }
 }
 
@@ -165,31 +178,32 @@ pub(super) unsafe fn inv_ntt_registers(v: &mut Registers) {
     }
     // SAFETY: the caller has AVX-512F.
     unsafe {
-        lane_level!(inverse, v, INVERSE[3]);
+        let lanes = EvenLanes::new();
+        lane_level!(inverse, v, lanes, INVERSE[3]);
         repack!(v, |a, b| _mm512_unpacklo_epi32(a, b), |a, b| {
             _mm512_unpackhi_epi32(a, b)
         });
-        lane_level!(inverse, v, INVERSE[2]);
+        lane_level!(inverse, v, lanes, INVERSE[2]);
         repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| {
             _mm512_unpackhi_epi64(a, b)
         });
-        lane_level!(inverse, v, INVERSE[1]);
+        lane_level!(inverse, v, lanes, INVERSE[1]);
         let (low, high) = (UNDO_QUARTERS[0].load(), UNDO_QUARTERS[1].load());
         repack!(v, |a, b| _mm512_permutex2var_epi64(a, low, b), |a, b| {
             _mm512_permutex2var_epi64(a, high, b)
         });
-        lane_level!(inverse, v, INVERSE[0]);
+        lane_level!(inverse, v, lanes, INVERSE[0]);
         repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| {
             _mm512_shuffle_i64x2::<0xee>(a, b)
         });
-        register_levels!(inverse, v, w, 16);
-        register_levels!(inverse, v, w, 32);
-        register_levels!(inverse, v, w, 64);
+        register_levels!(inverse, v, lanes, w, 16);
+        register_levels!(inverse, v, lanes, w, 32);
+        register_levels!(inverse, v, lanes, w, 64);
         // The last level multiplies both halves, the upper one by zeta too.
         for n in 0..8 {
             let (a, b) = (v[n], v[n + 8]);
-            v[n] = shoup_by(_mm512_add_epi32(a, b), const { SCALE.0 });
-            v[n + 8] = shoup_by(_mm512_sub_epi32(a, b), const { SCALE.1 });
+            v[n] = shoup_by(_mm512_add_epi32(a, b), const { SCALE.0 }, lanes);
+            v[n + 8] = shoup_by(_mm512_sub_epi32(a, b), const { SCALE.1 }, lanes);
         }
     }
 }
@@ -198,7 +212,7 @@ pub(super) unsafe fn inv_ntt_registers(v: &mut Registers) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce(v: __m512i) -> __m512i {
-    shoup_by(v, const { shoup_pair(1) })
+    shoup_by(v, const { shoup_pair(1) }, EvenLanes::new())
 }
 
 /// `(-q, 2q)` to `[0, q)`: of `x` and `x +- q` the wanted one is the smaller as an
