@@ -7,7 +7,7 @@ use core::fmt;
 
 use mldsa_core::hazmat::linear::{self, ResponseHat};
 use mldsa_core::hazmat::pack::{pack_signed, unpack_signed};
-use mldsa_core::hazmat::{Poly, declassify};
+use mldsa_core::hazmat::{Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::aggregate::Aggregate;
@@ -50,7 +50,7 @@ impl Response {
         for (z, bytes) in z.iter().zip(bytes.chunks_mut(Z_POLY_LEN)) {
             pack_signed::<12>(z, bytes);
         }
-        let bytes = declassify(bytes, "the published response");
+        declassify_in_place(&mut bytes, "the published response");
         // |y| <= sigma and |c s1| <= beta: anything else is a fault.
         Self::from_bytes(round, &bytes).map_err(|_| Error::Fault)
     }

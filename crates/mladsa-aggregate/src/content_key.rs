@@ -6,7 +6,7 @@ use core::fmt;
 
 use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::pack::{FULL_POLY_LEN, pack_full, unpack_full};
-use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret};
+use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret, declassify_in_place};
 
 use crate::error::Error;
 use crate::matrix::{K, L, Matrix, P, ntt_vector, vector};
@@ -49,6 +49,7 @@ impl Share {
     pub(crate) fn pack(t: &[Poly]) -> Self {
         let mut bytes = [0; SHARE_LEN];
         pack_vec(t, &mut bytes);
+        declassify_in_place(&mut bytes, "t of a content key");
         Self(Arc::new(bytes))
     }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use mldsa_core::Backend;
-use mldsa_core::hazmat::{Secret, Shake256};
+use mldsa_core::hazmat::{Secret, Shake256, declassify_in_place};
 
 use crate::encoding::{absorb_lp, hash_lp};
 
@@ -28,7 +28,9 @@ impl MasterSeed {
 
     /// What a guard store is bound to: a hash of the seed, public.
     pub fn fingerprint(&self) -> SeedFingerprint {
-        SeedFingerprint(hash_lp(&[], &[b"F.seedfp", self.0.expose()]))
+        let mut fingerprint = hash_lp(&[], &[b"F.seedfp", self.0.expose()]);
+        declassify_in_place(&mut fingerprint, "fingerprint of a master seed");
+        SeedFingerprint(fingerprint)
     }
 
     /// `PRF(seed, label, content || suffix, |out|)`. Constant time.

@@ -6,7 +6,7 @@ use alloc::vec;
 use core::fmt;
 
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
-use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, linear};
+use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, declassify_in_place, linear};
 
 use crate::combine::Response;
 use crate::commitment::{COMMITMENT_LEN, Challenge, Commitment, HI_LEN, HI_POLY_LEN, Q_POLY_LEN};
@@ -133,10 +133,11 @@ impl<'r> Pending<'r> {
                 y
             }
         };
+        declassify_in_place(&mut bytes, "the published commitment");
         Ok(Self {
             member,
             round,
-            commitment: Commitment::new(declassify(bytes, "the published commitment")),
+            commitment: Commitment::new(bytes),
             y,
             s1_hat: key.s1_hat,
         })

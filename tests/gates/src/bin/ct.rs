@@ -81,6 +81,10 @@ mod check {
             sections.extend(sections_of::<MlDsa65>(backend));
             sections.extend(sections_of::<MlDsa87>(backend));
         }
+        sections.push((
+            "aggregate: tree, commit, respond".to_owned(),
+            Box::new(|| aggregate().expect("a committee of one")),
+        ));
         sections.into_iter()
     }
 
@@ -215,6 +219,47 @@ mod check {
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
         }
+    }
+
+    /// One member of ML-ADSA-87 from its seed to its response, and again after a
+    /// restart.
+    fn aggregate() -> Result<(), mladsa_aggregate::Error> {
+        use mladsa_aggregate::*;
+
+        let id = MemberId::new(b"member")?;
+        let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
+        let member = Member::new(id, seed, &[0xa5; 32]);
+        let registry = Registry::new(&[7; 32], [member.register(Hedge::Deterministic)?])?;
+        let base = BaseLabel::new(b"decision")?;
+        let label = base.attempt(0)?;
+        let plan = EpochPlan::new(1, vec![base])?;
+        let tree = member.epoch_tree(registry.matrix(), &plan)?;
+        let root = member.announce(&tree, Hedge::Deterministic)?;
+        let mut roots = InMemoryRootsForTests::default();
+        let pinned = PinnedRoots::pin(&mut roots, &registry, &plan, &[root])?;
+        let opening = member.open(&pinned, &tree, &label)?;
+        expect_public(opening.share().as_bytes(), "t");
+        let share = pinned.authenticate(&id, &label, &opening)?;
+        let decision = Decision {
+            ctx: b"context",
+            label: &label,
+            kind: Kind::Decision,
+            payload: b"payload",
+        };
+        let round = Round::new(&pinned, &decision, [share])?;
+        let mut guard = InMemoryGuardForTests::new(member.seed());
+        let (pending, commitment) = member.commit(&round, &mut guard)?;
+        expect_public(commitment.as_bytes(), "commitment");
+        let mut set = CommitmentSet::new(&round);
+        set.add(&id, commitment)?;
+        let challenge = set.challenge()?;
+        let response = pending.respond(&challenge, &mut guard)?;
+        expect_public(response.as_bytes(), "response");
+        let again = member
+            .resume(&round, &mut guard)?
+            .respond(&challenge, &mut guard)?;
+        assert_eq!(again, response);
+        Ok(())
     }
 
     /// Every reason that a run gave stands in the list, and every reason of the
