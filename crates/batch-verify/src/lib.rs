@@ -43,16 +43,28 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod cache;
 mod item;
+mod judge;
 mod keys;
+mod plan;
+mod queue;
+mod quorum;
 mod schedule;
 mod verdict;
+mod vertex;
 
-pub use batch::{BatchError, BatchVerifier, BuildError, Builder};
+pub use batch::{BatchError, BatchVerifier, BuildError, Builder, Panicked};
 pub use item::{Item, Message, Signer};
-pub use keys::{KeySet, KeySetError, SignerId};
-pub use schedule::{Mode, Threads};
-pub use verdict::{Outcome, Reason, Report};
+pub use keys::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, SignerId};
+pub use queue::{BatchQueue, QueueFull, QueueLimits, QueueReport};
+pub use quorum::{Policy, QuorumError, QuorumReport, Threshold, Vote, Weights};
+pub use schedule::{BatchSize, Duplicates, Mode, Threads};
+pub use verdict::{Outcome, Reason, Repeat, Report, Summary};
+pub use vertex::{
+    SignedVertex, VertexVerdicts, verify_vertex_signatures_batch,
+    verify_vertex_signatures_batch_async,
+};
 
 /// Compiles and runs the Rust code of the README.
 #[cfg(doctest)]

@@ -1,6 +1,7 @@
 //! What comes out of a batch.
 
 use core::fmt;
+use core::time::Duration;
 
 use mldsa_core::{PreHashError, VerifyError};
 
@@ -15,51 +16,86 @@ pub enum Outcome {
     Skipped,
 }
 
-/// Why an item was refused: for logs and peer accounting. Consensus decisions
-/// should depend on valid or not valid only.
-///
-/// An item that is wrong in several ways reports the first of these, in the
-/// order in which they stand here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Reason {
-    /// The signer is not in the verifier's key set.
-    UnknownSigner,
-    /// The public key does not have `P::PK_LEN` bytes.
-    PublicKeyLength,
-    /// The signature does not have `P::SIG_LEN` bytes.
-    SignatureLength,
-    /// HashML-DSA: the digest does not have the length of the hash's output.
-    DigestLength,
-    /// HashML-DSA: the hash is too weak for the parameter set.
-    WeakPreHash,
-    /// The hint part of the signature is not the one encoding of a hint.
-    HintEncoding,
-    /// A coefficient of z reaches gamma1 - beta.
-    ResponseNorm,
-    /// The recomputed challenge differs: the signature is for something else,
-    /// by somebody else, or damaged.
-    ChallengeMismatch,
-    /// Refused by `mldsa_core` for a reason this crate does not name yet.
-    Other,
-}
-
-impl Reason {
-    /// A stable name in snake case, for logs, metrics and machine output.
+impl Outcome {
+    /// Whether the signature verifies.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn is_valid(self) -> bool {
+        matches!(self, Self::Valid)
+    }
+
+    /// One byte, for storage that workers share.
+    pub(crate) const fn code(self) -> u8 {
         match self {
-            Self::UnknownSigner => "unknown_signer",
-            Self::PublicKeyLength => "public_key_length",
-            Self::SignatureLength => "signature_length",
-            Self::DigestLength => "digest_length",
-            Self::WeakPreHash => "weak_prehash",
-            Self::HintEncoding => "hint_encoding",
-            Self::ResponseNorm => "response_norm",
-            Self::ChallengeMismatch => "challenge_mismatch",
-            Self::Other => "other",
+            Self::Skipped => 0,
+            Self::Valid => 1,
+            Self::Invalid(reason) => 2 + reason as u8,
         }
     }
+
+    /// The outcome of a [`code`](Self::code).
+    pub(crate) fn of_code(code: u8) -> Self {
+        match code {
+            0 => Self::Skipped,
+            1 => Self::Valid,
+            code => Reason::ALL
+                .get(usize::from(code) - 2)
+                .map_or(Self::Skipped, |reason| Self::Invalid(*reason)),
+        }
+    }
+}
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])+ $reason:ident = $name:literal,)+) => {
+        /// Why an item was refused: for logs and peer accounting. Consensus
+        /// decisions should depend on valid or not valid only.
+        ///
+        /// An item that is wrong in several ways reports the first of these, in
+        /// the order in which they stand here.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        pub enum Reason {
+            $($(#[$doc])+ $reason,)+
+        }
+
+        impl Reason {
+            /// Every reason, in the order of the checks.
+            pub const ALL: &[Self] = &[$(Self::$reason,)+];
+
+            /// A stable name in snake case, for logs, metrics and machine output.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$reason => $name,)+
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The signer is not in the verifier's key set.
+    UnknownSigner = "unknown_signer",
+    /// The public key does not have `P::PK_LEN` bytes.
+    PublicKeyLength = "public_key_length",
+    /// The signature does not have `P::SIG_LEN` bytes.
+    SignatureLength = "signature_length",
+    /// HashML-DSA: the digest does not have the length of the hash's output.
+    DigestLength = "digest_length",
+    /// HashML-DSA: the hash is too weak for the parameter set.
+    WeakPreHash = "weak_prehash",
+    /// A repeat of an earlier item of the batch, under
+    /// [`Duplicates::Reject`](crate::Duplicates::Reject) only.
+    Duplicate = "duplicate",
+    /// The hint part of the signature is not the one encoding of a hint.
+    HintEncoding = "hint_encoding",
+    /// A coefficient of z reaches gamma1 - beta.
+    ResponseNorm = "response_norm",
+    /// The recomputed challenge differs: the signature is for something else,
+    /// by somebody else, or damaged.
+    ChallengeMismatch = "challenge_mismatch",
+    /// Refused by `mldsa_core` for a reason this crate does not name yet.
+    Other = "other",
 }
 
 impl fmt::Display for Reason {
@@ -90,17 +126,87 @@ impl From<PreHashError> for Reason {
     }
 }
 
+/// The figures of one batch: counts, and how it was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Items in the batch.
+    pub items: usize,
+    /// How many are valid, repeats of valid ones included.
+    pub valid: usize,
+    /// How many were skipped; zero under [`Mode::Full`](crate::Mode::Full)
+    /// unless a projection panicked.
+    pub skipped: usize,
+    /// How many were recognised as repeats of an earlier item.
+    pub repeats: usize,
+    /// Workers the batch was cut for.
+    pub threads: usize,
+    /// Items a worker took at once.
+    pub batch_size: usize,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+    /// Bytes of expanded keys held by the caches of the verifier.
+    pub cache_bytes: usize,
+    /// Look-ups in these caches, since the verifier was built, that found an
+    /// expanded key.
+    pub cache_hits: u64,
+    /// Look-ups that did not.
+    pub cache_misses: u64,
+    /// Panics of the projection that were caught; their elements are skipped.
+    pub panicked: usize,
+    pub(crate) refused: [usize; Reason::ALL.len()],
+}
+
+impl Summary {
+    /// How many items were refused for that reason.
+    #[must_use]
+    pub fn refused(&self, reason: Reason) -> usize {
+        self.refused[reason as usize]
+    }
+
+    /// How many items are invalid, for whatever reason.
+    #[must_use]
+    pub fn invalid(&self) -> usize {
+        self.refused.iter().sum()
+    }
+
+    /// Whether there is at least one item and every item is valid.
+    #[must_use]
+    pub fn all_valid(&self) -> bool {
+        self.items > 0 && self.valid == self.items
+    }
+
+    pub(crate) fn count(&mut self, outcomes: &[Outcome]) {
+        self.items = outcomes.len();
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Valid => self.valid += 1,
+                Outcome::Skipped => self.skipped += 1,
+                Outcome::Invalid(reason) => self.refused[*reason as usize] += 1,
+            }
+        }
+    }
+}
+
+/// An item that repeats an earlier one of the same batch: the same signer,
+/// message, context and signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// The index of the repeat.
+    pub index: usize,
+    /// The lowest index with the same content.
+    pub first: usize,
+}
+
 /// The verdicts on a batch, in input order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Report {
-    outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) repeats: Vec<Repeat>,
+    pub(crate) summary: Summary,
 }
 
 impl Report {
-    pub(crate) fn new(outcomes: Vec<Outcome>) -> Self {
-        Self { outcomes }
-    }
-
     /// One outcome per item, in input order.
     #[must_use]
     pub fn outcomes(&self) -> &[Outcome] {
@@ -113,29 +219,35 @@ impl Report {
         self.outcomes
     }
 
+    /// The repeats that were recognised, by increasing index.
+    #[must_use]
+    pub fn repeats(&self) -> &[Repeat] {
+        &self.repeats
+    }
+
+    /// Counts, and how the batch was done.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
     /// Whether there is at least one item and every item is valid: false for an
     /// empty report and when anything was skipped.
     #[must_use]
     pub fn all_valid(&self) -> bool {
-        !self.outcomes.is_empty() && self.valid() == self.outcomes.len()
+        self.summary.all_valid()
     }
 
     /// How many items are valid.
     #[must_use]
     pub fn valid(&self) -> usize {
-        self.outcomes
-            .iter()
-            .filter(|&&outcome| outcome == Outcome::Valid)
-            .count()
+        self.summary.valid
     }
 
     /// How many items were skipped; zero under [`Mode::Full`](crate::Mode::Full).
     #[must_use]
     pub fn skipped(&self) -> usize {
-        self.outcomes
-            .iter()
-            .filter(|&&outcome| outcome == Outcome::Skipped)
-            .count()
+        self.summary.skipped
     }
 
     /// The invalid items with their reasons, by increasing index.

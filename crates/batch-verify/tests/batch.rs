@@ -3,12 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use batch_verify::{
-    BatchError, BatchVerifier, BuildError, Item, KeySet, KeySetError, Message, Mode, Outcome,
+    BatchError, BatchSize, BatchVerifier, BuildError, Item, KeySet, KeySetError, Message, Mode, Outcome,
     Reason, Report, Signer, SignerId, Threads,
 };
 use mldsa_core::{
@@ -181,7 +180,7 @@ fn check(picks: &[usize]) {
         let report = if picks.len().is_multiple_of(2) {
             verifier.verify(&items)
         } else {
-            verifier.verify_by(&entries, |_, entry| entry.item())
+            verifier.verify_by(&entries, |_, entry| entry.item()).unwrap()
         };
         assert_report(*mode, &report, &alone);
     }
@@ -432,6 +431,8 @@ fn builder_refuses() {
         build(b"", Threads::Dedicated(0)),
         Err(BuildError::ThreadPool)
     );
+    let zero = BatchVerifier::<MlDsa44>::builder().batch_size(BatchSize::Fixed(0));
+    assert_eq!(zero.build().map(|_| ()), Err(BuildError::BatchSize));
 }
 
 /// A pool of the caller serves, also when the call comes from inside it.
@@ -454,24 +455,86 @@ fn callers_pool() {
     }
 }
 
-/// A panic in the caller's projection reaches the caller and leaves the
-/// verifier working.
+/// A panic in the caller's projection is an error that names the element; the
+/// others keep their verdicts and the pool works on.
 #[test]
 fn panic_is_no_verdict() {
-    let verifier = POOL.verifier(Mode::Full, Threads::Dedicated(2));
-    let entries = &POOL.entries[..4];
-    let panicking = AssertUnwindSafe(|| {
-        verifier.verify_by(entries, |index, entry| {
-            assert!(index != 2, "the caller's fault");
-            entry.item()
+    let bad_signature = 9;
+    let picks: Vec<usize> = (0..100)
+        .map(|n| if n == 90 { bad_signature } else { n % 4 })
+        .collect();
+    for threads in [Threads::Inline, Threads::Dedicated(2)] {
+        let verifier = POOL.verifier(Mode::Full, threads);
+        for _ in 0..3 {
+            let panicked = verifier
+                .verify_by(&picks, |index, pick| {
+                    assert!(index != 17 && index != 60, "the caller's fault");
+                    POOL.entries[*pick].item()
+                })
+                .unwrap_err();
+            assert_eq!(panicked.index, 17);
+            assert!(!panicked.report.all_valid());
+            for (index, outcome) in panicked.report.outcomes().iter().enumerate() {
+                let expected = match index {
+                    17 | 60 => Outcome::Skipped,
+                    _ => POOL.entries[picks[index]].outcome,
+                };
+                assert_eq!(*outcome, expected, "{index}");
+            }
+        }
+        // Only when it comes to the verification, not while the batch is planned.
+        let calls = AtomicUsize::new(0);
+        let late = verifier.verify_by(&picks, |index, pick| {
+            assert!(index != 3 || calls.fetch_add(1, Ordering::Relaxed) == 0);
+            POOL.entries[*pick].item()
+        });
+        let late = late.unwrap_err();
+        assert_eq!((late.index, late.report.valid()), (3, 98));
+        assert!(
+            verifier
+                .verify_by(&picks[..8], |_, pick| POOL.entries[*pick].item())
+                .unwrap()
+                .all_valid()
+        );
+    }
+}
+
+/// A metrics hook sees every batch; its panic costs nobody anything.
+#[test]
+fn metrics() {
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = Arc::clone(&seen);
+    let verifier = BatchVerifier::<MlDsa44>::builder()
+        .keys(POOL.keys.clone())
+        .context(CONTEXT)
+        .threads(Threads::Dedicated(2))
+        .metrics(move |summary| {
+            told.lock().unwrap().push(*summary);
+            assert!(summary.items != 12, "the operator's fault");
         })
-    });
-    assert!(std::panic::catch_unwind(panicking).is_err());
-    assert!(
-        verifier
-            .verify_by(entries, |_, entry| entry.item())
-            .all_valid()
-    );
+        .build()
+        .unwrap();
+    let items: Vec<Item<'_>> = POOL.entries.iter().map(Entry::item).collect();
+    for _ in 0..2 {
+        let outcomes: Vec<Outcome> = POOL.entries.iter().map(|entry| entry.outcome).collect();
+        assert_eq!(verifier.verify(&items).outcomes(), outcomes);
+    }
+    assert!(verifier.verify(&items[..4]).all_valid());
+    let seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    assert_eq!(seen.len(), 3);
+    let first = &seen[0];
+    assert_eq!((first.items, first.valid, first.invalid()), (12, 4, 8));
+    assert_eq!(first.threads, 2);
+    for (reason, count) in [
+        (Reason::UnknownSigner, 1),
+        (Reason::SignatureLength, 2),
+        (Reason::HintEncoding, 1),
+        (Reason::ResponseNorm, 1),
+        (Reason::ChallengeMismatch, 3),
+        (Reason::Duplicate, 0),
+    ] {
+        assert_eq!(first.refused(reason), count, "{reason}");
+    }
 }
 
 #[test]
@@ -485,10 +548,11 @@ fn early_exit_spares_work() {
             .verify_by(&picks, |_, pick| {
                 looked_at.fetch_add(1, Ordering::Relaxed);
                 POOL.entries[*pick].item()
-            });
+            })
+            .unwrap();
         assert_eq!(report.first_invalid(), Some((3, Reason::ChallengeMismatch)));
-        // One window of two threads.
-        assert!(looked_at.load(Ordering::Relaxed) <= 64);
+        // One window, planned, searched for repeats and verified.
+        assert!(looked_at.load(Ordering::Relaxed) <= 6 * 32);
     }
 }
 
@@ -500,6 +564,7 @@ fn names_are_stable() {
         (Reason::SignatureLength, "signature_length"),
         (Reason::DigestLength, "digest_length"),
         (Reason::WeakPreHash, "weak_prehash"),
+        (Reason::Duplicate, "duplicate"),
         (Reason::HintEncoding, "hint_encoding"),
         (Reason::ResponseNorm, "response_norm"),
         (Reason::ChallengeMismatch, "challenge_mismatch"),

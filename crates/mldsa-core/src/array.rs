@@ -81,9 +81,16 @@ impl<const LEN: usize, T: Element> sealed::Sealed for [T; LEN] {}
 impl<const LEN: usize, T: Element> Array<T> for [T; LEN] {}
 
 /// A byte array of fixed length. Implemented by `[u8; LEN]` only.
-pub trait ByteArray: Array<u8> + Clone + Eq + Debug + Send + Sync {}
+pub trait ByteArray: Array<u8> + Clone + Eq + Debug + Send + Sync {
+    /// The slice as an array, without a copy; `None` if the length differs.
+    fn from_slice(bytes: &[u8]) -> Option<&Self>;
+}
 
-impl<const LEN: usize> ByteArray for [u8; LEN] {}
+impl<const LEN: usize> ByteArray for [u8; LEN] {
+    fn from_slice(bytes: &[u8]) -> Option<&Self> {
+        bytes.try_into().ok()
+    }
+}
 
 #[cfg(feature = "alloc")]
 impl<T: Wipe + ?Sized> Wipe for alloc::boxed::Box<T> {

@@ -282,6 +282,39 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 }
 
+/// Prepared keys side by side in one arena of the caller's.
+#[cfg(feature = "hazmat")]
+impl<P: ParameterSet> VerifyingKey<P> {
+    /// Polynomials of one prepared key: 20, 36 or 64.
+    pub const PREPARED_POLYS: usize = P::K * (P::L + 1);
+
+    /// Expands A and t1 into `polys`; false, and nothing written, unless there
+    /// are [`Self::PREPARED_POLYS`] of them.
+    pub fn prepare_polys(&self, polys: &mut [NttPoly]) -> bool {
+        let fits = polys.len() == Self::PREPARED_POLYS;
+        if fits {
+            self.prepare_rows(polys);
+        }
+        fits
+    }
+
+    /// The prepared key whose expansion `polys` hold; `None` unless there are
+    /// [`Self::PREPARED_POLYS`] of them. They must come from
+    /// [`Self::prepare_polys`] of an equal key on the same backend: nothing here
+    /// can check that, and verdicts are wrong otherwise.
+    pub fn prepared_at<'a>(
+        &'a self,
+        polys: &'a [NttPoly],
+    ) -> Option<PreparedVerifyingKeyRef<'a, P>> {
+        (polys.len() == Self::PREPARED_POLYS).then_some(PreparedVerifyingKeyRef {
+            rows: polys,
+            tr: &self.tr,
+            backend: self.backend,
+            set: PhantomData,
+        })
+    }
+}
+
 impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
     fn eq(&self, other: &Self) -> bool {
         self.encoded == other.encoded

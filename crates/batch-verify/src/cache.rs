@@ -1,0 +1,122 @@
+//! Expanded keys worth keeping, in bounded memory.
+
+use core::borrow::Borrow;
+use core::hash::{BuildHasher, Hash};
+use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::hash::RandomState;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use mldsa_core::hazmat::NttPoly;
+use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
+
+/// Expands a key at its second use and keeps the most recently used ones.
+///
+/// Expanding costs about as much as one verification without it, so that a
+/// stranger who signs once never pays, and a flood of strangers costs at most
+/// twice what verifying them does. Identity is the full key; hashes of keys are
+/// only remembered to know a second use.
+pub(crate) struct KeyCache<K, P: ParameterSet> {
+    /// `None` if not one key fits.
+    shelf: Option<Mutex<Shelf<K, P>>>,
+    hasher: RandomState,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+struct Shelf<K, P: ParameterSet> {
+    prepared: LruCache<K, Arc<PreparedVerifyingKey<P>>, RandomState>,
+    /// Hashes of keys that were used once.
+    seen: LruCache<u64, (), RandomState>,
+}
+
+/// Keys used once that are remembered, for each expanded key that fits.
+const SEEN_PER_SLOT: usize = 8;
+
+impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
+    /// A cache whose expanded keys take at most `max_bytes`.
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        let slots = NonZeroUsize::new(max_bytes / Self::KEY_BYTES);
+        Self {
+            shelf: slots.map(|slots| {
+                let seen = slots.saturating_mul(const { NonZeroUsize::new(SEEN_PER_SLOT).unwrap() });
+                Mutex::new(Shelf {
+                    // Unbounded, so that nothing is reserved; bounded below.
+                    prepared: bounded(slots),
+                    seen: bounded(seen),
+                })
+            }),
+            hasher: RandomState::new(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// One expanded key, with its encoded key and list links.
+    const KEY_BYTES: usize = VerifyingKey::<P>::PREPARED_POLYS * size_of::<NttPoly>()
+        + size_of::<PreparedVerifyingKey<P>>()
+        + P::PK_LEN
+        + 128;
+
+    /// The expanded key of `id`, if it is held or this is not its first use.
+    /// `repeated` says that the caller is about to use it twice.
+    pub(crate) fn get<Q>(
+        &self,
+        id: &Q,
+        repeated: bool,
+        own: impl FnOnce(&Q) -> K,
+        key: impl FnOnce() -> Option<VerifyingKey<P>>,
+    ) -> Option<Arc<PreparedVerifyingKey<P>>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(id);
+        {
+            let mut shelf = self.lock()?;
+            if let Some(prepared) = shelf.prepared.get(id) {
+                self.hits.fetch_add(1, Ordering::Relaxed);
+                return Some(Arc::clone(prepared));
+            }
+            self.misses.fetch_add(1, Ordering::Relaxed);
+            if !repeated && shelf.seen.put(hash, ()).is_none() {
+                return None;
+            }
+            shelf.seen.pop(&hash);
+        }
+        // Without the lock: two workers may expand one key, and either result
+        // serves.
+        let prepared = Arc::new(key()?.prepare());
+        let old = self.lock()?.prepared.push(own(id), Arc::clone(&prepared));
+        // The one that leaves is freed without the lock.
+        drop(old);
+        Some(prepared)
+    }
+
+    fn lock(&self) -> Option<MutexGuard<'_, Shelf<K, P>>> {
+        let shelf = self.shelf.as_ref()?;
+        Some(shelf.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Bytes of the expanded keys held now.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.lock()
+            .map_or(0, |shelf| shelf.prepared.len() * Self::KEY_BYTES)
+    }
+
+    /// Look-ups so far that found an expanded key, and that did not.
+    pub(crate) fn hits_and_misses(&self) -> (u64, u64) {
+        (
+            self.hits.load(Ordering::Relaxed),
+            self.misses.load(Ordering::Relaxed),
+        )
+    }
+}
+
+/// An empty list that reserves nothing before it is used.
+fn bounded<K: Hash + Eq, V>(slots: NonZeroUsize) -> LruCache<K, V, RandomState> {
+    let mut list = LruCache::unbounded_with_hasher(RandomState::new());
+    list.resize(slots);
+    list
+}
