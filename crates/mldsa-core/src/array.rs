@@ -24,6 +24,10 @@ macro_rules! element {
 }
 element!(u8, i16, i32, i64, u64);
 
+impl<T: Element, const LEN: usize> Element for [T; LEN] {
+    const ZERO: Self = [const { T::ZERO }; LEN];
+}
+
 /// Overwriting that the optimiser may not drop.
 #[doc(hidden)]
 pub trait Wipe {

@@ -43,7 +43,15 @@ rooms! {
     ntt: "The number-theoretic transform.";
     pack: "Bit packing.";
     rounding: "Rounding.";
+    row: "The steps of the scheme on one row.";
     sample: "Pseudorandom sampling.";
+    sparse: "Products with the challenge in coefficient form.";
+    window: "Matrix products in half transforms.";
+}
+
+/// The 32 bytes `rnd` that a hedge stands for.
+pub fn hedge_rnd<'a>(hedge: &'a Hedge<'_>) -> &'a [u8; SEED_LEN] {
+    hedge.rnd()
 }
 
 /// Algorithm 7 on a given M' (the ACVP internal interface).

@@ -48,6 +48,12 @@ mod xof;
 mod transcript;
 mod sample;
 mod linear;
+#[cfg(feature = "hazmat")]
+mod window;
+#[cfg(feature = "hazmat")]
+mod sparse;
+#[cfg(feature = "hazmat")]
+mod row;
 mod keygen;
 mod sign;
 mod lanes;

@@ -6,13 +6,13 @@
 //! Constant time: widths and lengths are public, values never steer anything.
 
 use crate::ct::is_negative;
-use crate::params::{D, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
+use crate::params::{D, GAMMA2_32, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
 use crate::poly::Poly;
 
 /// Algorithm 16 SimpleBitPack for `BITS`-bit values: `map` turns a coefficient
 /// into the value to be written.
 #[inline(always)]
-fn bit_pack<const BITS: usize>(w: &[i32; N], out: &mut [u8], map: impl Fn(i32) -> i32) {
+fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i32) {
     for (coefficients, bytes) in w.chunks_exact(8).zip(out.chunks_exact_mut(BITS)) {
         let mut buffer = 0u64;
         let mut filled = 0;
@@ -33,7 +33,7 @@ fn bit_pack<const BITS: usize>(w: &[i32; N], out: &mut [u8], map: impl Fn(i32) -
 /// Algorithm 18 SimpleBitUnpack, the inverse of [`bit_pack`]: `map` turns a
 /// `BITS`-bit value into the coefficient.
 #[inline(always)]
-fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32; N], mut map: impl FnMut(i32) -> i32) {
+fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32], mut map: impl FnMut(i32) -> i32) {
     for (bytes, coefficients) in bytes.chunks_exact(BITS).zip(w.chunks_exact_mut(8)) {
         // Room for the 4-byte load at the last coefficient: 7 * 20 / 8 + 4 = 21.
         let mut buffer = [0u8; 24];
@@ -51,7 +51,7 @@ fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32; N], mut map: impl F
 ///
 /// Bounds: 0 <= t1 < 2^10.
 pub fn pack_t1(t1: &Poly, out: &mut [u8; T1_POLY_LEN]) {
-    bit_pack::<10>(&t1.0, out, |a| a);
+    pack_t1_part(&t1.0, out);
 }
 
 /// Algorithm 18 for a row of t1, times 2^13: what verification
@@ -66,14 +66,14 @@ pub fn unpack_t1_2d(bytes: &[u8], out: &mut Poly) {
 ///
 /// Bounds: -2^12 < t0 <= 2^12.
 pub fn pack_t0(t0: &Poly, out: &mut [u8; T0_POLY_LEN]) {
-    bit_pack::<13>(&t0.0, out, |a| (1 << 12) - a);
+    pack_t0_part(&t0.0, out);
 }
 
 /// Algorithm 19 BitUnpack, of a row of t0. Every code word is valid.
 ///
 /// Bounds: -2^12 < out <= 2^12.
 pub fn unpack_t0(bytes: &[u8], out: &mut Poly) {
-    bit_unpack::<13>(bytes, &mut out.0, |a| (1 << 12) - a);
+    unpack_t0_part(bytes, &mut out.0);
 }
 
 /// Algorithm 17 for a row of s1 or s2: 3 or 4 bits of eta - s, 96 or
@@ -81,11 +81,7 @@ pub fn unpack_t0(bytes: &[u8], out: &mut Poly) {
 ///
 /// Bounds: |s| <= eta, eta is 2 or 4.
 pub fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
-    if eta == 2 {
-        bit_pack::<3>(&s.0, out, |a| 2 - a);
-    } else {
-        bit_pack::<4>(&s.0, out, |a| 4 - a);
-    }
+    pack_eta_part(eta, &s.0, out);
 }
 
 /// Algorithm 19 for a row of s1 or s2. Returns whether every code word
@@ -93,19 +89,7 @@ pub fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
 ///
 /// Constant time: all code words are read before the verdict leaves.
 pub fn unpack_eta(eta: i32, bytes: &[u8], out: &mut Poly) -> bool {
-    let mut sign = 0;
-    if eta == 2 {
-        bit_unpack::<3>(bytes, &mut out.0, |a| {
-            sign |= 4 - a;
-            2 - a
-        });
-    } else {
-        bit_unpack::<4>(bytes, &mut out.0, |a| {
-            sign |= 8 - a;
-            4 - a
-        });
-    }
-    !is_negative(sign)
+    !is_negative(unpack_eta_part(eta, bytes, &mut out.0))
 }
 
 /// Algorithm 17 for a row of z: 18 or 20 bits of gamma1 - z, 576 or 640
@@ -113,32 +97,153 @@ pub fn unpack_eta(eta: i32, bytes: &[u8], out: &mut Poly) -> bool {
 ///
 /// Bounds: -gamma1 < z <= gamma1.
 pub fn pack_z(gamma1_bits: u32, z: &Poly, out: &mut [u8]) {
-    if gamma1_bits == 17 {
-        bit_pack::<18>(&z.0, out, |a| (1 << 17) - a);
-    } else {
-        bit_pack::<20>(&z.0, out, |a| (1 << 19) - a);
-    }
+    pack_z_part(gamma1_bits, &z.0, out);
 }
 
 /// Algorithm 19 for a row of y or z.
 ///
 /// Bounds: -gamma1 < out <= gamma1.
 pub fn unpack_z(gamma1_bits: u32, bytes: &[u8], out: &mut Poly) {
-    if gamma1_bits == 17 {
-        bit_unpack::<18>(bytes, &mut out.0, |a| (1 << 17) - a);
-    } else {
-        bit_unpack::<20>(bytes, &mut out.0, |a| (1 << 19) - a);
-    }
+    unpack_z_part(gamma1_bits, bytes, &mut out.0);
 }
 
 /// Algorithm 28 w1Encode of one row: 6 bits (gamma2 = (q-1)/88, 192 bytes) or
 /// 4 bits (128 bytes) a coefficient. `high` maps a coefficient to its w1.
 #[inline(always)]
 pub fn w1_encode(gamma2: i32, w: &Poly, out: &mut [u8], high: impl Fn(i32) -> i32) {
-    if gamma2 == GAMMA2_88 {
-        bit_pack::<6>(&w.0, out, high);
+    w1_encode_part(gamma2, &w.0, out, high);
+}
+
+// Parts of a row, for callers that hold no polynomial: any multiple of eight
+// coefficients and the bytes they fill.
+
+/// Coefficients whose packed form ends on a byte in every width.
+pub const GROUP: usize = 8;
+
+/// The bytes of the coefficients `n..n + count` of a row packed at `bits` bits;
+/// `n` and `count` are multiples of eight.
+#[inline(always)]
+pub fn part(row: &[u8], bits: usize, n: usize, count: usize) -> &[u8] {
+    row.get(n / GROUP * bits..(n + count) / GROUP * bits)
+        .unwrap_or(&[])
+}
+
+/// [`part`] for writing.
+#[inline(always)]
+pub fn part_mut(row: &mut [u8], bits: usize, n: usize, count: usize) -> &mut [u8] {
+    row.get_mut(n / GROUP * bits..(n + count) / GROUP * bits)
+        .unwrap_or(&mut [])
+}
+
+/// A part of [`pack_t1`].
+#[inline(always)]
+pub fn pack_t1_part(t1: &[i32], out: &mut [u8]) {
+    bit_pack::<10>(t1, out, |a| a);
+}
+
+/// A part of a row of t1, unpacked (algorithm 18) as it is.
+///
+/// Bounds: 0 <= out < 2^10.
+#[inline(always)]
+pub fn unpack_t1_part(bytes: &[u8], out: &mut [i32]) {
+    bit_unpack::<10>(bytes, out, |a| a);
+}
+
+/// A part of [`pack_t0`].
+#[inline(always)]
+pub fn pack_t0_part(t0: &[i32], out: &mut [u8]) {
+    bit_pack::<13>(t0, out, |a| (1 << 12) - a);
+}
+
+/// A part of [`unpack_t0`].
+#[inline(always)]
+pub fn unpack_t0_part(bytes: &[u8], out: &mut [i32]) {
+    bit_unpack::<13>(bytes, out, |a| (1 << 12) - a);
+}
+
+/// A part of [`pack_eta`].
+#[inline(always)]
+pub fn pack_eta_part(eta: i32, s: &[i32], out: &mut [u8]) {
+    if eta == 2 {
+        bit_pack::<3>(s, out, |a| 2 - a);
     } else {
-        bit_pack::<4>(&w.0, out, high);
+        bit_pack::<4>(s, out, |a| 4 - a);
+    }
+}
+
+/// A part of [`unpack_eta`]. The result is negative if a code word was invalid.
+#[inline(always)]
+pub fn unpack_eta_part(eta: i32, bytes: &[u8], out: &mut [i32]) -> i32 {
+    let mut sign = 0;
+    if eta == 2 {
+        bit_unpack::<3>(bytes, out, |a| {
+            sign |= 4 - a;
+            2 - a
+        });
+    } else {
+        bit_unpack::<4>(bytes, out, |a| {
+            sign |= 8 - a;
+            4 - a
+        });
+    }
+    sign
+}
+
+/// A part of [`pack_z`].
+#[inline(always)]
+pub fn pack_z_part(gamma1_bits: u32, z: &[i32], out: &mut [u8]) {
+    if gamma1_bits == 17 {
+        bit_pack::<18>(z, out, |a| (1 << 17) - a);
+    } else {
+        bit_pack::<20>(z, out, |a| (1 << 19) - a);
+    }
+}
+
+/// A part of [`unpack_z`].
+#[inline(always)]
+pub fn unpack_z_part(gamma1_bits: u32, bytes: &[u8], out: &mut [i32]) {
+    if gamma1_bits == 17 {
+        bit_unpack::<18>(bytes, out, |a| (1 << 17) - a);
+    } else {
+        bit_unpack::<20>(bytes, out, |a| (1 << 19) - a);
+    }
+}
+
+/// A part of [`w1_encode`].
+#[inline(always)]
+pub fn w1_encode_part(gamma2: i32, w: &[i32], out: &mut [u8], high: impl Fn(i32) -> i32) {
+    if gamma2 == GAMMA2_88 {
+        bit_pack::<6>(w, out, high);
+    } else {
+        bit_pack::<4>(w, out, high);
+    }
+}
+
+/// Bits of one coefficient in [`pack_low`].
+pub const fn low_bits_len(gamma2: i32) -> usize {
+    if gamma2 == GAMMA2_88 { 19 } else { 20 }
+}
+
+/// Packs what the second half of signing needs of w (see
+/// [`rounding::low_and_flag`](crate::rounding::low_and_flag)): 608 bytes a row
+/// for gamma2 = (q-1)/88, else 640.
+///
+/// Bounds: the results of `low_and_flag`, so that gamma2 - w0 has 18 or 19 bits.
+pub fn pack_low(gamma2: i32, w: &[i32], out: &mut [u8]) {
+    // 2 gamma2 - (2 w0 + flag) + 1 >= 0
+    if gamma2 == GAMMA2_88 {
+        bit_pack::<19>(w, out, |a| 2 * GAMMA2_88 + 1 - a);
+    } else {
+        bit_pack::<20>(w, out, |a| 2 * GAMMA2_32 + 1 - a);
+    }
+}
+
+/// The inverse of [`pack_low`].
+pub fn unpack_low(gamma2: i32, bytes: &[u8], w: &mut [i32]) {
+    if gamma2 == GAMMA2_88 {
+        bit_unpack::<19>(bytes, w, |a| 2 * GAMMA2_88 + 1 - a);
+    } else {
+        bit_unpack::<20>(bytes, w, |a| 2 * GAMMA2_32 + 1 - a);
     }
 }
 
@@ -189,6 +294,7 @@ pub fn unpack_signed<const BITS: usize>(bytes: &[u8], out: &mut Poly) {
 mod tests {
     use super::*;
     use crate::array::Element;
+    use crate::params::N;
 
     /// Algorithm 17 to the letter: bit n*width+i of the output is bit i of value n.
     fn plain_pack(values: impl Iterator<Item = i32>, width: usize) -> [u8; 640] {
@@ -272,6 +378,38 @@ mod tests {
                 |w, out| pack_z(bits, w, out),
                 |b, w| unpack_z(bits, b, w),
             );
+        }
+    }
+
+    #[test]
+    fn low_parts_with_flags_pack_and_unpack_over_their_range() {
+        for gamma2 in [GAMMA2_88, GAMMA2_32] {
+            let bits = low_bits_len(gamma2);
+            for first in (-2 * gamma2..=2 * gamma2 + 1 - N as i32).step_by(N - 1) {
+                let w: [i32; N] = core::array::from_fn(|n| first + n as i32);
+                let mut bytes = [0u8; 640];
+                pack_low(gamma2, &w, &mut bytes[..32 * bits]);
+                let mut back = [0; N];
+                unpack_low(gamma2, &bytes[..32 * bits], &mut back);
+                assert_eq!(back, w);
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_is_the_same_bytes_as_in_the_whole_row() {
+        let z = Poly(core::array::from_fn(|n| n as i32 * 503 - 64_000));
+        for bits in [17u32, 19] {
+            let width = bits as usize + 1;
+            let mut row = [0u8; 640];
+            let row = &mut row[..32 * width];
+            pack_z(bits, &z, row);
+            for n in (0..N).step_by(GROUP) {
+                let mut group = [0; GROUP];
+                unpack_z_part(bits, part(row, width, n, GROUP), &mut group);
+                assert_eq!(group, z.0[n..n + GROUP]);
+            }
+            assert_eq!(part(row, width, N, GROUP), []);
         }
     }
 

@@ -76,6 +76,29 @@ pub fn use_hint(gamma2: i32, hint: i32, r: i32) -> i32 {
     }
 }
 
+/// What the second half of signing needs of a coefficient of w: its low part
+/// w0 and whether its high part is not zero, as `2 w0 + (w1 != 0)`.
+///
+/// Bounds: |w0| <= gamma2.
+#[inline(always)]
+pub fn low_and_flag(gamma2: i32, r: i32) -> i32 {
+    let (r1, r0) = decompose(gamma2, r);
+    2 * r0 + ((-r1 >> 31) & 1)
+}
+
+/// MakeHint (algorithm 39) without w1: whether adding `ct0` to a low part moves
+/// it out of the range of its high part. `low` is `2 (w0 - c s2) + flag` with
+/// [`low_and_flag`]'s flag. The lower edge -gamma2 belongs to w1 = 0 only.
+///
+/// Bounds: |w0 - c s2| < gamma2 - beta, as the r0 check establishes;
+/// |ct0| < 2^29. Returns 0 or 1.
+#[inline(always)]
+pub fn make_hint_low(gamma2: i32, low: i32, ct0: i32) -> i32 {
+    let sum = (low >> 1) + ct0;
+    // negative exactly if sum > gamma2, or sum < -gamma2 (+ 1 if flagged)
+    (((gamma2 - sum) | (sum + gamma2 - (low & 1))) >> 31) & 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +135,29 @@ mod tests {
                 assert_eq!(use_hint(gamma2, 0, r), r1);
                 let step = if r0 > 0 { 1 } else { -1 };
                 assert_eq!(use_hint(gamma2, 1, r), (r1 + step).rem_euclid(m));
+            }
+        }
+    }
+
+    #[test]
+    fn hints_from_low_parts_are_hints() {
+        for gamma2 in [GAMMA2_88, GAMMA2_32] {
+            for r in 0..Q {
+                let low = low_and_flag(gamma2, r);
+                assert_eq!(low >> 1, low_bits(gamma2, r));
+                assert_eq!(low & 1, i32::from(high_bits(gamma2, r) != 0));
+                // MakeHint compares r with r + ct0; only |w0| < gamma2 - beta occurs.
+                if (low >> 1).abs() >= gamma2 - 78 {
+                    continue;
+                }
+                for edge in [gamma2 - (low >> 1), -gamma2 - (low >> 1), r % 200_000] {
+                    for ct0 in [edge - 1, edge, edge + 1] {
+                        let sum = (r + ct0).rem_euclid(Q);
+                        if ct0.abs() <= 2 * gamma2 {
+                            assert_eq!(make_hint_low(gamma2, low, ct0), make_hint(gamma2, sum, r));
+                        }
+                    }
+                }
             }
         }
     }

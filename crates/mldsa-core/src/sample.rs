@@ -46,14 +46,18 @@ pub fn rej_ntt_poly_each(
     xof.absorb(&[s, r]);
     xof.finish();
     loop {
-        // A multiple of three that divides the rate: small on the stack.
-        let mut block = [0u8; 24];
-        xof.squeeze(&mut block);
-        for &candidate in block.as_chunks::<3>().0 {
-            if let Some(a) = coeff_from_three_bytes(candidate)
-                && !sink(a)
-            {
-                return;
+        // Three words are eight candidates.
+        for words in xof.squeeze_block().as_chunks::<3>().0 {
+            let mut bytes = [0u8; 24];
+            for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+                *bytes = word.to_le_bytes();
+            }
+            for &candidate in bytes.as_chunks::<3>().0 {
+                if let Some(a) = coeff_from_three_bytes(candidate) {
+                    if !sink(a) {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -115,6 +119,47 @@ pub fn rej_bounded_poly(backend: Backend, eta: i32, rho_p: &[u8; 64], nonce: u16
     }
 }
 
+/// [`rej_bounded_poly`] in its packed form, 96 or 128 bytes, without a
+/// polynomial in between.
+///
+/// Constant time but for the positions of refused half-bytes.
+#[cfg(feature = "hazmat")]
+#[inline(never)]
+pub fn rej_bounded_packed(
+    backend: Backend,
+    eta: i32,
+    rho_p: &[u8; 64],
+    nonce: u16,
+    out: &mut [u8],
+) {
+    let mut xof = Shake256::new(backend);
+    xof.absorb(rho_p);
+    xof.absorb(&nonce.to_le_bytes());
+    xof.finish();
+    let bits = if eta == 2 { 3 } else { 4 };
+    let mut byte = Secret::<[u8; 1]>::zeroed();
+    let mut group = Secret::<[i32; pack::GROUP]>::zeroed();
+    let (byte, group) = (byte.expose_mut(), group.expose_mut());
+    let mut halves = 0;
+    for slot in out.chunks_exact_mut(bits) {
+        let mut filled = 0;
+        while let Some(place) = group.get_mut(filled) {
+            if halves == 0 {
+                xof.squeeze(byte);
+                halves = 2;
+            }
+            let half = i32::from(byte[0] & 15);
+            byte[0] >>= 4;
+            halves -= 1;
+            if let Some(a) = coeff_from_half_byte(eta, half) {
+                *place = a;
+                filled += 1;
+            }
+        }
+        pack::pack_eta_part(eta, group, slot);
+    }
+}
+
 /// Algorithm 32 ExpandA, the entries `first..first + out.len()` in row order.
 pub fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
     for (n, entry) in out.iter_mut().enumerate() {
@@ -136,13 +181,31 @@ pub fn expand_mask_packed(backend: Backend, rho_pp: &[u8; 64], kappa: u16, out: 
     Shake256::digest(backend, &[rho_pp, &kappa.to_le_bytes()], out);
 }
 
+/// One polynomial of algorithm 34 in coefficient form, a few bytes at a time. Constant time. -gamma1 < out <= gamma1.
+#[inline(never)]
+pub fn expand_mask_poly(
+    backend: Backend,
+    rho_pp: &[u8; 64],
+    kappa: u16,
+    gamma1_bits: u32,
+    out: &mut [i32; N],
+) {
+    let mut xof = Shake256::new(backend);
+    xof.absorb(rho_pp);
+    xof.absorb(&kappa.to_le_bytes());
+    xof.finish();
+    let mut bytes = Secret::<[u8; 80]>::zeroed();
+    let bytes = &mut bytes.expose_mut()[..4 * (1 + gamma1_bits as usize)];
+    for part in out.chunks_exact_mut(4 * pack::GROUP) {
+        xof.squeeze(bytes);
+        pack::unpack_z_part(gamma1_bits, bytes, part);
+    }
+}
+
 /// Algorithm 34 ExpandMask, the polynomial of counter `kappa`. Constant time.
 /// -gamma1 < out <= gamma1.
 pub fn expand_mask(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut Poly) {
-    let mut packed = Secret::<[u8; 640]>::zeroed();
-    let bytes = &mut packed.expose_mut()[..32 * (1 + gamma1_bits as usize)];
-    expand_mask_packed(Backend::PORTABLE, rho_pp, kappa, bytes);
-    pack::unpack_z(gamma1_bits, bytes, out);
+    expand_mask_poly(Backend::PORTABLE, rho_pp, kappa, gamma1_bits, &mut out.0);
 }
 
 /// A challenge polynomial as algorithm 29 makes it: tau positions with signs.
@@ -177,24 +240,11 @@ impl Challenge {
         Some(c)
     }
 
-    fn fill(&mut self, tau: usize, mut next: impl FnMut() -> Option<u8>) -> Option<()> {
-        let mut sign_bytes = [0u8; 8];
-        for byte in &mut sign_bytes {
-            *byte = next()?;
-        }
-        let mut signs = u64::from_le_bytes(sign_bytes);
-        for i in N - tau..N {
-            let j = loop {
-                let j = usize::from(next()?);
-                if j <= i {
-                    break j;
-                }
-            };
-            self.0[i] = self.0[j];
-            self.0[j] = 1 - 2 * (signs & 1) as i8;
-            signs >>= 1;
-        }
-        Some(())
+    fn fill(&mut self, tau: usize, next: impl FnMut() -> Option<u8>) -> Option<()> {
+        sample_in_ball_steps(tau, next, |i, j, negative| {
+            self.0[usize::from(i)] = self.0[usize::from(j)];
+            self.0[usize::from(j)] = if negative { -1 } else { 1 };
+        })
     }
 
     /// The same as a polynomial.
@@ -203,6 +253,32 @@ impl Challenge {
             *a = i32::from(c);
         }
     }
+}
+
+/// The steps of algorithm 29: `step(i, j, negative)` stands for
+/// `c[i] = c[j]; c[j] = +-1`, tau times. `None` if `next` runs out of bytes.
+#[inline(always)]
+pub(crate) fn sample_in_ball_steps(
+    tau: usize,
+    mut next: impl FnMut() -> Option<u8>,
+    mut step: impl FnMut(u8, u8, bool),
+) -> Option<()> {
+    let mut sign_bytes = [0u8; 8];
+    for byte in &mut sign_bytes {
+        *byte = next()?;
+    }
+    let mut signs = u64::from_le_bytes(sign_bytes);
+    for i in N - tau..N {
+        let j = loop {
+            let j = next()?;
+            if usize::from(j) <= i {
+                break j;
+            }
+        };
+        step(i as u8, j, signs & 1 == 1);
+        signs >>= 1;
+    }
+    Some(())
 }
 
 impl Drop for Challenge {
@@ -218,6 +294,31 @@ impl Drop for Challenge {
 mod tests {
     use super::*;
     use crate::array::Zeroed;
+
+    #[test]
+    fn streamed_forms_are_the_packed_polynomials() {
+        for nonce in 0..20 {
+            for eta in [2, 4] {
+                let len = if eta == 2 { 96 } else { 128 };
+                let mut s = Poly::zeroed();
+                rej_bounded_poly(Backend::PORTABLE, eta, &[3; 64], nonce, &mut s);
+                let mut expected = [0; 128];
+                pack::pack_eta(eta, &s, &mut expected[..len]);
+                let mut packed = [0; 128];
+                rej_bounded_packed(Backend::PORTABLE, eta, &[3; 64], nonce, &mut packed[..len]);
+                assert_eq!(packed, expected);
+            }
+            for bits in [17, 19] {
+                let mut packed = [0; 640];
+                let packed = &mut packed[..32 * (1 + bits as usize)];
+                expand_mask_packed(Backend::PORTABLE, &[5; 64], nonce, packed);
+                let (mut expected, mut y) = (Poly::zeroed(), Poly::zeroed());
+                pack::unpack_z(bits, packed, &mut expected);
+                expand_mask(&[5; 64], nonce, bits, &mut y);
+                assert_eq!(y.0, expected.0);
+            }
+        }
+    }
 
     #[test]
     fn three_bytes_over_every_24_bit_word() {

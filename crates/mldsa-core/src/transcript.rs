@@ -100,6 +100,7 @@ impl MuBuilder {
     }
 
     /// Ends the message.
+    #[inline(always)]
     pub fn finish(mut self) -> Mu {
         let mut mu = [0; CRH_LEN];
         self.0.finish();
@@ -190,8 +191,9 @@ impl CommitmentHash {
         self.0.absorb(row);
     }
 
-    /// Fills all of `c_tilde`.
-    pub fn finish(mut self, c_tilde: &mut [u8]) {
+    /// Fills all of `c_tilde`; the last call. By reference, so that the state is not
+    /// copied.
+    pub fn finish(&mut self, c_tilde: &mut [u8]) {
         self.0.finish();
         self.0.squeeze(c_tilde);
     }

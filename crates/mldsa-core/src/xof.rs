@@ -84,6 +84,13 @@ impl<const RATE: usize> Sponge<RATE> {
         }
     }
 
+    /// Squeezes a whole block as words, where the last one was used up: without
+    /// a copy.
+    pub fn squeeze_block(&mut self) -> &[u64] {
+        self.backend.keccak_f1600(&mut self.state);
+        &self.state[..RATE / 8]
+    }
+
     /// Absorbs `parts` as one string, pads, and fills `out`: H(parts, |out|).
     pub fn digest(backend: Backend, parts: &[&[u8]], out: &mut [u8]) {
         let mut sponge = Self::new(backend);

@@ -1,0 +1,216 @@
+//! The steps of key generation, signing and verification on one row at a time,
+//! between packed encodings and one polynomial in memory.
+
+use crate::ct::{abs, is_negative};
+use crate::field::canonical;
+use crate::hint::HINT_ROW_LEN;
+use crate::pack::{
+    GROUP, pack_t0_part, pack_t1_part, pack_z_part, part, part_mut, unpack_eta_part,
+    unpack_t0_part, unpack_t1_part, unpack_z_part, w1_encode_part,
+};
+use crate::params::{D, GAMMA2_88, N, Params};
+use crate::rounding::{high_bits, low_and_flag, make_hint_low, power2round, use_hint};
+use crate::secret::{Secret, declassify};
+use crate::sparse::{BLOCK, SparseChallenge};
+use crate::transcript::CommitmentHash;
+
+/// Lines 5 and 6 of algorithm 6 for one row: adds the packed row of s2 to
+/// `acc`, which holds the row of A s1 and is used up, and writes the packed rows
+/// of t1 (320 bytes) and t0 (416 bytes); an empty slice for one not wanted.
+///
+/// Bounds: 0 <= acc < q. Constant time.
+#[inline(never)]
+pub fn power2round_row(eta: i32, acc: &mut [i32; N], s2: &[u8], t1: &mut [u8], t0: &mut [u8]) {
+    let bits = if eta == 2 { 3 } else { 4 };
+    let mut low = Secret::<[i32; GROUP]>::zeroed();
+    let low = low.expose_mut();
+    for (n, high) in (0..).step_by(GROUP).zip(acc.as_chunks_mut::<GROUP>().0) {
+        unpack_eta_part(eta, part(s2, bits, n, GROUP), low);
+        for (high, low) in high.iter_mut().zip(low.iter_mut()) {
+            (*high, *low) = power2round(canonical(*high + *low));
+        }
+        pack_t1_part(high, part_mut(t1, 10, n, GROUP));
+        pack_t0_part(low, part_mut(t0, 13, n, GROUP));
+    }
+}
+
+/// HighBits and w1Encode of a row of w, absorbed.
+///
+/// Bounds: 0 <= w < q. Constant time.
+#[inline(never)]
+pub fn absorb_high_bits(gamma2: i32, w: &[i32; N], hash: &mut CommitmentHash) {
+    let mut w1 = Secret::<[u8; 24]>::zeroed();
+    let w1 = &mut w1.expose_mut()[..w1_part_len(gamma2)];
+    for w in w.chunks_exact(4 * GROUP) {
+        w1_encode_part(gamma2, w, w1, |a| high_bits(gamma2, a));
+        hash.absorb_w1(w1);
+    }
+}
+
+/// Bytes of 32 coefficients of w1.
+const fn w1_part_len(gamma2: i32) -> usize {
+    if gamma2 == GAMMA2_88 { 24 } else { 16 }
+}
+
+/// [`low_and_flag`] of a row of w, in place.
+///
+/// Bounds: 0 <= w < q. Constant time.
+#[inline(never)]
+pub fn low_row(gamma2: i32, w: &mut [i32; N]) {
+    for a in w {
+        *a = low_and_flag(gamma2, *a);
+    }
+}
+
+/// Whether a row of z = y + c s1 reaches gamma1 - beta. `y` and `s1` are packed
+/// rows.
+///
+/// Constant time up to the verdict.
+#[inline(never)]
+pub fn z_row_reaches(p: &Params, c: &SparseChallenge, s1: &[u8], y: &[u8]) -> bool {
+    let bits = 1 + p.gamma1_bits as usize;
+    let mut z = Secret::<[i32; BLOCK]>::zeroed();
+    let z = z.expose_mut();
+    let mut sign = 0;
+    c.times_secret(p.eta, s1, |n, cs1| {
+        unpack_z_part(p.gamma1_bits, part(y, bits, n, BLOCK), z);
+        for (&y, &cs1) in z.iter().zip(&*cs1) {
+            sign |= p.gamma1() - p.beta() - 1 - abs(y + cs1);
+        }
+    });
+    declassify(is_negative(sign), "z verdict of a row")
+}
+
+/// Turns a packed row of y into the row of z = y + c s1, for an accepted attempt.
+///
+/// Bounds: the row passed [`z_row_reaches`]. Constant time.
+#[inline(never)]
+pub fn z_row_write(p: &Params, c: &SparseChallenge, s1: &[u8], y: &mut [u8]) {
+    let bits = 1 + p.gamma1_bits as usize;
+    let mut z = Secret::<[i32; BLOCK]>::zeroed();
+    let z = z.expose_mut();
+    c.times_secret(p.eta, s1, |n, cs1| {
+        let place = part_mut(y, bits, n, BLOCK);
+        unpack_z_part(p.gamma1_bits, place, z);
+        for (z, &cs1) in z.iter_mut().zip(&*cs1) {
+            *z += cs1;
+        }
+        pack_z_part(p.gamma1_bits, z, place);
+    });
+}
+
+/// Subtracts c s2 from a row of [`low_row`]; returns whether it reaches gamma2 -
+/// beta. w0 - c s2 stands for LowBits(w - c s2): they differ only where both are
+/// refused.
+///
+/// Constant time up to the verdict.
+#[inline(never)]
+pub fn r0_row_reaches(p: &Params, c: &SparseChallenge, s2: &[u8], low: &mut [i32; N]) -> bool {
+    let mut sign = 0;
+    c.times_secret(p.eta, s2, |n, cs2| {
+        for (low, &cs2) in low[n..].iter_mut().zip(&*cs2) {
+            *low -= 2 * cs2;
+            sign |= p.gamma2 - p.beta() - 1 - abs(*low >> 1);
+        }
+    });
+    declassify(is_negative(sign), "r0 verdict of a row")
+}
+
+/// MakeHint for one row, from what [`r0_row_reaches`] left and the packed row
+/// of t0. Returns whether c t0 reaches gamma2; possible in ML-DSA-44 only.
+///
+/// Constant time up to the verdict: the bitmap is written without branches.
+#[inline(never)]
+pub fn hint_row(
+    p: &Params,
+    c: &SparseChallenge,
+    t0: &[u8],
+    low: &[i32; N],
+    bitmap: &mut [u8; HINT_ROW_LEN],
+) -> bool {
+    let mut row = Secret::<[i16; N]>::zeroed();
+    let row = row.expose_mut();
+    unpack_row(row, |n, group| {
+        unpack_t0_part(part(t0, 13, n, GROUP), group)
+    });
+    let mut sign = 0;
+    c.times_row(row, |n, ct0| {
+        let mut byte = 0;
+        for (bit, (&ct0, &low)) in ct0.iter().zip(&low[n..]).enumerate() {
+            sign |= p.gamma2 - 1 - abs(ct0);
+            byte |= make_hint_low(p.gamma2, low, ct0) << bit;
+        }
+        bitmap[n / 8] = byte as u8;
+    });
+    declassify(is_negative(sign), "c t0 verdict of a row")
+}
+
+#[inline(always)]
+fn unpack_row(row: &mut [i16; N], mut read: impl FnMut(usize, &mut [i32; GROUP])) {
+    let mut group = Secret::<[i32; GROUP]>::zeroed();
+    let group = group.expose_mut();
+    for (n, out) in (0..).step_by(GROUP).zip(row.as_chunks_mut::<GROUP>().0) {
+        read(n, group);
+        for (out, &a) in out.iter_mut().zip(&*group) {
+            *out = a as i16;
+        }
+    }
+}
+
+/// Whether a packed row of z reaches gamma1 - beta (algorithm 8 line 13).
+#[inline(never)]
+pub fn response_row_reaches(p: &Params, z: &[u8]) -> bool {
+    let mut sign = 0;
+    let mut group = [0; GROUP];
+    for bytes in z.chunks_exact(1 + p.gamma1_bits as usize) {
+        unpack_z_part(p.gamma1_bits, bytes, &mut group);
+        sign |= response_sign(p, &group);
+    }
+    sign < 0
+}
+
+/// Negative if a coefficient of z reaches gamma1 - beta.
+#[inline(always)]
+pub fn response_sign(p: &Params, z: &[i32]) -> i32 {
+    let mut sign = 0;
+    for &z in z {
+        sign |= p.gamma1() - p.beta() - 1 - abs(z);
+    }
+    sign
+}
+
+/// Lines 9 to 12 of algorithm 8 for one row: subtracts c t1 2^13 from `acc`,
+/// which holds the row of A z and is used up, applies the row's hint indices,
+/// and absorbs the packed row of w1.
+///
+/// Bounds: 0 <= acc < q; |c t1 2^13| <= 60 1023 2^13 < 2^29.
+#[inline(never)]
+pub fn verify_row(
+    p: &Params,
+    c: &SparseChallenge,
+    t1: &[u8],
+    hint: &[u8],
+    acc: &mut [i32; N],
+    hash: &mut CommitmentHash,
+) {
+    let mut row = [0; N];
+    unpack_row(&mut row, |n, group| {
+        unpack_t1_part(part(t1, 10, n, GROUP), group)
+    });
+    c.times_row(&row, |n, ct1| {
+        for (a, &ct1) in acc[n..].iter_mut().zip(&*ct1) {
+            *a = canonical(*a - (ct1 << D));
+        }
+    });
+    let mut indices = hint.iter().map(|&n| usize::from(n)).peekable();
+    for (n, a) in acc.iter_mut().enumerate() {
+        let hinted = indices.next_if_eq(&n).is_some();
+        *a = use_hint(p.gamma2, i32::from(hinted), *a);
+    }
+    let mut w1 = [0; 24];
+    let w1 = &mut w1[..w1_part_len(p.gamma2)];
+    for w in acc.chunks_exact(4 * GROUP) {
+        w1_encode_part(p.gamma2, w, w1, |a| a);
+        hash.absorb_w1(w1);
+    }
+}

@@ -1,0 +1,271 @@
+//! Products with the challenge in coefficient form, for callers without room
+//! for its transform: tau shifted additions, many coefficients to a word.
+//!
+//! The places of the challenge are addresses; they are public (the challenge of
+//! an attempt is). The other factor only ever feeds additions.
+
+use crate::array::Wipe;
+use crate::backend::Backend;
+use crate::pack::{GROUP, part, unpack_eta_part};
+use crate::params::N;
+use crate::sample::sample_in_ball_steps;
+use crate::secret::Secret;
+use crate::xof::Shake256;
+
+/// Coefficients of a product made at once by [`SparseChallenge::times_secret`].
+pub const BLOCK: usize = 16;
+
+/// The challenge as its tau places, those with coefficient 1 first: 66 bytes.
+#[derive(Debug)]
+pub struct SparseChallenge {
+    places: [u8; 64],
+    positive: u8,
+    tau: u8,
+}
+
+impl SparseChallenge {
+    /// Algorithm 29, from all bytes of `c_tilde`.
+    ///
+    /// Variable time: the challenge of an attempt is public.
+    #[inline(never)]
+    pub fn sample_in_ball(backend: Backend, tau: usize, c_tilde: &[u8]) -> Self {
+        let mut unsorted = [0u8; 64];
+        let mut minus = 0u64;
+        let mut count = 0;
+        let mut xof = Shake256::new(backend);
+        xof.absorb(c_tilde);
+        xof.finish();
+        let next = || {
+            let mut byte = [0u8; 1];
+            xof.squeeze(&mut byte);
+            Some(byte[0])
+        };
+        // A byte that always comes never runs out.
+        let _ = sample_in_ball_steps(tau, next, |i, j, negative| {
+            // c[i] = c[j], then c[j] = +-1: what stood at j moves to i.
+            let (taken, free) = unsorted.split_at_mut(count);
+            if let Some(place) = taken.iter_mut().find(|place| **place == j) {
+                *place = i;
+            }
+            if let Some(slot) = free.first_mut() {
+                *slot = j;
+                minus |= u64::from(negative) << count;
+                count += 1;
+            }
+        });
+        let mut c = Self {
+            places: [0; 64],
+            positive: (count - minus.count_ones() as usize) as u8,
+            tau: count as u8,
+        };
+        let (mut plus_at, mut minus_at) = (0, usize::from(c.positive));
+        for (n, &place) in unsorted[..count].iter().enumerate() {
+            let at = if minus >> n & 1 == 1 {
+                &mut minus_at
+            } else {
+                &mut plus_at
+            };
+            c.places[*at % 64] = place;
+            *at += 1;
+        }
+        c
+    }
+
+    fn signed_places(&self) -> (&[u8], &[u8]) {
+        let (positive, rest) = self.places.split_at(usize::from(self.positive) % 65);
+        (
+            positive,
+            &rest[..usize::from(self.tau.saturating_sub(self.positive)).min(rest.len())],
+        )
+    }
+
+    /// `c s` for a packed row of s1 or s2, blocks of 16 coefficients in order:
+    /// `emit(n, block)`. 512 bytes of scratch.
+    ///
+    /// Bounds: code words in range, so |out| <= tau eta. Constant time in `s`.
+    #[inline(always)]
+    pub fn times_secret(&self, eta: i32, s: &[u8], mut emit: impl FnMut(usize, &mut [i32; BLOCK])) {
+        // Code words b = eta - s of s, and before them those of -s: the wrapped
+        // half of X^256 = -1. Four lanes of a word add up to 252 without carry.
+        let mut codes = Secret::<[u8; 2 * N]>::zeroed();
+        let codes = codes.expose_mut();
+        let mut group = Secret::<[i32; GROUP]>::zeroed();
+        let group = group.expose_mut();
+        for n in (0..N).step_by(GROUP) {
+            let bits = if eta == 2 { 3 } else { 4 };
+            unpack_eta_part(eta, part(s, bits, n, GROUP), group);
+            let (wrapped, plain) = codes.split_at_mut(N);
+            for ((wrapped, plain), &s) in wrapped[n..].iter_mut().zip(&mut plain[n..]).zip(&*group)
+            {
+                *wrapped = (eta + s) as u8;
+                *plain = (eta - s) as u8;
+            }
+        }
+        let lanes = if eta == 2 { 63 } else { 31 };
+        let (positive, negative) = self.signed_places();
+        let mut block = Secret::<[i32; BLOCK]>::zeroed();
+        let block = block.expose_mut();
+        for n in (0..N).step_by(BLOCK) {
+            // sum of (eta - b) over 1s, less the same over -1s
+            *block = [eta * (positive.len() as i32 - negative.len() as i32); BLOCK];
+            for places in positive.chunks(lanes) {
+                for (out, sum) in block.iter_mut().zip(sum_codes(codes, n, places)) {
+                    *out -= i32::from(sum);
+                }
+            }
+            for places in negative.chunks(lanes) {
+                for (out, sum) in block.iter_mut().zip(sum_codes(codes, n, places)) {
+                    *out += i32::from(sum);
+                }
+            }
+            emit(n, block);
+        }
+    }
+
+    /// `c t` for a row of 16-bit coefficients, groups of eight in order.
+    ///
+    /// Bounds: |t| <= 2^13 gives |out| < 2^19. Constant time in `t`.
+    #[inline(always)]
+    pub fn times_row(&self, t: &[i16; N], mut emit: impl FnMut(usize, &mut [i32; GROUP])) {
+        let (positive, negative) = self.signed_places();
+        let mut block = Secret::<[i32; GROUP]>::zeroed();
+        let block = block.expose_mut();
+        for n in (0..N).step_by(GROUP) {
+            *block = [0; GROUP];
+            add_shifted(t, n, positive, block);
+            for a in block.iter_mut() {
+                *a = -*a;
+            }
+            add_shifted(t, n, negative, block);
+            for a in block.iter_mut() {
+                *a = -*a;
+            }
+            emit(n, block);
+        }
+    }
+}
+
+impl Drop for SparseChallenge {
+    fn drop(&mut self) {
+        self.places.wipe();
+    }
+}
+
+/// The sums of the code words at `n - place`, for 16 `n` side by side.
+#[inline(always)]
+fn sum_codes(codes: &[u8; 2 * N], n: usize, places: &[u8]) -> [u8; BLOCK] {
+    let mut sums = [0u32; BLOCK / 4];
+    for &place in places {
+        let at = N + n - usize::from(place);
+        if let Some(bytes) = codes[at % (2 * N)..].first_chunk::<BLOCK>() {
+            for (sum, &word) in sums.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *sum = sum.wrapping_add(u32::from_le_bytes(word));
+            }
+        }
+    }
+    let mut out = [0; BLOCK];
+    for (out, sum) in out.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
+        *out = sum.to_le_bytes();
+    }
+    out
+}
+
+/// Adds `sum over places of X^place t` at `n..n + 8` to `block`.
+#[inline(always)]
+fn add_shifted(t: &[i16; N], n: usize, places: &[u8], block: &mut [i32; GROUP]) {
+    for &place in places {
+        let place = usize::from(place);
+        let at = n.wrapping_sub(place) % N;
+        if let (Some(source), true) = (t[at..].first_chunk::<GROUP>(), n >= place) {
+            for (a, &t) in block.iter_mut().zip(source) {
+                *a += i32::from(t);
+            }
+        } else if let (Some(source), true) = (t[at..].first_chunk::<GROUP>(), n + GROUP <= place) {
+            for (a, &t) in block.iter_mut().zip(source) {
+                *a -= i32::from(t);
+            }
+        } else {
+            for (k, a) in block.iter_mut().enumerate() {
+                let t = i32::from(t[(at + k) % N]);
+                *a += if n + k >= place { t } else { -t };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Element;
+    use crate::pack::pack_eta;
+    use crate::poly::Poly;
+    use crate::sample::Challenge;
+
+    /// The schoolbook product in Z[X]/(X^256 + 1).
+    fn plain(c: &[i8; N], t: &[i32; N]) -> [i32; N] {
+        let mut out = [0; N];
+        for i in 0..N {
+            for j in 0..N {
+                let product = i32::from(c[i]) * t[j];
+                if i + j < N {
+                    out[i + j] += product;
+                } else {
+                    out[i + j - N] -= product;
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn sparse_and_dense_challenges_agree() {
+        for seed in 0..200u8 {
+            for tau in [39, 49, 60] {
+                let dense = Challenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 48]);
+                let sparse = SparseChallenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 48]);
+                let mut c = [0i8; N];
+                let (positive, negative) = sparse.signed_places();
+                positive
+                    .iter()
+                    .for_each(|&place| c[usize::from(place)] += 1);
+                negative
+                    .iter()
+                    .for_each(|&place| c[usize::from(place)] -= 1);
+                assert_eq!(c, dense.0);
+                assert_eq!(positive.len() + negative.len(), tau);
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_schoolbook_products() {
+        for seed in 0..40u8 {
+            for (tau, eta) in [(39, 2), (49, 4), (60, 2)] {
+                let c_tilde = [seed, 1, 2];
+                let dense = Challenge::sample_in_ball(Backend::PORTABLE, tau, &c_tilde);
+                let c = SparseChallenge::sample_in_ball(Backend::PORTABLE, tau, &c_tilde);
+                // Extremes in the first rounds, mixtures later.
+                let s = Poly(core::array::from_fn(|n| match seed {
+                    0 => eta,
+                    1 => -eta,
+                    _ => (n as i32 * 31 + i32::from(seed) * n as i32 / 3) % (2 * eta + 1) - eta,
+                }));
+                let mut packed = [0; 128];
+                pack_eta(eta, &s, &mut packed);
+                let mut out = Poly::ZERO;
+                c.times_secret(eta, &packed, |n, block| {
+                    out.0[n..n + BLOCK].copy_from_slice(block)
+                });
+                assert_eq!(out.0, plain(&dense.0, &s.0));
+
+                let t: [i16; N] = core::array::from_fn(|n| match seed {
+                    0 => 4096,
+                    1 => -4095,
+                    _ => (n as i32 * 7919 * i32::from(seed) % 8192 - 4095) as i16,
+                });
+                c.times_row(&t, |n, block| out.0[n..n + GROUP].copy_from_slice(block));
+                assert_eq!(out.0, plain(&dense.0, &t.map(i32::from)));
+            }
+        }
+    }
+}

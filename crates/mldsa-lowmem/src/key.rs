@@ -1,0 +1,219 @@
+//! Private keys in the three forms a device keeps them in.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use mldsa_core::hazmat::ct::is_negative;
+use mldsa_core::hazmat::pack::{GROUP, unpack_eta_part};
+use mldsa_core::hazmat::{
+    CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, declassify, expand_seed,
+};
+use mldsa_core::{KeyError, ParameterSet};
+
+use crate::keygen::for_each_public_row;
+use crate::matrix::BACKEND;
+use crate::secrets::{Packed, SigningSecrets, room, slot};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A private key that a [`Signer`](crate::Signer) can use.
+#[allow(private_bounds, reason = "rows of secrets stay inside this crate")]
+pub trait PrivateKey<P: ParameterSet>: sealed::Sealed + SecretsOf {
+    /// `tr = H(pk, 64)`, which starts every `mu`.
+    fn tr(&self) -> &[u8; CRH_LEN];
+
+    #[doc(hidden)]
+    fn public_key(&self) -> Option<&[u8]>;
+}
+
+/// Access to the secrets of a key.
+pub(crate) trait SecretsOf {
+    type Secrets: SigningSecrets;
+
+    fn secrets(&self) -> &Self::Secrets;
+}
+
+/// A key opened from its 32-byte seed: `rho`, rho', K and `tr`, 192 bytes, wiped
+/// on drop. s1, s2 and t0 are computed again whenever they are used, which costs
+/// time: a signature takes about one key generation longer.
+pub struct OpenedKey<P: ParameterSet> {
+    seed: ExpandedSeed,
+    tr: [u8; CRH_LEN],
+    set: PhantomData<P>,
+}
+
+impl<P: ParameterSet> OpenedKey<P> {
+    /// Opens the key of the seed `xi`; costs one key generation, for `tr`.
+    pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
+        let p = &P::PARAMS;
+        let mut key = Self {
+            seed: expand_seed(BACKEND, p, xi),
+            tr: [0; CRH_LEN],
+            set: PhantomData,
+        };
+        let never = for_each_public_row(p, &key.seed, false, |_, _, _| {
+            Ok::<(), core::convert::Infallible>(())
+        });
+        match never {
+            Ok(tr) => key.tr = tr,
+        }
+        key
+    }
+
+    /// Opens the key of the seed `xi` whose `tr` is known, from
+    /// [`Self::tr`](PrivateKey::tr) or [`keygen_to`](crate::keygen_to): three
+    /// permutations. A wrong `tr` gives signatures that do not verify.
+    pub fn from_seed_and_tr(xi: &[u8; SEED_LEN], tr: &[u8; CRH_LEN]) -> Self {
+        Self {
+            seed: expand_seed(BACKEND, &P::PARAMS, xi),
+            tr: *tr,
+            set: PhantomData,
+        }
+    }
+}
+
+impl<P: ParameterSet> sealed::Sealed for OpenedKey<P> {}
+
+impl<P: ParameterSet> SecretsOf for OpenedKey<P> {
+    type Secrets = ExpandedSeed;
+
+    fn secrets(&self) -> &ExpandedSeed {
+        &self.seed
+    }
+}
+
+impl<P: ParameterSet> PrivateKey<P> for OpenedKey<P> {
+    fn tr(&self) -> &[u8; CRH_LEN] {
+        &self.tr
+    }
+
+    fn public_key(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for OpenedKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OpenedKey({}, ..)", P::NAME)
+    }
+}
+
+/// An expanded private key (FIPS 204 algorithm 25) where it lies, for example in
+/// flash. The memory must not change while the key is in use.
+pub struct ExpandedKey<'a, P: ParameterSet> {
+    parts: SecretKeyParts<'a>,
+    public_key: Option<&'a [u8]>,
+    set: PhantomData<P>,
+}
+
+impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
+    /// Checks the length, and that s1 and s2 are in range. That t0 and `tr` belong
+    /// to them is not checked: see [`Self::checked`].
+    ///
+    /// # Errors
+    /// [`KeyError::Length`], [`KeyError::SecretRange`].
+    pub fn new(bytes: &'a [u8]) -> Result<Self, KeyError> {
+        let p = &P::PARAMS;
+        let parts = SecretKeyParts::parse(p, bytes)?;
+        check_range(p, &parts)?;
+        Ok(Self {
+            parts,
+            public_key: None,
+            set: PhantomData,
+        })
+    }
+
+    /// Checks also that t0 and `tr` are what the other parts give. Costs a key
+    /// generation.
+    ///
+    /// # Errors
+    /// [`KeyError::Length`], [`KeyError::SecretRange`],
+    /// [`KeyError::Inconsistent`].
+    pub fn checked(bytes: &'a [u8]) -> Result<Self, KeyError> {
+        let key = Self::new(bytes)?;
+        let mut difference = 0;
+        let secrets = Packed {
+            rho: key.parts.rho,
+            s1: key.parts.s1,
+            s2: key.parts.s2,
+        };
+        let never = for_each_public_row(&P::PARAMS, &secrets, true, |i, _, t0| {
+            let stored = slot(key.parts.t0, i, T0_POLY_LEN);
+            for (a, b) in t0.iter().zip(stored) {
+                difference |= a ^ b;
+            }
+            Ok::<(), core::convert::Infallible>(())
+        });
+        let Ok(tr) = never;
+        for (a, b) in tr.iter().zip(key.parts.tr) {
+            difference |= a ^ b;
+        }
+        if declassify(
+            core::hint::black_box(difference) == 0,
+            "verdict of a key import",
+        ) {
+            Ok(key)
+        } else {
+            Err(KeyError::Inconsistent)
+        }
+    }
+
+    /// The same key with its public key at hand: self-verification then checks
+    /// against it and need not compute it again, which saves a key generation per
+    /// signature.
+    ///
+    /// # Errors
+    /// [`KeyError::Length`].
+    pub fn with_public_key(mut self, pk: &'a [u8]) -> Result<Self, KeyError> {
+        if pk.len() != P::PK_LEN {
+            return Err(KeyError::Length);
+        }
+        self.public_key = Some(pk);
+        Ok(self)
+    }
+}
+
+impl<P: ParameterSet> sealed::Sealed for ExpandedKey<'_, P> {}
+
+impl<'a, P: ParameterSet> SecretsOf for ExpandedKey<'a, P> {
+    type Secrets = SecretKeyParts<'a>;
+
+    fn secrets(&self) -> &SecretKeyParts<'a> {
+        &self.parts
+    }
+}
+
+impl<P: ParameterSet> PrivateKey<P> for ExpandedKey<'_, P> {
+    fn tr(&self) -> &[u8; CRH_LEN] {
+        self.parts.tr
+    }
+
+    fn public_key(&self) -> Option<&[u8]> {
+        self.public_key
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for ExpandedKey<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ExpandedKey({}, ..)", P::NAME)
+    }
+}
+
+/// Whether s1 and s2 lie in [-eta, eta], without a polynomial in memory.
+#[inline(never)]
+fn check_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
+    let mut group = room::<[i32; GROUP]>();
+    let mut sign = 0;
+    for rows in [parts.s1, parts.s2] {
+        for bytes in rows.chunks_exact(p.eta_bits()) {
+            sign |= unpack_eta_part(p.eta, bytes, group.expose_mut());
+        }
+    }
+    if declassify(is_negative(sign), "verdict of a key import") {
+        Err(KeyError::SecretRange)
+    } else {
+        Ok(())
+    }
+}

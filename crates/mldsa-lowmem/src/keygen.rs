@@ -1,0 +1,136 @@
+//! Key generation row by row, into buffers or sinks.
+
+use mldsa_core::ParameterSet;
+use mldsa_core::hazmat::sample::rej_bounded_packed;
+use mldsa_core::hazmat::{
+    CRH_LEN, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN, T1_POLY_LEN,
+    declassify, expand_seed, tr,
+};
+
+use crate::matrix::{BACKEND, Matrix, public_row};
+use crate::secrets::{Packed, Secrets, room, slot_mut};
+use crate::source::Sink;
+
+/// Key generation (FIPS 204 algorithm 6) from the seed `xi` into the caller's
+/// buffers: the public key, and the expanded private key, which is secret.
+///
+/// Constant time but for ExpandS, whose refused half-bytes are public.
+pub fn keygen_from_seed<P: ParameterSet>(
+    xi: &[u8; SEED_LEN],
+    pk: &mut P::PublicKeyBytes,
+    sk: &mut P::SecretKeyBytes,
+) {
+    let p = &P::PARAMS;
+    let mut parts = SecretKeyPartsMut::new(p, sk.as_mut());
+    let rho = sample_secrets(p, xi, &mut parts);
+    let secrets = Packed {
+        rho: &rho,
+        s1: parts.s1,
+        s2: parts.s2,
+    };
+    let (pk_rho, t1) = pk.as_mut().split_at_mut(SEED_LEN);
+    pk_rho.copy_from_slice(&rho);
+    let mut acc = room::<[i32; N]>();
+    for i in 0..p.k {
+        public_row(
+            p,
+            &Matrix::Sampled(&rho),
+            &secrets,
+            i,
+            acc.expose_mut(),
+            slot_mut(t1, i, T1_POLY_LEN),
+            slot_mut(parts.t0, i, T0_POLY_LEN),
+        );
+    }
+    parts.tr.copy_from_slice(&tr(BACKEND, pk.as_ref()));
+}
+
+/// Lines 1 to 4 of algorithm 6: everything of a private key but t0 and `tr`.
+#[inline(never)]
+fn sample_secrets(
+    p: &Params,
+    xi: &[u8; SEED_LEN],
+    parts: &mut SecretKeyPartsMut<'_>,
+) -> [u8; SEED_LEN] {
+    let seed = expand_seed(BACKEND, p, xi);
+    parts.rho.copy_from_slice(&seed.rho);
+    parts.k_seed.copy_from_slice(seed.k_seed.expose());
+    let len = p.eta_poly_len();
+    let slots = parts
+        .s1
+        .chunks_exact_mut(len)
+        .chain(parts.s2.chunks_exact_mut(len));
+    for (nonce, slot) in (0..).zip(slots) {
+        rej_bounded_packed(BACKEND, p.eta, seed.rho_p.expose(), nonce, slot);
+    }
+    declassify(seed.rho, "rho is public")
+}
+
+/// Feeds the packed rows of t1 and t0 of a key that is nowhere stored to `row`,
+/// and returns `tr`. An error of `row` ends it.
+pub(crate) fn for_each_public_row<S: Secrets, E>(
+    p: &Params,
+    secrets: &S,
+    want_t0: bool,
+    mut row: impl FnMut(usize, &[u8; T1_POLY_LEN], &[u8]) -> Result<(), E>,
+) -> Result<[u8; CRH_LEN], E> {
+    let mut hash = Shake256::new(BACKEND);
+    hash.absorb(secrets.rho());
+    let mut acc = room::<[i32; N]>();
+    let mut t1 = [0; T1_POLY_LEN];
+    let mut t0 = room::<[u8; T0_POLY_LEN]>();
+    let t0 = if want_t0 {
+        &mut t0.expose_mut()[..]
+    } else {
+        &mut []
+    };
+    for i in 0..p.k {
+        let a = Matrix::Sampled(secrets.rho());
+        public_row(p, &a, secrets, i, acc.expose_mut(), &mut t1, t0);
+        hash.absorb(&t1);
+        row(i, &t1, t0)?;
+    }
+    hash.finish();
+    let mut tr = [0; CRH_LEN];
+    hash.squeeze(&mut tr);
+    Ok(tr)
+}
+
+/// Key generation without key buffers: the public key goes row by row to `pk`,
+/// the expanded private key to `sk` (`None` where the seed is the private key).
+/// Returns `tr`. Takes a quarter longer than [`keygen_from_seed`]: s1 is sampled
+/// again for every row.
+///
+/// # Errors
+/// The first error of a sink.
+pub fn keygen_to<P: ParameterSet, E>(
+    xi: &[u8; SEED_LEN],
+    pk: &mut dyn Sink<Error = E>,
+    mut sk: Option<&mut dyn Sink<Error = E>>,
+) -> Result<[u8; CRH_LEN], E> {
+    let p = &P::PARAMS;
+    let seed = expand_seed(BACKEND, p, xi);
+    pk.write(0, &seed.rho)?;
+    let rows_at = 2 * SEED_LEN + CRH_LEN;
+    if let Some(sk) = &mut sk {
+        sk.write(0, &seed.rho)?;
+        sk.write(SEED_LEN, seed.k_seed.expose())?;
+        let mut row = room();
+        for n in 0..p.l + p.k {
+            let s = seed.row(p, n, row.expose_mut());
+            sk.write(rows_at + n * p.eta_poly_len(), s)?;
+        }
+    }
+    let t0_at = rows_at + (p.l + p.k) * p.eta_poly_len();
+    let tr = for_each_public_row(p, &seed, sk.is_some(), |i, t1, t0| {
+        pk.write(SEED_LEN + i * T1_POLY_LEN, t1)?;
+        match &mut sk {
+            Some(sk) => sk.write(t0_at + i * T0_POLY_LEN, t0),
+            None => Ok(()),
+        }
+    })?;
+    if let Some(sk) = sk {
+        sk.write(2 * SEED_LEN, &tr)?;
+    }
+    Ok(tr)
+}

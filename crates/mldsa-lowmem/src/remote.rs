@@ -1,0 +1,132 @@
+//! Verification of a key and a signature that lie in memory which is not trusted
+//! to stay the same: an external chip, a shared mailbox.
+//!
+//! Row i of w needs all of z, so z is read k times. A chip that serves another z
+//! the second time would have each row verified against a z of its choice, which
+//! is a forgery. So every read of z is checked for its norm and hashed, the hash
+//! of every pass must equal that of the first, and the key must hash to the `tr`
+//! that `mu` was made with. Everything here is public data.
+
+use mldsa_core::hazmat::hint::Hint;
+use mldsa_core::hazmat::row::{response_row_reaches, verify_row};
+use mldsa_core::hazmat::sparse::SparseChallenge;
+use mldsa_core::hazmat::window::finish_row;
+use mldsa_core::hazmat::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY_LEN};
+use mldsa_core::{Mu, ParameterSet, VerifyError};
+
+use crate::error::SourceError;
+use crate::matrix::{BACKEND, Matrix, mask_entry};
+use crate::source::Source;
+use crate::verify::compare;
+
+/// `tr = H(pk, 64)` of a key in a source.
+///
+/// # Errors
+/// [`SourceError::KeyLength`], [`SourceError::Source`].
+pub fn tr_from<P: ParameterSet, K: Source>(
+    pk: &mut K,
+) -> Result<[u8; CRH_LEN], SourceError<K::Error>> {
+    check_key::<P, K>(pk)?;
+    let mut hash = Shake256::new(BACKEND);
+    let mut piece = [0; 32];
+    for at in (0..P::PK_LEN).step_by(piece.len()) {
+        pk.read(at, &mut piece).map_err(SourceError::Source)?;
+        hash.absorb(&piece);
+    }
+    Ok(digest(&mut hash))
+}
+
+fn check_key<P: ParameterSet, K: Source>(pk: &K) -> Result<(), SourceError<K::Error>> {
+    if pk.size() == P::PK_LEN {
+        Ok(())
+    } else {
+        Err(SourceError::KeyLength)
+    }
+}
+
+fn digest(hash: &mut Shake256) -> [u8; CRH_LEN] {
+    let mut out = [0; CRH_LEN];
+    hash.finish();
+    hash.squeeze(&mut out);
+    out
+}
+
+/// Verifies a signature over `mu`, key and signature each read from a source: no
+/// buffer for either. `tr` is the hash of the key that `mu` was made with, from a
+/// trusted place or from [`tr_from`]; the key that is read must have it.
+///
+/// The z part of the signature is read once per row of A.
+///
+/// # Errors
+/// Every [`SourceError`]. An error is never a statement about the signature
+/// unless it is [`SourceError::Invalid`].
+#[inline(never)]
+pub fn verify_mu_from<P: ParameterSet, E>(
+    pk: &mut dyn Source<Error = E>,
+    tr: &[u8; CRH_LEN],
+    mu: &Mu,
+    signature: &mut dyn Source<Error = E>,
+) -> Result<(), SourceError<E>> {
+    let p = &P::PARAMS;
+    if pk.size() != P::PK_LEN {
+        return Err(SourceError::KeyLength);
+    }
+    if signature.size() != P::SIG_LEN {
+        return Err(VerifyError::SignatureLength.into());
+    }
+    // At most 75 + 8 or 80 + 4 bytes.
+    let mut hint = [0; 84];
+    let hint = &mut hint[..p.omega + p.k];
+    let z_at = p.c_tilde_len;
+    let read = SourceError::Source;
+    signature
+        .read(z_at + p.l * p.z_poly_len(), hint)
+        .map_err(read)?;
+    let hint = Hint::parse(hint, p.omega)?;
+    let mut c_tilde = [0; CRH_LEN];
+    let c_tilde = &mut c_tilde[..p.c_tilde_len];
+    signature.read(0, c_tilde).map_err(read)?;
+    let c = SparseChallenge::sample_in_ball(BACKEND, p.tau, c_tilde);
+
+    let mut key_hash = Shake256::new(BACKEND);
+    let mut rho = [0; SEED_LEN];
+    pk.read(0, &mut rho).map_err(read)?;
+    key_hash.absorb(&rho);
+
+    let mut hash = CommitmentHash::new(BACKEND, mu);
+    let mut acc = [0; N];
+    let mut first_pass = [0; CRH_LEN];
+    for i in 0..p.k {
+        acc.fill(0);
+        let mut pass = Shake256::new(BACKEND);
+        for j in 0..p.l {
+            let mut z = [0; 640];
+            let z = &mut z[..p.z_poly_len()];
+            signature.read(z_at + j * p.z_poly_len(), z).map_err(read)?;
+            if response_row_reaches(p, z) {
+                return Err(if i == 0 {
+                    VerifyError::ResponseNorm.into()
+                } else {
+                    SourceError::Changed
+                });
+            }
+            pass.absorb(z);
+            mask_entry(p, &Matrix::Sampled(&rho), i, j, z, &mut acc);
+        }
+        let pass = digest(&mut pass);
+        if i == 0 {
+            first_pass = pass;
+        } else if pass != first_pass {
+            return Err(SourceError::Changed);
+        }
+        finish_row(&mut acc);
+        let mut t1 = [0; T1_POLY_LEN];
+        pk.read(SEED_LEN + i * T1_POLY_LEN, &mut t1).map_err(read)?;
+        key_hash.absorb(&t1);
+        verify_row(p, &c, &t1, hint.row(i), &mut acc, &mut hash);
+    }
+    if digest(&mut key_hash) != *tr {
+        return Err(SourceError::Changed);
+    }
+    Ok(compare(&mut hash, c_tilde)?)
+}

@@ -1,0 +1,329 @@
+//! The public door to signing.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::ControlFlow;
+
+#[cfg(feature = "hash-ml-dsa")]
+use mldsa_core::PreHashed;
+use mldsa_core::hazmat::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, hedge_rnd};
+use mldsa_core::{Context, Hedge, Mu, MuBuilder, ParameterSet};
+
+use crate::attempt::{Progress, Watch, sign_internal};
+use crate::error::{SignError, SinkError};
+use crate::key::PrivateKey;
+use crate::matrix::BACKEND;
+use crate::secrets::{SigningSecrets, room};
+use crate::source::Sink;
+use crate::tier::{Tier, Workspace};
+use crate::verify::message_mu;
+use crate::verify::self_verify;
+
+/// A caller's buffer as the place where a signature is worked out: secret until
+/// signing succeeds, and wiped on drop otherwise.
+///
+/// While signing runs, the buffer holds the mask y. Whoever can *read* it then
+/// learns the private key from the finished signature; whoever can *write* it,
+/// too: y zeroed between challenge and response turns z into c s1. So the memory
+/// must belong to this call alone. Where it cannot (a mailbox, memory that DMA or
+/// another core reaches), work in an [`OwnOutput`] and copy the result.
+pub struct Output<'a, P: ParameterSet> {
+    bytes: Option<&'a mut [u8]>,
+    set: PhantomData<P>,
+}
+
+impl<'a, P: ParameterSet> Output<'a, P> {
+    /// Takes a buffer of exactly `SIG_LEN` bytes.
+    ///
+    /// # Errors
+    /// [`SignError::BufferLength`]; the buffer is left as it is.
+    pub fn in_place(bytes: &'a mut [u8]) -> Result<Self, SignError> {
+        if bytes.len() != P::SIG_LEN {
+            return Err(SignError::BufferLength);
+        }
+        Ok(Self {
+            bytes: Some(bytes),
+            set: PhantomData,
+        })
+    }
+
+    fn working(&mut self) -> &mut [u8] {
+        self.bytes.as_deref_mut().unwrap_or_default()
+    }
+
+    fn release(mut self) -> &'a mut [u8] {
+        self.bytes.take().unwrap_or_default()
+    }
+}
+
+impl<P: ParameterSet> Drop for Output<'_, P> {
+    fn drop(&mut self) {
+        self.working().wipe();
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for Output<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Output({})", P::NAME)
+    }
+}
+
+/// A signature buffer of its own, `SIG_LEN` bytes, for callers whose output
+/// memory others can reach. Wiped on drop.
+pub struct OwnOutput<P: ParameterSet>(P::SignatureBytes);
+
+impl<P: ParameterSet> OwnOutput<P> {
+    /// Zeros, as a constant: can initialise a static.
+    pub const ZERO: Self = Self(<P::SignatureBytes as Zeroed>::ZEROED);
+
+    /// Zeros.
+    #[inline]
+    pub fn new() -> Self {
+        Self(P::SignatureBytes::zeroed())
+    }
+
+    /// The handle to sign with.
+    pub fn output(&mut self) -> Output<'_, P> {
+        Output {
+            bytes: Some(self.0.as_mut()),
+            set: PhantomData,
+        }
+    }
+}
+
+impl<P: ParameterSet> Default for OwnOutput<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: ParameterSet> Drop for OwnOutput<P> {
+    fn drop(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for OwnOutput<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OwnOutput({})", P::NAME)
+    }
+}
+
+/// A private key with the memory of a tier, ready to sign.
+///
+/// ```
+/// use mldsa_lowmem::{Context, ExpandedKey, Floor, Hedge, MlDsa87, Output, Signer, Workspace};
+/// # let (mut pk, mut sk) = ([0; 2592], [0; 4896]);
+/// # mldsa_lowmem::keygen_from_seed::<MlDsa87>(&[7; 32], &mut pk, &mut sk);
+/// let key = ExpandedKey::<MlDsa87>::new(&sk)?;
+/// let mut workspace = Workspace::<MlDsa87, Floor>::new();
+/// let mut buffer = [0; 4627];
+/// let signature = Signer::new(&key, &mut workspace).sign(
+///     b"message",
+///     Context::EMPTY,
+///     Hedge::Bytes(&[1; 32]),
+///     Output::in_place(&mut buffer)?,
+/// )?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Signer<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> {
+    key: &'a K,
+    workspace: &'a mut Workspace<P, T>,
+    self_verification: bool,
+    recheck: bool,
+    watch: Watch<'a>,
+}
+
+impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
+    /// Both fault checks are on.
+    pub fn new(key: &'a K, workspace: &'a mut Workspace<P, T>) -> Self {
+        Self {
+            key,
+            workspace,
+            self_verification: true,
+            recheck: true,
+            watch: None,
+        }
+    }
+
+    /// Whether every signature is verified before it is released, against faults
+    /// and writes to its buffer. On by default; costs one verification, and a key
+    /// generation where the public key is not at hand.
+    #[must_use]
+    pub fn self_verification(mut self, on: bool) -> Self {
+        self.self_verification = on;
+        self
+    }
+
+    /// Whether the second pass hashes w1 again and compares: a fault between the
+    /// passes could otherwise slip a w past the r0 check that is not the one
+    /// committed to. On by default; without effect in tiers that keep w0.
+    #[must_use]
+    pub fn recheck(mut self, on: bool) -> Self {
+        self.recheck = on;
+        self
+    }
+
+    /// Calls `watch` at every attempt and row, for a watchdog or a scheduler;
+    /// signing goes on where it was when it returns, and stops with
+    /// [`SignError::Stopped`] at [`ControlFlow::Break`].
+    #[must_use]
+    pub fn watched(mut self, watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Signs `message` (FIPS 204 algorithm 2).
+    ///
+    /// # Errors
+    /// Every [`SignError`]; `out` is wiped.
+    pub fn sign<'o>(
+        &mut self,
+        message: &[u8],
+        ctx: Context<'_>,
+        hedge: Hedge<'_>,
+        out: Output<'o, P>,
+    ) -> Result<&'o mut [u8], SignError> {
+        let mu = message_mu(self.key.tr(), ctx, message);
+        self.sign_mu(&mu, hedge, out)
+    }
+
+    /// Starts a message that arrives in pieces.
+    pub fn sign_init(&self, ctx: Context<'_>) -> MuBuilder {
+        MuBuilder::from_tr(self.key.tr(), ctx)
+    }
+
+    /// Ends a message that was begun with [`Self::sign_init`] and fed with
+    /// [`MuBuilder::update`], and signs it.
+    ///
+    /// # Errors
+    /// Every [`SignError`]; `out` is wiped.
+    pub fn sign_final<'o>(
+        &mut self,
+        message: MuBuilder,
+        hedge: Hedge<'_>,
+        out: Output<'o, P>,
+    ) -> Result<&'o mut [u8], SignError> {
+        self.sign_mu(&message.finish(), hedge, out)
+    }
+
+    /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
+    ///
+    /// # Errors
+    /// Every [`SignError`]; `out` is wiped.
+    #[cfg(feature = "hash-ml-dsa")]
+    pub fn sign_prehashed<'o>(
+        &mut self,
+        digest: &PreHashed<'_, P>,
+        ctx: Context<'_>,
+        hedge: Hedge<'_>,
+        out: Output<'o, P>,
+    ) -> Result<&'o mut [u8], SignError> {
+        self.sign_mu(&digest.mu(self.key.tr(), ctx), hedge, out)
+    }
+
+    /// Signs an externally computed message representative.
+    ///
+    /// # Errors
+    /// Every [`SignError`]; `out` is wiped.
+    pub fn sign_mu<'o>(
+        &mut self,
+        mu: &Mu,
+        hedge: Hedge<'_>,
+        mut out: Output<'o, P>,
+    ) -> Result<&'o mut [u8], SignError> {
+        let checks = Checks {
+            self_verification: self.self_verification,
+            recheck: self.recheck,
+            public_key: self.key.public_key(),
+        };
+        sign_with(
+            self.key.secrets(),
+            self.workspace,
+            mu,
+            hedge_rnd(&hedge),
+            &checks,
+            &mut self.watch,
+            out.working(),
+        )?;
+        Ok(out.release())
+    }
+
+    /// Signs into `own` and writes the finished signature to `sink`.
+    ///
+    /// # Errors
+    /// Every [`SinkError`]; `own` is wiped. After [`SinkError::Sink`], try again
+    /// with the same `hedge`: the signature will be the same.
+    pub fn sign_mu_to<S: Sink>(
+        &mut self,
+        mu: &Mu,
+        hedge: Hedge<'_>,
+        own: &mut OwnOutput<P>,
+        sink: &mut S,
+    ) -> Result<(), SinkError<S::Error>> {
+        let signature = self.sign_mu(mu, hedge, own.output())?;
+        let written = sink.write(0, signature);
+        signature.wipe();
+        written.map_err(SinkError::Sink)
+    }
+}
+
+impl<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> fmt::Debug for Signer<'_, P, K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signer({}, ..)", P::NAME)
+    }
+}
+
+/// The fault checks of a signature.
+struct Checks<'a> {
+    self_verification: bool,
+    recheck: bool,
+    public_key: Option<&'a [u8]>,
+}
+
+/// Signs and verifies. The accumulator is shared by both.
+#[inline(never)]
+fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
+    secrets: &S,
+    workspace: &mut Workspace<P, T>,
+    mu: &Mu,
+    rnd: &[u8; SEED_LEN],
+    checks: &Checks<'_>,
+    watch: &mut Watch<'_>,
+    out: &mut [u8],
+) -> Result<(), SignError> {
+    let mut acc = room::<[i32; N]>();
+    let acc = acc.expose_mut();
+    let signed = sign_internal(secrets, workspace, mu, rnd, checks.recheck, watch, acc, out);
+    workspace.wipe();
+    signed?;
+    if checks.self_verification
+        && !self_verify(&P::PARAMS, secrets, checks.public_key, mu, out, acc)
+    {
+        return Err(SignError::SelfVerification);
+    }
+    Ok(())
+}
+
+/// Key generation and signature in one: signs `mu` with the key of the seed `xi`,
+/// which is stored nowhere. `rnd` is fresh, or 32 zero bytes. The signature is
+/// verified before it is released.
+///
+/// # Errors
+/// Every [`SignError`]; `out` is wiped.
+pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
+    xi: &[u8; SEED_LEN],
+    mu: &Mu,
+    rnd: &[u8; SEED_LEN],
+    workspace: &mut Workspace<P, T>,
+    mut out: Output<'o, P>,
+) -> Result<&'o mut [u8], SignError> {
+    let seed: ExpandedSeed = expand_seed(BACKEND, &P::PARAMS, xi);
+    let checks = Checks {
+        self_verification: true,
+        recheck: true,
+        public_key: None,
+    };
+    sign_with(&seed, workspace, mu, rnd, &checks, &mut None, out.working())?;
+    Ok(out.release())
+}

@@ -1,0 +1,157 @@
+//! How much memory signing may use, chosen by type.
+
+use core::fmt;
+
+#[cfg(feature = "ml-dsa-44")]
+use mldsa_core::MlDsa44;
+#[cfg(feature = "ml-dsa-65")]
+use mldsa_core::MlDsa65;
+#[cfg(feature = "ml-dsa-87")]
+use mldsa_core::MlDsa87;
+use mldsa_core::ParameterSet;
+use mldsa_core::hazmat::window::COMPACT_LEN;
+use mldsa_core::hazmat::{Array, N, Wipe, Zeroed};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// What a tier keeps between passes over A.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Nothing: the second pass computes w again.
+    Nothing,
+    /// The low part of w.
+    Low,
+    /// A.
+    Matrix,
+    /// w of two attempts that share one expansion of A.
+    Pair,
+}
+
+impl Keeps {
+    /// Whether the low part of w stands in the workspace after the first pass.
+    pub(crate) const fn low(self) -> bool {
+        matches!(self, Self::Low | Self::Pair)
+    }
+}
+
+/// A memory tier for signing with the parameter set `P`.
+pub trait Tier<P: ParameterSet>: sealed::Sealed + 'static {
+    #[doc(hidden)]
+    const KEEPS: Keeps;
+    #[doc(hidden)]
+    type Bytes: Array<u8>;
+    #[doc(hidden)]
+    type Mask: Array<i32>;
+}
+
+/// The smallest: nothing but the stack, about 3 kB. A is expanded once or twice
+/// per attempt.
+#[derive(Clone, Copy, Debug)]
+pub enum Floor {}
+
+/// Keeps the low part of w, 2432 / 3840 / 5120 bytes: A is expanded once per
+/// attempt.
+#[derive(Clone, Copy, Debug)]
+pub enum KeepW0 {}
+
+/// At most 15.3 kB with its stack. ML-DSA-44 holds A (12,288 bytes) and expands it once;
+/// ML-DSA-65 and 87 (10,240 and 13,312 bytes) expand it once for two attempts.
+#[derive(Clone, Copy, Debug)]
+pub enum Balanced {}
+
+/// Holds A, 12,288 / 23,040 / 43,008 bytes, expanded once per signature.
+#[derive(Clone, Copy, Debug)]
+pub enum Cached {}
+
+impl sealed::Sealed for Floor {}
+impl sealed::Sealed for KeepW0 {}
+impl sealed::Sealed for Balanced {}
+impl sealed::Sealed for Cached {}
+
+impl<P: ParameterSet> Tier<P> for Floor {
+    const KEEPS: Keeps = Keeps::Nothing;
+    type Bytes = [u8; 0];
+    type Mask = [i32; 0];
+}
+
+macro_rules! tier {
+    ($feature:literal, $set:ident, $tier:ident, $keeps:ident, $bytes:expr, $mask:expr) => {
+        #[cfg(feature = $feature)]
+        impl Tier<$set> for $tier {
+            const KEEPS: Keeps = Keeps::$keeps;
+            type Bytes = [u8; $bytes];
+            type Mask = [i32; $mask];
+        }
+    };
+}
+tier!("ml-dsa-44", MlDsa44, KeepW0, Low, 4 * 608, 0);
+tier!("ml-dsa-65", MlDsa65, KeepW0, Low, 6 * 640, 0);
+tier!("ml-dsa-87", MlDsa87, KeepW0, Low, 8 * 640, 0);
+tier!(
+    "ml-dsa-44",
+    MlDsa44,
+    Balanced,
+    Matrix,
+    4 * 4 * COMPACT_LEN,
+    0
+);
+tier!("ml-dsa-65", MlDsa65, Balanced, Pair, 2 * 6 * COMPACT_LEN, N);
+tier!("ml-dsa-87", MlDsa87, Balanced, Pair, 2 * 8 * COMPACT_LEN, N);
+tier!("ml-dsa-44", MlDsa44, Cached, Matrix, 4 * 4 * COMPACT_LEN, 0);
+tier!("ml-dsa-65", MlDsa65, Cached, Matrix, 6 * 5 * COMPACT_LEN, 0);
+tier!("ml-dsa-87", MlDsa87, Cached, Matrix, 8 * 7 * COMPACT_LEN, 0);
+
+/// The memory of a tier beside the stack, for a static, an arena or the stack.
+/// Wiped after every signature and on drop.
+pub struct Workspace<P: ParameterSet, T: Tier<P>> {
+    pub(crate) bytes: T::Bytes,
+    pub(crate) mask: T::Mask,
+}
+
+impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
+    /// Zeros, as a constant: can initialise a static.
+    pub const ZERO: Self = Self {
+        bytes: <T::Bytes as Zeroed>::ZEROED,
+        mask: <T::Mask as Zeroed>::ZEROED,
+    };
+    /// Bytes.
+    pub const LEN: usize = core::mem::size_of::<Self>();
+
+    /// Zeros.
+    #[inline]
+    pub fn new() -> Self {
+        Self {
+            bytes: T::Bytes::zeroed(),
+            mask: T::Mask::zeroed(),
+        }
+    }
+
+    pub(crate) fn wipe(&mut self) {
+        // A is public and need not go.
+        if T::KEEPS != Keeps::Matrix {
+            self.bytes.wipe();
+            self.mask.wipe();
+        }
+    }
+}
+
+impl<P: ParameterSet, T: Tier<P>> Default for Workspace<P, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: ParameterSet, T: Tier<P>> Drop for Workspace<P, T> {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl<P: ParameterSet, T: Tier<P>> fmt::Debug for Workspace<P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Workspace({}, {} bytes)", P::NAME, Self::LEN)
+    }
+}

@@ -1,0 +1,369 @@
+//! Keys, signatures and verdicts are those of mldsa-core, in every tier, set and
+//! mode.
+
+use core::ops::ControlFlow;
+
+use mldsa_core::hazmat::{self, Rejection};
+use mldsa_core::{ParameterSet, SigningKey, VerifyingKey};
+use mldsa_lowmem::*;
+
+/// Reproducible bytes.
+fn bytes<const LEN: usize>(label: u8, n: u32) -> [u8; LEN] {
+    let mut out = [0; LEN];
+    let seed = [label, n as u8, (n >> 8) as u8, (n >> 16) as u8];
+    hazmat::Shake256::digest(mldsa_core::Backend::PORTABLE, &[&seed], &mut out);
+    out
+}
+
+struct Case<P: ParameterSet> {
+    core: SigningKey<P>,
+    xi: [u8; 32],
+    mu: Mu,
+    rnd: [u8; 32],
+}
+
+impl<P: ParameterSet> Case<P> {
+    fn new(n: u32) -> Self {
+        let xi = bytes(0, n);
+        Self {
+            core: SigningKey::from_seed(&xi),
+            xi,
+            mu: Mu::from_bytes(bytes(1, n)),
+            rnd: bytes(2, n),
+        }
+    }
+
+    fn expected(&self) -> Vec<u8> {
+        let signature = self.core.sign_mu(&self.mu, Hedge::Bytes(&self.rnd));
+        signature.expect("a signature").as_ref().to_vec()
+    }
+}
+
+/// Signs in tier `T` from the expanded key and from the seed, with and without
+/// the public key at hand, and counts the rejections.
+fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, counts: &mut [u32; 4]) {
+    let expected = case.expected();
+    let sk = case.core.expanded().as_ref();
+    let pk = case.core.verifying_key().as_bytes().as_ref();
+    let mut workspace = Workspace::<P, T>::new();
+    let mut buffer = vec![0xaa; P::SIG_LEN];
+    let hedge = Hedge::Bytes(&case.rnd);
+
+    let key = ExpandedKey::<P>::new(sk).expect("an expanded key");
+    let mut watch = |progress| {
+        if let Progress::Rejected(rejection) = progress {
+            counts[rejection as usize] += 1;
+        }
+        ControlFlow::Continue(())
+    };
+    let signature = Signer::new(&key, &mut workspace)
+        .watched(&mut watch)
+        .sign_mu(
+            &case.mu,
+            hedge,
+            Output::in_place(&mut buffer).expect("length"),
+        )
+        .expect("a signature");
+    assert!(signature == expected, "{} from an expanded key", P::NAME);
+
+    let key = key.with_public_key(pk).expect("a public key");
+    let mut own = OwnOutput::<P>::new();
+    let signature = Signer::new(&key, &mut workspace)
+        .recheck(false)
+        .sign_mu(&case.mu, hedge, own.output())
+        .expect("a signature");
+    assert!(signature == expected, "{} with its public key", P::NAME);
+
+    let key = OpenedKey::<P>::from_seed(&case.xi);
+    assert_eq!(key.tr(), case.core.verifying_key().tr());
+    let signature = Signer::new(&key, &mut workspace)
+        .sign_mu(&case.mu, hedge, own.output())
+        .expect("a signature");
+    assert!(signature == expected, "{} from a seed", P::NAME);
+
+    let signature = sign_mu_deterministic_from_seed(
+        &case.xi,
+        &case.mu,
+        &case.rnd,
+        &mut workspace,
+        own.output(),
+    )
+    .expect("a signature");
+    assert!(signature == expected, "{} from a seed in one call", P::NAME);
+}
+
+fn check_set<P: ParameterSet>(cases: u32)
+where
+    KeepW0: Tier<P>,
+    Balanced: Tier<P>,
+    Cached: Tier<P>,
+{
+    let mut counts = [0; 4];
+    for n in 0..cases {
+        let case = Case::<P>::new(n);
+        check_tier::<P, Floor>(&case, &mut counts);
+        check_tier::<P, KeepW0>(&case, &mut counts);
+        check_tier::<P, Balanced>(&case, &mut counts);
+        check_tier::<P, Cached>(&case, &mut counts);
+    }
+    assert!(counts[Rejection::Z as usize] > 0 && counts[Rejection::R0 as usize] > 0);
+}
+
+#[test]
+fn signatures_of_every_tier_ml_dsa_44() {
+    check_set::<MlDsa44>(25);
+}
+
+#[test]
+fn signatures_of_every_tier_ml_dsa_65() {
+    check_set::<MlDsa65>(20);
+}
+
+#[test]
+fn signatures_of_every_tier_ml_dsa_87() {
+    check_set::<MlDsa87>(15);
+}
+
+fn check_keys<P: ParameterSet>() {
+    struct Memory(Vec<u8>, usize);
+    impl Sink for Memory {
+        type Error = ();
+        fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), ()> {
+            self.0[offset..][..bytes.len()].copy_from_slice(bytes);
+            self.1 += bytes.len();
+            Ok(())
+        }
+    }
+    for n in 0..10 {
+        let case = Case::<P>::new(n);
+        let (mut pk, mut sk) = (
+            case.core.verifying_key().as_bytes().clone(),
+            case.core.expanded().clone(),
+        );
+        pk.as_mut().fill(0xaa);
+        sk.as_mut().fill(0xaa);
+        keygen_from_seed::<P>(&case.xi, &mut pk, &mut sk);
+        assert_eq!(&pk, case.core.verifying_key().as_bytes());
+        assert_eq!(&sk, case.core.expanded());
+        assert!(ExpandedKey::<P>::checked(sk.as_ref()).is_ok());
+
+        let mut pk_sink = Memory(vec![0; P::PK_LEN], 0);
+        let mut sk_sink = Memory(vec![0; P::SK_LEN], 0);
+        let tr = keygen_to::<P, ()>(&case.xi, &mut pk_sink, Some(&mut sk_sink)).unwrap();
+        assert_eq!(tr, *case.core.verifying_key().tr());
+        assert!(pk_sink.0 == pk.as_ref() && pk_sink.1 == P::PK_LEN);
+        assert!(sk_sink.0 == sk.as_ref() && sk_sink.1 == P::SK_LEN);
+        assert_eq!(keygen_to::<P, ()>(&case.xi, &mut pk_sink, None), Ok(tr));
+    }
+}
+
+#[test]
+fn keys_of_every_set() {
+    check_keys::<MlDsa44>();
+    check_keys::<MlDsa65>();
+    check_keys::<MlDsa87>();
+}
+
+/// A source that counts, and can lie or fail from a given read on.
+struct Chip<'a> {
+    bytes: &'a [u8],
+    reads: usize,
+    lie_at: usize,
+    fail_at: usize,
+}
+
+impl<'a> Chip<'a> {
+    fn honest(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            reads: 0,
+            lie_at: usize::MAX,
+            fail_at: usize::MAX,
+        }
+    }
+}
+
+impl Source for Chip<'_> {
+    type Error = &'static str;
+
+    fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn read(&mut self, offset: usize, out: &mut [u8]) -> Result<(), Self::Error> {
+        let place = self.bytes.get(offset..offset + out.len());
+        out.copy_from_slice(place.ok_or("past the end")?);
+        if self.reads == self.fail_at {
+            return Err("broken");
+        }
+        if self.reads == self.lie_at {
+            out[0] ^= 1;
+        }
+        self.reads += 1;
+        Ok(())
+    }
+}
+
+fn check_verdicts<P: ParameterSet>() {
+    for n in 0..6 {
+        let case = Case::<P>::new(n);
+        let vk = case.core.verifying_key();
+        let pk = PublicKey::<P>::from_bytes(vk.as_ref()).unwrap();
+        assert_eq!(&pk.tr(), vk.tr());
+        let signature = case.expected();
+        let mut verdicts = [0; 5];
+        // Every byte of a small part, one byte in many of the rest.
+        for at in (0..P::SIG_LEN)
+            .step_by(61)
+            .chain(P::SIG_LEN - 20..P::SIG_LEN)
+        {
+            let mut changed = signature.clone();
+            changed[at] ^= 1 << (at % 8);
+            compare::<P>(vk, &pk, &case.mu, &changed, &mut verdicts);
+        }
+        for value in [0, 0xff] {
+            let mut changed = signature.clone();
+            changed[P::C_TILDE_LEN..][..12].fill(value);
+            compare::<P>(vk, &pk, &case.mu, &changed, &mut verdicts);
+        }
+        compare::<P>(vk, &pk, &case.mu, &signature[1..], &mut verdicts);
+        compare::<P>(vk, &pk, &Mu::from_bytes([0; 64]), &signature, &mut verdicts);
+        compare::<P>(vk, &pk, &case.mu, &signature, &mut verdicts);
+        assert!(verdicts.iter().all(|&count| count > 0), "{verdicts:?}");
+    }
+}
+
+fn compare<P: ParameterSet>(
+    vk: &VerifyingKey<P>,
+    pk: &PublicKey<'_, P>,
+    mu: &Mu,
+    signature: &[u8],
+    verdicts: &mut [u32; 5],
+) {
+    let expected = vk.verify_mu(mu, signature);
+    assert_eq!(pk.verify_mu(mu, signature), expected);
+    let remote = verify_mu_from::<P, _>(
+        &mut Chip::honest(vk.as_ref()),
+        vk.tr(),
+        mu,
+        &mut Chip::honest(signature),
+    );
+    assert_eq!(remote, expected.map_err(SourceError::Invalid));
+    verdicts[match expected {
+        Ok(()) => 0,
+        Err(error) => 1 + error as usize,
+    }] += 1;
+}
+
+#[test]
+fn verdicts_of_every_set() {
+    check_verdicts::<MlDsa44>();
+    check_verdicts::<MlDsa65>();
+    check_verdicts::<MlDsa87>();
+}
+
+#[test]
+fn a_source_that_lies_or_fails_at_any_read_never_verifies() {
+    let case = Case::<MlDsa44>::new(99);
+    let vk = case.core.verifying_key();
+    let signature = case.expected();
+    let run = |pk: Chip<'_>, signature: Chip<'_>| {
+        let (mut pk, mut signature) = (pk, signature);
+        let verdict = verify_mu_from::<MlDsa44, _>(&mut pk, vk.tr(), &case.mu, &mut signature);
+        (verdict, pk.reads, signature.reads)
+    };
+    let honest = run(Chip::honest(vk.as_ref()), Chip::honest(&signature));
+    let (verdict, key_reads, signature_reads) = honest;
+    assert_eq!(verdict, Ok(()));
+    assert_eq!((key_reads, signature_reads), (5, 2 + 16));
+    for at in 0..signature_reads {
+        let lying = Chip {
+            lie_at: at,
+            ..Chip::honest(&signature)
+        };
+        let verdict = run(Chip::honest(vk.as_ref()), lying).0;
+        // A lie during the first pass is caught by the second at the latest.
+        if at >= 2 {
+            assert_eq!(verdict, Err(SourceError::Changed), "read {at}");
+        } else {
+            assert!(matches!(verdict, Err(SourceError::Invalid(_))), "read {at}");
+        }
+        let failing = Chip {
+            fail_at: at,
+            ..Chip::honest(&signature)
+        };
+        let verdict = run(Chip::honest(vk.as_ref()), failing).0;
+        assert_eq!(verdict, Err(SourceError::Source("broken")));
+    }
+    for at in 0..key_reads {
+        let lying = Chip {
+            lie_at: at,
+            ..Chip::honest(vk.as_ref())
+        };
+        assert_eq!(
+            run(lying, Chip::honest(&signature)).0,
+            Err(SourceError::Changed)
+        );
+    }
+    assert_eq!(
+        tr_from::<MlDsa44, _>(&mut Chip::honest(vk.as_ref())),
+        Ok(*vk.tr())
+    );
+    assert_eq!(
+        tr_from::<MlDsa44, _>(&mut Chip::honest(&vk.as_ref()[1..])),
+        Err(SourceError::KeyLength)
+    );
+}
+
+fn check_modes<P: ParameterSet>() {
+    let case = Case::<P>::new(7);
+    let core = &case.core;
+    let pk = PublicKey::<P>::from_bytes(core.verifying_key().as_ref()).unwrap();
+    let key = ExpandedKey::<P>::new(core.expanded().as_ref()).unwrap();
+    let mut workspace = Workspace::<P, Floor>::new();
+    let mut own = OwnOutput::<P>::new();
+    let ctx = Context::new(b"a context").unwrap();
+    let message = bytes::<1000>(9, 0);
+    for hedge in [Hedge::Deterministic, Hedge::Bytes(&[3; 32])] {
+        let expected = core.sign(&message, ctx, hedge).unwrap();
+        let mut signer = Signer::new(&key, &mut workspace);
+        let signature = signer.sign(&message, ctx, hedge, own.output()).unwrap();
+        assert_eq!(signature, expected.as_ref());
+        let mut stream = signer.sign_init(ctx);
+        message.chunks(77).for_each(|piece| stream.update(piece));
+        let signature = signer.sign_final(stream, hedge, own.output()).unwrap();
+        assert_eq!(signature, expected.as_ref());
+        assert_eq!(pk.verify(&message, ctx, signature), Ok(()));
+        let mut verifier = pk.verify_init(ctx);
+        message.chunks(13).for_each(|piece| verifier.update(piece));
+        assert_eq!(verifier.finish(signature), Ok(()));
+        assert_eq!(
+            pk.verify(&message, Context::EMPTY, signature),
+            Err(VerifyError::ChallengeMismatch)
+        );
+    }
+    for hash in PreHash::ALL {
+        let digest = &bytes::<64>(10, 0)[..hash.digest_len()];
+        assert_eq!(
+            PreHashed::<P>::new(hash, digest).is_ok(),
+            hash.is_strong_enough::<P>()
+        );
+        let digest = PreHashed::<P>::new_allow_weak(hash, digest).unwrap();
+        let expected = core
+            .sign_prehashed(&digest, ctx, Hedge::Deterministic)
+            .unwrap();
+        let signature = Signer::new(&key, &mut workspace)
+            .self_verification(false)
+            .sign_prehashed(&digest, ctx, Hedge::Deterministic, own.output())
+            .unwrap();
+        assert_eq!(signature, expected.as_ref());
+        assert_eq!(pk.verify_prehashed(&digest, ctx, signature), Ok(()));
+    }
+}
+
+#[test]
+fn messages_streams_and_digests_of_every_set() {
+    check_modes::<MlDsa44>();
+    check_modes::<MlDsa65>();
+    check_modes::<MlDsa87>();
+}

@@ -1,0 +1,9 @@
+//! Tells the linker where `memory.x` is, and the program how it was built.
+
+fn main() {
+    let here = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    let level = std::env::var("OPT_LEVEL").expect("set by cargo");
+    println!("cargo:rustc-link-search={here}");
+    println!("cargo:rustc-env=OPT_LEVEL={level}");
+    println!("cargo:rerun-if-changed=memory.x");
+}
