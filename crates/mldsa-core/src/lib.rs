@@ -31,7 +31,6 @@ mod array;
 mod ct;
 mod error;
 mod params;
-pub mod cost;
 mod secret;
 mod field;
 mod poly;
@@ -64,6 +63,7 @@ mod prehash;
 mod keys;
 #[cfg(feature = "alloc")]
 mod prepared;
+pub mod cost;
 mod self_test;
 mod formats;
 #[cfg(feature = "signature")]

@@ -19,12 +19,12 @@ use crate::sample::Challenge;
 use crate::secret::Secret;
 use crate::transcript::{CommitmentHash, Mu};
 
-/// Algorithm 32 ExpandA on `backend`: k l entries in row order, 0 <= out < q.
+/// Algorithm 32 on `backend`: k l entries in row order, 0 <= out < q.
 pub fn expand_a(backend: Backend, p: &Params, rho: &[u8; SEED_LEN], a_hat: &mut [NttPoly]) {
     (backend.kernels().expand_a)(rho, p.l, 0, a_hat);
 }
 
-/// Algorithm 33 ExpandS on `backend`: s1, then s2. Constant time but for the
+/// Algorithm 33 on `backend`: s1, then s2. Constant time but for the
 /// positions of refused half-bytes.
 pub fn expand_s(backend: Backend, p: &Params, rho_p: &[u8; 64], s: &mut [Poly]) {
     (backend.kernels().expand_s)(rho_p, p.eta, 0, s);
@@ -99,7 +99,7 @@ pub fn add_integers(sum: &mut [Poly], x: &[Poly]) {
     }
 }
 
-/// Algorithm 22 pkEncode of `rho` and the t1 of a full public `t`, canonical.
+/// Algorithm 22 of `rho` and the t1 of a full public `t`, canonical.
 pub fn pk_encode(rho: &[u8; SEED_LEN], t: &[Poly], pk: &mut [u8]) {
     let (rho_out, t1_out) = pk.split_at_mut(SEED_LEN);
     rho_out.copy_from_slice(rho);
