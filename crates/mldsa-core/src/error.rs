@@ -76,22 +76,6 @@ errors! {
         WeakPreHash => "hash is weaker than the parameter set",
     }
 
-    /// Why the parts of a JSON Web Key or COSE key were refused.
-    JwkError {
-        /// `kty` is not `AKP` (7 in COSE).
-        KeyType => "key type is not AKP",
-        /// `alg` is not this parameter set.
-        Algorithm => "algorithm is another one",
-        /// Not unpadded base64url.
-        Encoding => "not base64url without padding",
-        /// A part has the wrong length.
-        Length => "key part has the wrong length",
-        /// A private key in a public one, or none in a private one.
-        Private => "private part missing, or present in a public key",
-        /// The public key is not that of the private key.
-        Mismatch => "public and private key do not belong together",
-    }
-
     /// Which part of [`self_test`](crate::self_test()) failed.
     SelfTestError {
         /// A key differs from the known answer.
@@ -106,5 +90,24 @@ errors! {
     RngError {
         /// The generator reported an error.
         Failed => "random number generator failed",
+    }
+}
+
+#[cfg(feature = "jwk")]
+errors! {
+    /// Why the parts of a JSON Web Key or COSE key were refused.
+    JwkError {
+        /// `kty` is not `AKP` (7 in COSE).
+        KeyType => "key type is not AKP",
+        /// `alg` is not this parameter set.
+        Algorithm => "algorithm is another one",
+        /// Not unpadded base64url.
+        Encoding => "not base64url without padding",
+        /// A part has the wrong length.
+        Length => "key part has the wrong length",
+        /// A private key in a public one, or none in a private one.
+        Private => "private part missing, or present in a public key",
+        /// The public key is not that of the private key.
+        Mismatch => "public and private key do not belong together",
     }
 }

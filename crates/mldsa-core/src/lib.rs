@@ -19,7 +19,13 @@
 #![deny(missing_docs)]
 // Rooms are private; `hazmat` is a door to some of their items.
 #![allow(unreachable_pub)]
-#![cfg_attr(not(feature = "hazmat"), allow(dead_code))]
+#![cfg_attr(
+    not(all(
+        feature = "hazmat",
+        any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")
+    )),
+    allow(dead_code)
+)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -55,8 +61,10 @@ mod sparse;
 mod row;
 mod keygen;
 mod sign;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod lanes;
 mod verify;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod multi;
 #[cfg(feature = "hash-ml-dsa")]
 mod prehash;
