@@ -1,0 +1,95 @@
+"""Keys, signatures and mu between `mldsa` and the OpenSSL inside the Python
+package `cryptography` (50 or newer: OpenSSL 4), in both directions.
+
+    MLDSA=target/release/mldsa python3 tests/interop/openssl.py
+"""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+try:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.backends.openssl import backend
+    from cryptography.hazmat.primitives import serialization as ser
+    from cryptography.hazmat.primitives.asymmetric import mldsa
+except ImportError:
+    raise SystemExit("not run: no Python package `cryptography` with ML-DSA")
+
+MLDSA = str(Path(os.environ.get("MLDSA", "target/release/mldsa")).resolve())
+checks = 0
+
+
+def check(condition):
+    global checks
+    assert condition
+    checks += 1
+
+
+def run(*args, stdin=b"", code=0):
+    done = subprocess.run([MLDSA, *args], input=stdin, capture_output=True)
+    assert done.returncode == code, (args, done)
+    return done.stdout
+
+
+def refused(verify, *args):
+    try:
+        verify(*args)
+    except InvalidSignature:
+        return True
+    return False
+
+
+def main():
+    os.chdir(tempfile.mkdtemp())
+    message = os.urandom(70000)
+    for name in (44, 65, 87):
+        private = getattr(mldsa, f"MLDSA{name}PrivateKey")
+        seed = os.urandom(32)
+        Path("seed").write_bytes(seed)
+        theirs = private.from_seed_bytes(seed)
+        pem = theirs.private_bytes(
+            ser.Encoding.PEM, ser.PrivateFormat.PKCS8, ser.NoEncryption()
+        )
+        public_pem = theirs.public_key().public_bytes(
+            ser.Encoding.PEM, ser.PublicFormat.SubjectPublicKeyInfo
+        )
+        # Their files here, our files there, for every form.
+        Path("key.pem").write_bytes(pem)
+        Path("pub.pem").write_bytes(public_pem)
+        check(run("pubkey", "key.pem") == public_pem)
+        for form in ("seed", "expanded", "both"):
+            ours = run("keygen", "--set", str(name), "--form", form, "--seed-file", "seed")
+            try:
+                read = ser.load_pem_private_key(ours, None)
+            except ValueError:
+                print(f"ML-DSA-{name}: cryptography does not read the form {form}")
+                continue
+            check(read.public_key() == theirs.public_key())
+        check(ser.load_pem_public_key(run("pubkey", "key.pem")) == theirs.public_key())
+
+        for context in (b"", b"network", os.urandom(255)):
+            args = ["--ctx-hex", context.hex()]
+            signature = theirs.sign(message, context)
+            Path("sig").write_bytes(signature)
+            verify = ["verify", "-k", "pub.pem", "-s", "sig"]
+            check(run(*verify, *args, stdin=message) == b"valid\n")
+            check(run(*verify, *args, stdin=b"other", code=1).startswith(b"invalid"))
+            ours = run("sign", "-k", "key.pem", *args, stdin=message)
+            theirs.public_key().verify(ours, message, context)
+            check(refused(theirs.public_key().verify, ours, b"other", context))
+            check(refused(theirs.public_key().verify, ours, message, b"else"))
+
+            mu = run("mu", "-k", "pub.pem", "--raw", *args, stdin=message)
+            Path("sig").write_bytes(theirs.sign_mu(mu))
+            check(run(*verify, *args, stdin=message) == b"valid\n")
+            ours = run("sign", "-k", "key.pem", "--mu", stdin=mu)
+            theirs.public_key().verify_mu(ours, mu)
+            theirs.public_key().verify(ours, message, context)
+            check(refused(theirs.public_key().verify_mu, ours, bytes(64)))
+    print(backend.openssl_version_text())
+    print(f"{checks} checks passed")
+
+
+main()
