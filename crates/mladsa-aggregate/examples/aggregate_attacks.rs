@@ -4,7 +4,7 @@
 //! `cargo run --release -p mladsa-aggregate --features transparent-commitments
 //! --example aggregate_attacks`
 
-use std::error::Error;
+use core::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -188,9 +188,9 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
         .iter()
         .zip(&z2)
         .map(|(z1, z2)| {
-            let difference = Poly(std::array::from_fn(|n| z1.0[n] - z2.0[n]));
+            let difference = Poly(core::array::from_fn(|n| z1.0[n] - z2.0[n]));
             let z_hat = transform(&difference);
-            inverse(&NttPoly(std::array::from_fn(|n| {
+            inverse(&NttPoly(core::array::from_fn(|n| {
                 let c = reduce(i64::from(c1.0[n]) - i64::from(c2.0[n]));
                 mul(z_hat.0[n], invert(c))
             })))
@@ -240,7 +240,7 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
         .iter()
         .zip(&t_others)
         .map(|(own, others)| {
-            Poly(std::array::from_fn(|n| {
+            Poly(core::array::from_fn(|n| {
                 (own.0[n] - others.0[n]).rem_euclid(Q)
             }))
         })
@@ -384,9 +384,9 @@ fn s2_from(a_hat: &[NttPoly], c_hat: &NttPoly, t: &[Poly], w: &[Poly], z: &[Poly
         .zip(w)
         .zip(&az)
         .map(|((t, w), az)| {
-            let difference = Poly(std::array::from_fn(|n| az.0[n] - w.0[n]));
+            let difference = Poly(core::array::from_fn(|n| az.0[n] - w.0[n]));
             let (t_hat, d_hat) = (transform(t), transform(&difference));
-            inverse(&NttPoly(std::array::from_fn(|n| {
+            inverse(&NttPoly(core::array::from_fn(|n| {
                 let quotient = mul(d_hat.0[n], invert(c_hat.0[n]));
                 reduce(i64::from(t_hat.0[n]) - i64::from(quotient))
             })))
@@ -399,13 +399,13 @@ fn solve(a_hat: &[NttPoly], t: &[Poly], s2: &[Poly]) -> Vec<Poly> {
     let right: Vec<NttPoly> = t
         .iter()
         .zip(s2)
-        .map(|(t, s2)| transform(&Poly(std::array::from_fn(|n| t.0[n] - s2.0[n]))))
+        .map(|(t, s2)| transform(&Poly(core::array::from_fn(|n| t.0[n] - s2.0[n]))))
         .collect();
     let mut s1_hat = ntt_polys(L);
     for n in 0..N {
         let mut rows: Vec<[i32; L + 1]> = (0..K)
             .map(|i| {
-                std::array::from_fn(|j| {
+                core::array::from_fn(|j| {
                     if j < L {
                         a_hat[i * L + j].0[n]
                     } else {
@@ -441,7 +441,7 @@ fn rest(a_hat: &[NttPoly], s1: &[Poly], t: &[Poly]) -> Vec<Poly> {
     product(a_hat, s1, &polys(K))
         .iter()
         .zip(t)
-        .map(|(a, t)| Poly(std::array::from_fn(|n| centre(t.0[n] - a.0[n]))))
+        .map(|(a, t)| Poly(core::array::from_fn(|n| centre(t.0[n] - a.0[n]))))
         .collect()
 }
 

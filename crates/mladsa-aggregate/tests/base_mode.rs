@@ -1,4 +1,5 @@
 //! Base mode: the gate, and the one-party form.
+#![allow(clippy::unwrap_used, reason = "a test")]
 #![cfg(feature = "transparent-commitments")]
 
 #[allow(dead_code, reason = "shared with the other tests")]

@@ -1,4 +1,5 @@
 //! The durable guard: what it survives and what it refuses.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;

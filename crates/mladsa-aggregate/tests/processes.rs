@@ -4,6 +4,7 @@
 //! Not the usual harness: this program is also the member that it starts. A member
 //! exchanges files with the others and dies by `abort` when its guard reaches the
 //! step that it was told.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
@@ -387,7 +388,7 @@ fn one_store_serves_one_process() {
     }
     let mut holder = place.spawn(0, "hold", "whole", NEVER);
     while !Path::exists(&place.file(0, "held")) {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(core::time::Duration::from_millis(5));
     }
     assert_eq!(place.run(0, "commit", "whole", NEVER), Some(4));
     assert!(!place.file(0, "commitment").exists());

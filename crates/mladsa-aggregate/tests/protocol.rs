@@ -1,4 +1,5 @@
 //! Offset mode from registration to verification, and everything it refuses.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
@@ -175,8 +176,8 @@ fn groupings_of_a_larger_committee() {
     let mut guards = again.guards;
     let mut set = CommitmentSet::new(&round);
     let mut pending = Vec::new();
-    for n in 0..32 {
-        let (wait, commitment) = again.members[n].commit(&round, &mut guards[n]).unwrap();
+    for (n, guard) in guards.iter_mut().enumerate() {
+        let (wait, commitment) = again.members[n].commit(&round, guard).unwrap();
         set.add(&id(n), commitment).unwrap();
         pending.push(wait);
     }

@@ -1,12 +1,14 @@
 //! What `commit` and `respond` give back to the allocator holds no secrets.
+#![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(unsafe_code, reason = "an allocator that looks at what is freed")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::alloc::System;
 
 use committee::*;
 use mladsa_aggregate::*;
@@ -31,10 +33,14 @@ unsafe impl GlobalAlloc for Watching {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let polys = layout.size() / 1024;
-        if layout.size() % 1024 == 0 && polys < 16 && layout.align() == 64 && WATCHING.get() {
+        if layout.size().is_multiple_of(1024)
+            && polys < 16
+            && layout.align() == 64
+            && WATCHING.get()
+        {
             // SAFETY: the block is still the caller's, `size` initialised bytes:
             // vectors are made of zeros.
-            let bytes = unsafe { std::slice::from_raw_parts(block, layout.size()) };
+            let bytes = unsafe { core::slice::from_raw_parts(block, layout.size()) };
             FREED[polys].fetch_add(1, Relaxed);
             DIRTY[polys].fetch_add(usize::from(bytes.iter().any(|&byte| byte != 0)), Relaxed);
         }

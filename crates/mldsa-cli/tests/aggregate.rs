@@ -1,4 +1,5 @@
 //! `mldsa aggregate`: a committee at once and step by step, each step a process.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod tool;
 
