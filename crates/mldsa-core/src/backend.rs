@@ -86,11 +86,22 @@ static DEFAULT: AtomicUsize = AtomicUsize::new(0);
 /// A handle to the kernels of one instruction set, proof that this CPU has it.
 /// Results do not depend on it.
 #[derive(Clone, Copy)]
-pub struct Backend(&'static Kernels);
+pub struct Backend(Table);
+
+// Where there is nothing to choose from, a handle is empty and calls are direct:
+// less code, and the compiler sees that states do not escape.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+type Table = &'static Kernels;
+#[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+type Table = ();
 
 impl Backend {
     /// Plain Rust, on every target.
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
     pub const PORTABLE: Self = Self(&portable::KERNELS);
+    /// Plain Rust, on every target.
+    #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+    pub const PORTABLE: Self = Self(());
 
     /// The fastest backend of this CPU, or the one chosen with
     /// [`Self::set_default`]. Depends on the CPU only, never on data.
@@ -113,15 +124,14 @@ impl Backend {
     /// Every backend that this build holds and this CPU can run, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         [
-            Some(&portable::KERNELS),
+            Some(Self::PORTABLE),
             #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-            avx2::detect(),
+            avx2::detect().map(Self),
             #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-            avx512::detect(),
+            avx512::detect().map(Self),
         ]
         .into_iter()
         .flatten()
-        .map(Self)
     }
 
     /// The available backend of that [`name`](Self::name).
@@ -131,17 +141,20 @@ impl Backend {
 
     /// `"portable"`, `"avx2"`, `"avx512"` or `"neon"`.
     pub fn name(self) -> &'static str {
-        self.0.name
+        self.kernels().name
     }
 
     #[inline(always)]
     pub(crate) fn keccak_f1600(self, state: &mut [u64; 25]) {
-        (self.0.keccak_f1600)(state);
+        (self.kernels().keccak_f1600)(state);
     }
 
     #[inline(always)]
     pub(crate) fn kernels(self) -> &'static Kernels {
-        self.0
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        return self.0;
+        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        &portable::KERNELS
     }
 }
 
@@ -153,7 +166,7 @@ impl Default for Backend {
 
 impl PartialEq for Backend {
     fn eq(&self, other: &Self) -> bool {
-        core::ptr::eq(self.0, other.0)
+        core::ptr::eq(self.kernels(), other.kernels())
     }
 }
 

@@ -46,7 +46,7 @@ rooms! {
     row: "The steps of the scheme on one row.";
     sample: "Pseudorandom sampling.";
     sparse: "Products with the challenge in coefficient form.";
-    window: "Matrix products in half transforms.";
+    window: "Matrix products in quarter transforms.";
 }
 
 /// The 32 bytes `rnd` that a hedge stands for.

@@ -178,7 +178,8 @@ fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
 /// The same permutation as a compact loop over the state: a smaller frame and
 /// less code, for targets whose registers cannot hold the state anyway.
 pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
-    for constant in ROUND_CONSTANTS {
+    // By reference: by value the constants would be copied to the stack.
+    for constant in &ROUND_CONSTANTS {
         let mut c = [0u64; 5];
         for (x, c) in c.iter_mut().enumerate() {
             *c = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];

@@ -35,7 +35,7 @@ fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i
 #[inline(always)]
 fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32], mut map: impl FnMut(i32) -> i32) {
     for (bytes, coefficients) in bytes.chunks_exact(BITS).zip(w.chunks_exact_mut(8)) {
-        // Room for the 4-byte load at the last coefficient: 7 * 20 / 8 + 4 = 21.
+        // Room for the 4-byte load at the last coefficient: 7 * 23 / 8 + 4 = 24.
         let mut buffer = [0u8; 24];
         buffer[..BITS].copy_from_slice(bytes);
         for (n, a) in coefficients.iter_mut().enumerate() {
@@ -217,6 +217,20 @@ pub fn w1_encode_part(gamma2: i32, w: &[i32], out: &mut [u8], high: impl Fn(i32)
     } else {
         bit_pack::<4>(w, out, high);
     }
+}
+
+/// Canonical coefficients at 23 bits each: 736 bytes a row.
+///
+/// Bounds: 0 <= a < 2^23.
+#[inline(always)]
+pub fn pack_compact(a: &[i32], out: &mut [u8]) {
+    bit_pack::<23>(a, out, |a| a);
+}
+
+/// The inverse of [`pack_compact`].
+#[inline(always)]
+pub fn unpack_compact(bytes: &[u8], a: &mut [i32]) {
+    bit_unpack::<23>(bytes, a, |a| a);
 }
 
 /// Bits of one coefficient in [`pack_low`].

@@ -80,26 +80,30 @@ impl SparseChallenge {
     }
 
     /// `c s` for a packed row of s1 or s2, blocks of 16 coefficients in order:
-    /// `emit(n, block)`. 512 bytes of scratch.
+    /// `emit(n, block)`. 272 bytes of scratch.
     ///
     /// Bounds: code words in range, so |out| <= tau eta. Constant time in `s`.
     #[inline(always)]
     pub fn times_secret(&self, eta: i32, s: &[u8], mut emit: impl FnMut(usize, &mut [i32; BLOCK])) {
-        // Code words b = eta - s of s, and before them those of -s: the wrapped
-        // half of X^256 = -1. Four lanes of a word add up to 252 without carry.
-        let mut codes = Secret::<[u8; 2 * N]>::zeroed();
+        // Code words b = eta - s of s, and before them the last 16 of -s: X^256 = -1.
+        // Four lanes of a word add up to 252 without carry.
+        let mut codes = Secret::<[u8; BLOCK + N]>::zeroed();
         let codes = codes.expose_mut();
         let mut group = Secret::<[i32; GROUP]>::zeroed();
         let group = group.expose_mut();
-        for n in (0..N).step_by(GROUP) {
-            let bits = if eta == 2 { 3 } else { 4 };
+        let bits = if eta == 2 { 3 } else { 4 };
+        for (n, codes) in (0..)
+            .step_by(GROUP)
+            .zip(codes[BLOCK..].chunks_exact_mut(GROUP))
+        {
             unpack_eta_part(eta, part(s, bits, n, GROUP), group);
-            let (wrapped, plain) = codes.split_at_mut(N);
-            for ((wrapped, plain), &s) in wrapped[n..].iter_mut().zip(&mut plain[n..]).zip(&*group)
-            {
-                *wrapped = (eta + s) as u8;
-                *plain = (eta - s) as u8;
+            for (code, &s) in codes.iter_mut().zip(&*group) {
+                *code = (eta - s) as u8;
             }
+        }
+        let (wrapped, plain) = codes.split_at_mut(BLOCK);
+        for (wrapped, &code) in wrapped.iter_mut().zip(&plain[N - BLOCK..]) {
+            *wrapped = 2 * eta as u8 - code;
         }
         let lanes = if eta == 2 { 63 } else { 31 };
         let (positive, negative) = self.signed_places();
@@ -109,12 +113,12 @@ impl SparseChallenge {
             // sum of (eta - b) over 1s, less the same over -1s
             *block = [eta * (positive.len() as i32 - negative.len() as i32); BLOCK];
             for places in positive.chunks(lanes) {
-                for (out, sum) in block.iter_mut().zip(sum_codes(codes, n, places)) {
+                for (out, sum) in block.iter_mut().zip(sum_codes(codes, eta, n, places)) {
                     *out -= i32::from(sum);
                 }
             }
             for places in negative.chunks(lanes) {
-                for (out, sum) in block.iter_mut().zip(sum_codes(codes, n, places)) {
+                for (out, sum) in block.iter_mut().zip(sum_codes(codes, eta, n, places)) {
                     *out += i32::from(sum);
                 }
             }
@@ -151,15 +155,27 @@ impl Drop for SparseChallenge {
     }
 }
 
-/// The sums of the code words at `n - place`, for 16 `n` side by side.
+/// The sums of the code words at `n - place`, for 16 `n` side by side; where that
+/// is wholly below zero, of the code words of the negated coefficients.
 #[inline(always)]
-fn sum_codes(codes: &[u8; 2 * N], n: usize, places: &[u8]) -> [u8; BLOCK] {
+fn sum_codes(codes: &[u8; BLOCK + N], eta: i32, n: usize, places: &[u8]) -> [u8; BLOCK] {
     let mut sums = [0u32; BLOCK / 4];
     for &place in places {
-        let at = N + n - usize::from(place);
-        if let Some(bytes) = codes[at % (2 * N)..].first_chunk::<BLOCK>() {
+        let place = usize::from(place);
+        let below = n + BLOCK < place;
+        let at = if below { BLOCK + N } else { BLOCK } + n - place;
+        if let Some(bytes) = codes
+            .get(at..)
+            .and_then(|codes| codes.first_chunk::<BLOCK>())
+        {
             for (sum, &word) in sums.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                *sum = sum.wrapping_add(u32::from_le_bytes(word));
+                let word = u32::from_le_bytes(word);
+                // The code word of -s is 2 eta - b, in every lane.
+                *sum = if below {
+                    sum.wrapping_add((2 * eta as u32 * 0x0101_0101).wrapping_sub(word))
+                } else {
+                    sum.wrapping_add(word)
+                };
             }
         }
     }

@@ -82,16 +82,17 @@ impl MuBuilder {
         Self::start(Backend::detect(), tr, 0, ctx)
     }
 
+    #[inline(never)]
     pub(crate) fn start(
         backend: Backend,
         tr: &[u8; CRH_LEN],
         domain: u8,
         ctx: Context<'_>,
     ) -> Self {
-        let mut hash = Shake256::new(backend);
-        hash.absorb(&mu_head(tr, domain, ctx.0));
-        hash.absorb(ctx.0);
-        Self(hash)
+        let mut mu = Self(Shake256::new(backend));
+        mu.0.absorb(&mu_head(tr, domain, ctx.0));
+        mu.0.absorb(ctx.0);
+        mu
     }
 
     /// Absorbs the next piece of the message.
@@ -163,6 +164,7 @@ pub fn expand_seed(backend: Backend, p: &Params, xi: &[u8; SEED_LEN]) -> Expande
 }
 
 /// `rho_pp = H(K || rnd || mu, 64)`, the seed of the masks.
+#[inline(never)]
 pub fn rho_pp(
     backend: Backend,
     k_seed: &[u8; SEED_LEN],
@@ -179,11 +181,12 @@ pub fn rho_pp(
 pub struct CommitmentHash(Shake256);
 
 impl CommitmentHash {
-    /// Starts with `mu`.
+    /// Starts with `mu`. Out of line, so that the caller's frame holds one state.
+    #[inline(never)]
     pub fn new(backend: Backend, mu: &Mu) -> Self {
-        let mut hash = Shake256::new(backend);
-        hash.absorb(&mu.0);
-        Self(hash)
+        let mut hash = Self(Shake256::new(backend));
+        hash.0.absorb(&mu.0);
+        hash
     }
 
     /// Absorbs the next packed row (or part of a row) of w1.

@@ -1,51 +1,72 @@
-//! Matrix products for callers that hold one polynomial and half a transform:
-//! operands come packed, a window of 128 coefficients at a time, and A comes
-//! coefficient by coefficient from its XOF or from a packed cache.
+//! Matrix products for callers that hold one polynomial and a quarter of a
+//! transform: operands come packed, a window of 64 coefficients at a time, and A
+//! comes coefficient by coefficient from its XOF or from a packed cache.
 //!
-//! The first layer of algorithm 41 separates the transform into two halves, each
-//! of which needs only `a[n] +- zeta a[n + 128]`. A packed source can be read at
-//! any place, so one half fits in 512 bytes, and the entries of A arrive in the
-//! same order.
+//! The first two layers of algorithm 41 separate the transform into four quarters,
+//! each of which needs four coefficients of the input for one of its own. A packed
+//! source can be read at any place, so a quarter fits in 256 bytes, and the
+//! entries of A arrive in the same order. Each quarter does the first two layers
+//! over again: 512 multiplications more per transform, a tenth of what the
+//! expansion of its entry of A costs.
 
 use crate::backend::Backend;
 use crate::field::{add_q_if_negative, canonical, montgomery_mul};
 use crate::ntt::{ZETAS, ntt_layers};
-use crate::pack::GROUP;
-use crate::params::{N, SEED_LEN};
+use crate::pack::{GROUP, pack_compact, part, part_mut, unpack_compact};
+use crate::params::{N, Q, SEED_LEN};
 use crate::sample::rej_ntt_poly_each;
 use crate::secret::Secret;
 
 /// Coefficients in a window.
-pub const WINDOW: usize = N / 2;
+pub const WINDOW: usize = N / 4;
 
-/// Bytes of one polynomial at 24 bits a coefficient.
-pub const COMPACT_LEN: usize = 3 * N;
+/// Bits of a coefficient in a compact polynomial.
+const COMPACT_BITS: usize = 23;
 
-/// Half `half` (0 or 1) of algorithm 41. `read(n, out)` yields the
-/// coefficients `n..n + 8`.
+/// Bytes of a compact polynomial: 736.
+pub const COMPACT_LEN: usize = N / 8 * COMPACT_BITS;
+
+/// The first two layers of algorithm 41 for its quarter `quarter` (0 to 3).
+/// `read(n, out)` yields the coefficients `n..n + 8`.
 ///
-/// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 8q. Constant time.
+/// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 2q. Constant time.
 #[inline(always)]
-pub fn ntt_window(
-    half: usize,
+pub fn first_layers(
+    quarter: usize,
     window: &mut [i32; WINDOW],
     mut read: impl FnMut(usize, &mut [i32; GROUP]),
 ) {
-    let zeta = if half == 0 { ZETAS[1] } else { -ZETAS[1] };
-    let mut high = Secret::<[i32; GROUP]>::zeroed();
-    let high = high.expose_mut();
-    for (n, low) in (0..).step_by(GROUP).zip(window.as_chunks_mut::<GROUP>().0) {
-        read(n, low);
-        read(n + WINDOW, high);
-        for (a, &b) in low.iter_mut().zip(&*high) {
-            *a += montgomery_mul(zeta, b);
+    let signed = |zeta: i32, minus: bool| if minus { -zeta } else { zeta };
+    let first = signed(ZETAS[1], quarter >= 2);
+    let second = signed(ZETAS[2 + quarter / 2 % 2], quarter % 2 == 1);
+    let mut inputs = Secret::<[[i32; GROUP]; 3]>::zeroed();
+    let inputs = inputs.expose_mut();
+    for n in (0..WINDOW).step_by(GROUP) {
+        for (input, place) in inputs.iter_mut().zip(1..) {
+            read(n + place * WINDOW, input);
+        }
+        if let Some(out) = window[n..].first_chunk_mut::<GROUP>() {
+            read(n, out);
+            for (m, a) in out.iter_mut().enumerate() {
+                let [b, c, d] = inputs.each_ref().map(|input| input[m]);
+                let high = b + montgomery_mul(first, d);
+                *a += montgomery_mul(first, c) + montgomery_mul(second, high);
+            }
         }
     }
-    ntt_layers(window, WINDOW / 2, 2 + half);
+}
+
+/// The other six layers of algorithm 41 for its quarter `quarter`.
+///
+/// Bounds: |in| < 2^31 - 6q gives |out| < max|in| + 6q. Constant time.
+#[inline(never)]
+fn last_layers(quarter: usize, window: &mut [i32; WINDOW]) {
+    ntt_layers(window, WINDOW / 2, 4 + quarter);
 }
 
 /// Adds the product of entry (`i`, `j`) of A and a transformed polynomial, times
-/// 2^-32, to `acc`; `fill(half, window)` yields the halves of the latter.
+/// 2^-32, to `acc`; `fill(quarter, window)` yields the quarters of the latter as
+/// [`first_layers`] leaves them.
 ///
 /// Bounds: |window| < 9q; |acc| grows by q. Constant time in `window`.
 #[inline(always)]
@@ -63,6 +84,7 @@ pub fn multiply_accumulate(
     rej_ntt_poly_each(backend, rho, j as u8, i as u8, |a| {
         if n % WINDOW == 0 {
             fill(n / WINDOW, window);
+            last_layers(n / WINDOW, window);
         }
         acc[n % N] += montgomery_mul(a, window[n % WINDOW]);
         n += 1;
@@ -79,32 +101,62 @@ pub fn multiply_accumulate_compact(
 ) {
     let mut window = Secret::<[i32; WINDOW]>::zeroed();
     let window = window.expose_mut();
-    let halves = acc
+    let mut group = [0; GROUP];
+    let quarters = acc
         .chunks_exact_mut(WINDOW)
-        .zip(entry.chunks_exact(COMPACT_LEN / 2));
-    for (half, (acc, entry)) in halves.enumerate() {
-        fill(half, window);
-        for ((acc, &b), a) in acc.iter_mut().zip(&*window).zip(entry.as_chunks::<3>().0) {
-            *acc += montgomery_mul(load(a), b);
+        .zip(entry.chunks_exact(COMPACT_LEN / 4));
+    for (quarter, (acc, entry)) in quarters.enumerate() {
+        fill(quarter, window);
+        last_layers(quarter, window);
+        let groups = acc
+            .as_chunks_mut::<GROUP>()
+            .0
+            .iter_mut()
+            .zip(window.as_chunks::<GROUP>().0);
+        for ((acc, window), entry) in groups.zip(entry.chunks_exact(COMPACT_BITS)) {
+            unpack_compact(entry, &mut group);
+            for ((acc, &b), &a) in acc.iter_mut().zip(window).zip(&group) {
+                *acc += montgomery_mul(a, b);
+            }
         }
     }
 }
 
-/// Entry (`i`, `j`) of A at 24 bits a coefficient: `out` has 768 bytes.
+/// Entry (`i`, `j`) of A in compact form: `out` has 736 bytes.
 #[inline(never)]
 pub fn expand_compact(backend: Backend, rho: &[u8; SEED_LEN], i: usize, j: usize, out: &mut [u8]) {
-    let mut slots = out.as_chunks_mut::<3>().0.iter_mut();
-    rej_ntt_poly_each(backend, rho, j as u8, i as u8, |a| {
+    let mut slots = out.chunks_exact_mut(COMPACT_BITS);
+    in_groups(backend, rho, i, j, |_, group| {
         if let Some(slot) = slots.next() {
-            store(slot, a);
+            pack_compact(group, slot);
         }
-        !slots.as_slice().is_empty()
+    });
+}
+
+/// Entry (`i`, `j`) of A in groups of eight coefficients.
+#[inline(always)]
+fn in_groups(
+    backend: Backend,
+    rho: &[u8; SEED_LEN],
+    i: usize,
+    j: usize,
+    mut sink: impl FnMut(usize, &[i32; GROUP]),
+) {
+    let mut group = [0; GROUP];
+    let mut n = 0;
+    rej_ntt_poly_each(backend, rho, j as u8, i as u8, |a| {
+        group[n % GROUP] = a;
+        n += 1;
+        if n % GROUP == 0 {
+            sink(n - GROUP, &group);
+        }
+        n < N
     });
 }
 
 /// Adds the products of entry (`i`, `j`) of A with two transformed polynomials,
-/// times 2^-32, to two compact polynomials of 768 bytes: one expansion of A
-/// serves two masks.
+/// the second one compact, times 2^-32, to two compact polynomials: one
+/// expansion of A serves two masks.
 ///
 /// Bounds: |mask| < 9q; the compact coefficients are canonical before and after.
 /// Constant time in the masks.
@@ -113,50 +165,57 @@ pub fn multiply_accumulate_two(
     backend: Backend,
     rho: &[u8; SEED_LEN],
     (i, j): (usize, usize),
-    masks: [&[i32; N]; 2],
+    (mask, compact_mask): (&[i32; N], &[u8]),
     first: &mut [u8],
     second: &mut [u8],
 ) {
-    let mut slots = first
-        .as_chunks_mut::<3>()
-        .0
-        .iter_mut()
-        .zip(second.as_chunks_mut::<3>().0)
-        .zip(masks[0].iter().zip(masks[1]));
-    let mut left = N;
-    rej_ntt_poly_each(backend, rho, j as u8, i as u8, |a| {
-        if let Some(((first, second), (&b0, &b1))) = slots.next() {
-            add(first, montgomery_mul(a, b0));
-            add(second, montgomery_mul(a, b1));
-        }
-        left -= 1;
-        left > 0
+    in_groups(backend, rho, i, j, |n, group| {
+        let mut factors = Secret::<[i32; GROUP]>::zeroed();
+        let factors = factors.expose_mut();
+        factors.copy_from_slice(&mask[n..][..GROUP]);
+        add_products(part_mut(first, COMPACT_BITS, n, GROUP), group, factors);
+        unpack_compact(part(compact_mask, COMPACT_BITS, n, GROUP), factors);
+        add_products(part_mut(second, COMPACT_BITS, n, GROUP), group, factors);
     });
 }
 
-/// Reads a compact polynomial; 0 <= out < q.
-pub fn load_compact(bytes: &[u8], out: &mut [i32; N]) {
-    for (a, bytes) in out.iter_mut().zip(bytes.as_chunks::<3>().0) {
-        *a = load(bytes);
+/// Adds eight products times 2^-32 to eight compact coefficients.
+///
+/// Bounds: |a b| < 2^31 q; canonical sum plus (-q, q) back to [0, q).
+#[inline(never)]
+fn add_products(slot: &mut [u8], a: &[i32; GROUP], b: &[i32; GROUP]) {
+    let mut sums = Secret::<[i32; GROUP]>::zeroed();
+    let sums = sums.expose_mut();
+    unpack_compact(slot, sums);
+    for ((sum, &a), &b) in sums.iter_mut().zip(a).zip(b) {
+        *sum = add_q_if_negative(*sum + add_q_if_negative(montgomery_mul(a, b)) - Q);
     }
+    pack_compact(sums, slot);
 }
 
-#[inline(always)]
-fn load(bytes: &[u8; 3]) -> i32 {
-    i32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0])
+/// Algorithm 41 on a whole polynomial in place, for callers that hold one.
+///
+/// Bounds: |in| < 2^31 - 8q gives |out| < max|in| + 8q. Constant time.
+#[inline(never)]
+pub fn ntt_in_place(a: &mut [i32; N]) {
+    ntt_layers(a, N / 2, 1);
 }
 
-#[inline(always)]
-fn store(bytes: &mut [u8; 3], a: i32) {
-    let [b0, b1, b2, _] = a.to_le_bytes();
-    *bytes = [b0, b1, b2];
+/// Makes a polynomial compact and leaves it canonical: `out` has 736 bytes.
+///
+/// Bounds: |a| < 2^31 - 2^22. Constant time.
+#[inline(never)]
+pub fn store_compact(a: &mut [i32; N], out: &mut [u8]) {
+    for a in a.iter_mut() {
+        *a = canonical(*a);
+    }
+    pack_compact(a, out);
 }
 
-// 0 <= sum < q and |a| < q: (-q, 2q) back to [0, q).
-#[inline(always)]
-fn add(slot: &mut [u8; 3], a: i32) {
-    let sum = load(slot) + add_q_if_negative(a);
-    store(slot, add_q_if_negative(sum - crate::params::Q));
+/// Reads a compact polynomial; 0 <= out < q.
+#[inline(never)]
+pub fn load_compact(bytes: &[u8], out: &mut [i32; N]) {
+    unpack_compact(bytes, out);
 }
 
 /// Ends a row: the inverse transform of a sum of up to 8 products, canonical.
@@ -178,7 +237,6 @@ mod tests {
     use super::*;
     use crate::array::Element;
     use crate::ntt::{inv_ntt, ntt, row_product};
-    use crate::params::Q;
     use crate::poly::{NttPoly, Poly};
     use crate::sample::rej_ntt_poly;
 
@@ -197,15 +255,16 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_the_halves_of_the_transform() {
+    fn windows_are_the_quarters_of_the_transform() {
         for seed in 0..20 {
             let p = noise(seed, 1 << 19);
             let mut whole = NttPoly::ZERO;
             ntt(&p, &mut whole);
-            for half in 0..2 {
+            for quarter in 0..4 {
                 let mut window = [0; WINDOW];
-                ntt_window(half, &mut window, reader(&p));
-                assert_eq!(window, whole.0[half * WINDOW..][..WINDOW]);
+                first_layers(quarter, &mut window, reader(&p));
+                last_layers(quarter, &mut window);
+                assert_eq!(window, whole.0[quarter * WINDOW..][..WINDOW]);
             }
         }
     }
@@ -222,19 +281,21 @@ mod tests {
         for j in 0..7 {
             rej_ntt_poly(BACKEND, &rho, j as u8, 5, &mut a_hat[j]);
             ntt(&p[j], &mut p_hat[j]);
-            multiply_accumulate(BACKEND, &rho, 5, j, &mut acc, |half, window| {
-                ntt_window(half, window, reader(&p[j]));
+            multiply_accumulate(BACKEND, &rho, 5, j, &mut acc, |quarter, window| {
+                first_layers(quarter, window, reader(&p[j]));
             });
             let mut entry = [0; COMPACT_LEN];
             expand_compact(BACKEND, &rho, 5, j, &mut entry);
             let mut loaded = [0; N];
             load_compact(&entry, &mut loaded);
             assert_eq!(loaded, a_hat[j].0);
-            multiply_accumulate_compact(&entry, &mut acc_compact, |half, window| {
-                ntt_window(half, window, reader(&p[j]));
+            multiply_accumulate_compact(&entry, &mut acc_compact, |quarter, window| {
+                first_layers(quarter, window, reader(&p[j]));
             });
             let [first, second] = &mut pair;
-            let masks = [&p_hat[j].0, &p_hat[6 - j].0];
+            let mut compact = [0; COMPACT_LEN];
+            store_compact(&mut p_hat[6 - j].0.clone(), &mut compact);
+            let masks = (&p_hat[j].0, &compact[..]);
             multiply_accumulate_two(BACKEND, &rho, (5, j), masks, first, second);
         }
         let mut sum = NttPoly::ZERO;

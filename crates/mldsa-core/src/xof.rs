@@ -23,6 +23,7 @@ pub struct Sponge<const RATE: usize> {
 
 impl<const RATE: usize> Sponge<RATE> {
     /// An empty sponge.
+    #[inline(always)]
     pub fn new(backend: Backend) -> Self {
         Self {
             state: [0; 25],

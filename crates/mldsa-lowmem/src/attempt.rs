@@ -3,15 +3,15 @@
 use core::ops::ControlFlow;
 
 use mldsa_core::hazmat::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
-use mldsa_core::hazmat::ntt::ntt_layers;
-use mldsa_core::hazmat::pack::{low_bits_len, pack_low, unpack_low};
+use mldsa_core::hazmat::pack::{low_bits_len, pack_low, unpack_low, unpack_z_part};
 use mldsa_core::hazmat::row::{
     absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
 use mldsa_core::hazmat::sample::{expand_mask_packed, expand_mask_poly};
 use mldsa_core::hazmat::sparse::SparseChallenge;
 use mldsa_core::hazmat::window::{
-    COMPACT_LEN, WINDOW, expand_compact, finish_row, load_compact, multiply_accumulate_two,
+    COMPACT_LEN, expand_compact, finish_row, load_compact, multiply_accumulate_two, ntt_in_place,
+    store_compact,
 };
 use mldsa_core::hazmat::{
     CRH_LEN, CommitmentHash, MAX_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
@@ -20,7 +20,7 @@ use mldsa_core::hazmat::{
 use mldsa_core::{Mu, ParameterSet};
 
 use crate::error::SignError;
-use crate::matrix::{BACKEND, Matrix, mask_row, mask_window};
+use crate::matrix::{BACKEND, Matrix, mask_row};
 use crate::secrets::{SigningSecrets, room, slot_mut};
 use crate::tier::{Keeps, Tier, Workspace};
 
@@ -180,7 +180,7 @@ fn pair_slot(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
 }
 
 /// `A y` of two attempts, transformed, column by column from one expansion of A.
-/// `acc` serves as the first mask.
+/// `acc` serves as the first mask; the second lies behind the rows.
 #[inline(never)]
 fn commit_pair<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     job: &Job<'_, S>,
@@ -192,26 +192,28 @@ fn commit_pair<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     watch: &mut Watch<'_>,
 ) -> Result<(), SignError> {
     let p = job.p;
-    let bytes = workspace.bytes.as_mut();
-    bytes.fill(0);
-    let Some(mask) = workspace.mask.as_mut().first_chunk_mut::<N>() else {
-        return Ok(());
-    };
+    let (rows, mask) = workspace.bytes.as_mut().split_at_mut(2 * p.k * COMPACT_LEN);
+    rows.fill(0);
     for (j, y) in z.chunks_exact_mut(p.z_poly_len()).enumerate() {
         report(watch, Progress::Row(j))?;
         let kappa = kappa + j as u16;
+        expand_mask_poly(BACKEND, rho_pp, kappa + p.l as u16, p.gamma1_bits, acc);
+        ntt_in_place(acc);
+        store_compact(acc, mask);
         expand_mask_packed(BACKEND, rho_pp, kappa, y);
-        for (half, window) in acc.as_chunks_mut::<WINDOW>().0.iter_mut().enumerate() {
-            mask_window(p, y, half, window);
-        }
-        expand_mask_poly(BACKEND, rho_pp, kappa + p.l as u16, p.gamma1_bits, mask);
-        ntt_layers(mask, N / 2, 1);
-        for (i, pair) in bytes.chunks_exact_mut(2 * COMPACT_LEN).enumerate() {
+        unpack_row(p, y, acc);
+        ntt_in_place(acc);
+        for (i, pair) in rows.chunks_exact_mut(2 * COMPACT_LEN).enumerate() {
             let (first, second) = pair.split_at_mut(COMPACT_LEN);
-            multiply_accumulate_two(BACKEND, job.key.rho(), (i, j), [acc, mask], first, second);
+            multiply_accumulate_two(BACKEND, job.key.rho(), (i, j), (acc, mask), first, second);
         }
     }
     Ok(())
+}
+
+#[inline(never)]
+fn unpack_row(p: &Params, y: &[u8], acc: &mut [i32; N]) {
+    unpack_z_part(p.gamma1_bits, y, acc);
 }
 
 /// Lines 12 to 15: w = A y row by row, and the hash of its high bits.

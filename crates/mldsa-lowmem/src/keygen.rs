@@ -7,7 +7,7 @@ use mldsa_core::hazmat::{
     declassify, expand_seed, tr,
 };
 
-use crate::matrix::{BACKEND, Matrix, public_row};
+use crate::matrix::{BACKEND, public_row};
 use crate::secrets::{Packed, Secrets, room, slot_mut};
 use crate::source::Sink;
 
@@ -34,7 +34,6 @@ pub fn keygen_from_seed<P: ParameterSet>(
     for i in 0..p.k {
         public_row(
             p,
-            &Matrix::Sampled(&rho),
             &secrets,
             i,
             acc.expose_mut(),
@@ -85,8 +84,7 @@ pub(crate) fn for_each_public_row<S: Secrets, E>(
         &mut []
     };
     for i in 0..p.k {
-        let a = Matrix::Sampled(secrets.rho());
-        public_row(p, &a, secrets, i, acc.expose_mut(), &mut t1, t0);
+        public_row(p, secrets, i, acc.expose_mut(), &mut t1, t0);
         hash.absorb(&t1);
         row(i, &t1, t0)?;
     }

@@ -7,8 +7,8 @@
 //! |---|---|---|
 //! | [`Floor`] | none | 1, and a second one if z passes |
 //! | [`KeepW0`] | 2432 / 3840 / 5120 bytes | 1 |
-//! | [`Balanced`] | 12,288 / 10,240 / 13,312 bytes | ML-DSA-44: one per signature; else 1/2 |
-//! | [`Cached`] | 12,288 / 23,040 / 43,008 bytes | one per signature |
+//! | [`Balanced`] | 11,776 / 9,568 / 12,512 bytes | ML-DSA-44: one per signature; else 1/2 |
+//! | [`Cached`] | 11,776 / 22,080 / 41,216 bytes | one per signature |
 //!
 //! Private keys come as a 32-byte seed ([`OpenedKey`], 192 bytes while in use) or
 //! as the expanded encoding in flash ([`ExpandedKey`]). Verification reads key

@@ -4,7 +4,7 @@ use mldsa_core::Backend;
 use mldsa_core::hazmat::pack::{GROUP, part, unpack_eta_part, unpack_z_part};
 use mldsa_core::hazmat::row::power2round_row;
 use mldsa_core::hazmat::window::{
-    COMPACT_LEN, WINDOW, finish_row, multiply_accumulate, multiply_accumulate_compact, ntt_window,
+    COMPACT_LEN, WINDOW, finish_row, first_layers, multiply_accumulate, multiply_accumulate_compact,
 };
 use mldsa_core::hazmat::{N, Params, SEED_LEN};
 
@@ -18,28 +18,8 @@ pub(crate) const BACKEND: Backend = Backend::PORTABLE;
 pub(crate) enum Matrix<'a> {
     /// Their XOF.
     Sampled(&'a [u8; SEED_LEN]),
-    /// Memory, at 24 bits a coefficient, row after row.
+    /// Memory, in compact form, row after row.
     Compact(&'a [u8]),
-}
-
-impl Matrix<'_> {
-    #[inline(always)]
-    fn accumulate(
-        &self,
-        p: &Params,
-        i: usize,
-        j: usize,
-        acc: &mut [i32; N],
-        fill: impl FnMut(usize, &mut [i32; WINDOW]),
-    ) {
-        match *self {
-            Self::Sampled(rho) => multiply_accumulate(BACKEND, rho, i, j, acc, fill),
-            Self::Compact(entries) => {
-                let entry = slot(entries, i * p.l + j, COMPACT_LEN);
-                multiply_accumulate_compact(entry, acc, fill);
-            }
-        }
-    }
 }
 
 /// Row `i` of `A y` for packed rows of y or z; canonical.
@@ -52,37 +32,64 @@ pub(crate) fn mask_row(p: &Params, a: &Matrix<'_>, i: usize, y: &[u8], acc: &mut
 }
 
 /// Adds entry (`i`, `j`) of A times a packed row of y or z to `acc`.
+fn mask_entry(p: &Params, a: &Matrix<'_>, i: usize, j: usize, y: &[u8], acc: &mut [i32; N]) {
+    match *a {
+        Matrix::Sampled(rho) => mask_entry_sampled(p, rho, i, j, y, acc),
+        Matrix::Compact(entries) => {
+            mask_entry_compact(p, slot(entries, i * p.l + j, COMPACT_LEN), y, acc);
+        }
+    }
+}
+
+// Out of line, each with the frame that it needs.
+
 #[inline(never)]
-pub(crate) fn mask_entry(
+pub(crate) fn mask_entry_sampled(
     p: &Params,
-    a: &Matrix<'_>,
+    rho: &[u8; SEED_LEN],
     i: usize,
     j: usize,
     y: &[u8],
     acc: &mut [i32; N],
 ) {
-    a.accumulate(p, i, j, acc, |half, window| mask_window(p, y, half, window));
+    multiply_accumulate(BACKEND, rho, i, j, acc, |quarter, window| {
+        mask_window(p, y, quarter, window);
+    });
 }
 
-/// Half of the transform of a packed row of y or z.
 #[inline(never)]
-pub(crate) fn mask_window(p: &Params, y: &[u8], half: usize, window: &mut [i32; WINDOW]) {
+fn mask_entry_compact(p: &Params, entry: &[u8], y: &[u8], acc: &mut [i32; N]) {
+    multiply_accumulate_compact(entry, acc, |quarter, window| {
+        mask_window(p, y, quarter, window);
+    });
+}
+
+/// The first layers of a quarter of the transform of a packed row of y or z.
+#[inline(never)]
+fn mask_window(p: &Params, y: &[u8], quarter: usize, window: &mut [i32; WINDOW]) {
     let bits = 1 + p.gamma1_bits as usize;
-    ntt_window(half, window, |n, group| {
+    first_layers(quarter, window, |n, group| {
         unpack_z_part(p.gamma1_bits, part(y, bits, n, GROUP), group);
     });
 }
 
 #[inline(never)]
-fn secret_entry(p: &Params, a: &Matrix<'_>, i: usize, j: usize, s1: &[u8], acc: &mut [i32; N]) {
-    a.accumulate(p, i, j, acc, |half, window| {
-        secret_window(p, s1, half, window)
+fn secret_entry(
+    p: &Params,
+    rho: &[u8; SEED_LEN],
+    i: usize,
+    j: usize,
+    s1: &[u8],
+    acc: &mut [i32; N],
+) {
+    multiply_accumulate(BACKEND, rho, i, j, acc, |quarter, window| {
+        secret_window(p, s1, quarter, window);
     });
 }
 
 #[inline(never)]
-fn secret_window(p: &Params, s1: &[u8], half: usize, window: &mut [i32; WINDOW]) {
-    ntt_window(half, window, |n, group| {
+fn secret_window(p: &Params, s1: &[u8], quarter: usize, window: &mut [i32; WINDOW]) {
+    first_layers(quarter, window, |n, group| {
         unpack_eta_part(p.eta, part(s1, p.eta_bits(), n, GROUP), group);
     });
 }
@@ -91,7 +98,6 @@ fn secret_window(p: &Params, s1: &[u8], half: usize, window: &mut [i32; WINDOW])
 #[inline(never)]
 pub(crate) fn public_row<S: Secrets>(
     p: &Params,
-    a: &Matrix<'_>,
     secrets: &S,
     i: usize,
     acc: &mut [i32; N],
@@ -102,7 +108,7 @@ pub(crate) fn public_row<S: Secrets>(
     let mut row = room::<S::Row>();
     for j in 0..p.l {
         let s1 = secrets.row(p, j, row.expose_mut());
-        secret_entry(p, a, i, j, s1, acc);
+        secret_entry(p, secrets.rho(), i, j, s1, acc);
     }
     finish_row(acc);
     let s2 = secrets.row(p, p.l + i, row.expose_mut());

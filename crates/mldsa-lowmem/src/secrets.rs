@@ -6,7 +6,7 @@ use mldsa_core::hazmat::{
     Array, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, Zeroed,
 };
 
-use crate::matrix::{BACKEND, Matrix, public_row};
+use crate::matrix::{BACKEND, public_row};
 
 /// The packed rows of s1 and s2.
 pub(crate) trait Secrets {
@@ -127,7 +127,7 @@ impl SigningSecrets for ExpandedSeed {
         acc: &mut [i32; N],
         room: &'a mut Self::T0,
     ) -> &'a [u8] {
-        public_row(p, &Matrix::Sampled(&self.rho), self, i, acc, &mut [], room);
+        public_row(p, self, i, acc, &mut [], room);
         room
     }
 }

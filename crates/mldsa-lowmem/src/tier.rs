@@ -10,7 +10,7 @@ use mldsa_core::MlDsa65;
 use mldsa_core::MlDsa87;
 use mldsa_core::ParameterSet;
 use mldsa_core::hazmat::window::COMPACT_LEN;
-use mldsa_core::hazmat::{Array, N, Wipe, Zeroed};
+use mldsa_core::hazmat::{Array, Wipe, Zeroed};
 
 mod sealed {
     pub trait Sealed {}
@@ -43,8 +43,6 @@ pub trait Tier<P: ParameterSet>: sealed::Sealed + 'static {
     const KEEPS: Keeps;
     #[doc(hidden)]
     type Bytes: Array<u8>;
-    #[doc(hidden)]
-    type Mask: Array<i32>;
 }
 
 /// The smallest: nothing but the stack, about 3 kB. A is expanded once or twice
@@ -57,12 +55,12 @@ pub enum Floor {}
 #[derive(Clone, Copy, Debug)]
 pub enum KeepW0 {}
 
-/// At most 15.3 kB with its stack. ML-DSA-44 holds A (12,288 bytes) and expands it once;
-/// ML-DSA-65 and 87 (10,240 and 13,312 bytes) expand it once for two attempts.
+/// At most 15.3 kB with its stack. ML-DSA-44 holds A (11,776 bytes) and expands it once;
+/// ML-DSA-65 and 87 (9,568 and 12,512 bytes) expand it once for two attempts.
 #[derive(Clone, Copy, Debug)]
 pub enum Balanced {}
 
-/// Holds A, 12,288 / 23,040 / 43,008 bytes, expanded once per signature.
+/// Holds A, 11,776 / 22,080 / 41,216 bytes, expanded once per signature.
 #[derive(Clone, Copy, Debug)]
 pub enum Cached {}
 
@@ -74,48 +72,49 @@ impl sealed::Sealed for Cached {}
 impl<P: ParameterSet> Tier<P> for Floor {
     const KEEPS: Keeps = Keeps::Nothing;
     type Bytes = [u8; 0];
-    type Mask = [i32; 0];
 }
 
 macro_rules! tier {
-    ($feature:literal, $set:ident, $tier:ident, $keeps:ident, $bytes:expr, $mask:expr) => {
+    ($feature:literal, $set:ident, $tier:ident, $keeps:ident, $bytes:expr) => {
         #[cfg(feature = $feature)]
         impl Tier<$set> for $tier {
             const KEEPS: Keeps = Keeps::$keeps;
             type Bytes = [u8; $bytes];
-            type Mask = [i32; $mask];
         }
     };
 }
-tier!("ml-dsa-44", MlDsa44, KeepW0, Low, 4 * 608, 0);
-tier!("ml-dsa-65", MlDsa65, KeepW0, Low, 6 * 640, 0);
-tier!("ml-dsa-87", MlDsa87, KeepW0, Low, 8 * 640, 0);
+tier!("ml-dsa-44", MlDsa44, KeepW0, Low, 4 * 608);
+tier!("ml-dsa-65", MlDsa65, KeepW0, Low, 6 * 640);
+tier!("ml-dsa-87", MlDsa87, KeepW0, Low, 8 * 640);
+tier!("ml-dsa-44", MlDsa44, Balanced, Matrix, 4 * 4 * COMPACT_LEN);
 tier!(
-    "ml-dsa-44",
-    MlDsa44,
+    "ml-dsa-65",
+    MlDsa65,
     Balanced,
-    Matrix,
-    4 * 4 * COMPACT_LEN,
-    0
+    Pair,
+    (2 * 6 + 1) * COMPACT_LEN
 );
-tier!("ml-dsa-65", MlDsa65, Balanced, Pair, 2 * 6 * COMPACT_LEN, N);
-tier!("ml-dsa-87", MlDsa87, Balanced, Pair, 2 * 8 * COMPACT_LEN, N);
-tier!("ml-dsa-44", MlDsa44, Cached, Matrix, 4 * 4 * COMPACT_LEN, 0);
-tier!("ml-dsa-65", MlDsa65, Cached, Matrix, 6 * 5 * COMPACT_LEN, 0);
-tier!("ml-dsa-87", MlDsa87, Cached, Matrix, 8 * 7 * COMPACT_LEN, 0);
+tier!(
+    "ml-dsa-87",
+    MlDsa87,
+    Balanced,
+    Pair,
+    (2 * 8 + 1) * COMPACT_LEN
+);
+tier!("ml-dsa-44", MlDsa44, Cached, Matrix, 4 * 4 * COMPACT_LEN);
+tier!("ml-dsa-65", MlDsa65, Cached, Matrix, 6 * 5 * COMPACT_LEN);
+tier!("ml-dsa-87", MlDsa87, Cached, Matrix, 8 * 7 * COMPACT_LEN);
 
 /// The memory of a tier beside the stack, for a static, an arena or the stack.
 /// Wiped after every signature and on drop.
 pub struct Workspace<P: ParameterSet, T: Tier<P>> {
     pub(crate) bytes: T::Bytes,
-    pub(crate) mask: T::Mask,
 }
 
 impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
     /// Zeros, as a constant: can initialise a static.
     pub const ZERO: Self = Self {
         bytes: <T::Bytes as Zeroed>::ZEROED,
-        mask: <T::Mask as Zeroed>::ZEROED,
     };
     /// Bytes.
     pub const LEN: usize = core::mem::size_of::<Self>();
@@ -125,7 +124,6 @@ impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
     pub fn new() -> Self {
         Self {
             bytes: T::Bytes::zeroed(),
-            mask: T::Mask::zeroed(),
         }
     }
 
@@ -133,7 +131,6 @@ impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
         // A is public and need not go.
         if T::KEEPS != Keeps::Matrix {
             self.bytes.wipe();
-            self.mask.wipe();
         }
     }
 }

@@ -173,15 +173,7 @@ impl<S: Secrets> T1 for Computed<'_, S> {
         acc: &mut [i32; N],
         room: &'a mut [u8; T1_POLY_LEN],
     ) -> &'a [u8] {
-        public_row(
-            p,
-            &Matrix::Sampled(self.0.rho()),
-            self.0,
-            i,
-            acc,
-            room,
-            &mut [],
-        );
+        public_row(p, self.0, i, acc, room, &mut []);
         room
     }
 }
@@ -231,6 +223,7 @@ fn verify_internal<T: T1>(
 }
 
 /// The last check: whether the commitment hashes to `c_tilde`.
+#[inline(never)]
 pub(crate) fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), VerifyError> {
     let mut again = [0; CRH_LEN];
     let again = &mut again[..c_tilde.len()];

@@ -169,22 +169,14 @@ impl<P: ParameterSet> Bench<P> {
                 self.keys(input);
                 self.sign_with_core(input);
                 let used = measure(|| {
-                    ExpandedKey::<P>::new(self.sk.as_ref())
-                        .and_then(|key| key.with_public_key(self.pk.as_ref()))
-                        .ok()
-                        .and_then(|key| {
-                            Signer::new(&key, &mut workspace)
-                                .self_verification(checked)
-                                .recheck(checked)
-                                .sign(
-                                    &input.message,
-                                    Context::EMPTY,
-                                    Hedge::Bytes(&input.rnd),
-                                    Output::in_place(self.signature.as_mut()).ok()?,
-                                )
-                                .ok()
-                                .map(|_| ())
-                        })
+                    let key = ExpandedKey::<P>::new(self.sk.as_ref()).expect("a key");
+                    let key = key.with_public_key(self.pk.as_ref()).expect("a key");
+                    let out = Output::in_place(self.signature.as_mut()).expect("a buffer");
+                    let hedge = Hedge::Bytes(&input.rnd);
+                    Signer::new(&key, &mut workspace)
+                        .self_verification(checked)
+                        .recheck(checked)
+                        .sign(&input.message, Context::EMPTY, hedge, out)
                         .expect("a signature");
                 });
                 assert!(self.signature == self.expected);
@@ -196,14 +188,11 @@ impl<P: ParameterSet> Bench<P> {
             self.sign_with_core(input);
             let key = OpenedKey::<P>::from_seed(&input.xi);
             let used = measure(|| {
-                Output::in_place(self.signature.as_mut())
-                    .and_then(|out| {
-                        Signer::new(&key, &mut workspace)
-                            .self_verification(false)
-                            .recheck(false)
-                            .sign(&input.message, Context::EMPTY, Hedge::Bytes(&input.rnd), out)
-                    })
-                    .map(|_| ())
+                let out = Output::in_place(self.signature.as_mut()).expect("a buffer");
+                Signer::new(&key, &mut workspace)
+                    .self_verification(false)
+                    .recheck(false)
+                    .sign(&input.message, Context::EMPTY, Hedge::Bytes(&input.rnd), out)
                     .expect("a signature");
             });
             assert!(self.signature == self.expected);
