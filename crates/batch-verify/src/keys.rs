@@ -153,6 +153,7 @@ impl<P: ParameterSet> KeySet<P> {
         if members.len() > i32::MAX as usize {
             return Err(KeySetError::TooMany);
         }
+        members.shrink_to_fit();
         let by_bytes = order(&members)?;
         if policy == KeyPolicy::Expanded {
             settle(&mut members, &mut arenas);
@@ -312,7 +313,6 @@ fn decode<P: ParameterSet>(
 /// Gives every member a place in an arena: new members in a new one, and
 /// everyone in a new one when the old ones are many or mostly unused.
 fn settle<P: ParameterSet>(members: &mut [Option<Member<P>>], arenas: &mut Vec<Arc<Arena>>) {
-    let count = members.iter().flatten().count();
     let slots: usize = arenas.iter().map(|arena| arena.len()).sum::<usize>()
         / VerifyingKey::<P>::PREPARED_POLYS;
     let placed = members.iter().flatten().filter(|m| m.place.is_some()).count();
@@ -326,7 +326,6 @@ fn settle<P: ParameterSet>(members: &mut [Option<Member<P>>], arenas: &mut Vec<A
         .flatten()
         .filter(|member| !old.is_empty() || member.place.is_none())
         .collect();
-    debug_assert!(moving.len() <= count);
     if moving.is_empty() {
         return;
     }

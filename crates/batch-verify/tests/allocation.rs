@@ -1,0 +1,75 @@
+//! `verify_into` allocates nothing after its first batch: inline, and from
+//! inside the pool.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use batch_verify::{
+    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, Threads,
+};
+use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+
+#[global_allocator]
+static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+
+#[test]
+fn no_allocation_after_the_first_batch() {
+    let profiler = dhat::Profiler::builder().testing().build();
+    let context = Context::new(b"quiet").unwrap();
+    let signers: Vec<_> = (0..10).map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32])).collect();
+    let mut signatures: Vec<Vec<u8>> = (0..300)
+        .map(|n| {
+            let key = &signers[n % 10];
+            let signature = key.sign(&n.to_le_bytes(), context, Hedge::Deterministic);
+            signature.unwrap().as_ref().to_vec()
+        })
+        .collect();
+    // Refusals, early exits and repeats must be quiet too.
+    signatures[250][0] ^= 1;
+    *signatures[260].last_mut().unwrap() = 0xff;
+    signatures[270].pop();
+    let messages: Vec<[u8; 8]> = (0..300usize).map(usize::to_le_bytes).collect();
+    let items: Vec<Item<'_>> = (0..300)
+        .map(|n| if n == 299 { 0 } else { n })
+        .map(|n| Item::new((n % 10) as u32, messages[n].as_slice(), &signatures[n]))
+        .collect();
+    let pool = std::sync::Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+    let mut outcomes = vec![Outcome::Skipped; items.len()];
+    let mut batches = 0;
+    for policy in [KeyPolicy::Expanded, KeyPolicy::Compact] {
+        let keys = KeySet::builder()
+            .policy(policy)
+            .build(signers.iter().map(|key| key.verifying_key().as_bytes().as_slice()))
+            .unwrap();
+        for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
+            for duplicates in [Duplicates::Once, Duplicates::Verify, Duplicates::Reject] {
+                for threads in [Threads::Inline, Threads::Pool(pool.clone())] {
+                    let inline = matches!(threads, Threads::Inline);
+                    let verifier = BatchVerifier::<MlDsa44>::builder()
+                        .keys(keys.clone())
+                        .context(context.as_bytes())
+                        .mode(mode)
+                        .duplicates(duplicates)
+                        .threads(threads)
+                        .build()
+                        .unwrap();
+                    let mut round = || {
+                        let summary = verifier.verify_into(&items, &mut outcomes).unwrap();
+                        assert!(summary.invalid() > 0);
+                    };
+                    let mut measure = || {
+                        // Workers find their memory within a few batches.
+                        (0..3).for_each(|_| round());
+                        let before = dhat::HeapStats::get().total_blocks;
+                        (0..5).for_each(|_| round());
+                        dhat::HeapStats::get().total_blocks - before
+                    };
+                    let allocated = if inline { measure() } else { pool.install(measure) };
+                    assert_eq!(allocated, 0, "{policy:?} {mode:?} {duplicates:?} inline {inline}");
+                    batches += 5;
+                }
+            }
+        }
+    }
+    assert_eq!(batches, 2 * 3 * 3 * 2 * 5);
+    drop(profiler);
+}

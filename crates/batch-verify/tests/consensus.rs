@@ -1,0 +1,405 @@
+//! Key sets over epochs, quorums, the collecting queue, vertices.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context as Task, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
+use std::thread::Thread;
+
+use batch_verify::{
+    BatchError, BatchQueue, BatchVerifier, Item, KeyPolicy, KeySet, KeySetError, Message, Mode,
+    Outcome, Policy, QueueFull, QueueLimits, QuorumError, Reason, SignedVertex, Signer, SignerId,
+    Threads, Threshold, Vote, Weights, verify_vertex_signatures_batch,
+    verify_vertex_signatures_batch_async,
+};
+use mldsa_core::{Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, SigningKey};
+
+const CONTEXT: &[u8] = b"chain/v1";
+
+fn context() -> Context<'static> {
+    Context::new(CONTEXT).unwrap()
+}
+
+fn signers<P: ParameterSet>(count: u8) -> Vec<SigningKey<P>> {
+    (0..count).map(|n| SigningKey::from_seed(&[n; 32])).collect()
+}
+
+fn public<P: ParameterSet>(key: &SigningKey<P>) -> &[u8] {
+    key.verifying_key().as_bytes().as_ref()
+}
+
+fn sign<P: ParameterSet>(key: &SigningKey<P>, message: &[u8]) -> Vec<u8> {
+    let signature = key.sign(message, context(), Hedge::Deterministic);
+    signature.unwrap().as_ref().to_vec()
+}
+
+fn verifier<P: ParameterSet>(keys: KeySet<P>, threads: Threads) -> BatchVerifier<P> {
+    BatchVerifier::builder()
+        .keys(keys)
+        .context(CONTEXT)
+        .threads(threads)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn epochs() {
+    let keys = signers::<MlDsa44>(40);
+    let (old, new) = keys.split_at(12);
+    let signatures: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"epoch")).collect();
+    for policy in [
+        KeyPolicy::Expanded,
+        KeyPolicy::Compact,
+        KeyPolicy::Lru { max_bytes: 1 << 20 },
+    ] {
+        let mut set = KeySet::builder().policy(policy).build(old.iter().map(public)).unwrap();
+        // By id: which of `keys`, if any.
+        let mut owners: Vec<Option<usize>> = (0..12).map(Some).collect();
+        let mut joined = new.iter();
+        // Enough changes for arenas to be dropped, shared and merged.
+        for epoch in 0..12 {
+            let leaving = owners.iter().position(Option::is_some).unwrap();
+            let joining: Vec<&SigningKey<MlDsa44>> = joined.by_ref().take(2).collect();
+            let next = set
+                .with_changes(
+                    joining.iter().map(|key| public(key)),
+                    [SignerId::new(leaving as u32)],
+                )
+                .unwrap();
+            owners[leaving] = None;
+            for _ in &joining {
+                owners.push(Some(12 + 2 * epoch + owners.len() % 2));
+            }
+            assert_eq!(next.id_bound(), owners.len());
+            assert_eq!(next.len(), owners.iter().flatten().count());
+            assert_eq!(next.signers().count(), next.len());
+            let engine = verifier(next.clone(), Threads::Inline);
+            for (id, owner) in owners.iter().enumerate() {
+                let id = SignerId::new(id as u32);
+                match owner {
+                    Some(owner) => {
+                        assert_eq!(next.signer_of(public(&keys[*owner])), Some(id));
+                        let item = Item::new(id, b"epoch", &signatures[*owner]);
+                        assert!(engine.verify(&[item]).all_valid(), "{policy:?} {epoch} {id:?}");
+                        let other = Item::new(id, b"epoch", &signatures[(owner + 1) % 40]);
+                        assert!(!engine.verify(&[other]).all_valid());
+                    }
+                    None => {
+                        assert!(next.key(id).is_none());
+                        let item = Item::new(id, b"epoch", &signatures[0]);
+                        let outcome = engine.verify(&[item]).outcomes()[0];
+                        assert_eq!(outcome, Outcome::Invalid(Reason::UnknownSigner));
+                    }
+                }
+            }
+            set = next;
+        }
+        let expanded = 20 << 10;
+        match policy {
+            KeyPolicy::Expanded => {
+                assert!(set.memory_bytes() >= set.len() * expanded);
+                assert!(set.memory_bytes() <= 3 * set.len() * expanded);
+            }
+            KeyPolicy::Compact => assert!(set.memory_bytes() < set.id_bound() * 2000),
+            _ => assert!(set.memory_bytes() < (1 << 20) + set.id_bound() * 2000),
+        }
+        assert_eq!(set.policy(), policy);
+    }
+    let set = KeySet::from_public_keys(old.iter().map(public)).unwrap();
+    let error = set.with_changes([], [SignerId::new(12)]).unwrap_err();
+    assert_eq!(error, KeySetError::UnknownSigner { signer: SignerId::new(12) });
+    let error = set.with_changes([public(&old[3])], []).unwrap_err();
+    assert_eq!(error, KeySetError::Duplicate { first: 3, second: 12 });
+    let error = set.with_changes([&public(&new[0])[1..]], []).unwrap_err();
+    assert_eq!(error, KeySetError::Length { index: 12 });
+    // Leaving and joining again is a new id.
+    let set = set.with_changes([public(&old[3])], [SignerId::new(3)]).unwrap();
+    assert_eq!(set.signer_of(public(&old[3])), Some(SignerId::new(12)));
+}
+
+#[test]
+fn thresholds() {
+    for total in 0..50u64 {
+        let weights = Weights::new([total]);
+        let two_thirds = Threshold::two_thirds(&weights).weight();
+        assert!(3 * two_thirds > 2 * u128::from(total));
+        assert!(3 * (two_thirds - 1) <= 2 * u128::from(total));
+        let majority = Threshold::majority(&weights).weight();
+        assert!(2 * majority > total.into() && 2 * (majority - 1) <= total.into());
+    }
+    assert_eq!(Threshold::at_least(0), None);
+    // No overflow at the top.
+    let weights = Weights::new([u64::MAX; 9]);
+    assert_eq!(weights.total(), 9 * u128::from(u64::MAX));
+    assert_eq!(Threshold::two_thirds(&weights).weight(), 6 * u128::from(u64::MAX) + 1);
+    assert_eq!(Weights::equal(4).total(), 4);
+    assert_eq!(weights.of(SignerId::new(9)), 0);
+}
+
+#[test]
+fn quorums() {
+    let keys = signers::<MlDsa44>(7);
+    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let message = Message::Bytes(b"block 9");
+    let good: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 9")).collect();
+    let other: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 8")).collect();
+    let hedged = keys[0].sign(b"block 9", context(), Hedge::Bytes(&[5; 32])).unwrap();
+    let vote = |n: usize| Vote::new(n as u32, &good[n]);
+    let forged = |n: usize| Vote::new(n as u32, &other[n]);
+    let weights = Weights::equal(7);
+    let threshold = Threshold::two_thirds(&weights);
+    assert_eq!(threshold.weight(), 5);
+    for threads in [Threads::Inline, Threads::Dedicated(2), Threads::Dedicated(8)] {
+        for mode in [Mode::Full, Mode::AnyInvalid] {
+            let engine = BatchVerifier::builder()
+                .keys(set.clone())
+                .context(CONTEXT)
+                .threads(threads.clone())
+                .inline_below(0)
+                .mode(mode)
+                .build()
+                .unwrap();
+            let ask = |votes: &[Vote<'_>], policy| {
+                engine
+                    .verify_quorum(message, votes, &weights, threshold, policy)
+                    .map(|report| (report.weight, report.signers.len()))
+            };
+            use Policy::{Lenient, Strict};
+            let five: Vec<Vote<'_>> = (0..5).map(vote).collect();
+            for policy in [Strict, Lenient] {
+                assert_eq!(ask(&five, policy), Ok((5, 5)));
+                assert_eq!(ask(&five[..4], policy).unwrap_err(), QuorumError::Insufficient {
+                    weight: 4
+                });
+                assert!(matches!(ask(&[], policy), Err(QuorumError::Insufficient { weight: 0 })));
+                // One vote again and again is one vote.
+                let repeated = [[vote(0); 6].as_slice(), &five[..4]].concat();
+                assert_eq!(ask(&repeated, policy).unwrap_err(), QuorumError::Insufficient {
+                    weight: 4
+                });
+                let repeated = [[vote(0); 6].as_slice(), &five].concat();
+                assert_eq!(ask(&repeated, policy), Ok((5, 5)));
+            }
+            // One bad vote among enough good ones.
+            let mixed = [vote(0), forged(6), vote(1), vote(2), vote(3), vote(4)];
+            assert_eq!(ask(&mixed, Strict), Err(QuorumError::Invalid {
+                vote: 1,
+                reason: Reason::ChallengeMismatch
+            }));
+            assert_eq!(ask(&mixed, Lenient), Ok((5, 5)));
+            // Forged votes under a name, before and after the true one.
+            let framed = [forged(0), forged(0), vote(1), vote(2), vote(3), vote(4), vote(0)];
+            assert_eq!(ask(&framed, Strict), Err(QuorumError::Contradiction {
+                first: 0,
+                second: 6
+            }));
+            assert_eq!(ask(&framed, Lenient), Ok((5, 5)));
+            let two = [vote(0), Vote::new(0, hedged.as_ref()), vote(1), vote(2), vote(3), vote(4)];
+            assert_eq!(ask(&two, Strict), Err(QuorumError::Contradiction {
+                first: 0,
+                second: 1
+            }));
+            assert_eq!(ask(&two, Lenient), Ok((5, 5)));
+            // Votes for another block never add up.
+            let split = [vote(0), vote(1), vote(2), vote(3), forged(4), forged(5), forged(6)];
+            assert_eq!(ask(&split, Lenient), Err(QuorumError::Insufficient { weight: 4 }));
+            let unknown = [vote(0), Vote::new(7, &good[0]), vote(1), vote(2), vote(3), vote(4)];
+            assert_eq!(ask(&unknown, Strict), Err(QuorumError::UnknownSigner { vote: 1 }));
+            assert_eq!(ask(&unknown, Lenient), Ok((5, 5)));
+        }
+    }
+    let engine = verifier(set, Threads::Inline);
+    let ask = |message, weights: &Weights, threshold| {
+        let votes = [vote(0)];
+        engine
+            .verify_quorum(message, &votes, weights, threshold, Policy::Strict)
+            .map(|_| ())
+    };
+    let one = Threshold::at_least(1).unwrap();
+    assert_eq!(ask(message, &weights, one), Ok(()));
+    let mu = Mu::from_bytes([0; 64]);
+    assert_eq!(ask(Message::Mu(&mu), &weights, one), Err(QuorumError::MessageForm));
+    assert_eq!(ask(message, &Weights::equal(6), one), Err(QuorumError::WeightsLength));
+    let eight = Threshold::at_least(8).unwrap();
+    assert_eq!(ask(message, &weights, eight), Err(QuorumError::Unreachable));
+    // A weight that would overflow 64 bits.
+    let heavy = Weights::new([u64::MAX; 7]);
+    let needed = Threshold::two_thirds(&heavy);
+    let votes: Vec<Vote<'_>> = (0..5).map(vote).collect();
+    for policy in [Policy::Strict, Policy::Lenient] {
+        let report = engine.verify_quorum(message, &votes, &heavy, needed, policy).unwrap();
+        assert_eq!(report.weight, 5 * u128::from(u64::MAX));
+    }
+    let bare = BatchVerifier::<MlDsa44>::builder().build().unwrap();
+    let asked = bare.verify_quorum(message, &votes, &weights, one, Policy::Strict);
+    assert_eq!(asked.unwrap_err(), QuorumError::NoKeys);
+}
+
+#[test]
+fn queue() {
+    let keys = signers::<MlDsa87>(3);
+    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let engine = Arc::new(verifier(set, Threads::Dedicated(2)));
+    let limits = QueueLimits { items: 20, bytes: 200_000 };
+    let mut queue = BatchQueue::new(Arc::clone(&engine), limits);
+    assert!(queue.verify_batch_parallel().outcomes().is_empty());
+    let stranger = SigningKey::<MlDsa87>::from_seed(&[99; 32]);
+    for round in 0..3u8 {
+        for n in 0..17usize {
+            let message = vec![round; n];
+            let signature = sign(&keys[n % 3], &message);
+            let index = queue.add_signature((n % 3) as u32, &message, &signature).unwrap();
+            assert_eq!(index, n);
+        }
+        let signature = sign(&stranger, b"here");
+        queue.add_signature(public(&stranger), b"here", &signature).unwrap();
+        queue.add_signature(0, b"here", &signature).unwrap();
+        // Far too long: refused at its turn, not copied.
+        queue.add_signature(0, b"here", &vec![0; 1 << 20]).unwrap();
+        assert_eq!(queue.len(), 20);
+        assert_eq!(queue.add_signature(0, b"", &signature), Err(QueueFull));
+        let report = queue.verify_batch_parallel();
+        assert!(report.outcomes()[..18].iter().all(|outcome| outcome.is_valid()));
+        assert_eq!(report.outcomes()[18], Outcome::Invalid(Reason::ChallengeMismatch));
+        assert_eq!(report.outcomes()[19], Outcome::Invalid(Reason::SignatureLength));
+        assert_eq!((report.summary().valid, report.all_valid()), (18, false));
+        assert!(queue.is_empty());
+    }
+    assert_eq!(queue.add_signature(0, &vec![0; 200_000], &[0; 4627]), Err(QueueFull));
+    assert!(queue.is_empty());
+}
+
+struct Vertex {
+    author: u32,
+    payload: Vec<u8>,
+    signature: Vec<u8>,
+    panics: bool,
+}
+
+impl SignedVertex for Vertex {
+    fn author(&self) -> Signer<'_> {
+        assert!(!self.panics, "a vertex that cannot be shown");
+        self.author.into()
+    }
+
+    fn message(&self) -> Message<'_> {
+        Message::Bytes(&self.payload)
+    }
+
+    fn signature(&self) -> &[u8] {
+        &self.signature
+    }
+}
+
+fn vertices(keys: &[SigningKey<MlDsa44>], count: usize) -> Vec<Vertex> {
+    (0..count)
+        .map(|n| {
+            let payload = n.to_le_bytes().to_vec();
+            let mut signature = sign(&keys[n % keys.len()], &payload);
+            signature[5] ^= u8::from(n % 7 == 3);
+            Vertex {
+                author: (n % keys.len()) as u32,
+                payload,
+                signature,
+                panics: false,
+            }
+        })
+        .collect()
+}
+
+/// Wakes the thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Task::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[test]
+fn vertex_batches() {
+    let keys = signers::<MlDsa44>(5);
+    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let expected: Vec<bool> = (0..64).map(|n| n % 7 != 3).collect();
+    for threads in [Threads::Dedicated(2), Threads::Shared, Threads::Inline] {
+        let engine = Arc::new(verifier(set.clone(), threads));
+        let round = vertices(&keys, 64);
+        assert_eq!(verify_vertex_signatures_batch(&engine, &round), Ok(expected.clone()));
+        assert_eq!(verify_vertex_signatures_batch::<Vertex, _>(&engine, &[]), Ok(vec![]));
+        // Several at once, then one that panics; the pool works on.
+        let futures: Vec<_> = (0..4)
+            .map(|_| verify_vertex_signatures_batch_async(&engine, vertices(&keys, 64)))
+            .collect();
+        for future in futures {
+            assert_eq!(block_on(future), Ok(expected.clone()));
+        }
+        let mut broken = vertices(&keys, 20);
+        broken[11].panics = true;
+        let sync = verify_vertex_signatures_batch(&engine, &broken);
+        assert_eq!(sync, Err(BatchError::Panicked { index: 11 }));
+        let future = verify_vertex_signatures_batch_async(&engine, broken);
+        assert_eq!(block_on(future), Err(BatchError::Panicked { index: 11 }));
+        let future = verify_vertex_signatures_batch_async(&engine, round);
+        assert_eq!(block_on(future), Ok(expected.clone()));
+    }
+}
+
+/// Counts how often vertices are looked at.
+struct Watched(Vertex, Arc<AtomicUsize>);
+
+impl SignedVertex for Watched {
+    fn author(&self) -> Signer<'_> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.author()
+    }
+
+    fn message(&self) -> Message<'_> {
+        self.0.message()
+    }
+
+    fn signature(&self) -> &[u8] {
+        self.0.signature()
+    }
+}
+
+#[test]
+fn a_dropped_future_calls_the_batch_off() {
+    let keys = signers::<MlDsa44>(2);
+    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+    let engine = Arc::new(verifier(set, Threads::Pool(Arc::clone(&pool))));
+    let looked_at = Arc::new(AtomicUsize::new(0));
+    let watched: Vec<Watched> = vertices(&keys, 40)
+        .into_iter()
+        .map(|vertex| Watched(vertex, Arc::clone(&looked_at)))
+        .collect();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    pool.spawn(move || {
+        let _ = gate.recv();
+    });
+    drop(verify_vertex_signatures_batch_async(&engine, watched));
+    release.send(()).unwrap();
+    // The pool has one thread: this comes after the batch.
+    pool.install(|| ());
+    assert_eq!(looked_at.load(Ordering::Relaxed), 0);
+
+    // Polled again after the answer: an error, not a hang.
+    let mut future = pin!(verify_vertex_signatures_batch_async(&engine, vertices(&keys, 3)));
+    assert!(block_on(future.as_mut()).is_ok());
+    assert_eq!(block_on(future.as_mut()), Err(BatchError::Abandoned));
+}
