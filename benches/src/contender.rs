@@ -80,11 +80,13 @@ pub enum Part {
     Verify,
     /// Verification of eight signatures together, and the peers' of one.
     Batch,
+    /// Whole batches on one thread and on all.
+    Rounds,
 }
 
 impl Part {
     /// The parts that make up the whole, in table order.
-    pub const ALL: [Self; 3] = [Self::Keygen, Self::Sign, Self::Verify];
+    pub const ALL: [Self; 4] = [Self::Keygen, Self::Sign, Self::Verify, Self::Rounds];
 
     /// Whether the operation belongs to this part.
     #[must_use]
@@ -97,6 +99,8 @@ impl Part {
                 op,
                 Op::VerifyCold | Op::MultiVerifyPrepared | Op::MultiVerifyCold
             ),
+            // Not a matter of single operations.
+            Self::Rounds => false,
         }
     }
 }

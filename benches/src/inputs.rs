@@ -45,6 +45,11 @@ impl Stream {
         Self(hash.finalize_xof())
     }
 
+    /// A number below `bound`, which is small.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::from_le_bytes(self.bytes()) % bound
+    }
+
     fn bytes<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
         self.0.read(&mut bytes);

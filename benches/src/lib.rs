@@ -12,6 +12,7 @@ mod inputs;
 mod measure;
 mod ours;
 mod peers;
+mod rounds;
 mod suite;
 
 pub use clock::{UNIT, hz, now};
@@ -19,6 +20,7 @@ pub use contender::{Contender, Op, Part};
 pub use inputs::{Inputs, Set, Stream};
 pub use measure::{Budget, Samples, measure};
 pub use ours::mean_attempts;
+pub use rounds::{Round, Runner, Way};
 pub use suite::bench_part;
 
 use std::rc::Rc;

@@ -9,7 +9,19 @@ mod mldsa_native;
 
 use std::rc::Rc;
 
-use crate::{Contender, Inputs};
+use crate::{Contender, Inputs, Set};
+
+/// Whether an encoded public key accepts a message and its signature.
+pub(crate) type Verify = fn(&[u8], &[u8], &[u8]) -> bool;
+
+/// The verification of a peer on encodings.
+pub(crate) fn verifier(name: &str, set: Set) -> Option<Verify> {
+    match name {
+        "aws-lc-rs" => Some(aws_lc::verifier(set)),
+        "libcrux-ml-dsa" => Some(libcrux::verifier(set)),
+        _ => None,
+    }
+}
 
 /// Every operation of every peer.
 pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {

@@ -3,12 +3,19 @@
 //! `cargo run --release -p benches --bin scorecard -- --json out.json`
 
 use core::{error::Error, fmt::Write as _, time::Duration};
-use std::{fs, path::PathBuf, rc::Rc, time::UNIX_EPOCH};
+use std::{
+    fs,
+    path::PathBuf,
+    rc::Rc,
+    sync::Arc,
+    time::{Instant, UNIX_EPOCH},
+};
 
 use benches::{
-    Budget, Contender, Inputs, Op, Part, Samples, Set, Stream, UNIT, contenders, hz, mean_attempts,
-    measure,
+    Budget, Contender, Inputs, Op, Part, Round, Runner, Samples, Set, Stream, UNIT, Way,
+    contenders, hz, mean_attempts, measure,
 };
+use batch_verify::{BatchSize, Mode};
 use clap::Parser;
 use serde::Serialize;
 
@@ -44,7 +51,7 @@ struct Row {
     per: &'static str,
     tsc_hz: Option<u64>,
     threads: usize,
-    /// Calls timed.
+    /// Calls timed; signatures in the batch where that is one call.
     n: usize,
     /// Distinct keys.
     validators: usize,
@@ -55,6 +62,9 @@ struct Row {
     /// Mean signing attempts over the cases; unknown for a hedged signer, absent
     /// elsewhere.
     attempts: Option<f64>,
+    /// The tail of a batch; for whole rounds only.
+    cycles_p99: Option<u64>,
+    cycles_p999: Option<u64>,
     /// The operation of a reference that ratios compare with.
     #[serde(skip)]
     reference: &'static str,
@@ -65,6 +75,12 @@ const REFERENCES: [&str; 2] = ["aws-lc-rs", "libcrux-ml-dsa"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
+    // Before this thread is pinned: threads inherit that.
+    let everywhere = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut pools = vec![Runner::pool(1)];
+    if everywhere > 1 {
+        pools.push(Runner::pool(everywhere));
+    }
     let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
     let pinned = core.filter(|&core| core_affinity::set_for_current(core));
     match pinned {
@@ -79,7 +95,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for set in Set::ALL {
         for part in options.only.map_or(Part::ALL.to_vec(), |part| vec![part]) {
             eprintln!("{} {part:?}", set.name());
-            rows.extend(run(set, part, &options, seed));
+            if part == Part::Rounds {
+                rows.extend(rounds(set, &pools, &options, seed));
+            } else {
+                rows.extend(run(set, part, &options, seed));
+            }
         }
     }
     print!("{}", table(&rows));
@@ -137,6 +157,110 @@ fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
         .collect()
 }
 
+/// The operations on whole batches.
+const ROUNDS: [&str; 5] = [
+    "batch",
+    "batch_random",
+    "early_exit",
+    "round",
+    "round_attacked",
+];
+
+/// The shapes of batches: operation, validators, signatures, random order, and
+/// the place of a bad signature.
+const SHAPES: [(&str, usize, usize, bool, Option<usize>); 10] = [
+    ("batch", 64, 1024, false, None),
+    ("batch_random", 8, 1024, true, None),
+    ("batch_random", 100, 1024, true, None),
+    ("batch_random", 300, 1024, true, None),
+    ("batch_random", 1000, 1024, true, None),
+    ("batch_random", 4000, 4000, true, None),
+    ("batch", 32, 32, false, None),
+    ("early_exit", 64, 1024, false, Some(0)),
+    ("round", 64, 64, false, None),
+    ("round_attacked", 64, 64, false, Some(40)),
+];
+
+/// Whole batches, on one thread and on all, ours and the peers call by call in
+/// turn. `early_exit` is per batch, the others per signature.
+fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (op, validators, signatures, random, bad) in SHAPES {
+        // The big sets take minutes to make; their lesson is one of memory.
+        if set != Set::MlDsa87 && validators > 300 {
+            continue;
+        }
+        let mut stream = Stream::new(seed);
+        let mut round = Round::new(set, validators, signatures, &mut stream);
+        if random {
+            round = round.shuffled(&mut stream);
+        }
+        if let Some(place) = bad {
+            round = round.broken_at(place);
+        }
+        let round = Arc::new(round);
+        for pool in pools {
+            let threads = pool.current_num_threads();
+            let ours = match op {
+                "early_exit" => vec![
+                    ("ours", Way::Batch(Mode::AnyInvalid, BatchSize::Auto)),
+                    ("ours-first-invalid", Way::Batch(Mode::FirstInvalid, BatchSize::Auto)),
+                ],
+                _ if threads == 1 => vec![("ours", Way::FULL), ("ours-sequential", Way::Sequential)],
+                _ => vec![("ours", Way::FULL)],
+            };
+            let peers = REFERENCES.map(|peer| (peer, Way::Peer(peer)));
+            let mut runners: Vec<_> = ours
+                .into_iter()
+                .chain(peers)
+                .map(|(name, way)| (name, Runner::new(way, &round, pool), Vec::new()))
+                .collect();
+            let per_batch = op == "early_exit";
+            let begin = Instant::now();
+            let time = Duration::from_millis(options.seconds * 1000 / 12);
+            while begin.elapsed() < time || runners[0].2.len() < 5 {
+                for (_, runner, ticks) in &mut runners {
+                    // The first call after another's turn reloads the caches.
+                    runner.call();
+                    for _ in 0..if signatures > 100 { 1 } else { 4 } {
+                        let call = runner.time(bad.is_none());
+                        ticks.push(if per_batch { call } else { call / signatures as u64 });
+                    }
+                }
+            }
+            for (peer, _, mut ticks) in runners {
+                ticks.sort_unstable();
+                let at = |share: f64| ticks[(share * (ticks.len() - 1) as f64) as usize];
+                let whole_round = op.starts_with("round");
+                rows.push(Row {
+                    op,
+                    set: set.name(),
+                    backend: if peer.starts_with("ours") {
+                        mldsa_core::Backend::detect().name()
+                    } else {
+                        "default"
+                    },
+                    peer,
+                    unit: UNIT,
+                    per: if per_batch { "batch" } else { "signature" },
+                    tsc_hz: (UNIT == "tsc").then(|| hz() as u64),
+                    threads,
+                    n: signatures,
+                    validators,
+                    cycles_min: ticks[0],
+                    cycles_median: at(0.5),
+                    cycles_mean: None,
+                    attempts: None,
+                    cycles_p99: whole_round.then(|| at(0.99)),
+                    cycles_p999: whole_round.then(|| at(0.999)),
+                    reference: op,
+                });
+            }
+        }
+    }
+    rows
+}
+
 fn row(
     set: Set,
     contender: &Contender,
@@ -160,6 +284,8 @@ fn row(
         cycles_median: samples.median(),
         cycles_mean: signs.then(|| samples.mean() as u64),
         attempts,
+        cycles_p99: None,
+        cycles_p999: None,
         reference: contender.op.reference().name(),
     }
 }
@@ -182,13 +308,13 @@ fn table(rows: &[Row]) -> String {
             let [first, second] = REFERENCES.map(|peer| {
                 let reference = rows
                     .iter()
-                    .find(|r| r.peer == peer && r.op == row.reference);
+                    .find(|r| r.peer == peer && r.op == row.reference && r.same_batch(row));
                 reference.map_or_else(String::new, |r| format!("{:.2}", r.figure() / row.figure()))
             });
             let _ = writeln!(
                 text,
                 "| {} | {} | {} | {} | {} | {} | {} | {first} | {second} |",
-                row.op,
+                row.label(),
                 row.peer,
                 row.backend,
                 row.validators,
@@ -203,6 +329,26 @@ fn table(rows: &[Row]) -> String {
 }
 
 impl Row {
+    /// Whether the rows are whole batches.
+    fn is_batch(&self) -> bool {
+        ROUNDS.contains(&self.op)
+    }
+
+    /// Whether a ratio between the two means something.
+    fn same_batch(&self, other: &Self) -> bool {
+        let shape = |row: &Self| (row.n, row.threads, row.validators);
+        !self.is_batch() || shape(self) == shape(other)
+    }
+
+    fn label(&self) -> String {
+        if self.is_batch() {
+            let s = if self.threads == 1 { "" } else { "s" };
+            format!("{} of {}, {} thread{s}", self.op, self.n, self.threads)
+        } else {
+            self.op.to_owned()
+        }
+    }
+
     /// What ratios are taken of.
     fn figure(&self) -> f64 {
         self.cycles_mean.unwrap_or(self.cycles_min) as f64

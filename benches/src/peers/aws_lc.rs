@@ -8,6 +8,7 @@ use aws_lc_rs::signature::{
     ML_DSA_87_SIGNING, PqdsaKeyPair, UnparsedPublicKey,
 };
 
+use super::Verify;
 use crate::{Contender, Inputs, Op, Set};
 
 const PEER: &str = "aws-lc-rs";
@@ -59,4 +60,20 @@ pub(super) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
         Contender::new(Op::Sign, PEER, sign).hedged(),
         Contender::new(Op::VerifyCold, PEER, verify),
     ]
+}
+
+pub(super) fn verifier(set: Set) -> Verify {
+    macro_rules! verify {
+        ($algorithm:ident) => {
+            |public, message, signature| {
+                let public = UnparsedPublicKey::new(&$algorithm, public);
+                public.verify(message, signature).is_ok()
+            }
+        };
+    }
+    match set {
+        Set::MlDsa44 => verify!(ML_DSA_44),
+        Set::MlDsa65 => verify!(ML_DSA_65),
+        Set::MlDsa87 => verify!(ML_DSA_87),
+    }
 }

@@ -7,6 +7,7 @@ use libcrux_ml_dsa::{
     MLDSASignature, MLDSASigningKey, MLDSAVerificationKey, ml_dsa_44, ml_dsa_65, ml_dsa_87,
 };
 
+use super::Verify;
 use crate::{Contender, Inputs, Op, Set};
 
 const PEER: &str = "libcrux-ml-dsa";
@@ -72,5 +73,24 @@ pub(super) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
         Set::MlDsa44 => contenders!(ml_dsa_44, inputs),
         Set::MlDsa65 => contenders!(ml_dsa_65, inputs),
         Set::MlDsa87 => contenders!(ml_dsa_87, inputs),
+    }
+}
+
+pub(super) fn verifier(set: Set) -> Verify {
+    macro_rules! verify {
+        ($scheme:ident) => {
+            |public, message, signature| {
+                let (Ok(public), Ok(signature)) = (public.try_into(), signature.try_into()) else {
+                    return false;
+                };
+                let public = MLDSAVerificationKey::new(public);
+                $scheme::verify(&public, message, &[], &MLDSASignature::new(signature)).is_ok()
+            }
+        };
+    }
+    match set {
+        Set::MlDsa44 => verify!(ml_dsa_44),
+        Set::MlDsa65 => verify!(ml_dsa_65),
+        Set::MlDsa87 => verify!(ml_dsa_87),
     }
 }

@@ -56,7 +56,7 @@ fn epochs() {
         KeyPolicy::Compact,
         KeyPolicy::Lru { max_bytes: 1 << 20 },
     ] {
-        let mut set = KeySet::builder().policy(policy).build(old.iter().map(public)).unwrap();
+        let mut set = KeySet::<MlDsa44>::builder().policy(policy).build(old.iter().map(public)).unwrap();
         // By id: which of `keys`, if any.
         let mut owners: Vec<Option<usize>> = (0..12).map(Some).collect();
         let mut joined = new.iter();
@@ -109,7 +109,7 @@ fn epochs() {
         }
         assert_eq!(set.policy(), policy);
     }
-    let set = KeySet::from_public_keys(old.iter().map(public)).unwrap();
+    let set = KeySet::<MlDsa44>::from_public_keys(old.iter().map(public)).unwrap();
     let error = set.with_changes([], [SignerId::new(12)]).unwrap_err();
     assert_eq!(error, KeySetError::UnknownSigner { signer: SignerId::new(12) });
     let error = set.with_changes([public(&old[3])], []).unwrap_err();
@@ -143,7 +143,7 @@ fn thresholds() {
 #[test]
 fn quorums() {
     let keys = signers::<MlDsa44>(7);
-    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
     let message = Message::Bytes(b"block 9");
     let good: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 9")).collect();
     let other: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 8")).collect();
@@ -242,7 +242,7 @@ fn quorums() {
 #[test]
 fn queue() {
     let keys = signers::<MlDsa87>(3);
-    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let set = KeySet::<MlDsa87>::from_public_keys(keys.iter().map(public)).unwrap();
     let engine = Arc::new(verifier(set, Threads::Dedicated(2)));
     let limits = QueueLimits { items: 20, bytes: 200_000 };
     let mut queue = BatchQueue::new(Arc::clone(&engine), limits);
@@ -334,7 +334,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 #[test]
 fn vertex_batches() {
     let keys = signers::<MlDsa44>(5);
-    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
     let expected: Vec<bool> = (0..64).map(|n| n % 7 != 3).collect();
     for threads in [Threads::Dedicated(2), Threads::Shared, Threads::Inline] {
         let engine = Arc::new(verifier(set.clone(), threads));
@@ -380,7 +380,7 @@ impl SignedVertex for Watched {
 #[test]
 fn a_dropped_future_calls_the_batch_off() {
     let keys = signers::<MlDsa44>(2);
-    let set = KeySet::from_public_keys(keys.iter().map(public)).unwrap();
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
     let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
     let engine = Arc::new(verifier(set, Threads::Pool(Arc::clone(&pool))));
     let looked_at = Arc::new(AtomicUsize::new(0));

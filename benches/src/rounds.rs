@@ -1,0 +1,205 @@
+//! Whole batches on several threads: ours, and what a user would write with a
+//! peer, a plain `par_iter` over its verification.
+
+use std::sync::Arc;
+
+use batch_verify::{
+    BatchSize, BatchVerifier, Duplicates, Item, KeySet, Mode, Outcome, SignerId, Threads,
+};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyingKey};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::{Inputs, Set, Stream, now, peers};
+
+/// A batch of signatures under the keys of a validator set.
+#[derive(Debug)]
+pub struct Round {
+    inputs: Inputs,
+    /// Indices of cases, in batch order.
+    order: Vec<usize>,
+    /// Where a signature is broken, if one is.
+    broken: Option<usize>,
+}
+
+impl Round {
+    /// `signatures` valid ones by `validators` in turn.
+    #[must_use]
+    pub fn new(set: Set, validators: usize, signatures: usize, stream: &mut Stream) -> Self {
+        Self {
+            inputs: Inputs::random(set, validators, signatures, stream),
+            order: (0..signatures).collect(),
+            broken: None,
+        }
+    }
+
+    /// The same in random order of keys.
+    #[must_use]
+    pub fn shuffled(mut self, stream: &mut Stream) -> Self {
+        for last in (1..self.order.len()).rev() {
+            self.order.swap(last, stream.below(last + 1));
+        }
+        self
+    }
+
+    /// The same with one bit of the challenge at `place` flipped: as dear as a
+    /// bad signature gets.
+    #[must_use]
+    pub fn broken_at(mut self, place: usize) -> Self {
+        self.broken = Some(place);
+        self.inputs.cases[self.order[place]].signature[0] ^= 1;
+        self
+    }
+
+    /// Signatures in the batch.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Distinct keys.
+    #[must_use]
+    pub fn validators(&self) -> usize {
+        self.inputs.keys.len()
+    }
+}
+
+/// How a batch is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Ours, in a mode and with a batch size.
+    Batch(Mode, BatchSize),
+    /// Ours, one `VerifyingKey::verify` after another.
+    Sequential,
+    /// A peer under `par_iter().all(..)`.
+    Peer(&'static str),
+}
+
+impl Way {
+    /// Everything, with the batch size the library chooses.
+    pub const FULL: Self = Self::Batch(Mode::Full, BatchSize::Auto);
+    /// The peers, by name.
+    pub const PEERS: [Self; 2] = [Self::Peer("aws-lc-rs"), Self::Peer("libcrux-ml-dsa")];
+}
+
+/// One way of verifying one batch, ready to be called.
+pub struct Runner(Box<dyn FnMut() -> bool>);
+
+impl Runner {
+    /// A pool of `threads`; to be made before the thread is pinned, which its
+    /// threads would inherit.
+    ///
+    /// # Panics
+    /// If the threads cannot be started.
+    #[must_use]
+    pub fn pool(threads: usize) -> Arc<ThreadPool> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        Arc::new(pool.expect("threads"))
+    }
+
+    /// Prepares keys and verifier; none of that is timed.
+    #[must_use]
+    pub fn new(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> Self {
+        match round.inputs.set {
+            Set::MlDsa44 => of::<MlDsa44>(way, round, pool),
+            Set::MlDsa65 => of::<MlDsa65>(way, round, pool),
+            Set::MlDsa87 => of::<MlDsa87>(way, round, pool),
+        }
+    }
+
+    /// Verifies the batch once; whether all of it is valid.
+    pub fn call(&mut self) -> bool {
+        (self.0)()
+    }
+
+    /// The ticks of one call, whose answer is checked.
+    ///
+    /// # Panics
+    /// If the answer is wrong.
+    pub fn time(&mut self, valid: bool) -> u64 {
+        let start = now();
+        let answer = self.call();
+        let ticks = now() - start;
+        assert_eq!(answer, valid, "a wrong verdict");
+        ticks
+    }
+}
+
+impl core::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Runner")
+    }
+}
+
+fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> Runner {
+    let (round, pool) = (Arc::clone(round), Arc::clone(pool));
+    let public = round.inputs.keys.iter().map(|key| key.public.as_slice());
+    match way {
+        Way::Batch(mode, batch_size) => {
+            let keys = KeySet::<P>::from_public_keys(public).expect("keys");
+            let verifier = BatchVerifier::builder()
+                .keys(keys)
+                .mode(mode)
+                .batch_size(batch_size)
+                .duplicates(Duplicates::Once)
+                .threads(Threads::Pool(pool))
+                .build()
+                .expect("a verifier");
+            let mut outcomes = vec![Outcome::Skipped; round.len()];
+            Runner(Box::new(move || {
+                let cases = &round.inputs.cases;
+                // What a node does with its votes: a slice of borrowed items.
+                let items: Vec<Item<'_>> = round
+                    .order
+                    .iter()
+                    .map(|&case| {
+                        let case = &cases[case];
+                        let signer = SignerId::new(case.key as u32);
+                        Item::new(signer, case.message.as_slice(), &case.signature)
+                    })
+                    .collect();
+                let summary = verifier.verify_into(&items, &mut outcomes);
+                summary.expect("places").all_valid()
+            }))
+        }
+        Way::Sequential => {
+            let keys: Vec<VerifyingKey<P>> = public
+                .map(|key| VerifyingKey::from_bytes(key).expect("a key"))
+                .collect();
+            Runner(Box::new(move || {
+                let mut all = true;
+                for &case in &round.order {
+                    let case = &round.inputs.cases[case];
+                    let key = &keys[case.key];
+                    let verdict = key.verify(&case.message, Context::EMPTY, &case.signature);
+                    all &= verdict.is_ok();
+                }
+                all
+            }))
+        }
+        Way::Peer(name) => {
+            let verify = peers::verifier(name, round.inputs.set).expect("a peer");
+            let stops = round.broken.is_some();
+            Runner(Box::new(move || {
+                let one = |&case: &usize| {
+                    let (key, case) = round.inputs.case(case);
+                    verify(&key.public, &case.message, &case.signature)
+                };
+                pool.install(|| {
+                    if stops {
+                        round.order.par_iter().all(one)
+                    } else {
+                        let verdicts: Vec<bool> = round.order.par_iter().map(one).collect();
+                        verdicts.iter().all(|&verdict| verdict)
+                    }
+                })
+            }))
+        }
+    }
+}
