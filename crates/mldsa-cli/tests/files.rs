@@ -191,6 +191,14 @@ fn every_format_of_every_key_reads_back() {
                 let key = folder.at("key");
                 let args = ["keygen", "--set", number(set), "--seed-file", &raw];
                 let to = ["--form", form, "--format", format, "--force", "-o", &key];
+                good(&[&args[..], &to].concat(), b"");
+                for format in ["pem", "der", "raw", "hex"] {
+                    let public = folder.at("public");
+                    let to = ["--format", format, "--force", "-o", &public];
+                    good(
+                        &[&["pubkey", &key, "--set", number(set)], &to[..]].concat(),
+                        b"",
+                    );
                     let run = good(&["pubkey", &public, "--format", "hex"], b"");
                     assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
                 }
