@@ -10,7 +10,9 @@ use std::sync::Arc;
 use batch_verify::{BatchSize, Mode};
 use benches::{Round, Runner, Set, Stream, Way};
 use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
 
 fn batch(criterion: &mut Criterion) {
     let pool = Runner::pool(std::thread::available_parallelism().map_or(1, usize::from));

@@ -11,11 +11,11 @@ use std::{
     time::{Instant, UNIX_EPOCH},
 };
 
+use batch_verify::{BatchSize, Mode};
 use benches::{
     Budget, Contender, Inputs, Op, Part, Round, Runner, Samples, Set, Stream, UNIT, Way,
     contenders, hz, mean_attempts, measure,
 };
-use batch_verify::{BatchSize, Mode};
 use clap::Parser;
 use serde::Serialize;
 
@@ -204,9 +204,14 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
             let ours = match op {
                 "early_exit" => vec![
                     ("ours", Way::Batch(Mode::AnyInvalid, BatchSize::Auto)),
-                    ("ours-first-invalid", Way::Batch(Mode::FirstInvalid, BatchSize::Auto)),
+                    (
+                        "ours-first-invalid",
+                        Way::Batch(Mode::FirstInvalid, BatchSize::Auto),
+                    ),
                 ],
-                _ if threads == 1 => vec![("ours", Way::FULL), ("ours-sequential", Way::Sequential)],
+                _ if threads == 1 => {
+                    vec![("ours", Way::FULL), ("ours-sequential", Way::Sequential)]
+                }
                 _ => vec![("ours", Way::FULL)],
             };
             let peers = REFERENCES.map(|peer| (peer, Way::Peer(peer)));
@@ -224,7 +229,11 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
                     runner.call();
                     for _ in 0..if signatures > 100 { 1 } else { 4 } {
                         let call = runner.time(bad.is_none());
-                        ticks.push(if per_batch { call } else { call / signatures as u64 });
+                        ticks.push(if per_batch {
+                            call
+                        } else {
+                            call / signatures as u64
+                        });
                     }
                 }
             }

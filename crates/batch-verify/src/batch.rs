@@ -94,7 +94,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
         project: &(impl Fn(usize, &'a T) -> Item<'a> + Sync),
         outcomes: &mut [Outcome],
     ) -> Summary {
-        self.run(self.order(), elements, project, outcomes, |_| {}).0
+        self.run(self.order(), elements, project, outcomes, |_| {})
+            .0
     }
 
     /// Like [`verify`](Self::verify) for the caller's own type, without a copy:
@@ -134,7 +135,11 @@ impl<P: ParameterSet> BatchVerifier<P> {
             mode: Mode::FirstInvalid,
             cancel: None,
         };
-        match self.report(order, items, &|_, item| *item).0.first_invalid() {
+        match self
+            .report(order, items, &|_, item| *item)
+            .0
+            .first_invalid()
+        {
             Some((index, reason)) => Err(BatchError::Invalid { index, reason }),
             None => Ok(()),
         }
@@ -145,7 +150,11 @@ impl<P: ParameterSet> BatchVerifier<P> {
     #[must_use]
     pub fn verify_each(&self, items: &[Item<'_>]) -> Vec<bool> {
         let (report, _) = self.report(Order::FULL, items, &|_, item| *item);
-        report.outcomes().iter().map(|outcome| outcome.is_valid()).collect()
+        report
+            .outcomes()
+            .iter()
+            .map(|outcome| outcome.is_valid())
+            .collect()
     }
 
     /// [`verify_each`](Self::verify_each) through a projection, which may be
@@ -211,8 +220,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
         let (more_hits, more_misses) = members.map_or((0, 0), KeyCache::hits_and_misses);
         summary.cache_hits = hits + more_hits;
         summary.cache_misses = misses + more_misses;
-        summary.cache_bytes =
-            strangers.memory_bytes() + members.map_or(0, KeyCache::memory_bytes);
+        summary.cache_bytes = strangers.memory_bytes() + members.map_or(0, KeyCache::memory_bytes);
         summary.elapsed = start.elapsed();
         if let Some(metrics) = &self.metrics {
             let told = catch_unwind(AssertUnwindSafe(|| metrics(&summary)));

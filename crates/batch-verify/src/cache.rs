@@ -40,7 +40,8 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         let slots = NonZeroUsize::new(max_bytes / Self::KEY_BYTES);
         Self {
             shelf: slots.map(|slots| {
-                let seen = slots.saturating_mul(const { NonZeroUsize::new(SEEN_PER_SLOT).unwrap() });
+                let seen =
+                    slots.saturating_mul(const { NonZeroUsize::new(SEEN_PER_SLOT).unwrap() });
                 Mutex::new(Shelf {
                     // Unbounded, so that nothing is reserved; bounded below.
                     prepared: bounded(slots),

@@ -54,7 +54,10 @@ impl<P: ParameterSet> Judge<P> {
     pub(crate) fn screen(&self, item: &Item<'_>) -> Result<u32, Reason> {
         let member = match item.signer {
             Signer::Id(id) => {
-                let known = self.keys.as_ref().is_some_and(|keys| keys.key(id).is_some());
+                let known = self
+                    .keys
+                    .as_ref()
+                    .is_some_and(|keys| keys.key(id).is_some());
                 Some(known.then_some(id).ok_or(Reason::UnknownSigner)?)
             }
             Signer::Key(key) if key.len() != P::PK_LEN => return Err(Reason::PublicKeyLength),
@@ -68,9 +71,9 @@ impl<P: ParameterSet> Judge<P> {
             (Some(id), _) => Ok(id.index()),
             (None, Signer::Key(key)) => Ok(match self.member_of(key) {
                 Some(id) => id.index(),
-                None => key.first_chunk().map_or(STRANGERS, |rho| {
-                    STRANGERS | u32::from_be_bytes(*rho) >> 1
-                }),
+                None => key
+                    .first_chunk()
+                    .map_or(STRANGERS, |rho| STRANGERS | u32::from_be_bytes(*rho) >> 1),
             }),
             (None, Signer::Id(_)) => Err(Reason::UnknownSigner),
         }
@@ -203,10 +206,15 @@ impl<P: ParameterSet> Judge<P> {
         repeated: bool,
     ) -> Result<Source<'a, P>, Reason> {
         check_hint::<P>(item)?;
-        let kept = self.strangers.get(encoded, repeated, |key| Box::from(key), || {
-            let key = VerifyingKey::from_bytes(encoded).ok()?;
-            Some(key.with_backend(self.backend))
-        });
+        let kept = self.strangers.get(
+            encoded,
+            repeated,
+            |key| Box::from(key),
+            || {
+                let key = VerifyingKey::from_bytes(encoded).ok()?;
+                Some(key.with_backend(self.backend))
+            },
+        );
         match kept {
             Some(kept) => Ok(Source::Kept(kept)),
             None => P::PublicKeyBytes::from_slice(encoded)

@@ -250,9 +250,11 @@ impl<P: ParameterSet> KeySet<P> {
         signer: SignerId,
     ) -> Option<(&VerifyingKey<P>, Option<PreparedVerifyingKeyRef<'_, P>>)> {
         let member = self.member(signer)?;
-        let prepared = member
-            .place
-            .and_then(|place| member.key.prepared_at(polys::<P>(&self.inner.arenas, place)));
+        let prepared = member.place.and_then(|place| {
+            member
+                .key
+                .prepared_at(polys::<P>(&self.inner.arenas, place))
+        });
         Some((&member.key, prepared))
     }
 
@@ -313,9 +315,13 @@ fn decode<P: ParameterSet>(
 /// Gives every member a place in an arena: new members in a new one, and
 /// everyone in a new one when the old ones are many or mostly unused.
 fn settle<P: ParameterSet>(members: &mut [Option<Member<P>>], arenas: &mut Vec<Arc<Arena>>) {
-    let slots: usize = arenas.iter().map(|arena| arena.len()).sum::<usize>()
-        / VerifyingKey::<P>::PREPARED_POLYS;
-    let placed = members.iter().flatten().filter(|m| m.place.is_some()).count();
+    let slots: usize =
+        arenas.iter().map(|arena| arena.len()).sum::<usize>() / VerifyingKey::<P>::PREPARED_POLYS;
+    let placed = members
+        .iter()
+        .flatten()
+        .filter(|m| m.place.is_some())
+        .count();
     let old = if arenas.len() >= MAX_ARENAS || slots > 2 * placed {
         std::mem::take(arenas)
     } else {

@@ -112,10 +112,7 @@ fn content<'a, P: ParameterSet>(judge: &'a Judge<P>, item: &Item<'a>) -> Content
     };
     Content {
         signature: item.signature,
-        context: judge
-            .context(item)
-            .unwrap_or(Context::EMPTY)
-            .as_bytes(),
+        context: judge.context(item).unwrap_or(Context::EMPTY).as_bytes(),
         form,
         head,
         parts,

@@ -298,9 +298,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
             }
             let open: u128 = (0..)
                 .zip(&last)
-                .filter(|&(id, last)| {
-                    !proven[id as usize] && last.is_some_and(|last| last >= next)
-                })
+                .filter(|&(id, last)| !proven[id as usize] && last.is_some_and(|last| last >= next))
                 .map(|(id, _)| weights.of(SignerId::new(id)))
                 .sum();
             if weight + open < threshold.weight() {

@@ -336,7 +336,9 @@ impl Schedule {
             }
         }
         if look_for_repeats {
-            take_repeats(judge, &self.hasher, jobs, repeats, |index| source.item(index));
+            take_repeats(judge, &self.hasher, jobs, repeats, |index| {
+                source.item(index)
+            });
         } else {
             sort(jobs);
         }
@@ -460,7 +462,11 @@ impl Stop<'_> {
     /// Whether the item at `index` need not be looked at any more, nor, in order
     /// of index, what comes after it.
     fn spares(&self, index: usize) -> bool {
-        if self.order.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        if self
+            .order
+            .cancel
+            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+        {
             return true;
         }
         let lowest = self.lowest.load(Ordering::Relaxed);

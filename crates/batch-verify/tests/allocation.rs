@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, Threads,
-};
+use batch_verify::{BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, Threads};
 use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
 
 #[global_allocator]
@@ -15,7 +13,9 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 fn no_allocation_after_the_first_batch() {
     let profiler = dhat::Profiler::builder().testing().build();
     let context = Context::new(b"quiet").unwrap();
-    let signers: Vec<_> = (0..10).map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32])).collect();
+    let signers: Vec<_> = (0..10)
+        .map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]))
+        .collect();
     let mut signatures: Vec<Vec<u8>> = (0..300)
         .map(|n| {
             let key = &signers[n % 10];
@@ -32,13 +32,22 @@ fn no_allocation_after_the_first_batch() {
         .map(|n| if n == 299 { 0 } else { n })
         .map(|n| Item::new((n % 10) as u32, messages[n].as_slice(), &signatures[n]))
         .collect();
-    let pool = std::sync::Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+    let pool = std::sync::Arc::new(
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap(),
+    );
     let mut outcomes = vec![Outcome::Skipped; items.len()];
     let mut batches = 0;
     for policy in [KeyPolicy::Expanded, KeyPolicy::Compact] {
         let keys = KeySet::builder()
             .policy(policy)
-            .build(signers.iter().map(|key| key.verifying_key().as_bytes().as_slice()))
+            .build(
+                signers
+                    .iter()
+                    .map(|key| key.verifying_key().as_bytes().as_slice()),
+            )
             .unwrap();
         for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
             for duplicates in [Duplicates::Once, Duplicates::Verify, Duplicates::Reject] {
@@ -63,8 +72,15 @@ fn no_allocation_after_the_first_batch() {
                         (0..5).for_each(|_| round());
                         dhat::HeapStats::get().total_blocks - before
                     };
-                    let allocated = if inline { measure() } else { pool.install(measure) };
-                    assert_eq!(allocated, 0, "{policy:?} {mode:?} {duplicates:?} inline {inline}");
+                    let allocated = if inline {
+                        measure()
+                    } else {
+                        pool.install(measure)
+                    };
+                    assert_eq!(
+                        allocated, 0,
+                        "{policy:?} {mode:?} {duplicates:?} inline {inline}"
+                    );
                     batches += 5;
                 }
             }

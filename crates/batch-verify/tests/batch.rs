@@ -7,8 +7,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use batch_verify::{
-    BatchError, BatchSize, BatchVerifier, BuildError, Item, KeySet, KeySetError, Message, Mode, Outcome,
-    Reason, Report, Signer, SignerId, Threads,
+    BatchError, BatchSize, BatchVerifier, BuildError, Item, KeySet, KeySetError, Message, Mode,
+    Outcome, Reason, Report, Signer, SignerId, Threads,
 };
 use mldsa_core::{
     Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed,
@@ -180,7 +180,9 @@ fn check(picks: &[usize]) {
         let report = if picks.len().is_multiple_of(2) {
             verifier.verify(&items)
         } else {
-            verifier.verify_by(&entries, |_, entry| entry.item()).unwrap()
+            verifier
+                .verify_by(&entries, |_, entry| entry.item())
+                .unwrap()
         };
         assert_report(*mode, &report, &alone);
     }
@@ -520,7 +522,9 @@ fn metrics() {
         assert_eq!(verifier.verify(&items).outcomes(), outcomes);
     }
     assert!(verifier.verify(&items[..4]).all_valid());
-    let seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let seen = seen
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     assert_eq!(seen.len(), 3);
     let first = &seen[0];
     assert_eq!((first.items, first.valid, first.invalid()), (12, 4, 8));

@@ -231,7 +231,11 @@ impl Load {
                 state ^= state << 13;
                 state ^= state >> 7;
                 state ^= state << 17;
-                let bound = if state & 0x300 == 0 { self.entries.len() } else { 40 };
+                let bound = if state & 0x300 == 0 {
+                    self.entries.len()
+                } else {
+                    40
+                };
                 (state >> 16) as usize % bound
             })
             .collect()
@@ -246,9 +250,7 @@ impl Load {
             })
             .collect();
         let alone: Vec<Outcome> = picks.iter().map(|&pick| self.outcomes[pick]).collect();
-        let report = verifier
-            .verify_by(&shown, |_, shown| shown.item())
-            .unwrap();
+        let report = verifier.verify_by(&shown, |_, shown| shown.item()).unwrap();
         let lowest = alone.iter().position(|outcome| !outcome.is_valid());
         let end = match (mode, lowest) {
             (Mode::FirstInvalid, Some(lowest)) => lowest + 1,
@@ -264,7 +266,10 @@ impl Load {
         } else {
             assert_eq!(report.outcomes()[..end], alone[..end], "{at:?}");
             let rest = &report.outcomes()[end..];
-            assert!(rest.iter().all(|&outcome| outcome == Outcome::Skipped), "{at:?}");
+            assert!(
+                rest.iter().all(|&outcome| outcome == Outcome::Skipped),
+                "{at:?}"
+            );
         }
         for repeat in report.repeats() {
             assert!(repeat.first < repeat.index, "{at:?}");
@@ -303,7 +308,12 @@ fn every_size_and_number_of_workers() {
             }
         }
     }
-    let pool = std::sync::Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+    let pool = std::sync::Arc::new(
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap(),
+    );
     for size in 1..=257 {
         let verifier = BatchVerifier::builder()
             .keys(keys.clone())
@@ -326,8 +336,12 @@ fn every_policy_and_backend() {
                 KeyPolicy::Expanded,
                 KeyPolicy::Compact,
                 KeyPolicy::Lru { max_bytes: 0 },
-                KeyPolicy::Lru { max_bytes: 2 * key_bytes },
-                KeyPolicy::Lru { max_bytes: 64 << 20 },
+                KeyPolicy::Lru {
+                    max_bytes: 2 * key_bytes,
+                },
+                KeyPolicy::Lru {
+                    max_bytes: 64 << 20,
+                },
             ] {
                 for duplicates in [Duplicates::Once, Duplicates::Verify] {
                     let verifier = BatchVerifier::<P>::builder()
@@ -354,11 +368,14 @@ fn every_policy_and_backend() {
 /// Two key sets of one parameter set share workers, at the same time.
 #[test]
 fn several_key_sets_at_once() {
-    let pool = std::sync::Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
-    let reversed = KeySet::<MlDsa44>::from_public_keys(
-        LOAD.members.iter().rev().map(Vec::as_slice),
-    )
-    .unwrap();
+    let pool = std::sync::Arc::new(
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap(),
+    );
+    let reversed =
+        KeySet::<MlDsa44>::from_public_keys(LOAD.members.iter().rev().map(Vec::as_slice)).unwrap();
     let keys = LOAD.keys::<MlDsa44>(KeyPolicy::Expanded, Backend::detect());
     let build = |keys| {
         BatchVerifier::builder()
@@ -451,7 +468,11 @@ fn duplicates() {
     let refused = Outcome::Invalid(Reason::Duplicate);
     let reject = run(Duplicates::Reject, Mode::Full);
     for (index, outcome) in reject.outcomes().iter().enumerate() {
-        let expected = if [2, 4, 5, 6].contains(&index) { refused } else { alone[index] };
+        let expected = if [2, 4, 5, 6].contains(&index) {
+            refused
+        } else {
+            alone[index]
+        };
         assert_eq!(*outcome, expected, "{index}");
     }
     assert_eq!(reject.summary().refused(Reason::Duplicate), 4);
@@ -459,7 +480,9 @@ fn duplicates() {
     assert_eq!(first.first_invalid(), Some((2, Reason::Duplicate)));
     assert_eq!(first.skipped(), 5);
     // Far apart, where windows do not see both.
-    let far: Vec<usize> = (0..200).map(|n| if n == 190 { 0 } else { n % 36 }).collect();
+    let far: Vec<usize> = (0..200)
+        .map(|n| if n == 190 { 0 } else { n % 36 })
+        .collect();
     let distinct: Vec<Entry> = far
         .iter()
         .enumerate()
@@ -474,8 +497,13 @@ fn duplicates() {
         .filter(|entry| matches!(entry.form, Form::Bytes))
         .collect();
     let verifier = build(Duplicates::Reject, Mode::Full);
-    let items: Vec<Shown<'_>> =
-        distinct.iter().map(|entry| Shown { entry, parts: Vec::new() }).collect();
+    let items: Vec<Shown<'_>> = distinct
+        .iter()
+        .map(|entry| Shown {
+            entry,
+            parts: Vec::new(),
+        })
+        .collect();
     let report = verifier.verify_by(&items, |_, shown| shown.item()).unwrap();
     assert_eq!(report.summary().refused(Reason::Duplicate), 1);
 
@@ -489,7 +517,10 @@ fn duplicates() {
         .collect();
     let near: Vec<Shown<'_>> = near
         .iter()
-        .map(|entry| Shown { entry, parts: Vec::new() })
+        .map(|entry| Shown {
+            entry,
+            parts: Vec::new(),
+        })
         .collect();
     let once = build(Duplicates::Once, Mode::Full);
     let report = once.verify_by(&near, |_, shown| shown.item()).unwrap();
@@ -506,10 +537,17 @@ fn ad_hoc_keys() {
         .build()
         .unwrap();
     let entry = &LOAD.entries[0];
-    let item = Item::new(entry.key.as_slice(), entry.message.as_slice(), &entry.signature);
+    let item = Item::new(
+        entry.key.as_slice(),
+        entry.message.as_slice(),
+        &entry.signature,
+    );
     let first = verifier.verify(&[item]);
     assert!(first.all_valid());
-    assert_eq!((first.summary().cache_bytes, first.summary().cache_hits), (0, 0));
+    assert_eq!(
+        (first.summary().cache_bytes, first.summary().cache_hits),
+        (0, 0)
+    );
     let second = verifier.verify(&[item]);
     assert!(second.all_valid());
     assert!(second.summary().cache_bytes > 20 << 10);
