@@ -6,8 +6,8 @@
 
 use ::signature::digest::Update;
 use ::signature::{
-    DigestSigner, DigestVerifier, Error, KeypairRef, MultipartSigner, MultipartVerifier,
-    SignatureEncoding, Signer, Verifier,
+    DigestSigner, DigestVerifier, Error, KeypairRef, MultipartSigner, MultipartVerifier, Signer,
+    Verifier,
 };
 #[cfg(feature = "rand_core")]
 use ::signature::{RandomizedDigestSigner, RandomizedMultipartSigner, RandomizedSigner};
@@ -205,7 +205,7 @@ macro_rules! encoding {
         }
 
         #[cfg(feature = $feature)]
-        impl SignatureEncoding for Signature<crate::params::$set> {
+        impl ::signature::SignatureEncoding for Signature<crate::params::$set> {
             type Repr = <crate::params::$set as ParameterSet>::SignatureBytes;
         }
     )+};

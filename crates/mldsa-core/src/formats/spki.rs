@@ -7,7 +7,7 @@ use ::spki::{
     SignatureAlgorithmIdentifier, SubjectPublicKeyInfoRef,
 };
 
-use crate::keys::{Signature, SigningKey, VerifyingKey};
+use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
 /// The object identifier of pure ML-DSA with the set `P`:
@@ -79,7 +79,7 @@ impl<P: ParameterSet> ::spki::EncodePublicKey for VerifyingKey<P> {
 }
 
 #[cfg(feature = "alloc")]
-impl<P: ParameterSet> ::spki::SignatureBitStringEncoding for Signature<P> {
+impl<P: ParameterSet> ::spki::SignatureBitStringEncoding for crate::keys::Signature<P> {
     fn to_bitstring(&self) -> ::spki::der::Result<::spki::der::asn1::BitString> {
         ::spki::der::asn1::BitString::from_bytes(self.as_ref())
     }
