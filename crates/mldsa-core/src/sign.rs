@@ -15,7 +15,7 @@ use crate::poly::{NttPoly, Poly};
 use crate::rounding::{low_bits, make_hint};
 use crate::sample::Challenge;
 use crate::secret::{Secret, declassify, declassify_in_place};
-use crate::transcript::{CommitmentHash, Mu, rho_pp};
+use crate::transcript::{self, CommitmentHash, Mu};
 
 /// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.
@@ -104,7 +104,8 @@ pub fn sign_internal<P: ParameterSet>(
 ) -> Result<(), SignError> {
     let p = &P::PARAMS;
     let (c_tilde_out, z_out, h_out) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
-    let rho_pp = rho_pp(backend, key.k_seed, rnd, mu);
+    let mut rho_pp = Secret::<[u8; CRH_LEN]>::zeroed();
+    transcript::rho_pp(backend, key.k_seed, rnd, mu, rho_pp.expose_mut());
     let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut w = Secret::<P::Rows<Poly>>::zeroed();
     let mut c_hat = NttPoly::zeroed();

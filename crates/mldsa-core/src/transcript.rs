@@ -170,10 +170,9 @@ pub fn rho_pp(
     k_seed: &[u8; SEED_LEN],
     rnd: &[u8; SEED_LEN],
     mu: &Mu,
-) -> Secret<[u8; 64]> {
-    let mut rho_pp = Secret::<[u8; 64]>::zeroed();
-    Shake256::digest(backend, &[k_seed, rnd, &mu.0], rho_pp.expose_mut());
-    rho_pp
+    out: &mut [u8; 64],
+) {
+    Shake256::digest(backend, &[k_seed, rnd, &mu.0], out);
 }
 
 /// `c_tilde = H(mu || w1Encode(w1), lambda / 4)`, fed row by row.

@@ -15,7 +15,7 @@ use mldsa_core::hazmat::window::{
 };
 use mldsa_core::hazmat::{
     CRH_LEN, CommitmentHash, MAX_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
-    declassify_in_place, rho_pp, signature_parts_mut,
+    declassify_in_place, signature_parts_mut,
 };
 use mldsa_core::{Mu, ParameterSet};
 
@@ -110,7 +110,8 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     if T::KEEPS == Keeps::Matrix {
         expand_matrix(p, key.rho(), workspace.bytes.as_mut(), watch)?;
     }
-    let rho_pp = rho_pp(BACKEND, key.k_seed(), rnd, mu);
+    let mut rho_pp = mldsa_core::hazmat::Secret::<[u8; CRH_LEN]>::zeroed();
+    mldsa_core::hazmat::rho_pp(BACKEND, key.k_seed(), rnd, mu, rho_pp.expose_mut());
     for attempt in 0..MAX_ATTEMPTS {
         report(watch, Progress::Attempt(attempt))?;
         let kappa = attempt * p.l as u16;

@@ -11,7 +11,7 @@ use core::hint::black_box;
 use std::collections::HashMap;
 
 use mldsa_core::hazmat::{
-    self, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack, rho_pp, sample,
+    self, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack, sample,
 };
 use mldsa_core::{
     Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey, bytes, scrub_stack,
@@ -93,13 +93,10 @@ impl Secrets {
             secrets.add_poly("t0", &t0.0);
             secrets.add_ntt("t0 transformed", &t0);
         }
-        let rho_pp = rho_pp(backend, parts.k_seed, &[0; 32], &case.mu);
-        secrets.add("rho''", rho_pp.expose());
-        secrets.add_masks(
-            p,
-            rho_pp.expose(),
-            1 + case.rejections.iter().sum::<usize>(),
-        );
+        let mut rho_pp = [0; 64];
+        hazmat::rho_pp(backend, parts.k_seed, &[0; 32], &case.mu, &mut rho_pp);
+        secrets.add("rho''", &rho_pp);
+        secrets.add_masks(p, &rho_pp, 1 + case.rejections.iter().sum::<usize>());
         secrets
     }
 
