@@ -120,12 +120,8 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
     }
 }
 
-#[cfg(all(
-    test,
-    feature = "ml-dsa-44",
-    feature = "ml-dsa-65",
-    feature = "ml-dsa-87"
-))]
+#[cfg(test)]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
     use crate::backend::counting::count;

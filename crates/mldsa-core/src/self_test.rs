@@ -119,12 +119,8 @@ const ANSWERS: [Answer; 3] = [
     },
 ];
 
-#[cfg(all(
-    test,
-    feature = "ml-dsa-44",
-    feature = "ml-dsa-65",
-    feature = "ml-dsa-87"
-))]
+#[cfg(test)]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
     use fips204::traits::{KeyGen, SerDes, Signer};
