@@ -22,6 +22,8 @@
 #![cfg_attr(
     not(all(
         feature = "hazmat",
+        feature = "simd",
+        feature = "std",
         any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87")
     )),
     allow(dead_code)

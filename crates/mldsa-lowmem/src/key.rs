@@ -12,7 +12,7 @@ use mldsa_core::{KeyError, ParameterSet};
 
 use crate::keygen::for_each_public_row;
 use crate::matrix::BACKEND;
-use crate::secrets::{Packed, SigningSecrets, room, slot};
+use crate::secrets::{SigningSecrets, room, slot, slot_mut};
 
 mod sealed {
     pub trait Sealed {}
@@ -134,12 +134,7 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
     pub fn checked(bytes: &'a [u8]) -> Result<Self, KeyError> {
         let key = Self::new(bytes)?;
         let mut difference = 0;
-        let secrets = Packed {
-            rho: key.parts.rho,
-            s1: key.parts.s1,
-            s2: key.parts.s2,
-        };
-        let never = for_each_public_row(&P::PARAMS, &secrets, true, |i, _, t0| {
+        let never = for_each_public_row(&P::PARAMS, &key.parts, true, |i, _, t0| {
             let stored = slot(key.parts.t0, i, T0_POLY_LEN);
             for (a, b) in t0.iter().zip(stored) {
                 difference |= a ^ b;
@@ -158,6 +153,17 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         } else {
             Err(KeyError::Inconsistent)
         }
+    }
+
+    /// Computes the public key. Costs a key generation.
+    pub fn write_public_key(&self, pk: &mut P::PublicKeyBytes) {
+        let (rho, rows) = pk.as_mut().split_at_mut(SEED_LEN);
+        rho.copy_from_slice(self.parts.rho);
+        let never = for_each_public_row(&P::PARAMS, &self.parts, false, |i, t1, _| {
+            slot_mut(rows, i, T1_POLY_LEN).copy_from_slice(t1);
+            Ok::<(), core::convert::Infallible>(())
+        });
+        let Ok(_) = never;
     }
 
     /// The same key with its public key at hand: self-verification then checks

@@ -1,5 +1,6 @@
 //! The crates under test behind the suite traits: every calling form of
-//! `mldsa-core`, on every backend of this machine. A suite that takes
+//! `mldsa-core`, on every backend of this machine, and every memory tier of
+//! `mldsa-lowmem`. A suite that takes
 //! [`schemes`] or [`verifiers`] thereby tests them all.
 
 use core::marker::PhantomData;
@@ -15,6 +16,10 @@ use mldsa_core::{
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
 use mldsa_kat::set::Set;
+use mldsa_lowmem::{
+    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, OwnOutput, PrivateKey as LowmemKey,
+    PublicKey, Signer, Tier, Workspace, keygen_from_seed,
+};
 
 /// Every form of signing on every backend.
 pub(crate) fn schemes(set: &Set) -> Vec<Box<dyn Scheme>> {
@@ -43,7 +48,12 @@ pub(crate) fn verifiers(set: &Set) -> Vec<Box<dyn Verifier>> {
     }
 }
 
-fn all_verifiers<P: ParameterSet>() -> Vec<Box<dyn Verifier>> {
+fn all_verifiers<P: ParameterSet>() -> Vec<Box<dyn Verifier>>
+where
+    KeepW0: Tier<P>,
+    Balanced: Tier<P>,
+    Cached: Tier<P>,
+{
     let schemes = all_schemes::<P>().into_iter();
     let mut all: Vec<Box<dyn Verifier>> = schemes.map(|scheme| scheme as _).collect();
     for backend in Backend::available() {
@@ -61,10 +71,19 @@ fn each_backend<S: Scheme + 'static, P>(
         .collect()
 }
 
-fn all_schemes<P: ParameterSet>() -> Vec<Box<dyn Scheme>> {
+fn all_schemes<P: ParameterSet>() -> Vec<Box<dyn Scheme>>
+where
+    KeepW0: Tier<P>,
+    Balanced: Tier<P>,
+    Cached: Tier<P>,
+{
     let mut all = each_backend(Keys::<P>);
     all.extend(each_backend(Prepared::<P>));
     all.push(Box::new(Encodings::<P>(PhantomData)));
+    all.push(Box::new(Lowmem::<P, Floor>("floor", PhantomData)));
+    all.push(Box::new(Lowmem::<P, KeepW0>("keep-w0", PhantomData)));
+    all.push(Box::new(Lowmem::<P, Balanced>("balanced", PhantomData)));
+    all.push(Box::new(Lowmem::<P, Cached>("cached", PhantomData)));
     all
 }
 
@@ -82,6 +101,9 @@ struct Decoded<P>(PhantomData<P>);
 
 /// The functions of `bytes`, on the detected backend.
 struct Encodings<P>(PhantomData<P>);
+
+/// A tier of `mldsa-lowmem`.
+struct Lowmem<P, T>(&'static str, PhantomData<(P, T)>);
 
 fn name<P: ParameterSet>(form: &str, backend: Backend) -> String {
     format!("{form} {} {}", P::NAME, backend.name())
@@ -412,4 +434,89 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         let tr = tr(Backend::detect(), pk.as_ref());
         mu_of::<P>(Backend::detect(), &tr, message).map(|mu| *mu.as_bytes())
     }
+}
+
+impl<P: ParameterSet, T> Verifier for Lowmem<P, T> {
+    fn name(&self) -> String {
+        format!("lowmem {} {}", self.0, P::NAME)
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
+        match message {
+            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
+            Message::PreHashed { ctx, hash, digest } => {
+                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
+            }
+            other => key.verify_mu(&mu_of::<P>(Backend::PORTABLE, &key.tr(), other)?, sig),
+        }
+        .map_err(verify_refusal)
+    }
+}
+
+impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+        let mut pk = P::PublicKeyBytes::zeroed();
+        match key {
+            PrivateKey::Seed(xi) => {
+                let mut sk = P::SecretKeyBytes::zeroed();
+                keygen_from_seed::<P>(seed(xi)?, &mut pk, &mut sk);
+                Ok(pair(pk, sk))
+            }
+            PrivateKey::Expanded(sk) => {
+                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
+                key.write_public_key(&mut pk);
+                Ok(pair(pk, sk))
+            }
+        }
+    }
+
+    fn sign(
+        &self,
+        key: PrivateKey<'_>,
+        message: Message<'_>,
+        rnd: Option<&[u8; 32]>,
+    ) -> Result<Vec<u8>, Refusal> {
+        match key {
+            PrivateKey::Seed(xi) => {
+                sign_lowmem::<P, _, T>(&OpenedKey::from_seed(seed(xi)?), message, rnd)
+            }
+            PrivateKey::Expanded(sk) => {
+                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
+                sign_lowmem::<P, _, T>(&key, message, rnd)
+            }
+        }
+    }
+
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
+        mu_of::<P>(Backend::PORTABLE, &key.tr(), message).map(|mu| *mu.as_bytes())
+    }
+}
+
+fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
+    key: &K,
+    message: Message<'_>,
+    rnd: Option<&[u8; 32]>,
+) -> Result<Vec<u8>, Refusal> {
+    let mut workspace = Workspace::<P, T>::new();
+    let mut own = OwnOutput::<P>::new();
+    let mut signer = Signer::new(key, &mut workspace);
+    let (hedge, out) = (hedge(rnd), own.output());
+    match message {
+        Message::Pure { ctx, msg } => signer.sign(msg, context(ctx)?, hedge, out),
+        Message::PreHashed { ctx, hash, digest } => {
+            signer.sign_prehashed(&prehashed(hash, digest)?, context(ctx)?, hedge, out)
+        }
+        other => {
+            let mu = mu_of::<P>(Backend::PORTABLE, key.tr(), other)?;
+            signer.sign_mu(&mu, hedge, out)
+        }
+    }
+    .map(|signature| signature.to_vec())
+    .map_err(|_| Refusal::Other)
 }
