@@ -151,8 +151,8 @@ pub enum QuorumError {
         /// The index of the later vote.
         second: usize,
     },
-    /// The weight does not suffice: of all votes in strict, of the valid ones in
-    /// lenient.
+    /// The weight does not suffice: of all votes in strict, of the valid ones
+    /// found before it was clear in lenient.
     Insufficient {
         /// The weight found.
         weight: u128,

@@ -1,0 +1,419 @@
+//! The validity contract of `docs/validity.md`: a file with one vector or more
+//! for every reject class, and the same verdict on each from every way to
+//! verify.
+//!
+//! `UPDATE_VECTORS=1 cargo test -p batch-verify --test validity` writes the file.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::path::Path;
+
+use batch_verify::{
+    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, SignerId, Threads,
+};
+use mldsa_core::hazmat::{LaneItem, LaneKey, LaneMessage, verify_lanes};
+use mldsa_core::{
+    Backend, ByteArray, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
+    SigningKey, VerifyingKey,
+};
+use serde_json::{Value, json};
+
+const FILE: &str = "../../tests/kat/data/reject-classes.json";
+const CTX: &[u8] = b"validity/v1";
+const MSG: &[u8] = b"a message that was signed";
+
+/// Bytes of one verification.
+#[derive(Clone)]
+struct Input {
+    pk: Vec<u8>,
+    ctx: Vec<u8>,
+    msg: Vec<u8>,
+    sig: Vec<u8>,
+}
+
+/// What a vector changes in the valid input: `field` is cut or filled with
+/// zeros to `len` bytes, then `bytes` go to `at`.
+struct Edit {
+    field: &'static str,
+    len: Option<usize>,
+    at: usize,
+    bytes: Vec<u8>,
+}
+
+fn put(field: &'static str, at: usize, bytes: &[u8]) -> Edit {
+    Edit {
+        field,
+        len: None,
+        at,
+        bytes: bytes.to_vec(),
+    }
+}
+
+fn resize(field: &'static str, len: usize) -> Edit {
+    Edit {
+        field,
+        len: Some(len),
+        at: 0,
+        bytes: Vec::new(),
+    }
+}
+
+/// `(what, reason, edits)`; the reason of a valid input is `None`.
+type Case = (&'static str, Option<&'static str>, Vec<Edit>);
+
+fn valid<P: ParameterSet>() -> Input {
+    let key = SigningKey::<P>::from_seed(&[0x5a; 32]);
+    // The first message whose signature has two hints in the first polynomial
+    // and room for one more, so that every fault of a hint can be made of it.
+    for n in 0u8.. {
+        let msg = [MSG, &[n]].concat();
+        let ctx = Context::new(CTX).unwrap();
+        let sig = key.sign(&msg, ctx, Hedge::Deterministic).unwrap();
+        let (hint_at, omega) = hint::<P>();
+        let hint = &sig.as_ref()[hint_at..];
+        if hint[omega] >= 2 && usize::from(hint[omega + P::K - 1]) < omega {
+            return Input {
+                pk: key.verifying_key().as_bytes().as_ref().to_vec(),
+                ctx: CTX.to_vec(),
+                msg,
+                sig: sig.as_ref().to_vec(),
+            };
+        }
+    }
+    unreachable!("256 messages without such a signature");
+}
+
+/// Where the hint begins, and omega.
+fn hint<P: ParameterSet>() -> (usize, usize) {
+    (P::SIG_LEN - P::PARAMS.omega - P::K, P::PARAMS.omega)
+}
+
+/// `bytes` of z with its first coefficient replaced by gamma1 - `packed`.
+fn first_z<P: ParameterSet>(sig: &[u8], packed: u32) -> Edit {
+    let bits = 1 + P::PARAMS.gamma1_bits;
+    let at = P::C_TILDE_LEN;
+    let old = u32::from_le_bytes(sig[at..at + 4].try_into().unwrap());
+    let new = old >> bits << bits | packed;
+    put("sig", at, &new.to_le_bytes())
+}
+
+fn cases<P: ParameterSet>(base: &Input) -> Vec<Case> {
+    let sig = &base.sig;
+    let (hint_at, omega) = hint::<P>();
+    let hint = &sig[hint_at..];
+    let count = usize::from(hint[omega + P::K - 1]);
+    let counters = hint_at + omega;
+    let (gamma1, beta) = (1u32 << P::PARAMS.gamma1_bits, P::PARAMS.beta() as u32);
+    let flip = |at: usize| put("sig", at, &[sig[at] ^ 1]);
+    let hint_fault = put("sig", P::SIG_LEN - 1, &[0xff]);
+    let hint_fault_again = put("sig", P::SIG_LEN - 1, &[0xff]);
+    let mut fewer = hint.to_vec();
+    fewer[count - 1] = 0;
+    let last = fewer[omega + P::K - 1];
+    for counter in &mut fewer[omega..] {
+        *counter = (*counter).min(last - 1);
+    }
+    vec![
+        ("valid", None, vec![]),
+        ("context of 256 bytes", Some("context_length"), vec![resize("ctx", 256)]),
+        ("key one byte short", Some("public_key_length"), vec![resize("pk", P::PK_LEN - 1)]),
+        ("key one byte long", Some("public_key_length"), vec![resize("pk", P::PK_LEN + 1)]),
+        ("empty key", Some("public_key_length"), vec![resize("pk", 0)]),
+        ("signature one byte short", Some("signature_length"), vec![resize("sig", P::SIG_LEN - 1)]),
+        ("signature one byte long", Some("signature_length"), vec![resize("sig", P::SIG_LEN + 1)]),
+        ("empty signature", Some("signature_length"), vec![resize("sig", 0)]),
+        ("hint counter above omega", Some("hint_encoding"), vec![hint_fault]),
+        (
+            "hint counter below the one before",
+            Some("hint_encoding"),
+            vec![put("sig", counters + 1, &[hint[omega] - 1])],
+        ),
+        (
+            "two equal hint indices",
+            Some("hint_encoding"),
+            vec![put("sig", hint_at + 1, &hint[..1])],
+        ),
+        (
+            "hint indices in falling order",
+            Some("hint_encoding"),
+            vec![put("sig", hint_at, &[hint[1], hint[0]])],
+        ),
+        (
+            "unused hint byte not zero",
+            Some("hint_encoding"),
+            vec![put("sig", hint_at + omega - 1, &[1])],
+        ),
+        (
+            "z = gamma1 - beta",
+            Some("response_norm"),
+            vec![first_z::<P>(sig, beta)],
+        ),
+        (
+            "z = beta - gamma1",
+            Some("response_norm"),
+            vec![first_z::<P>(sig, 2 * gamma1 - beta)],
+        ),
+        ("z = gamma1", Some("response_norm"), vec![first_z::<P>(sig, 0)]),
+        (
+            "z = 1 - gamma1, the other end",
+            Some("response_norm"),
+            vec![first_z::<P>(sig, 2 * gamma1 - 1)],
+        ),
+        (
+            "last coefficient of z",
+            Some("response_norm"),
+            vec![put("sig", hint_at - 3, &[0; 3])],
+        ),
+        (
+            "z = gamma1 - beta - 1, allowed",
+            Some("challenge_mismatch"),
+            vec![first_z::<P>(sig, beta + 1)],
+        ),
+        (
+            "z = beta + 1 - gamma1, allowed",
+            Some("challenge_mismatch"),
+            vec![first_z::<P>(sig, 2 * gamma1 - beta - 1)],
+        ),
+        ("first bit of the challenge", Some("challenge_mismatch"), vec![flip(0)]),
+        (
+            "last byte of the challenge",
+            Some("challenge_mismatch"),
+            vec![flip(P::C_TILDE_LEN - 1)],
+        ),
+        ("a bit of z", Some("challenge_mismatch"), vec![flip(P::C_TILDE_LEN + 100)]),
+        ("one hint less", Some("challenge_mismatch"), vec![put("sig", hint_at, &fewer)]),
+        ("another message", Some("challenge_mismatch"), vec![resize("msg", base.msg.len() + 1)]),
+        ("empty message", Some("challenge_mismatch"), vec![resize("msg", 0)]),
+        ("empty context", Some("challenge_mismatch"), vec![resize("ctx", 0)]),
+        ("another context", Some("challenge_mismatch"), vec![put("ctx", 0, b"V")]),
+        ("a bit of rho", Some("challenge_mismatch"), vec![put("pk", 0, &[base.pk[0] ^ 1])]),
+        ("a bit of t1", Some("challenge_mismatch"), vec![put("pk", 40, &[base.pk[40] ^ 1])]),
+        ("all zero", Some("response_norm"), vec![resize("sig", 0), resize("sig", P::SIG_LEN)]),
+        (
+            "hint and norm",
+            Some("hint_encoding"),
+            vec![first_z::<P>(sig, 0), hint_fault_again],
+        ),
+        ("norm and challenge", Some("response_norm"), vec![first_z::<P>(sig, 0), flip(0)]),
+        (
+            "lengths of key and signature",
+            Some("public_key_length"),
+            vec![resize("sig", 5), resize("pk", 5)],
+        ),
+    ]
+}
+
+fn set<P: ParameterSet>() -> Value {
+    let base = valid::<P>();
+    let cases: Vec<Value> = cases::<P>(&base)
+        .iter()
+        .map(|(what, reason, edits)| {
+            let edits: Vec<Value> = edits
+                .iter()
+                .map(|edit| {
+                    let mut value = json!({ "field": edit.field });
+                    if let Some(len) = edit.len {
+                        value["len"] = len.into();
+                    }
+                    if !edit.bytes.is_empty() {
+                        value["at"] = edit.at.into();
+                        value["bytes"] = hex::encode(&edit.bytes).into();
+                    }
+                    value
+                })
+                .collect();
+            json!({ "what": what, "reason": reason, "edits": edits })
+        })
+        .collect();
+    json!({
+        "set": P::NAME,
+        "pk": hex::encode(&base.pk),
+        "ctx": hex::encode(&base.ctx),
+        "msg": hex::encode(&base.msg),
+        "sig": hex::encode(&base.sig),
+        "cases": cases,
+    })
+}
+
+#[test]
+fn the_file_is_what_this_program_makes() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let sets = json!([set::<MlDsa44>(), set::<MlDsa65>(), set::<MlDsa87>()]);
+    let text = serde_json::to_string_pretty(&sets).unwrap() + "\n";
+    if std::env::var_os("UPDATE_VECTORS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+/// The edited input of a vector.
+fn edited(base: &Input, case: &Value) -> Input {
+    let mut input = base.clone();
+    for edit in case["edits"].as_array().unwrap() {
+        let field = match edit["field"].as_str().unwrap() {
+            "pk" => &mut input.pk,
+            "ctx" => &mut input.ctx,
+            "msg" => &mut input.msg,
+            _ => &mut input.sig,
+        };
+        if let Some(len) = edit["len"].as_u64() {
+            field.resize(len as usize, 0);
+        }
+        if let Some(bytes) = edit["bytes"].as_str() {
+            let bytes = hex::decode(bytes).unwrap();
+            let at = edit["at"].as_u64().unwrap() as usize;
+            field[at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+    }
+    input
+}
+
+fn check<P: ParameterSet>(set: &Value) -> usize {
+    let bytes = |name: &str| hex::decode(set[name].as_str().unwrap()).unwrap();
+    let base = Input {
+        pk: bytes("pk"),
+        ctx: bytes("ctx"),
+        msg: bytes("msg"),
+        sig: bytes("sig"),
+    };
+    let cases = set["cases"].as_array().unwrap();
+    let inputs: Vec<Input> = cases.iter().map(|case| edited(&base, case)).collect();
+    let reasons: Vec<Option<&str>> = cases.iter().map(|case| case["reason"].as_str()).collect();
+    for backend in Backend::available() {
+        for ((case, input), reason) in cases.iter().zip(&inputs).zip(&reasons) {
+            let at = format!("{} {} {}", P::NAME, backend.name(), case["what"]);
+            let Ok(ctx) = Context::new(&input.ctx) else {
+                assert_eq!(*reason, Some("context_length"), "{at}");
+                continue;
+            };
+            let Ok(key) = VerifyingKey::<P>::from_bytes(&input.pk) else {
+                assert_eq!(*reason, Some("public_key_length"), "{at}");
+                continue;
+            };
+            let key = key.with_backend(backend);
+            let prepared = key.prepare();
+            // One by one: cold, prepared, decoded first.
+            let decoded = Signature::<P>::from_bytes(&input.sig)
+                .and_then(|sig| key.verify(&input.msg, ctx, sig.as_ref()));
+            for result in [
+                key.verify(&input.msg, ctx, &input.sig),
+                prepared.verify(&input.msg, ctx, &input.sig),
+                decoded,
+            ] {
+                let name = result.err().map(|error| batch_verify::Reason::from(error).name());
+                assert_eq!(name, *reason, "{at}");
+            }
+            // In lanes, between good neighbours.
+            let good_key = VerifyingKey::<P>::from_bytes(&base.pk).unwrap().with_backend(backend);
+            let good_prepared = good_key.prepare();
+            let lane = |key, input: &'_ Input| (key, input.clone());
+            let encoded = P::PublicKeyBytes::from_slice(&input.pk).unwrap();
+            for key in [
+                LaneKey::Prepared(prepared.as_prepared_ref()),
+                LaneKey::Cold(&key),
+                LaneKey::Encoded(backend, encoded),
+            ] {
+                for place in [0, 3, 8] {
+                    let good = LaneKey::Prepared(good_prepared.as_prepared_ref());
+                    let lanes: Vec<_> = (0..9)
+                        .map(|n| if n == place { lane(key, input) } else { lane(good, &base) })
+                        .collect();
+                    let mut results = [Ok(()); 9];
+                    verify_lanes(
+                        |n| LaneItem {
+                            key: lanes[n].0,
+                            message: LaneMessage::Pure(
+                                Context::new(&lanes[n].1.ctx).unwrap(),
+                                &lanes[n].1.msg,
+                            ),
+                            signature: &lanes[n].1.sig,
+                        },
+                        &mut results,
+                    );
+                    for (n, result) in results.into_iter().enumerate() {
+                        let name = result.err().map(|error| batch_verify::Reason::from(error).name());
+                        assert_eq!(name, if n == place { *reason } else { None }, "{at} lane {n}");
+                    }
+                }
+            }
+        }
+        // All of them in one batch, by key and by member.
+        let usable: Vec<(&Input, Option<&str>)> = inputs
+            .iter()
+            .zip(reasons.iter().copied())
+            .filter(|(input, _)| input.ctx.len() <= 255)
+            .collect();
+        let mut members: Vec<&[u8]> = usable.iter().map(|(input, _)| input.pk.as_slice()).collect();
+        members.retain(|key| key.len() == P::PK_LEN);
+        members.sort_unstable();
+        members.dedup();
+        for policy in [KeyPolicy::Expanded, KeyPolicy::Compact, KeyPolicy::Lru { max_bytes: 1 << 20 }] {
+            let keys = KeySet::<P>::builder()
+                .policy(policy)
+                .backend(backend)
+                .build(members.iter().copied())
+                .unwrap();
+            for by_id in [false, true] {
+                for threads in [Threads::Inline, Threads::Dedicated(2)] {
+                    let builder = BatchVerifier::<P>::builder()
+                        .backend(backend)
+                        .mode(Mode::Full)
+                        .duplicates(Duplicates::Verify)
+                        .threads(threads);
+                    let verifier = match by_id {
+                        true => builder.keys(keys.clone()).build().unwrap(),
+                        false => builder.build().unwrap(),
+                    };
+                    let items: Vec<Item<'_>> = usable
+                        .iter()
+                        .map(|(input, _)| {
+                            let context = Context::new(&input.ctx).unwrap();
+                            let id: Option<SignerId> = keys.signer_of(&input.pk);
+                            match id {
+                                Some(id) if by_id => Item::new(id, &input.msg[..], &input.sig),
+                                _ => Item::new(&input.pk[..], &input.msg[..], &input.sig),
+                            }
+                            .with_context(context)
+                        })
+                        .collect();
+                    for _ in 0..2 {
+                        let report = verifier.verify(&items);
+                        for (outcome, (_, reason)) in report.outcomes().iter().zip(&usable) {
+                            let name = match outcome {
+                                Outcome::Invalid(reason) => Some(reason.name()),
+                                _ => None,
+                            };
+                            assert_eq!(name, *reason, "{} {} {policy:?}", P::NAME, backend.name());
+                        }
+                        assert_eq!(report.skipped(), 0);
+                    }
+                }
+            }
+        }
+    }
+    for reason in [
+        "context_length",
+        "public_key_length",
+        "signature_length",
+        "hint_encoding",
+        "response_norm",
+        "challenge_mismatch",
+    ] {
+        assert!(reasons.contains(&Some(reason)), "{reason}");
+    }
+    cases.len()
+}
+
+#[test]
+fn every_way_to_verify_gives_the_verdict_of_the_vector() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let sets: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let sets = sets.as_array().unwrap();
+    assert_eq!(sets.len(), 3);
+    let counts = [
+        check::<MlDsa44>(&sets[0]),
+        check::<MlDsa65>(&sets[1]),
+        check::<MlDsa87>(&sets[2]),
+    ];
+    assert_eq!(counts, [34; 3]);
+}
