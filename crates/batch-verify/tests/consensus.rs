@@ -25,7 +25,9 @@ fn context() -> Context<'static> {
 }
 
 fn signers<P: ParameterSet>(count: u8) -> Vec<SigningKey<P>> {
-    (0..count).map(|n| SigningKey::from_seed(&[n; 32])).collect()
+    (0..count)
+        .map(|n| SigningKey::from_seed(&[n; 32]))
+        .collect()
 }
 
 fn public<P: ParameterSet>(key: &SigningKey<P>) -> &[u8] {
@@ -56,7 +58,10 @@ fn epochs() {
         KeyPolicy::Compact,
         KeyPolicy::Lru { max_bytes: 1 << 20 },
     ] {
-        let mut set = KeySet::<MlDsa44>::builder().policy(policy).build(old.iter().map(public)).unwrap();
+        let mut set = KeySet::<MlDsa44>::builder()
+            .policy(policy)
+            .build(old.iter().map(public))
+            .unwrap();
         // By id: which of `keys`, if any.
         let mut owners: Vec<Option<usize>> = (0..12).map(Some).collect();
         let mut joined = new.iter();
@@ -84,7 +89,10 @@ fn epochs() {
                     Some(owner) => {
                         assert_eq!(next.signer_of(public(&keys[*owner])), Some(id));
                         let item = Item::new(id, b"epoch", &signatures[*owner]);
-                        assert!(engine.verify(&[item]).all_valid(), "{policy:?} {epoch} {id:?}");
+                        assert!(
+                            engine.verify(&[item]).all_valid(),
+                            "{policy:?} {epoch} {id:?}"
+                        );
                         let other = Item::new(id, b"epoch", &signatures[(owner + 1) % 40]);
                         assert!(!engine.verify(&[other]).all_valid());
                     }
@@ -111,13 +119,26 @@ fn epochs() {
     }
     let set = KeySet::<MlDsa44>::from_public_keys(old.iter().map(public)).unwrap();
     let error = set.with_changes([], [SignerId::new(12)]).unwrap_err();
-    assert_eq!(error, KeySetError::UnknownSigner { signer: SignerId::new(12) });
+    assert_eq!(
+        error,
+        KeySetError::UnknownSigner {
+            signer: SignerId::new(12)
+        }
+    );
     let error = set.with_changes([public(&old[3])], []).unwrap_err();
-    assert_eq!(error, KeySetError::Duplicate { first: 3, second: 12 });
+    assert_eq!(
+        error,
+        KeySetError::Duplicate {
+            first: 3,
+            second: 12
+        }
+    );
     let error = set.with_changes([&public(&new[0])[1..]], []).unwrap_err();
     assert_eq!(error, KeySetError::Length { index: 12 });
     // Leaving and joining again is a new id.
-    let set = set.with_changes([public(&old[3])], [SignerId::new(3)]).unwrap();
+    let set = set
+        .with_changes([public(&old[3])], [SignerId::new(3)])
+        .unwrap();
     assert_eq!(set.signer_of(public(&old[3])), Some(SignerId::new(12)));
 }
 
@@ -135,7 +156,10 @@ fn thresholds() {
     // No overflow at the top.
     let weights = Weights::new([u64::MAX; 9]);
     assert_eq!(weights.total(), 9 * u128::from(u64::MAX));
-    assert_eq!(Threshold::two_thirds(&weights).weight(), 6 * u128::from(u64::MAX) + 1);
+    assert_eq!(
+        Threshold::two_thirds(&weights).weight(),
+        6 * u128::from(u64::MAX) + 1
+    );
     assert_eq!(Weights::equal(4).total(), 4);
     assert_eq!(weights.of(SignerId::new(9)), 0);
 }
@@ -147,13 +171,19 @@ fn quorums() {
     let message = Message::Bytes(b"block 9");
     let good: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 9")).collect();
     let other: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 8")).collect();
-    let hedged = keys[0].sign(b"block 9", context(), Hedge::Bytes(&[5; 32])).unwrap();
+    let hedged = keys[0]
+        .sign(b"block 9", context(), Hedge::Bytes(&[5; 32]))
+        .unwrap();
     let vote = |n: usize| Vote::new(n as u32, &good[n]);
     let forged = |n: usize| Vote::new(n as u32, &other[n]);
     let weights = Weights::equal(7);
     let threshold = Threshold::two_thirds(&weights);
     assert_eq!(threshold.weight(), 5);
-    for threads in [Threads::Inline, Threads::Dedicated(2), Threads::Dedicated(8)] {
+    for threads in [
+        Threads::Inline,
+        Threads::Dedicated(2),
+        Threads::Dedicated(8),
+    ] {
         for mode in [Mode::Full, Mode::AnyInvalid] {
             let engine = BatchVerifier::builder()
                 .keys(set.clone())
@@ -177,7 +207,10 @@ fn quorums() {
                         if weight == if policy == Strict { 4 } else { 0 })
                 };
                 assert!(too_few(&five[..4]));
-                assert!(matches!(ask(&[], policy), Err(QuorumError::Insufficient { weight: 0 })));
+                assert!(matches!(
+                    ask(&[], policy),
+                    Err(QuorumError::Insufficient { weight: 0 })
+                ));
                 // One vote again and again is one vote.
                 let repeated = [[vote(0); 6].as_slice(), &five[..4]].concat();
                 assert!(too_few(&repeated));
@@ -186,29 +219,74 @@ fn quorums() {
             }
             // One bad vote among enough good ones.
             let mixed = [vote(0), forged(6), vote(1), vote(2), vote(3), vote(4)];
-            assert_eq!(ask(&mixed, Strict), Err(QuorumError::Invalid {
-                vote: 1,
-                reason: Reason::ChallengeMismatch
-            }));
+            assert_eq!(
+                ask(&mixed, Strict),
+                Err(QuorumError::Invalid {
+                    vote: 1,
+                    reason: Reason::ChallengeMismatch
+                })
+            );
             assert_eq!(ask(&mixed, Lenient), Ok((5, 5)));
             // Forged votes under a name, before and after the true one.
-            let framed = [forged(0), forged(0), vote(1), vote(2), vote(3), vote(4), vote(0)];
-            assert_eq!(ask(&framed, Strict), Err(QuorumError::Contradiction {
-                first: 0,
-                second: 6
-            }));
+            let framed = [
+                forged(0),
+                forged(0),
+                vote(1),
+                vote(2),
+                vote(3),
+                vote(4),
+                vote(0),
+            ];
+            assert_eq!(
+                ask(&framed, Strict),
+                Err(QuorumError::Contradiction {
+                    first: 0,
+                    second: 6
+                })
+            );
             assert_eq!(ask(&framed, Lenient), Ok((5, 5)));
-            let two = [vote(0), Vote::new(0, hedged.as_ref()), vote(1), vote(2), vote(3), vote(4)];
-            assert_eq!(ask(&two, Strict), Err(QuorumError::Contradiction {
-                first: 0,
-                second: 1
-            }));
+            let two = [
+                vote(0),
+                Vote::new(0, hedged.as_ref()),
+                vote(1),
+                vote(2),
+                vote(3),
+                vote(4),
+            ];
+            assert_eq!(
+                ask(&two, Strict),
+                Err(QuorumError::Contradiction {
+                    first: 0,
+                    second: 1
+                })
+            );
             assert_eq!(ask(&two, Lenient), Ok((5, 5)));
             // Votes for another block never add up.
-            let split = [vote(0), vote(1), vote(2), vote(3), forged(4), forged(5), forged(6)];
-            assert_eq!(ask(&split, Lenient), Err(QuorumError::Insufficient { weight: 4 }));
-            let unknown = [vote(0), Vote::new(7, &good[0]), vote(1), vote(2), vote(3), vote(4)];
-            assert_eq!(ask(&unknown, Strict), Err(QuorumError::UnknownSigner { vote: 1 }));
+            let split = [
+                vote(0),
+                vote(1),
+                vote(2),
+                vote(3),
+                forged(4),
+                forged(5),
+                forged(6),
+            ];
+            assert_eq!(
+                ask(&split, Lenient),
+                Err(QuorumError::Insufficient { weight: 4 })
+            );
+            let unknown = [
+                vote(0),
+                Vote::new(7, &good[0]),
+                vote(1),
+                vote(2),
+                vote(3),
+                vote(4),
+            ];
+            assert_eq!(
+                ask(&unknown, Strict),
+                Err(QuorumError::UnknownSigner { vote: 1 })
+            );
             assert_eq!(ask(&unknown, Lenient), Ok((5, 5)));
         }
     }
@@ -222,8 +300,14 @@ fn quorums() {
     let one = Threshold::at_least(1).unwrap();
     assert_eq!(ask(message, &weights, one), Ok(()));
     let mu = Mu::from_bytes([0; 64]);
-    assert_eq!(ask(Message::Mu(&mu), &weights, one), Err(QuorumError::MessageForm));
-    assert_eq!(ask(message, &Weights::equal(6), one), Err(QuorumError::WeightsLength));
+    assert_eq!(
+        ask(Message::Mu(&mu), &weights, one),
+        Err(QuorumError::MessageForm)
+    );
+    assert_eq!(
+        ask(message, &Weights::equal(6), one),
+        Err(QuorumError::WeightsLength)
+    );
     let eight = Threshold::at_least(8).unwrap();
     assert_eq!(ask(message, &weights, eight), Err(QuorumError::Unreachable));
     // A weight that would overflow 64 bits.
@@ -231,7 +315,9 @@ fn quorums() {
     let needed = Threshold::two_thirds(&heavy);
     let votes: Vec<Vote<'_>> = (0..5).map(vote).collect();
     for policy in [Policy::Strict, Policy::Lenient] {
-        let report = engine.verify_quorum(message, &votes, &heavy, needed, policy).unwrap();
+        let report = engine
+            .verify_quorum(message, &votes, &heavy, needed, policy)
+            .unwrap();
         assert_eq!(report.weight, 5 * u128::from(u64::MAX));
     }
     let bare = BatchVerifier::<MlDsa44>::builder().build().unwrap();
@@ -244,7 +330,10 @@ fn queue() {
     let keys = signers::<MlDsa87>(3);
     let set = KeySet::<MlDsa87>::from_public_keys(keys.iter().map(public)).unwrap();
     let engine = Arc::new(verifier(set, Threads::Dedicated(2)));
-    let limits = QueueLimits { items: 20, bytes: 200_000 };
+    let limits = QueueLimits {
+        items: 20,
+        bytes: 200_000,
+    };
     let mut queue = BatchQueue::new(Arc::clone(&engine), limits);
     assert!(queue.verify_batch_parallel().outcomes().is_empty());
     let stranger = SigningKey::<MlDsa87>::from_seed(&[99; 32]);
@@ -252,24 +341,41 @@ fn queue() {
         for n in 0..17usize {
             let message = vec![round; n];
             let signature = sign(&keys[n % 3], &message);
-            let index = queue.add_signature((n % 3) as u32, &message, &signature).unwrap();
+            let index = queue
+                .add_signature((n % 3) as u32, &message, &signature)
+                .unwrap();
             assert_eq!(index, n);
         }
         let signature = sign(&stranger, b"here");
-        queue.add_signature(public(&stranger), b"here", &signature).unwrap();
+        queue
+            .add_signature(public(&stranger), b"here", &signature)
+            .unwrap();
         queue.add_signature(0, b"here", &signature).unwrap();
         // Far too long: refused at its turn, not copied.
         queue.add_signature(0, b"here", &vec![0; 1 << 20]).unwrap();
         assert_eq!(queue.len(), 20);
         assert_eq!(queue.add_signature(0, b"", &signature), Err(QueueFull));
         let report = queue.verify_batch_parallel();
-        assert!(report.outcomes()[..18].iter().all(|outcome| outcome.is_valid()));
-        assert_eq!(report.outcomes()[18], Outcome::Invalid(Reason::ChallengeMismatch));
-        assert_eq!(report.outcomes()[19], Outcome::Invalid(Reason::SignatureLength));
+        assert!(
+            report.outcomes()[..18]
+                .iter()
+                .all(|outcome| outcome.is_valid())
+        );
+        assert_eq!(
+            report.outcomes()[18],
+            Outcome::Invalid(Reason::ChallengeMismatch)
+        );
+        assert_eq!(
+            report.outcomes()[19],
+            Outcome::Invalid(Reason::SignatureLength)
+        );
         assert_eq!((report.summary().valid, report.all_valid()), (18, false));
         assert!(queue.is_empty());
     }
-    assert_eq!(queue.add_signature(0, &vec![0; 200_000], &[0; 4627]), Err(QueueFull));
+    assert_eq!(
+        queue.add_signature(0, &vec![0; 200_000], &[0; 4627]),
+        Err(QueueFull)
+    );
     assert!(queue.is_empty());
 }
 
@@ -339,8 +445,14 @@ fn vertex_batches() {
     for threads in [Threads::Dedicated(2), Threads::Shared, Threads::Inline] {
         let engine = Arc::new(verifier(set.clone(), threads));
         let round = vertices(&keys, 64);
-        assert_eq!(verify_vertex_signatures_batch(&engine, &round), Ok(expected.clone()));
-        assert_eq!(verify_vertex_signatures_batch::<Vertex, _>(&engine, &[]), Ok(vec![]));
+        assert_eq!(
+            verify_vertex_signatures_batch(&engine, &round),
+            Ok(expected.clone())
+        );
+        assert_eq!(
+            verify_vertex_signatures_batch::<Vertex, _>(&engine, &[]),
+            Ok(vec![])
+        );
         // Several at once, then one that panics; the pool works on.
         let futures: Vec<_> = (0..4)
             .map(|_| verify_vertex_signatures_batch_async(&engine, vertices(&keys, 64)))
@@ -381,7 +493,12 @@ impl SignedVertex for Watched {
 fn a_dropped_future_calls_the_batch_off() {
     let keys = signers::<MlDsa44>(2);
     let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
-    let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+    let pool = Arc::new(
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .build()
+            .unwrap(),
+    );
     let engine = Arc::new(verifier(set, Threads::Pool(Arc::clone(&pool))));
     let looked_at = Arc::new(AtomicUsize::new(0));
     let watched: Vec<Watched> = vertices(&keys, 40)
@@ -399,7 +516,10 @@ fn a_dropped_future_calls_the_batch_off() {
     assert_eq!(looked_at.load(Ordering::Relaxed), 0);
 
     // Polled again after the answer: an error, not a hang.
-    let mut future = pin!(verify_vertex_signatures_batch_async(&engine, vertices(&keys, 3)));
+    let mut future = pin!(verify_vertex_signatures_batch_async(
+        &engine,
+        vertices(&keys, 3)
+    ));
     assert!(block_on(future.as_mut()).is_ok());
     assert_eq!(block_on(future.as_mut()), Err(BatchError::Abandoned));
 }
