@@ -53,10 +53,10 @@ pub fn rej_ntt_poly_each(
                 *bytes = word.to_le_bytes();
             }
             for &candidate in bytes.as_chunks::<3>().0 {
-                if let Some(a) = coeff_from_three_bytes(candidate) {
-                    if !sink(a) {
-                        return;
-                    }
+                if let Some(a) = coeff_from_three_bytes(candidate)
+                    && !sink(a)
+                {
+                    return;
                 }
             }
         }
