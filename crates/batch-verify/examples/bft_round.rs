@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release --example bft_round [VALIDATORS]`
 
-use std::error::Error;
+use core::error::Error;
 use std::time::{Duration, Instant};
 
 use batch_verify::{

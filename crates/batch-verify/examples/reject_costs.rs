@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p batch-verify --example reject_costs`
 
-use std::error::Error;
+use core::error::Error;
 use std::time::{Duration, Instant};
 
 use batch_verify::{

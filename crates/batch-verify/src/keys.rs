@@ -323,7 +323,7 @@ fn settle<P: ParameterSet>(members: &mut [Option<Member<P>>], arenas: &mut Vec<A
         .filter(|m| m.place.is_some())
         .count();
     let old = if arenas.len() >= MAX_ARENAS || slots > 2 * placed {
-        std::mem::take(arenas)
+        core::mem::take(arenas)
     } else {
         Vec::new()
     };

@@ -1,6 +1,6 @@
 //! In which order a batch is verified, and which items repeat others.
 
-use core::hash::{BuildHasher, Hash, Hasher};
+use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::{AtomicU8, AtomicUsize};
 use std::hash::RandomState;
 
@@ -58,11 +58,7 @@ pub(crate) fn take_repeats<'a, P: ParameterSet>(
             continue;
         }
         for job in run.iter_mut() {
-            job.tag = item(job.index).map_or(0, |item| {
-                let mut hash = hasher.build_hasher();
-                content(judge, &item).hash(&mut hash);
-                hash.finish()
-            });
+            job.tag = item(job.index).map_or(0, |item| hasher.hash_one(content(judge, &item)));
         }
         sort(run);
         let mut first = 0;

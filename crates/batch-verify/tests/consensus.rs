@@ -4,9 +4,9 @@
 
 use core::future::Future;
 use core::pin::pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 use std::thread::Thread;
 

@@ -1,6 +1,6 @@
 //! `mldsa backends`, and the choice of `--backend`.
 
-use std::fmt::Write as _;
+use core::fmt::Write as _;
 use std::io;
 
 use mldsa_core::Backend;

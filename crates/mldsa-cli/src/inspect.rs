@@ -1,6 +1,6 @@
 //! `mldsa inspect`.
 
-use std::fmt::Write as _;
+use core::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 

@@ -79,7 +79,7 @@ impl Place {
         ]);
         if run.code == 0 {
             // To `mldsa verify` it is a signature like any other.
-            let ctx_text = std::str::from_utf8(ctx).unwrap();
+            let ctx_text = core::str::from_utf8(ctx).unwrap();
             let ordinary = |ctx: &str| {
                 mldsa(
                     &[

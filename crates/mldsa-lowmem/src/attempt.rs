@@ -161,11 +161,11 @@ fn matrix<'a, P: ParameterSet, T: Tier<P>>(
 }
 
 /// The place of the low part of row `i` of w, in the tiers that keep it.
-fn low_slot<'a, P: ParameterSet, T: Tier<P>>(
-    workspace: &'a mut Workspace<P, T>,
+fn low_slot<P: ParameterSet, T: Tier<P>>(
+    workspace: &mut Workspace<P, T>,
     attempt: u16,
     i: usize,
-) -> &'a mut [u8] {
+) -> &mut [u8] {
     let len = 32 * low_bits_len(P::PARAMS.gamma2);
     let bytes = workspace.bytes.as_mut();
     if T::KEEPS == Keeps::Pair {

@@ -111,7 +111,7 @@ fn stopping_anywhere_wipes() {
 fn a_panic_of_the_watch_wipes() {
     let (_, sk) = keys();
     let mut buffer = [7; P::SIG_LEN];
-    let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+    let unwound = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let key = ExpandedKey::<P>::new(&sk).expect("a key");
         let mut workspace = Workspace::<P, Floor>::new();
         let mut rows = 0;

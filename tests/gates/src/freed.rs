@@ -2,9 +2,9 @@
 //! are copied before they go.
 #![allow(unsafe_code, reason = "an allocator")]
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// To be installed with `#[global_allocator]`.
 #[derive(Debug)]

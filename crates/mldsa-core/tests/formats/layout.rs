@@ -9,11 +9,11 @@ use mldsa_core::{
 };
 use zeroize::ZeroizeOnDrop;
 
-fn crosses_threads<T: Send + Sync + Unpin + std::panic::UnwindSafe>() {}
+fn crosses_threads<T: Send + Sync + Unpin + core::panic::UnwindSafe>() {}
 
 fn wiped<T: ZeroizeOnDrop>() {}
 
-fn of<P: ParameterSet + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {
+fn of<P: ParameterSet + Unpin + core::panic::UnwindSafe + core::panic::RefUnwindSafe>() {
     fn threads<T: Send + Sync>() {}
     threads::<SigningKey<P>>();
     threads::<PreparedSigningKey<P>>();

@@ -128,7 +128,7 @@ fn damaged_private<P: ParameterSet>() {
         }
     }
     assert_eq!(keys, 32 * 255);
-    mutations(&der.as_bytes()[..], |damaged| {
+    mutations(der.as_bytes(), |damaged| {
         assert!(!accepted::<P>(damaged) || damaged.len() == 54);
     });
 

@@ -126,6 +126,6 @@ fn encoding() {
     );
     let error = Signature::<MlDsa44>::try_from(&bytes[1..]).unwrap_err();
     // The cause is kept for logs.
-    let cause = std::error::Error::source(&error).unwrap();
+    let cause = core::error::Error::source(&error).unwrap();
     assert_eq!(cause.to_string(), "signature has the wrong length");
 }
