@@ -14,7 +14,7 @@ use crate::keccak::{Word, keccak_f1600};
 use crate::lanes::{Block, LaneSponge, MAX_LANES};
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
-use crate::poly::NttPoly;
+use crate::poly::{NttPoly, Poly};
 use crate::sample::{Challenge, rej_ntt_block};
 use crate::verify::{commitment, t1_column};
 
@@ -26,9 +26,30 @@ pub(super) fn detect() -> Option<&'static Kernels> {
     cpu::get().then_some(&KERNELS)
 }
 
-// SAFETY, of every entry: the table leaves this file through `detect` only.
-static KERNELS: Kernels = Kernels {
+/// A portable body compiled for this instruction set: the compiler vectorises it.
+macro_rules! recompiled {
+    ($body:path: $($argument:ident: $t:ty),*) => {
+        |$($argument: $t),*| {
+            #[target_feature(enable = "avx2,bmi1,bmi2")]
+            fn kernel($($argument: $t),*) {
+                $body($($argument),*)
+            }
+            // SAFETY: the table leaves this file through `detect` only.
+            unsafe { kernel($($argument),*) }
+        }
+    };
+}
+
+// SAFETY, of every entry: the table leaves this file through `detect` only, or as
+// a part of that of AVX-512, which asks for the same features.
+pub(super) static KERNELS: Kernels = Kernels {
     name: "avx2",
+    ntt: recompiled!(crate::ntt::ntt: src: &Poly, dst: &mut NttPoly),
+    inv_ntt: recompiled!(crate::ntt::inv_ntt: src: &NttPoly, dst: &mut Poly),
+    row_product: recompiled!(crate::ntt::row_product: a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly),
+    product_inv_ntt: recompiled!(portable::product_inv_ntt: a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly),
+    inv_ntt_high_bits: recompiled!(portable::inv_ntt_high_bits: gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]),
+    inv_ntt_use_hint: recompiled!(portable::inv_ntt_use_hint: gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]),
     // SAFETY: see above.
     keccak_f1600: |state| unsafe { permute_x1(state) },
     // SAFETY: see above.

@@ -7,7 +7,9 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernels, portable};
+#[cfg(test)]
+use super::portable;
+use super::{Kernels, avx2};
 
 mod ntt;
 mod product;
@@ -22,6 +24,7 @@ mod word;
 
 cpufeatures::new!(
     cpu,
+    "avx2",
     "avx512f",
     "avx512bw",
     "avx512dq",
@@ -50,7 +53,7 @@ static KERNELS: Kernels = Kernels {
     prepare: Some(|p, pk, rows| unsafe { verify::prepare(p, pk, rows) }),
     // SAFETY: see above.
     verify: Some(|p, job, results| unsafe { verify::verify(p, job, results) }),
-    ..portable::KERNELS
+    ..avx2::KERNELS
 };
 
 /// A table on its own cache line.

@@ -6,8 +6,8 @@ use super::Backend;
 use crate::array::Zeroed;
 use crate::keccak::keccak_f1600;
 use crate::lanes::{Input, LaneSponge, Queue};
-use crate::params::N;
-use crate::poly::NttPoly;
+use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
+use crate::poly::{NttPoly, Poly};
 use crate::xof::Shake256;
 
 /// A reproducible source of words (xorshift64*).
@@ -105,6 +105,56 @@ pub(crate) fn hashes_equal_single_ones<Wide: LaneSponge, Narrow: LaneSponge>() {
                 let mut expected = [0; 136];
                 Shake256::digest(Backend::PORTABLE, parts, &mut expected[..len_out]);
                 assert_eq!(*output, expected, "{group} {first} {n}");
+            }
+        }
+    }
+}
+
+/// The arithmetic entries, on random and on extreme operands.
+#[test]
+fn arithmetic() {
+    let mut random = Random::new(11);
+    let portable = Backend::PORTABLE.kernels();
+    for backend in Backend::available().skip(1) {
+        let kernels = backend.kernels();
+        for round in 0..60 {
+            let mut poly = |bound: i32| match round {
+                0 => [bound; N],
+                1 => [-bound; N],
+                _ => random.poly(bound),
+            };
+            let (mut out, mut expected) = (NttPoly::zeroed(), NttPoly::zeroed());
+            let a = Poly(poly(Q));
+            (kernels.ntt)(&a, &mut out);
+            (portable.ntt)(&a, &mut expected);
+            assert_eq!(out.0, expected.0, "{backend:?}");
+
+            let a: [NttPoly; 8] = core::array::from_fn(|_| NttPoly(poly(Q - 1)));
+            let b: [NttPoly; 8] = core::array::from_fn(|_| NttPoly(poly(9 * Q - 1)));
+            for terms in [1, 4, 5, 6, 8] {
+                (kernels.row_product)(&a[..terms], &b[..terms], &mut out);
+                (portable.row_product)(&a[..terms], &b[..terms], &mut expected);
+                assert_eq!(out.0, expected.0, "{backend:?}");
+            }
+
+            let (mut w, mut expected) = (Poly::zeroed(), Poly::zeroed());
+            (kernels.inv_ntt)(&a[0], &mut w);
+            (portable.inv_ntt)(&a[0], &mut expected);
+            assert_eq!(w.0, expected.0, "{backend:?}");
+            for add in [None, Some(&b[1])] {
+                (kernels.product_inv_ntt)(&b[0], &b[2], add, &mut w);
+                (portable.product_inv_ntt)(&b[0], &b[2], add, &mut expected);
+                assert_eq!(w.0, expected.0, "{backend:?}");
+            }
+            for (gamma2, len) in [(GAMMA2_88, 192), (GAMMA2_32, 128)] {
+                let (mut w1, mut expected_w1) = ([0; 192], [0; 192]);
+                (kernels.inv_ntt_high_bits)(gamma2, &a[0], &mut w, &mut w1[..len]);
+                (portable.inv_ntt_high_bits)(gamma2, &a[0], &mut expected, &mut expected_w1[..len]);
+                assert_eq!((w.0, w1), (expected.0, expected_w1), "{backend:?}");
+                let hint = [0, 3, 77, 200, 255];
+                (kernels.inv_ntt_use_hint)(gamma2, &a[0], &hint, &mut w1[..len]);
+                (portable.inv_ntt_use_hint)(gamma2, &a[0], &hint, &mut expected_w1[..len]);
+                assert_eq!(w1, expected_w1, "{backend:?}");
             }
         }
     }

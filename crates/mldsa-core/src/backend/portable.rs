@@ -35,7 +35,8 @@ pub(super) static KERNELS: Kernels = Kernels {
     verify: None,
 };
 
-fn product_inv_ntt(a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly) {
+#[inline(always)]
+pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly) {
     let mut product = Secret::<NttPoly>::zeroed();
     let product = product.expose_mut();
     if let Some(add) = add {
@@ -75,7 +76,8 @@ fn unpack_z_ntt(gamma1_bits: u32, bound: i32, bytes: &[u8], out: &mut NttPoly) -
     !z.norm_reaches(bound)
 }
 
-fn inv_ntt_high_bits(gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]) {
+#[inline(always)]
+pub(super) fn inv_ntt_high_bits(gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]) {
     ntt::inv_ntt(w_hat, w);
     for a in &mut w.0 {
         *a = field::add_q_if_negative(*a);
@@ -83,7 +85,8 @@ fn inv_ntt_high_bits(gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]) 
     pack::w1_encode(gamma2, w, w1, |a| rounding::high_bits(gamma2, a));
 }
 
-fn inv_ntt_use_hint(gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]) {
+#[inline(always)]
+pub(super) fn inv_ntt_use_hint(gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]) {
     let mut w = Poly::zeroed();
     ntt::inv_ntt(w_hat, &mut w);
     for a in &mut w.0 {
