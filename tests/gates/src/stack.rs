@@ -37,9 +37,10 @@ fn check(bless: bool) -> Result<(), String> {
         }
     }
     let planted = depths.remove("planted").unwrap_or_default();
+    // An unoptimised build holds the array twice.
     if planted
         .iter()
-        .any(|depth| !(100_000..110_000).contains(depth))
+        .any(|depth| !(99_000..210_000).contains(depth))
     {
         return Err(format!(
             "the planted frame of 100000 bytes measured {planted:?}"

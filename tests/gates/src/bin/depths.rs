@@ -62,11 +62,6 @@ where
         let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
-    measure::<P>("key by value, sign", || {
-        let key = SigningKey::<P>::from_seed(&case.seed).with_backend(backend);
-        let signature = key.sign_mu(&case.mu, Hedge::Deterministic);
-        assert!(black_box(signature).is_ok());
-    });
 }
 
 fn measure<P: ParameterSet>(name: &str, mut operation: impl FnMut() + Send) {
