@@ -1,12 +1,14 @@
 //! The commands over files: golden output, exit codes, files and their modes,
 //! agreement with the independent implementation.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use std::fs;
 use std::path::PathBuf;
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "shared with the other tests")]
 mod peer;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "shared with the other tests")]
 mod tool;
 
 use peer::{Form, SETS, Set};
