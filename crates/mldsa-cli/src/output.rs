@@ -41,18 +41,18 @@ pub(crate) fn write(path: &Path, force: bool, bytes: &[u8], readers: Readers) ->
     // A file beside the old one takes its place when it is complete, and never
     // has the old one's mode.
     let target = if force { beside(path) } else { path.into() };
-    let written = create(&target, readers).and_then(|mut file| {
-        file.write_all(bytes)
-            .and_then(|()| file.sync_all())
-            .inspect_err(|_| drop(fs::remove_file(&target)))
-    });
-    written
-        .and_then(|()| {
-            if force {
-                fs::rename(&target, path)
-            } else {
-                Ok(())
-            }
+    create(&target, readers)
+        .and_then(|mut file| {
+            file.write_all(bytes)
+                .and_then(|()| file.sync_all())
+                .and_then(|()| {
+                    if force {
+                        fs::rename(&target, path)
+                    } else {
+                        Ok(())
+                    }
+                })
+                .inspect_err(|_| drop(fs::remove_file(&target)))
         })
         .map_err(|error| {
             let hint = match error.kind() {

@@ -230,7 +230,17 @@ fn secret_files_are_private_and_never_replaced() {
     good(&["keygen", "--set", "65", "--out", &key, "--force"], b"");
     assert_eq!(mode(), 0o600);
     assert_ne!(folder.get("key.pem"), before);
-    // Nothing else is left in the folder.
+    // Nothing else is left in the folder, of failures neither.
+    let directory = folder.at("directory");
+    fs::create_dir(&directory).unwrap();
+    for target in [&directory, &folder.at("no/where")] {
+        unusable(
+            &["keygen", "--set", "65", "--force", "--out", target],
+            b"",
+            target,
+        );
+    }
+    fs::remove_dir(&directory).unwrap();
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
     unusable(
         &["keygen", "--set", "65", "--out", &folder.at("no/where")],
