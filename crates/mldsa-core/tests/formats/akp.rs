@@ -86,14 +86,14 @@ fn round_trips<P: ParameterSet>() {
             if let Ok(read) = VerifyingKey::<P>::from_jwk(&jwk) {
                 assert_eq!(read.to_jwk_pub(), text);
             }
-            assert!(
-                text.starts_with(&public)
-                    || SigningKey::<P>::from_jwk(&Jwk {
-                        private: Some(&private),
-                        ..jwk
-                    })
-                    .is_err()
-            );
+            // A private key beside a public key that is not its own.
+            if n % 64 == 0 && text != public {
+                let secret = Jwk {
+                    private: Some(&private),
+                    ..jwk
+                };
+                assert!(SigningKey::<P>::from_jwk(&secret).is_err());
+            }
         }
         let short = Jwk {
             public: &public[..n],
