@@ -28,6 +28,7 @@ pub fn member(n: usize) -> Member {
 }
 
 /// A committee on one decision.
+#[derive(Debug)]
 pub struct Committee {
     /// Its members.
     pub members: Vec<Member>,
