@@ -41,10 +41,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Once an epoch: expand the keys of the validators.
     let start = Instant::now();
     let keys = KeySet::<MlDsa87>::from_public_keys(
-        signers.iter().map(|key| key.verifying_key().as_bytes().as_slice()),
+        signers
+            .iter()
+            .map(|key| key.verifying_key().as_bytes().as_slice()),
     )?;
     let expansion = start.elapsed();
-    let engine = BatchVerifier::builder().keys(keys.clone()).context(NETWORK).build()?;
+    let engine = BatchVerifier::builder()
+        .keys(keys.clone())
+        .context(NETWORK)
+        .build()?;
 
     // Every round: one vertex from everyone.
     let mut vertices = Vec::new();
@@ -52,7 +57,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let payload = format!("round 7, vertex of {author}").into_bytes();
         let signature = signer.sign(&payload, context, Hedge::Deterministic)?;
         let signature = signature.as_ref().to_vec();
-        vertices.push(Vertex { author, payload, signature });
+        vertices.push(Vertex {
+            author,
+            payload,
+            signature,
+        });
     }
     let honest = time(&engine, &vertices, true)?;
 
@@ -92,27 +101,53 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|signer| signer.sign(b"block 7", context, Hedge::Deterministic))
         .collect::<Result<_, _>>()?;
-    let votes: Vec<Vote<'_>> =
-        (0..).zip(&votes).map(|(n, vote): (u32, _)| Vote::new(n, vote.as_ref())).collect();
+    let votes: Vec<Vote<'_>> = (0..)
+        .zip(&votes)
+        .map(|(n, vote): (u32, _)| Vote::new(n, vote.as_ref()))
+        .collect();
     let weights = Weights::equal(keys.len());
     let threshold = Threshold::two_thirds(&weights);
     let quorum = engine.verify_quorum(block, &votes, &weights, threshold, Policy::Lenient)?;
 
     let threads = report.summary().threads;
-    println!("ML-DSA-87, backend {}, {threads} threads", Backend::detect().name());
+    println!(
+        "ML-DSA-87, backend {}, {threads} threads",
+        Backend::detect().name()
+    );
     println!("validators            {validators:>10}");
-    println!("expanded keys         {:>10.1} MiB in {:.1} ms", mib(keys.memory_bytes()), ms(expansion));
+    println!(
+        "expanded keys         {:>10.1} MiB in {:.1} ms",
+        mib(keys.memory_bytes()),
+        ms(expansion)
+    );
     println!("vertices              {:>10}", vertices.len());
     println!("valid                 {:>10}", report.valid());
-    println!("culprits              {:>10}  {}", culprits.len(), culprits.join(", "));
-    println!("quorum                {:>10}  of {} votes, {} needed, {} examined",
-        quorum.weight, votes.len(), threshold.weight(), quorum.examined);
+    println!(
+        "culprits              {:>10}  {}",
+        culprits.len(),
+        culprits.join(", ")
+    );
+    println!(
+        "quorum                {:>10}  of {} votes, {} needed, {} examined",
+        quorum.weight,
+        votes.len(),
+        threshold.weight(),
+        quorum.examined
+    );
     println!("one by one            {:>10.3} ms", ms(one_by_one));
-    println!("batch, best           {:>10.3} ms, {:.1} times faster", ms(attacked[0]),
-        one_by_one.as_secs_f64() / attacked[0].as_secs_f64());
+    println!(
+        "batch, best           {:>10.3} ms, {:.1} times faster",
+        ms(attacked[0]),
+        one_by_one.as_secs_f64() / attacked[0].as_secs_f64()
+    );
     for (name, times) in [("honest round", &honest), ("attacked round", &attacked)] {
         let at = |share: f64| ms(times[(share * (times.len() - 1) as f64) as usize]);
-        println!("{name:<22}{:>10.3} ms p50 {:>9.3} p99 {:>9.3} p99.9", at(0.5), at(0.99), at(0.999));
+        println!(
+            "{name:<22}{:>10.3} ms p50 {:>9.3} p99 {:>9.3} p99.9",
+            at(0.5),
+            at(0.99),
+            at(0.999)
+        );
     }
     // An engine that only wants to know whether all is well stops early.
     let quick = BatchVerifier::builder()
@@ -121,7 +156,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .mode(Mode::AnyInvalid)
         .build()?;
     let quick = quick.verify_by(&vertices, |_, vertex| show(vertex))?;
-    println!("early exit            {:>10}  vertices not looked at", quick.skipped());
+    println!(
+        "early exit            {:>10}  vertices not looked at",
+        quick.skipped()
+    );
     Ok(())
 }
 

@@ -38,7 +38,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What is in it
+//!
+//! - [`KeySet`]: the validators of an epoch, expanded ahead of time and shared;
+//!   [`KeySet::with_changes`] makes the next epoch's from it.
+//! - [`BatchVerifier::verify`], [`verify_into`](BatchVerifier::verify_into) without
+//!   allocation, [`verify_by`](BatchVerifier::verify_by) on the caller's own type,
+//!   [`verify_all`](BatchVerifier::verify_all) and
+//!   [`verify_each`](BatchVerifier::verify_each).
+//! - [`BatchVerifier::verify_quorum`]: votes for one message against a threshold.
+//! - [`BatchQueue`]: signatures collected one at a time.
+//! - [`verify_vertex_signatures_batch`] and its async form, for DAG engines.
+//!
+//! # Where the speed comes from
+//!
+//! A key is expanded once, not for every signature. Eight signatures share the
+//! permutations of their hashes. A batch is sorted by key, so that signatures under
+//! one key are neighbours, and cut into one segment for each worker, in whole
+//! groups of lanes; a worker that is done helps the others. Since the order is that
+//! of the keys, a worker meets the same keys again in the next round.
+//!
+//! Expanded keys are stored with 32 bits a coefficient: 20, 36 or 64 KiB a key.
+//!
 //! All inputs of verification are public: time and early exit depend on them.
+//! `docs/validity.md` in the repository has the exact set of what is accepted and
+//! the cost of every kind of refusal.
 
 #![forbid(unsafe_code)]
 

@@ -207,7 +207,10 @@ fn quorums() {
                         if weight == if policy == Strict { 4 } else { 0 })
                 };
                 assert!(too_few(&five[..4]));
-                assert!(matches!(ask(&[], policy), Err(QuorumError::Insufficient { weight: 0 })));
+                assert!(matches!(
+                    ask(&[], policy),
+                    Err(QuorumError::Insufficient { weight: 0 })
+                ));
                 // One vote again and again is one vote.
                 let repeated = [[vote(0); 6].as_slice(), &five[..4]].concat();
                 assert!(too_few(&repeated));

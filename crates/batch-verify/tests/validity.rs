@@ -115,14 +115,46 @@ fn cases<P: ParameterSet>(base: &Input) -> Vec<Case> {
     }
     vec![
         ("valid", None, vec![]),
-        ("context of 256 bytes", Some("context_length"), vec![resize("ctx", 256)]),
-        ("key one byte short", Some("public_key_length"), vec![resize("pk", P::PK_LEN - 1)]),
-        ("key one byte long", Some("public_key_length"), vec![resize("pk", P::PK_LEN + 1)]),
-        ("empty key", Some("public_key_length"), vec![resize("pk", 0)]),
-        ("signature one byte short", Some("signature_length"), vec![resize("sig", P::SIG_LEN - 1)]),
-        ("signature one byte long", Some("signature_length"), vec![resize("sig", P::SIG_LEN + 1)]),
-        ("empty signature", Some("signature_length"), vec![resize("sig", 0)]),
-        ("hint counter above omega", Some("hint_encoding"), vec![hint_fault]),
+        (
+            "context of 256 bytes",
+            Some("context_length"),
+            vec![resize("ctx", 256)],
+        ),
+        (
+            "key one byte short",
+            Some("public_key_length"),
+            vec![resize("pk", P::PK_LEN - 1)],
+        ),
+        (
+            "key one byte long",
+            Some("public_key_length"),
+            vec![resize("pk", P::PK_LEN + 1)],
+        ),
+        (
+            "empty key",
+            Some("public_key_length"),
+            vec![resize("pk", 0)],
+        ),
+        (
+            "signature one byte short",
+            Some("signature_length"),
+            vec![resize("sig", P::SIG_LEN - 1)],
+        ),
+        (
+            "signature one byte long",
+            Some("signature_length"),
+            vec![resize("sig", P::SIG_LEN + 1)],
+        ),
+        (
+            "empty signature",
+            Some("signature_length"),
+            vec![resize("sig", 0)],
+        ),
+        (
+            "hint counter above omega",
+            Some("hint_encoding"),
+            vec![hint_fault],
+        ),
         (
             "hint counter below the one before",
             Some("hint_encoding"),
@@ -153,7 +185,11 @@ fn cases<P: ParameterSet>(base: &Input) -> Vec<Case> {
             Some("response_norm"),
             vec![first_z::<P>(sig, 2 * gamma1 - beta)],
         ),
-        ("z = gamma1", Some("response_norm"), vec![first_z::<P>(sig, 0)]),
+        (
+            "z = gamma1",
+            Some("response_norm"),
+            vec![first_z::<P>(sig, 0)],
+        ),
         (
             "z = 1 - gamma1, the other end",
             Some("response_norm"),
@@ -174,27 +210,71 @@ fn cases<P: ParameterSet>(base: &Input) -> Vec<Case> {
             Some("challenge_mismatch"),
             vec![first_z::<P>(sig, 2 * gamma1 - beta - 1)],
         ),
-        ("first bit of the challenge", Some("challenge_mismatch"), vec![flip(0)]),
+        (
+            "first bit of the challenge",
+            Some("challenge_mismatch"),
+            vec![flip(0)],
+        ),
         (
             "last byte of the challenge",
             Some("challenge_mismatch"),
             vec![flip(P::C_TILDE_LEN - 1)],
         ),
-        ("a bit of z", Some("challenge_mismatch"), vec![flip(P::C_TILDE_LEN + 100)]),
-        ("one hint less", Some("challenge_mismatch"), vec![put("sig", hint_at, &fewer)]),
-        ("another message", Some("challenge_mismatch"), vec![resize("msg", base.msg.len() + 1)]),
-        ("empty message", Some("challenge_mismatch"), vec![resize("msg", 0)]),
-        ("empty context", Some("challenge_mismatch"), vec![resize("ctx", 0)]),
-        ("another context", Some("challenge_mismatch"), vec![put("ctx", 0, b"V")]),
-        ("a bit of rho", Some("challenge_mismatch"), vec![put("pk", 0, &[base.pk[0] ^ 1])]),
-        ("a bit of t1", Some("challenge_mismatch"), vec![put("pk", 40, &[base.pk[40] ^ 1])]),
-        ("all zero", Some("response_norm"), vec![resize("sig", 0), resize("sig", P::SIG_LEN)]),
+        (
+            "a bit of z",
+            Some("challenge_mismatch"),
+            vec![flip(P::C_TILDE_LEN + 100)],
+        ),
+        (
+            "one hint less",
+            Some("challenge_mismatch"),
+            vec![put("sig", hint_at, &fewer)],
+        ),
+        (
+            "another message",
+            Some("challenge_mismatch"),
+            vec![resize("msg", base.msg.len() + 1)],
+        ),
+        (
+            "empty message",
+            Some("challenge_mismatch"),
+            vec![resize("msg", 0)],
+        ),
+        (
+            "empty context",
+            Some("challenge_mismatch"),
+            vec![resize("ctx", 0)],
+        ),
+        (
+            "another context",
+            Some("challenge_mismatch"),
+            vec![put("ctx", 0, b"V")],
+        ),
+        (
+            "a bit of rho",
+            Some("challenge_mismatch"),
+            vec![put("pk", 0, &[base.pk[0] ^ 1])],
+        ),
+        (
+            "a bit of t1",
+            Some("challenge_mismatch"),
+            vec![put("pk", 40, &[base.pk[40] ^ 1])],
+        ),
+        (
+            "all zero",
+            Some("response_norm"),
+            vec![resize("sig", 0), resize("sig", P::SIG_LEN)],
+        ),
         (
             "hint and norm",
             Some("hint_encoding"),
             vec![first_z::<P>(sig, 0), hint_fault_again],
         ),
-        ("norm and challenge", Some("response_norm"), vec![first_z::<P>(sig, 0), flip(0)]),
+        (
+            "norm and challenge",
+            Some("response_norm"),
+            vec![first_z::<P>(sig, 0), flip(0)],
+        ),
         (
             "lengths of key and signature",
             Some("public_key_length"),
@@ -300,11 +380,15 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                 prepared.verify(&input.msg, ctx, &input.sig),
                 decoded,
             ] {
-                let name = result.err().map(|error| batch_verify::Reason::from(error).name());
+                let name = result
+                    .err()
+                    .map(|error| batch_verify::Reason::from(error).name());
                 assert_eq!(name, *reason, "{at}");
             }
             // In lanes, between good neighbours.
-            let good_key = VerifyingKey::<P>::from_bytes(&base.pk).unwrap().with_backend(backend);
+            let good_key = VerifyingKey::<P>::from_bytes(&base.pk)
+                .unwrap()
+                .with_backend(backend);
             let good_prepared = good_key.prepare();
             let lane = |key, input: &'_ Input| (key, input.clone());
             let encoded = P::PublicKeyBytes::from_slice(&input.pk).unwrap();
@@ -316,7 +400,13 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                 for place in [0, 3, 8] {
                     let good = LaneKey::Prepared(good_prepared.as_prepared_ref());
                     let lanes: Vec<_> = (0..9)
-                        .map(|n| if n == place { lane(key, input) } else { lane(good, &base) })
+                        .map(|n| {
+                            if n == place {
+                                lane(key, input)
+                            } else {
+                                lane(good, &base)
+                            }
+                        })
                         .collect();
                     let mut results = [Ok(()); 9];
                     verify_lanes(
@@ -331,8 +421,14 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                         &mut results,
                     );
                     for (n, result) in results.into_iter().enumerate() {
-                        let name = result.err().map(|error| batch_verify::Reason::from(error).name());
-                        assert_eq!(name, if n == place { *reason } else { None }, "{at} lane {n}");
+                        let name = result
+                            .err()
+                            .map(|error| batch_verify::Reason::from(error).name());
+                        assert_eq!(
+                            name,
+                            if n == place { *reason } else { None },
+                            "{at} lane {n}"
+                        );
                     }
                 }
             }
@@ -343,11 +439,18 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
             .zip(reasons.iter().copied())
             .filter(|(input, _)| input.ctx.len() <= 255)
             .collect();
-        let mut members: Vec<&[u8]> = usable.iter().map(|(input, _)| input.pk.as_slice()).collect();
+        let mut members: Vec<&[u8]> = usable
+            .iter()
+            .map(|(input, _)| input.pk.as_slice())
+            .collect();
         members.retain(|key| key.len() == P::PK_LEN);
         members.sort_unstable();
         members.dedup();
-        for policy in [KeyPolicy::Expanded, KeyPolicy::Compact, KeyPolicy::Lru { max_bytes: 1 << 20 }] {
+        for policy in [
+            KeyPolicy::Expanded,
+            KeyPolicy::Compact,
+            KeyPolicy::Lru { max_bytes: 1 << 20 },
+        ] {
             let keys = KeySet::<P>::builder()
                 .policy(policy)
                 .backend(backend)

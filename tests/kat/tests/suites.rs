@@ -35,5 +35,7 @@ mod rejection;
 mod rounding;
 #[path = "suites/tricky.rs"]
 mod tricky;
+#[path = "suites/validity.rs"]
+mod validity;
 #[path = "suites/wycheproof.rs"]
 mod wycheproof;

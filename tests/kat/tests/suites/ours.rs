@@ -5,6 +5,9 @@
 
 use core::marker::PhantomData;
 
+use batch_verify::{
+    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Outcome, Reason, Signer, SignerId, Threads,
+};
 use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
@@ -60,6 +63,15 @@ where
         all.push(Box::new(InMemory::<P>(backend, PhantomData)));
     }
     all.push(Box::new(Decoded::<P>(PhantomData)));
+    for backend in Backend::available() {
+        for keys in [
+            BatchKeys::Policy(KeyPolicy::Expanded),
+            BatchKeys::Policy(KeyPolicy::Compact),
+            BatchKeys::InItem,
+        ] {
+            all.push(Box::new(Batch::<P>(backend, keys, PhantomData)));
+        }
+    }
     all
 }
 
@@ -98,6 +110,16 @@ struct InMemory<P>(Backend, PhantomData<P>);
 
 /// `Signature`, decoded before it is verified.
 struct Decoded<P>(PhantomData<P>);
+
+/// `BatchVerifier`, the item three times in one batch.
+struct Batch<P>(Backend, BatchKeys, PhantomData<P>);
+
+/// Where a batch finds its keys.
+#[derive(Clone, Copy, Debug)]
+enum BatchKeys {
+    Policy(KeyPolicy),
+    InItem,
+}
 
 /// The functions of `bytes`, on the detected backend.
 struct Encodings<P>(PhantomData<P>);
@@ -381,6 +403,67 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
                 VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
                 _ => Refusal::Other,
             })
+    }
+}
+
+impl<P: ParameterSet> Verifier for Batch<P> {
+    fn name(&self) -> String {
+        name::<P>(&format!("batch {:?}", self.1), self.0)
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let mut builder = BatchVerifier::<P>::builder()
+            .threads(Threads::Inline)
+            .duplicates(Duplicates::Verify)
+            .allow_weak_prehash(true)
+            .backend(self.0);
+        let signer = match self.1 {
+            BatchKeys::InItem => Signer::Key(pk),
+            BatchKeys::Policy(policy) => {
+                let keys = KeySet::builder().policy(policy).backend(self.0).build([pk]);
+                builder = builder.keys(keys.map_err(|_| Refusal::KeyLength)?);
+                Signer::Id(SignerId::new(0))
+            }
+        };
+        let verifier = builder.build().map_err(|_| Refusal::Other)?;
+        let mu;
+        let (message, ctx) = match message {
+            Message::Pure { ctx, msg } => (batch_verify::Message::Bytes(msg), ctx),
+            Message::PreHashed { ctx, hash, digest } => {
+                let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
+                (batch_verify::Message::PreHashed { hash, digest }, ctx)
+            }
+            other => {
+                let key = verifying_key::<P>(self.0, pk)?;
+                mu = mu_of::<P>(self.0, key.tr(), other)?;
+                (batch_verify::Message::Mu(&mu), &[][..])
+            }
+        };
+        let item = Item::new(signer, message, sig).with_context(context(ctx)?);
+        let report = verifier.verify(&[item; 3]);
+        let [first, second, third] = report.outcomes() else {
+            return Err(Refusal::Other);
+        };
+        if first != second || second != third {
+            return Err(Refusal::Other);
+        }
+        match first {
+            Outcome::Valid => Ok(()),
+            Outcome::Skipped => Err(Refusal::Other),
+            Outcome::Invalid(reason) => Err(match reason {
+                Reason::PublicKeyLength => Refusal::KeyLength,
+                Reason::DigestLength => Refusal::Digest,
+                Reason::SignatureLength => Refusal::SignatureLength,
+                Reason::HintEncoding => Refusal::HintEncoding,
+                Reason::ResponseNorm => Refusal::ResponseNorm,
+                Reason::ChallengeMismatch => Refusal::ChallengeMismatch,
+                _ => Refusal::Other,
+            }),
+        }
     }
 }
 
