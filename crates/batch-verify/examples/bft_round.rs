@@ -4,7 +4,8 @@
 //! `cargo run --release --example bft_round [VALIDATORS]`
 
 use core::error::Error;
-use std::time::{Duration, Instant};
+use core::time::Duration;
+use std::time::Instant;
 
 use batch_verify::{
     BatchVerifier, Item, KeySet, Message, Mode, Outcome, Policy, Threshold, Vote, Weights,
