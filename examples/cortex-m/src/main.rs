@@ -8,6 +8,7 @@
 
 use core::hint::black_box;
 use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use cortex_m_rt::entry;
 use cortex_m_semihosting::{debug, hprintln};
@@ -54,14 +55,16 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Measures `work` on every input and prints the row.
-    pub fn run(&self, mut work: impl FnMut(&Input) -> Use) {
+    /// Measures `work` on every input, prints the row, and returns its largest
+    /// stack and its mean of instructions.
+    pub fn run(&self, mut work: impl FnMut(&Input) -> Use) -> Use {
         let mut total = Use::default();
         for n in 0..INPUTS {
             let one = work(&Input::new(n));
             total.stack = total.stack.max(one.stack);
             total.instructions += one.instructions;
         }
+        total.instructions /= u64::from(INPUTS);
         hprintln!(
             "{{\"impl\":\"{}\",\"op\":\"{}\",\"set\":\"{}\",\"tier\":\"{}\",\"opt\":\"{}\",\
              \"stack\":{},\"workspace\":{},\"instructions\":{},\"inputs\":{}}}",
@@ -72,9 +75,10 @@ impl Row<'_> {
             env!("OPT_LEVEL"),
             total.stack,
             self.workspace,
-            total.instructions / u64::from(INPUTS),
+            total.instructions,
             INPUTS
         );
+        total
     }
 }
 
@@ -100,7 +104,8 @@ impl<P: ParameterSet> Bench<P> {
             .expect("a signature");
     }
 
-    fn core(&mut self) {
+    /// The three operations of the full-memory implementation.
+    fn core(&mut self) -> [Use; 3] {
         let row = |op| Row {
             name: "mldsa-core",
             op,
@@ -108,14 +113,14 @@ impl<P: ParameterSet> Bench<P> {
             tier: "",
             workspace: 0,
         };
-        row("keygen").run(|input| {
+        let keygen = row("keygen").run(|input| {
             measure(|| core_bytes::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk))
         });
-        row("sign").run(|input| {
+        let sign = row("sign").run(|input| {
             self.keys(input);
             measure(|| self.sign_with_core(input))
         });
-        row("verify").run(|input| {
+        let verify = row("verify").run(|input| {
             self.keys(input);
             self.sign_with_core(input);
             measure(|| {
@@ -125,9 +130,10 @@ impl<P: ParameterSet> Bench<P> {
                     .expect("a valid signature");
             })
         });
+        [keygen, sign, verify]
     }
 
-    fn small(&mut self) {
+    fn small(&mut self) -> [Use; 2] {
         let row = |op| Row {
             name: "mldsa-lowmem",
             op,
@@ -135,14 +141,14 @@ impl<P: ParameterSet> Bench<P> {
             tier: "",
             workspace: 0,
         };
-        row("keygen").run(|input| {
+        let keygen = row("keygen").run(|input| {
             let used = measure(|| self.keys(input));
             let (pk, sk) = (self.pk.clone(), self.sk.clone());
             core_bytes::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk);
             assert!(pk == self.pk && sk == self.sk);
             used
         });
-        row("verify").run(|input| {
+        let verify = row("verify").run(|input| {
             self.keys(input);
             self.sign_with_core(input);
             measure(|| {
@@ -152,9 +158,12 @@ impl<P: ParameterSet> Bench<P> {
                     .expect("a valid signature");
             })
         });
+        [keygen, verify]
     }
 
-    fn sign<T: Tier<P>>(&mut self, tier: &str) {
+    /// Returns the unchecked signature from the expanded key, with the workspace
+    /// in its stack.
+    fn sign<T: Tier<P>>(&mut self, tier: &str) -> Use {
         let mut workspace = Workspace::<P, T>::new();
         let row = |op| Row {
             name: "mldsa-lowmem",
@@ -164,7 +173,7 @@ impl<P: ParameterSet> Bench<P> {
             workspace: Workspace::<P, T>::LEN,
         };
         // As the other implementations sign: from the expanded key, unchecked.
-        for (op, checked) in [("sign", false), ("sign, self-verified", true)] {
+        let [plain, _] = [("sign", false), ("sign, self-verified", true)].map(|(op, checked)| {
             row(op).run(|input| {
                 self.keys(input);
                 self.sign_with_core(input);
@@ -181,8 +190,8 @@ impl<P: ParameterSet> Bench<P> {
                 });
                 assert!(self.signature == self.expected);
                 used
-            });
-        }
+            })
+        });
         row("sign from seed").run(|input| {
             self.keys(input);
             self.sign_with_core(input);
@@ -192,12 +201,21 @@ impl<P: ParameterSet> Bench<P> {
                 Signer::new(&key, &mut workspace)
                     .self_verification(false)
                     .recheck(false)
-                    .sign(&input.message, Context::EMPTY, Hedge::Bytes(&input.rnd), out)
+                    .sign(
+                        &input.message,
+                        Context::EMPTY,
+                        Hedge::Bytes(&input.rnd),
+                        out,
+                    )
                     .expect("a signature");
             });
             assert!(self.signature == self.expected);
             used
         });
+        Use {
+            stack: plain.stack + Workspace::<P, T>::LEN,
+            ..plain
+        }
     }
 
     #[inline(never)]
@@ -214,13 +232,69 @@ impl<P: ParameterSet> Bench<P> {
             signature: P::SignatureBytes::zeroed(),
             expected: P::SignatureBytes::zeroed(),
         };
-        bench.core();
-        bench.small();
-        bench.sign::<Floor>("floor");
-        bench.sign::<KeepW0>("keep-w0");
-        bench.sign::<Balanced>("balanced");
+        let [core_keygen, core_sign, core_verify] = bench.core();
+        let [keygen, verify] = bench.small();
+        let floor = bench.sign::<Floor>("floor");
+        let keep_w0 = bench.sign::<KeepW0>("keep-w0");
+        let balanced = bench.sign::<Balanced>("balanced");
         bench.sign::<Cached>("cached");
+
+        // Bytes of RAM, and percent of the time of the full-memory implementation
+        // with the same Keccak in the same binary.
+        let by_set = |gates: [u64; 3]| match P::CATEGORY {
+            2 => gates[0],
+            3 => gates[1],
+            _ => gates[2],
+        };
+        let gate = |name, used, ram, time, base| gate(P::NAME, name, used, ram, time, base);
+        gate("keygen", keygen, 2_500, 160, core_keygen);
+        gate("verify", verify, 2_700, 200, core_verify);
+        gate(
+            "sign floor",
+            floor,
+            3_200,
+            by_set([350, 370, 420]),
+            core_sign,
+        );
+        let ram = by_set([5_500, 6_850, 8_150]);
+        gate(
+            "sign keep-w0",
+            keep_w0,
+            ram,
+            by_set([260, 280, 310]),
+            core_sign,
+        );
+        gate(
+            "sign balanced",
+            balanced,
+            15_300,
+            by_set([190, 210, 230]),
+            core_sign,
+        );
     }
+}
+
+/// Whether some gate was missed.
+static MISSED: AtomicBool = AtomicBool::new(false);
+
+/// Compares with the limits that the project promises.
+fn gate(set: &str, name: &str, used: Use, ram: u64, percent: u64, base: Use) {
+    let time = 100 * used.instructions / base.instructions;
+    let kept = used.stack as u64 <= ram && time <= percent;
+    if !kept {
+        MISSED.store(true, Ordering::Relaxed);
+    }
+    hprintln!(
+        "{{\"gate\":\"{}\",\"set\":\"{}\",\"ram\":{},\"ram_limit\":{},\
+         \"percent_of_core\":{},\"percent_limit\":{},\"kept\":{}}}",
+        name,
+        set,
+        used.stack,
+        ram,
+        time,
+        percent,
+        kept
+    );
 }
 
 #[entry]
@@ -242,7 +316,11 @@ fn main() -> ! {
     Bench::<mldsa_lowmem::MlDsa87>::run();
     #[cfg(feature = "peers")]
     peers::run();
-    debug::exit(debug::EXIT_SUCCESS);
+    debug::exit(if MISSED.load(Ordering::Relaxed) {
+        debug::EXIT_FAILURE
+    } else {
+        debug::EXIT_SUCCESS
+    });
     loop {}
 }
 
