@@ -6,7 +6,8 @@ use core::marker::PhantomData;
 use mldsa_core::hazmat::ct::is_negative;
 use mldsa_core::hazmat::pack::{GROUP, unpack_eta_part};
 use mldsa_core::hazmat::{
-    CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, T1_POLY_LEN, declassify, expand_seed,
+    CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, T1_POLY_LEN, declassify,
+    expand_seed,
 };
 use mldsa_core::{KeyError, ParameterSet};
 
