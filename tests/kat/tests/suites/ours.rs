@@ -21,7 +21,7 @@ use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier}
 use mldsa_kat::set::Set;
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, OwnOutput, PrivateKey as LowmemKey,
-    PublicKey, Signer, Tier, Workspace, keygen_from_seed,
+    PublicKey, Signer as LowmemSigner, Tier, Workspace, keygen_from_seed,
 };
 
 /// Every form of signing on every backend.
@@ -588,7 +588,7 @@ fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
 ) -> Result<Vec<u8>, Refusal> {
     let mut workspace = Workspace::<P, T>::new();
     let mut own = OwnOutput::<P>::new();
-    let mut signer = Signer::new(key, &mut workspace);
+    let mut signer = LowmemSigner::new(key, &mut workspace);
     let (hedge, out) = (hedge(rnd), own.output());
     match message {
         Message::Pure { ctx, msg } => signer.sign(msg, context(ctx)?, hedge, out),
