@@ -395,8 +395,8 @@ mod tests {
             assert!(norm(&q) <= P.gamma2 + r_max);
             join_commitment(P, &hi, &mut q);
             for ((w, joined), r) in w.iter().zip(&q).zip(&r) {
-                for n in 0..N {
-                    assert_eq!(joined.0[n], (w.0[n] + r[n]).rem_euclid(Q));
+                for ((w, joined), r) in w.0.iter().zip(joined.0).zip(r) {
+                    assert_eq!(joined, (w + r).rem_euclid(Q));
                 }
             }
             let west = q;

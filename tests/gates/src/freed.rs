@@ -2,8 +2,9 @@
 //! are copied before they go.
 #![allow(unsafe_code, reason = "an allocator")]
 
+use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::System;
 use std::sync::Mutex;
 
 /// To be installed with `#[global_allocator]`.

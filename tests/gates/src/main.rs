@@ -18,7 +18,9 @@ enum Verdict {
     NotRun(String),
 }
 
-const GATES: [(&str, fn(&[String]) -> Verdict, &str); 6] = [
+type Gate = fn(&[String]) -> Verdict;
+
+const GATES: [(&str, Gate, &str); 6] = [
     ("ct", ct::run, "constant time under Valgrind"),
     (
         "division",

@@ -3,7 +3,8 @@
 #![allow(unsafe_code, reason = "a thread on a given stack is a pthread")]
 
 use core::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 
 /// Not zero, so that wiped memory counts as used, and no likely pointer.
 const PAINT: u8 = 0xa5;
