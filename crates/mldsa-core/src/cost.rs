@@ -26,7 +26,7 @@ use crate::params::{CRH_LEN, ParameterSet};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Operations {
-    /// Keccak-f[1600] permutations, those inside `expanded` not counted.
+    /// Keccak permutations, those inside `expanded` not counted.
     pub keccak: u64,
     /// Entries of A expanded from `rho` (algorithm 30).
     pub expanded: u64,
