@@ -1,12 +1,9 @@
 //! `cargo run --release -p benches --bin aggregate_costs`: time, cumulative
 //! allocation, peak heap and wire bytes of aggregates.
 
-use core::hint::black_box;
-
-use benches::committee::{Committee, SIZES, member};
+use benches::committee::{Committee, SIZES};
 use cpu_time::ThreadTime;
-use mladsa_aggregate::{BaseLabel, COMMITMENT_LEN, EpochPlan, Error, Matrix, RESPONSE_LEN};
-use mldsa_core::Hedge;
+use mladsa_aggregate::{COMMITMENT_LEN, Error, RESPONSE_LEN};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -33,7 +30,7 @@ fn heap(call: impl FnOnce() -> Result<(), Error>) -> Result<Heap, Error> {
 /// The median of several runs, in milliseconds of this thread's CPU time.
 fn milliseconds(mut call: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     let mut times = Vec::new();
-    for _ in 0..31 {
+    for _ in 0..15 {
         let start = ThreadTime::now();
         call()?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
@@ -42,40 +39,8 @@ fn milliseconds(mut call: impl FnMut() -> Result<(), Error>) -> Result<f64, Erro
     Ok(times[times.len() / 2])
 }
 
-/// What one member or one verifier does.
-fn parts() -> Result<(), Error> {
-    let matrix = Matrix::expand(&[7; 32]);
-    let one = member(0);
-    let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"one content")?], 1)?;
-    let committee = Committee::new(1)?;
-    let (aggregate, round) = (committee.interactive()?, committee.round());
-    let expand_a = milliseconds(|| {
-        black_box(Matrix::expand(&[7; 32]));
-        Ok(())
-    })?;
-    let key = milliseconds(|| one.epoch_tree(&matrix, &plan).map(drop))?;
-    let mut n = 0;
-    let keygen = milliseconds(|| {
-        n += 1;
-        member(n).register(Hedge::Deterministic).map(drop)
-    })?;
-    let verify = milliseconds(|| {
-        let signature = aggregate.signature().as_ref();
-        round
-            .key()
-            .verify_mu(round.mu(), signature)
-            .map_err(|_| Error::VerifyFailed)
-    })?;
-    println!("ExpandA {expand_a:.4} ms");
-    println!("content key and its leaf {key:.4} ms");
-    println!("member key generation with proof of possession {keygen:.4} ms");
-    println!("verification of the signature {verify:.4} ms");
-    Ok(())
-}
-
 fn main() -> Result<(), Error> {
     println!("backend {}", mldsa_core::Backend::detect().name());
-    parts()?;
     println!(
         "{:>4} {:<12} {:>9} {:>12} {:>12} {:>10}",
         "n", "call", "ms", "bytes", "allocations", "peak heap"
