@@ -12,7 +12,7 @@ use batch_verify::{
 use mldsa_core::{Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 
 /// Items in a batch.
-const ITEMS: usize = 64;
+const ITEMS: usize = 256;
 /// Keys.
 const KEYS: usize = 8;
 
