@@ -19,8 +19,6 @@ use mldsa_lowmem::{
 };
 
 mod meter;
-#[cfg(feature = "peers")]
-mod peers;
 
 use meter::{Use, measure};
 
@@ -314,8 +312,6 @@ fn main() -> ! {
     Bench::<mldsa_lowmem::MlDsa65>::run();
     #[cfg(feature = "ml-dsa-87")]
     Bench::<mldsa_lowmem::MlDsa87>::run();
-    #[cfg(feature = "peers")]
-    peers::run();
     debug::exit(if MISSED.load(Ordering::Relaxed) {
         debug::EXIT_FAILURE
     } else {
