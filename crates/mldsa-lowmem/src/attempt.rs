@@ -32,7 +32,7 @@ pub enum Progress {
     /// The attempt of this number, from 0, begins.
     Attempt(u16),
     /// A pass reaches this row of A, or this column where two attempts share a
-    /// pass. Rows take between 10 and 60 ms on a 100 MHz Cortex-M4.
+    /// pass.
     Row(usize),
     /// The attempt was rejected.
     Rejected(Rejection),

@@ -38,7 +38,7 @@ pub(crate) trait SecretsOf {
 
 /// A key opened from its 32-byte seed: `rho`, rho', K and `tr`, 192 bytes, wiped
 /// on drop. s1, s2 and t0 are computed again whenever they are used, which costs
-/// time: a signature takes about one key generation longer.
+/// time: a signature takes one to two and a half key generations longer.
 pub struct OpenedKey<P: ParameterSet> {
     seed: ExpandedSeed,
     tr: [u8; CRH_LEN],

@@ -96,8 +96,8 @@ pub(crate) fn for_each_public_row<S: Secrets, E>(
 
 /// Key generation without key buffers: the public key goes row by row to `pk`,
 /// the expanded private key to `sk` (`None` where the seed is the private key).
-/// Returns `tr`. Takes a quarter longer than [`keygen_from_seed`]: s1 is sampled
-/// again for every row.
+/// Returns `tr`. Takes longer than [`keygen_from_seed`]: s1 is sampled again for
+/// every row.
 ///
 /// # Errors
 /// The first error of a sink.
