@@ -443,7 +443,11 @@ impl<P: ParameterSet> Verifier for Batch<P> {
                 (batch_verify::Message::Mu(&mu), &[][..])
             }
         };
-        let item = Item::new(signer, message, sig).with_context(context(ctx)?);
+        let ctx = context(ctx).or_else(|refusal| {
+            // The other forms name a key of a wrong length first.
+            verifying_key::<P>(self.0, pk).and(Err(refusal))
+        })?;
+        let item = Item::new(signer, message, sig).with_context(ctx);
         let report = verifier.verify(&[item; 3]);
         let [first, second, third] = report.outcomes() else {
             return Err(Refusal::Other);
