@@ -28,6 +28,8 @@ macro_rules! verify_methods {
     () => {
         /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
         ///
+        /// Stack: row verify of the [crate's table](crate#stack).
+        ///
         /// # Errors
         /// Every [`VerifyError`], in the order of its variants. Never panics.
         pub fn verify(
@@ -40,6 +42,8 @@ macro_rules! verify_methods {
         }
 
         /// Verifies a signature over an externally computed `mu`.
+        ///
+        /// Stack: row verify of the [crate's table](crate#stack).
         ///
         /// # Errors
         /// Every [`VerifyError`], in the order of its variants. Never panics.
@@ -61,6 +65,8 @@ macro_rules! verify_methods {
 
         /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
         ///
+        /// Stack: row verify of the [crate's table](crate#stack).
+        ///
         /// # Errors
         /// Every [`VerifyError`], in the order of its variants. Never panics.
         #[cfg(feature = "hash-ml-dsa")]
@@ -80,6 +86,8 @@ macro_rules! sign_methods {
     () => {
         /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign).
         ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
         /// # Errors
         /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
         pub fn sign(
@@ -95,6 +103,8 @@ macro_rules! sign_methods {
 
         /// [`Self::sign`] into a buffer of exactly `SIG_LEN` bytes, which holds no
         /// part of a signature after an error.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
         ///
         /// # Errors
         /// [`SignError::BufferLength`] and those of [`Self::sign`].
@@ -112,6 +122,8 @@ macro_rules! sign_methods {
 
         /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
         ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
         /// # Errors
         /// As [`Self::sign`].
         #[cfg(feature = "hash-ml-dsa")]
@@ -125,6 +137,8 @@ macro_rules! sign_methods {
         }
 
         /// [`Self::sign_prehashed`] into a buffer of exactly `SIG_LEN` bytes.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
         ///
         /// # Errors
         /// As [`Self::sign_into`].
@@ -141,6 +155,8 @@ macro_rules! sign_methods {
 
         /// Signs an externally computed message representative.
         ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
         /// # Errors
         /// As [`Self::sign`].
         pub fn sign_mu(&self, mu: &Mu, hedge: Hedge<'_>) -> Result<Signature<P>, SignError> {
@@ -150,6 +166,8 @@ macro_rules! sign_methods {
         }
 
         /// [`Self::sign_mu`] into a buffer of exactly `SIG_LEN` bytes.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
         ///
         /// # Errors
         /// As [`Self::sign_into`].
@@ -164,6 +182,8 @@ macro_rules! sign_methods {
 
         /// Signs `message` hedged with 32 bytes from `rng`: the default way to
         /// sign where there is a generator.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
         ///
         /// # Errors
         /// [`SignError::Rng`] and those of [`Self::sign`].
@@ -252,6 +272,8 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 
     /// Expands A and t1 into caller memory: allocation-free preparation.
+    ///
+    /// Stack: row prepare of the [crate's table](crate#stack).
     pub fn prepare_in<'a>(
         &'a self,
         memory: &'a mut PreparedMemory<P>,
@@ -267,6 +289,8 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Expands A and t1 once, for a key that verifies often: 20, 36 or 64 KiB on
     /// the heap. Pays from the second signature on.
+    ///
+    /// Stack: row prepare of the [crate's table](crate#stack).
     #[cfg(feature = "alloc")]
     pub fn prepare(&self) -> PreparedVerifyingKey<P> {
         let len = P::K * (P::L + 1);
@@ -469,6 +493,8 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Key generation from the 32-byte seed xi (FIPS 204 algorithm 6): the seed
     /// is the private key, and must come from a generator of the set's strength.
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
         key.set_seed(xi);
@@ -486,6 +512,8 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Generates a key with the operating system's generator (FIPS 204 algorithm
     /// 1).
     ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    ///
     /// # Errors
     /// [`RngError`](crate::RngError) if the generator fails.
     #[cfg(feature = "getrandom")]
@@ -494,6 +522,8 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     /// Generates a key with `rng` (FIPS 204 algorithm 1 ML-DSA.KeyGen).
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
     ///
     /// # Errors
     /// [`RngError`](crate::RngError) if the generator fails.
@@ -510,6 +540,8 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Imports an expanded private key (FIPS 204 algorithm 25) with every check:
     /// s1 and s2 in range, t0 and `tr` recomputed and compared. Costs a key
     /// generation. The seed of such a key is not known.
+    ///
+    /// Stack: row import of the [crate's table](crate#stack).
     ///
     /// # Errors
     /// Every [`KeyError`].
@@ -664,6 +696,8 @@ pub mod bytes {
 
     /// Key generation from the seed xi (FIPS 204 algorithm 6) into the caller's
     /// buffers. The private key is the expanded encoding; wipe it after use.
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
     pub fn keygen<P: ParameterSet>(
         xi: &[u8; SEED_LEN],
         pk: &mut P::PublicKeyBytes,
@@ -676,6 +710,8 @@ pub mod bytes {
     /// writes its public key.
     ///
     /// [`SigningKey::from_expanded`]: crate::SigningKey::from_expanded
+    ///
+    /// Stack: row import of the [crate's table](crate#stack).
     ///
     /// # Errors
     /// Every [`KeyError`].
@@ -693,6 +729,8 @@ pub mod bytes {
 
     /// Signs `mu` with an expanded private key, into the caller's buffer. Only
     /// the range of s1 and s2 is checked, not that t0 and `tr` belong to them.
+    ///
+    /// Stack: row sign of the [crate's table](crate#stack).
     ///
     /// # Errors
     /// [`SignError::Key`], [`SignError::AttemptsExhausted`].
@@ -714,6 +752,8 @@ pub mod bytes {
 
     /// Verifies a signature over `mu` under an encoded public key.
     ///
+    /// Stack: row verify of the [crate's table](crate#stack).
+    ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants.
     pub fn verify_mu<P: ParameterSet>(
@@ -726,6 +766,8 @@ pub mod bytes {
 
     /// Verifies a signature over `message` under an encoded public key, in one
     /// call: `tr` is computed beside the expansion of A where that is faster.
+    ///
+    /// Stack: row verify of the [crate's table](crate#stack).
     ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants.

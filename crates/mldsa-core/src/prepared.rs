@@ -40,6 +40,8 @@ fn zeros(len: usize) -> Box<[NttPoly]> {
 
 impl<P: ParameterSet> SigningKey<P> {
     /// Expands and transforms once, for a key that signs often.
+    ///
+    /// Stack: row prepare to sign of the [crate's table](crate#stack).
     pub fn prepare(&self) -> PreparedSigningKey<P> {
         let p = &P::PARAMS;
         let verifying_key = self.verifying_key().clone();
