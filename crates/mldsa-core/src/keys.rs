@@ -10,7 +10,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::array::{Wipe, Zeroed};
 use crate::backend::Backend;
-use crate::encode::PublicKeyParts;
+use crate::encode::{PublicKeyParts, SecretKeyParts};
 use crate::error::{KeyError, SignError, VerifyError};
 use crate::job::{Job, JobKey, JobMessage};
 use crate::keygen::{check_expanded, keygen_internal};
@@ -506,7 +506,10 @@ impl<P: ParameterSet> SigningKey<P> {
         self.has_seed = true;
         let vk = &mut self.verifying_key;
         keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, self.expanded.expose_mut());
-        vk.tr = transcript::tr(vk.backend, vk.encoded.as_ref());
+        // Key generation has just hashed the public key.
+        if let Ok(parts) = SecretKeyParts::parse(&P::PARAMS, self.expanded.expose().as_ref()) {
+            vk.tr = *parts.tr;
+        }
     }
 
     /// Generates a key with the operating system's generator (FIPS 204 algorithm
