@@ -22,11 +22,9 @@ pub fn keygen_internal<P: ParameterSet>(
     sk: &mut P::SecretKeyBytes,
 ) {
     let seed = transcript::expand_seed(backend, &P::PARAMS, xi);
-    // `rho` is part of both keys; everything sampled from it is public.
-    let rho = declassify(seed.rho, "rho is public");
     keygen_from_rho_p::<P>(
         backend,
-        &rho,
+        &seed.rho,
         seed.rho_p.expose(),
         seed.k_seed.expose(),
         pk,

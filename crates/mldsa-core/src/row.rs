@@ -142,7 +142,7 @@ pub fn hint_row(
         }
         bitmap[n / 8] = byte as u8;
     });
-    declassify(is_negative(sign), "c t0 verdict of a row")
+    declassify(is_negative(sign), "ct0 verdict of a row")
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@ use core::fmt;
 use crate::backend::Backend;
 use crate::error::ContextError;
 use crate::params::{CRH_LEN, Params, SEED_LEN};
-use crate::secret::Secret;
+use crate::secret::{Secret, declassify_in_place};
 use crate::xof::Shake256;
 
 /// A context string of at most 255 bytes, checked once. Public data.
@@ -158,6 +158,8 @@ pub fn expand_seed(backend: Backend, p: &Params, xi: &[u8; SEED_LEN]) -> Expande
         k_seed: Secret::zeroed(),
     };
     hash.squeeze(&mut seed.rho);
+    // Part of both keys; everything sampled from it is public.
+    declassify_in_place(&mut seed.rho, "rho is public");
     hash.squeeze(seed.rho_p.expose_mut());
     hash.squeeze(seed.k_seed.expose_mut());
     seed

@@ -273,6 +273,8 @@ fn respond<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
         return Err(Rejection::HintWeight.into());
     }
     write_z(job, &c, slots.z);
+    declassify_in_place(slots.z, "the finished signature");
+    declassify_in_place(hints.as_flattened_mut(), "the finished signature");
     hint_bit_pack_vartime(hints.as_flattened(), p.omega, slots.hint);
     Ok(())
 }
@@ -366,6 +368,8 @@ fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), Miss> {
     let mut again = [0; CRH_LEN];
     let again = &mut again[..c_tilde.len()];
     hash.finish(again);
+    // The same hash as before, but for a fault.
+    declassify_in_place(again, "c_tilde of an attempt");
     if again == c_tilde {
         Ok(())
     } else {

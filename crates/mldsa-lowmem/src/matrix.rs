@@ -6,7 +6,7 @@ use mldsa_core::hazmat::row::power2round_row;
 use mldsa_core::hazmat::window::{
     COMPACT_LEN, WINDOW, finish_row, first_layers, multiply_accumulate, multiply_accumulate_compact,
 };
-use mldsa_core::hazmat::{N, Params, SEED_LEN};
+use mldsa_core::hazmat::{N, Params, SEED_LEN, declassify_in_place};
 
 use crate::secrets::{Secrets, room, slot};
 
@@ -113,4 +113,5 @@ pub(crate) fn public_row<S: Secrets>(
     finish_row(acc);
     let s2 = secrets.row(p, p.l + i, row.expose_mut());
     power2round_row(p.eta, acc, s2, t1, t0);
+    declassify_in_place(t1, "t1 is the public key");
 }

@@ -30,6 +30,10 @@ mod check {
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
+    use mldsa_lowmem::{
+        Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, OwnOutput, Signer, Tier,
+        Workspace, keygen_from_seed,
+    };
 
     static REASONS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
@@ -81,6 +85,9 @@ mod check {
             sections.extend(sections_of::<MlDsa65>(backend));
             sections.extend(sections_of::<MlDsa87>(backend));
         }
+        sections.extend(lowmem_sections::<MlDsa44>());
+        sections.extend(lowmem_sections::<MlDsa65>());
+        sections.extend(lowmem_sections::<MlDsa87>());
         sections.push((
             "aggregate: tree, commit, respond".to_owned(),
             Box::new(|| aggregate().expect("a committee of one")),
@@ -218,6 +225,48 @@ mod check {
             let signed = bytes::sign_mu::<P>(key.expanded(), &mu, Hedge::Bytes(&rnd), &mut out);
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
+        }
+    }
+
+    fn lowmem_sections<P: ParameterSet>() -> [(String, Box<dyn FnOnce()>); 4]
+    where
+        KeepW0: Tier<P>,
+        Balanced: Tier<P>,
+        Cached: Tier<P>,
+    {
+        let name = |tier: &str| format!("lowmem {} {tier}", P::NAME);
+        [
+            (name("floor"), Box::new(lowmem::<P, Floor>)),
+            (name("keep-w0"), Box::new(lowmem::<P, KeepW0>)),
+            (name("balanced"), Box::new(lowmem::<P, Balanced>)),
+            (name("cached"), Box::new(lowmem::<P, Cached>)),
+        ]
+    }
+
+    /// Key generation and, from the seed and from the expanded key, signing that
+    /// is rejected for every reason, with all checks on.
+    fn lowmem<P: ParameterSet, T: Tier<P>>() {
+        let rnd = secret([0x3c; 32]);
+        for case in cases::rejected(P::NAME) {
+            let seed = secret(case.seed);
+            let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+            keygen_from_seed::<P>(&seed, &mut pk, &mut sk);
+            expect_public(pk.as_ref(), "pk");
+            expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
+            let opened = OpenedKey::<P>::from_seed(&seed);
+            let expanded = ExpandedKey::<P>::checked(sk.as_ref()).expect("a key of our own");
+            let mut workspace = Workspace::<P, T>::new();
+            let mut out = OwnOutput::<P>::new();
+            for hedge in [Hedge::Deterministic, Hedge::Bytes(&rnd)] {
+                let signed = Signer::new(&opened, &mut workspace)
+                    .sign_mu(&case.mu, hedge, out.output())
+                    .expect("signs");
+                expect_public(signed, "signature");
+                let signed = Signer::new(&expanded, &mut workspace)
+                    .sign_mu(&case.mu, hedge, out.output())
+                    .expect("signs");
+                expect_public(signed, "signature");
+            }
         }
     }
 
