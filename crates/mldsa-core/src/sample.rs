@@ -296,6 +296,7 @@ mod tests {
     use super::*;
     use crate::array::Zeroed;
 
+    #[cfg(feature = "hazmat")]
     #[test]
     fn streamed_forms_are_the_packed_polynomials() {
         for nonce in 0..20 {

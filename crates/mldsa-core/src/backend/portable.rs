@@ -9,7 +9,7 @@ use crate::params::N;
 use crate::poly::{NttPoly, Poly};
 use crate::rounding;
 use crate::sample;
-use crate::secret::Secret;
+use crate::secret::{Secret, scrub_stack};
 use crate::{field, keccak};
 
 pub(super) static KERNELS: Kernels = Kernels {
@@ -57,16 +57,25 @@ pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, o
 }
 
 fn expand_mask_ntt(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut [NttPoly]) {
-    let mut y = Secret::<Poly>::zeroed();
-    for (n, y_hat) in out.iter_mut().enumerate() {
-        sample::expand_mask(
-            rho_pp,
-            kappa.wrapping_add(n as u16),
-            gamma1_bits,
-            y.expose_mut(),
-        );
-        ntt::ntt(y.expose(), y_hat);
-    }
+    // The squeezed blocks are the mask itself, and an unoptimised permutation
+    // leaves its state in its frame, which is large; an optimised one is not.
+    const FRAMES: usize = if cfg!(debug_assertions) {
+        16_384
+    } else {
+        2_048
+    };
+    scrub_stack::<FRAMES, _>(|| {
+        let mut y = Secret::<Poly>::zeroed();
+        for (n, y_hat) in out.iter_mut().enumerate() {
+            sample::expand_mask(
+                rho_pp,
+                kappa.wrapping_add(n as u16),
+                gamma1_bits,
+                y.expose_mut(),
+            );
+            ntt::ntt(y.expose(), y_hat);
+        }
+    });
 }
 
 fn unpack_z_ntt(gamma1_bits: u32, bound: i32, bytes: &[u8], out: &mut NttPoly) -> bool {
