@@ -155,7 +155,8 @@ fn every_set() {
     assert_eq!(CoseKey::alg::<mldsa_core::MlDsa87>(), -50);
 }
 
-/// The key identifier of the example of RFC 9964: the all-zero seed.
+/// The key identifier of the example of draft-ietf-cose-dilithium-11: the
+/// all-zero seed.
 #[test]
 fn published_thumbprint() {
     let key = SigningKey::<MlDsa44>::from_seed(&[0; 32]);
