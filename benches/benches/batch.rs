@@ -7,7 +7,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use batch_verify::{BatchSize, Mode};
+use batch_verify::{BatchSize, KeyStorage, Mode};
 use benches::{Round, Runner, Set, Stream, Way};
 use criterion::measurement::WallTime;
 use criterion::{
@@ -45,7 +45,7 @@ fn batch(criterion: &mut Criterion) {
     let round = Arc::new(Round::new(set, 64, 1024, &mut stream));
     sizes.throughput(Throughput::Elements(1024));
     for size in [8, 16, 32, 64, 128] {
-        let way = Way::Batch(Mode::Full, BatchSize::Fixed(size));
+        let way = Way::Batch(Mode::Full, BatchSize::Fixed(size), KeyStorage::Auto);
         let mut runner = Runner::new(way, &round, &pool);
         sizes.bench_function(BenchmarkId::from_parameter(size), |bencher| {
             bencher.iter(|| assert!(runner.call()));
@@ -62,7 +62,11 @@ fn batch(criterion: &mut Criterion) {
             ("first_invalid", Mode::FirstInvalid),
             ("any_invalid", Mode::AnyInvalid),
         ] {
-            let mut runner = Runner::new(Way::Batch(mode, BatchSize::Auto), &round, &pool);
+            let mut runner = Runner::new(
+                Way::Batch(mode, BatchSize::Auto, KeyStorage::Auto),
+                &round,
+                &pool,
+            );
             early.bench_function(BenchmarkId::new(name, place), |bencher| {
                 bencher.iter(|| assert!(!runner.call()));
             });

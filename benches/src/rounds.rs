@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use batch_verify::{
-    BatchSize, BatchVerifier, Duplicates, Item, KeySet, Mode, Outcome, SignerId, Threads,
+    BatchSize, BatchVerifier, Duplicates, Item, KeySet, KeyStorage, Mode, Outcome, SignerId,
+    Threads,
 };
-use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyingKey};
+use mldsa_core::hazmat::{Expansion, LaneItem, LaneKey, LaneMessage, NttPoly, verify_lanes};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -73,8 +75,11 @@ impl Round {
 /// How a batch is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Ours, in a mode and with a batch size.
-    Batch(Mode, BatchSize),
+    /// Ours, in a mode, with a batch size and a form of the keys.
+    Batch(Mode, BatchSize, KeyStorage),
+    /// The core's lanes alone, over the batch sorted by key: what a batch costs
+    /// without screening, planning and verdicts.
+    Lanes,
     /// Ours, one `VerifyingKey::verify` after another.
     Sequential,
     /// A peer under `par_iter().all(..)`.
@@ -83,7 +88,7 @@ pub enum Way {
 
 impl Way {
     /// Everything, with the batch size the library chooses.
-    pub const FULL: Self = Self::Batch(Mode::Full, BatchSize::Auto);
+    pub const FULL: Self = Self::Batch(Mode::Full, BatchSize::Auto, KeyStorage::Auto);
     /// The peers, by name.
     pub const PEERS: [Self; 2] = [Self::Peer("aws-lc-rs"), Self::Peer("libcrux-ml-dsa")];
 }
@@ -141,8 +146,9 @@ fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> 
     let (round, pool) = (Arc::clone(round), Arc::clone(pool));
     let public = round.inputs.keys.iter().map(|key| key.public.as_slice());
     match way {
-        Way::Batch(mode, batch_size) => {
-            let keys = KeySet::<P>::from_public_keys(public).expect("keys");
+        Way::Batch(mode, batch_size, storage) => {
+            let builder = KeySet::<P>::builder().storage(storage);
+            let keys = pool.install(|| builder.build(public)).expect("keys");
             let verifier = BatchVerifier::builder()
                 .keys(keys)
                 .mode(mode)
@@ -166,6 +172,33 @@ fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> 
                     .collect();
                 let summary = verifier.verify_into(&items, &mut outcomes);
                 summary.expect("places").all_valid()
+            }))
+        }
+        Way::Lanes => {
+            let keys: Vec<VerifyingKey<P>> = public
+                .map(|key| VerifyingKey::from_bytes(key).expect("a key"))
+                .collect();
+            let len = VerifyingKey::<P>::PREPARED_POLYS;
+            let mut arena = Vec::new();
+            arena.resize_with(keys.len() * len, || NttPoly([0; 256]));
+            for (key, polys) in keys.iter().zip(arena.chunks_exact_mut(len)) {
+                assert!(key.prepare_polys(polys));
+            }
+            let mut order = round.order.clone();
+            order.sort_by_key(|&case| round.inputs.cases[case].key);
+            let mut results = vec![Err(VerifyError::SignatureLength); order.len()];
+            Runner(Box::new(move || {
+                let item = |n: usize| {
+                    let case = &round.inputs.cases[order[n]];
+                    let polys = Expansion::Wide(&arena[case.key * len..][..len]);
+                    LaneItem {
+                        key: LaneKey::Prepared(keys[case.key].prepared_at(polys).expect("length")),
+                        message: LaneMessage::Pure(Context::EMPTY, &case.message),
+                        signature: &case.signature,
+                    }
+                };
+                verify_lanes(item, &mut results);
+                results.iter().all(Result::is_ok)
             }))
         }
         Way::Sequential => {

@@ -11,7 +11,7 @@ use std::{
     time::{Instant, UNIX_EPOCH},
 };
 
-use batch_verify::{BatchSize, Mode};
+use batch_verify::{BatchSize, KeyStorage, Mode};
 use benches::{
     Budget, Contender, Inputs, Op, Part, Round, Runner, Samples, Set, Stream, UNIT, Way,
     contenders, hz, mean_attempts, measure,
@@ -184,6 +184,7 @@ const SHAPES: [(&str, usize, usize, bool, Option<usize>); 10] = [
 /// Whole batches, on one thread and on all, ours and the peers call by call in
 /// turn. `early_exit` is per batch, the others per signature.
 fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u64) -> Vec<Row> {
+    let batch = |mode, storage| Way::Batch(mode, BatchSize::Auto, storage);
     let mut rows = Vec::new();
     for (op, validators, signatures, random, bad) in SHAPES {
         // The big sets take minutes to make; their lesson is one of memory.
@@ -203,15 +204,19 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
             let threads = pool.current_num_threads();
             let ours = match op {
                 "early_exit" => vec![
-                    ("ours", Way::Batch(Mode::AnyInvalid, BatchSize::Auto)),
+                    ("ours", batch(Mode::AnyInvalid, KeyStorage::Auto)),
                     (
                         "ours-first-invalid",
-                        Way::Batch(Mode::FirstInvalid, BatchSize::Auto),
+                        batch(Mode::FirstInvalid, KeyStorage::Auto),
                     ),
                 ],
-                _ if threads == 1 => {
-                    vec![("ours", Way::FULL), ("ours-sequential", Way::Sequential)]
-                }
+                _ if threads == 1 => vec![
+                    ("ours", Way::FULL),
+                    ("ours-wide", batch(Mode::Full, KeyStorage::Wide)),
+                    ("ours-packed", batch(Mode::Full, KeyStorage::Packed)),
+                    ("ours-lanes", Way::Lanes),
+                    ("ours-sequential", Way::Sequential),
+                ],
                 _ => vec![("ours", Way::FULL)],
             };
             let peers = REFERENCES.map(|peer| (peer, Way::Peer(peer)));

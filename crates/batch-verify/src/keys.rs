@@ -4,7 +4,7 @@ use core::fmt;
 use core::mem::size_of;
 use std::sync::Arc;
 
-use mldsa_core::hazmat::NttPoly;
+use mldsa_core::hazmat::{Element, Expansion, NttPoly, PackedPoly};
 use mldsa_core::{Backend, ParameterSet, PreparedVerifyingKeyRef, VerifyingKey};
 use rayon::prelude::*;
 
@@ -38,7 +38,8 @@ impl From<u32> for SignerId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyPolicy {
-    /// Every key is expanded when the set is built: 20, 36 or 64 KiB a key.
+    /// Every key is expanded when the set is built: 20, 36 or 64 KiB a key, three
+    /// quarters of that in large sets ([`KeyStorage`]).
     #[default]
     Expanded,
     /// Keys are expanded at their second use and kept, the least recently used
@@ -50,6 +51,38 @@ pub enum KeyPolicy {
     /// No key is expanded: 1.4, 2.0 or 2.6 kB a key, and every signature pays
     /// for the expansion.
     Compact,
+}
+
+/// How [`KeyPolicy::Expanded`] stores the expanded keys. Verdicts do not depend
+/// on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyStorage {
+    /// By the size of the set: wide up to 8 MiB for each thread of the pool that
+    /// builds it, about what the caches next to a core hold, and packed beyond.
+    #[default]
+    Auto,
+    /// 32 bits a coefficient, 20, 36 or 64 KiB a key: nothing to unpack.
+    Wide,
+    /// 24 bits a coefficient, 15, 27 or 48 KiB a key: less to load.
+    Packed,
+}
+
+/// Expanded keys that stay wide, for each thread.
+const WIDE_BYTES_PER_THREAD: usize = 8 << 20;
+
+impl KeyStorage {
+    /// Whether `keys` keys of `key_bytes` bytes, expanded wide, are stored packed.
+    fn packs(self, keys: usize, key_bytes: usize) -> bool {
+        match self {
+            Self::Auto => {
+                keys.saturating_mul(key_bytes)
+                    > WIDE_BYTES_PER_THREAD.saturating_mul(rayon::current_num_threads())
+            }
+            Self::Wide => false,
+            Self::Packed => true,
+        }
+    }
 }
 
 /// An immutable set of public keys; cheap to clone and to share.
@@ -68,11 +101,31 @@ struct Inner<P: ParameterSet> {
     arenas: Vec<Arc<Arena>>,
     cache: Option<KeyCache<u32, P>>,
     policy: KeyPolicy,
+    storage: KeyStorage,
     backend: Backend,
 }
 
 /// Expanded keys side by side, each `PREPARED_POLYS` polynomials.
-type Arena = Box<[NttPoly]>;
+enum Arena {
+    Wide(Box<[NttPoly]>),
+    Packed(Box<[PackedPoly]>),
+}
+
+impl Arena {
+    fn polys(&self) -> Expansion<'_> {
+        match self {
+            Self::Wide(polys) => Expansion::Wide(polys),
+            Self::Packed(polys) => Expansion::Packed(polys),
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Wide(polys) => size_of_val(&**polys),
+            Self::Packed(polys) => size_of_val(&**polys),
+        }
+    }
+}
 
 #[derive(Clone)]
 struct Member<P: ParameterSet> {
@@ -109,6 +162,7 @@ impl<P: ParameterSet> KeySet<P> {
     pub fn builder() -> KeySetBuilder<P> {
         KeySetBuilder {
             policy: KeyPolicy::Expanded,
+            storage: KeyStorage::Auto,
             backend: Backend::detect(),
             set: core::marker::PhantomData,
         }
@@ -140,6 +194,7 @@ impl<P: ParameterSet> KeySet<P> {
             members,
             self.inner.arenas.clone(),
             self.inner.policy,
+            self.inner.storage,
             self.inner.backend,
         )
     }
@@ -148,6 +203,7 @@ impl<P: ParameterSet> KeySet<P> {
         mut members: Vec<Option<Member<P>>>,
         mut arenas: Vec<Arc<Arena>>,
         policy: KeyPolicy,
+        storage: KeyStorage,
         backend: Backend,
     ) -> Result<Self, KeySetError> {
         if members.len() > i32::MAX as usize {
@@ -156,7 +212,7 @@ impl<P: ParameterSet> KeySet<P> {
         members.shrink_to_fit();
         let by_bytes = order(&members)?;
         if policy == KeyPolicy::Expanded {
-            settle(&mut members, &mut arenas);
+            settle(&mut members, &mut arenas, storage);
         }
         let cache = match policy {
             KeyPolicy::Lru { max_bytes } => Some(KeyCache::new(max_bytes)),
@@ -169,6 +225,7 @@ impl<P: ParameterSet> KeySet<P> {
                 arenas,
                 cache,
                 policy,
+                storage,
                 backend,
             }),
         })
@@ -229,7 +286,7 @@ impl<P: ParameterSet> KeySet<P> {
             + inner
                 .arenas
                 .iter()
-                .map(|arena| size_of_val::<[NttPoly]>(arena))
+                .map(|arena| arena.memory_bytes())
                 .sum::<usize>()
             + inner.cache.as_ref().map_or(0, KeyCache::memory_bytes)
     }
@@ -238,6 +295,17 @@ impl<P: ParameterSet> KeySet<P> {
     #[must_use]
     pub fn policy(&self) -> KeyPolicy {
         self.inner.policy
+    }
+
+    /// Whether expanded keys are stored at 24 bits a coefficient; false where
+    /// none are, and while any is wide.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        let arenas = &self.inner.arenas;
+        !arenas.is_empty()
+            && arenas
+                .iter()
+                .all(|arena| matches!(**arena, Arena::Packed(_)))
     }
 
     fn member(&self, signer: SignerId) -> Option<&Member<P>> {
@@ -253,7 +321,7 @@ impl<P: ParameterSet> KeySet<P> {
         let prepared = member.place.and_then(|place| {
             member
                 .key
-                .prepared_at(polys::<P>(&self.inner.arenas, place))
+                .prepared_at(expansion::<P>(&self.inner.arenas, place))
         });
         Some((&member.key, prepared))
     }
@@ -314,14 +382,18 @@ fn decode<P: ParameterSet>(
 
 /// Gives every member a place in an arena: new members in a new one, and
 /// everyone in a new one when the old ones are many or mostly unused.
-fn settle<P: ParameterSet>(members: &mut [Option<Member<P>>], arenas: &mut Vec<Arc<Arena>>) {
-    let slots: usize =
-        arenas.iter().map(|arena| arena.len()).sum::<usize>() / VerifyingKey::<P>::PREPARED_POLYS;
-    let placed = members
-        .iter()
-        .flatten()
-        .filter(|m| m.place.is_some())
-        .count();
+fn settle<P: ParameterSet>(
+    members: &mut [Option<Member<P>>],
+    arenas: &mut Vec<Arc<Arena>>,
+    storage: KeyStorage,
+) {
+    let len = VerifyingKey::<P>::PREPARED_POLYS;
+    let slots: usize = arenas.iter().map(|arena| arena.polys().len() / len).sum();
+    let count = |placed: bool| {
+        let members = members.iter().flatten();
+        members.filter(|m| m.place.is_some() == placed).count()
+    };
+    let (placed, new) = (count(true), count(false));
     let old = if arenas.len() >= MAX_ARENAS || slots > 2 * placed {
         core::mem::take(arenas)
     } else {
@@ -335,34 +407,67 @@ fn settle<P: ParameterSet>(members: &mut [Option<Member<P>>], arenas: &mut Vec<A
     if moving.is_empty() {
         return;
     }
-    let len = VerifyingKey::<P>::PREPARED_POLYS;
-    let mut arena = Vec::with_capacity(moving.len() * len);
-    arena.resize_with(moving.len() * len, || NttPoly([0; 256]));
-    arena
-        .par_chunks_exact_mut(len)
-        .zip(&moving)
-        .for_each(|(polys_of, member)| match member.place {
-            Some(place) => {
-                for (to, from) in polys_of.iter_mut().zip(polys::<P>(&old, place)) {
-                    to.0 = from.0;
+    let key_bytes = len * size_of::<NttPoly>();
+    arenas.push(Arc::new(if storage.packs(placed + new, key_bytes) {
+        Arena::Packed(fill(&moving, &old, |to, expansion| match expansion {
+            Expansion::Wide(polys) => to.iter_mut().zip(polys).for_each(|(to, a)| *to = a.into()),
+            Expansion::Packed(polys) => to.clone_from_slice(polys),
+        }))
+    } else {
+        Arena::Wide(fill(
+            &moving,
+            &old,
+            |to: &mut [NttPoly], expansion| match expansion {
+                Expansion::Wide(polys) => to.iter_mut().zip(polys).for_each(|(to, a)| to.0 = a.0),
+                Expansion::Packed(polys) => {
+                    to.iter_mut().zip(polys).for_each(|(to, a)| *to = a.into())
                 }
-            }
-            None => {
-                member.key.prepare_polys(polys_of);
-            }
-        });
+            },
+        ))
+    }));
     for (slot, member) in moving.iter_mut().enumerate() {
         member.place = Some(Place {
-            arena: arenas.len(),
+            arena: arenas.len() - 1,
             slot,
         });
     }
-    arenas.push(Arc::new(arena.into_boxed_slice()));
 }
 
-fn polys<P: ParameterSet>(arenas: &[Arc<Arena>], place: Place) -> &[NttPoly] {
+/// The expansions of `members` side by side, those that are in `old` copied from
+/// there and the others made.
+fn fill<P: ParameterSet, T: Element>(
+    members: &[&mut Member<P>],
+    old: &[Arc<Arena>],
+    store: impl Fn(&mut [T], Expansion<'_>) + Sync,
+) -> Box<[T]> {
     let len = VerifyingKey::<P>::PREPARED_POLYS;
-    &arenas[place.arena][place.slot * len..][..len]
+    let mut arena = Vec::with_capacity(members.len() * len);
+    arena.resize_with(members.len() * len, || T::ZERO);
+    let room = || {
+        let mut room = Vec::with_capacity(len);
+        room.resize_with(len, || NttPoly::ZERO);
+        room
+    };
+    arena
+        .par_chunks_exact_mut(len)
+        .zip(members)
+        .for_each_init(room, |room, (to, member)| match member.place {
+            Some(place) => store(to, expansion::<P>(old, place)),
+            None => {
+                member.key.prepare_polys(room);
+                store(to, Expansion::Wide(room));
+            }
+        });
+    arena.into_boxed_slice()
+}
+
+fn expansion<P: ParameterSet>(arenas: &[Arc<Arena>], place: Place) -> Expansion<'_> {
+    let len = VerifyingKey::<P>::PREPARED_POLYS;
+    let range = place.slot * len..(place.slot + 1) * len;
+    match &*arenas[place.arena] {
+        Arena::Wide(polys) => Expansion::Wide(&polys[range]),
+        Arena::Packed(polys) => Expansion::Packed(&polys[range]),
+    }
 }
 
 impl<P: ParameterSet> fmt::Debug for KeySet<P> {
@@ -376,6 +481,7 @@ impl<P: ParameterSet> fmt::Debug for KeySet<P> {
 #[must_use]
 pub struct KeySetBuilder<P: ParameterSet> {
     policy: KeyPolicy,
+    storage: KeyStorage,
     backend: Backend,
     set: core::marker::PhantomData<P>,
 }
@@ -384,6 +490,12 @@ impl<P: ParameterSet> KeySetBuilder<P> {
     /// How much memory to spend ([`KeyPolicy::Expanded`]).
     pub fn policy(self, policy: KeyPolicy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// How to store expanded keys ([`KeyStorage::Auto`]), in this set and in those
+    /// made from it.
+    pub fn storage(self, storage: KeyStorage) -> Self {
+        Self { storage, ..self }
     }
 
     /// Which instruction set verifies under these keys (the detected one).
@@ -402,7 +514,7 @@ impl<P: ParameterSet> KeySetBuilder<P> {
     ) -> Result<KeySet<P>, KeySetError> {
         let keys: Vec<&[u8]> = keys.into_iter().collect();
         let members = decode(self.backend, 0, &keys)?;
-        KeySet::assemble(members, Vec::new(), self.policy, self.backend)
+        KeySet::assemble(members, Vec::new(), self.policy, self.storage, self.backend)
     }
 }
 
@@ -447,3 +559,65 @@ impl fmt::Display for KeySetError {
 }
 
 impl core::error::Error for KeySetError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BatchVerifier, Item};
+    use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+
+    #[test]
+    fn large_sets_are_packed() {
+        let threads = rayon::current_num_threads();
+        let key_bytes = 64 << 10;
+        assert!(!KeyStorage::Auto.packs(128 * threads, key_bytes));
+        assert!(KeyStorage::Auto.packs(128 * threads + 1, key_bytes));
+        assert!(!KeyStorage::Wide.packs(usize::MAX, key_bytes));
+        assert!(KeyStorage::Packed.packs(1, key_bytes));
+    }
+
+    /// What happens when a set grows or shrinks past the limit.
+    #[test]
+    fn expansions_move_between_the_forms() {
+        let keys: Vec<SigningKey<MlDsa44>> =
+            (0..12).map(|n| SigningKey::from_seed(&[n; 32])).collect();
+        let public = |key: &SigningKey<MlDsa44>| key.verifying_key().as_bytes().to_vec();
+        let mut set = KeySet::<MlDsa44>::from_public_keys([&public(&keys[0])[..]]).unwrap();
+        for (n, key) in keys.iter().enumerate().skip(1) {
+            // A member more, and everyone in the other form once the arenas are many.
+            let storage = [KeyStorage::Packed, KeyStorage::Wide][n / 4 % 2];
+            let mut members = set.inner.members.clone();
+            members.extend(decode(Backend::detect(), n, &[&public(key)]).unwrap());
+            let arenas = if n % 4 == 0 {
+                // As many as make `settle` move everyone.
+                let again = set.inner.arenas.iter().cycle();
+                again.take(MAX_ARENAS).cloned().collect()
+            } else {
+                set.inner.arenas.clone()
+            };
+            set = KeySet::assemble(
+                members,
+                arenas,
+                KeyPolicy::Expanded,
+                storage,
+                Backend::detect(),
+            )
+            .unwrap();
+            if n % 4 == 0 {
+                assert_eq!(set.is_packed(), storage == KeyStorage::Packed, "{n}");
+                assert_eq!(set.inner.arenas.len(), 1);
+            }
+            let verifier = BatchVerifier::builder().keys(set.clone()).build().unwrap();
+            for (id, key) in (0..).zip(&keys[..=n]) {
+                let signature = key
+                    .sign(b"m", Context::EMPTY, Hedge::Deterministic)
+                    .unwrap();
+                let items = [
+                    Item::new(SignerId(id), b"m".as_slice(), signature.as_ref()),
+                    Item::new(SignerId(id), b"other".as_slice(), signature.as_ref()),
+                ];
+                assert_eq!(verifier.verify_each(&items), [true, false], "{n} {id}");
+            }
+        }
+    }
+}

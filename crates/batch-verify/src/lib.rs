@@ -80,7 +80,7 @@ mod vertex;
 
 pub use batch::{BatchError, BatchVerifier, BuildError, Builder, Panicked};
 pub use item::{Item, Message, Signer};
-pub use keys::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, SignerId};
+pub use keys::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage, SignerId};
 pub use queue::{BatchQueue, QueueFull, QueueLimits, QueueReport};
 pub use quorum::{Policy, QuorumError, QuorumReport, Threshold, Vote, Weights};
 pub use schedule::{BatchSize, Duplicates, Mode, Threads};

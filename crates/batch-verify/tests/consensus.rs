@@ -11,9 +11,9 @@ use std::task::Wake;
 use std::thread::Thread;
 
 use batch_verify::{
-    BatchError, BatchQueue, BatchVerifier, Item, KeyPolicy, KeySet, KeySetError, Message, Mode,
-    Outcome, Policy, QueueFull, QueueLimits, QuorumError, Reason, SignedVertex, Signer, SignerId,
-    Threads, Threshold, Vote, Weights, verify_vertex_signatures_batch,
+    BatchError, BatchQueue, BatchVerifier, Item, KeyPolicy, KeySet, KeySetError, KeyStorage,
+    Message, Mode, Outcome, Policy, QueueFull, QueueLimits, QuorumError, Reason, SignedVertex,
+    Signer, SignerId, Threads, Threshold, Vote, Weights, verify_vertex_signatures_batch,
     verify_vertex_signatures_batch_async,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, SigningKey};
@@ -53,13 +53,15 @@ fn epochs() {
     let keys = signers::<MlDsa44>(40);
     let (old, new) = keys.split_at(12);
     let signatures: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"epoch")).collect();
-    for policy in [
-        KeyPolicy::Expanded,
-        KeyPolicy::Compact,
-        KeyPolicy::Lru { max_bytes: 1 << 20 },
+    for (policy, storage) in [
+        (KeyPolicy::Expanded, KeyStorage::Wide),
+        (KeyPolicy::Expanded, KeyStorage::Packed),
+        (KeyPolicy::Compact, KeyStorage::Auto),
+        (KeyPolicy::Lru { max_bytes: 1 << 20 }, KeyStorage::Auto),
     ] {
         let mut set = KeySet::<MlDsa44>::builder()
             .policy(policy)
+            .storage(storage)
             .build(old.iter().map(public))
             .unwrap();
         // By id: which of `keys`, if any.
@@ -106,7 +108,9 @@ fn epochs() {
             }
             set = next;
         }
-        let expanded = 20 << 10;
+        let packed = storage == KeyStorage::Packed;
+        let expanded = if packed { 15 << 10 } else { 20 << 10 };
+        assert_eq!(set.is_packed(), packed);
         match policy {
             KeyPolicy::Expanded => {
                 assert!(set.memory_bytes() >= set.len() * expanded);

@@ -8,8 +8,8 @@
 use std::sync::LazyLock;
 
 use batch_verify::{
-    BatchSize, BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Message, Mode, Outcome, Reason,
-    Signer, Threads,
+    BatchSize, BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, KeySetBuilder, KeyStorage,
+    Message, Mode, Outcome, Reason, Signer, Threads,
 };
 use mldsa_core::{
     Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
@@ -216,9 +216,11 @@ impl Load {
     }
 
     fn keys<P: ParameterSet>(&self, policy: KeyPolicy, backend: Backend) -> KeySet<P> {
-        KeySet::builder()
-            .policy(policy)
-            .backend(backend)
+        self.stored(KeySet::builder().policy(policy).backend(backend))
+    }
+
+    fn stored<P: ParameterSet>(&self, builder: KeySetBuilder<P>) -> KeySet<P> {
+        builder
             .build(self.members.iter().map(Vec::as_slice))
             .unwrap()
     }
@@ -332,20 +334,20 @@ fn every_policy_and_backend() {
     fn check<P: ParameterSet>(load: &Load) {
         let key_bytes = 1024 * P::K * (P::L + 1) + 8192;
         for backend in Backend::available() {
-            for policy in [
-                KeyPolicy::Expanded,
-                KeyPolicy::Compact,
-                KeyPolicy::Lru { max_bytes: 0 },
-                KeyPolicy::Lru {
-                    max_bytes: 2 * key_bytes,
-                },
-                KeyPolicy::Lru {
-                    max_bytes: 64 << 20,
-                },
+            let set = || KeySet::<P>::builder().backend(backend);
+            let lru = |max_bytes| set().policy(KeyPolicy::Lru { max_bytes });
+            for builder in [
+                set().storage(KeyStorage::Wide),
+                set().storage(KeyStorage::Packed),
+                set().policy(KeyPolicy::Compact),
+                lru(0),
+                lru(2 * key_bytes),
+                lru(64 << 20),
             ] {
+                let keys = load.stored(builder);
                 for duplicates in [Duplicates::Once, Duplicates::Verify] {
                     let verifier = BatchVerifier::<P>::builder()
-                        .keys(load.keys(policy, backend))
+                        .keys(keys.clone())
                         .context(CONTEXT)
                         .threads(Threads::Dedicated(2))
                         .key_cache_bytes(2 * key_bytes)

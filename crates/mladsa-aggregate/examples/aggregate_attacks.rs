@@ -527,7 +527,7 @@ fn ntt_polys(len: usize) -> Vec<NttPoly> {
 fn read_vec(bytes: &[u8]) -> Vec<Poly> {
     let mut out = polys(K);
     for (bytes, poly) in bytes.as_chunks::<FULL_POLY_LEN>().0.iter().zip(&mut out) {
-        unpack_full(bytes, poly);
+        unpack_full(bytes, &mut poly.0);
     }
     out
 }

@@ -31,7 +31,7 @@ impl Share {
         let mut poly = Poly::ZERO;
         match bytes.as_chunks::<FULL_POLY_LEN>() {
             (polys, []) if polys.len() == K => {
-                if polys.iter().all(|bytes| unpack_full(bytes, &mut poly)) {
+                if polys.iter().all(|bytes| unpack_full(bytes, &mut poly.0)) {
                     Ok(Self(bytes.into()))
                 } else {
                     Err(Error::OutOfRange)
@@ -72,7 +72,7 @@ impl fmt::Debug for Share {
 /// Every polynomial at 24 bits a coefficient; canonical ones.
 pub(crate) fn pack_vec(polys: &[Poly], bytes: &mut [u8]) {
     for (poly, bytes) in polys.iter().zip(bytes.as_chunks_mut().0) {
-        pack_full(poly, bytes);
+        pack_full(&poly.0, bytes);
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
         .iter_mut()
         .zip(chunks)
         .fold(true, |valid, (poly, bytes)| {
-            valid & unpack_full(bytes, poly)
+            valid & unpack_full(bytes, &mut poly.0)
         })
 }
 

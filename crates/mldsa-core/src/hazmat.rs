@@ -7,6 +7,7 @@ pub use crate::batch::{LaneItem, LaneKey, LaneMessage, verify_lanes};
 pub use crate::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };
+pub use crate::expansion::{Expansion, PackedPoly};
 pub use crate::keygen::{check_expanded, check_secret_range, keygen_from_rho_p, keygen_internal};
 pub use crate::params::{
     CRH_LEN, D, MAX_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,

@@ -2,14 +2,14 @@
 
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
+use crate::expansion::Expansion;
 use crate::params::{CRH_LEN, Params};
-use crate::poly::NttPoly;
 
 /// The key of one signature.
 #[derive(Clone, Copy)]
 pub(crate) enum JobKey<'a> {
     /// What the backend's `prepare` made, and `tr`.
-    Prepared(&'a [NttPoly], &'a [u8; CRH_LEN]),
+    Prepared(Expansion<'a>, &'a [u8; CRH_LEN]),
     /// The encoded key, and `tr` if it is known.
     Cold(&'a [u8], Option<&'a [u8; CRH_LEN]>),
 }
@@ -35,8 +35,8 @@ pub(crate) struct Job<'a> {
 pub(crate) enum VerifyRows<'a> {
     /// Expanded from the encoded key.
     Cold(PublicKeyParts<'a>),
-    /// Expanded before, k (l + 1) polynomials.
-    Prepared(&'a [NttPoly]),
+    /// Expanded before.
+    Prepared(Expansion<'a>),
 }
 
 impl<'a> Job<'a> {

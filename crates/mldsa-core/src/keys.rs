@@ -12,6 +12,7 @@ use crate::array::{Wipe, Zeroed};
 use crate::backend::Backend;
 use crate::encode::{PublicKeyParts, SecretKeyParts};
 use crate::error::{KeyError, SignError, VerifyError};
+use crate::expansion::Expansion;
 use crate::job::{Job, JobKey, JobMessage};
 use crate::keygen::{check_expanded, keygen_internal};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
@@ -280,7 +281,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     ) -> PreparedVerifyingKeyRef<'a, P> {
         self.prepare_rows(memory.0.as_mut());
         PreparedVerifyingKeyRef {
-            rows: memory.0.as_ref(),
+            rows: Expansion::Wide(memory.0.as_ref()),
             tr: &self.tr,
             backend: self.backend,
             set: PhantomData,
@@ -322,16 +323,16 @@ impl<P: ParameterSet> VerifyingKey<P> {
         fits
     }
 
-    /// The prepared key whose expansion `polys` hold; `None` unless there are
-    /// [`Self::PREPARED_POLYS`] of them. They must come from
-    /// [`Self::prepare_polys`] of an equal key on the same backend: nothing here
-    /// can check that, and verdicts are wrong otherwise.
+    /// The prepared key with that expansion; `None` unless it has
+    /// [`Self::PREPARED_POLYS`] polynomials. They must come from
+    /// [`Self::prepare_polys`] of an equal key on the same backend, packed or not:
+    /// nothing here can check that, and verdicts are wrong otherwise.
     pub fn prepared_at<'a>(
         &'a self,
-        polys: &'a [NttPoly],
+        rows: Expansion<'a>,
     ) -> Option<PreparedVerifyingKeyRef<'a, P>> {
-        (polys.len() == Self::PREPARED_POLYS).then_some(PreparedVerifyingKeyRef {
-            rows: polys,
+        (rows.len() == Self::PREPARED_POLYS).then_some(PreparedVerifyingKeyRef {
+            rows,
             tr: &self.tr,
             backend: self.backend,
             set: PhantomData,
@@ -401,7 +402,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
     /// The borrowed form.
     pub fn as_prepared_ref(&self) -> PreparedVerifyingKeyRef<'_, P> {
         PreparedVerifyingKeyRef {
-            rows: &self.rows,
+            rows: Expansion::Wide(&self.rows),
             tr: &self.tr,
             backend: self.backend,
             set: PhantomData,
@@ -419,7 +420,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
     }
 
     fn job_key(&self) -> JobKey<'_> {
-        JobKey::Prepared(&self.rows, &self.tr)
+        JobKey::Prepared(Expansion::Wide(&self.rows), &self.tr)
     }
 
     verify_methods!();
@@ -435,7 +436,7 @@ impl<P: ParameterSet> fmt::Debug for PreparedVerifyingKey<P> {
 /// A public key expanded in caller memory.
 #[derive(Clone, Copy)]
 pub struct PreparedVerifyingKeyRef<'a, P: ParameterSet> {
-    rows: &'a [NttPoly],
+    rows: Expansion<'a>,
     tr: &'a [u8; CRH_LEN],
     backend: Backend,
     set: PhantomData<P>,

@@ -70,6 +70,7 @@ mod hint;
 mod pack;
 mod keccak;
 mod encode;
+mod expansion;
 mod job;
 mod backend;
 mod xof;

@@ -267,17 +267,17 @@ pub const FULL_POLY_LEN: usize = 3 * N;
 /// rounded.
 ///
 /// Bounds: 0 <= w < 2^24.
-pub fn pack_full(w: &Poly, out: &mut [u8; FULL_POLY_LEN]) {
-    for (bytes, &a) in out.as_chunks_mut::<3>().0.iter_mut().zip(&w.0) {
+pub fn pack_full(w: &[i32; N], out: &mut [u8; FULL_POLY_LEN]) {
+    for (bytes, &a) in out.as_chunks_mut::<3>().0.iter_mut().zip(w) {
         let [low, middle, high, _] = a.to_le_bytes();
         *bytes = [low, middle, high];
     }
 }
 
 /// The inverse of [`pack_full`]. Returns whether every coefficient is below q.
-pub fn unpack_full(bytes: &[u8; FULL_POLY_LEN], out: &mut Poly) -> bool {
+pub fn unpack_full(bytes: &[u8; FULL_POLY_LEN], out: &mut [i32; N]) -> bool {
     let mut sign = -1;
-    for (&[low, middle, high], a) in bytes.as_chunks::<3>().0.iter().zip(&mut out.0) {
+    for (&[low, middle, high], a) in bytes.as_chunks::<3>().0.iter().zip(out) {
         *a = i32::from_le_bytes([low, middle, high, 0]);
         sign &= *a - Q;
     }
@@ -491,10 +491,10 @@ mod tests {
         ] {
             let kept = core::mem::replace(&mut w.0[n], value);
             let mut bytes = [0; FULL_POLY_LEN];
-            pack_full(&w, &mut bytes);
+            pack_full(&w.0, &mut bytes);
             assert_eq!(bytes[3 * n..3 * n + 3], value.to_le_bytes()[..3]);
             let mut back = Poly::ZERO;
-            assert_eq!(unpack_full(&bytes, &mut back), verdict);
+            assert_eq!(unpack_full(&bytes, &mut back.0), verdict);
             assert_eq!(back.0, w.0);
             w.0[n] = kept;
         }

@@ -104,7 +104,7 @@ pub(crate) fn commitment(
                 verify_row(backend, p, pk, i, row_buffer);
                 &*row_buffer
             }
-            VerifyRows::Prepared(all) => &all[i * (p.l + 1)..][..p.l + 1],
+            VerifyRows::Prepared(all) => all.polys(i * (p.l + 1), row_buffer),
         };
         (kernels.row_product)(row, z_c_hat, &mut w_hat);
         (kernels.inv_ntt_use_hint)(p.gamma2, &w_hat, parts.hint.row(i), packed);

@@ -2,10 +2,12 @@
 //! signatures in every position, groups of every size.
 #![cfg(feature = "hazmat")]
 
-use mldsa_core::hazmat::{LaneItem, LaneKey, LaneMessage, verify_lanes};
+use mldsa_core::hazmat::{
+    Expansion, LaneItem, LaneKey, LaneMessage, NttPoly, PackedPoly, verify_lanes,
+};
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey,
-    SigningKey, VerifyError, VerifyingKey,
+    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyError,
+    VerifyingKey,
 };
 
 /// A signature with what it was made over and what verification must say.
@@ -94,6 +96,16 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
     (keys, cases)
 }
 
+/// How a key is held.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Wide,
+    Packed,
+    Cold,
+}
+
+const FORMS: [Form; 3] = [Form::Wide, Form::Packed, Form::Cold];
+
 fn check<P: ParameterSet>() {
     let (keys, cases) = cases::<P>();
     for backend in Backend::available() {
@@ -101,15 +113,40 @@ fn check<P: ParameterSet>() {
             .iter()
             .map(|key| key.verifying_key().clone().with_backend(backend))
             .collect();
-        let prepared: Vec<PreparedVerifyingKey<P>> =
-            cold.iter().map(VerifyingKey::prepare).collect();
-        let item = |n: usize, is_prepared: bool| {
+        let wide: Vec<Vec<NttPoly>> = cold
+            .iter()
+            .map(|key| {
+                let mut polys = Vec::new();
+                polys.resize_with(VerifyingKey::<P>::PREPARED_POLYS, || NttPoly([0; 256]));
+                assert!(!key.prepare_polys(&mut polys[1..]));
+                assert!(key.prepare_polys(&mut polys));
+                polys
+            })
+            .collect();
+        let packed: Vec<Vec<PackedPoly>> = wide
+            .iter()
+            .map(|polys| polys.iter().map(PackedPoly::from).collect())
+            .collect();
+        assert!(
+            cold[0]
+                .prepared_at(Expansion::Wide(&wide[0][1..]))
+                .is_none()
+        );
+        let prepared = |key: usize, rows| {
+            let key = cold[key].prepared_at(rows);
+            key.expect("the right number of polynomials")
+        };
+        let item = |n: usize, form: Form| {
             let case = &cases[n % cases.len()];
             LaneItem {
-                key: if is_prepared {
-                    LaneKey::Prepared(prepared[case.key].as_prepared_ref())
-                } else {
-                    LaneKey::Cold(&cold[case.key])
+                key: match form {
+                    Form::Wide => {
+                        LaneKey::Prepared(prepared(case.key, Expansion::Wide(&wide[case.key])))
+                    }
+                    Form::Packed => {
+                        LaneKey::Prepared(prepared(case.key, Expansion::Packed(&packed[case.key])))
+                    }
+                    Form::Cold => LaneKey::Cold(&cold[case.key]),
                 },
                 message: LaneMessage::Pure(Context::new(&case.ctx).expect("valid"), &case.message),
                 signature: &case.signature,
@@ -118,35 +155,38 @@ fn check<P: ParameterSet>() {
         for case in &cases {
             let ctx = Context::new(&case.ctx).expect("valid");
             let at = (backend, P::NAME, case.message.len());
-            assert_eq!(
+            let verdicts = [
                 cold[case.key].verify(&case.message, ctx, &case.signature),
-                case.expected,
-                "{at:?}"
-            );
-            assert_eq!(
-                prepared[case.key].verify(&case.message, ctx, &case.signature),
-                case.expected,
-                "{at:?}"
-            );
+                cold[case.key]
+                    .prepare()
+                    .verify(&case.message, ctx, &case.signature),
+                prepared(case.key, Expansion::Packed(&packed[case.key])).verify(
+                    &case.message,
+                    ctx,
+                    &case.signature,
+                ),
+            ];
+            assert_eq!(verdicts, [case.expected; 3], "{at:?}");
         }
         for group in 1..=17 {
             for first in 0..cases.len() {
-                for kind in 0..3 {
-                    let is_prepared =
-                        |n: usize| kind == 0 || kind == 2 && (n + first).is_multiple_of(3);
+                // All of one form, or the forms in turn.
+                for kind in 0..=FORMS.len() {
+                    let form = |n: usize| *FORMS.get(kind).unwrap_or(&FORMS[(n + first) % 3]);
                     // Cold groups of every size once, not from every place.
-                    if kind == 1 && first % 5 != 0 {
+                    if kind == 2 && first % 5 != 0 {
                         continue;
                     }
                     let mut results = vec![Err(VerifyError::SignatureLength); group];
-                    verify_lanes(|n| item(first + n, is_prepared(n)), &mut results);
+                    verify_lanes(|n| item(first + n, form(n)), &mut results);
                     for (n, result) in results.iter().enumerate() {
                         let expected = cases[(first + n) % cases.len()].expected;
                         assert_eq!(
                             *result,
                             expected,
-                            "{backend:?} {} {group} {first} {n} {kind}",
-                            P::NAME
+                            "{backend:?} {} {group} {first} {n} {:?}",
+                            P::NAME,
+                            form(n)
                         );
                     }
                 }

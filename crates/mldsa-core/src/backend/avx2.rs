@@ -9,6 +9,7 @@ use super::{Backend, Kernels, portable};
 use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
+use crate::expansion::Expansion;
 use crate::job::{Job, VerifyRows};
 use crate::keccak::{Word, keccak_f1600};
 use crate::lanes::{Block, LaneSponge, MAX_LANES};
@@ -298,7 +299,13 @@ fn cold<const LEN: usize>(
 ) -> bool {
     let mut rows = [const { NttPoly::ZERO }; LEN];
     prepare(p, pk, &mut rows);
-    with_rows(p, &VerifyRows::Prepared(&rows), parts, c, w1)
+    with_rows(
+        p,
+        &VerifyRows::Prepared(Expansion::Wide(&rows)),
+        parts,
+        c,
+        w1,
+    )
 }
 
 fn with_rows(

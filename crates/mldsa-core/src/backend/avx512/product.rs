@@ -7,7 +7,9 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::Aligned;
 use super::ntt::{Q, high_dwords};
+use crate::expansion::Expansion;
 use crate::params::N;
 use crate::poly::NttPoly;
 
@@ -25,14 +27,13 @@ impl Sums {
         Self(_mm512_setzero_si512(), _mm512_setzero_si512())
     }
 
-    /// Adds `a b` with `b` split into even and odd lanes.
+    /// Adds `a b`, both split into even and odd lanes.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn add(self, a: __m512i, (even, odd): (__m512i, __m512i)) -> Self {
-        let (a_even, a_odd) = split(a);
+    fn add(self, a: (__m512i, __m512i), b: (__m512i, __m512i)) -> Self {
         Self(
-            _mm512_madd52lo_epu64(self.0, a_even, even),
-            _mm512_madd52lo_epu64(self.1, a_odd, odd),
+            _mm512_madd52lo_epu64(self.0, a.0, b.0),
+            _mm512_madd52lo_epu64(self.1, a.1, b.1),
         )
     }
 
@@ -81,25 +82,99 @@ fn block(poly: &[i32], n: usize) -> __m512i {
 /// Algorithm 48 and the c t1 column in one.
 ///
 /// Bounds: `0 <= a < q`, `0 <= b < 22 q`, `|out| <= q`; the factor `2^-32` stays.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 pub(super) fn matrix_product<const K: usize, const TERMS: usize>(
-    a: &[NttPoly],
+    a: Expansion<'_>,
     b: &[NttPoly; TERMS],
     out: &mut [MaybeUninit<NttPoly>; K],
 ) {
-    let a = &a[..K * TERMS];
-    // SAFETY: `NttPoly` is 256 coefficients without padding.
-    let a = unsafe { core::slice::from_raw_parts(a.as_ptr().cast::<i32>(), N * a.len()) };
-    for (n, rows) in a.chunks_exact(16 * K * TERMS).enumerate() {
+    match a {
+        Expansion::Wide(a) => {
+            let a = &a[..K * TERMS];
+            // SAFETY: `NttPoly` is 256 coefficients without padding.
+            let a = unsafe { core::slice::from_raw_parts(a.as_ptr().cast(), 16 * a.len()) };
+            product_of::<K, TERMS, WideBlock>(a, b, out);
+        }
+        Expansion::Packed(a) => {
+            let a = &a[..K * TERMS];
+            // SAFETY: `PackedPoly` is 256 coefficients of three bytes without padding.
+            let a = unsafe { core::slice::from_raw_parts(a.as_ptr().cast(), 16 * a.len()) };
+            product_of::<K, TERMS, PackedBlock>(a, b, out);
+        }
+    }
+}
+
+/// Sixteen coefficients in memory.
+trait Block {
+    /// Even and odd lanes as 64-bit numbers.
+    ///
+    /// # Safety
+    /// The CPU must have this backend's features.
+    unsafe fn split(&self) -> (__m512i, __m512i);
+}
+
+type WideBlock = [i32; 16];
+
+impl Block for WideBlock {
+    #[inline(always)]
+    unsafe fn split(&self) -> (__m512i, __m512i) {
+        // SAFETY: 64 bytes; the caller has the features.
+        unsafe { split(_mm512_loadu_si512(self.as_ptr().cast())) }
+    }
+}
+
+type PackedBlock = [u8; 48];
+
+impl Block for PackedBlock {
+    #[inline(always)]
+    unsafe fn split(&self) -> (__m512i, __m512i) {
+        // SAFETY: 48 bytes, no more are touched; the caller has the features.
+        unsafe {
+            let bytes = _mm512_maskz_loadu_epi8((1 << 48) - 1, self.as_ptr().cast());
+            (
+                _mm512_maskz_permutexvar_epi8(LOW_THREE, PACKED_LANES[0].load(), bytes),
+                _mm512_maskz_permutexvar_epi8(LOW_THREE, PACKED_LANES[1].load(), bytes),
+            )
+        }
+    }
+}
+
+/// Three low bytes of every 64-bit lane.
+const LOW_THREE: __mmask64 = 0x0707_0707_0707_0707;
+
+/// Where the bytes of the even and of the odd coefficients are among 48.
+static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
+    let mut tables = [Aligned([0; 64]); 2];
+    let mut n = 0;
+    while n < 16 {
+        let mut byte = 0;
+        while byte < 3 {
+            tables[n % 2].0[8 * (n / 2) + byte] = (3 * n + byte) as u8;
+            byte += 1;
+        }
+        n += 1;
+    }
+    tables
+};
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
+fn product_of<const K: usize, const TERMS: usize, B: Block>(
+    a: &[B],
+    b: &[NttPoly; TERMS],
+    out: &mut [MaybeUninit<NttPoly>; K],
+) {
+    for (n, rows) in a.chunks_exact(K * TERMS).enumerate() {
         let mut vector = [(_mm512_setzero_si512(), _mm512_setzero_si512()); TERMS];
         for (term, b) in vector.iter_mut().zip(b) {
             *term = split(block(&b.0, n));
         }
-        for (row, out) in rows.chunks_exact(16 * TERMS).zip(out.iter_mut()) {
+        for (row, out) in rows.chunks_exact(TERMS).zip(out.iter_mut()) {
             let mut sums = Sums::zero();
-            for (j, &term) in vector.iter().enumerate() {
-                sums = sums.add(block(row, j), term);
+            for (a, &term) in row.iter().zip(&vector) {
+                // SAFETY: the features of this function.
+                sums = sums.add(unsafe { a.split() }, term);
             }
             let out: *mut i32 = out.as_mut_ptr().cast();
             // SAFETY: `n < 16`, 64 bytes.
@@ -128,7 +203,7 @@ impl RowSums {
             let mut total =
                 unsafe { Sums(_mm512_load_si512(memory), _mm512_load_si512(memory.add(1))) };
             for (a, b) in a.iter().zip(b) {
-                total = total.add(block(a, n), split(block(&b.0, n)));
+                total = total.add(split(block(a, n)), split(block(&b.0, n)));
             }
             // SAFETY: as above.
             unsafe {

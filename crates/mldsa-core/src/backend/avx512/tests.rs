@@ -9,6 +9,7 @@ use super::word::{X4, X8, permute_x1, permute_x4, permute_x8, permute_x8_and_one
 use super::*;
 use crate::array::Zeroed;
 use crate::backend::differential::{Random, hashes_equal_single_ones};
+use crate::expansion::{Expansion, PackedPoly};
 use crate::field::canonical;
 use crate::keccak::{Word, keccak_f1600};
 use crate::multi::Rider;
@@ -283,7 +284,13 @@ fn products_at_their_largest_operands() {
             }
             on_this_cpu!({
                 let mut out = [const { MaybeUninit::new(NttPoly([0; N])) }; K];
-                matrix_product::<K, TERMS>(&rows, &vector, &mut out);
+                matrix_product::<K, TERMS>(Expansion::Wide(&rows), &vector, &mut out);
+                let mut of_packed = [const { MaybeUninit::new(NttPoly([0; N])) }; K];
+                let packed: Vec<_> = rows.iter().map(PackedPoly::from).collect();
+                matrix_product::<K, TERMS>(Expansion::Packed(&packed), &vector, &mut of_packed);
+                for (wide, packed) in out.iter().zip(&of_packed) {
+                    assert_eq!(wide.assume_init_ref().0, packed.assume_init_ref().0);
+                }
                 for (i, out) in out.iter().enumerate() {
                     let out = out.assume_init_ref();
                     let row = &matrix[i * TERMS..][..TERMS];

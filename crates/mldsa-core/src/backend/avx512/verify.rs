@@ -13,6 +13,7 @@ use super::word::permute_x1;
 use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
+use crate::expansion::Expansion;
 use crate::job::{Job, VerifyRows};
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
@@ -84,7 +85,7 @@ fn commitment<
 ) -> bool {
     match rows {
         VerifyRows::Prepared(rows) => {
-            prepared::<K, L, TERMS, Z_BITS, SIX_BITS>(p, rows, parts, c, w1)
+            prepared::<K, L, TERMS, Z_BITS, SIX_BITS>(p, *rows, parts, c, w1)
         }
         VerifyRows::Cold(pk) => cold::<K, L, TERMS, Z_BITS, SIX_BITS>(p, pk, parts, c, rider, w1),
     }
@@ -127,7 +128,7 @@ fn prepared<
     const SIX_BITS: bool,
 >(
     p: &Params,
-    rows: &[NttPoly],
+    rows: Expansion<'_>,
     parts: &SignatureParts<'_>,
     c: &Challenge,
     w1: &mut [u8],

@@ -1,0 +1,80 @@
+//! A public key expanded for verification, at 32 or at 24 bits a coefficient.
+//! Public data.
+
+use core::fmt;
+
+use crate::array::Element;
+use crate::pack::{FULL_POLY_LEN, pack_full, unpack_full};
+use crate::poly::NttPoly;
+
+/// The k (l + 1) polynomials of a prepared key, in an order of its backend's own;
+/// 0 <= a < q.
+#[derive(Clone, Copy, Debug)]
+pub enum Expansion<'a> {
+    /// 1024 bytes each: the fastest while the cache holds them.
+    Wide(&'a [NttPoly]),
+    /// 768 bytes each: less to load for sets of keys beyond the cache.
+    Packed(&'a [PackedPoly]),
+}
+
+impl<'a> Expansion<'a> {
+    /// Number of polynomials.
+    #[allow(clippy::len_without_is_empty)]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Wide(polys) => polys.len(),
+            Self::Packed(polys) => polys.len(),
+        }
+    }
+
+    /// Polynomials `first..first + buffer.len()`, in `buffer` where they have to
+    /// be unpacked.
+    pub(crate) fn polys<'b>(&self, first: usize, buffer: &'b mut [NttPoly]) -> &'b [NttPoly]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Wide(polys) => &polys[first..][..buffer.len()],
+            Self::Packed(polys) => {
+                for (poly, packed) in buffer.iter_mut().zip(&polys[first..]) {
+                    *poly = packed.into();
+                }
+                buffer
+            }
+        }
+    }
+}
+
+/// A polynomial at 24 bits a coefficient, 768 bytes.
+#[derive(Clone)]
+#[repr(C, align(64))]
+pub struct PackedPoly(pub(crate) [u8; FULL_POLY_LEN]);
+
+/// Bounds: 0 <= a < 2^24.
+impl From<&NttPoly> for PackedPoly {
+    #[inline]
+    fn from(poly: &NttPoly) -> Self {
+        let mut packed = Self::ZERO;
+        pack_full(&poly.0, &mut packed.0);
+        packed
+    }
+}
+
+impl From<&PackedPoly> for NttPoly {
+    #[inline]
+    fn from(packed: &PackedPoly) -> Self {
+        let mut poly = Self::ZERO;
+        unpack_full(&packed.0, &mut poly.0);
+        poly
+    }
+}
+
+impl Element for PackedPoly {
+    const ZERO: Self = Self([0; FULL_POLY_LEN]);
+}
+
+impl fmt::Debug for PackedPoly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PackedPoly(..)")
+    }
+}
