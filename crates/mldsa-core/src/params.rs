@@ -187,6 +187,15 @@ macro_rules! parameter_set {
     };
 }
 
+#[cfg(test)]
+parameter_set!(
+    /// ML-DSA-44 with a challenge of 120 signs, for which one block of SHAKE256 is
+    /// not enough: what SampleInBall does then, chance does not show in the real
+    /// sets.
+    LongChallenge, "ml-dsa-44", "long challenge", category = 0,
+    k = 4, l = 4, eta = 2, tau = 120, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 200, lambda = 128,
+    pk = 1312, sk = 2560, sig = 2540
+);
 parameter_set!(
     /// ML-DSA-44, category 2: public key 1312 bytes, signature 2420 bytes.
     MlDsa44, "ml-dsa-44", "ML-DSA-44", category = 2,

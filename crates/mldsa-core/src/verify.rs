@@ -335,6 +335,52 @@ mod tests {
         hints::<MlDsa87>();
     }
 
+    /// The only way to a second block of SampleInBall, in every backend, alone and
+    /// in lanes.
+    #[test]
+    fn challenges_longer_than_a_block() {
+        use crate::params::LongChallenge;
+        use crate::{Context, Hedge, SigningKey, VerifyingKey};
+
+        let key = SigningKey::<LongChallenge>::from_seed(&[3; SEED_LEN]);
+        let ctx = Context::EMPTY;
+        let mut signatures: Vec<_> = (0..9u8)
+            .map(|n| key.sign(&[n], ctx, Hedge::Deterministic).unwrap())
+            .map(|signature| signature.as_ref().to_vec())
+            .collect();
+        let parts = SignatureParts::parse(&LongChallenge::PARAMS, &signatures[0]).unwrap();
+        let mut block = [0; 136];
+        let mut xof = crate::xof::Shake256::new(Backend::PORTABLE);
+        xof.absorb(parts.c_tilde);
+        xof.finish();
+        xof.squeeze(&mut block);
+        assert!(Challenge::from_block(LongChallenge::PARAMS.tau, &block).is_none());
+        signatures[4][0] ^= 1;
+        for backend in Backend::available() {
+            let vk: VerifyingKey<_> = key.verifying_key().clone().with_backend(backend);
+            for (n, signature) in signatures.iter().enumerate() {
+                let verdict = vk.verify(&[n as u8], ctx, signature);
+                let expected = if n == 4 {
+                    Err(ChallengeMismatch)
+                } else {
+                    Ok(())
+                };
+                assert_eq!(verdict, expected, "{backend:?} {n}");
+            }
+            let messages: Vec<[u8; 1]> = (0..9).map(|n| [n]).collect();
+            let mut results = [Err(HintEncoding); 9];
+            let job = |n: usize| Job {
+                key: vk.job_key(),
+                message: JobMessage::Pure(&[], &messages[n]),
+                signature: &signatures[n],
+            };
+            verify_jobs::<LongChallenge>(backend, &job, &mut results);
+            for (n, result) in results.into_iter().enumerate() {
+                assert_eq!(result.is_ok(), n != 4, "{backend:?} {n}");
+            }
+        }
+    }
+
     #[test]
     fn rows_of_a_prepared_key_are_canonical_and_negated() {
         let p = &MlDsa44::PARAMS;
