@@ -9,6 +9,8 @@ mod clock;
 pub mod committee;
 mod contender;
 mod inputs;
+#[cfg(target_os = "linux")]
+pub mod instructions;
 mod measure;
 mod ours;
 mod peers;

@@ -1,6 +1,7 @@
 //! Ours and the peers in one process, on one pinned thread, in ticks.
 //!
 //! `cargo run --release -p benches --bin scorecard -- --json out.json`
+//! `cargo run --release -p benches --bin scorecard -- --instructions`
 
 use core::{error::Error, fmt::Write as _, time::Duration};
 use std::{
@@ -17,6 +18,7 @@ use benches::{
     contenders, hz, mean_attempts, measure,
 };
 use clap::Parser;
+use mldsa_core::Backend;
 use serde::Serialize;
 
 /// Compares ML-DSA implementations on random distinct messages and keys.
@@ -35,6 +37,13 @@ struct Options {
     /// that takes longer.
     #[arg(long, default_value_t = 12)]
     seconds: u64,
+    /// Count instructions instead of ticks: verification, ours and the references,
+    /// one call each. Linux only; takes minutes.
+    #[arg(long)]
+    instructions: bool,
+    /// The process whose instructions are counted.
+    #[arg(long, hide = true)]
+    traced: bool,
     /// Seed of the inputs; taken from the clock if absent.
     #[arg(long)]
     seed: Option<u64>,
@@ -90,6 +99,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let clock = UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
     let seed = options.seed.unwrap_or_else(|| u64::from(clock));
     eprintln!("inputs from seed {seed}");
+    if options.instructions || options.traced {
+        return instructions(&options, seed);
+    }
 
     let mut rows = Vec::new();
     for set in Set::ALL {
@@ -102,9 +114,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    print!("{}", table(&rows));
-    if let Some(path) = options.json {
-        fs::write(path, serde_json::to_string_pretty(&rows)?)?;
+    publish(&options, &rows)
+}
+
+fn publish(options: &Options, rows: &[Row]) -> Result<(), Box<dyn Error>> {
+    print!("{}", table(rows));
+    if let Some(path) = &options.json {
+        fs::write(path, serde_json::to_string_pretty(rows)?)?;
     }
     Ok(())
 }
@@ -137,6 +153,7 @@ fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
             }
         }
     }
+    all.iter_mut().for_each(runs_on_its_backend);
     let time = Duration::from_secs(options.seconds);
     let samples = measure(
         &mut all,
@@ -155,6 +172,78 @@ fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
             row(set, contender, keys, &samples, attempts)
         })
         .collect()
+}
+
+/// What instructions are counted of. Groups of eight only where they share more
+/// than a loop.
+fn counted(set: Set, seed: u64) -> Vec<Contender> {
+    let mut stream = Stream::new(seed);
+    let inputs = Rc::new(Inputs::random(set, 8, 8, &mut stream));
+    let mut all = contenders(Part::Verify, &inputs);
+    all.retain(|contender| {
+        let known = contender.peer == "ours" || REFERENCES.contains(&contender.peer);
+        known && (contender.width == 1 || contender.backend == "avx512")
+    });
+    all
+}
+
+#[cfg(target_os = "linux")]
+fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
+    use benches::instructions::{count, traced, wait_for_tracer};
+
+    if options.traced {
+        wait_for_tracer()?;
+        for set in Set::ALL {
+            traced(&mut counted(set, seed))?;
+        }
+        return Ok(());
+    }
+    let mut process = std::process::Command::new(std::env::current_exe()?);
+    process.args(["--traced", "--seed", &seed.to_string()]);
+    let counts = count(&mut process)?;
+    let all = Set::ALL.map(|set| (set, counted(set, seed)));
+    let all = all
+        .iter()
+        .flat_map(|(set, all)| all.iter().map(|c| (*set, c)));
+    let rows: Vec<_> = all
+        .zip(counts)
+        .map(|((set, contender), count)| {
+            let each = count / contender.width as u64;
+            Row {
+                unit: "instructions",
+                tsc_hz: None,
+                n: 1,
+                cycles_min: each,
+                cycles_median: each,
+                ..row(set, contender, 8, &Samples::default(), None)
+            }
+        })
+        .collect();
+    publish(options, &rows)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn instructions(_: &Options, _: u64) -> Result<(), Box<dyn Error>> {
+    Err("instructions are counted on Linux only".into())
+}
+
+/// Calls a contender of ours once and sees that it asked its own backend for
+/// kernels, and no other.
+fn runs_on_its_backend(contender: &mut Contender) {
+    if contender.peer != "ours" {
+        return;
+    }
+    let asked = || {
+        Backend::available()
+            .map(Backend::dispatched)
+            .collect::<Vec<_>>()
+    };
+    let before = asked();
+    contender.call(0);
+    for ((backend, before), after) in Backend::available().zip(before).zip(asked()) {
+        let own = backend.name() == contender.backend;
+        assert_eq!(before != after, own, "{contender:?} on {}", backend.name());
+    }
 }
 
 /// The operations on whole batches.
@@ -311,9 +400,10 @@ fn table(rows: &[Row]) -> String {
     for set in Set::ALL {
         let rows: Vec<_> = rows.iter().filter(|row| row.set == set.name()).collect();
         let [first, second] = REFERENCES;
+        let unit = rows.first().map_or(UNIT, |row| row.unit);
         let _ = writeln!(
             text,
-            "\n### {} ({UNIT} per operation)\n\n\
+            "\n### {} ({unit} per operation)\n\n\
              | op | implementation | backend | keys | min | median | mean | x {first} | x {second} |\n\
              |---|---|---|--:|--:|--:|--:|--:|--:|",
             set.name(),

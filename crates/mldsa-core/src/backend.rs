@@ -25,6 +25,9 @@ mod portable;
 /// so; coarse entries exist where a fused form is faster.
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
+    /// Times that this table was asked for a kernel.
+    #[cfg(feature = "count-dispatch")]
+    pub(crate) dispatched: &'static AtomicUsize,
     /// FIPS 202 Keccak-f[1600], one state.
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
     /// Algorithm 41. |in| < 2^26 gives |out| < |in| + 8q.
@@ -141,7 +144,7 @@ impl Backend {
 
     /// `"portable"`, `"avx2"`, `"avx512"` or `"neon"`.
     pub fn name(self) -> &'static str {
-        self.kernels().name
+        self.table().name
     }
 
     #[inline(always)]
@@ -150,11 +153,32 @@ impl Backend {
     }
 
     #[inline(always)]
-    pub(crate) fn kernels(self) -> &'static Kernels {
+    fn table(self) -> &'static Kernels {
         #[cfg(all(feature = "simd", target_arch = "x86_64"))]
         return self.0;
         #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
         &portable::KERNELS
+    }
+
+    #[inline(always)]
+    pub(crate) fn kernels(self) -> &'static Kernels {
+        let table = self.table();
+        #[cfg(feature = "count-dispatch")]
+        {
+            // Cheaper than an atomic addition, and exact on one thread.
+            let count = table.dispatched.load(Ordering::Relaxed);
+            table
+                .dispatched
+                .store(count.wrapping_add(1), Ordering::Relaxed);
+        }
+        table
+    }
+
+    /// How often this process has asked the backend for a kernel, give or take
+    /// what several threads did at once.
+    #[cfg(feature = "count-dispatch")]
+    pub fn dispatched(self) -> usize {
+        self.table().dispatched.load(Ordering::Relaxed)
     }
 }
 
@@ -166,7 +190,7 @@ impl Default for Backend {
 
 impl PartialEq for Backend {
     fn eq(&self, other: &Self) -> bool {
-        core::ptr::eq(self.kernels(), other.kernels())
+        core::ptr::eq(self.table(), other.table())
     }
 }
 

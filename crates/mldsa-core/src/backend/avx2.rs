@@ -4,6 +4,8 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
+#[cfg(feature = "count-dispatch")]
+use core::sync::atomic::AtomicUsize;
 
 use super::{Backend, Kernels, portable};
 use crate::array::Element;
@@ -45,6 +47,11 @@ macro_rules! recompiled {
 // a part of that of AVX-512, which asks for the same features.
 pub(super) static KERNELS: Kernels = Kernels {
     name: "avx2",
+    #[cfg(feature = "count-dispatch")]
+    dispatched: {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        &CALLS
+    },
     ntt: recompiled!(crate::ntt::ntt: src: &Poly, dst: &mut NttPoly),
     inv_ntt: recompiled!(crate::ntt::inv_ntt: src: &NttPoly, dst: &mut Poly),
     row_product: recompiled!(crate::ntt::row_product: a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly),

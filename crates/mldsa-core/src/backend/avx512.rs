@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
+#[cfg(feature = "count-dispatch")]
+use core::sync::atomic::AtomicUsize;
 
 #[cfg(test)]
 use super::portable;
@@ -45,6 +47,11 @@ pub(super) fn detect() -> Option<&'static Kernels> {
 // SAFETY, of every entry: the table leaves this file through `detect` only.
 static KERNELS: Kernels = Kernels {
     name: "avx512",
+    #[cfg(feature = "count-dispatch")]
+    dispatched: {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        &CALLS
+    },
     // SAFETY: see above.
     keccak_f1600: |state| unsafe { word::permute_x1(state) },
     // SAFETY: see above.

@@ -1,6 +1,8 @@
 //! The portable table with counters, for the tests of `cost`.
 
 use core::cell::Cell;
+#[cfg(feature = "count-dispatch")]
+use core::sync::atomic::AtomicUsize;
 use std::thread_local;
 
 use super::{Backend, Kernels, portable};
@@ -25,6 +27,11 @@ fn add(change: impl FnOnce(&mut Operations)) {
 
 static KERNELS: Kernels = Kernels {
     name: "counting",
+    #[cfg(feature = "count-dispatch")]
+    dispatched: {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        &CALLS
+    },
     keccak_f1600: |state| {
         add(|counts| counts.keccak += 1);
         (portable::KERNELS.keccak_f1600)(state);

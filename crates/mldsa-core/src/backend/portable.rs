@@ -11,9 +11,16 @@ use crate::rounding;
 use crate::sample;
 use crate::secret::{Secret, scrub_stack};
 use crate::{field, keccak};
+#[cfg(feature = "count-dispatch")]
+use core::sync::atomic::AtomicUsize;
 
 pub(super) static KERNELS: Kernels = Kernels {
     name: "portable",
+    #[cfg(feature = "count-dispatch")]
+    dispatched: {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        &CALLS
+    },
     // A 64-bit CPU keeps half the state in registers; a 32-bit one gains nothing
     // from the unrolled round but a larger frame.
     keccak_f1600: if cfg!(target_pointer_width = "64") {
