@@ -74,6 +74,19 @@ fn batch(criterion: &mut Criterion) {
     }
     early.finish();
 
+    let mut vertices = group(criterion, "batch/vertices".to_owned());
+    for count in [32, 64, 128] {
+        let round = Arc::new(Round::new(set, count, count, &mut stream));
+        vertices.throughput(Throughput::Elements(count as u64));
+        for (name, way) in [("sequential", Way::Sequential), ("batch", Way::Vertices)] {
+            let mut runner = Runner::new(way, &round, &pool);
+            vertices.bench_function(BenchmarkId::new(name, count), |bencher| {
+                bencher.iter(|| assert!(runner.call()));
+            });
+        }
+    }
+    vertices.finish();
+
     let mut keys = group(criterion, "batch/validators".to_owned());
     for validators in [8, 100, 300, 1000, 4000] {
         let signatures = validators.max(1024);

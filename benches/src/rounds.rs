@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use batch_verify::{
-    BatchSize, BatchVerifier, Duplicates, Item, KeySet, KeyStorage, Mode, Outcome, SignerId,
-    Threads,
+    BatchSize, BatchVerifier, Duplicates, Item, KeySet, KeyStorage, Message, Mode, Outcome,
+    SignedVertex, Signer, SignerId, Threads, verify_vertex_signatures_batch,
 };
 use mldsa_core::hazmat::{Expansion, LaneItem, LaneKey, LaneMessage, NttPoly, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
@@ -77,6 +77,8 @@ impl Round {
 pub enum Way {
     /// Ours, in a mode, with a batch size and a form of the keys.
     Batch(Mode, BatchSize, KeyStorage),
+    /// Ours, through `verify_vertex_signatures_batch`.
+    Vertices,
     /// The core's lanes alone, over the batch sorted by key: what a batch costs
     /// without screening, planning and verdicts.
     Lanes,
@@ -142,6 +144,23 @@ impl core::fmt::Debug for Runner {
     }
 }
 
+/// A case as a DAG knows it.
+struct Vertex(Arc<Round>, usize);
+
+impl SignedVertex for Vertex {
+    fn author(&self) -> Signer<'_> {
+        SignerId::new(self.0.inputs.cases[self.1].key as u32).into()
+    }
+
+    fn message(&self) -> Message<'_> {
+        Message::Bytes(&self.0.inputs.cases[self.1].message)
+    }
+
+    fn signature(&self) -> &[u8] {
+        &self.0.inputs.cases[self.1].signature
+    }
+}
+
 fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> Runner {
     let (round, pool) = (Arc::clone(round), Arc::clone(pool));
     let public = round.inputs.keys.iter().map(|key| key.public.as_slice());
@@ -172,6 +191,23 @@ fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> 
                     .collect();
                 let summary = verifier.verify_into(&items, &mut outcomes);
                 summary.expect("places").all_valid()
+            }))
+        }
+        Way::Vertices => {
+            let builder = KeySet::<P>::builder();
+            let keys = pool.install(|| builder.build(public)).expect("keys");
+            let verifier = BatchVerifier::builder()
+                .keys(keys)
+                .threads(Threads::Pool(pool));
+            let verifier = verifier.build().expect("a verifier");
+            let vertices: Vec<Vertex> = round
+                .order
+                .iter()
+                .map(|&case| Vertex(Arc::clone(&round), case))
+                .collect();
+            Runner(Box::new(move || {
+                let verdicts = verify_vertex_signatures_batch(&verifier, &vertices);
+                verdicts.expect("no panic").iter().all(|&verdict| verdict)
             }))
         }
         Way::Lanes => {
