@@ -264,21 +264,21 @@ mod tests {
 /// intermediate of every possible input is followed, and none leaves its word.
 #[cfg(test)]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-mod bounds {
+pub(crate) mod bounds {
     use super::*;
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Params};
 
     /// All integers from `low` to `high`; each is an `i32`.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    struct Interval {
-        low: i64,
-        high: i64,
+    pub(crate) struct Interval {
+        pub(crate) low: i64,
+        pub(crate) high: i64,
     }
 
-    const Q64: i64 = Q as i64;
+    pub(crate) const Q64: i64 = Q as i64;
 
     impl Interval {
-        fn new(low: i64, high: i64) -> Self {
+        pub(crate) fn new(low: i64, high: i64) -> Self {
             assert!(low <= high && i64::from(i32::MIN) <= low && high <= i64::from(i32::MAX));
             Self { low, high }
         }
@@ -287,8 +287,16 @@ mod bounds {
             Self::new(-bound, bound)
         }
 
+        pub(crate) fn plus(self, b: Self) -> Self {
+            Self::new(self.low + b.low, self.high + b.high)
+        }
+
+        pub(crate) fn minus(self, b: Self) -> Self {
+            Self::new(self.low - b.high, self.high - b.low)
+        }
+
         /// The largest absolute value.
-        fn reach(self) -> i64 {
+        pub(crate) fn reach(self) -> i64 {
             self.low.abs().max(self.high.abs())
         }
     }
@@ -299,11 +307,11 @@ mod bounds {
         const NO_SUM: (i64, i64) = (0, 0);
 
         fn add(self, b: Self) -> Self {
-            Self::new(self.low + b.low, self.high + b.high)
+            self.plus(b)
         }
 
         fn sub(self, b: Self) -> Self {
-            Self::new(self.low - b.high, self.high - b.low)
+            self.minus(b)
         }
 
         fn scale(self, zeta: i32) -> Self {

@@ -13,6 +13,9 @@ use core::sync::atomic::AtomicUsize;
 use super::portable;
 use super::{Kernels, avx2};
 
+#[cfg(test)]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+mod bounds;
 mod ntt;
 mod product;
 mod reject;
@@ -20,6 +23,7 @@ mod sponge;
 #[cfg(test)]
 mod tests;
 mod unpack;
+mod vector;
 mod verify;
 mod w1;
 mod word;

@@ -10,6 +10,7 @@
 use core::arch::x86_64::*;
 
 use super::Aligned;
+use super::vector::Vector;
 
 /// 256 coefficients in registers; register `i` holds coefficients `16 i..16 i + 16`.
 pub(super) type Registers = [__m512i; 16];
@@ -19,11 +20,11 @@ pub(super) use crate::params::Q;
 /// The mask 0x5555. Known to the compiler it would turn the merge of [`shoup`]
 /// into a two-source permutation, which is slower and takes a register.
 #[derive(Clone, Copy)]
-struct EvenLanes(__mmask16);
+pub(super) struct EvenLanes(__mmask16);
 
 impl EvenLanes {
     #[inline(always)]
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(core::hint::black_box(0x5555))
     }
 }
@@ -33,7 +34,13 @@ impl EvenLanes {
 /// Bounds: `|b| < 2^31`, result in `(-q/4, 5q/4)`.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn shoup(b: __m512i, w: __m512i, w_even: __m512i, w_odd: __m512i, lanes: EvenLanes) -> __m512i {
+pub(super) fn shoup(
+    b: __m512i,
+    w: __m512i,
+    w_even: __m512i,
+    w_odd: __m512i,
+    lanes: EvenLanes,
+) -> __m512i {
     let q = _mm512_set1_epi32(Q);
     let even = _mm512_mul_epi32(b, w_even);
     let odd = _mm512_mul_epi32(high_dwords(b), w_odd);
@@ -49,25 +56,23 @@ pub(super) fn high_dwords(v: __m512i) -> __m512i {
 }
 
 /// One twiddle factor for every lane.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn shoup_by(b: __m512i, w: (i32, i32), lanes: EvenLanes) -> __m512i {
-    let w_shoup = _mm512_set1_epi32(w.1);
-    shoup(b, _mm512_set1_epi32(w.0), w_shoup, w_shoup, lanes)
+#[inline(always)]
+fn shoup_by<V: Vector>(b: V, w: (i32, i32), lanes: EvenLanes) -> V {
+    let w_shoup = V::splat(w.1);
+    b.shoup(V::splat(w.0), w_shoup, w_shoup, lanes)
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn shoup_lanes(b: __m512i, w: &LaneTwiddle, lanes: EvenLanes) -> __m512i {
-    shoup(b, w.w.load(), w.even.load(), w.odd.load(), lanes)
+#[inline(always)]
+fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
+    b.shoup(V::load(&w.w), V::load(&w.even), V::load(&w.odd), lanes)
 }
 
 macro_rules! forward {
     ($v:ident, $lanes:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
         $(
             let t = $multiply($v[$j], $w, $lanes);
-            $v[$j] = _mm512_sub_epi32($v[$i], t);
-            $v[$i] = _mm512_add_epi32($v[$i], t);
+            $v[$j] = $v[$i].sub(t);
+            $v[$i] = $v[$i].add(t);
         )*
     };
 }
@@ -75,8 +80,8 @@ macro_rules! forward {
 macro_rules! inverse {
     ($v:ident, $lanes:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
         $(
-            let difference = _mm512_sub_epi32($v[$i], $v[$j]);
-            $v[$i] = _mm512_add_epi32($v[$i], $v[$j]);
+            let difference = $v[$i].sub($v[$j]);
+            $v[$i] = $v[$i].add($v[$j]);
             $v[$j] = $multiply(difference, $w, $lanes);
         )*
     };
@@ -126,92 +131,62 @@ macro_rules! register_levels {
 /// Algorithm 41, out in private order.
 ///
 /// Bounds: `|v| < B` in, `|v| < B + 10 q` out, `B + 10 q < 2^31`.
-///
-/// # Safety
-/// The CPU must have AVX-512F. (Not a `#[target_feature]` function: those cannot
-/// be `#[inline(always)]`, and a call would pass the polynomial through memory.)
 #[inline(always)]
-pub(super) unsafe fn ntt_registers(v: &mut Registers) {
+pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
     #[inline(always)]
     const fn w(k: usize) -> (i32, i32) {
         ZETAS[k]
     }
-    // SAFETY: the caller has AVX-512F.
-    unsafe {
-        let lanes = EvenLanes::new();
-        register_levels!(forward, v, lanes, w, 128);
-        register_levels!(forward, v, lanes, w, 64);
-        register_levels!(forward, v, lanes, w, 32);
-        register_levels!(forward, v, lanes, w, 16);
-        repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| {
-            _mm512_shuffle_i64x2::<0xee>(a, b)
-        });
-        lane_level!(forward, v, lanes, FORWARD[0]);
-        repack!(v, |a, b| _mm512_shuffle_i64x2::<0x88>(a, b), |a, b| {
-            _mm512_shuffle_i64x2::<0xdd>(a, b)
-        });
-        lane_level!(forward, v, lanes, FORWARD[1]);
-        repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| {
-            _mm512_unpackhi_epi64(a, b)
-        });
-        lane_level!(forward, v, lanes, FORWARD[2]);
-        repack!(v, |a, b| shuffle_dwords::<0x88>(a, b), |a, b| {
-            shuffle_dwords::<0xdd>(a, b)
-        });
-        lane_level!(forward, v, lanes, FORWARD[3]);
-    }
+    let lanes = EvenLanes::new();
+    register_levels!(forward, v, lanes, w, 128);
+    register_levels!(forward, v, lanes, w, 64);
+    register_levels!(forward, v, lanes, w, 32);
+    register_levels!(forward, v, lanes, w, 16);
+    repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
+    lane_level!(forward, v, lanes, FORWARD[0]);
+    repack!(v, V::blocks::<0x88>, V::blocks::<0xdd>);
+    lane_level!(forward, v, lanes, FORWARD[1]);
+    repack!(v, V::low_qwords, V::high_qwords);
+    lane_level!(forward, v, lanes, FORWARD[2]);
+    repack!(v, V::dwords::<0x88>, V::dwords::<0xdd>);
+    lane_level!(forward, v, lanes, FORWARD[3]);
 }
 
 /// Algorithm 42 times `2^32`, from private order.
 ///
 /// Bounds: `|v| <= q` in, `(-q/4, 5q/4)` out. In between sums at most double at
 /// each level, to `256 q < 2^31`, and products stay below `5q/4`.
-///
-/// # Safety
-/// The CPU must have AVX-512F. (Not a `#[target_feature]` function: those cannot
-/// be `#[inline(always)]`, and a call would pass the polynomial through memory.)
 #[inline(always)]
-pub(super) unsafe fn inv_ntt_registers(v: &mut Registers) {
+pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
     #[inline(always)]
     const fn w(k: usize) -> (i32, i32) {
         INVERSE_ZETAS[k]
     }
-    // SAFETY: the caller has AVX-512F.
-    unsafe {
-        let lanes = EvenLanes::new();
-        lane_level!(inverse, v, lanes, INVERSE[3]);
-        repack!(v, |a, b| _mm512_unpacklo_epi32(a, b), |a, b| {
-            _mm512_unpackhi_epi32(a, b)
-        });
-        lane_level!(inverse, v, lanes, INVERSE[2]);
-        repack!(v, |a, b| _mm512_unpacklo_epi64(a, b), |a, b| {
-            _mm512_unpackhi_epi64(a, b)
-        });
-        lane_level!(inverse, v, lanes, INVERSE[1]);
-        let (low, high) = (UNDO_QUARTERS[0].load(), UNDO_QUARTERS[1].load());
-        repack!(v, |a, b| _mm512_permutex2var_epi64(a, low, b), |a, b| {
-            _mm512_permutex2var_epi64(a, high, b)
-        });
-        lane_level!(inverse, v, lanes, INVERSE[0]);
-        repack!(v, |a, b| _mm512_shuffle_i64x2::<0x44>(a, b), |a, b| {
-            _mm512_shuffle_i64x2::<0xee>(a, b)
-        });
-        register_levels!(inverse, v, lanes, w, 16);
-        register_levels!(inverse, v, lanes, w, 32);
-        register_levels!(inverse, v, lanes, w, 64);
-        // The last level multiplies both halves, the upper one by zeta too.
-        for n in 0..8 {
-            let (a, b) = (v[n], v[n + 8]);
-            v[n] = shoup_by(_mm512_add_epi32(a, b), const { SCALE.0 }, lanes);
-            v[n + 8] = shoup_by(_mm512_sub_epi32(a, b), const { SCALE.1 }, lanes);
-        }
+    let lanes = EvenLanes::new();
+    lane_level!(inverse, v, lanes, INVERSE[3]);
+    repack!(v, V::low_dwords, V::high_dwords);
+    lane_level!(inverse, v, lanes, INVERSE[2]);
+    repack!(v, V::low_qwords, V::high_qwords);
+    lane_level!(inverse, v, lanes, INVERSE[1]);
+    let [low, high] = &UNDO_QUARTERS;
+    repack!(v, |a: V, b| a.permute_qwords(low, b), |a: V, b| a
+        .permute_qwords(high, b));
+    lane_level!(inverse, v, lanes, INVERSE[0]);
+    repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
+    register_levels!(inverse, v, lanes, w, 16);
+    register_levels!(inverse, v, lanes, w, 32);
+    register_levels!(inverse, v, lanes, w, 64);
+    // The last level multiplies both halves, the upper one by zeta too.
+    for n in 0..8 {
+        let (a, b) = (v[n], v[n + 8]);
+        v[n] = shoup_by(a.add(b), const { SCALE.0 }, lanes);
+        v[n + 8] = shoup_by(a.sub(b), const { SCALE.1 }, lanes);
     }
 }
 
 /// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn reduce(v: __m512i) -> __m512i {
+#[inline(always)]
+pub(super) fn reduce<V: Vector>(v: V) -> V {
     shoup_by(v, const { shoup_pair(1) }, EvenLanes::new())
 }
 
@@ -226,34 +201,17 @@ pub(super) fn canonical(v: __m512i) -> __m512i {
 }
 
 /// Reorders one pair of registers from private to standard order.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn to_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-    let (low, high) = (TO_STANDARD[0].load(), TO_STANDARD[1].load());
-    (
-        _mm512_permutex2var_epi32(a, low, b),
-        _mm512_permutex2var_epi32(a, high, b),
-    )
+#[inline(always)]
+pub(super) fn to_standard_order<V: Vector>(a: V, b: V) -> (V, V) {
+    let [low, high] = &TO_STANDARD;
+    (a.permute_dwords(low, b), a.permute_dwords(high, b))
 }
 
 /// Reorders one pair of registers from standard to private order.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn from_standard_order(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-    let (low, high) = (FROM_STANDARD[0].load(), FROM_STANDARD[1].load());
-    (
-        _mm512_permutex2var_epi32(a, low, b),
-        _mm512_permutex2var_epi32(a, high, b),
-    )
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn shuffle_dwords<const MASK: i32>(a: __m512i, b: __m512i) -> __m512i {
-    _mm512_castps_si512(_mm512_shuffle_ps::<MASK>(
-        _mm512_castsi512_ps(a),
-        _mm512_castsi512_ps(b),
-    ))
+#[inline(always)]
+pub(super) fn from_standard_order<V: Vector>(a: V, b: V) -> (V, V) {
+    let [low, high] = &FROM_STANDARD;
+    (a.permute_dwords(low, b), a.permute_dwords(high, b))
 }
 
 /// Sixteen factors, their Shoup quotients, and the odd quotients moved down.

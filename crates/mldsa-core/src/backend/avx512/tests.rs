@@ -32,6 +32,7 @@ macro_rules! on_this_cpu {
         }
     };
 }
+pub(super) use on_this_cpu;
 
 /// The value of a kernel's output.
 fn written(write: impl FnOnce(&mut MaybeUninit<NttPoly>)) -> NttPoly {
@@ -351,7 +352,19 @@ fn use_hint_over_all_of_z_q() {
 fn packed_commitments_equal_the_portable_ones() {
     on_this_cpu!({
         let mut random = Random::new(6);
-        for w_hat in polys(&mut random, Q) {
+        let mut all = polys(&mut random, Q);
+        // The largest w1 everywhere: what the fields are packed from.
+        for w in [
+            42 * 2 * GAMMA2_88 + 1,
+            43 * 2 * GAMMA2_88,
+            15 * 2 * GAMMA2_32,
+        ] {
+            let (mut w_hat, mut scaled) = (NttPoly::zeroed(), NttPoly::zeroed());
+            crate::ntt::ntt(&Poly([w; N]), &mut w_hat);
+            crate::ntt::row_product(&[w_hat], &[NttPoly([1; N])], &mut scaled);
+            all.push(scaled.0);
+        }
+        for w_hat in all {
             let mut indices: Vec<u8> = (0..random.next() % 40)
                 .map(|_| random.next() as u8)
                 .collect();

@@ -4,7 +4,9 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::Aligned;
-use super::ntt::{Q, Registers, canonical, ntt_registers, reduce, to_standard_order};
+use super::ntt::{Q, Registers, ntt_registers, reduce, to_standard_order};
+use super::vector::Vector;
+use crate::params::D;
 use crate::poly::{NttPoly, Poly};
 
 /// What is added to a transformed polynomial to make it non-negative, as IFMA
@@ -25,19 +27,17 @@ pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(
     out: &mut MaybeUninit<NttPoly>,
 ) -> bool {
     let gamma1 = 1 << (BITS - 1);
-    let offset = _mm512_set1_epi32(gamma1);
     let lowest = _mm512_set1_epi32(beta + 1);
     let mut largest = _mm512_setzero_si512();
     let mut v = unpack::<BITS>(bytes);
     // With z = gamma1 - x, |z| < gamma1 - beta means beta < x < 2 gamma1 - beta.
     for x in &mut v {
         largest = _mm512_max_epu32(largest, _mm512_sub_epi32(*x, lowest));
-        *x = _mm512_sub_epi32(offset, *x);
+        *x = response(*x, gamma1);
     }
     let limit = _mm512_set1_epi32(2 * gamma1 - 2 * beta - 1);
     let within = _mm512_cmplt_epu32_mask(largest, limit) == 0xffff;
-    // SAFETY: the features of this function.
-    unsafe { transform::<STANDARD>(&mut v, Range::Biased, out) };
+    transform::<STANDARD>(&mut v, Range::Biased, out);
     within
 }
 
@@ -62,8 +62,7 @@ pub(super) fn challenge_ntt<const STANDARD: bool>(
     out: &mut MaybeUninit<NttPoly>,
 ) {
     let mut v = load(&c.0);
-    // SAFETY: the features of this function.
-    unsafe { transform::<STANDARD>(&mut v, range, out) };
+    transform::<STANDARD>(&mut v, range, out);
 }
 
 /// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
@@ -76,40 +75,54 @@ pub(super) fn unpack_t1_ntt<const STANDARD: bool>(
 ) {
     let mut v = unpack::<10>(bytes);
     for t1 in &mut v {
-        *t1 = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32::<13>(*t1));
+        *t1 = minus_t1_2d(*t1);
     }
-    // SAFETY: the features of this function.
-    unsafe { transform::<STANDARD>(&mut v, range, out) };
+    transform::<STANDARD>(&mut v, range, out);
+}
+
+/// z from its field. Bounds: `0 <= x < 2 gamma1` gives `-gamma1 < out <= gamma1`.
+#[inline(always)]
+pub(super) fn response<V: Vector>(x: V, gamma1: i32) -> V {
+    V::splat(gamma1).sub(x)
+}
+
+/// `-t1 2^13`. Bounds: `0 <= t1 < 2^10` gives `-q < out <= 0`.
+#[inline(always)]
+pub(super) fn minus_t1_2d<V: Vector>(t1: V) -> V {
+    V::splat(0).sub(t1.mul(1 << D))
 }
 
 /// NTT, order and range.
 ///
 /// Bounds: `|v| <= q` in, so that `|v| < 11 q` before the range is chosen.
-///
-/// # Safety
-/// The CPU must have AVX-512F.
 #[inline(always)]
-unsafe fn transform<const STANDARD: bool>(
+fn transform<const STANDARD: bool>(
     v: &mut Registers,
     range: Range,
     out: &mut MaybeUninit<NttPoly>,
 ) {
-    // SAFETY: the caller has AVX-512F.
-    unsafe {
-        ntt_registers(v);
-        for pair in v.as_chunks_mut::<2>().0 {
-            if STANDARD {
-                (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
-            }
-            for a in pair {
-                *a = match range {
-                    Range::Biased => _mm512_add_epi32(*a, _mm512_set1_epi32(BIAS)),
-                    Range::Reduced => _mm512_add_epi32(reduce(*a), _mm512_set1_epi32(Q)),
-                    Range::Canonical => canonical(reduce(*a)),
-                };
-            }
+    ntt_registers(v);
+    for pair in v.as_chunks_mut::<2>().0 {
+        if STANDARD {
+            (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
         }
-        store(v, out.as_mut_ptr().cast());
+        for a in pair {
+            *a = range.of(*a);
+        }
+    }
+    // SAFETY: only kernels of this backend come here; a polynomial has 1024 bytes.
+    unsafe { store(v, out.as_mut_ptr().cast()) };
+}
+
+impl Range {
+    /// The same residue in this range. Bounds: `|a| < 11 q`.
+    #[inline(always)]
+    pub(super) fn of<V: Vector>(self, a: V) -> V {
+        match self {
+            Self::Biased => a.add(V::splat(BIAS)),
+            Self::Reduced => reduce(a).add(V::splat(Q)),
+            Self::Canonical => reduce(a).canonical(),
+        }
     }
 }
 

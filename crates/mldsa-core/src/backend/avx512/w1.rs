@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 use super::Aligned;
 use super::ntt::{canonical, from_standard_order, inv_ntt_registers};
 use super::unpack::load;
+use super::vector::Vector;
 use crate::poly::NttPoly;
 
 /// Fused inverse NTT, UseHint (algorithm 40) and w1Encode (algorithm 28) of one
@@ -26,8 +27,7 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
             (pair[0], pair[1]) = from_standard_order(pair[0], pair[1]);
         }
     }
-    // SAFETY: the features of this function.
-    unsafe { inv_ntt_registers(&mut v) };
+    inv_ntt_registers(&mut v);
     let len = if SIX_BITS { 48 } else { 32 };
     for ((quad, hint), out) in v
         .as_chunks::<4>()
@@ -68,23 +68,8 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn use_hint<const SIX_BITS: bool>(r: __m512i, hint: u16) -> __m512i {
-    let scaled = _mm512_srli_epi32::<7>(_mm512_add_epi32(r, _mm512_set1_epi32(127)));
-    let (factor, shift, two_gamma2) = if SIX_BITS {
-        (11_275, 24, 190_464)
-    } else {
-        (1_025, 22, 523_776)
-    };
-    let rounded = _mm512_add_epi32(
-        _mm512_mullo_epi32(scaled, _mm512_set1_epi32(factor)),
-        _mm512_set1_epi32(1 << (shift - 1)),
-    );
-    let r1 = if SIX_BITS {
-        _mm512_srli_epi32::<24>(rounded)
-    } else {
-        _mm512_srli_epi32::<22>(rounded)
-    };
+    let (r1, r0) = parts::<SIX_BITS, _>(r);
     let one = _mm512_set1_epi32(1);
-    let r0 = _mm512_sub_epi32(r, _mm512_mullo_epi32(r1, _mm512_set1_epi32(two_gamma2)));
     let zero = _mm512_setzero_si512();
     let up = _mm512_mask_cmpgt_epi32_mask(hint, r0, zero);
     let down = _mm512_mask_cmple_epi32_mask(hint, r0, zero);
@@ -97,6 +82,21 @@ pub(super) fn use_hint<const SIX_BITS: bool>(r: __m512i, hint: u16) -> __m512i {
         _mm512_min_epu32(r1, _mm512_sub_epi32(r1, m))
     } else {
         _mm512_and_si512(r1, _mm512_set1_epi32(15))
+    }
+}
+
+/// r1 before its wrap, and `r - r1 2 gamma2`. Bounds: `0 <= r < q`.
+#[inline(always)]
+pub(super) fn parts<const SIX_BITS: bool, V: Vector>(r: V) -> (V, V) {
+    let scaled = r.add(V::splat(127)).shift_right::<7>();
+    if SIX_BITS {
+        let rounded = scaled.mul(11_275).add(V::splat(1 << 23));
+        let r1 = rounded.shift_right::<24>();
+        (r1, r.sub(r1.mul(190_464)))
+    } else {
+        let rounded = scaled.mul(1_025).add(V::splat(1 << 21));
+        let r1 = rounded.shift_right::<22>();
+        (r1, r.sub(r1.mul(523_776)))
     }
 }
 

@@ -1,0 +1,294 @@
+//! The schedules of this backend on intervals: every intermediate of every
+//! possible input is followed, and none leaves its word.
+
+use super::Aligned;
+use super::ntt::{EvenLanes, Q, inv_ntt_registers, ntt_registers, reduce, to_standard_order};
+use super::tests::on_this_cpu;
+use super::unpack::{Range, load, minus_t1_2d, response, store};
+use super::vector::Vector;
+use super::w1::parts;
+use super::*;
+use crate::backend::differential::Random;
+use crate::ntt::bounds::{Interval, Q64};
+use crate::params::{GAMMA2_32, GAMMA2_88, N};
+
+/// Sixteen intervals of `i32`.
+#[derive(Clone, Copy)]
+struct Intervals([Interval; 16]);
+
+impl Intervals {
+    fn new(low: i64, high: i64) -> Self {
+        Self([Interval::new(low, high); 16])
+    }
+
+    fn map(self, f: impl Fn(Interval) -> Interval) -> Self {
+        Self(self.0.map(f))
+    }
+
+    fn both(self, b: Self, f: impl Fn(Interval, Interval) -> Interval) -> Self {
+        Self(core::array::from_fn(|n| f(self.0[n], b.0[n])))
+    }
+
+    /// Lanes of the pair, `b` from 16 on.
+    fn pick(self, b: Self, lane: impl Fn(usize) -> usize) -> Self {
+        Self(core::array::from_fn(|n| match lane(n) {
+            from @ 0..16 => self.0[from],
+            from => b.0[from - 16],
+        }))
+    }
+}
+
+impl Vector for Intervals {
+    fn splat(value: i32) -> Self {
+        Self::new(value.into(), value.into())
+    }
+
+    fn load(values: &Aligned<[i32; 16]>) -> Self {
+        Self(
+            values
+                .0
+                .map(|value| Interval::new(value.into(), value.into())),
+        )
+    }
+
+    fn add(self, b: Self) -> Self {
+        self.both(b, Interval::plus)
+    }
+
+    fn sub(self, b: Self) -> Self {
+        self.both(b, Interval::minus)
+    }
+
+    fn mul(self, factor: i32) -> Self {
+        let factor = i64::from(factor);
+        assert!(factor > 0);
+        self.map(|a| Interval::new(a.low * factor, a.high * factor))
+    }
+
+    fn shift_right<const BITS: u32>(self) -> Self {
+        self.map(|a| {
+            assert!(a.low >= 0, "a shift of unsigned numbers");
+            Interval::new(a.low >> BITS, a.high >> BITS)
+        })
+    }
+
+    /// With `w 2^32 = w' q + e` and `f = b w' mod 2^32` the result is
+    /// `(b e + f q) / 2^32`.
+    fn shoup(self, w: Self, w_even: Self, w_odd: Self, _: EvenLanes) -> Self {
+        let constant = |a: Interval| {
+            assert_eq!(a.low, a.high);
+            a.low
+        };
+        Self(core::array::from_fn(|n| {
+            let quotient = constant(if n % 2 == 0 {
+                w_even.0[n]
+            } else {
+                w_odd.0[n - 1]
+            });
+            let e = (constant(w.0[n]) << 32) - quotient * Q64;
+            assert!(2 * e.abs() <= Q64, "the quotient of another factor");
+            let ends = [self.0[n].low * e, self.0[n].high * e];
+            let f = (1 << 32) - 1;
+            Interval::new(
+                (ends[0].min(ends[1]) + f) >> 32,
+                (ends[0].max(ends[1]) + f * Q64) >> 32,
+            )
+        }))
+    }
+
+    fn canonical(self) -> Self {
+        self.map(|a| {
+            assert!(-Q64 < a.low && a.high < 2 * Q64, "too far for `canonical`");
+            Interval::new(0, Q64 - 1)
+        })
+    }
+
+    fn low_dwords(self, b: Self) -> Self {
+        self.pick(b, |n| n / 4 * 4 + n % 4 / 2 + n % 2 * 16)
+    }
+
+    fn high_dwords(self, b: Self) -> Self {
+        self.pick(b, |n| n / 4 * 4 + 2 + n % 4 / 2 + n % 2 * 16)
+    }
+
+    fn low_qwords(self, b: Self) -> Self {
+        self.pick(b, |n| n / 4 * 4 + n % 2 + n % 4 / 2 * 16)
+    }
+
+    fn high_qwords(self, b: Self) -> Self {
+        self.pick(b, |n| n / 4 * 4 + 2 + n % 2 + n % 4 / 2 * 16)
+    }
+
+    fn dwords<const MASK: i32>(self, b: Self) -> Self {
+        self.pick(b, |n| {
+            n / 4 * 4 + (MASK as usize >> (n % 4 * 2) & 3) + n % 4 / 2 * 16
+        })
+    }
+
+    fn blocks<const MASK: i32>(self, b: Self) -> Self {
+        self.pick(b, |n| {
+            (MASK as usize >> (n / 4 * 2) & 3) * 4 + n % 4 + n / 8 * 16
+        })
+    }
+
+    fn permute_dwords(self, order: &Aligned<[i32; 16]>, b: Self) -> Self {
+        self.pick(b, |n| order.0[n] as usize)
+    }
+
+    fn permute_qwords(self, order: &Aligned<[i64; 8]>, b: Self) -> Self {
+        self.pick(b, |n| order.0[n / 2] as usize * 2 + n % 2)
+    }
+}
+
+type Sixteen = [Intervals; 16];
+
+/// Every lane of the registers within `low < a < high`.
+fn within(v: &Sixteen, low: i64, high: i64) {
+    for a in v.iter().flat_map(|v| v.0) {
+        assert!(low < a.low && a.high < high, "{a:?} in ({low}, {high})");
+    }
+}
+
+fn transformed(input: Intervals) -> Sixteen {
+    let reach = input.0[0].reach();
+    let mut v = [input; 16];
+    ntt_registers(&mut v);
+    within(&v, -reach - 10 * Q64, reach + 10 * Q64);
+    v
+}
+
+/// What the rows of a commitment go through, from the fields of a signature and
+/// a public key to r1 and r0.
+#[test]
+fn no_intermediate_leaves_its_word() {
+    for gamma1 in [1 << 17, 1 << 19] {
+        let z = response(Intervals::new(0, 2 * gamma1 - 1), gamma1 as i32);
+        within(&[z; 16], -gamma1, gamma1 + 1);
+        for a in transformed(z) {
+            within(&[Range::Biased.of(a); 16], 0, 22 * Q64);
+        }
+    }
+    let t1 = minus_t1_2d(Intervals::new(0, (1 << 10) - 1));
+    within(&[t1; 16], -Q64, 1);
+    for a in transformed(t1)
+        .into_iter()
+        .chain(transformed(Intervals::new(-1, 1)))
+    {
+        within(&[Range::Biased.of(a); 16], 0, 22 * Q64);
+        within(
+            &[Range::Reduced.of(a); 16],
+            3 * Q64 / 4 - 1,
+            9 * Q64 / 4 + 1,
+        );
+        within(&[Range::Canonical.of(a); 16], -1, Q64);
+    }
+    // As far as the functions promise.
+    transformed(Intervals::new(
+        10 * Q64 - i64::from(i32::MAX),
+        i64::from(i32::MAX) - 10 * Q64,
+    ));
+    let reduced = reduce(Intervals::new(-i64::from(i32::MAX), i64::from(i32::MAX)));
+    within(&[reduced; 16], -Q64 / 4 - 1, 5 * Q64 / 4 + 1);
+
+    let mut w = [Intervals::new(-Q64, Q64); 16];
+    inv_ntt_registers(&mut w);
+    within(&w, -Q64 / 4 - 1, 5 * Q64 / 4 + 1);
+    let (r1, r0) = parts::<true, _>(w[0].canonical());
+    within(&[r1; 16], -1, 45);
+    within(&[r0; 16], -Q64, Q64);
+    let (r1, r0) = parts::<false, _>(w[0].canonical());
+    within(&[r1; 16], -1, 17);
+    within(&[r0; 16], -Q64, Q64);
+    assert_eq!((2 * GAMMA2_88, 2 * GAMMA2_32), (190_464, 523_776));
+}
+
+/// That the intervals follow the registers: from single values they contain what
+/// the CPU computes, lane by lane.
+#[test]
+fn intervals_contain_what_the_registers_hold() {
+    on_this_cpu!({
+        let mut random = Random::new(9);
+        let points = |poly: &[i32; N]| -> Sixteen {
+            core::array::from_fn(|i| {
+                Intervals(core::array::from_fn(|n| {
+                    let value = poly[16 * i + n].into();
+                    Interval::new(value, value)
+                }))
+            })
+        };
+        let check = |v: &[__m512i; 16], intervals: &Sixteen| {
+            let mut out = [0; N];
+            store(v, out.as_mut_ptr());
+            for (a, interval) in out.iter().zip(intervals.iter().flat_map(|v| v.0)) {
+                let a = i64::from(*a);
+                assert!(interval.low <= a && a <= interval.high, "{a} {interval:?}");
+            }
+        };
+        for _ in 0..50 {
+            // Rearrangements move points, which have to agree exactly.
+            let a = random.poly(Q - 1);
+            let (mut v, mut intervals) = (load(&a), points(&a));
+            fn rearranged<V: Vector>(v: &mut [V; 16]) {
+                let (a, b) = (v[0], v[1]);
+                v[0] = a.low_dwords(b);
+                v[1] = a.high_dwords(b);
+                v[2] = a.low_qwords(b);
+                v[3] = a.high_qwords(b);
+                v[4] = a.dwords::<0x88>(b);
+                v[5] = a.dwords::<0xdd>(b);
+                v[6] = a.blocks::<0x44>(b);
+                v[7] = a.blocks::<0xee>(b);
+                v[8] = a.blocks::<0x88>(b);
+                v[9] = a.blocks::<0xdd>(b);
+                (v[10], v[11]) = to_standard_order(a, b);
+                v[12] = a.permute_qwords(&Aligned([0, 1, 8, 9, 2, 3, 10, 11]), b);
+                v[13] = a.mul(5).sub(b).add(V::splat(7));
+                v[14] = a.canonical();
+            }
+            rearranged(&mut v);
+            rearranged(&mut intervals);
+            check(&v, &intervals);
+
+            let a = random.poly(i32::MAX - 10 * Q);
+            let (mut v, mut intervals) = (load(&a), points(&a));
+            ntt_registers(&mut v);
+            ntt_registers(&mut intervals);
+            check(&v, &intervals);
+
+            let a = random.poly(Q);
+            let (mut v, mut intervals) = (load(&a), points(&a));
+            inv_ntt_registers(&mut v);
+            inv_ntt_registers(&mut intervals);
+            check(&v, &intervals);
+            check(&v.map(reduce), &intervals.map(reduce));
+        }
+    });
+}
+
+// Planted: what the bounds exclude is noticed.
+
+#[test]
+#[should_panic(expected = "i32::MAX")]
+fn a_transform_of_too_much_is_noticed() {
+    let bound = i64::from(i32::MAX) - 8 * Q64;
+    ntt_registers(&mut [Intervals::new(-bound, bound); 16]);
+}
+
+#[test]
+#[should_panic(expected = "i32::MAX")]
+fn an_inverse_transform_without_reduction_is_noticed() {
+    inv_ntt_registers(&mut [Intervals::new(-2 * Q64, 2 * Q64); 16]);
+}
+
+#[test]
+#[should_panic(expected = "the quotient of another factor")]
+fn a_wrong_table_is_noticed() {
+    let (w, quotient) = (Intervals::splat(1_753), Intervals::splat(1_754));
+    Intervals::new(-1, 1).shoup(w, quotient, quotient, EvenLanes::new());
+}
+
+#[test]
+#[should_panic(expected = "too far for `canonical`")]
+fn a_transform_made_canonical_without_reduction_is_noticed() {
+    transformed(Intervals::new(-1, 1))[0].canonical();
+}

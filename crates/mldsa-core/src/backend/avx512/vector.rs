@@ -1,0 +1,90 @@
+//! What the transforms need of a register.
+
+use core::arch::x86_64::*;
+
+use super::Aligned;
+use super::ntt::{self, EvenLanes};
+
+/// Sixteen coefficients. The library has `__m512i`; the tests have intervals,
+/// with which the same schedules prove their bounds.
+pub(super) trait Vector: Copy {
+    /// The same value in every lane.
+    fn splat(value: i32) -> Self;
+    fn load(values: &Aligned<[i32; 16]>) -> Self;
+    fn add(self, b: Self) -> Self;
+    fn sub(self, b: Self) -> Self;
+    fn mul(self, factor: i32) -> Self;
+    /// Of numbers that are not negative.
+    fn shift_right<const BITS: u32>(self) -> Self;
+    /// The product by one constant a lane, `w_even` and `w_odd` its quotients.
+    fn shoup(self, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes) -> Self;
+    /// `(-q, 2 q)` to `[0, q)`.
+    fn canonical(self) -> Self;
+
+    // Rearrangements of two registers; blocks have 128 bits.
+
+    /// The lower halves of all blocks, 32 bits of each register in turn.
+    fn low_dwords(self, b: Self) -> Self;
+    /// The upper halves.
+    fn high_dwords(self, b: Self) -> Self;
+    /// The lower halves of all blocks, 64 bits of each register in turn.
+    fn low_qwords(self, b: Self) -> Self;
+    /// The upper halves.
+    fn high_qwords(self, b: Self) -> Self;
+    /// In every block two lanes of this register and two of `b`.
+    fn dwords<const MASK: i32>(self, b: Self) -> Self;
+    /// Two blocks of this register and two of `b`.
+    fn blocks<const MASK: i32>(self, b: Self) -> Self;
+    /// Any 32-bit lanes of the pair.
+    fn permute_dwords(self, order: &Aligned<[i32; 16]>, b: Self) -> Self;
+    /// Any 64-bit lanes of the pair.
+    fn permute_qwords(self, order: &Aligned<[i64; 8]>, b: Self) -> Self;
+}
+
+macro_rules! on_registers {
+    ($($name:ident $(<$constant:ident: $type:ty>)? ($a:ident $(, $b:ident: $b_type:ty)*) $body:expr;)*) => { $(
+        #[inline(always)]
+        fn $name $(<const $constant: $type>)? (self $(, $b: $b_type)*) -> Self {
+            let $a = self;
+            // SAFETY: registers are calculated with by this backend's kernels only.
+            unsafe { $body }
+        }
+    )* };
+}
+
+impl Vector for __m512i {
+    #[inline(always)]
+    fn splat(value: i32) -> Self {
+        // SAFETY: as below.
+        unsafe { _mm512_set1_epi32(value) }
+    }
+
+    #[inline(always)]
+    fn load(values: &Aligned<[i32; 16]>) -> Self {
+        // SAFETY: as below.
+        unsafe { values.load() }
+    }
+
+    on_registers! {
+        add(a, b: Self) _mm512_add_epi32(a, b);
+        sub(a, b: Self) _mm512_sub_epi32(a, b);
+        mul(a, factor: i32) _mm512_mullo_epi32(a, _mm512_set1_epi32(factor));
+        shift_right<BITS: u32>(a) _mm512_srli_epi32::<BITS>(a);
+        shoup(a, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes)
+            ntt::shoup(a, w, w_even, w_odd, lanes);
+        canonical(a) ntt::canonical(a);
+        low_dwords(a, b: Self) _mm512_unpacklo_epi32(a, b);
+        high_dwords(a, b: Self) _mm512_unpackhi_epi32(a, b);
+        low_qwords(a, b: Self) _mm512_unpacklo_epi64(a, b);
+        high_qwords(a, b: Self) _mm512_unpackhi_epi64(a, b);
+        dwords<MASK: i32>(a, b: Self) _mm512_castps_si512(_mm512_shuffle_ps::<MASK>(
+            _mm512_castsi512_ps(a),
+            _mm512_castsi512_ps(b),
+        ));
+        blocks<MASK: i32>(a, b: Self) _mm512_shuffle_i64x2::<MASK>(a, b);
+        permute_dwords(a, order: &Aligned<[i32; 16]>, b: Self)
+            _mm512_permutex2var_epi32(a, order.load(), b);
+        permute_qwords(a, order: &Aligned<[i64; 8]>, b: Self)
+            _mm512_permutex2var_epi64(a, order.load(), b);
+    }
+}
