@@ -15,6 +15,8 @@ macro_rules! for_each_set {
 
 #[path = "suites/court.rs"]
 mod court;
+#[path = "suites/damage.rs"]
+mod damage;
 #[path = "suites/differential.rs"]
 mod differential;
 #[path = "suites/digests.rs"]

@@ -1,6 +1,5 @@
-//! Algorithm key pairs, the `AKP` keys of JOSE and COSE, as parts (field rules of
-//! draft-ietf-cose-dilithium-11, not yet compared with the text of RFC 9964):
-//! the JSON or CBOR around them is the caller's.
+//! Algorithm key pairs, the `AKP` keys of JOSE and COSE (RFC 9964), as parts: the
+//! JSON or CBOR around them is the caller's.
 //!
 //! `alg` names the set and is required, as is the public key; the private key is
 //! the 32-byte seed and nothing else. Signatures under such keys use the empty

@@ -1,5 +1,7 @@
+use base64ct::{Base64UrlUnpadded, Encoding};
 use mldsa_core::{
-    CoseKey, Jwk, JwkError, MlDsa44, MlDsa65, ParameterSet, SigningKey, VerifyingKey,
+    Context, CoseKey, Hedge, Jwk, JwkError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey,
+    VerifyingKey,
 };
 use sha2::Digest;
 
@@ -152,24 +154,45 @@ fn every_set() {
     for_all_sets!(round_trips);
     assert_eq!(CoseKey::alg::<MlDsa44>(), -48);
     assert_eq!(CoseKey::alg::<MlDsa65>(), -49);
-    assert_eq!(CoseKey::alg::<mldsa_core::MlDsa87>(), -50);
+    assert_eq!(CoseKey::alg::<MlDsa87>(), -50);
 }
 
-/// The key identifier of the example of draft-ietf-cose-dilithium-11: the
-/// all-zero seed.
+/// Appendix A.1 of RFC 9964, the keys of the all-zero seed: key identifiers, which
+/// are thumbprints, and the challenge hash of the signature of the example.
 #[test]
-fn published_thumbprint() {
-    let key = SigningKey::<MlDsa44>::from_seed(&[0; 32]);
-    let digest = sha2::Sha256::digest(key.verifying_key().jwk_thumbprint_input());
-    // T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o
-    assert_eq!(
-        hex::encode(digest),
-        "4f8c65ef44bb313e997aaeabf55f5f3c91959fbeb07e75c9db5fa0ca8d06bbaa"
+fn published_examples() {
+    published::<MlDsa44>(
+        "T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o",
+        "92723543ff422332c7e57cbde0a91ced654aa9970082d27798d7f41948f5b8b0",
     );
+    published::<MlDsa65>(
+        "Suiu29qbfuaBaR4Ats-c6XQBePB_OpAxAwcTR_0KXVM",
+        "ce63bdff46cb80901e82854dca67d1a389c63cae6556d4851a70dbcdfcd8003e\
+         665045e9681520e22b6f67cac05198b8",
+    );
+    published::<MlDsa87>(
+        "tRn1JNIkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU",
+        "86632b2a452067018f415fd65285d456afd9f5639e9c365b7cc987a4aae2b65d\
+         1bb568b6f530bc788c90c93d4502e5b6920de1e802ecbc2ae35f9b67dd028541",
+    );
+}
+
+fn published<P: ParameterSet>(kid: &str, c_tilde: &str) {
+    let key = SigningKey::<P>::from_seed(&[0; 32]);
+    let vk = key.verifying_key();
+    let digest = sha2::Sha256::digest(vk.jwk_thumbprint_input());
+    assert_eq!(Base64UrlUnpadded::encode_string(&digest), kid);
     assert_eq!(&*key.to_jwk_priv().unwrap(), &"A".repeat(43));
-    assert!(
-        key.verifying_key()
-            .to_jwk_pub()
-            .starts_with("unH59k4RuutY-pxvu24U5h8Y")
-    );
+
+    let header = format!(r#"{{"alg":"{}","kid":"{kid}"}}"#, P::NAME);
+    let payload = "It\u{2019}s a dangerous business, Frodo, going out your door.";
+    let input = [header.as_bytes(), payload.as_bytes()].map(Base64UrlUnpadded::encode_string);
+    let signature = key
+        .sign(
+            input.join(".").as_bytes(),
+            Context::EMPTY,
+            Hedge::Deterministic,
+        )
+        .unwrap();
+    assert_eq!(hex::encode(&signature.as_ref()[..P::C_TILDE_LEN]), c_tilde);
 }

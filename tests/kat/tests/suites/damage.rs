@@ -1,0 +1,396 @@
+//! Every truncation and every change of one byte of every encoding: an error, or
+//! a value whose encoding is what was read. A panic fails the suite.
+//!
+//! [`Changes::All`] puts each of the 255 other values into each byte. Where every
+//! change costs a key generation, [`Changes::Bits`] flips each bit of each byte
+//! and puts 0x00 and 0xff there.
+
+use core::fmt::Display;
+
+use mldsa_core::pkcs8::{
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
+};
+use mldsa_core::{
+    Context, CoseKey, ExposedKey, Hedge, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
+    PrivateKeyForm, Signature, SigningKey, VerifyingKey,
+};
+use mldsa_kat::tally::Tally;
+
+macro_rules! suites {
+    ($($suite:ident),+ $(,)?) => {$(mod $suite {
+        #[test]
+        fn ml_dsa_44() { super::$suite::<super::MlDsa44>() }
+        #[test]
+        fn ml_dsa_65() { super::$suite::<super::MlDsa65>() }
+        #[test]
+        fn ml_dsa_87() { super::$suite::<super::MlDsa87>() }
+    })+};
+}
+suites!(
+    seeds,
+    expanded_keys,
+    combined_keys,
+    public_keys,
+    signatures,
+    texts
+);
+
+fn key<P: ParameterSet>() -> SigningKey<P> {
+    SigningKey::from_seed(&core::array::from_fn(|n| n as u8))
+}
+
+/// Which other values a byte takes.
+#[derive(Clone, Copy)]
+enum Changes {
+    All,
+    Bits,
+}
+
+impl Changes {
+    fn of(self, byte: u8) -> Vec<u8> {
+        let bits = (0..8).map(|bit| byte ^ 1 << bit);
+        let mut values: Vec<u8> = match self {
+            Self::All => (0..=255).collect(),
+            Self::Bits => bits.chain([0, 255]).collect(),
+        };
+        values.sort_unstable();
+        values.dedup();
+        values.retain(|value| *value != byte);
+        values
+    }
+}
+
+/// Positions to try: all of them in release builds, each 13th in others.
+const STEP: usize = if cfg!(debug_assertions) { 13 } else { 1 };
+
+/// Damages `good` in every way. `read` gives nothing, or whether what was read
+/// is written as it was; `accepted` says whether a change at a position has to
+/// be accepted, where that is known.
+fn damage<P: ParameterSet>(
+    what: impl Display,
+    good: &[u8],
+    changes: Changes,
+    read: impl Fn(&[u8]) -> Option<bool>,
+    accepted: impl Fn(usize) -> Option<bool>,
+) {
+    assert_eq!(read(good), Some(true), "undamaged");
+    let mut tally = Tally::new(format!("{}, damaged {what}", P::NAME));
+    let mut cases = 0;
+    for len in (0..good.len()).step_by(STEP) {
+        // PEM may lack its last line end.
+        let verdict = read(&good[..len]).is_none_or(|same| same && len + 1 == good.len());
+        tally.equal(format!("{len} bytes"), verdict, true);
+        cases += 1;
+    }
+    let mut changed = good.to_vec();
+    for at in (0..good.len()).step_by(STEP) {
+        for value in changes.of(good[at]) {
+            changed[at] = value;
+            let outcome = read(&changed);
+            let expected = accepted(at).unwrap_or(outcome.is_some());
+            tally.equal(
+                format!("{value:#04x} at {at}"),
+                outcome,
+                expected.then_some(true),
+            );
+            cases += 1;
+        }
+        changed[at] = good[at];
+    }
+    tally.finish(cases);
+}
+
+fn from_der<P: ParameterSet>(der: &[u8], form: PrivateKeyForm) -> Option<bool> {
+    let key = SigningKey::<P>::from_pkcs8_der(der).ok()?;
+    Some(key.to_pkcs8_der_as(form).expect("a form it has").as_bytes() == der)
+}
+
+/// The seed alone: PKCS#8, COSE, JWK and serde.
+fn seeds<P: ParameterSet>() {
+    let key = key::<P>();
+    let vk = key.verifying_key();
+    let seed = key.seed().expect("from a seed");
+    let exposed = ExposedKey(self::key::<P>());
+
+    let der = key.to_pkcs8_der().expect("encodes");
+    let read = |der: &[u8]| from_der::<P>(der, PrivateKeyForm::Seed);
+    damage::<P>("seed in PKCS#8", der.as_bytes(), Changes::All, read, |at| {
+        Some(at >= 22)
+    });
+
+    let binary = postcard::to_stdvec(&exposed).expect("encodes");
+    let read = |bytes: &[u8]| {
+        let key = postcard::from_bytes::<ExposedKey<P>>(bytes).ok()?;
+        Some(postcard::to_stdvec(&key).expect("encodes") == bytes)
+    };
+    damage::<P>("seed in serde, binary", &binary, Changes::All, read, |at| {
+        Some(at >= 1)
+    });
+    let json = serde_json::to_string(&exposed).expect("encodes");
+    damage::<P>(
+        "seed in serde, JSON",
+        json.as_bytes(),
+        Changes::All,
+        json_again::<ExposedKey<P>>,
+        |_| None,
+    );
+
+    // Beside a public key nothing but the seed itself is accepted.
+    let read = |private: &[u8]| {
+        let cose = CoseKey {
+            private: Some(private),
+            ..CoseKey::public(vk)
+        };
+        let key = SigningKey::<P>::from_cose_key(&cose).ok()?;
+        Some(key.seed().is_some_and(|seed| seed == private))
+    };
+    damage::<P>("seed in COSE", seed, Changes::All, read, |_| Some(false));
+    let public = vk.to_jwk_pub();
+    let jwk = Jwk {
+        kty: Jwk::KTY,
+        alg: P::NAME,
+        public: &public,
+        private: None,
+    };
+    let read = |private: &[u8]| {
+        let private = core::str::from_utf8(private).ok()?;
+        let key = SigningKey::<P>::from_jwk(&Jwk {
+            private: Some(private),
+            ..jwk
+        })
+        .ok()?;
+        Some(key.to_jwk_priv().is_some_and(|text| *text == private))
+    };
+    let private = key.to_jwk_priv().expect("from a seed");
+    damage::<P>(
+        "seed in JWK",
+        private.as_bytes(),
+        Changes::All,
+        read,
+        |_| Some(false),
+    );
+}
+
+/// K, the second field, is all of an expanded key that no check can see.
+fn expanded_keys<P: ParameterSet>() {
+    let key = key::<P>();
+    let k = |head: usize| move |at: usize| Some((head + 32..head + 64).contains(&at));
+    let read = |bytes: &[u8]| {
+        let key = SigningKey::<P>::from_expanded(bytes).ok()?;
+        Some(key.expanded().as_ref() == bytes)
+    };
+    damage::<P>(
+        "expanded key",
+        key.expanded().as_ref(),
+        Changes::Bits,
+        read,
+        k(0),
+    );
+    let der = key
+        .to_pkcs8_der_as(PrivateKeyForm::Expanded)
+        .expect("encodes");
+    let read = |der: &[u8]| from_der::<P>(der, PrivateKeyForm::Expanded);
+    damage::<P>(
+        "expanded key in PKCS#8",
+        der.as_bytes(),
+        Changes::Bits,
+        read,
+        k(28),
+    );
+}
+
+fn combined_keys<P: ParameterSet>() {
+    let der = key::<P>()
+        .to_pkcs8_der_as(PrivateKeyForm::Both)
+        .expect("encodes");
+    let read = |der: &[u8]| from_der::<P>(der, PrivateKeyForm::Both);
+    damage::<P>(
+        "seed and expanded key in PKCS#8",
+        der.as_bytes(),
+        Changes::Bits,
+        read,
+        |_| Some(false),
+    );
+}
+
+fn public_keys<P: ParameterSet>() {
+    let key = key::<P>();
+    let vk = key.verifying_key();
+    let read = |bytes: &[u8]| {
+        let vk = VerifyingKey::<P>::from_bytes(bytes).ok()?;
+        Some(vk.as_ref() == bytes)
+    };
+    damage::<P>("public key", vk.as_ref(), Changes::All, read, |_| {
+        Some(true)
+    });
+    let der = vk.to_public_key_der().expect("encodes");
+    let read = |der: &[u8]| {
+        let vk = VerifyingKey::<P>::from_public_key_der(der).ok()?;
+        Some(vk.to_public_key_der().expect("encodes").as_bytes() == der)
+    };
+    damage::<P>(
+        "SubjectPublicKeyInfo",
+        der.as_bytes(),
+        Changes::All,
+        read,
+        |at| Some(at >= 22),
+    );
+    let read = |public: &[u8]| {
+        let cose = CoseKey {
+            public,
+            ..CoseKey::public(vk)
+        };
+        let vk = VerifyingKey::<P>::from_cose_key(&cose).ok()?;
+        Some(CoseKey::public(&vk).public == public)
+    };
+    damage::<P>(
+        "public key in COSE",
+        vk.as_ref(),
+        Changes::All,
+        read,
+        |_| Some(true),
+    );
+    let binary = postcard::to_stdvec(vk).expect("encodes");
+    let read = |bytes: &[u8]| {
+        let vk = postcard::from_bytes::<VerifyingKey<P>>(bytes).ok()?;
+        Some(postcard::to_stdvec(&vk).expect("encodes") == bytes)
+    };
+    damage::<P>(
+        "public key in serde, binary",
+        &binary,
+        Changes::All,
+        read,
+        |at| Some(at >= 2),
+    );
+    let read = |public: &[u8]| {
+        let public = core::str::from_utf8(public).ok()?;
+        let jwk = Jwk {
+            kty: Jwk::KTY,
+            alg: P::NAME,
+            public,
+            private: None,
+        };
+        Some(VerifyingKey::<P>::from_jwk(&jwk).ok()?.to_jwk_pub() == public)
+    };
+    damage::<P>(
+        "public key in JWK",
+        vk.to_jwk_pub().as_bytes(),
+        Changes::All,
+        read,
+        |_| None,
+    );
+}
+
+/// What still decodes is the same bytes, and no longer a signature.
+fn signatures<P: ParameterSet>() {
+    let key = key::<P>();
+    let message = b"every byte of it";
+    let good = key
+        .sign(message, Context::EMPTY, Hedge::Deterministic)
+        .expect("signs");
+    let prepared = key.verifying_key().prepare();
+    let invalid = |bytes: &[u8]| {
+        bytes == good.as_ref() || prepared.verify(message, Context::EMPTY, bytes).is_err()
+    };
+    let read = |bytes: &[u8]| {
+        let invalid = invalid(bytes);
+        let signature = match Signature::<P>::from_bytes(bytes) {
+            Ok(signature) => signature,
+            Err(_) => return (!invalid).then_some(false),
+        };
+        Some(signature.as_ref() == bytes && invalid)
+    };
+    // The challenge hash may be anything.
+    let c_tilde = |at: usize| (at < P::C_TILDE_LEN).then_some(true);
+    damage::<P>("signature", good.as_ref(), Changes::All, read, c_tilde);
+    let binary = postcard::to_stdvec(&good).expect("encodes");
+    let read = |bytes: &[u8]| {
+        let signature = postcard::from_bytes::<Signature<P>>(bytes).ok()?;
+        Some(postcard::to_stdvec(&signature).expect("encodes") == bytes)
+    };
+    damage::<P>(
+        "signature in serde, binary",
+        &binary,
+        Changes::All,
+        read,
+        |_| None,
+    );
+}
+
+/// JSON is the same but for the case of its digits.
+fn json_again<T: serde::Serialize + serde::de::DeserializeOwned>(json: &[u8]) -> Option<bool> {
+    let value = serde_json::from_slice::<T>(json).ok()?;
+    let again = serde_json::to_string(&value).expect("encodes");
+    Some(again.as_bytes() == json.to_ascii_lowercase())
+}
+
+/// Hexadecimal digits and PEM.
+fn texts<P: ParameterSet>() {
+    let key = key::<P>();
+    let vk = key.verifying_key();
+    let good = key
+        .sign(b"", Context::EMPTY, Hedge::Deterministic)
+        .expect("signs");
+    let unknown = |_| None;
+    let json = serde_json::to_string(vk).expect("encodes");
+    damage::<P>(
+        "public key in serde, JSON",
+        json.as_bytes(),
+        Changes::Bits,
+        json_again::<VerifyingKey<P>>,
+        unknown,
+    );
+    let json = serde_json::to_string(&good).expect("encodes");
+    damage::<P>(
+        "signature in serde, JSON",
+        json.as_bytes(),
+        Changes::Bits,
+        json_again::<Signature<P>>,
+        unknown,
+    );
+    let expanded = SigningKey::<P>::from_expanded(key.expanded().as_ref()).expect("its own");
+    let json = serde_json::to_string(&ExposedKey(expanded)).expect("encodes");
+    damage::<P>(
+        "expanded key in serde, JSON",
+        json.as_bytes(),
+        Changes::Bits,
+        json_again::<ExposedKey<P>>,
+        unknown,
+    );
+
+    // PEM has three line ends; what is read has to be read again from what is written.
+    for (form, name) in [
+        (PrivateKeyForm::Seed, "seed in PEM"),
+        (PrivateKeyForm::Expanded, "expanded key in PEM"),
+        (PrivateKeyForm::Both, "seed and expanded key in PEM"),
+    ] {
+        let pem = key.to_pkcs8_pem_as(form, LineEnding::LF).expect("encodes");
+        let read = |text: &[u8]| {
+            let key = SigningKey::<P>::from_pkcs8_pem(core::str::from_utf8(text).ok()?).ok()?;
+            let again = key
+                .to_pkcs8_pem_as(form, LineEnding::LF)
+                .expect("a form it has");
+            Some(same_text(text, again.as_bytes()))
+        };
+        damage::<P>(name, pem.as_bytes(), Changes::Bits, read, unknown);
+    }
+    let pem = vk.to_public_key_pem(LineEnding::LF).expect("encodes");
+    let read = |text: &[u8]| {
+        let vk = VerifyingKey::<P>::from_public_key_pem(core::str::from_utf8(text).ok()?).ok()?;
+        let again = vk.to_public_key_pem(LineEnding::LF).expect("encodes");
+        Some(same_text(text, again.as_bytes()))
+    };
+    damage::<P>(
+        "public key in PEM",
+        pem.as_bytes(),
+        Changes::Bits,
+        read,
+        unknown,
+    );
+}
+
+/// The same but for line ends.
+fn same_text(a: &[u8], b: &[u8]) -> bool {
+    let ends = |byte: &&u8| !matches!(byte, b'\n' | b'\r');
+    a.iter().filter(ends).eq(b.iter().filter(ends))
+}
