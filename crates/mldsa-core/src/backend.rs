@@ -14,9 +14,9 @@ use crate::poly::{NttPoly, Poly};
 mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx512;
-#[cfg(test)]
+#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 pub(crate) mod counting;
-#[cfg(test)]
+#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 pub(crate) mod differential;
 mod portable;
 

@@ -120,7 +120,7 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
