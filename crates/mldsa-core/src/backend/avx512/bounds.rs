@@ -3,9 +3,10 @@
 
 use super::Aligned;
 use super::ntt::{EvenLanes, Q, inv_ntt_registers, ntt_registers, reduce, to_standard_order};
+use super::product::{Sums, split};
 use super::tests::on_this_cpu;
 use super::unpack::{Range, load, minus_t1_2d, response, store};
-use super::vector::Vector;
+use super::vector::{Vector, Wide};
 use super::w1::parts;
 use super::*;
 use crate::backend::differential::Random;
@@ -140,6 +141,84 @@ impl Vector for Intervals {
     }
 }
 
+/// Eight intervals of `u64`.
+#[derive(Clone, Copy)]
+struct WideIntervals([(u128, u128); 8]);
+
+impl WideIntervals {
+    fn checked(low: u128, high: u128) -> (u128, u128) {
+        assert!(low <= high && high < 1 << 64, "beyond 64 bits");
+        (low, high)
+    }
+
+    /// Lanes `first`, `first + 2` and so on.
+    fn lanes(v: Intervals, first: usize) -> Self {
+        Self(core::array::from_fn(|n| {
+            let a = v.0[2 * n + first];
+            assert!(a.low >= 0, "an entry of unsigned products");
+            (a.low as u128, a.high as u128)
+        }))
+    }
+
+    fn both(self, b: Self, f: impl Fn((u128, u128), (u128, u128)) -> (u128, u128)) -> Self {
+        Self(core::array::from_fn(|n| f(self.0[n], b.0[n])))
+    }
+}
+
+impl Wide for WideIntervals {
+    type Narrow = Intervals;
+
+    fn broadcast(value: u32) -> Self {
+        Self([(value.into(), value.into()); 8])
+    }
+
+    fn even(v: Intervals) -> Self {
+        Self::lanes(v, 0)
+    }
+
+    fn odd(v: Intervals) -> Self {
+        Self::lanes(v, 1)
+    }
+
+    fn plus(self, b: Self) -> Self {
+        self.both(b, |a, b| Self::checked(a.0 + b.0, a.1 + b.1))
+    }
+
+    fn low_product(self, b: Self) -> Self {
+        let low = |a: (u128, u128)| {
+            if a.1 < 1 << 32 { a } else { (0, (1 << 32) - 1) }
+        };
+        self.both(b, |a, b| {
+            Self::checked(low(a).0 * low(b).0, low(a).1 * low(b).1)
+        })
+    }
+
+    fn accumulate(self, a: Self, b: Self) -> Self {
+        let products = a.both(b, |a, b| {
+            assert!(a.1.max(b.1).max(a.1 * b.1) < 1 << 52, "beyond 52 bits");
+            (a.0 * b.0, a.1 * b.1)
+        });
+        self.plus(products)
+    }
+
+    fn upper_halves(even: Self, odd: Self) -> Intervals {
+        Intervals(core::array::from_fn(|n| {
+            let a = [even, odd][n % 2].0[n / 2];
+            Interval::new((a.0 >> 32) as i64, (a.1 >> 32) as i64)
+        }))
+    }
+}
+
+/// One row: `terms` products of a matrix entry and a vector entry, and the last.
+fn row(terms: usize, entry: Intervals, last: (Intervals, Intervals)) -> Intervals {
+    let biased = split(Intervals::new(0, 22 * Q64 - 1));
+    let mut sums = Sums::<WideIntervals>::zero();
+    for _ in 0..terms {
+        sums = sums.add(split(entry), biased);
+    }
+    sums.add(split(last.0), split(last.1)).reduce()
+}
+
 type Sixteen = [Intervals; 16];
 
 /// Every lane of the registers within `low < a < high`.
@@ -189,6 +268,14 @@ fn no_intermediate_leaves_its_word() {
     ));
     let reduced = reduce(Intervals::new(-i64::from(i32::MAX), i64::from(i32::MAX)));
     within(&[reduced; 16], -Q64 / 4 - 1, 5 * Q64 / 4 + 1);
+
+    // With a prepared key, and with t1 as it comes by a reduced challenge.
+    let canonical = Intervals::new(0, Q64 - 1);
+    let biased = Intervals::new(0, 22 * Q64 - 1);
+    let reduced = Intervals::new(3 * Q64 / 4, 9 * Q64 / 4);
+    for last in [(canonical, biased), (biased, reduced)] {
+        within(&[row(7, canonical, last); 16], -Q64 - 1, Q64);
+    }
 
     let mut w = [Intervals::new(-Q64, Q64); 16];
     inv_ntt_registers(&mut w);
@@ -261,6 +348,24 @@ fn intervals_contain_what_the_registers_hold() {
             inv_ntt_registers(&mut intervals);
             check(&v, &intervals);
             check(&v.map(reduce), &intervals.map(reduce));
+
+            // Sums of products, from canonical and biased entries.
+            let entries =
+                |random: &mut Random, bound: i32| random.poly(bound / 2).map(|a| a + bound / 2);
+            let (a, b) = (
+                entries(&mut random, Q - 1),
+                entries(&mut random, 22 * Q - 2),
+            );
+            fn summed<W: Wide>(a: &[W::Narrow; 16], b: &[W::Narrow; 16]) -> W::Narrow {
+                (0..8)
+                    .fold(Sums::<W>::zero(), |sums, n| {
+                        sums.add(split(a[n]), split(b[n]))
+                    })
+                    .reduce()
+            }
+            let v = summed::<__m512i>(&load(&a), &load(&b));
+            let intervals = summed::<WideIntervals>(&points(&a), &points(&b));
+            check(&[v; 16], &[intervals; 16]);
         }
     });
 }
@@ -291,4 +396,30 @@ fn a_wrong_table_is_noticed() {
 #[should_panic(expected = "too far for `canonical`")]
 fn a_transform_made_canonical_without_reduction_is_noticed() {
     transformed(Intervals::new(-1, 1))[0].canonical();
+}
+
+#[test]
+#[should_panic(expected = "beyond 52 bits")]
+fn a_product_of_two_biased_entries_is_noticed() {
+    let biased = Intervals::new(0, 22 * Q64 - 1);
+    row(7, Intervals::new(0, Q64 - 1), (biased, biased));
+}
+
+/// 2^32 q / 22 q^2 is 23 and some.
+#[test]
+#[should_panic(expected = "in (")]
+fn a_row_of_too_many_terms_is_noticed() {
+    let entry = Intervals::new(0, Q64 - 1);
+    let biased = Intervals::new(0, 22 * Q64 - 1);
+    within(&[row(30, entry, (entry, biased)); 16], -Q64 - 1, Q64);
+}
+
+#[test]
+#[should_panic(expected = "an entry of unsigned products")]
+fn a_negative_entry_is_noticed() {
+    row(
+        1,
+        Intervals::new(-1, 1),
+        (Intervals::splat(0), Intervals::splat(0)),
+    );
 }

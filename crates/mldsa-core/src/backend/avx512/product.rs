@@ -8,7 +8,8 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::Aligned;
-use super::ntt::{Q, high_dwords};
+use super::ntt::Q;
+use super::vector::{Vector, Wide};
 use crate::expansion::Expansion;
 use crate::params::N;
 use crate::poly::NttPoly;
@@ -18,23 +19,18 @@ const NEGATED_Q_INV: u32 = 4_236_238_847;
 
 /// Sixteen running sums, of the even and of the odd lanes.
 #[derive(Clone, Copy)]
-struct Sums(__m512i, __m512i);
+pub(super) struct Sums<W>(W, W);
 
-impl Sums {
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn zero() -> Self {
-        Self(_mm512_setzero_si512(), _mm512_setzero_si512())
+impl<W: Wide> Sums<W> {
+    #[inline(always)]
+    pub(super) fn zero() -> Self {
+        Self(W::broadcast(0), W::broadcast(0))
     }
 
     /// Adds `a b`, both split into even and odd lanes.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    fn add(self, a: (__m512i, __m512i), b: (__m512i, __m512i)) -> Self {
-        Self(
-            _mm512_madd52lo_epu64(self.0, a.0, b.0),
-            _mm512_madd52lo_epu64(self.1, a.1, b.1),
-        )
+    #[inline(always)]
+    pub(super) fn add(self, a: (W, W), b: (W, W)) -> Self {
+        Self(self.0.accumulate(a.0, b.0), self.1.accumulate(a.1, b.1))
     }
 
     /// The sums times `2^-32`: algorithm 49 on unsigned numbers, which spares the
@@ -42,31 +38,22 @@ impl Sums {
     ///
     /// Bounds: sums below `204 q^2` give `(s + m q) / 2^32` in `[0, q + 204 q^2 / 2^32]`,
     /// and less q that lies in `[-q, q)`.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn reduce(self) -> __m512i {
-        let q = _mm512_set1_epi32(Q);
-        let factor = _mm512_set1_epi32(NEGATED_Q_INV.cast_signed());
-        let even = _mm512_add_epi64(
-            self.0,
-            _mm512_mul_epu32(_mm512_mul_epu32(self.0, factor), q),
+    #[inline(always)]
+    pub(super) fn reduce(self) -> W::Narrow {
+        let q = W::broadcast(Q.cast_unsigned());
+        let factor = W::broadcast(NEGATED_Q_INV);
+        let [even, odd] = [self.0, self.1].map(
+            #[inline(always)]
+            |sum| sum.plus(sum.low_product(factor).low_product(q)),
         );
-        let odd = _mm512_add_epi64(
-            self.1,
-            _mm512_mul_epu32(_mm512_mul_epu32(self.1, factor), q),
-        );
-        _mm512_sub_epi32(_mm512_mask_blend_epi32(0xaaaa, high_dwords(even), odd), q)
+        W::upper_halves(even, odd).sub(W::Narrow::splat(Q))
     }
 }
 
-/// Even and odd lanes as 64-bit numbers.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn split(v: __m512i) -> (__m512i, __m512i) {
-    (
-        _mm512_and_si512(v, _mm512_set1_epi64(0xffff_ffff)),
-        _mm512_srli_epi64::<32>(v),
-    )
+/// Even and odd lanes as 64-bit numbers. Bounds: `v >= 0`.
+#[inline(always)]
+pub(super) fn split<W: Wide>(v: W::Narrow) -> (W, W) {
+    (W::even(v), W::odd(v))
 }
 
 #[inline]

@@ -41,6 +41,24 @@ pub(super) trait Vector: Copy {
     fn permute_qwords(self, order: &Aligned<[i64; 8]>, b: Self) -> Self;
 }
 
+/// Eight numbers of 64 bits, not negative: the even or the odd lanes of a vector.
+pub(super) trait Wide: Copy {
+    type Narrow: Vector;
+    /// The same value in every lane.
+    fn broadcast(value: u32) -> Self;
+    /// The even lanes of `v`. Bounds: `v >= 0`.
+    fn even(v: Self::Narrow) -> Self;
+    /// The odd lanes of `v`. Bounds: `v >= 0`.
+    fn odd(v: Self::Narrow) -> Self;
+    fn plus(self, b: Self) -> Self;
+    /// The product of the lower halves.
+    fn low_product(self, b: Self) -> Self;
+    /// `self + a b`. Bounds: `a, b, a b < 2^52`.
+    fn accumulate(self, a: Self, b: Self) -> Self;
+    /// The upper halves as the even and the odd lanes of a vector.
+    fn upper_halves(even: Self, odd: Self) -> Self::Narrow;
+}
+
 macro_rules! on_registers {
     ($($name:ident $(<$constant:ident: $type:ty>)? ($a:ident $(, $b:ident: $b_type:ty)*) $body:expr;)*) => { $(
         #[inline(always)]
@@ -86,5 +104,39 @@ impl Vector for __m512i {
             _mm512_permutex2var_epi32(a, order.load(), b);
         permute_qwords(a, order: &Aligned<[i64; 8]>, b: Self)
             _mm512_permutex2var_epi64(a, order.load(), b);
+    }
+}
+
+impl Wide for __m512i {
+    type Narrow = Self;
+
+    #[inline(always)]
+    fn broadcast(value: u32) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_set1_epi64(value.into()) }
+    }
+
+    #[inline(always)]
+    fn even(v: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_and_si512(v, _mm512_set1_epi64(0xffff_ffff)) }
+    }
+
+    #[inline(always)]
+    fn odd(v: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_srli_epi64::<32>(v) }
+    }
+
+    on_registers! {
+        plus(a, b: Self) _mm512_add_epi64(a, b);
+        low_product(a, b: Self) _mm512_mul_epu32(a, b);
+        accumulate(sum, a: Self, b: Self) _mm512_madd52lo_epu64(sum, a, b);
+    }
+
+    #[inline(always)]
+    fn upper_halves(even: Self, odd: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm512_mask_blend_epi32(0xaaaa, ntt::high_dwords(even), odd) }
     }
 }
