@@ -75,35 +75,6 @@ fn round_trips<P: ParameterSet>() {
     };
     assert_eq!(SigningKey::<P>::from_jwk(&mixed), Err(JwkError::Mismatch));
 
-    // Every change of one character is an error or another key.
-    for n in 0..public.len() {
-        for character in *b"A-_+/=.\n" {
-            let mut text = public.clone().into_bytes();
-            text[n] = character;
-            let text = String::from_utf8(text).unwrap();
-            let jwk = Jwk {
-                public: &text,
-                ..jwk
-            };
-            if let Ok(read) = VerifyingKey::<P>::from_jwk(&jwk) {
-                assert_eq!(read.to_jwk_pub(), text);
-            }
-            // A private key beside a public key that is not its own.
-            if n % 64 == 0 && text != public {
-                let secret = Jwk {
-                    private: Some(&private),
-                    ..jwk
-                };
-                assert!(SigningKey::<P>::from_jwk(&secret).is_err());
-            }
-        }
-        let short = Jwk {
-            public: &public[..n],
-            ..jwk
-        };
-        assert_eq!(VerifyingKey::<P>::from_jwk(&short), Err(JwkError::Length));
-    }
-
     let cose = CoseKey::private(&key).unwrap();
     assert_eq!(SigningKey::<P>::from_cose_key(&cose).unwrap(), key);
     assert_eq!(

@@ -1,5 +1,6 @@
-//! Every truncation and every change of one byte of every encoding: an error, or
-//! a value whose encoding is what was read. A panic fails the suite.
+//! Every truncation, one byte more, and every change of one byte of every
+//! encoding: an error, or a value whose encoding is what was read. A panic fails
+//! the suite.
 //!
 //! [`Changes::All`] puts each of the 255 other values into each byte. Where every
 //! change costs a key generation, [`Changes::Bits`] flips each bit of each byte
@@ -82,6 +83,11 @@ fn damage<P: ParameterSet>(
         tally.equal(format!("{len} bytes"), verdict, true);
         cases += 1;
     }
+    for extra in [0, 0xff] {
+        let verdict = read(&[good, &[extra]].concat());
+        tally.equal(format!("{extra:#04x} more"), verdict.unwrap_or(true), true);
+        cases += 1;
+    }
     let mut changed = good.to_vec();
     for at in (0..good.len()).step_by(STEP) {
         for value in changes.of(good[at]) {
@@ -119,13 +125,13 @@ fn seeds<P: ParameterSet>() {
     });
 
     let binary = postcard::to_stdvec(&exposed).expect("encodes");
-    let read = |bytes: &[u8]| {
-        let key = postcard::from_bytes::<ExposedKey<P>>(bytes).ok()?;
-        Some(postcard::to_stdvec(&key).expect("encodes") == bytes)
-    };
-    damage::<P>("seed in serde, binary", &binary, Changes::All, read, |at| {
-        Some(at >= 1)
-    });
+    damage::<P>(
+        "seed in serde, binary",
+        &binary,
+        Changes::All,
+        binary_again::<ExposedKey<P>>,
+        |at| Some(at >= 1),
+    );
     let json = serde_json::to_string(&exposed).expect("encodes");
     damage::<P>(
         "seed in serde, JSON",
@@ -166,6 +172,40 @@ fn seeds<P: ParameterSet>() {
         "seed in JWK",
         private.as_bytes(),
         Changes::All,
+        read,
+        |_| Some(false),
+    );
+
+    // Nor is another public key beside it.
+    let read = |public: &[u8]| {
+        let cose = CoseKey {
+            public,
+            ..CoseKey::private(&key)?
+        };
+        let key = SigningKey::<P>::from_cose_key(&cose).ok()?;
+        Some(key.verifying_key().as_ref() == public)
+    };
+    damage::<P>(
+        "public key beside a seed in COSE",
+        vk.as_ref(),
+        Changes::Bits,
+        read,
+        |_| Some(false),
+    );
+    let read = |public: &[u8]| {
+        let public = core::str::from_utf8(public).ok()?;
+        let jwk = Jwk {
+            public,
+            private: Some(&private),
+            ..jwk
+        };
+        let key = SigningKey::<P>::from_jwk(&jwk).ok()?;
+        Some(key.verifying_key().to_jwk_pub() == public)
+    };
+    damage::<P>(
+        "public key beside a seed in JWK",
+        public.as_bytes(),
+        Changes::Bits,
         read,
         |_| Some(false),
     );
@@ -251,15 +291,11 @@ fn public_keys<P: ParameterSet>() {
         |_| Some(true),
     );
     let binary = postcard::to_stdvec(vk).expect("encodes");
-    let read = |bytes: &[u8]| {
-        let vk = postcard::from_bytes::<VerifyingKey<P>>(bytes).ok()?;
-        Some(postcard::to_stdvec(&vk).expect("encodes") == bytes)
-    };
     damage::<P>(
         "public key in serde, binary",
         &binary,
         Changes::All,
-        read,
+        binary_again::<VerifyingKey<P>>,
         |at| Some(at >= 2),
     );
     let read = |public: &[u8]| {
@@ -304,17 +340,20 @@ fn signatures<P: ParameterSet>() {
     let c_tilde = |at: usize| (at < P::C_TILDE_LEN).then_some(true);
     damage::<P>("signature", good.as_ref(), Changes::All, read, c_tilde);
     let binary = postcard::to_stdvec(&good).expect("encodes");
-    let read = |bytes: &[u8]| {
-        let signature = postcard::from_bytes::<Signature<P>>(bytes).ok()?;
-        Some(postcard::to_stdvec(&signature).expect("encodes") == bytes)
-    };
     damage::<P>(
         "signature in serde, binary",
         &binary,
         Changes::All,
-        read,
+        binary_again::<Signature<P>>,
         |_| None,
     );
+}
+
+/// postcard leaves what it does not need.
+fn binary_again<T: serde::Serialize + serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<bool> {
+    let (value, rest) = postcard::take_from_bytes::<T>(bytes).ok()?;
+    let again = postcard::to_stdvec(&value).expect("encodes");
+    Some([&again, rest].concat() == bytes)
 }
 
 /// JSON is the same but for the case of its digits.
