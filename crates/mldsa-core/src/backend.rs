@@ -61,6 +61,9 @@ pub(crate) struct Kernels {
     /// The rows of a prepared key in an order of the backend's own; `None` where
     /// that is the order of [`crate::verify::verify_row`]. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
+    /// SHAKE256 of any number of strings, which may be secret; `None` where nothing
+    /// is gained over one after the other.
+    pub(crate) shake256: Option<HashKernel>,
     /// Algorithm 8 on any number of signatures; `None` where nothing is gained
     /// over one after the other.
     pub(crate) verify: Option<VerifyKernel>,
@@ -78,6 +81,17 @@ macro_rules! align_frame {
 }
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 use align_frame;
+
+/// A string in two parts, and where as much of its SHAKE256 goes as fits.
+#[derive(Debug)]
+pub struct LaneHash<'a> {
+    /// What is hashed: both parts as one string.
+    pub input: [&'a [u8]; 2],
+    /// What is filled.
+    pub output: &'a mut [u8],
+}
+
+pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
 
 /// (set, the n-th job, the result of each job).
 pub(crate) type VerifyKernel =

@@ -3,6 +3,7 @@
 //! covered by semantic versioning. Switching it on changes no behaviour.
 
 pub use crate::array::{Array, Element, Wipe, Zeroed};
+pub use crate::backend::LaneHash;
 pub use crate::batch::{LaneItem, LaneKey, LaneMessage, verify_lanes};
 pub use crate::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
@@ -20,7 +21,7 @@ pub use crate::sign::Rejection;
 pub use crate::transcript::{
     CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
 };
-pub use crate::xof::{Shake128, Shake256, Sponge};
+pub use crate::xof::{Shake128, Shake256, Sponge, shake256_lanes};
 
 use crate::error::{SignError, VerifyError};
 use crate::keys::{SigningKey, VerifyingKey};

@@ -1,8 +1,18 @@
-//! SHAKE256 over several lanes at once: different inputs of different lengths
-//! side by side, one vector permutation for all.
+//! SHAKE256 over several lanes at once: different inputs and outputs of different
+//! lengths side by side, one vector permutation for all.
+//!
+//! Constant time in the data, which may be secret; lengths are public. States and
+//! blocks are wiped.
 
 use core::marker::PhantomData;
+use core::mem;
 
+use crate::array::Wipe;
+use crate::backend::{Backend, LaneHash};
+use crate::params::N;
+use crate::poly::Poly;
+use crate::sample::{rej_bounded_block, rej_bounded_poly};
+use crate::secret::Secret;
 use crate::transcript::MU_HEAD_LEN;
 
 /// Bytes that SHAKE256 absorbs or squeezes per permutation.
@@ -52,10 +62,15 @@ pub(crate) struct Input<'a> {
 impl<'a> Input<'a> {
     /// One string.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self::joined([bytes, &[]])
+    }
+
+    /// Two strings as one.
+    pub(crate) fn joined(parts: [&'a [u8]; 2]) -> Self {
         Self {
             head: [0; MU_HEAD_LEN],
             head_left: 0,
-            parts: [bytes, &[]],
+            parts,
             finished: false,
         }
     }
@@ -76,7 +91,7 @@ impl<'a> Input<'a> {
         self.finished
     }
 
-    /// The next block. Not to be called after the last one.
+    /// The next block; behind the last one zeros, which change no state.
     pub(crate) fn next_block(&mut self, block: &mut Block) {
         let mut filled = self.head_left;
         block[..filled].copy_from_slice(&self.head[MU_HEAD_LEN - filled..]);
@@ -89,8 +104,9 @@ impl<'a> Input<'a> {
         }
         if filled < RATE {
             block[filled..].fill(0);
-            pad(block, filled);
-            self.finished = true;
+            if !mem::replace(&mut self.finished, true) {
+                pad(block, filled);
+            }
         }
     }
 }
@@ -101,12 +117,24 @@ pub(crate) fn pad(block: &mut [u8], filled: usize) {
     block[RATE - 1] |= 0x80;
 }
 
+/// An input on its way through a lane, and what is left to be filled.
+struct Lane<'a, 'o> {
+    input: Input<'a>,
+    output: &'o mut [u8],
+}
+
+impl Lane<'_, '_> {
+    fn is_done(&self) -> bool {
+        self.input.is_finished() && self.output.is_empty()
+    }
+}
+
 /// Inputs on their way to `Wide::LANES` lanes.
 ///
-/// `Wide` runs while more lanes are busy than `Narrow` has: a few long inputs do
-/// not pay for empty lanes.
+/// `Wide` runs while more lanes are busy than `Narrow` has: a few long ones do not
+/// pay for empty lanes.
 pub(crate) struct Queue<'a, 'o, Wide, Narrow> {
-    jobs: [(Input<'a>, &'o mut [u8]); MAX_LANES],
+    lanes: [Lane<'a, 'o>; MAX_LANES],
     count: usize,
     sponges: PhantomData<(Wide, Narrow)>,
 }
@@ -114,15 +142,18 @@ pub(crate) struct Queue<'a, 'o, Wide, Narrow> {
 impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
     pub(crate) fn new() -> Self {
         Self {
-            jobs: core::array::from_fn(|_| (Input::new(&[]), Default::default())),
+            lanes: core::array::from_fn(|_| Lane {
+                input: Input::new(&[]),
+                output: Default::default(),
+            }),
             count: 0,
             sponges: PhantomData,
         }
     }
 
-    /// Adds one; a full queue runs. `output` is at most a block long.
+    /// Adds one; a full queue runs.
     pub(crate) fn push(&mut self, input: Input<'a>, output: &'o mut [u8]) {
-        self.jobs[self.count] = (input, output);
+        self.lanes[self.count] = Lane { input, output };
         self.count += 1;
         if self.count == Wide::LANES {
             self.run();
@@ -131,62 +162,106 @@ impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
 
     /// Fills all outputs.
     pub(crate) fn run(&mut self) {
-        let jobs = &mut self.jobs[..self.count];
-        self.count = 0;
-        let mut lanes = [0, 1, 2, 3, 4, 5, 6, 7];
-        let mut busy = jobs.len();
+        let lanes = &mut self.lanes[..mem::take(&mut self.count)];
+        let mut places = [0, 1, 2, 3, 4, 5, 6, 7];
+        let mut busy = lanes.len();
         if busy == 0 {
             return;
         }
-        let mut narrow = Narrow::zero();
+        let mut narrow = Wiped(Narrow::zero());
         if busy > Narrow::LANES {
-            let mut wide = Wide::zero();
-            drive(&mut wide, jobs, &lanes[..busy], Narrow::LANES);
+            let mut wide = Wiped(Wide::zero());
+            drive(&mut wide.0, lanes, &places[..busy], Narrow::LANES);
             busy = 0;
-            for (n, (input, _)) in jobs.iter().enumerate() {
-                if !input.is_finished() {
+            for (n, lane) in lanes.iter().enumerate() {
+                if !lane.is_done() {
                     for w in 0..25 {
-                        narrow.words_mut()[Narrow::LANES * w + busy] =
-                            wide.words()[Wide::LANES * w + n];
+                        narrow.0.words_mut()[Narrow::LANES * w + busy] =
+                            wide.0.words()[Wide::LANES * w + n];
                     }
-                    lanes[busy] = n;
+                    places[busy] = n;
                     busy += 1;
                 }
             }
         }
         if busy > 0 {
-            drive(&mut narrow, jobs, &lanes[..busy], 0);
+            drive(&mut narrow.0, lanes, &places[..busy], 0);
         }
     }
 }
 
-/// Runs lane n of the sponge on job `lanes[n]` until at most `enough` are busy.
+/// States that are wiped on every path.
+struct Wiped<S: LaneSponge>(S);
+
+impl<S: LaneSponge> Drop for Wiped<S> {
+    fn drop(&mut self) {
+        self.0.words_mut().wipe();
+    }
+}
+
+/// Runs state n of the sponge on lane `places[n]` until at most `enough` are busy.
 fn drive<S: LaneSponge>(
     sponge: &mut S,
-    jobs: &mut [(Input<'_>, &mut [u8])],
-    lanes: &[usize],
+    lanes: &mut [Lane<'_, '_>],
+    places: &[usize],
     enough: usize,
 ) {
-    let mut blocks = [[0; RATE]; MAX_LANES];
-    loop {
-        let mut busy = 0;
-        let mut last = [false; MAX_LANES];
-        for ((block, last), &n) in blocks.iter_mut().zip(&mut last).zip(lanes) {
-            let input = &mut jobs[n].0;
-            if !input.is_finished() {
-                input.next_block(block);
-                *last = input.is_finished();
-                busy += usize::from(!*last);
-            }
+    let mut blocks = Secret::<[Block; MAX_LANES]>::zeroed();
+    let mut busy = usize::MAX;
+    while busy > enough {
+        for (block, &place) in blocks.expose_mut().iter_mut().zip(places) {
+            lanes[place].input.next_block(block);
         }
-        sponge.absorb(&blocks.each_ref());
-        for (lane, (&n, last)) in lanes.iter().zip(last).enumerate() {
-            if last {
-                sponge.squeeze(lane, jobs[n].1);
+        sponge.absorb(&blocks.expose().each_ref());
+        busy = 0;
+        for (n, &place) in places.iter().enumerate() {
+            let lane = &mut lanes[place];
+            if lane.input.is_finished() {
+                let len = lane.output.len().min(RATE);
+                let (now, later) = mem::take(&mut lane.output).split_at_mut(len);
+                sponge.squeeze(n, now);
+                lane.output = later;
             }
+            busy += usize::from(!lane.is_done());
         }
-        if busy <= enough {
-            return;
+    }
+}
+
+/// [`crate::backend::Kernels::shake256`].
+pub(crate) fn shake256<Wide: LaneSponge, Narrow: LaneSponge>(
+    hashes: &mut dyn Iterator<Item = LaneHash<'_>>,
+) {
+    let mut queue = Queue::<Wide, Narrow>::new();
+    for hash in hashes {
+        queue.push(Input::joined(hash.input), hash.output);
+    }
+    queue.run();
+}
+
+/// [`crate::backend::Kernels::expand_s`]. Constant time but for the positions of
+/// refused half-bytes.
+pub(crate) fn expand_s<Wide: LaneSponge, Narrow: LaneSponge>(
+    rho_p: &[u8; 64],
+    eta: i32,
+    first: usize,
+    out: &mut [Poly],
+) {
+    // One block is too short for half of the polynomials with eta = 2, two are too
+    // short for one in 10^5 with eta = 4.
+    let mut streams = Secret::<[[u8; 2 * RATE]; MAX_LANES]>::zeroed();
+    let streams = streams.expose_mut();
+    for (first, out) in (first..).step_by(MAX_LANES).zip(out.chunks_mut(MAX_LANES)) {
+        let nonces: [_; MAX_LANES] = core::array::from_fn(|n| (first + n) as u16);
+        let nonce_bytes = nonces.map(u16::to_le_bytes);
+        let mut queue = Queue::<Wide, Narrow>::new();
+        for (nonce, stream) in nonce_bytes.iter().zip(&mut *streams).take(out.len()) {
+            queue.push(Input::joined([rho_p, nonce]), stream);
+        }
+        queue.run();
+        for ((s, stream), nonce) in out.iter_mut().zip(&*streams).zip(nonces) {
+            if rej_bounded_block(eta, stream, &mut s.0, 0) < N {
+                rej_bounded_poly(Backend::PORTABLE, eta, rho_p, nonce, s);
+            }
         }
     }
 }

@@ -106,17 +106,27 @@ pub fn rej_bounded_poly(backend: Backend, eta: i32, rho_p: &[u8; 64], nonce: u16
     let mut filled = 0;
     while filled < N {
         xof.squeeze(block.expose_mut());
-        for &byte in block.expose() {
-            for half in [byte & 15, byte >> 4] {
-                if let Some(a) = coeff_from_half_byte(eta, i32::from(half))
-                    && let Some(slot) = out.0.get_mut(filled)
-                {
-                    *slot = a;
-                    filled += 1;
-                }
+        filled = rej_bounded_block(eta, block.expose(), &mut out.0, filled);
+    }
+}
+
+/// Appends the coefficients of the accepted half-bytes of `bytes` to
+/// `out[filled..]` and returns the new fill, at most 256.
+///
+/// Constant time but for the positions of refused half-bytes.
+#[inline(always)]
+pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
+    for &byte in bytes {
+        for half in [byte & 15, byte >> 4] {
+            if let Some(a) = coeff_from_half_byte(eta, i32::from(half))
+                && let Some(slot) = out.get_mut(filled)
+            {
+                *slot = a;
+                filled += 1;
             }
         }
     }
+    filled
 }
 
 /// [`rej_bounded_poly`] in its packed form, 96 or 128 bytes, without a

@@ -7,14 +7,14 @@ use core::arch::x86_64::*;
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::AtomicUsize;
 
-use super::{Backend, Kernels, portable};
+use super::{Backend, Kernels, LaneHash, portable};
 use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
 use crate::expansion::Expansion;
 use crate::job::{Job, VerifyRows};
 use crate::keccak::{Word, keccak_f1600};
-use crate::lanes::{Block, LaneSponge, MAX_LANES};
+use crate::lanes::{self, Block, LaneSponge, MAX_LANES};
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::poly::{NttPoly, Poly};
@@ -64,6 +64,10 @@ pub(super) static KERNELS: Kernels = Kernels {
     expand_a: |rho, l, first, out| unsafe { expand_a(rho, l, first, out) },
     // SAFETY: see above.
     prepare: Some(|p, pk, rows| unsafe { prepare(p, pk, rows) }),
+    // SAFETY: see above.
+    expand_s: |rho_p, eta, first, out| unsafe { expand_s(rho_p, eta, first, out) },
+    // SAFETY: see above.
+    shake256: Some(|hashes| unsafe { shake256(hashes) }),
     // SAFETY: see above.
     verify: Some(|p, job, results| unsafe { verify(p, job, results) }),
     ..portable::KERNELS
@@ -237,6 +241,18 @@ fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly
             *filled = rej_ntt_block(&block, &mut poly.0, *filled);
         }
     }
+}
+
+/// [`lanes::shake256`] on this backend.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
+    lanes::shake256::<Sponge4, Sponge1>(hashes);
+}
+
+/// [`lanes::expand_s`] on this backend.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
+    lanes::expand_s::<Sponge4, Sponge1>(rho_p, eta, first, out);
 }
 
 /// The rows of a prepared key in the portable order, four entries of A at a time

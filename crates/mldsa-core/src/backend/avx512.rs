@@ -63,6 +63,10 @@ static KERNELS: Kernels = Kernels {
     // SAFETY: see above.
     prepare: Some(|p, pk, rows| unsafe { verify::prepare(p, pk, rows) }),
     // SAFETY: see above.
+    expand_s: |rho_p, eta, first, out| unsafe { sponge::expand_s(rho_p, eta, first, out) },
+    // SAFETY: see above.
+    shake256: Some(|hashes| unsafe { sponge::shake256(hashes) }),
+    // SAFETY: see above.
     verify: Some(|p, job, results| unsafe { verify::verify(p, job, results) }),
     ..avx2::KERNELS
 };

@@ -71,6 +71,25 @@ fn matrix_entries_from_any_place_in_any_number() {
     }
 }
 
+#[test]
+fn secrets_from_any_place_in_any_number() {
+    let mut random = Random::new(12);
+    for backend in Backend::available().skip(1) {
+        for (eta, first, len) in [(2, 0, 8), (4, 0, 11), (2, 0, 15), (2, 3, 1), (4, 10, 9)] {
+            for _ in 0..20 {
+                let rho_p = core::array::from_fn(|_| random.next() as u8);
+                let mut expected: Vec<_> = (0..len).map(|_| Poly::zeroed()).collect();
+                (Backend::PORTABLE.kernels().expand_s)(&rho_p, eta, first, &mut expected);
+                let mut s: Vec<_> = (0..len).map(|_| Poly::zeroed()).collect();
+                (backend.kernels().expand_s)(&rho_p, eta, first, &mut s);
+                for (n, (s, expected)) in s.iter().zip(&expected).enumerate() {
+                    assert_eq!(s.0, expected.0, "{backend:?} {eta} {first} {n}");
+                }
+            }
+        }
+    }
+}
+
 /// Inputs of many lengths side by side, in groups of every size, against one
 /// sponge each.
 pub(crate) fn hashes_equal_single_ones<Wide: LaneSponge, Narrow: LaneSponge>() {

@@ -39,6 +39,7 @@ pub(super) static KERNELS: Kernels = Kernels {
     inv_ntt_high_bits,
     inv_ntt_use_hint,
     prepare: None,
+    shake256: None,
     verify: None,
 };
 

@@ -4,8 +4,10 @@
 use core::arch::x86_64::*;
 
 use super::word::{X4, X8, permute_x4, permute_x8};
+use crate::backend::LaneHash;
 use crate::keccak::Word;
-use crate::lanes::{Block, LaneSponge, MAX_LANES};
+use crate::lanes::{self, Block, LaneSponge, MAX_LANES};
+use crate::poly::Poly;
 
 /// Eight SHAKE256 states.
 #[repr(C, align(64))]
@@ -67,6 +69,18 @@ impl LaneSponge for Sponge4 {
         // SAFETY: as in `words`.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 100) }
     }
+}
+
+/// [`lanes::shake256`] on this backend.
+#[target_feature(enable = "avx512f,avx512vl")]
+pub(super) fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
+    lanes::shake256::<Sponge8, Sponge4>(hashes);
+}
+
+/// [`lanes::expand_s`] on this backend.
+#[target_feature(enable = "avx512f,avx512vl")]
+pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
+    lanes::expand_s::<Sponge8, Sponge4>(rho_p, eta, first, out);
 }
 
 #[target_feature(enable = "avx512f")]
