@@ -12,10 +12,10 @@ use mldsa_core::{Context, Hedge, MlDsa87, Signature};
 use crate::aggregate::Aggregate;
 use crate::content_key::{ContentKey, Share};
 use crate::encoding::{hash_lp, lp};
-use crate::epoch::AuthenticatedShare;
+use crate::epoch::{AuthenticatedShare, leaf_parts};
 use crate::error::Error;
 use crate::label::{BaseLabel, ContentLabel, MemberId};
-use crate::merkle::Hash;
+use crate::merkle::{Hash, leaf, leaves};
 use crate::proof::verify_content_key;
 use crate::registry::{Member, Registry};
 use crate::round::{Decision, Kind, Mode, Parts, Round};
@@ -80,10 +80,36 @@ impl Gate {
         Ok(AuthenticatedShare {
             id: *id,
             label: label.clone(),
-            leaf: signed.share.leaf(id.as_bytes(), label.as_bytes()),
+            leaf: leaf(&leaf_parts(id, label, &signed.share)),
             share: signed.share.clone(),
             source: self.source(),
         })
+    }
+
+    /// The keys that `ids` have derived themselves, which nobody else has to vouch
+    /// for.
+    pub(crate) fn own_shares<'a>(
+        &self,
+        label: &ContentLabel,
+        ids: impl Iterator<Item = &'a MemberId> + Clone,
+        shares: Vec<Share>,
+    ) -> Vec<AuthenticatedShare> {
+        let parts: Vec<_> = ids
+            .clone()
+            .zip(&shares)
+            .map(|(id, share)| leaf_parts(id, label, share))
+            .collect();
+        let source = self.source();
+        ids.zip(leaves(&parts))
+            .zip(shares)
+            .map(|((id, leaf), share)| AuthenticatedShare {
+                id: *id,
+                label: label.clone(),
+                leaf,
+                share,
+                source,
+            })
+            .collect()
     }
 
     /// A round of base mode.

@@ -2,16 +2,18 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 
+use mldsa_core::Backend;
 use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::pack::{FULL_POLY_LEN, pack_full, unpack_full};
-use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret, declassify_in_place};
+use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
 
+use crate::encoding::lp;
 use crate::error::Error;
 use crate::matrix::{K, L, Matrix, P, ntt_vector, vector};
-use crate::merkle::{Hash, leaf};
-use crate::seed::MasterSeed;
+use crate::seed::{GROUP, MasterSeed};
 
 /// Bytes of a public share `t` on the wire.
 pub const SHARE_LEN: usize = K * FULL_POLY_LEN;
@@ -56,11 +58,6 @@ impl Share {
     pub(crate) fn unpack(&self, t: &mut [Poly]) {
         unpack_vec(&self.0, t);
     }
-
-    /// `KtLeaf(id, C, t)`.
-    pub(crate) fn leaf(&self, id: &[u8], content: &[u8]) -> Hash {
-        leaf(&[id, content, &self.0])
-    }
 }
 
 impl fmt::Debug for Share {
@@ -97,31 +94,95 @@ impl ContentKey {
     /// ContentKeyDerive. Constant time but for the positions of refused
     /// half-bytes in ExpandS.
     pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &[u8]) -> Self {
-        let r = Self::seed(seed, content);
-        let mut s = Secret::new(vector(L + K));
-        linear::expand_s(matrix.backend(), P, r.expose(), s.expose_mut());
-        let (s1, s2) = s.expose().split_at(L);
-        let mut s1_hat = Secret::new(ntt_vector(L));
-        linear::ntt(matrix.backend(), s1, s1_hat.expose_mut());
-        let mut t = vector(K);
-        linear::full_t(
-            matrix.backend(),
-            matrix.a_hat(),
-            s1_hat.expose(),
-            s2,
-            &mut t,
-        );
+        let mut memory = KeyMemory::new(matrix);
+        let share = memory.derive(Self::seed(seed, content).expose());
         Self {
-            s1_hat,
-            share: Share::pack(&t),
+            s1_hat: memory.s1_hat,
+            share,
         }
+    }
+
+    /// Only s1, in NTT form.
+    pub(crate) fn derive_s1(
+        matrix: &Matrix,
+        seed: &MasterSeed,
+        content: &[u8],
+    ) -> Secret<Box<[NttPoly]>> {
+        let mut memory = KeyMemory::new(matrix);
+        memory.expand(Self::seed(seed, content).expose());
+        memory.s1_hat
     }
 
     /// The rho' of the key's ExpandS.
     pub(crate) fn seed(seed: &MasterSeed, content: &[u8]) -> Secret<[u8; 64]> {
-        let mut r = Secret::<[u8; 64]>::zeroed();
-        seed.prf(b"F.key", &[content], r.expose_mut());
-        r
+        let mut rho_p = Secret::<[u8; 64]>::zeroed();
+        let framed = lp(&[b"F.key", content]);
+        shake256_lanes(Backend::detect(), [seed.prf(&framed, rho_p.expose_mut())]);
+        rho_p
+    }
+}
+
+/// ContentKeyDerive for many keys: `each` is given s1 in NTT form and the public
+/// half of one after the other.
+pub(crate) fn derive_each(
+    matrix: &Matrix,
+    keys: &[(&MasterSeed, &[u8])],
+    mut each: impl FnMut(&[NttPoly], Share),
+) {
+    let mut memory = KeyMemory::new(matrix);
+    let mut rho_p = Secret::<[[u8; 64]; GROUP]>::zeroed();
+    for group in keys.chunks(GROUP) {
+        let framed: Vec<Vec<u8>> = group
+            .iter()
+            .map(|(_, content)| lp(&[b"F.key", content]))
+            .collect();
+        let places = group.iter().zip(&framed).zip(rho_p.expose_mut());
+        let hashes = places.map(|(((seed, _), framed), rho_p)| seed.prf(framed, rho_p));
+        shake256_lanes(matrix.backend(), hashes);
+        for rho_p in rho_p.expose().iter().take(group.len()) {
+            let share = memory.derive(rho_p);
+            each(memory.s1_hat.expose(), share);
+        }
+    }
+}
+
+/// What one key after the other is derived in: wiped on drop.
+struct KeyMemory<'m> {
+    matrix: &'m Matrix,
+    s: Secret<Box<[Poly]>>,
+    s1_hat: Secret<Box<[NttPoly]>>,
+}
+
+impl<'m> KeyMemory<'m> {
+    fn new(matrix: &'m Matrix) -> Self {
+        Self {
+            matrix,
+            s: Secret::new(vector(L + K)),
+            s1_hat: Secret::new(ntt_vector(L)),
+        }
+    }
+
+    /// s1 and s2 from rho', and s1 in NTT form.
+    fn expand(&mut self, rho_p: &[u8; 64]) {
+        let backend = self.matrix.backend();
+        linear::expand_s(backend, P, rho_p, self.s.expose_mut());
+        let (s1, _) = self.s.expose().split_at(L);
+        linear::ntt(backend, s1, self.s1_hat.expose_mut());
+    }
+
+    /// The public half of the key of rho'.
+    fn derive(&mut self, rho_p: &[u8; 64]) -> Share {
+        self.expand(rho_p);
+        let (_, s2) = self.s.expose().split_at(L);
+        let mut t = vector(K);
+        linear::full_t(
+            self.matrix.backend(),
+            self.matrix.a_hat(),
+            self.s1_hat.expose(),
+            s2,
+            &mut t,
+        );
+        Share::pack(&t)
     }
 }
 

@@ -11,10 +11,20 @@ use crate::error::Error;
 pub(crate) fn lp(parts: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::with_capacity(parts.iter().map(|part| 4 + part.len()).sum());
     for part in parts {
-        out.extend_from_slice(&length(part));
-        out.extend_from_slice(part);
+        push_lp(&mut out, part);
     }
     out
+}
+
+/// Appends one part to a framed string.
+pub(crate) fn push_lp(out: &mut Vec<u8>, part: &[u8]) {
+    push_length(out, part);
+    out.extend_from_slice(part);
+}
+
+/// Appends what stands before a part, for where the part itself is not copied.
+pub(crate) fn push_length(out: &mut Vec<u8>, part: &[u8]) {
+    out.extend_from_slice(&length(part));
 }
 
 // No part of this scheme comes near 2^32 bytes but a message, which is hashed

@@ -7,13 +7,14 @@ use core::fmt;
 
 use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature};
 
-use crate::content_key::{ContentKey, SHARE_LEN, Share};
+use crate::content_key::{ContentKey, SHARE_LEN, Share, derive_each};
 use crate::encoding::{Reader, hash_lp, lp};
 use crate::error::Error;
 use crate::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS, MemberId};
 use crate::matrix::Matrix;
-use crate::merkle::{Hash, depth, path, root, verify_path};
+use crate::merkle::{Hash, LeafParts, depth, leaf, leaves, path, root, verify_path};
 use crate::registry::{Member, Registry};
+use crate::seed::GROUP;
 
 /// Attempts that a plan foresees for each content unless told otherwise.
 pub const DEFAULT_ATTEMPTS: u8 = 4;
@@ -144,19 +145,27 @@ impl Member {
     /// # Errors
     /// [`Error::EmptyCohort`] cannot occur for a plan that was made.
     pub fn epoch_tree(&self, matrix: &Matrix, plan: &EpochPlan) -> Result<EpochTree, Error> {
-        let leaves: Vec<Hash> = plan
-            .labels()
-            .map(|label| {
-                ContentKey::derive(matrix, &self.seed, label.as_bytes())
-                    .share
-                    .leaf(self.id.as_bytes(), label.as_bytes())
-            })
-            .collect();
+        let mut tree = Vec::new();
+        let labels: Vec<ContentLabel> = plan.labels().collect();
+        for labels in labels.chunks(GROUP) {
+            let keys: Vec<_> = labels
+                .iter()
+                .map(|label| (&self.seed, label.as_bytes()))
+                .collect();
+            let mut shares = Vec::with_capacity(GROUP);
+            derive_each(matrix, &keys, |_, share| shares.push(share));
+            let parts: Vec<_> = labels
+                .iter()
+                .zip(&shares)
+                .map(|(label, share)| leaf_parts(&self.id, label, share))
+                .collect();
+            tree.extend(leaves(&parts));
+        }
         Ok(EpochTree {
             id: self.id,
             plan: plan.clone(),
-            root: root(&leaves)?,
-            leaves,
+            root: root(&tree)?,
+            leaves: tree,
         })
     }
 
@@ -378,8 +387,36 @@ impl PinnedRoots {
         label: &ContentLabel,
         opening: &Opening,
     ) -> Result<AuthenticatedShare, Error> {
+        let leaf = leaf(&leaf_parts(id, label, &opening.share));
+        self.accept(id, label, opening, leaf)
+    }
+
+    /// [`Self::authenticate`] for many members at once: their leaves are hashed in
+    /// lanes. The results are in the order of the openings.
+    pub fn authenticate_each(
+        &self,
+        label: &ContentLabel,
+        openings: &[(MemberId, Opening)],
+    ) -> Vec<Result<AuthenticatedShare, Error>> {
+        let parts: Vec<_> = openings
+            .iter()
+            .map(|(id, opening)| leaf_parts(id, label, &opening.share))
+            .collect();
+        openings
+            .iter()
+            .zip(leaves(&parts))
+            .map(|((id, opening), leaf)| self.accept(id, label, opening, leaf))
+            .collect()
+    }
+
+    fn accept(
+        &self,
+        id: &MemberId,
+        label: &ContentLabel,
+        opening: &Opening,
+        leaf: Hash,
+    ) -> Result<AuthenticatedShare, Error> {
         let root = self.root(id)?;
-        let leaf = opening.share.leaf(id.as_bytes(), label.as_bytes());
         if opening.index != self.plan.index(label)?
             || !verify_path(&leaf, opening.index, &opening.path, self.plan.depth(), root)
         {
@@ -399,6 +436,15 @@ impl fmt::Debug for PinnedRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PinnedRoots(epoch {})", self.plan.epoch)
     }
+}
+
+/// What `KtLeaf(id, C, t)` is made of.
+pub(crate) fn leaf_parts<'a>(
+    id: &'a MemberId,
+    label: &'a ContentLabel,
+    share: &'a Share,
+) -> LeafParts<'a, 2> {
+    ([id.as_bytes(), label.as_bytes()], share.as_bytes())
 }
 
 /// A content key's public half with its path: 6,144 + 4 bytes and 32 for each

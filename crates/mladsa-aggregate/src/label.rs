@@ -1,6 +1,7 @@
 //! Names: members, and the decisions they sign.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -137,9 +138,10 @@ impl BaseLabel {
     }
 }
 
-/// A base label with its attempt byte: what one content key belongs to.
+/// A base label with its attempt byte: what one content key belongs to. Cheap to
+/// clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContentLabel(Box<[u8]>);
+pub struct ContentLabel(Arc<[u8]>);
 
 impl ContentLabel {
     /// Reads a label as it travels.

@@ -3,13 +3,17 @@
 //! same commitment.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
+use mldsa_core::Backend;
 use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
-use mldsa_core::hazmat::{Poly, Secret};
+#[cfg(feature = "transparent-commitments")]
+use mldsa_core::hazmat::linear;
+use mldsa_core::hazmat::{Poly, Secret, shake256_lanes};
 
 use crate::encoding::lp;
 use crate::matrix::{K, L, vector};
-use crate::seed::MasterSeed;
+use crate::seed::{GROUP, MasterSeed};
 
 /// Half-width of a nonce in base mode: 12 beta.
 #[cfg(any(test, feature = "transparent-commitments"))]
@@ -21,6 +25,20 @@ pub(crate) const SIGMA_OFFSET: u32 = 360;
 #[cfg(any(test, feature = "transparent-commitments"))]
 pub(crate) fn derive_nonce(seed: &MasterSeed, content: &[u8], sigma: u32) -> Secret<Box<[Poly]>> {
     sample(seed, b"F.nonce", content, sigma, L)
+}
+
+/// The sum of DeriveNonce over all `seeds`, added to `y`.
+#[cfg(feature = "transparent-commitments")]
+pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &[u8], sigma: u32, y: &mut [Poly]) {
+    let mask = Mask::new(b"F.nonce", content, sigma, L);
+    let mut nonces = Secret::new(vector(L * GROUP.min(seeds.len())));
+    for group in seeds.chunks(GROUP) {
+        let (nonces, _) = nonces.expose_mut().split_at_mut(L * group.len());
+        mask.sample(group, nonces);
+        for nonce in nonces.chunks(L) {
+            linear::add_integers(y, nonce);
+        }
+    }
 }
 
 /// DeriveNonceMB: the mask of offset mode, which also depends on `mu`.
@@ -52,12 +70,53 @@ fn sample(
     half_width: u32,
     polys: usize,
 ) -> Secret<Box<[Poly]>> {
-    let interval = CentredInterval::new(half_width);
     let mut out = Secret::new(vector(polys));
-    let mut stream = Secret::<[u8; INTERVAL_POLY_LEN]>::zeroed();
-    for (i, poly) in (0u16..).zip(out.expose_mut()) {
-        seed.prf(label, &[content, &i.to_le_bytes()], stream.expose_mut());
-        interval.sample(stream.expose(), poly);
-    }
+    Mask::new(label, content, half_width, polys).sample(&[seed], out.expose_mut());
     out
+}
+
+/// What masks of one content have in common, whosever they are.
+struct Mask {
+    interval: CentredInterval,
+    // `lp(label, content || LE16(i))` of every polynomial i
+    framed: Vec<u8>,
+    polys: usize,
+}
+
+impl Mask {
+    fn new(label: &[u8], content: &[u8], half_width: u32, polys: usize) -> Self {
+        let first = lp(&[label, &[content, &[0; 2]].concat()]);
+        let mut framed = first.repeat(polys);
+        for (i, framed) in (0u16..).zip(framed.chunks_exact_mut(first.len())) {
+            if let Some(index) = framed.last_chunk_mut() {
+                *index = i.to_le_bytes();
+            }
+        }
+        Self {
+            interval: CentredInterval::new(half_width),
+            framed,
+            polys,
+        }
+    }
+
+    /// The masks of `seeds`, one after the other, hashed in lanes. Constant time.
+    fn sample(&self, seeds: &[&MasterSeed], out: &mut [Poly]) {
+        let framed = self.framed.chunks_exact(self.framed.len() / self.polys);
+        let mut inputs = seeds
+            .iter()
+            .flat_map(|seed| framed.clone().map(move |framed| (*seed, framed)));
+        let mut streams = Secret::<[[u8; INTERVAL_POLY_LEN]; GROUP]>::zeroed();
+        for out in out.chunks_mut(GROUP) {
+            let streams = streams.expose_mut();
+            let places = streams.iter_mut().take(out.len());
+            let hashes = places.zip(&mut inputs);
+            shake256_lanes(
+                Backend::detect(),
+                hashes.map(|(stream, (seed, framed))| seed.prf(framed, stream)),
+            );
+            for (stream, out) in streams.iter().zip(out) {
+                self.interval.sample(stream, out);
+            }
+        }
+    }
 }

@@ -1,44 +1,65 @@
 //! Merkle trees over SHAKE256, padded to a power of two.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use mldsa_core::Backend;
-use mldsa_core::hazmat::Shake256;
+use mldsa_core::hazmat::{LaneHash, Shake256, shake256_lanes};
 
-use crate::encoding::absorb_lp;
+use crate::encoding::{push_length, push_lp};
 use crate::error::Error;
 
 /// A node of a tree.
 pub type Hash = [u8; 32];
 
+/// What is hashed to a leaf: `lp` of the first parts and of the last one.
+pub(crate) type LeafParts<'a, const N: usize> = ([&'a [u8]; N], &'a [u8]);
+
+/// `Leaf(lp(parts))` of every item, in lanes.
+pub(crate) fn leaves<const N: usize>(items: &[LeafParts<'_, N>]) -> Vec<Hash> {
+    let heads: Vec<Vec<u8>> = items.iter().map(leaf_head).collect();
+    let inputs = heads.iter().zip(items);
+    hash(inputs.map(|(head, (_, last))| [head.as_slice(), *last]))
+}
+
 /// `Leaf(lp(parts))`.
-pub(crate) fn leaf(parts: &[&[u8]]) -> Hash {
-    let mut sponge = Shake256::new(Backend::detect());
-    sponge.absorb(b"F.mt\x00");
-    absorb_lp(&mut sponge, parts);
-    finish(sponge)
+pub(crate) fn leaf<const N: usize>(parts: &LeafParts<'_, N>) -> Hash {
+    hash_one([&leaf_head(parts), parts.1])
+}
+
+/// Everything before the last part itself.
+fn leaf_head<const N: usize>((first, last): &LeafParts<'_, N>) -> Vec<u8> {
+    let mut head = Vec::with_capacity(128);
+    head.extend_from_slice(b"F.mt\x00");
+    first.iter().for_each(|part| push_lp(&mut head, part));
+    push_length(&mut head, last);
+    head
 }
 
 /// `Leaf(bytes)`, without framing.
 fn raw_leaf(bytes: &[u8]) -> Hash {
-    let mut sponge = Shake256::new(Backend::detect());
-    sponge.absorb(b"F.mt\x00");
-    sponge.absorb(bytes);
-    finish(sponge)
+    hash_one([b"F.mt\x00", bytes])
 }
 
-fn node(left: &Hash, right: &Hash) -> Hash {
-    let mut sponge = Shake256::new(Backend::detect());
-    sponge.absorb(b"F.mt\x01");
-    sponge.absorb(left);
-    sponge.absorb(right);
-    finish(sponge)
+/// What the node above a pair is the hash of.
+fn node_input(pair: &[Hash; 2]) -> [&[u8]; 2] {
+    [b"F.mt\x01", pair.as_flattened()]
 }
 
-fn finish(mut sponge: Shake256) -> Hash {
+fn hash_one(input: [&[u8]; 2]) -> Hash {
     let mut out = [0; 32];
-    sponge.finish();
-    sponge.squeeze(&mut out);
+    Shake256::digest(Backend::detect(), &input, &mut out);
+    out
+}
+
+/// The hashes of all inputs, in lanes.
+fn hash<'a>(inputs: impl ExactSizeIterator<Item = [&'a [u8]; 2]>) -> Vec<Hash> {
+    let mut out = vec![[0; 32]; inputs.len()];
+    let lanes = inputs.zip(&mut out);
+    shake256_lanes(
+        Backend::detect(),
+        lanes.map(|(input, output)| LaneHash { input, output }),
+    );
     out
 }
 
@@ -56,12 +77,7 @@ fn levels(leaves: &[Hash]) -> Result<Vec<Vec<Hash>>, Error> {
     level.resize(leaves.len().next_power_of_two(), raw_leaf(b""));
     let mut levels = Vec::with_capacity(1 + depth(leaves.len()));
     while level.len() > 1 {
-        let above = level
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .map(|[a, b]| node(a, b))
-            .collect();
+        let above = hash(level.as_chunks::<2>().0.iter().map(node_input));
         levels.push(core::mem::replace(&mut level, above));
     }
     levels.push(level);
@@ -100,11 +116,12 @@ pub(crate) fn verify_path(
     let mut index = index;
     let mut hash = *leaf;
     for sibling in path {
-        hash = if index & 1 == 0 {
-            node(&hash, sibling)
+        let pair = if index & 1 == 0 {
+            [hash, *sibling]
         } else {
-            node(sibling, &hash)
+            [*sibling, hash]
         };
+        hash = hash_one(node_input(&pair));
         index >>= 1;
     }
     path.len() == depth && index == 0 && hash == *root

@@ -8,14 +8,14 @@ use crate::aggregate::Aggregate;
 use crate::base::Gate;
 use crate::combine::complete;
 use crate::commitment::Challenge;
-use crate::content_key::ContentKey;
-use crate::epoch::AuthenticatedShare;
+use crate::content_key::derive_each;
 use crate::error::Error;
 use crate::label::MAX_ATTEMPTS;
-use crate::mask::{SIGMA_BASE, derive_nonce};
+use crate::mask::{SIGMA_BASE, add_nonces};
 use crate::matrix::{K, L, Matrix, ntt_vector, vector};
 use crate::registry::Member;
 use crate::round::{Decision, Kind, Round};
+use crate::seed::MasterSeed;
 
 impl Gate {
     /// What [`Member::commit`], [`Pending::respond`](crate::Pending::respond) and
@@ -23,7 +23,8 @@ impl Gate {
     /// all members' secrets, attempt after attempt: the same bytes. Because
     /// everything is linear, one product with A serves for all commitments and one
     /// product with the challenge for all responses; no single commitment or
-    /// response ever exists, and no guard is asked.
+    /// response ever exists, and no guard is asked. Signers are hashed eight at a
+    /// time.
     ///
     /// # Errors
     /// [`Error::AttemptsExhausted`], and those of [`Gate::round`].
@@ -34,25 +35,21 @@ impl Gate {
         kind: Kind,
         payload: &[u8],
     ) -> Result<Aggregate, Error> {
+        let matrix = self.registry().matrix();
+        let seeds: Vec<&MasterSeed> = members.iter().map(|member| &member.seed).collect();
         for attempt in 0..MAX_ATTEMPTS {
             let label = self.label(ctx, payload, attempt)?;
-            let matrix = self.registry().matrix();
+            let content = label.as_bytes();
+            let keys: Vec<_> = seeds.iter().map(|seed| (*seed, content)).collect();
             let mut s1_hat = Secret::new(ntt_vector(L));
-            let mut y = Secret::new(vector(L));
             let mut shares = Vec::with_capacity(members.len());
-            for member in members {
-                let key = ContentKey::derive(matrix, &member.seed, label.as_bytes());
-                linear::add_ntt(s1_hat.expose_mut(), key.s1_hat.expose());
-                let nonce = derive_nonce(&member.seed, label.as_bytes(), SIGMA_BASE);
-                linear::add_integers(y.expose_mut(), nonce.expose());
-                shares.push(AuthenticatedShare {
-                    id: member.id,
-                    label: label.clone(),
-                    leaf: key.share.leaf(member.id.as_bytes(), label.as_bytes()),
-                    share: key.share,
-                    source: self.source(),
-                });
-            }
+            derive_each(matrix, &keys, |s1, share| {
+                linear::add_ntt(s1_hat.expose_mut(), s1);
+                shares.push(share);
+            });
+            let mut y = Secret::new(vector(L));
+            add_nonces(&seeds, content, SIGMA_BASE, y.expose_mut());
+            let shares = self.own_shares(&label, members.iter().map(Member::id), shares);
             let decision = Decision {
                 ctx,
                 label: &label,

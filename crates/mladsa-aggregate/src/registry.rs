@@ -10,7 +10,7 @@ use crate::encoding::{Reader, hash_lp, lp};
 use crate::error::Error;
 use crate::label::MemberId;
 use crate::matrix::Matrix;
-use crate::merkle::{Hash, leaf, root};
+use crate::merkle::{Hash, leaves, root};
 use crate::seed::MasterSeed;
 
 /// Members in a registry.
@@ -162,14 +162,15 @@ impl Registry {
         if entries.array_windows().any(|[a, b]| a.0 == b.0) {
             return Err(Error::DuplicateId);
         }
-        let leaves: Vec<Hash> = entries
+        let parts: Vec<_> = entries
             .iter()
-            .map(|(id, key)| leaf(&[id.as_bytes(), key.as_bytes()]))
+            .map(|(id, key)| ([id.as_bytes()], key.as_bytes().as_slice()))
             .collect();
+        let root = root(&leaves(&parts))?;
         Ok(Arc::new(Self {
             matrix: Matrix::expand(rho),
             entries,
-            root: root(&leaves)?,
+            root,
         }))
     }
 

@@ -2,49 +2,52 @@
 
 use core::fmt;
 
-use mldsa_core::Backend;
-use mldsa_core::hazmat::{Secret, Shake256, declassify_in_place};
+use mldsa_core::hazmat::{LaneHash, Secret, declassify_in_place};
 
-use crate::encoding::{absorb_lp, hash_lp};
+use crate::encoding::hash_lp;
+
+/// Signers, or keys of one signer, that are worked on together: as many as lanes
+/// that hash at once.
+pub(crate) const GROUP: usize = 8;
 
 /// The 32-byte secret from which every content key, nonce and offset of a member
 /// comes. Wiped on drop; not `Clone`, not printable.
 ///
 /// It must be random, belong to one guard store for its whole life, and be
 /// retired when that store is lost or was restored from a copy.
-pub struct MasterSeed(Secret<[u8; 32]>);
+///
+/// Kept as `lp("F.prf", seed)`, which every value of the PRF starts from.
+pub struct MasterSeed(Secret<[u8; 45]>);
 
 impl MasterSeed {
     /// Takes 32 bytes from a generator. Wipe the source.
     pub fn from_bytes(seed: &[u8; 32]) -> Self {
-        Self(Secret::new(*seed))
+        let mut framed = Secret::new(*b"\0\0\0\x05F.prf\0\0\0\x20--------------------------------");
+        framed.expose_mut()[13..].copy_from_slice(seed);
+        Self(framed)
     }
 
     /// The secret itself, for a sealed backup. A restored seed needs its own,
     /// current guard store: without it, it must not sign again.
     pub fn expose_for_backup(&self) -> &[u8; 32] {
-        self.0.expose()
+        let [_, _, _, _, _, _, _, _, _, _, _, _, _, seed @ ..] = self.0.expose();
+        seed
     }
 
     /// What a guard store is bound to: a hash of the seed, public.
     pub fn fingerprint(&self) -> SeedFingerprint {
-        let mut fingerprint = hash_lp(&[], &[b"F.seedfp", self.0.expose()]);
+        let mut fingerprint = hash_lp(&[], &[b"F.seedfp", self.expose_for_backup()]);
         declassify_in_place(&mut fingerprint, "fingerprint of a master seed");
         SeedFingerprint(fingerprint)
     }
 
-    /// `PRF(seed, label, content || suffix, |out|)`. Constant time.
-    pub(crate) fn prf(&self, label: &[u8], content: &[&[u8]], out: &mut [u8]) {
-        let mut sponge = Shake256::new(Backend::detect());
-        absorb_lp(&mut sponge, &[b"F.prf", self.0.expose(), label]);
-        let len: usize = content.iter().map(|part| part.len()).sum();
-        // Labels are at most a few kilobytes.
-        sponge.absorb(&(len as u32).to_be_bytes());
-        for part in content {
-            sponge.absorb(part);
+    /// `PRF(seed, label, content, |output|)`, from `lp(label, content)`, to be hashed
+    /// beside others.
+    pub(crate) fn prf<'a>(&'a self, framed: &'a [u8], output: &'a mut [u8]) -> LaneHash<'a> {
+        LaneHash {
+            input: [self.0.expose(), framed],
+            output,
         }
-        sponge.finish();
-        sponge.squeeze(out);
     }
 }
 

@@ -10,9 +10,7 @@ use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, declassify_in_place,
 
 use crate::combine::Response;
 use crate::commitment::{COMMITMENT_LEN, Challenge, Commitment, HI_LEN, HI_POLY_LEN, Q_POLY_LEN};
-use crate::content_key::ContentKey;
-#[cfg(feature = "transparent-commitments")]
-use crate::content_key::pack_vec;
+use crate::content_key::{ContentKey, pack_vec};
 use crate::error::Error;
 use crate::guard::{self, GuardKey, OneTimeGuard};
 use crate::label::ContentLabel;
@@ -103,23 +101,14 @@ impl<'r> Pending<'r> {
         if key.share != own.share {
             return Err(Error::CohortMismatch);
         }
-        let mu = round.mu().as_bytes();
+        let y = nonce(member, round)?;
         let mut bytes = vec![0; COMMITMENT_LEN].into_boxed_slice();
         let mut w = Secret::new(vector(K));
-        let y = match round.mode {
-            #[cfg(feature = "transparent-commitments")]
-            Mode::Base => {
-                let y = derive_nonce(&member.seed, content, SIGMA_BASE);
-                matrix.apply(y.expose(), w.expose_mut());
-                pack_vec(w.expose(), &mut bytes);
-                y
-            }
-            #[cfg(not(feature = "transparent-commitments"))]
-            Mode::Base => return Err(Error::ModeRefused),
+        matrix.apply(y.expose(), w.expose_mut());
+        match round.mode {
+            Mode::Base => pack_vec(w.expose(), &mut bytes),
             Mode::Offset => {
-                let sigma = round.mode.sigma() as u32;
-                let y = derive_nonce_bound(&member.seed, content, mu, sigma);
-                matrix.apply(y.expose(), w.expose_mut());
+                let mu = round.mu().as_bytes();
                 let mut q = derive_offset(&member.seed, content, mu, round.width);
                 let mut hi = Secret::new(vector(K));
                 linear::split_commitment(P, w.expose(), hi.expose_mut(), q.expose_mut());
@@ -130,9 +119,8 @@ impl<'r> Pending<'r> {
                 for (q, bytes) in q.expose().iter().zip(q_bytes.chunks_mut(Q_POLY_LEN)) {
                     pack_signed::<20>(q, bytes);
                 }
-                y
             }
-        };
+        }
         declassify_in_place(&mut bytes, "the published commitment");
         Ok(Self {
             member,
@@ -178,11 +166,16 @@ impl<'r> Pending<'r> {
             &self.commitment.digest(round),
             &challenge.c_tilde,
         )?;
-        self.compute(challenge);
-        let mut again = Self::derive(self.member, round)?;
-        again.compute(challenge);
+        let (member, matrix) = (self.member, round.matrix());
+        let answer = |s1_hat: &[NttPoly], y: &mut [Poly]| {
+            linear::respond(matrix.backend(), &challenge.c_hat, s1_hat, y);
+        };
+        answer(self.s1_hat.expose(), self.y.expose_mut());
+        let mut again = nonce(member, round)?;
+        let s1_hat = ContentKey::derive_s1(matrix, &member.seed, round.label.as_bytes());
+        answer(s1_hat.expose(), again.expose_mut());
         let z = self.y.expose();
-        let same = z.iter().zip(again.y.expose()).fold(0, |sum, (a, b)| {
+        let same = z.iter().zip(again.expose()).fold(0, |sum, (a, b)| {
             a.0.iter().zip(&b.0).fold(sum, |sum, (a, b)| sum | (a ^ b))
         });
         if declassify(same != 0, "verdict of the comparison before release") {
@@ -190,15 +183,21 @@ impl<'r> Pending<'r> {
         }
         Response::pack(round, z)
     }
+}
 
-    /// Turns y into z.
-    fn compute(&mut self, challenge: &Challenge<'_>) {
-        linear::respond(
-            self.round.matrix().backend(),
-            &challenge.c_hat,
-            self.s1_hat.expose(),
-            self.y.expose_mut(),
-        );
+/// The member's nonce for `round`.
+fn nonce(member: &Member, round: &Round) -> Result<Secret<Box<[Poly]>>, Error> {
+    let content = round.label.as_bytes();
+    match round.mode {
+        #[cfg(feature = "transparent-commitments")]
+        Mode::Base => Ok(derive_nonce(&member.seed, content, SIGMA_BASE)),
+        #[cfg(not(feature = "transparent-commitments"))]
+        Mode::Base => Err(Error::ModeRefused),
+        Mode::Offset => {
+            let sigma = round.mode.sigma() as u32;
+            let mu = round.mu().as_bytes();
+            Ok(derive_nonce_bound(&member.seed, content, mu, sigma))
+        }
     }
 }
 

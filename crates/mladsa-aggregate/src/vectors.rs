@@ -8,16 +8,17 @@ use std::path::Path;
 
 use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
-use mldsa_core::hazmat::{Poly, Sponge};
+use mldsa_core::hazmat::{Poly, Sponge, shake256_lanes};
 use mldsa_core::{Backend, Hedge, MlDsa87, VerifyingKey};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::content_key::{ContentKey, Share, pack_vec};
 use crate::encoding::{absorb_lp, hash_lp, lp};
+use crate::epoch::leaf_parts;
 use crate::mask::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
 use crate::matrix::{K, L, P, vector};
-use crate::merkle::{path, root, verify_path};
+use crate::merkle::{leaf, path, root, verify_path};
 use crate::round::encode_key;
 use crate::*;
 
@@ -122,7 +123,8 @@ fn primitives() {
     assert_eq!(streamed, whole);
 
     let mut out = [0; 64];
-    seed.prf(file["prf"].text("label").as_bytes(), &[content], &mut out);
+    let framed = lp(&[file["prf"].text("label").as_bytes(), content]);
+    shake256_lanes(Backend::detect(), [seed.prf(&framed, &mut out)]);
     assert_eq!(out.to_vec(), file["prf"].bytes("out64"));
 
     let a: Vec<Poly> = matrix.a_hat().iter().map(|a| Poly(a.0)).collect();
@@ -255,7 +257,7 @@ fn labels_trees_and_registration() {
     let leaves: Vec<Hash> = labels
         .iter()
         .zip(&shares)
-        .map(|(label, share)| share.leaf(member.id.as_bytes(), label.as_bytes()))
+        .map(|(label, share)| leaf(&leaf_parts(&member.id, label, share)))
         .collect();
     let expected: Vec<String> = tree
         .list("leaves")
@@ -442,7 +444,7 @@ fn run(
         AuthenticatedShare {
             id: member.id,
             label: label.clone(),
-            leaf: share.leaf(member.id.as_bytes(), label.as_bytes()),
+            leaf: leaf(&leaf_parts(&member.id, label, &share)),
             share,
             source,
         }
