@@ -212,4 +212,32 @@ mod tests {
             assert!(Share::from_bytes(&bad).is_ok());
         }
     }
+
+    #[test]
+    fn keys_derived_together_are_the_keys_derived_alone() {
+        let matrix = Matrix::expand(&[1; 32]);
+        let seeds: Vec<MasterSeed> = (0..17).map(|n| MasterSeed::from_bytes(&[n; 32])).collect();
+        let contents = [&b"a"[..], b"a longer content", b"c"];
+        for n in [0, 1, 7, 8, 9, 17] {
+            let keys: Vec<(&MasterSeed, &[u8])> = seeds
+                .iter()
+                .zip(contents.into_iter().cycle())
+                .take(n)
+                .collect();
+            let mut derived = keys.iter();
+            derive_each(&matrix, &keys, |s1_hat, share| {
+                let (seed, content) = derived.next().unwrap();
+                let key = ContentKey::derive(&matrix, seed, content);
+                assert!(key.share == share);
+                assert!(
+                    key.s1_hat
+                        .expose()
+                        .iter()
+                        .zip(s1_hat)
+                        .all(|(a, b)| a.0 == b.0)
+                );
+            });
+            assert!(derived.next().is_none());
+        }
+    }
 }

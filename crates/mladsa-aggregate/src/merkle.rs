@@ -166,6 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn leaves_of_any_lengths_in_any_number() {
+        let data = [7; 3000];
+        for n in 0..20usize {
+            let items: Vec<LeafParts<'_, 2>> = (0..n)
+                .map(|i| ([&data[..1 + 7 * i % 64], &data[..33]], &data[..i * 149]))
+                .collect();
+            let single: Vec<Hash> = items.iter().map(leaf).collect();
+            assert_eq!(leaves(&items), single);
+        }
+    }
+
+    #[test]
     fn published_root() {
         let leaves = [raw_leaf(b"a"), raw_leaf(b"b"), raw_leaf(b"c")];
         assert_eq!(

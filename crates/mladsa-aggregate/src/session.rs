@@ -82,7 +82,15 @@ impl Member {
 }
 
 /// A signer that has committed and not responded. Holds the nonce and the content
-/// key; wiped on drop, consumed by [`Self::respond`].
+/// key; wiped on drop, consumed by [`Self::respond`]: a second use does not compile.
+///
+/// ```compile_fail,E0382
+/// # use mladsa_aggregate::*;
+/// fn twice(pending: Pending<'_>, challenge: &Challenge<'_>, guard: &mut dyn OneTimeGuard) {
+///     let _ = pending.respond(challenge, guard);
+///     let _ = pending.respond(challenge, guard);
+/// }
+/// ```
 pub struct Pending<'r> {
     member: &'r Member,
     round: &'r Round,

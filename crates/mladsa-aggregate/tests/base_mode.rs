@@ -49,7 +49,7 @@ fn the_gate_admits_one_message_for_each_label() {
     let round = gate.verify(&aggregate, &known, &mut consumed).unwrap();
     gate.verify(&aggregate, &known, &mut consumed).unwrap();
     let (pk, signature) = (round.key().as_bytes(), aggregate.signature().as_ref());
-    assert!(peers::verify(pk, round.message(), round.ctx(), signature));
+    peers::check(pk, round.message(), round.ctx(), signature);
 
     // The interactive form gives the same bytes.
     let decision = Decision {
@@ -167,7 +167,7 @@ fn one_party_aggregates_of_every_size_verify() {
             .verify(&aggregate, &known, &mut ConsumedLabels::default())
             .unwrap();
         let (pk, signature) = (round.key().as_bytes(), aggregate.signature().as_ref());
-        assert!(peers::verify(pk, b"payload", b"TEST", signature));
+        peers::check(pk, b"payload", b"TEST", signature);
         println!(
             "n = {n}: attempts {}, hints {}",
             aggregate.label().attempt() + 1,

@@ -284,6 +284,11 @@ fn pinned_lists_are_never_replaced() {
     restarted.pin(7, b"list").unwrap();
     assert_eq!(restarted.pin(7, b"another"), Err(Error::RootNotPinned));
     restarted.pin(8, b"another").unwrap();
+    // A process that was killed before its list was in place leaves nothing pinned.
+    let torn = place.0.join(format!("epoch-9.{}.next", std::process::id()));
+    fs::write(torn, b"lis").unwrap();
+    restarted.pin(9, b"list").unwrap();
+    assert_eq!(restarted.pin(9, b"lis"), Err(Error::RootNotPinned));
     let file = place.0.join("epoch-7.roots");
     let mut bytes = fs::read(&file).unwrap();
     bytes[0] ^= 1;

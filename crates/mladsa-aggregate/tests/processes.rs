@@ -228,7 +228,7 @@ impl Place {
         let aggregate = combiner.finish().unwrap();
         let pk = round.key().as_bytes();
         let signature = aggregate.signature().as_ref();
-        assert!(peers::verify(pk, round.message(), round.ctx(), signature));
+        peers::check(pk, round.message(), round.ctx(), signature);
         aggregate.to_bytes()
     }
 }

@@ -19,26 +19,22 @@ fn check(
     assert_eq!(&read, aggregate);
     let rebuilt = read.verify(pinned, shares).unwrap();
     assert_eq!(rebuilt.key().as_bytes(), round.key().as_bytes());
-    let pk = rebuilt.key().as_bytes();
-    let signature = aggregate.signature().as_bytes();
-    assert!(peers::verify(
-        pk,
+    peers::check(
+        rebuilt.key().as_bytes(),
         rebuilt.message(),
         rebuilt.ctx(),
-        signature
-    ));
-    let mut changed = rebuilt.message().to_vec();
-    changed[0] ^= 1;
-    assert!(!peers::verify(pk, &changed, rebuilt.ctx(), signature));
-    assert!(!peers::verify(pk, rebuilt.message(), b"TESU", signature));
-    let mut changed = *signature;
-    changed[1000] ^= 1;
-    assert!(!peers::verify(
-        pk,
-        rebuilt.message(),
-        rebuilt.ctx(),
-        &changed
-    ));
+        aggregate.signature().as_bytes(),
+    );
+    // Another cohort is another key, whoever is left out or put in.
+    let n = pinned.registry().len();
+    let bytes = aggregate.to_bytes();
+    let bits = bytes.len() - 4627 - (n / 8 + 1);
+    for member in [0, n / 2, n - 1] {
+        let mut changed = bytes.clone();
+        changed[bits + member / 8] ^= 1 << (member % 8);
+        let changed = Aggregate::from_bytes(&changed).unwrap();
+        assert!(changed.verify(pinned, shares).is_err(), "bit {member}");
+    }
 }
 
 fn sign_with(n: usize) {
@@ -106,6 +102,84 @@ fn part_of_the_members_sign_and_the_bits_say_which() {
     // Without a signer's key there is nothing to verify under.
     let missing = aggregate.verify(&committee.pinned, &shares[1..]);
     assert_eq!(missing.unwrap_err(), Error::CohortMismatch);
+}
+
+#[test]
+fn the_key_of_one_member_changes_the_verdict() {
+    let mut committee = Committee::new(9, &["key"]);
+    let everybody = committee.everybody();
+    let (aggregate, round) = committee.sign(&everybody, "key", b"payload");
+    for changed in [0, 4, 8] {
+        // The same registration, another master seed.
+        let mut members: Vec<Member> = (0..9).map(member).collect();
+        let seed = MasterSeed::from_bytes(&bytes32("another seed", changed));
+        members[changed] = Member::new(id(changed), seed, &bytes32("xi", changed));
+        let other = Committee::of(members, &["key"]);
+        let registry = committee.pinned.registry();
+        assert_eq!(other.pinned.registry().root(), registry.root());
+        let shares = other.shares(&everybody, round.label());
+        let refused = aggregate.verify(&other.pinned, &shares);
+        assert_eq!(refused.unwrap_err(), Error::VerifyFailed);
+        // One key from elsewhere among the right ones.
+        let mut mixed = committee.shares(&everybody, round.label());
+        mixed[changed] = shares[changed].clone();
+        let refused = aggregate.verify(&committee.pinned, &mixed);
+        assert_eq!(refused.unwrap_err(), Error::RootNotPinned);
+    }
+}
+
+/// A member that has seen the others' keys claims one that cancels them.
+#[test]
+fn a_rogue_key_does_not_open() {
+    use mldsa_core::hazmat::pack::{FULL_POLY_LEN, pack_full, unpack_full};
+    use mldsa_core::hazmat::{Element, Poly, Q};
+
+    let committee = Committee::new(4, &["rogue"]);
+    let label = base("rogue").attempt(0).unwrap();
+    let openings: Vec<Opening> = (0..4)
+        .map(|n| {
+            let (member, tree) = (&committee.members[n], &committee.trees[n]);
+            member.open(&committee.pinned, tree, &label).unwrap()
+        })
+        .collect();
+    let mut rogue = openings[3].to_bytes();
+    for (row, bytes) in rogue[..SHARE_LEN].as_chunks_mut().0.iter_mut().enumerate() {
+        let (mut t, mut other) = (Poly::ZERO, Poly::ZERO);
+        assert!(unpack_full(bytes, &mut t));
+        for opening in &openings[..3] {
+            let rows = opening.share().as_bytes().as_chunks::<FULL_POLY_LEN>().0;
+            assert!(unpack_full(&rows[row], &mut other));
+            for (t, other) in t.0.iter_mut().zip(other.0) {
+                *t = (*t - other).rem_euclid(Q);
+            }
+        }
+        pack_full(&t, bytes);
+    }
+    let rogue = Opening::from_bytes(&rogue).unwrap();
+    let refused = committee.pinned.authenticate(&id(3), &label, &rogue);
+    assert_eq!(refused.unwrap_err(), Error::BadPath);
+    // Where roots cannot be fixed first, it has no proof of the key either.
+    let matrix = committee.pinned.registry().matrix();
+    let proof = committee.members[3].prove_content_key(matrix, &label, &[5; 64]);
+    let proof = proof.unwrap();
+    let check = |share| verify_content_key(matrix, &id(3), &label, share, proof.as_ref());
+    assert_eq!(check(openings[3].share()), Ok(()));
+    assert_eq!(check(rogue.share()), Err(Error::BadKeyProof));
+
+    // Together the honest ones pass, and nobody else does.
+    let mut all: Vec<(MemberId, Opening)> = (0..3).map(|n| (id(n), openings[n].clone())).collect();
+    all.push((id(3), rogue));
+    all.push((id(9), openings[0].clone()));
+    all.push((id(3), openings[3].clone()));
+    let results = committee.pinned.authenticate_each(&label, &all);
+    let errors: Vec<_> = results.iter().map(|result| result.as_ref().err()).collect();
+    let (bad, unknown) = (Some(&Error::BadPath), Some(&Error::UnknownMember));
+    assert_eq!(errors, [None, None, None, bad, unknown, None]);
+    for (result, (id, opening)) in results.into_iter().zip(&all) {
+        if let Ok(share) = result {
+            assert_eq!((share.id(), share.share()), (id, opening.share()));
+        }
+    }
 }
 
 #[test]

@@ -49,7 +49,10 @@ pub struct Committee {
 
 impl Committee {
     pub fn new(n: usize, names: &[&str]) -> Self {
-        let members: Vec<Member> = (0..n).map(member).collect();
+        Self::of((0..n).map(member).collect(), names)
+    }
+
+    pub fn of(members: Vec<Member>, names: &[&str]) -> Self {
         let registry = registry(&members);
         let plan = plan(names);
         let trees: Vec<EpochTree> = members
@@ -77,16 +80,16 @@ impl Committee {
 
     /// The authenticated keys of the members in `cohort` for `label`.
     pub fn shares(&self, cohort: &[usize], label: &ContentLabel) -> Vec<AuthenticatedShare> {
-        cohort
+        let openings: Vec<(MemberId, Opening)> = cohort
             .iter()
             .map(|&n| {
-                let opening = self.members[n]
-                    .open(&self.pinned, &self.trees[n], label)
-                    .unwrap();
-                let opening = Opening::from_bytes(&opening.to_bytes()).unwrap();
-                self.pinned.authenticate(&id(n), label, &opening).unwrap()
+                let (member, tree) = (&self.members[n], &self.trees[n]);
+                let opening = member.open(&self.pinned, tree, label).unwrap();
+                (id(n), Opening::from_bytes(&opening.to_bytes()).unwrap())
             })
-            .collect()
+            .collect();
+        let shares = self.pinned.authenticate_each(label, &openings);
+        shares.into_iter().map(Result::unwrap).collect()
     }
 
     pub fn round(&self, cohort: &[usize], label: &ContentLabel, payload: &[u8]) -> Round {

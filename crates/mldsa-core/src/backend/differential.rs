@@ -8,6 +8,7 @@ use crate::keccak::keccak_f1600;
 use crate::lanes::{Input, LaneSponge, Queue};
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::poly::{NttPoly, Poly};
+use crate::sample::rej_bounded_block;
 use crate::xof::Shake256;
 
 /// A reproducible source of words (xorshift64*).
@@ -87,6 +88,31 @@ fn secrets_from_any_place_in_any_number() {
                 }
             }
         }
+    }
+}
+
+/// With eta = 4, two blocks are too short for one polynomial in 10^5.
+#[test]
+fn secrets_that_need_a_third_block() {
+    // Found by counting from 0.
+    const FIRST: u32 = 56_410;
+    let rho_p = |n: u32| {
+        let mut rho_p = [0; 64];
+        rho_p[..4].copy_from_slice(&n.to_le_bytes());
+        rho_p
+    };
+    let needs_a_third = |n: u32| {
+        let (mut stream, mut s) = ([0; 272], [0; N]);
+        Shake256::digest(Backend::PORTABLE, &[&rho_p(n), &[0; 2]], &mut stream);
+        rej_bounded_block(4, &stream, &mut s, 0) < N
+    };
+    let n = (FIRST..).find(|&n| needs_a_third(n)).unwrap();
+    let mut expected = Poly::zeroed();
+    (Backend::PORTABLE.kernels().expand_s)(&rho_p(n), 4, 0, core::slice::from_mut(&mut expected));
+    for backend in Backend::available() {
+        let mut s: Vec<_> = (0..11).map(|_| Poly::zeroed()).collect();
+        (backend.kernels().expand_s)(&rho_p(n), 4, 0, &mut s);
+        assert_eq!(s[0].0, expected.0, "{backend:?}");
     }
 }
 

@@ -88,10 +88,15 @@ mod check {
         sections.extend(lowmem_sections::<MlDsa44>());
         sections.extend(lowmem_sections::<MlDsa65>());
         sections.extend(lowmem_sections::<MlDsa87>());
-        sections.push((
-            "aggregate: tree, commit, respond".to_owned(),
-            Box::new(|| aggregate().expect("a committee of one")),
-        ));
+        for backend in Backend::available() {
+            sections.push((
+                format!("{} aggregate: tree, commit, respond", backend.name()),
+                Box::new(move || {
+                    backend.set_default();
+                    aggregate().expect("a committee of one");
+                }),
+            ));
+        }
         sections.into_iter()
     }
 
