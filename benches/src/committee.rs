@@ -36,6 +36,7 @@ pub struct Committee {
     pub gate: Gate,
     /// Its registry.
     pub registry: Arc<Registry>,
+    opening_len: usize,
     round: Round,
 }
 
@@ -87,6 +88,7 @@ impl Committee {
             gate: Gate::new(&registry, 1, base),
             members,
             registry,
+            opening_len: plan.opening_len(),
             round,
         })
     }
@@ -107,6 +109,12 @@ impl Committee {
     pub fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
         self.gate
             .aggregate_one_party(&self.members, CTX, Kind::Decision, payload)
+    }
+
+    /// Bytes of each member's opening.
+    #[must_use]
+    pub fn opening_len(&self) -> usize {
+        self.opening_len
     }
 
     /// The open round.

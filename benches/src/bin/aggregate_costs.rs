@@ -1,50 +1,57 @@
 //! `cargo run --release -p benches --bin aggregate_costs`: time, cumulative
 //! allocation, peak heap and wire bytes of aggregates.
 
-use benches::committee::{Committee, SIZES};
+use benches::committee::{Committee, SIZES, member};
 use cpu_time::ThreadTime;
-use mladsa_aggregate::{COMMITMENT_LEN, Error, RESPONSE_LEN};
+use mladsa_aggregate::{
+    BaseLabel, COMMITMENT_LEN, EpochPlan, Error, InMemoryGuardForTests, Matrix, RESPONSE_LEN,
+};
+use mldsa_core::Hedge;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// Heap figures of one call.
-struct Heap {
-    bytes: u64,
-    blocks: u64,
-    peak: usize,
-}
-
-fn heap(call: impl FnOnce() -> Result<(), Error>) -> Result<Heap, Error> {
+fn heap(call: impl FnOnce() -> Result<(), Error>) -> Result<dhat::HeapStats, Error> {
     let profiler = dhat::Profiler::builder().testing().build();
     call()?;
     let stats = dhat::HeapStats::get();
     drop(profiler);
-    Ok(Heap {
-        bytes: stats.total_bytes,
-        blocks: stats.total_blocks,
-        peak: stats.max_bytes,
-    })
+    Ok(stats)
 }
 
-/// The median of several runs, in milliseconds of this thread's CPU time.
-fn milliseconds(mut call: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+/// Smallest and median of several runs, in milliseconds of this thread's CPU time.
+fn milliseconds(call: &mut impl FnMut() -> Result<(), Error>) -> Result<[f64; 2], Error> {
     let mut times = Vec::new();
-    for _ in 0..15 {
+    for _ in 0..31 {
         let start = ThreadTime::now();
         call()?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
+    Ok([times[0], times[times.len() / 2]])
+}
+
+fn row(name: &str, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+    let [least, median] = milliseconds(&mut call)?;
+    let heap = heap(call)?;
+    println!(
+        "{name:<28} {least:>9.3} {median:>9.3} {:>11} {:>11} {:>10}",
+        heap.total_bytes, heap.total_blocks, heap.max_bytes
+    );
+    Ok(())
 }
 
 fn main() -> Result<(), Error> {
-    println!("backend {}", mldsa_core::Backend::detect().name());
     println!(
-        "{:>4} {:<12} {:>9} {:>12} {:>12} {:>10}",
-        "n", "call", "ms", "bytes", "allocations", "peak heap"
+        "backend {}, one thread",
+        mldsa_core::Backend::detect().name()
     );
+    println!(
+        "{:<28} {:>9} {:>9} {:>11} {:>11} {:>10}",
+        "call", "least ms", "median ms", "bytes", "allocations", "peak heap"
+    );
+    parts()?;
     for n in SIZES {
         let committee = Committee::new(n)?;
         // A payload whose first attempt succeeds, so that runs are alike.
@@ -55,35 +62,71 @@ fn main() -> Result<(), Error> {
                 aggregate.is_ok_and(|aggregate| aggregate.label().attempt() == 0)
             })
             .ok_or(Error::AttemptsExhausted)?;
-        let one_party = || committee.one_party(&payload).map(drop);
-        let interactive = || committee.interactive().map(drop);
-        for (name, ms, heap) in [
-            ("one-party", milliseconds(one_party)?, heap(one_party)?),
-            (
-                "interactive",
-                milliseconds(interactive)?,
-                heap(interactive)?,
-            ),
-        ] {
-            println!(
-                "{n:>4} {name:<12} {ms:>9.3} {:>12} {:>12} {:>10}",
-                heap.bytes, heap.blocks, heap.peak
-            );
-        }
+        row(&format!("one-party base, n = {n}"), || {
+            committee.one_party(&payload).map(drop)
+        })?;
+        row(&format!("interactive offset, n = {n}"), || {
+            committee.interactive().map(drop)
+        })?;
     }
     println!();
+    wire()
+}
+
+/// What a committee is made of, one by one.
+fn parts() -> Result<(), Error> {
+    row("ExpandA", || {
+        Matrix::expand(&[7; 32]);
+        Ok(())
+    })?;
+    let matrix = Matrix::expand(&[7; 32]);
+    let one = member(0);
+    let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"one content")?], 1)?;
+    row("ContentKeyDerive, leaf", || {
+        one.epoch_tree(&matrix, &plan).map(drop)
+    })?;
+    let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"eight contents")?], 8)?;
+    row("8 x ContentKeyDerive, leaf", || {
+        one.epoch_tree(&matrix, &plan).map(drop)
+    })?;
+    row("MemberKeyGen, proof", || {
+        member(0).register(Hedge::Deterministic).map(drop)
+    })?;
+    let committee = Committee::new(1)?;
+    let (round, aggregate) = (committee.round(), committee.interactive()?);
+    row("Verify", || {
+        let signature = aggregate.signature().as_ref();
+        let verdict = round.key().verify_mu(round.mu(), signature);
+        verdict.map_err(|_| Error::VerifyFailed)
+    })?;
+    row("commit", || {
+        let member = &committee.members[0];
+        let mut guard = InMemoryGuardForTests::new(member.seed());
+        member.commit(round, &mut guard).map(drop)
+    })
+}
+
+/// Bytes that everybody sends and receives for one attempt.
+fn wire() -> Result<(), Error> {
+    println!("bytes; an opening is that of a tree of four leaves");
     println!(
-        "{:>4} {:>12} {:>12} {:>12} {:>12} {:>14} {:>12}",
-        "n", "opening", "commitment", "response", "aggregate", "with openings", "signatures"
+        "{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}",
+        "", "member", "", "combiner", "", "verifier", "", ""
+    );
+    println!(
+        "{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}",
+        "n", "sends", "+ opening", "receives", "+ openings", "receives", "+ openings", "signatures"
     );
     for n in SIZES {
         let committee = Committee::new(n)?;
         let object = committee.interactive()?.to_bytes().len();
-        // A tree of the four attempts of one content; 32 bytes for each further
-        // level.
-        let opening = 6144 + 4 + 2 * 32;
+        let opening = committee.opening_len();
+        let sent = COMMITMENT_LEN + RESPONSE_LEN;
         println!(
-            "{n:>4} {opening:>12} {COMMITMENT_LEN:>12} {RESPONSE_LEN:>12} {object:>12} {:>14} {:>12}",
+            "{n:>4} {sent:>12} {:>12} {:>12} {:>12} {object:>12} {:>12} {:>12}",
+            sent + opening,
+            n * sent,
+            n * (sent + opening),
             object + n * opening,
             n * 4627
         );

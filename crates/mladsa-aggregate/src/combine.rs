@@ -1,13 +1,12 @@
 //! Responses, their check, and the signature they sum to. All public.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, slice};
 
 use mldsa_core::hazmat::linear::{self, ResponseHat};
 use mldsa_core::hazmat::pack::{pack_signed, unpack_signed};
-use mldsa_core::hazmat::{Poly, declassify_in_place};
+use mldsa_core::hazmat::{Element, Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::aggregate::Aggregate;
@@ -35,18 +34,17 @@ impl Response {
         if bytes.len() != RESPONSE_LEN {
             return Err(Error::BadLength);
         }
-        let response = Self(bytes.into());
-        let mut z = vector(L);
-        response.unpack(&mut z);
-        if linear::norm(&z) > round.response_bound() {
-            return Err(Error::OutOfRange);
-        }
-        Ok(response)
+        let mut z = Poly::ZERO;
+        let valid = bytes.chunks(Z_POLY_LEN).all(|bytes| {
+            unpack_signed::<12>(bytes, &mut z);
+            linear::norm(slice::from_ref(&z)) <= round.response_bound()
+        });
+        valid.then(|| Self(bytes.into())).ok_or(Error::OutOfRange)
     }
 
     /// Packs a response that this process made: from here on it is public.
     pub(crate) fn pack(round: &Round, z: &[Poly]) -> Result<Self, Error> {
-        let mut bytes = vec![0; RESPONSE_LEN].into_boxed_slice();
+        let mut bytes = [0; RESPONSE_LEN];
         for (z, bytes) in z.iter().zip(bytes.chunks_mut(Z_POLY_LEN)) {
             pack_signed::<12>(z, bytes);
         }

@@ -2,10 +2,11 @@
 //! gives.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, slice};
 
-use mldsa_core::hazmat::pack::{unpack_signed, unpack_w1};
+use mldsa_core::hazmat::pack::{unpack_full, unpack_signed, unpack_w1};
 use mldsa_core::hazmat::{Element, NttPoly, Poly, linear};
 
 use crate::content_key::{SHARE_LEN, unpack_vec};
@@ -24,9 +25,9 @@ pub(crate) const HI_POLY_LEN: usize = 128;
 pub(crate) const Q_POLY_LEN: usize = 640;
 
 /// A member's commitment: 6,144 bytes. Offset mode: high bits of w at 4 bits,
-/// then offset low bits at 20 bits a coefficient. Base mode: w.
+/// then offset low bits at 20 bits a coefficient. Base mode: w. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Commitment(Box<[u8]>);
+pub struct Commitment(Arc<[u8]>);
 
 impl Commitment {
     /// Reads a commitment for `round`.
@@ -38,21 +39,20 @@ impl Commitment {
         if bytes.len() != COMMITMENT_LEN {
             return Err(Error::BadLength);
         }
-        let commitment = Self(bytes.into());
-        let mut polys = vector(K);
+        let mut poly = Poly::ZERO;
         let valid = match round.mode {
-            Mode::Base => unpack_vec(bytes, &mut polys),
-            Mode::Offset => {
-                commitment.unpack_q(&mut polys);
-                linear::norm(&polys) <= P.gamma2 + round.width as i32
-            }
+            Mode::Base => (bytes.as_chunks().0.iter()).all(|bytes| unpack_full(bytes, &mut poly)),
+            Mode::Offset => bytes.split_at(HI_LEN).1.chunks(Q_POLY_LEN).all(|bytes| {
+                unpack_signed::<20>(bytes, &mut poly);
+                linear::norm(slice::from_ref(&poly)) <= P.gamma2 + round.width as i32
+            }),
         };
-        valid.then_some(commitment).ok_or(Error::OutOfRange)
+        valid.then(|| Self(bytes.into())).ok_or(Error::OutOfRange)
     }
 
     /// A commitment that this process made.
-    pub(crate) fn new(bytes: Box<[u8]>) -> Self {
-        Self(bytes)
+    pub(crate) fn new(bytes: [u8; COMMITMENT_LEN]) -> Self {
+        Self(Arc::new(bytes))
     }
 
     /// The encoding.
@@ -80,20 +80,15 @@ impl Commitment {
                 unpack_vec(&self.0, w);
             }
             Mode::Offset => {
-                let mut hi = vector(K);
-                for (bytes, hi) in self.0.chunks(HI_POLY_LEN).zip(&mut hi) {
-                    unpack_w1(bytes, hi);
+                let (hi_bytes, q_bytes) = self.0.split_at(HI_LEN);
+                let rows = hi_bytes.chunks(HI_POLY_LEN).zip(q_bytes.chunks(Q_POLY_LEN));
+                let mut hi = Poly::ZERO;
+                for ((hi_bytes, q_bytes), w) in rows.zip(w) {
+                    unpack_w1(hi_bytes, &mut hi);
+                    unpack_signed::<20>(q_bytes, w);
+                    linear::join_commitment(P, slice::from_ref(&hi), slice::from_mut(w));
                 }
-                self.unpack_q(w);
-                linear::join_commitment(P, &hi, w);
             }
-        }
-    }
-
-    fn unpack_q(&self, q: &mut [Poly]) {
-        let packed = self.0.get(HI_LEN..).unwrap_or(&[]);
-        for (bytes, q) in packed.chunks(Q_POLY_LEN).zip(q) {
-            unpack_signed::<20>(bytes, q);
         }
     }
 }

@@ -151,6 +151,7 @@ struct KeyMemory<'m> {
     matrix: &'m Matrix,
     s: Secret<Box<[Poly]>>,
     s1_hat: Secret<Box<[NttPoly]>>,
+    t: Box<[Poly]>,
 }
 
 impl<'m> KeyMemory<'m> {
@@ -159,6 +160,7 @@ impl<'m> KeyMemory<'m> {
             matrix,
             s: Secret::new(vector(L + K)),
             s1_hat: Secret::new(ntt_vector(L)),
+            t: vector(K),
         }
     }
 
@@ -174,15 +176,14 @@ impl<'m> KeyMemory<'m> {
     fn derive(&mut self, rho_p: &[u8; 64]) -> Share {
         self.expand(rho_p);
         let (_, s2) = self.s.expose().split_at(L);
-        let mut t = vector(K);
         linear::full_t(
             self.matrix.backend(),
             self.matrix.a_hat(),
             self.s1_hat.expose(),
             s2,
-            &mut t,
+            &mut self.t,
         );
-        Share::pack(&t)
+        Share::pack(&self.t)
     }
 }
 

@@ -2,7 +2,6 @@
 //! that allows it is consumed, and across processes because the guard says so.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use core::fmt;
 
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
@@ -110,7 +109,7 @@ impl<'r> Pending<'r> {
             return Err(Error::CohortMismatch);
         }
         let y = nonce(member, round)?;
-        let mut bytes = vec![0; COMMITMENT_LEN].into_boxed_slice();
+        let mut bytes = [0; COMMITMENT_LEN];
         let mut w = Secret::new(vector(K));
         matrix.apply(y.expose(), w.expose_mut());
         match round.mode {
