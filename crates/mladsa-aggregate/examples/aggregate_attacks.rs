@@ -550,3 +550,8 @@ fn read_response(response: &Response) -> Vec<Poly> {
     }
     out
 }
+
+#[test]
+fn every_attack_works_and_is_refused() -> Result<(), Box<dyn Error>> {
+    main()
+}
