@@ -41,7 +41,7 @@ impl Commitment {
         }
         let mut poly = Poly::ZERO;
         let valid = match round.mode {
-            Mode::Base => (bytes.as_chunks().0.iter()).all(|bytes| unpack_full(bytes, &mut poly)),
+            Mode::Base => (bytes.as_chunks().0.iter()).all(|bytes| unpack_full(bytes, &mut poly.0)),
             Mode::Offset => bytes.split_at(HI_LEN).1.chunks(Q_POLY_LEN).all(|bytes| {
                 unpack_signed::<20>(bytes, &mut poly);
                 linear::norm(slice::from_ref(&poly)) <= P.gamma2 + round.width as i32

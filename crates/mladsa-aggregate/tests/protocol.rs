@@ -145,15 +145,15 @@ fn a_rogue_key_does_not_open() {
     let mut rogue = openings[3].to_bytes();
     for (row, bytes) in rogue[..SHARE_LEN].as_chunks_mut().0.iter_mut().enumerate() {
         let (mut t, mut other) = (Poly::ZERO, Poly::ZERO);
-        assert!(unpack_full(bytes, &mut t));
+        assert!(unpack_full(bytes, &mut t.0));
         for opening in &openings[..3] {
             let rows = opening.share().as_bytes().as_chunks::<FULL_POLY_LEN>().0;
-            assert!(unpack_full(&rows[row], &mut other));
+            assert!(unpack_full(&rows[row], &mut other.0));
             for (t, other) in t.0.iter_mut().zip(other.0) {
                 *t = (*t - other).rem_euclid(Q);
             }
         }
-        pack_full(&t, bytes);
+        pack_full(&t.0, bytes);
     }
     let rogue = Opening::from_bytes(&rogue).unwrap();
     let refused = committee.pinned.authenticate(&id(3), &label, &rogue);
