@@ -115,6 +115,11 @@ impl Place {
                 let response = pending.respond(&challenge_set, &mut guard)?;
                 self.publish(n, &format!("response-{challenge}"), response.as_bytes());
             }
+            "retire" => {
+                let medium = killing(FileMedium::open(&log, &mark)?);
+                let mut guard = FileGuard::open_on(medium, member.seed())?;
+                member.retire(&label(), &mut guard)?;
+            }
             "hold" => {
                 let _guard = FileGuard::open(&log, &mark, member.seed())?;
                 self.publish(n, "held", b"");
@@ -377,8 +382,21 @@ fn committee_survives_kills_at_every_write() {
         let released = files.iter().filter(|name| place.file(0, name).exists());
         assert_eq!(released.count(), 1);
     });
-    println!("kills: init {init}, commit {commit}, respond {asked_again} + {asked_otherwise}");
+    let retire = kill_everywhere("retire", &["init", "open", "commit"], |place, at| {
+        // Retired or not, but not in between; and retired for ever in the end.
+        let expected = if at < 2 { Some(0) } else { Some(3) };
+        assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
+        assert_eq!(place.run(0, "retire", "whole", NEVER), Some(0));
+        for step in ["respond", "commit"] {
+            assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
+        }
+    });
+    println!(
+        "kills: init {init}, commit {commit}, respond {asked_again} + {asked_otherwise}, \
+         retire {retire}"
+    );
     assert!(init >= 6 && commit >= 6 && asked_again >= 6 && asked_otherwise == asked_again);
+    assert!(retire >= 6);
 }
 
 fn one_store_serves_one_process() {

@@ -383,6 +383,49 @@ fn a_guard_answers_once_however_one_asks() {
     assert_eq!(m[1].retire(&label, g2).unwrap_err(), Error::GuardFailure);
 }
 
+/// Who stays silent is left out together with the next attempt, and nothing of the
+/// one before is used again.
+#[test]
+fn the_next_attempt_goes_on_without_a_silent_member() {
+    let mut committee = Committee::new(3, &["silent"]);
+    let label = base("silent").attempt(0).unwrap();
+    let round = committee.round(&[0, 1, 2], &label, b"payload");
+    let mut set = CommitmentSet::new(&round);
+    let mut pending = Vec::new();
+    for n in 0..3 {
+        let (member, guard) = (&committee.members[n], &mut committee.guards[n]);
+        let (wait, commitment) = member.commit(&round, guard).unwrap();
+        set.add(&id(n), commitment).unwrap();
+        pending.push(wait);
+    }
+    let challenge = set.challenge().unwrap();
+    let mut combiner = Combiner::new(&challenge);
+    let silent = pending.pop().unwrap();
+    for (n, wait) in pending.into_iter().enumerate() {
+        let response = wait.respond(&challenge, &mut committee.guards[n]).unwrap();
+        combiner.add(&id(n), response).unwrap();
+    }
+    assert!(combiner.missing().eq(&[id(2)]));
+    assert_eq!(combiner.finish().unwrap_err(), Error::CohortMismatch);
+
+    for (member, guard) in committee.members.iter().zip(&mut committee.guards) {
+        member.retire(&label, guard).unwrap();
+    }
+    // Too late, and the old keys serve no smaller cohort.
+    let refused = silent.respond(&challenge, &mut committee.guards[2]);
+    assert_eq!(refused.unwrap_err(), Error::OneTimeViolation);
+    let smaller = committee.round(&[0, 1], &label, b"payload");
+    let refused = committee.attempt(&[0, 1], &smaller);
+    assert_eq!(refused.unwrap_err(), Error::OneTimeViolation);
+
+    let (aggregate, round) = committee.sign_from(&[0, 1], label.next().unwrap(), b"payload");
+    assert!(round.label().attempt() >= 1);
+    let shares = committee.shares(&[0, 1], round.label());
+    check(&aggregate, &round, &committee.pinned, &shares);
+    let ids = aggregate.signers(committee.pinned.registry()).unwrap();
+    assert_eq!(ids, [id(0), id(1)]);
+}
+
 #[test]
 fn contributions_are_checked_and_blamed() {
     let mut committee = Committee::new(3, &["blame"]);

@@ -129,7 +129,16 @@ impl Committee {
 
     /// Attempt after attempt, as an application does it.
     pub fn sign(&mut self, cohort: &[usize], name: &str, payload: &[u8]) -> (Aggregate, Round) {
-        let mut label = base(name).attempt(0).unwrap();
+        self.sign_from(cohort, base(name).attempt(0).unwrap(), payload)
+    }
+
+    /// From a later attempt on.
+    pub fn sign_from(
+        &mut self,
+        cohort: &[usize],
+        mut label: ContentLabel,
+        payload: &[u8],
+    ) -> (Aggregate, Round) {
         loop {
             let round = self.round(cohort, &label, payload);
             match self.attempt(cohort, &round) {
