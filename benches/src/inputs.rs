@@ -7,13 +7,16 @@ use sha3::{
 };
 
 /// A parameter set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Set {
     /// ML-DSA-44.
+    #[value(name = "44")]
     MlDsa44,
     /// ML-DSA-65.
+    #[value(name = "65")]
     MlDsa65,
     /// ML-DSA-87.
+    #[value(name = "87")]
     MlDsa87,
 }
 

@@ -30,6 +30,9 @@ struct Options {
     /// Run one part only.
     #[arg(long)]
     only: Option<Part>,
+    /// One parameter set only: 44, 65 or 87.
+    #[arg(long)]
+    set: Option<Set>,
     /// Distinct keys; prepared keys of all of them are in use at once.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     validators: u16,
@@ -47,6 +50,12 @@ struct Options {
     /// Seed of the inputs; taken from the clock if absent.
     #[arg(long)]
     seed: Option<u64>,
+}
+
+impl Options {
+    fn sets(&self) -> Vec<Set> {
+        self.set.map_or(Set::ALL.to_vec(), |set| vec![set])
+    }
 }
 
 /// One row of the JSON file.
@@ -104,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let mut rows = Vec::new();
-    for set in Set::ALL {
+    for set in options.sets() {
         for part in options.only.map_or(Part::ALL.to_vec(), |part| vec![part]) {
             eprintln!("{} {part:?}", set.name());
             if part == Part::Rounds {
@@ -193,7 +202,7 @@ fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
 
     if options.traced {
         wait_for_tracer()?;
-        for set in Set::ALL {
+        for set in options.sets() {
             traced(&mut counted(set, seed))?;
         }
         return Ok(());
@@ -201,7 +210,14 @@ fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
     let mut process = std::process::Command::new(std::env::current_exe()?);
     process.args(["--traced", "--seed", &seed.to_string()]);
     let counts = count(&mut process)?;
-    let all = Set::ALL.map(|set| (set, counted(set, seed)));
+    if let Some(set) = options.set {
+        process.args(["--set", &set.name()[7..]]);
+    }
+    let all = options
+        .sets()
+        .into_iter()
+        .map(|set| (set, counted(set, seed)));
+    let all: Vec<_> = all.collect();
     let all = all
         .iter()
         .flat_map(|(set, all)| all.iter().map(|c| (*set, c)));
@@ -299,10 +315,13 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
                         batch(Mode::FirstInvalid, KeyStorage::Auto),
                     ),
                 ],
-                _ if threads == 1 => vec![
+                "batch_random" if threads == 1 => vec![
                     ("ours", Way::FULL),
                     ("ours-wide", batch(Mode::Full, KeyStorage::Wide)),
                     ("ours-packed", batch(Mode::Full, KeyStorage::Packed)),
+                ],
+                _ if threads == 1 => vec![
+                    ("ours", Way::FULL),
                     ("ours-lanes", Way::Lanes),
                     ("ours-sequential", Way::Sequential),
                 ],
@@ -399,6 +418,9 @@ fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     for set in Set::ALL {
         let rows: Vec<_> = rows.iter().filter(|row| row.set == set.name()).collect();
+        if rows.is_empty() {
+            continue;
+        }
         let [first, second] = REFERENCES;
         let unit = rows.first().map_or(UNIT, |row| row.unit);
         let _ = writeln!(
