@@ -58,7 +58,9 @@
 //! groups of lanes; a worker that is done helps the others. Since the order is that
 //! of the keys, a worker meets the same keys again in the next round.
 //!
-//! Expanded keys are stored with 32 bits a coefficient: 20, 36 or 64 KiB a key.
+//! Expanded keys take 20, 36 or 64 KiB each, or three quarters of that where the
+//! set is larger than the caches and loading costs more than unpacking
+//! ([`KeyStorage`]).
 //!
 //! All inputs of verification are public: time and early exit depend on them.
 //! `docs/validity.md` in the repository has the exact set of what is accepted and
