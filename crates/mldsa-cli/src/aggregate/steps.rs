@@ -154,14 +154,16 @@ fn shares(
     cohort: &[MemberId],
     label: &ContentLabel,
 ) -> Result<Vec<AuthenticatedShare>, StepError> {
-    cohort
+    let openings: Result<Vec<_>, StepError> = cohort
         .iter()
         .map(|id| {
             let message = read(&path(round, Part::Opening, id))?;
-            let opening = Opening::from_bytes(Part::Opening.open(id, label, &message)?)?;
-            Ok(pinned.authenticate(id, label, &opening)?)
+            let opening = Part::Opening.open(id, label, &message)?;
+            Ok((*id, Opening::from_bytes(opening)?))
         })
-        .collect()
+        .collect();
+    let shares = pinned.authenticate_each(label, &openings?);
+    Ok(shares.into_iter().collect::<Result<_, _>>()?)
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
