@@ -1,12 +1,12 @@
-//! `cargo run --release -p benches --bin aggregate_costs`: time, cumulative
-//! allocation, peak heap and wire bytes of aggregates.
+//! `cargo run --release -p benches --bin aggregate_costs [-- BACKEND]`: time,
+//! cumulative allocation, peak heap and wire bytes of aggregates.
 
 use benches::committee::{Committee, SIZES, member};
 use cpu_time::ThreadTime;
 use mladsa_aggregate::{
     BaseLabel, COMMITMENT_LEN, EpochPlan, Error, InMemoryGuardForTests, Matrix, RESPONSE_LEN,
 };
-use mldsa_core::Hedge;
+use mldsa_core::{Backend, Hedge};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -43,10 +43,11 @@ fn row(name: &str, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Er
 }
 
 fn main() -> Result<(), Error> {
-    println!(
-        "backend {}, one thread",
-        mldsa_core::Backend::detect().name()
-    );
+    if let Some(name) = std::env::args().nth(1) {
+        let backend = Backend::from_name(&name).expect("a backend of this CPU");
+        backend.set_default();
+    }
+    println!("backend {}, one thread", Backend::detect().name());
     println!(
         "{:<28} {:>9} {:>9} {:>11} {:>11} {:>10}",
         "call", "least ms", "median ms", "bytes", "allocations", "peak heap"
