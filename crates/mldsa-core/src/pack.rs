@@ -310,8 +310,8 @@ mod tests {
     use crate::params::N;
 
     /// Algorithm 17 to the letter: bit n*width+i of the output is bit i of value n.
-    fn plain_pack(values: impl Iterator<Item = i32>, width: usize) -> [u8; 640] {
-        let mut out = [0u8; 640];
+    fn plain_pack(values: impl Iterator<Item = i32>, width: usize) -> [u8; 736] {
+        let mut out = [0u8; 736];
         for (n, value) in values.enumerate() {
             for i in 0..width {
                 let bit = n * width + i;
@@ -335,7 +335,7 @@ mod tests {
             let w = Poly(core::array::from_fn(|n| {
                 low + ((n + round * N) % span) as i32
             }));
-            let mut bytes = [0u8; 640];
+            let mut bytes = [0u8; 736];
             pack(&w, &mut bytes[..32 * width]);
             assert_eq!(bytes, plain_pack(w.0.iter().map(|&a| offset(a)), width));
             let mut back = Poly::ZERO;
@@ -356,6 +356,22 @@ mod tests {
                 unpack_t1_2d(bytes, w);
                 w.0 = w.0.map(|a| a >> D);
             },
+        );
+        check(
+            10,
+            0,
+            1023,
+            |a| a,
+            |w, out| pack_t1_part(&w.0, out),
+            |bytes, w| unpack_t1_part(bytes, &mut w.0),
+        );
+        check(
+            23,
+            Q - 5000,
+            Q - 1,
+            |a| a,
+            |w, out| pack_compact(&w.0, out),
+            |bytes, w| unpack_compact(bytes, &mut w.0),
         );
         check(
             13,
@@ -417,12 +433,17 @@ mod tests {
             let mut row = [0u8; 640];
             let row = &mut row[..32 * width];
             pack_z(bits, &z, row);
+            let mut other = [0u8; 640];
+            let other = &mut other[..32 * width];
             for n in (0..N).step_by(GROUP) {
                 let mut group = [0; GROUP];
                 unpack_z_part(bits, part(row, width, n, GROUP), &mut group);
                 assert_eq!(group, z.0[n..n + GROUP]);
+                pack_z_part(bits, &group, part_mut(other, width, n, GROUP));
             }
+            assert_eq!(row, other);
             assert_eq!(part(row, width, N, GROUP), [0u8; 0]);
+            assert_eq!(part_mut(other, width, N, GROUP), [0u8; 0]);
         }
     }
 

@@ -23,7 +23,7 @@ pub fn decompose(gamma2: i32, r: i32) -> (i32, i32) {
     let r0 = r - r1 * 2 * gamma2;
     // The topmost residues have r1 = 0 and r0 = r > q / 2: take q off, which
     // is also the r0 - 1 of the special case.
-    (r1, r0 - keep_if(mask_negative((Q - 1) / 2 - r0), Q))
+    (r1, r0 - keep_if(mask_negative(Q / 2 - r0), Q))
 }
 
 /// Algorithm 37 HighBits: 0 <= r1 < (q - 1) / (2 gamma2), that is 44 or 16.
