@@ -9,6 +9,7 @@ mod counts;
 mod ct;
 mod division;
 mod mutants;
+mod side_by_side;
 mod stack;
 
 /// How a gate ended. A tool that is missing is never a pass.

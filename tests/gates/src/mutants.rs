@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::{Verdict, root, target};
+use crate::{Verdict, root, side_by_side, target};
 
 const FILES: [&str; 7] = [
     "encode", "hint", "pack", "rounding", "verify", "job", "sign",
@@ -27,67 +27,68 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     }
 }
 
-/// First the unit tests of the changed files, which are quick to build and to
-/// run; what they let through has to get past the other tests too.
+/// First the unit tests of each file alone, side by side in one build; what they
+/// let through has to get past all tests, one at a time.
 fn check(arguments: &[String]) -> Result<(), String> {
-    let (shard, mut files): (Vec<&str>, Vec<&str>) = arguments
+    let (shards, mut files): (Vec<&str>, Vec<&str>) = arguments
         .iter()
         .map(String::as_str)
         .partition(|argument| argument.contains('/'));
     if files.is_empty() {
         files.extend(FILES);
     }
-    let mut cargo = mutants(&["--lib"]);
-    if let [shard] = shard[..] {
-        cargo.args(["--sharding", "round-robin", "--shard", shard]);
+    let (shard, of) = shards
+        .first()
+        .map_or(Some((0, 1)), |shard| {
+            let (n, of) = shard.split_once('/')?;
+            Some((n.parse().ok()?, of.parse().ok().filter(|of| *of > 0)?))
+        })
+        .ok_or("a shard is N/M")?;
+    let mut left = Vec::new();
+    for file in files {
+        let mut outcome = side_by_side::run(file, |n| n % of == shard)?;
+        println!(
+            "{file}.rs: {} changes, {} caught by its unit tests, {} unviable, {} left",
+            outcome.changes,
+            outcome.caught,
+            outcome.unviable,
+            outcome.left.len()
+        );
+        left.append(&mut outcome.left);
     }
-    for file in &files {
-        cargo.args(["-f", &format!("crates/mldsa-core/src/{file}.rs")]);
-    }
-    cargo.args(["--", "--"]);
-    let left = left_by(cargo.args(files.iter().map(|file| format!("{file}::"))))?;
     let survivors = if left.is_empty() {
         left
     } else {
-        let mut cargo = mutants(&["--lib", "--test=api", "--test=scheme"]);
-        for mutant in &left {
-            cargo.args(["--re", &exactly(mutant)]);
-        }
-        left_by(&mut cargo)?;
-        lines("missed.txt")?
+        all_tests(&left)?
     };
     let ledger = fs::read_to_string(root().join(LEDGER)).map_err(|e| e.to_string())?;
     judge(&survivors, &ledger)
 }
 
-/// cargo-mutants on the tests of `mldsa-core` that `tests` selects.
-fn mutants(tests: &[&str]) -> Command {
+/// Which of these mutants survive the tests of `mldsa-core`. The time limit
+/// catches endless loops.
+fn all_tests(mutants: &[String]) -> Result<Vec<String>, String> {
     let mut cargo = Command::new("cargo");
     cargo
         .args(["mutants", "-p", "mldsa-core", "--features", "hazmat"])
-        .args(["--profile", "mutants", "--timeout", "60", "--output"])
+        .args(["--profile", "mutants", "--timeout", "120", "--output"])
         .arg(target())
-        .args(tests.iter().map(|test| format!("--cargo-arg={test}")))
+        .args(["-C=--lib", "-C=--test=api", "-C=--test=scheme"])
         .current_dir(root());
-    cargo
-}
-
-/// The mutants that were not caught. The time limit catches too, but a busy
-/// machine reaches it without an endless loop: another look decides.
-fn left_by(cargo: &mut Command) -> Result<Vec<String>, String> {
+    for mutant in mutants {
+        cargo.args(["--re", &exactly(mutant)]);
+    }
     let status = cargo.status().map_err(|e| e.to_string())?;
     // 2: some survived, 3: some ran into the time limit.
-    match status.code() {
-        Some(0) => Ok(Vec::new()),
-        Some(2 | 3) => Ok([lines("missed.txt")?, lines("timeout.txt")?].concat()),
-        _ => Err(format!("cargo mutants: {status}")),
+    if !matches!(status.code(), Some(0 | 2 | 3)) {
+        return Err(format!("cargo mutants: {status}"));
     }
-}
-
-fn lines(file: &str) -> Result<Vec<String>, String> {
-    let text = fs::read_to_string(target().join("mutants.out").join(file))
-        .map_err(|e| format!("{file}: {e}"))?;
-    Ok(text.lines().map(String::from).collect())
+    let missed = fs::read_to_string(target().join("mutants.out/missed.txt"));
+    Ok(missed
+        .map_err(|e| e.to_string())?
+        .lines()
+        .map(String::from)
+        .collect())
 }
 
 /// A regular expression that matches this text only.
