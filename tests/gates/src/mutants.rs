@@ -56,12 +56,13 @@ fn check(arguments: &[String]) -> Result<(), String> {
         );
         left.append(&mut outcome.left);
     }
-    let survivors = if left.is_empty() {
-        left
-    } else {
-        all_tests(&left)?
-    };
     let ledger = fs::read_to_string(root().join(LEDGER)).map_err(|e| e.to_string())?;
+    let (mut survivors, left): (Vec<_>, Vec<_>) = left
+        .into_iter()
+        .partition(|mutant| ledger.contains(&without_place(mutant)));
+    if !left.is_empty() {
+        survivors.append(&mut all_tests(&left)?);
+    }
     judge(&survivors, &ledger)
 }
 
