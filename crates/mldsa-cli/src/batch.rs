@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::engine::Engine;
 use crate::jsonl::{Fields, LineError, LineReader};
 
 #[derive(clap::Args)]
@@ -25,6 +26,10 @@ pub(crate) struct BatchArgs {
     /// Accept HashML-DSA with a hash that is weaker than the parameter set
     #[arg(long)]
     pub(crate) allow_weak_prehash: bool,
+
+    /// What works on the lines; the answers do not depend on it
+    #[arg(long, value_enum, default_value_t = Engine::Core)]
+    pub(crate) engine: Engine,
 
     /// Lines with more bytes than this are errors; bounds the memory
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use base16ct::lower::encode_string;
-use mldsa_core::{Context, Hedge, KeyError, ParameterSet, PreHashed, Signature, SigningKey};
+use mldsa_core::{Context, Hedge};
 
 use crate::Status;
 use crate::batch::{BatchArgs, print_error};
+use crate::engine::{Answer, Order, PrivateKey};
 use crate::jsonl::{Fields, LineError};
-use crate::request::{Message, Request, Set, with_set};
+use crate::request::{Request, Set, with_set};
 
 /// Sign messages from JSON lines
 #[derive(clap::Args)]
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let (mut signed, mut keys, mut unusable) = (0, 0, 0);
     batch.for_each_line(
         FIELDS,
-        |fields| fields.and_then(|fields| Answer::to(&fields, args.batch.allow_weak_prehash)),
+        |fields| fields.and_then(|fields| answer(&fields, args)),
         |answers| answers,
         |output, answer| {
             match &answer {
@@ -75,79 +75,35 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     })
 }
 
-/// What a usable line gets, in hex.
-struct Answer {
-    pk: String,
-    sig: Option<String>,
-}
-
-impl Answer {
-    fn to(fields: &Fields<'_>, allow_weak: bool) -> Result<Self, LineError> {
-        let set = Set::of(fields)?;
-        let request = Request::of(fields, set, allow_weak)?;
-        with_set!(set, P => Self::under::<P>(fields, request))
+fn answer(fields: &Fields<'_>, args: &Args) -> Result<Answer, LineError> {
+    let set = Set::of(fields)?;
+    let request = Request::of(fields, set, args.batch.allow_weak_prehash)?;
+    let key = private_key(fields)?;
+    let rnd = fields.hex_array::<32>("rnd")?;
+    if request.is_none() && rnd.is_some() {
+        return Err(LineError::new("\"rnd\" without a message"));
     }
-
-    fn under<P: ParameterSet>(
-        fields: &Fields<'_>,
-        request: Option<Request>,
-    ) -> Result<Self, LineError> {
-        let key = signing_key::<P>(fields)?;
-        let rnd = fields.hex_array::<32>("rnd")?;
-        let sig = match (request, &rnd) {
-            (Some(request), rnd) => {
-                let hedge = rnd
-                    .as_ref()
-                    .map_or(Hedge::Deterministic, |rnd| Hedge::Bytes(rnd));
-                Some(encode_string(sign(&key, &request, hedge)?.as_ref()))
-            }
-            (None, None) => None,
-            (None, Some(_)) => return Err(LineError::new("\"rnd\" without a message")),
-        };
-        Ok(Self {
-            pk: encode_string(key.verifying_key().as_ref()),
-            sig,
+    let order = request.as_ref().map(|request| {
+        Ok(Order {
+            message: &request.message,
+            context: Context::new(&request.context)
+                .map_err(|_| LineError::new("field \"ctx\" has more than 255 bytes"))?,
+            hedge: rnd
+                .as_ref()
+                .map_or(Hedge::Deterministic, |rnd| Hedge::Bytes(rnd)),
         })
-    }
+    });
+    let order = order.transpose()?;
+    with_set!(set, P => args.batch.engine.sign::<P>(&key, order.as_ref()))
 }
 
-fn signing_key<P: ParameterSet>(fields: &Fields<'_>) -> Result<SigningKey<P>, LineError> {
+fn private_key(fields: &Fields<'_>) -> Result<PrivateKey, LineError> {
     match (fields.hex_array::<32>("seed")?, fields.hex("sk")?) {
-        (Some(seed), None) => Ok(SigningKey::from_seed(&seed)),
-        (None, Some(sk)) => SigningKey::from_expanded(&sk).map_err(|error| {
-            LineError::new(match error {
-                KeyError::Length => format!(
-                    "field \"sk\" has {} bytes, not the {} of {}",
-                    sk.len(),
-                    P::SK_LEN,
-                    P::NAME
-                ),
-                error => format!("field \"sk\" is refused: {error}"),
-            })
-        }),
+        (Some(seed), None) => Ok(PrivateKey::Seed(seed)),
+        (None, Some(sk)) => Ok(PrivateKey::Expanded(sk)),
         (Some(_), Some(_)) => Err(LineError::new("both \"seed\" and \"sk\"")),
         (None, None) => Err(LineError::new("neither \"seed\" nor \"sk\"")),
     }
-}
-
-fn sign<P: ParameterSet>(
-    key: &SigningKey<P>,
-    request: &Request,
-    hedge: Hedge<'_>,
-) -> Result<Signature<P>, LineError> {
-    let context = Context::new(&request.context)
-        .map_err(|_| LineError::new("field \"ctx\" has more than 255 bytes"))?;
-    let signature = match &request.message {
-        Message::Bytes(message) => key.sign(message, context, hedge),
-        Message::Mu(mu) => key.sign_mu(mu, hedge),
-        Message::PreHashed { hash, digest } => {
-            // The pair was checked with the line.
-            let digest = PreHashed::new_allow_weak(*hash, digest)
-                .map_err(|error| LineError::new(error.to_string()))?;
-            key.sign_prehashed(&digest, context, hedge)
-        }
-    };
-    signature.map_err(|error| LineError::new(format!("signing failed: {error}")))
 }
 
 fn print(output: &mut dyn Write, answer: &Result<Answer, LineError>) -> io::Result<()> {

@@ -1,14 +1,20 @@
 //! `mldsa batch-verify`.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use batch_verify::{BatchVerifier, Item, Message, Mode, Outcome, Threads};
+use batch_verify::{BatchVerifier, Item, Message, Mode, Outcome, Reason, Threads};
 use clap::ValueEnum;
-use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed};
+use mldsa_lowmem::PublicKey;
+use rayon::ThreadPool;
+use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::Status;
 use crate::batch::{Batch, BatchArgs, print_error};
+use crate::engine::Engine;
 use crate::jsonl::{Fields, LineError};
 use crate::request::{self, Request, Set};
 
@@ -155,6 +161,22 @@ impl Job {
         };
         Ok(Item::new(self.pk.as_slice(), message, &self.sig).with_context(context))
     }
+
+    /// The tiers of `mldsa-lowmem` differ in signing only.
+    fn verify_lowmem<P: ParameterSet>(&self) -> Result<(), Reason> {
+        // Contexts too long were answered before.
+        let context = Context::new(&self.request.context).map_err(|_| Reason::Other)?;
+        let pk = PublicKey::<P>::from_bytes(&self.pk).map_err(|_| Reason::PublicKeyLength)?;
+        match &self.request.message {
+            request::Message::Bytes(message) => pk.verify(message, context, &self.sig),
+            request::Message::Mu(mu) => pk.verify_mu(mu, &self.sig),
+            request::Message::PreHashed { hash, digest } => {
+                let digest = PreHashed::new_allow_weak(*hash, digest)?;
+                pk.verify_prehashed(&digest, context, &self.sig)
+            }
+        }
+        .map_err(Reason::from)
+    }
 }
 
 /// The answer to one line.
@@ -218,6 +240,8 @@ impl Counts {
 /// One verifier per set, on the same workers.
 struct Verifiers {
     mode: ModeArg,
+    engine: Engine,
+    pool: Arc<ThreadPool>,
     ml_dsa_44: BatchVerifier<MlDsa44>,
     ml_dsa_65: BatchVerifier<MlDsa65>,
     ml_dsa_87: BatchVerifier<MlDsa87>,
@@ -239,6 +263,8 @@ impl Verifiers {
         }
         Ok(Self {
             mode: args.mode,
+            engine: args.batch.engine,
+            pool: batch.pool.clone(),
             ml_dsa_44: build(args, batch)?,
             ml_dsa_65: build(args, batch)?,
             ml_dsa_87: build(args, batch)?,
@@ -261,9 +287,9 @@ impl Verifiers {
             verdicts.push(verdict);
         }
 
-        self.judge_set(&self.ml_dsa_44, Set::MlDsa44, &items, &mut verdicts);
-        self.judge_set(&self.ml_dsa_65, Set::MlDsa65, &items, &mut verdicts);
-        self.judge_set(&self.ml_dsa_87, Set::MlDsa87, &items, &mut verdicts);
+        self.judge_set(&self.ml_dsa_44, Set::MlDsa44, &jobs, &items, &mut verdicts);
+        self.judge_set(&self.ml_dsa_65, Set::MlDsa65, &jobs, &items, &mut verdicts);
+        self.judge_set(&self.ml_dsa_87, Set::MlDsa87, &jobs, &items, &mut verdicts);
 
         drop(items);
         let lowest = Self::lowest_invalid(&verdicts).unwrap_or(verdicts.len());
@@ -283,6 +309,7 @@ impl Verifiers {
         &self,
         verifier: &BatchVerifier<P>,
         set: Set,
+        jobs: &[Result<Job, LineError>],
         items: &[Option<(Set, Item<'_>)>],
         verdicts: &mut [Verdict],
     ) {
@@ -299,12 +326,44 @@ impl Verifiers {
                 _ => None,
             })
             .unzip();
-        for (place, outcome) in places
-            .into_iter()
-            .zip(verifier.verify(&batch).into_outcomes())
-        {
+        let outcomes = match self.engine {
+            Engine::Core => verifier.verify(&batch).into_outcomes(),
+            _ => self.judge_lowmem::<P>(&places, jobs),
+        };
+        for (place, outcome) in places.into_iter().zip(outcomes) {
             verdicts[place] = outcome.into();
         }
+    }
+
+    /// The outcomes at `places`, each verified alone; what lies behind the end of
+    /// the mode when its turn comes is skipped.
+    fn judge_lowmem<P: ParameterSet>(
+        &self,
+        places: &[usize],
+        jobs: &[Result<Job, LineError>],
+    ) -> Vec<Outcome> {
+        let end = AtomicUsize::new(usize::MAX);
+        let judge = |&place: &usize| {
+            let Ok(job) = &jobs[place] else {
+                return Outcome::Skipped;
+            };
+            if place > end.load(Ordering::Relaxed) {
+                return Outcome::Skipped;
+            }
+            match job.verify_lowmem::<P>() {
+                Ok(()) => Outcome::Valid,
+                Err(reason) => {
+                    let new_end = match self.mode {
+                        ModeArg::Full => usize::MAX,
+                        ModeArg::FirstInvalid => place,
+                        ModeArg::AnyInvalid => 0,
+                    };
+                    end.fetch_min(new_end, Ordering::Relaxed);
+                    Outcome::Invalid(reason)
+                }
+            }
+        };
+        self.pool.install(|| places.par_iter().map(judge).collect())
     }
 
     fn lowest_invalid(verdicts: &[Verdict]) -> Option<usize> {

@@ -1,7 +1,8 @@
 //! The `mldsa` command: ML-DSA (FIPS 204) for scripts and people.
 //!
 //! One room per command; `batch` is what the commands over JSON lines share,
-//! `jsonl` reads the lines, `request` is what a line asks for. `keyfile`,
+//! `jsonl` reads the lines, `request` is what a line asks for, `engine` is who does
+//! it. `keyfile`,
 //! `message` and `output` are what the commands over files share.
 
 #![forbid(unsafe_code)]
@@ -11,6 +12,7 @@ mod backends;
 mod batch;
 mod batch_sign;
 mod batch_verify;
+mod engine;
 mod inspect;
 mod jsonl;
 mod keyfile;

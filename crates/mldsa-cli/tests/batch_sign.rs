@@ -7,7 +7,7 @@ mod peer;
 mod tool;
 
 use peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use tool::mldsa;
+use tool::{ENGINES, mldsa};
 
 /// One request and what the peer makes of it.
 struct Case {
@@ -131,6 +131,14 @@ fn the_peers_bytes_and_back() {
     for threads in ["1", "8"] {
         let again = mldsa(&[&args[..], &[threads]].concat(), input.as_bytes());
         assert_eq!(again.stdout, signed.stdout);
+    }
+    for engine in ENGINES {
+        let again = mldsa(
+            &[&args[..], &["2", "--engine", engine]].concat(),
+            input.as_bytes(),
+        );
+        assert!(again.stdout == signed.stdout, "{engine} answers otherwise");
+        assert_eq!(again.code, 0);
     }
 
     let verified = mldsa(
@@ -294,6 +302,11 @@ fn hostile_lines() {
             format!("{{\"line\":{},\"error\":\"{error}", index + 1)
         };
         assert!(line.starts_with(&start), "{line}\nis not\n{start}");
+    }
+    for engine in ENGINES {
+        let args = ["batch-sign", "-", "--engine", engine];
+        let again = mldsa(&args, input.join("\r\n").as_bytes());
+        assert_eq!((again.stdout, again.code), (run.stdout.clone(), 2));
     }
     // No answer and no summary repeats a private key.
     assert!(!run.stdout.contains(&seed_hex) && !run.stderr.contains(&seed_hex));

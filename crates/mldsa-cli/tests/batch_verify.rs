@@ -9,7 +9,7 @@ mod tool;
 use std::process::{Command, Stdio};
 
 use peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use tool::{Run, mldsa};
+use tool::{ENGINES, Run, mldsa};
 
 /// One honest signature and its parts.
 struct Signed {
@@ -363,9 +363,11 @@ fn hostile_lines() {
         .map(|(line, _)| line.as_slice())
         .collect::<Vec<_>>()
         .join(&b'\n');
-    for threads in ["1", "2", "8"] {
+    let engines = ENGINES.map(|engine| ["--engine", engine]);
+    let threads = ["1", "2", "8"].map(|threads| ["--threads", threads]);
+    for option in engines.iter().chain(&threads) {
         // The last line has no end of line.
-        let run = mldsa(&["batch-verify", "-", "--threads", threads], &input);
+        let run = mldsa(&["batch-verify", "-", option[0], option[1]], &input);
         assert_eq!(run.code, 2);
         let lines = run.lines();
         assert_eq!(lines.len(), cases.len());
@@ -503,8 +505,13 @@ fn modes() {
         for number in first.unwrap_or(lines.len()) + 1..=lines.len() {
             until_first[number - 1] = skipped(number);
         }
-        for threads in ["1", "7"] {
-            let run = verify(&["--mode", "first-invalid", "--threads", threads], &lines);
+        let options = [
+            ["--threads", "1"],
+            ["--threads", "7"],
+            ["--engine", "lowmem-floor"],
+        ];
+        for [option, value] in options {
+            let run = verify(&["--mode", "first-invalid", option, value], &lines);
             assert_eq!(run.lines(), until_first);
             assert_eq!(
                 run.code,
@@ -515,7 +522,7 @@ fn modes() {
                 }
             );
 
-            let run = verify(&["--mode", "any-invalid", "--threads", threads], &lines);
+            let run = verify(&["--mode", "any-invalid", option, value], &lines);
             let answers = run.lines();
             assert_eq!(answers.len(), lines.len());
             for (index, answer) in answers.iter().enumerate() {
@@ -608,6 +615,9 @@ fn agrees_with_the_peer() {
     for threads in ["1", "8"] {
         assert_eq!(verify(&["--threads", threads], &lines).stdout, run.stdout);
     }
+    for engine in ENGINES {
+        assert_eq!(verify(&["--engine", engine], &lines).stdout, run.stdout);
+    }
 }
 
 /// 100 MB of lines that are read and decoded in full leave the process small.
@@ -682,7 +692,11 @@ fn help_documents_the_contract() {
         "--max-line",
         "--threads",
         "--allow-weak-prehash",
-    ] {
+        "--engine",
+    ]
+    .into_iter()
+    .chain(ENGINES)
+    {
         assert!(help.contains(word), "{word}");
     }
     for hash in HASHES {

@@ -12,7 +12,7 @@ mod tool;
 use std::fs;
 
 use make_votes::{EXPECTED, VOTES, data};
-use tool::mldsa;
+use tool::{ENGINES, mldsa};
 
 /// The same as `cargo run -p mldsa-cli --example make_votes -- --check`.
 #[test]
@@ -31,16 +31,11 @@ fn files_are_reproduced_byte_for_byte() {
 fn golden_output() {
     let expected = fs::read_to_string(data().join(EXPECTED)).unwrap();
     let votes = data().join(VOTES);
-    for threads in ["1", "2", "8"] {
-        let run = mldsa(
-            &[
-                "batch-verify",
-                votes.to_str().unwrap(),
-                "--threads",
-                threads,
-            ],
-            b"",
-        );
+    let engines = ENGINES.map(|engine| ["--engine", engine]);
+    let threads = ["1", "2", "8"].map(|threads| ["--threads", threads]);
+    for option in engines.iter().chain(&threads) {
+        let args = ["batch-verify", votes.to_str().unwrap()];
+        let run = mldsa(&[args, *option].concat(), b"");
         assert_eq!(run.stdout, expected);
         assert_eq!(run.code, 1);
         assert!(

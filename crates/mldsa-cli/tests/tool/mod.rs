@@ -4,6 +4,16 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 
+/// What `--engine` takes.
+#[allow(dead_code, reason = "shared with tests of other commands")]
+pub(crate) const ENGINES: [&str; 5] = [
+    "core",
+    "lowmem-floor",
+    "lowmem-keep-w0",
+    "lowmem-balanced",
+    "lowmem-cached",
+];
+
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
