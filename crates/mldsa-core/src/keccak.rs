@@ -29,32 +29,32 @@ pub trait Word: Copy {
 impl Word for u64 {
     type Effect = Self;
 
-    #[inline(always)]
+    #[inline]
     fn xor(self, b: Self) -> Self {
         self ^ b
     }
 
-    #[inline(always)]
+    #[inline]
     fn chi(self, b: Self, c: Self) -> Self {
         self ^ (!b & c)
     }
 
-    #[inline(always)]
+    #[inline]
     fn rotl<const BITS: u32>(self) -> Self {
         self.rotate_left(BITS)
     }
 
-    #[inline(always)]
+    #[inline]
     fn splat(value: u64) -> Self {
         value
     }
 
-    #[inline(always)]
+    #[inline]
     fn effect(left: Self, right: Self) -> Self {
         left ^ right
     }
 
-    #[inline(always)]
+    #[inline]
     fn apply(self, effect: Self) -> Self {
         self ^ effect
     }

@@ -85,26 +85,9 @@ impl SparseChallenge {
     /// Bounds: code words in range, so |out| <= tau eta. Constant time in `s`.
     #[inline(always)]
     pub fn times_secret(&self, eta: i32, s: &[u8], mut emit: impl FnMut(usize, &mut [i32; BLOCK])) {
-        // Code words b = eta - s of s, and before them the last 16 of -s: X^256 = -1.
-        // Four lanes of a word add up to 252 without carry.
         let mut codes = Secret::<[u8; BLOCK + N]>::zeroed();
         let codes = codes.expose_mut();
-        let mut group = Secret::<[i32; GROUP]>::zeroed();
-        let group = group.expose_mut();
-        let bits = if eta == 2 { 3 } else { 4 };
-        for (n, codes) in (0..)
-            .step_by(GROUP)
-            .zip(codes[BLOCK..].chunks_exact_mut(GROUP))
-        {
-            unpack_eta_part(eta, part(s, bits, n, GROUP), group);
-            for (code, &s) in codes.iter_mut().zip(&*group) {
-                *code = (eta - s) as u8;
-            }
-        }
-        let (wrapped, plain) = codes.split_at_mut(BLOCK);
-        for (wrapped, &code) in wrapped.iter_mut().zip(&plain[N - BLOCK..]) {
-            *wrapped = 2 * eta as u8 - code;
-        }
+        code_words(eta, s, codes);
         let lanes = if eta == 2 { 63 } else { 31 };
         let (positive, negative) = self.signed_places();
         let mut block = Secret::<[i32; BLOCK]>::zeroed();
@@ -155,9 +138,31 @@ impl Drop for SparseChallenge {
     }
 }
 
+/// Code words b = eta - s of a packed row, and before them the last 16 of -s:
+/// X^256 = -1. Four lanes of a word add up to 252 without carry.
+#[inline(never)]
+fn code_words(eta: i32, s: &[u8], codes: &mut [u8; BLOCK + N]) {
+    let mut group = Secret::<[i32; GROUP]>::zeroed();
+    let group = group.expose_mut();
+    let bits = if eta == 2 { 3 } else { 4 };
+    for (n, codes) in (0..)
+        .step_by(GROUP)
+        .zip(codes[BLOCK..].chunks_exact_mut(GROUP))
+    {
+        unpack_eta_part(eta, part(s, bits, n, GROUP), group);
+        for (code, &s) in codes.iter_mut().zip(&*group) {
+            *code = (eta - s) as u8;
+        }
+    }
+    let (wrapped, plain) = codes.split_at_mut(BLOCK);
+    for (wrapped, &code) in wrapped.iter_mut().zip(&plain[N - BLOCK..]) {
+        *wrapped = 2 * eta as u8 - code;
+    }
+}
+
 /// The sums of the code words at `n - place`, for 16 `n` side by side; where that
 /// is wholly below zero, of the code words of the negated coefficients.
-#[inline(always)]
+#[inline]
 fn sum_codes(codes: &[u8; BLOCK + N], eta: i32, n: usize, places: &[u8]) -> [u8; BLOCK] {
     let mut sums = [0u32; BLOCK / 4];
     for &place in places {
@@ -187,7 +192,7 @@ fn sum_codes(codes: &[u8; BLOCK + N], eta: i32, n: usize, places: &[u8]) -> [u8;
 }
 
 /// Adds `sum over places of X^place t` at `n..n + 8` to `block`.
-#[inline(always)]
+#[inline]
 fn add_shifted(t: &[i16; N], n: usize, places: &[u8], block: &mut [i32; GROUP]) {
     for &place in places {
         let place = usize::from(place);

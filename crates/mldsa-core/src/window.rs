@@ -101,23 +101,29 @@ pub fn multiply_accumulate_compact(
 ) {
     let mut window = Secret::<[i32; WINDOW]>::zeroed();
     let window = window.expose_mut();
-    let mut group = [0; GROUP];
     let quarters = acc
         .chunks_exact_mut(WINDOW)
         .zip(entry.chunks_exact(COMPACT_LEN / 4));
     for (quarter, (acc, entry)) in quarters.enumerate() {
         fill(quarter, window);
         last_layers(quarter, window);
-        let groups = acc
-            .as_chunks_mut::<GROUP>()
-            .0
-            .iter_mut()
-            .zip(window.as_chunks::<GROUP>().0);
-        for ((acc, window), entry) in groups.zip(entry.chunks_exact(COMPACT_BITS)) {
-            unpack_compact(entry, &mut group);
-            for ((acc, &b), &a) in acc.iter_mut().zip(window).zip(&group) {
-                *acc += montgomery_mul(a, b);
-            }
+        add_quarter(acc, window, entry);
+    }
+}
+
+/// The products of one quarter. A frame of its own, gone while windows are filled.
+#[inline(never)]
+fn add_quarter(acc: &mut [i32], window: &[i32; WINDOW], entry: &[u8]) {
+    let mut group = [0; GROUP];
+    let groups = acc
+        .as_chunks_mut::<GROUP>()
+        .0
+        .iter_mut()
+        .zip(window.as_chunks::<GROUP>().0);
+    for ((acc, window), entry) in groups.zip(entry.chunks_exact(COMPACT_BITS)) {
+        unpack_compact(entry, &mut group);
+        for ((acc, &b), &a) in acc.iter_mut().zip(window).zip(&group) {
+            *acc += montgomery_mul(a, b);
         }
     }
 }

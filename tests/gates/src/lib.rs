@@ -5,5 +5,6 @@
 
 pub mod cases;
 pub mod freed;
+pub mod lowmem;
 pub mod painted;
 pub mod valgrind;

@@ -118,7 +118,9 @@ fn target() -> PathBuf {
 fn build(name: &str, profile: &str, settings: &[(&str, &str)]) -> Result<PathBuf, String> {
     let mut cargo = cargo("build", profile);
     succeed(cargo.args(["--bin", name]).envs(settings.iter().copied()))?;
-    Ok(target().join(profile).join(name))
+    // The one profile whose folder has another name.
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target().join(folder).join(name))
 }
 
 fn succeed(command: &mut Command) -> Result<(), String> {

@@ -23,6 +23,13 @@ impl DeadStack {
         &self.memory[self.first..]
     }
 
+    /// Bytes below the address `top`, which lay on this stack, down to the deepest
+    /// that was written.
+    fn below(&self, top: usize) -> usize {
+        let paint = self.bytes().iter().take_while(|&&byte| byte == PAINT);
+        top - (self.bytes().as_ptr() as usize + paint.count())
+    }
+
     /// Bytes between the deepest that was written and the top, the thread's own
     /// start included.
     pub fn depth(&self) -> usize {
@@ -75,6 +82,26 @@ extern "C" fn begin(context: *mut c_void) -> *mut c_void {
         start.panicked = catch_unwind(AssertUnwindSafe(operation)).is_err();
     }
     core::ptr::null_mut()
+}
+
+/// Bytes of stack that `operation` used below its call, in a thread of `size` bytes.
+///
+/// # Panics
+/// If the operation does, or the system refuses the thread.
+pub fn depth_of(size: usize, mut operation: impl FnMut() + Send) -> usize {
+    let mut top = 0;
+    let (stack, panicked) = run(size, || top = call(&mut operation));
+    assert!(!panicked, "the operation panicked");
+    stack.below(top)
+}
+
+/// Calls `operation` and tells from where.
+#[inline(never)]
+fn call(operation: &mut dyn FnMut()) -> usize {
+    let here = 0u8;
+    let top = core::hint::black_box(&raw const here) as usize;
+    operation();
+    top
 }
 
 /// The depth of a thread that does nothing: its start and thread-local memory.

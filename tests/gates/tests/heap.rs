@@ -6,6 +6,9 @@ use mldsa_core::{
     PreparedMemory, SigningKey, VerifyingKey, bytes,
 };
 
+use mldsa_gates::lowmem;
+use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
+
 #[global_allocator]
 static HEAP: dhat::Alloc = dhat::Alloc;
 
@@ -81,10 +84,26 @@ fn check<P: ParameterSet>() {
     assert_eq!(used, none);
 }
 
+/// No tier of the low-memory signer, nor its key generation or verification,
+/// allocates on any of many inputs.
+fn check_small<P: ParameterSet>()
+where
+    KeepW0: Tier<P>,
+    Balanced: Tier<P>,
+    Cached: Tier<P>,
+{
+    for mut operation in lowmem::operations::<P>(200) {
+        assert_eq!(allocated(&mut operation.run), (0, 0), "{}", operation.name);
+    }
+}
+
 fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
     check::<MlDsa44>();
     check::<MlDsa65>();
     check::<MlDsa87>();
+    check_small::<MlDsa44>();
+    check_small::<MlDsa65>();
+    check_small::<MlDsa87>();
     println!("no block where none is promised");
 }

@@ -1,5 +1,7 @@
 //! The program of the stack gate: prints how deep every operation goes on the
 //! portable backend, one line each, and runs it once more on a thread of 128 KiB.
+//! Arguments: the signatures of each tier of the low-memory signer, and `lowmem`
+//! to run nothing else.
 
 use core::hint::black_box;
 
@@ -7,15 +9,28 @@ use mldsa_core::hazmat::{self, Zeroed};
 use mldsa_core::{
     Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory, SigningKey,
 };
-use mldsa_gates::{cases, painted};
+use mldsa_gates::{cases, lowmem, painted};
+use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
 
 const SMALL: usize = 128 * 1024;
 
 fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let signatures = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(200);
+    small::<MlDsa44>(signatures);
+    small::<MlDsa65>(signatures);
+    small::<MlDsa87>(signatures);
+    // Planted: frames of 3,000 and 100,000 bytes have to be seen.
+    let depth = painted::depth_of(SMALL, || {
+        black_box([1u8; 3_000]);
+    });
+    println!("planted small\t{depth}");
+    if arguments.next().is_some_and(|only| only == "lowmem") {
+        return;
+    }
     operations::<MlDsa44>();
     operations::<MlDsa65>();
     operations::<MlDsa87>();
-    // Planted: 100,000 bytes in one frame have to be seen.
     let (stack, _) = painted::run(8 * SMALL, || {
         black_box([1u8; 100_000]);
     });
@@ -62,6 +77,19 @@ where
         let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
+}
+
+/// The low-memory signer: the deepest of all inputs, workspaces not counted.
+fn small<P: ParameterSet>(signatures: u32)
+where
+    KeepW0: Tier<P>,
+    Balanced: Tier<P>,
+    Cached: Tier<P>,
+{
+    for operation in lowmem::operations::<P>(signatures) {
+        let depth = painted::depth_of(SMALL, operation.run);
+        println!("{}\t{depth}", operation.name);
+    }
 }
 
 fn measure<P: ParameterSet>(name: &str, mut operation: impl FnMut() + Send) {

@@ -1,0 +1,139 @@
+//! Every operation of the low-memory signer, on inputs enough to see its deepest
+//! call: what the gates of stack and heap run.
+
+use core::hint::black_box;
+
+use mldsa_core::hazmat::Zeroed;
+use mldsa_core::{Backend, Context, Hedge, Mu, MuBuilder, ParameterSet, hazmat};
+use mldsa_lowmem::{
+    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
+    Workspace, keygen_from_seed,
+};
+
+use crate::cases;
+
+/// An operation on all inputs.
+#[allow(missing_debug_implementations, reason = "a closure")]
+pub struct Operation {
+    /// Set, operation, tier.
+    pub name: String,
+    /// Runs it; panics if a result is wrong.
+    pub run: Box<dyn FnMut() + Send>,
+}
+
+/// A key pair, what to sign, and a signature.
+struct Input<P: ParameterSet> {
+    xi: [u8; 32],
+    pk: P::PublicKeyBytes,
+    sk: P::SecretKeyBytes,
+    mu: Mu,
+    signature: P::SignatureBytes,
+}
+
+impl<P: ParameterSet> Input<P> {
+    fn new(xi: [u8; 32], mu: impl FnOnce(&[u8; 64]) -> Mu) -> Self {
+        let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+        hazmat::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
+        let mu = mu(&mldsa_core::bytes::tr::<P>(&pk));
+        let mut signature = P::SignatureBytes::zeroed();
+        let signed =
+            mldsa_core::bytes::sign_mu::<P>(&sk, &mu, Hedge::Deterministic, &mut signature);
+        assert_eq!(signed, Ok(()));
+        Self {
+            xi,
+            pk,
+            sk,
+            mu,
+            signature,
+        }
+    }
+
+    fn all(signatures: u32) -> Vec<Self> {
+        let known = cases::rejected(P::NAME).map(|case| Self::new(case.seed, |_| case.mu));
+        let message = |n: u32| {
+            move |tr: &[u8; 64]| {
+                let mut mu = MuBuilder::from_tr(tr, Context::EMPTY);
+                mu.update(&n.to_le_bytes());
+                mu.finish()
+            }
+        };
+        let many = (0..signatures).map(|n| Self::new([n as u8; 32], message(n)));
+        known.into_iter().chain(many).collect()
+    }
+}
+
+/// Key generation, verification, and signing in every tier with all checks, from the
+/// expanded key and from the seed: `signatures` messages under as many keys, and
+/// the known ones whose attempts are rejected for every reason.
+#[must_use]
+pub fn operations<P: ParameterSet>(signatures: u32) -> Vec<Operation>
+where
+    KeepW0: Tier<P>,
+    Balanced: Tier<P>,
+    Cached: Tier<P>,
+{
+    let operation = |name: &str, run: Box<dyn FnMut() + Send>| Operation {
+        name: format!("{} lowmem {name}", P::NAME),
+        run,
+    };
+    let inputs: &'static [Input<P>] = Vec::leak(Input::all(signatures));
+    let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+    let keygen = move || {
+        // Always the same work.
+        let input = &inputs[0];
+        keygen_from_seed::<P>(&input.xi, &mut pk, &mut sk);
+        assert!(pk == input.pk && sk == input.sk);
+    };
+    let verify = move || {
+        for input in inputs {
+            let pk = PublicKey::<P>::from_bytes(input.pk.as_ref());
+            let verdict = pk.map(|pk| pk.verify_mu(&input.mu, input.signature.as_ref()));
+            assert_eq!(verdict, Ok(Ok(())));
+        }
+    };
+    let mut all = vec![
+        operation("keygen", Box::new(keygen)),
+        operation("verify", Box::new(verify)),
+    ];
+    all.extend(signing::<P, Floor>(inputs).map(|run| operation("sign floor", run)));
+    all.extend(signing::<P, KeepW0>(inputs).map(|run| operation("sign keep-w0", run)));
+    all.extend(signing::<P, Balanced>(inputs).map(|run| operation("sign balanced", run)));
+    all.extend(signing::<P, Cached>(inputs).map(|run| operation("sign cached", run)));
+    for (n, operation) in all[2..].iter_mut().enumerate() {
+        operation.name += ["", " from seed"][n % 2];
+    }
+    all
+}
+
+fn signing<P: ParameterSet, T: Tier<P>>(
+    inputs: &'static [Input<P>],
+) -> [Box<dyn FnMut() + Send>; 2] {
+    let mut workspace = Box::new(Workspace::<P, T>::new());
+    let mut signature = Box::new(P::SignatureBytes::zeroed());
+    let expanded = move || {
+        for input in inputs {
+            let key = ExpandedKey::<P>::new(input.sk.as_ref())
+                .and_then(|key| key.with_public_key(input.pk.as_ref()))
+                .expect("a key");
+            let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
+            let signed =
+                Signer::new(&key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+            assert!(signed.is_ok() && *signature == input.signature);
+        }
+    };
+    let mut workspace = Box::new(Workspace::<P, T>::new());
+    let mut signature = Box::new(P::SignatureBytes::zeroed());
+    let keys: Vec<OpenedKey<P>> = inputs
+        .iter()
+        .map(|input| OpenedKey::from_seed(&input.xi))
+        .collect();
+    let seed = move || {
+        for (input, key) in inputs.iter().zip(black_box(&keys)) {
+            let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
+            let signed =
+                Signer::new(key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+            assert!(signed.is_ok() && *signature == input.signature);
+        }
+    };
+    [Box::new(expanded), Box::new(seed)]
+}
