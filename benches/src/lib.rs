@@ -11,6 +11,7 @@ mod contender;
 mod inputs;
 #[cfg(target_os = "linux")]
 pub mod instructions;
+mod lowmem;
 mod measure;
 mod ours;
 mod peers;
@@ -20,10 +21,11 @@ mod suite;
 pub use clock::{UNIT, hz, now};
 pub use contender::{Contender, Op, Part};
 pub use inputs::{Inputs, Set, Stream};
+pub use lowmem::lowmem_contenders;
 pub use measure::{Budget, Samples, measure};
 pub use ours::mean_attempts;
 pub use rounds::{Round, Runner, Way};
-pub use suite::bench_part;
+pub use suite::{bench_part, bench_with};
 
 use std::rc::Rc;
 

@@ -1,0 +1,79 @@
+//! The low-memory signer, a contender per tier. Signing is from the expanded key
+//! with the workspace on the stack, and without the checks against faults, which no
+//! peer has.
+
+use std::rc::Rc;
+
+use mldsa_core::hazmat::{Secret, Zeroed};
+use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use mldsa_lowmem::{
+    Balanced, Cached, ExpandedKey, Floor, KeepW0, Output, PublicKey, Signer, Tier, Workspace,
+    keygen_from_seed,
+};
+
+use crate::{Contender, Inputs, Op, Set};
+
+const PEER: &str = "mldsa-lowmem";
+
+/// Key generation, verification, and signing in every tier.
+#[must_use]
+pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
+    match inputs.set {
+        Set::MlDsa44 => of::<MlDsa44>(inputs),
+        Set::MlDsa65 => of::<MlDsa65>(inputs),
+        Set::MlDsa87 => of::<MlDsa87>(inputs),
+    }
+}
+
+fn of<P: ParameterSet>(inputs: &Rc<Inputs>) -> Vec<Contender>
+where
+    KeepW0: Tier<P>,
+    Balanced: Tier<P>,
+    Cached: Tier<P>,
+{
+    let mut pk = Box::new(P::PublicKeyBytes::zeroed());
+    let mut sk = Box::new(Secret::<P::SecretKeyBytes>::zeroed());
+    keygen_from_seed::<P>(&inputs.keys[0].seed, &mut pk, sk.expose_mut());
+    assert_eq!(pk.as_ref().as_ref(), inputs.keys[0].public, "{PEER} keygen");
+    let keygen = {
+        let inputs = Rc::clone(inputs);
+        move |i| keygen_from_seed::<P>(&inputs.key(i).seed, &mut pk, sk.expose_mut())
+    };
+    let verify = {
+        let inputs = Rc::clone(inputs);
+        move |i| {
+            let (key, case) = inputs.case(i);
+            PublicKey::<P>::from_bytes(&key.public)
+                .expect("an encoding")
+                .verify(&case.message, Context::EMPTY, &case.signature)
+                .expect("a valid signature");
+        }
+    };
+    vec![
+        Contender::new(Op::Keygen, PEER, keygen),
+        sign::<P, Floor>(inputs, "floor"),
+        sign::<P, KeepW0>(inputs, "keep-w0"),
+        sign::<P, Balanced>(inputs, "balanced"),
+        sign::<P, Cached>(inputs, "cached"),
+        Contender::new(Op::VerifyCold, PEER, verify),
+    ]
+}
+
+fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) -> Contender {
+    let inputs = Rc::clone(inputs);
+    let mut out = Box::new(P::SignatureBytes::zeroed());
+    let mut sign = move |i| {
+        let (key, case) = inputs.case(i);
+        let key = ExpandedKey::<P>::new(&key.private).expect("a key");
+        let mut workspace = Workspace::<P, T>::new();
+        let out = Output::in_place(out.as_mut().as_mut()).expect("a buffer");
+        let signature = Signer::new(&key, &mut workspace)
+            .self_verification(false)
+            .recheck(false)
+            .sign(&case.message, Context::EMPTY, Hedge::Deterministic, out);
+        // Of the same bytes for all: the inputs come from another signer.
+        assert_eq!(signature.expect("signing"), case.signature);
+    };
+    sign(0);
+    Contender::new(Op::Sign, PEER, sign).backend(tier)
+}
