@@ -1,0 +1,82 @@
+//! Someone else writes to the signature buffer while signing runs: a DMA channel,
+//! another core, a fault of the memory. A bit of y changes between the two passes,
+//! so that the second sees another w than the one that was committed to.
+
+use core::ops::ControlFlow;
+use core::ptr::{read_volatile, write_volatile};
+
+use cortex_m_semihosting::hprintln;
+use mldsa_core::bytes as core_bytes;
+use mldsa_lowmem::{
+    ExpandedKey, Floor, Hedge, Mu, Output, ParameterSet, Progress, SignError, Signer, Workspace,
+};
+
+use crate::{Bench, Input, miss};
+
+/// Every defence alone has to notice, and without them the signature is bad.
+pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
+    bench.prepare(&Input::new(0));
+    for (recheck, self_verification, expected) in [
+        (true, false, Err(SignError::CommitmentChanged)),
+        (false, true, Err(SignError::SelfVerification)),
+        (false, false, Ok(())),
+    ] {
+        let mu = Mu::from_bytes([7; 64]);
+        let outcome = sign_disturbed(bench, &mu, recheck, self_verification);
+        let kept = outcome == expected
+            && match outcome {
+                Ok(()) => {
+                    core_bytes::verify_mu::<P>(&bench.pk, &mu, bench.signature.as_ref()).is_err()
+                }
+                Err(_) => bench.signature.as_ref().iter().all(|&byte| byte == 0),
+            };
+        if !kept {
+            miss();
+        }
+        hprintln!(
+            "{{\"fault\":\"y changed between the passes\",\"set\":\"{}\",\"recheck\":{},\
+             \"self_verification\":{},\"outcome\":\"{:?}\",\"kept\":{}}}",
+            P::NAME,
+            recheck,
+            self_verification,
+            outcome,
+            kept
+        );
+    }
+}
+
+#[inline(never)]
+fn sign_disturbed<P: ParameterSet>(
+    bench: &mut Bench<P>,
+    mu: &Mu,
+    recheck: bool,
+    self_verification: bool,
+) -> Result<(), SignError> {
+    let y = bench.signature.as_ref()[P::C_TILDE_LEN..].as_ptr() as usize as *mut u8;
+    let mut rows = 0;
+    let mut watch = |progress| {
+        match progress {
+            Progress::Attempt(_) => rows = 0,
+            Progress::Row(_) => rows += 1,
+            _ => {}
+        }
+        // The first row of the second pass.
+        if rows == P::K + 1 {
+            rows += 1;
+            // SAFETY: memory of this program. That it is lent to the signer is the
+            // point: hardware does not ask.
+            unsafe { write_volatile(y, read_volatile(y) ^ 1) };
+        }
+        ControlFlow::Continue(())
+    };
+    let key = ExpandedKey::<P>::new(bench.sk.as_ref()).expect("a key");
+    let key = key.with_public_key(bench.pk.as_ref()).expect("a key");
+    let mut workspace = Workspace::<P, Floor>::new();
+    let out = Output::in_place(bench.signature.as_mut()).expect("a buffer");
+    Signer::new(&key, &mut workspace)
+        .recheck(recheck)
+        .self_verification(self_verification)
+        .watched(&mut watch)
+        .sign_mu(mu, Hedge::Deterministic, out)
+        .map(drop)
+}
