@@ -146,8 +146,12 @@ impl Member {
     /// [`Error::EmptyCohort`] cannot occur for a plan that was made.
     pub fn epoch_tree(&self, matrix: &Matrix, plan: &EpochPlan) -> Result<EpochTree, Error> {
         let mut tree = Vec::new();
-        let labels: Vec<ContentLabel> = plan.labels().collect();
-        for labels in labels.chunks(GROUP) {
+        let mut labels = plan.labels();
+        loop {
+            let labels: Vec<ContentLabel> = labels.by_ref().take(GROUP).collect();
+            if labels.is_empty() {
+                break;
+            }
             let keys: Vec<_> = labels
                 .iter()
                 .map(|label| (&self.seed, label.as_bytes()))
