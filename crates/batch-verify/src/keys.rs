@@ -420,7 +420,7 @@ fn settle<P: ParameterSet>(
             |to: &mut [NttPoly], expansion| match expansion {
                 Expansion::Wide(polys) => to.iter_mut().zip(polys).for_each(|(to, a)| to.0 = a.0),
                 Expansion::Packed(polys) => {
-                    to.iter_mut().zip(polys).for_each(|(to, a)| *to = a.into())
+                    to.iter_mut().zip(polys).for_each(|(to, a)| a.unpack(to))
                 }
             },
         ))

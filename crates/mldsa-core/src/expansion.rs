@@ -37,7 +37,7 @@ impl<'a> Expansion<'a> {
             Self::Wide(polys) => &polys[first..][..buffer.len()],
             Self::Packed(polys) => {
                 for (poly, packed) in buffer.iter_mut().zip(&polys[first..]) {
-                    *poly = packed.into();
+                    packed.unpack(poly);
                 }
                 buffer
             }
@@ -60,12 +60,10 @@ impl From<&NttPoly> for PackedPoly {
     }
 }
 
-impl From<&PackedPoly> for NttPoly {
-    #[inline]
-    fn from(packed: &PackedPoly) -> Self {
-        let mut poly = Self::ZERO;
-        unpack_full(&packed.0, &mut poly.0);
-        poly
+impl PackedPoly {
+    /// Bounds: 0 <= a < 2^24 out; less than q if that was packed.
+    pub fn unpack(&self, out: &mut NttPoly) {
+        unpack_full(&self.0, &mut out.0);
     }
 }
 
