@@ -162,7 +162,8 @@ fn code_words(eta: i32, s: &[u8], codes: &mut [u8; BLOCK + N]) {
 
 /// The sums of the code words at `n - place`, for 16 `n` side by side; where that
 /// is wholly below zero, of the code words of the negated coefficients.
-#[inline]
+// A call in debug builds, where inlining it takes kilobytes of stack.
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sum_codes(codes: &[u8; BLOCK + N], eta: i32, n: usize, places: &[u8]) -> [u8; BLOCK] {
     let mut sums = [0u32; BLOCK / 4];
     for &place in places {
@@ -192,7 +193,8 @@ fn sum_codes(codes: &[u8; BLOCK + N], eta: i32, n: usize, places: &[u8]) -> [u8;
 }
 
 /// Adds `sum over places of X^place t` at `n..n + 8` to `block`.
-#[inline]
+// A call in debug builds, where inlining it takes kilobytes of stack.
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_shifted(t: &[i16; N], n: usize, places: &[u8], block: &mut [i32; GROUP]) {
     for &place in places {
         let place = usize::from(place);

@@ -410,3 +410,61 @@ fn third_pass<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     }
     Ok(())
 }
+
+#[cfg(all(test, feature = "ml-dsa-44"))]
+mod tests {
+    use mldsa_core::MlDsa44;
+    use mldsa_core::hazmat::SecretKeyParts;
+
+    use super::*;
+    use crate::keygen::keygen_from_seed;
+    use crate::tier::Floor;
+
+    /// One attempt in which a bit of y changes between the two passes, or none.
+    fn attempt(rho_pp: u8, recheck: bool, disturbed: Option<usize>) -> Result<(), Miss> {
+        let p = &MlDsa44::PARAMS;
+        let (mut pk, mut sk) = ([0; MlDsa44::PK_LEN], [0; MlDsa44::SK_LEN]);
+        keygen_from_seed::<MlDsa44>(&[5; 32], &mut pk, &mut sk);
+        let key = SecretKeyParts::parse(p, &sk).expect("a key");
+        let mut workspace = Workspace::<MlDsa44, Floor>::new();
+        let mut out = [0; MlDsa44::SIG_LEN];
+        let (c_tilde, z, hint) = signature_parts_mut(p, &mut out).expect("a buffer");
+        let mut slots = Slots { c_tilde, z, hint };
+        let mu = Mu::from_bytes([1; 64]);
+        let job = Job {
+            p,
+            key: &key,
+            mu: &mu,
+            recheck,
+        };
+        for (j, slot) in (0..).zip(slots.z.chunks_exact_mut(p.z_poly_len())) {
+            expand_mask_packed(BACKEND, &[rho_pp; CRH_LEN], j, slot);
+        }
+        let (mut acc, mut watch) = ([0; N], None);
+        let (workspace, slots) = (&mut workspace, &mut slots);
+        commit(&job, 0, workspace, slots, &mut acc, &mut watch)?;
+        if let Some(bit) = disturbed {
+            slots.z[bit / 8] ^= 1 << (bit % 8);
+        }
+        respond(&job, 0, workspace, slots, &mut acc, &mut watch)
+    }
+
+    #[test]
+    fn a_mask_that_changes_between_the_passes_is_noticed() {
+        let (mut noticed, mut released) = (0, 0);
+        for rho_pp in 0..40 {
+            if attempt(rho_pp, true, None).is_err() {
+                continue;
+            }
+            let bit = usize::from(rho_pp) * 18;
+            match attempt(rho_pp, true, Some(bit)) {
+                Err(Miss::Failed(SignError::CommitmentChanged)) => noticed += 1,
+                Err(Miss::Rejected(_)) => {}
+                _ => panic!("signed with a mask that was not committed to"),
+            }
+            // What the second hash is for.
+            released += i32::from(attempt(rho_pp, false, Some(bit)).is_ok());
+        }
+        assert!(noticed > 0 && released > 0, "{noticed}, {released}");
+    }
+}

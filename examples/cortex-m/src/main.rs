@@ -342,12 +342,16 @@ fn main() -> ! {
     } else {
         debug::EXIT_SUCCESS
     });
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     hprintln!("{}", info);
     debug::exit(debug::EXIT_FAILURE);
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }
