@@ -24,7 +24,7 @@
 //! | --- | --- | --: | --: | --: |
 //! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 25,896 | 41,256 | 69,928 |
 //! | import | `SigningKey::from_expanded`, `bytes::public_key` | 26,088 | 41,448 | 70,120 |
-//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,904 | 63,384 | 98,200 |
+//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 43,096 | 63,576 | 98,328 |
 //! | sign prepared | every `sign*` of `PreparedSigningKey` | 18,136 | 21,208 | 25,304 |
 //! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,232 | 18,280 | 22,376 |
 //! | verify prepared | every `verify*` of prepared verifying keys | 16,216 | 18,264 | 22,360 |

@@ -11,7 +11,8 @@ use crate::poly::Poly;
 
 /// Algorithm 16 SimpleBitPack for `BITS`-bit values: `map` turns a coefficient
 /// into the value to be written.
-#[inline(always)]
+// Inlined unoptimised, its temporaries would all be in one frame.
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i32) {
     for (coefficients, bytes) in w.chunks_exact(8).zip(out.chunks_exact_mut(BITS)) {
         let mut buffer = 0u64;
@@ -32,7 +33,7 @@ fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i
 
 /// Algorithm 18 SimpleBitUnpack, the inverse of [`bit_pack`]: `map` turns a
 /// `BITS`-bit value into the coefficient.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32], mut map: impl FnMut(i32) -> i32) {
     for (bytes, coefficients) in bytes.chunks_exact(BITS).zip(w.chunks_exact_mut(8)) {
         // Read in place: a copy of packed secrets would stay on the stack.

@@ -22,8 +22,8 @@ pub(super) static KERNELS: Kernels = Kernels {
         &CALLS
     },
     // A 64-bit CPU keeps half the state in registers; a 32-bit one gains nothing
-    // from the unrolled round but a larger frame.
-    keccak_f1600: if cfg!(target_pointer_width = "64") {
+    // from the unrolled round but a larger frame, nor does a build for debugging.
+    keccak_f1600: if cfg!(all(target_pointer_width = "64", not(debug_assertions))) {
         keccak::keccak_f1600
     } else {
         keccak::keccak_f1600_compact
