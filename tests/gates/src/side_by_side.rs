@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use crate::{root, target};
 
+/// Without SIMD: the files are portable, and it builds in half the time.
+pub(crate) const FEATURES: &str = "std,getrandom,hash-ml-dsa,hazmat,ml-dsa-44,ml-dsa-65,ml-dsa-87";
+
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// How the mutants of a file ended.
@@ -90,8 +93,13 @@ fn changed(text: &str, mutant: &Value) -> Result<String, String> {
     Ok([&text[..span.0], &replacement, &text[span.1..]].concat())
 }
 
-/// The crate in a workspace of its own.
-fn copy() -> Result<PathBuf, String> {
+/// Where the copies are built, one after the other.
+pub(crate) fn build_folder() -> PathBuf {
+    target().join("mutants-target")
+}
+
+/// The crate in a workspace of its own, fresh.
+pub(crate) fn copy() -> Result<PathBuf, String> {
     let tree = target().join("mutants-tree");
     let _ = fs::remove_dir_all(&tree);
     fs::create_dir_all(tree.join("crates")).map_err(|e| e.to_string())?;
@@ -132,11 +140,8 @@ fn build(tree: &Path, last: usize) -> Result<(Vec<usize>, PathBuf), String> {
         let output = Command::new("cargo")
             .args(["test", "--no-run", "--message-format", "short", "--lib"])
             .args(["--profile", "mutants", "--no-default-features"])
-            .args([
-                "--features",
-                "std,hash-ml-dsa,hazmat,ml-dsa-44,ml-dsa-65,ml-dsa-87",
-            ])
-            .env("CARGO_TARGET_DIR", target().join("mutants-target"))
+            .args(["--features", FEATURES])
+            .env("CARGO_TARGET_DIR", build_folder())
             .current_dir(tree)
             .output()
             .map_err(|e| e.to_string())?;
