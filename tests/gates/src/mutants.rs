@@ -74,7 +74,7 @@ fn all_tests(mutants: &[String]) -> Result<Vec<String>, String> {
     cargo
         .args(["mutants", "--in-place", "-p", "mldsa-core"])
         .args(["--no-default-features", "--features", FEATURES])
-        .args(["--profile", "mutants", "--timeout", "120", "--output"])
+        .args(["--profile", "mutants", "--timeout", "60", "--output"])
         .arg(target())
         .args(["-C=--lib", "-C=--test=api", "-C=--test=scheme"])
         .env("CARGO_TARGET_DIR", side_by_side::build_folder())
