@@ -38,7 +38,7 @@ struct Options {
     validators: u16,
     /// Seconds per part and parameter set; signing does one whole pass even if
     /// that takes longer.
-    #[arg(long, default_value_t = 12)]
+    #[arg(long, default_value_t = 3)]
     seconds: u64,
     /// Count instructions instead of ticks: verification, ours and the references,
     /// one call each. Linux only; takes minutes.
@@ -336,7 +336,7 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
             let per_batch = op == "early_exit";
             let begin = Instant::now();
             let time = Duration::from_millis(options.seconds * 1000 / 12);
-            while begin.elapsed() < time || runners[0].2.len() < 5 {
+            while begin.elapsed() < time || runners[0].2.len() < 3 {
                 for (_, runner, ticks) in &mut runners {
                     // The first call after another's turn reloads the caches.
                     runner.call();
