@@ -97,7 +97,8 @@ macro_rules! sign_methods {
             ctx: Context<'_>,
             hedge: Hedge<'_>,
         ) -> Result<Signature<P>, SignError> {
-            let mut mu = MuBuilder::from_tr(self.verifying_key().tr(), ctx);
+            let key = self.verifying_key();
+            let mut mu = MuBuilder::start(key.backend(), key.tr(), 0, ctx);
             mu.update(message);
             self.sign_mu(&mu.finish(), hedge)
         }
@@ -116,7 +117,8 @@ macro_rules! sign_methods {
             hedge: Hedge<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
-            let mut mu = MuBuilder::from_tr(self.verifying_key().tr(), ctx);
+            let key = self.verifying_key();
+            let mut mu = MuBuilder::start(key.backend(), key.tr(), 0, ctx);
             mu.update(message);
             self.sign_mu_into(&mu.finish(), hedge, out)
         }
