@@ -224,6 +224,19 @@ const PI_CYCLE: [u8; 24] = {
     cycle
 };
 
+/// The rotation of word `x + 5 y` in rho.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(crate) const RHO: [u8; 25] = {
+    let mut rotations = [0; 25];
+    let (mut at, mut step) = (1, 0);
+    while step < 24 {
+        rotations[at] = RHO_ALONG_PI[step];
+        at = PI_CYCLE[step] as usize;
+        step += 1;
+    }
+    rotations
+};
+
 /// The rotation of the word at each step: triangular numbers mod 64.
 const RHO_ALONG_PI: [u8; 24] = {
     let mut bits = [0; 24];

@@ -50,6 +50,47 @@ pub(crate) trait LaneSponge {
     }
 }
 
+/// One state.
+pub(crate) struct Single<W>([u64; 25], PhantomData<W>);
+
+impl<W: Widths> LaneSponge for Single<W> {
+    const LANES: usize = 1;
+
+    #[inline]
+    fn zero() -> Self {
+        Self([0; 25], PhantomData)
+    }
+
+    #[inline]
+    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
+        for (word, bytes) in self.0.iter_mut().zip(blocks[0].as_chunks().0) {
+            *word ^= u64::from_le_bytes(*bytes);
+        }
+        W::permute(&mut self.0);
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        &self.0
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+/// The vectors of states that a backend has.
+pub(crate) trait Widths {
+    /// The widest.
+    type Wide: LaneSponge;
+    /// For few lanes; the widest again if there is no narrower one.
+    type Narrow: LaneSponge;
+
+    /// One permutation.
+    fn permute(state: &mut [u64; 25]);
+}
+
 /// An input of SHAKE256, handed out in padded blocks.
 pub(crate) struct Input<'a> {
     // `tr` and the two bytes before the context, or nothing
@@ -131,15 +172,15 @@ impl Lane<'_, '_> {
 
 /// Inputs on their way to `Wide::LANES` lanes.
 ///
-/// `Wide` runs while more lanes are busy than `Narrow` has: a few long ones do not
-/// pay for empty lanes.
-pub(crate) struct Queue<'a, 'o, Wide, Narrow> {
+/// `Wide` runs while more lanes are busy than `Narrow` has, and that while more
+/// than one is: a few long ones do not pay for empty lanes.
+pub(crate) struct Queue<'a, 'o, W> {
     lanes: [Lane<'a, 'o>; MAX_LANES],
     count: usize,
-    sponges: PhantomData<(Wide, Narrow)>,
+    widths: PhantomData<W>,
 }
 
-impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
+impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
     pub(crate) fn new() -> Self {
         Self {
             lanes: core::array::from_fn(|_| Lane {
@@ -147,7 +188,7 @@ impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
                 output: Default::default(),
             }),
             count: 0,
-            sponges: PhantomData,
+            widths: PhantomData,
         }
     }
 
@@ -155,7 +196,7 @@ impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
     pub(crate) fn push(&mut self, input: Input<'a>, output: &'o mut [u8]) {
         self.lanes[self.count] = Lane { input, output };
         self.count += 1;
-        if self.count == Wide::LANES {
+        if self.count == W::Wide::LANES {
             self.run();
         }
     }
@@ -163,29 +204,23 @@ impl<'a, 'o, Wide: LaneSponge, Narrow: LaneSponge> Queue<'a, 'o, Wide, Narrow> {
     /// Fills all outputs.
     pub(crate) fn run(&mut self) {
         let lanes = &mut self.lanes[..mem::take(&mut self.count)];
-        let mut places = [0, 1, 2, 3, 4, 5, 6, 7];
-        let mut busy = lanes.len();
-        if busy == 0 {
-            return;
+        let mut busy = Busy {
+            places: [0, 1, 2, 3, 4, 5, 6, 7],
+            count: lanes.len(),
+        };
+        let mut narrow = Wiped(W::Narrow::zero());
+        if busy.count > W::Narrow::LANES {
+            let mut wide = Wiped(W::Wide::zero());
+            busy.drive(&mut wide.0, lanes, W::Narrow::LANES);
+            busy.narrow_down(&wide.0, &mut narrow.0, lanes);
         }
-        let mut narrow = Wiped(Narrow::zero());
-        if busy > Narrow::LANES {
-            let mut wide = Wiped(Wide::zero());
-            drive(&mut wide.0, lanes, &places[..busy], Narrow::LANES);
-            busy = 0;
-            for (n, lane) in lanes.iter().enumerate() {
-                if !lane.is_done() {
-                    for w in 0..25 {
-                        narrow.0.words_mut()[Narrow::LANES * w + busy] =
-                            wide.0.words()[Wide::LANES * w + n];
-                    }
-                    places[busy] = n;
-                    busy += 1;
-                }
-            }
+        let mut single = Wiped(Single::<W>::zero());
+        if busy.count > 1 {
+            busy.drive(&mut narrow.0, lanes, 1);
         }
-        if busy > 0 {
-            drive(&mut narrow.0, lanes, &places[..busy], 0);
+        busy.narrow_down(&narrow.0, &mut single.0, lanes);
+        if busy.count > 0 {
+            busy.drive(&mut single.0, lanes, 0);
         }
     }
 }
@@ -199,39 +234,61 @@ impl<S: LaneSponge> Drop for Wiped<S> {
     }
 }
 
-/// Runs state n of the sponge on lane `places[n]` until at most `enough` are busy.
-fn drive<S: LaneSponge>(
-    sponge: &mut S,
-    lanes: &mut [Lane<'_, '_>],
-    places: &[usize],
-    enough: usize,
-) {
-    let mut blocks = Secret::<[Block; MAX_LANES]>::zeroed();
-    let mut busy = usize::MAX;
-    while busy > enough {
-        for (block, &place) in blocks.expose_mut().iter_mut().zip(places) {
-            lanes[place].input.next_block(block);
-        }
-        sponge.absorb(&blocks.expose().each_ref());
-        busy = 0;
-        for (n, &place) in places.iter().enumerate() {
-            let lane = &mut lanes[place];
-            if lane.input.is_finished() {
-                let len = lane.output.len().min(RATE);
-                let (now, later) = mem::take(&mut lane.output).split_at_mut(len);
-                sponge.squeeze(n, now);
-                lane.output = later;
+/// State n of a sponge runs on lane `places[n]`, for n below `count`.
+struct Busy {
+    places: [usize; MAX_LANES],
+    count: usize,
+}
+
+impl Busy {
+    /// Runs until at most `enough` lanes are not done.
+    fn drive<S: LaneSponge>(&self, sponge: &mut S, lanes: &mut [Lane<'_, '_>], enough: usize) {
+        let places = &self.places[..self.count];
+        let mut blocks = Secret::<[Block; MAX_LANES]>::zeroed();
+        let mut busy = usize::MAX;
+        while busy > enough {
+            for (block, &place) in blocks.expose_mut().iter_mut().zip(places) {
+                lanes[place].input.next_block(block);
             }
-            busy += usize::from(!lane.is_done());
+            sponge.absorb(&blocks.expose().each_ref());
+            busy = 0;
+            for (n, &place) in places.iter().enumerate() {
+                let lane = &mut lanes[place];
+                if lane.input.is_finished() {
+                    let len = lane.output.len().min(RATE);
+                    let (now, later) = mem::take(&mut lane.output).split_at_mut(len);
+                    sponge.squeeze(n, now);
+                    lane.output = later;
+                }
+                busy += usize::from(!lane.is_done());
+            }
+        }
+    }
+
+    /// Moves the states of lanes that are not done to a sponge with room for them.
+    fn narrow_down<A: LaneSponge, B: LaneSponge>(
+        &mut self,
+        from: &A,
+        to: &mut B,
+        lanes: &[Lane<'_, '_>],
+    ) {
+        let before = mem::take(&mut self.count);
+        for n in 0..before {
+            let place = self.places[n];
+            if !lanes[place].is_done() {
+                for w in 0..25 {
+                    to.words_mut()[B::LANES * w + self.count] = from.words()[A::LANES * w + n];
+                }
+                self.places[self.count] = place;
+                self.count += 1;
+            }
         }
     }
 }
 
 /// [`crate::backend::Kernels::shake256`].
-pub(crate) fn shake256<Wide: LaneSponge, Narrow: LaneSponge>(
-    hashes: &mut dyn Iterator<Item = LaneHash<'_>>,
-) {
-    let mut queue = Queue::<Wide, Narrow>::new();
+pub(crate) fn shake256<W: Widths>(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
+    let mut queue = Queue::<W>::new();
     for hash in hashes {
         queue.push(Input::joined(hash.input), hash.output);
     }
@@ -240,12 +297,7 @@ pub(crate) fn shake256<Wide: LaneSponge, Narrow: LaneSponge>(
 
 /// [`crate::backend::Kernels::expand_s`]. Constant time but for the positions of
 /// refused half-bytes.
-pub(crate) fn expand_s<Wide: LaneSponge, Narrow: LaneSponge>(
-    rho_p: &[u8; 64],
-    eta: i32,
-    first: usize,
-    out: &mut [Poly],
-) {
+pub(crate) fn expand_s<W: Widths>(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     // One block is too short for half of the polynomials with eta = 2, two are too
     // short for one in 10^5 with eta = 4.
     let mut streams = Secret::<[[u8; 2 * RATE]; MAX_LANES]>::zeroed();
@@ -253,7 +305,7 @@ pub(crate) fn expand_s<Wide: LaneSponge, Narrow: LaneSponge>(
     for (first, out) in (first..).step_by(MAX_LANES).zip(out.chunks_mut(MAX_LANES)) {
         let nonces: [_; MAX_LANES] = core::array::from_fn(|n| (first + n) as u16);
         let nonce_bytes = nonces.map(u16::to_le_bytes);
-        let mut queue = Queue::<Wide, Narrow>::new();
+        let mut queue = Queue::<W>::new();
         for (nonce, stream) in nonce_bytes.iter().zip(&mut *streams).take(out.len()) {
             queue.push(Input::joined([rho_p, nonce]), stream);
         }

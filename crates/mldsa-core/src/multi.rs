@@ -5,18 +5,13 @@ use crate::backend::Backend;
 use crate::encode::SignatureParts;
 use crate::error::VerifyError;
 use crate::job::{Job, JobKey, JobMessage, VerifyRows};
-use crate::lanes::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, pad};
+use crate::lanes::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Single, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
 use crate::transcript::mu_head;
 
 /// What a backend adds to the common algorithm.
-pub(crate) trait Engine {
-    /// The widest states.
-    type Wide: LaneSponge;
-    /// States for few lanes; one lane costs no more than anywhere else.
-    type Narrow: LaneSponge;
-
+pub(crate) trait Engine: Widths {
     /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment that `parts`
     /// claims, k packed rows to `w1`. False if a coefficient of z is too large.
     ///
@@ -29,9 +24,6 @@ pub(crate) trait Engine {
         rider: &mut Rider<'_>,
         w1: &mut [u8],
     ) -> bool;
-
-    /// One permutation.
-    fn permute(state: &mut [u64; 25]);
 }
 
 /// Verifies jobs `0..results.len()`, in any number, and writes every result.
@@ -118,7 +110,7 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     cold_rides: bool,
 ) -> [([u8; CRH_LEN], [u8; RATE]); LANES] {
     let mut tr = [[0; CRH_LEN]; LANES];
-    let mut queue = Queue::<E::Wide, E::Narrow>::new();
+    let mut queue = Queue::<E>::new();
     for (ready, tr) in ready.iter().flatten().zip(&mut tr) {
         match ready.job.key {
             JobKey::Prepared(_, known) | JobKey::Cold(_, Some(known)) => *tr = *known,
@@ -128,7 +120,7 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     }
     queue.run();
     let mut hashes = [([0; CRH_LEN], [0; RATE]); LANES];
-    let mut queue = Queue::<E::Wide, E::Narrow>::new();
+    let mut queue = Queue::<E>::new();
     for ((ready, tr), (mu, ball)) in ready.iter().flatten().zip(&tr).zip(&mut hashes) {
         match ready.job.message {
             JobMessage::Mu(known) => *mu = *known,
@@ -182,10 +174,11 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
 
     /// Lines 12 and 13 of algorithm 8 for all that wait.
     fn compare<E: Engine>(&mut self, results: &mut [Result<(), VerifyError>]) {
-        if self.count > E::Narrow::LANES {
-            self.compare_with::<E::Wide>(results);
-        } else if self.count > 0 {
-            self.compare_with::<E::Narrow>(results);
+        match self.count {
+            0 => {}
+            1 => self.compare_with::<Single<E>>(results),
+            n if n > E::Narrow::LANES => self.compare_with::<E::Wide>(results),
+            _ => self.compare_with::<E::Narrow>(results),
         }
         self.count = 0;
     }

@@ -14,7 +14,7 @@ use crate::error::VerifyError;
 use crate::expansion::Expansion;
 use crate::job::{Job, VerifyRows};
 use crate::keccak::{Word, keccak_f1600};
-use crate::lanes::{self, Block, LaneSponge, MAX_LANES};
+use crate::lanes::{self, Block, LaneSponge, MAX_LANES, Widths};
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::poly::{NttPoly, Poly};
@@ -179,37 +179,6 @@ impl LaneSponge for Sponge4 {
     }
 }
 
-/// One SHAKE256 state: a lone lane is faster in scalar registers.
-struct Sponge1([u64; 25]);
-
-impl LaneSponge for Sponge1 {
-    const LANES: usize = 1;
-
-    #[inline]
-    fn zero() -> Self {
-        Self([0; 25])
-    }
-
-    #[inline]
-    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
-        for (word, bytes) in self.0.iter_mut().zip(blocks[0].as_chunks().0) {
-            *word ^= u64::from_le_bytes(*bytes);
-        }
-        // SAFETY: only this backend's kernels use this type.
-        unsafe { permute_x1(&mut self.0) }
-    }
-
-    #[inline]
-    fn words(&self) -> &[u64] {
-        &self.0
-    }
-
-    #[inline]
-    fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
-}
-
 /// Algorithm 32, as [`Kernels::expand_a`]. Bounds: `0 <= out < q`.
 #[target_feature(enable = "avx2")]
 fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
@@ -246,13 +215,13 @@ fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly
 /// [`lanes::shake256`] on this backend.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
-    lanes::shake256::<Sponge4, Sponge1>(hashes);
+    lanes::shake256::<Avx2>(hashes);
 }
 
 /// [`lanes::expand_s`] on this backend.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
-    lanes::expand_s::<Sponge4, Sponge1>(rho_p, eta, first, out);
+    lanes::expand_s::<Avx2>(rho_p, eta, first, out);
 }
 
 /// The rows of a prepared key in the portable order, four entries of A at a time
@@ -279,10 +248,17 @@ fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
 /// Marks code that only this backend's table leads to.
 struct Avx2;
 
-impl Engine for Avx2 {
+impl Widths for Avx2 {
     type Wide = Sponge4;
-    type Narrow = Sponge1;
+    type Narrow = Sponge4;
 
+    fn permute(state: &mut [u64; 25]) {
+        // SAFETY: reached only through this backend's entries.
+        unsafe { permute_x1(state) }
+    }
+}
+
+impl Engine for Avx2 {
     fn commitment(
         p: &Params,
         rows: &VerifyRows<'_>,
@@ -302,11 +278,6 @@ impl Engine for Avx2 {
                 }
             },
         }
-    }
-
-    fn permute(state: &mut [u64; 25]) {
-        // SAFETY: reached only through `verify`, which needs the features.
-        unsafe { permute_x1(state) }
     }
 }
 
@@ -394,6 +365,6 @@ mod tests {
             std::eprintln!("skipped: this CPU has no avx2 backend");
             return;
         }
-        hashes_equal_single_ones::<Sponge4, Sponge1>();
+        hashes_equal_single_ones::<Avx2>();
     }
 }

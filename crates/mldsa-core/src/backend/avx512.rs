@@ -17,6 +17,7 @@ use super::{Kernels, avx2};
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod bounds;
 mod ntt;
+mod plane;
 mod product;
 mod reject;
 mod sponge;
@@ -57,7 +58,7 @@ static KERNELS: Kernels = Kernels {
         &CALLS
     },
     // SAFETY: see above.
-    keccak_f1600: |state| unsafe { word::permute_x1(state) },
+    keccak_f1600: |state| unsafe { plane::permute_x1(state) },
     // SAFETY: see above.
     expand_a: |rho, l, first, out| unsafe { verify::expand_a(rho, l, first, out) },
     // SAFETY: see above.

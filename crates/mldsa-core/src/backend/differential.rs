@@ -5,7 +5,7 @@ use std::vec::Vec;
 use super::Backend;
 use crate::array::Zeroed;
 use crate::keccak::keccak_f1600;
-use crate::lanes::{Input, LaneSponge, Queue};
+use crate::lanes::{Input, Queue, Widths};
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::poly::{NttPoly, Poly};
 use crate::sample::rej_bounded_block;
@@ -118,7 +118,7 @@ fn secrets_that_need_a_third_block() {
 
 /// Inputs of many lengths side by side, in groups of every size, against one
 /// sponge each.
-pub(crate) fn hashes_equal_single_ones<Wide: LaneSponge, Narrow: LaneSponge>() {
+pub(crate) fn hashes_equal_single_ones<W: Widths>() {
     let data: Vec<u8> = (0..3000).map(|n| (n * 13 + n / 256) as u8).collect();
     let lens = [
         0, 1, 32, 135, 136, 137, 271, 272, 1952, 2592, 48, 64, 7, 2999, 136, 408,
@@ -127,7 +127,7 @@ pub(crate) fn hashes_equal_single_ones<Wide: LaneSponge, Narrow: LaneSponge>() {
         for first in 0..lens.len() {
             let lens: Vec<_> = (0..group).map(|n| lens[(first + n) % lens.len()]).collect();
             let mut outputs: Vec<_> = (0..group).map(|_| [0u8; 136]).collect();
-            let mut queue = Queue::<Wide, Narrow>::new();
+            let mut queue = Queue::<W>::new();
             for (n, (output, &len)) in outputs.iter_mut().zip(&lens).enumerate() {
                 let len_out = if n % 2 == 0 { 64 } else { 136 };
                 let input = if n % 3 == 0 {

@@ -3,15 +3,30 @@
 
 use core::arch::x86_64::*;
 
+use super::plane::permute_x1;
 use super::word::{X4, X8, permute_x4, permute_x8};
 use crate::backend::LaneHash;
 use crate::keccak::Word;
-use crate::lanes::{self, Block, LaneSponge, MAX_LANES};
+use crate::lanes::{self, Block, LaneSponge, MAX_LANES, Widths};
 use crate::poly::Poly;
+
+/// Marks code that only this backend's table leads to.
+pub(super) struct Avx512;
+
+impl Widths for Avx512 {
+    type Wide = Sponge8;
+    type Narrow = Sponge4;
+
+    #[inline]
+    fn permute(state: &mut [u64; 25]) {
+        // SAFETY: reached only through this backend's entries.
+        unsafe { permute_x1(state) }
+    }
+}
 
 /// Eight SHAKE256 states.
 #[repr(C, align(64))]
-pub(super) struct Sponge8(pub(super) [X8; 25]);
+pub(super) struct Sponge8([X8; 25]);
 
 /// Four SHAKE256 states.
 #[repr(C, align(64))]
@@ -74,13 +89,13 @@ impl LaneSponge for Sponge4 {
 /// [`lanes::shake256`] on this backend.
 #[target_feature(enable = "avx512f,avx512vl")]
 pub(super) fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
-    lanes::shake256::<Sponge8, Sponge4>(hashes);
+    lanes::shake256::<Avx512>(hashes);
 }
 
 /// [`lanes::expand_s`] on this backend.
 #[target_feature(enable = "avx512f,avx512vl")]
 pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
-    lanes::expand_s::<Sponge8, Sponge4>(rho_p, eta, first, out);
+    lanes::expand_s::<Avx512>(rho_p, eta, first, out);
 }
 
 #[target_feature(enable = "avx512f")]

@@ -6,10 +6,9 @@ use core::mem::MaybeUninit;
 use super::ntt::{Registers, from_standard_order};
 use super::product::{RowSums, matrix_product};
 use super::reject::Group;
-use super::sponge::{Sponge4, Sponge8};
+use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
-use super::word::permute_x1;
 use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
@@ -20,13 +19,7 @@ use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 
-/// Marks code that only this backend's table leads to.
-struct Avx512;
-
 impl Engine for Avx512 {
-    type Wide = Sponge8;
-    type Narrow = Sponge4;
-
     #[inline]
     fn commitment(
         p: &Params,
@@ -44,12 +37,6 @@ impl Engine for Avx512 {
                 _ => commitment::<8, 7, 8, 20, false>(p, rows, parts, c, rider, w1),
             }
         }
-    }
-
-    #[inline]
-    fn permute(state: &mut [u64; 25]) {
-        // SAFETY: as in `commitment`.
-        unsafe { permute_x1(state) }
     }
 }
 

@@ -150,18 +150,3 @@ pub(super) fn permute_x4(state: &mut [X4; 25]) {
     align_frame!();
     keccak_f1600(state);
 }
-
-/// One permutation, in vector registers: 32 of them hold the state without a
-/// spill, and three-input logic needs fewer instructions than scalar code.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512vl")]
-pub(super) fn permute_x1(state: &mut [u64; 25]) {
-    let mut words = state.map(
-        #[inline(always)]
-        |word| X4(_mm256_castsi128_si256(_mm_cvtsi64_si128(word as i64))),
-    );
-    keccak_f1600(&mut words);
-    for (word, lanes) in state.iter_mut().zip(words) {
-        *word = _mm_cvtsi128_si64(_mm256_castsi256_si128(lanes.0)) as u64;
-    }
-}

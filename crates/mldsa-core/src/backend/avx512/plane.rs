@@ -1,0 +1,214 @@
+//! One Keccak state in five registers of five words: a third of the instructions
+//! of a permutation word by word.
+//!
+//! Theta adds up columns and chi combines rows, but pi turns columns into rows.
+//! So a register holds the words (x, y) for which `a x + b y mod 5` is its number:
+//! theta runs across registers while lanes count x, chi does while lanes count y,
+//! and from one to the other the words of a register change places. Pi changes a
+//! and b; after six rounds a is 0 again. Where one of them is zero, registers are
+//! rows or columns, and a step has to work inside them.
+//!
+//! | round | a | b | |
+//! |---|---|---|---|
+//! | 0 | 0 | 1 | pi makes columns: lanes go on counting y |
+//! | 1 | 1 | 0 | theta works inside registers |
+//! | 2, 3, 4 | 1, 4, 2 | 3, 3, 2 | |
+//! | 5 | 4 | 1 | pi makes rows: chi works inside registers |
+
+use core::arch::x86_64::*;
+
+use super::Aligned;
+use crate::keccak::{RHO, ROUND_CONSTANTS};
+
+/// Words in lanes 0 to 4; the others are zero and stay so.
+type State = [__m512i; 5];
+
+/// The lanes in use.
+const PLANE: __mmask8 = 0x1f;
+
+/// One permutation. Constant time.
+#[inline(never)]
+#[target_feature(enable = "avx512f")]
+pub(super) fn permute_x1(state: &mut [u64; 25]) {
+    let mut planes = [_mm512_setzero_si512(); 5];
+    for (plane, words) in planes.iter_mut().zip(state.as_chunks::<5>().0) {
+        // SAFETY: the mask lets exactly the five words be read.
+        *plane = unsafe { _mm512_maskz_loadu_epi64(PLANE, words.as_ptr().cast()) };
+    }
+    permute(&mut planes);
+    for (plane, words) in planes.iter().zip(state.as_chunks_mut::<5>().0) {
+        // SAFETY: the mask lets exactly the five words be written.
+        unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), PLANE, *plane) };
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn permute(planes: &mut State) {
+    let mut r = *planes;
+    for constants in ROUND_CONSTANTS.as_chunks::<6>().0 {
+        r = round::<0>(r, constants[0]);
+        r = round::<1>(r, constants[1]);
+        r = round::<2>(r, constants[2]);
+        r = round::<3>(r, constants[3]);
+        r = round::<4>(r, constants[4]);
+        r = round::<5>(r, constants[5]);
+        // Row y is in register 2 y now.
+        r = [r[0], r[2], r[4], r[1], r[3]];
+    }
+    *planes = r;
+}
+
+/// Round number `N` of six.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn round<const N: usize>(r: State, constant: u64) -> State {
+    let (now, next) = const { (Layout::of_round(N), Layout::of_round(N).after_pi()) };
+    let mut r = match now.b {
+        0 => theta_inside(r, now.a),
+        _ => theta_across(r),
+    };
+    for (r, rho) in r.iter_mut().zip(&ROTATIONS[N]) {
+        *r = _mm512_rolv_epi64(*r, rho.load());
+    }
+    let mut out = r;
+    if next.a == 0 {
+        // Word (x, y) comes from lane x + 3 y.
+        for n in 0..5 {
+            let first = 3 * n * inverse(next.b);
+            out[n] = chi(
+                move_lanes(r[n], 1, first),
+                move_lanes(r[n], 1, first + 1),
+                move_lanes(r[n], 1, first + 2),
+            );
+        }
+    } else {
+        // x is (n - b y) / a, and the word comes from lane x + 3 y, in round 1 x.
+        let by_y = 5 - next.b * inverse(next.a) % 5 + if now.b == 0 { 0 } else { 3 };
+        for n in 0..5 {
+            r[n] = move_lanes(r[n], by_y, n * inverse(next.a));
+        }
+        for n in 0..5 {
+            out[n] = chi(r[n], r[(n + next.a) % 5], r[(n + 2 * next.a) % 5]);
+        }
+    }
+    out[0] = _mm512_mask_xor_epi64(out[0], 1, out[0], _mm512_set1_epi64(constant as i64));
+    if next.a != 0 && next.b != 0 {
+        // y is (n - a x) / b.
+        let by_x = 5 - next.a * inverse(next.b) % 5;
+        for n in 0..5 {
+            out[n] = move_lanes(out[n], by_x, n * inverse(next.b));
+        }
+    }
+    out
+}
+
+/// Theta where lanes count x.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn theta_across(r: State) -> State {
+    let parity = xor3(xor3(r[0], r[1], r[2]), r[3], r[4]);
+    let right = _mm512_rol_epi64::<1>(move_lanes(parity, 1, 1));
+    let left = move_lanes(parity, 1, 4);
+    r.map(
+        #[inline(always)]
+        |r| xor3(r, left, right),
+    )
+}
+
+/// Theta where a register is a column, number `a x`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn theta_inside(r: State, a: usize) -> State {
+    let parity = r.map(
+        #[inline(always)]
+        |r| {
+            let pairs = _mm512_xor_si512(r, move_lanes(r, 1, 1));
+            xor3(pairs, move_lanes(pairs, 1, 2), move_lanes(r, 1, 4))
+        },
+    );
+    let mut out = r;
+    for n in 0..5 {
+        let right = _mm512_rol_epi64::<1>(parity[(n + a) % 5]);
+        out[n] = xor3(r[n], parity[(n + 4 * a) % 5], right);
+    }
+    out
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi64::<0x96>(a, b, c)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn chi(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi64::<0xd2>(a, b, c)
+}
+
+/// Lane `n` from lane `factor n + first mod 5`.
+#[inline(always)]
+fn move_lanes(v: __m512i, factor: usize, first: usize) -> __m512i {
+    // SAFETY: called by functions of this backend only.
+    unsafe { _mm512_permutexvar_epi64(MOVES[factor % 5][first % 5].load(), v) }
+}
+
+/// Word (x, y) is in register `a x + b y mod 5`, in lane x, or y where b is 0.
+#[derive(Clone, Copy)]
+struct Layout {
+    a: usize,
+    b: usize,
+}
+
+impl Layout {
+    /// At the beginning of round `n`.
+    const fn of_round(n: usize) -> Self {
+        let mut layout = Self { a: 0, b: 1 };
+        let mut round = 0;
+        while round < n {
+            layout = layout.after_pi();
+            round += 1;
+        }
+        layout
+    }
+
+    /// Pi puts word (x, y) to (y, 2 x + 3 y): what is at (x, y) then was at
+    /// (x + 3 y, x).
+    const fn after_pi(self) -> Self {
+        Self {
+            a: (self.a + self.b) % 5,
+            b: 3 * self.a % 5,
+        }
+    }
+}
+
+/// `1 / n mod 5`.
+const fn inverse(n: usize) -> usize {
+    [0, 1, 3, 2, 4][n]
+}
+
+static MOVES: [[Aligned<[i64; 8]>; 5]; 5] = {
+    let mut moves = [[Aligned([5, 5, 5, 5, 5, 5, 6, 7]); 5]; 5];
+    let mut n = 0;
+    while n < 125 {
+        let (factor, first, lane) = (n / 25, n / 5 % 5, n % 5);
+        moves[factor][first].0[lane] = ((factor * lane + first) % 5) as i64;
+        n += 1;
+    }
+    moves
+};
+
+/// The rotations of rho in the layout of each round.
+static ROTATIONS: [[Aligned<[i64; 8]>; 5]; 6] = {
+    let mut rotations = [[Aligned([0; 8]); 5]; 6];
+    let mut n = 0;
+    while n < 150 {
+        let (round, x, y) = (n / 25, n / 5 % 5, n % 5);
+        let layout = Layout::of_round(round);
+        let lane = if layout.b == 0 { y } else { x };
+        rotations[round][(layout.a * x + layout.b * y) % 5].0[lane] = RHO[x + 5 * y] as i64;
+        n += 1;
+    }
+    rotations
+};
