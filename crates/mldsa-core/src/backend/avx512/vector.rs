@@ -14,8 +14,6 @@ pub(super) trait Vector: Copy {
     fn add(self, b: Self) -> Self;
     fn sub(self, b: Self) -> Self;
     fn mul(self, factor: i32) -> Self;
-    /// Of numbers that are not negative.
-    fn shift_right<const BITS: u32>(self) -> Self;
     /// The product by one constant a lane, `w_even` and `w_odd` its quotients.
     fn shoup(self, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes) -> Self;
     /// `(-q, 2 q)` to `[0, q)`.
@@ -87,7 +85,6 @@ impl Vector for __m512i {
         add(a, b: Self) _mm512_add_epi32(a, b);
         sub(a, b: Self) _mm512_sub_epi32(a, b);
         mul(a, factor: i32) _mm512_mullo_epi32(a, _mm512_set1_epi32(factor));
-        shift_right<BITS: u32>(a) _mm512_srli_epi32::<BITS>(a);
         shoup(a, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes)
             ntt::shoup(a, w, w_even, w_odd, lanes);
         canonical(a) ntt::canonical(a);

@@ -5,20 +5,19 @@ use core::arch::x86_64::*;
 use super::Aligned;
 use super::ntt::{canonical, from_standard_order, inv_ntt_registers};
 use super::unpack::load;
-use super::vector::Vector;
 use crate::poly::NttPoly;
 
 /// Fused inverse NTT, UseHint (algorithm 40) and w1Encode (algorithm 28) of one
-/// row. `hint[n]` has a bit for each of the coefficients `16 n..16 n + 16`.
-/// `SIX_BITS` selects gamma2 = (q - 1) / 88 and 192 bytes out, otherwise it is
-/// (q - 1) / 32 and 128 bytes.
+/// row, whose hint [`hint_masks`] made. `SIX_BITS` selects gamma2 = (q - 1) / 88
+/// and 192 bytes out, otherwise it is (q - 1) / 32 and 128 bytes.
 ///
 /// Bounds: `|w_hat| < q`, carrying the factor `2^-32`. Panics if `out` is short.
-#[inline]
+// Inlined it would share its registers with the caller.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
     w_hat: &NttPoly,
-    hint: &[u16; 16],
+    hint: &[u32; 8],
     out: &mut [u8],
 ) {
     let mut v = load(&w_hat.0);
@@ -33,88 +32,116 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
         .as_chunks::<4>()
         .0
         .iter()
-        .zip(hint.as_chunks::<4>().0)
+        .zip(hint.as_chunks::<2>().0)
         .zip(out[..4 * len].chunks_exact_mut(len))
     {
-        let w1 = [0, 1, 2, 3].map(
+        let r = quad.map(
             #[inline(always)]
-            |n: usize| use_hint::<SIX_BITS>(canonical(quad[n]), hint[n]),
+            |v| canonical(v),
         );
-        // One byte a coefficient: four registers side by side, then in order.
-        let low = _mm512_or_si512(w1[0], _mm512_slli_epi32::<8>(w1[1]));
-        let high = _mm512_or_si512(
-            _mm512_slli_epi32::<16>(w1[2]),
-            _mm512_slli_epi32::<24>(w1[3]),
-        );
-        let bytes = _mm512_permutexvar_epi8(IN_ORDER.load(), _mm512_or_si512(low, high));
+        let low = use_hint::<SIX_BITS>([r[0], r[1]], hint[0]);
+        let high = use_hint::<SIX_BITS>([r[2], r[3]], hint[1]);
+        let w1 = in_order::<SIX_BITS>(low, high);
         if SIX_BITS {
-            let pairs = _mm512_maddubs_epi16(bytes, _mm512_set1_epi16(0x4001));
+            let pairs = _mm512_maddubs_epi16(w1, _mm512_set1_epi16(0x4001));
             let quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x1000_0001));
             let packed = _mm512_permutexvar_epi8(THREE_OF_FOUR.load(), quads);
-            // SAFETY: the mask lets exactly the 48 bytes of the chunk be written.
-            unsafe { _mm512_mask_storeu_epi8(out.as_mut_ptr().cast(), (1 << 48) - 1, packed) };
+            // Two plain stores: one that masks bytes is slow.
+            let last = _mm512_extracti32x4_epi32::<2>(packed);
+            // SAFETY: the chunk has 48 bytes.
+            unsafe {
+                _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm512_castsi512_si256(packed));
+                _mm_storeu_si128(out.as_mut_ptr().add(32).cast(), last);
+            }
         } else {
-            let pairs = _mm512_maddubs_epi16(bytes, _mm512_set1_epi16(0x1001));
+            let pairs = _mm512_maddubs_epi16(w1, _mm512_set1_epi16(0x1001));
             // SAFETY: the chunk has 32 bytes.
             unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm512_cvtepi16_epi8(pairs)) };
         }
     }
 }
 
-/// Algorithm 40 on sixteen canonical coefficients.
+/// Algorithm 40 on 32 canonical coefficients: r1 in 16-bit lanes, of `r[0]` in the
+/// even and of `r[1]` in the odd ones, from -1 to one more than there are; bit n
+/// of `hint` is for lane n.
 ///
-/// `r1` is taken before its wrap at the topmost residues: there `r - r1 2 gamma2`
-/// is at most zero, as the special case of algorithm 36 wants it.
+/// 2 gamma2 is a multiple of 128, so 16 bits are enough: with
+/// `s = ceil(r / 128)`, r1 is s over gamma2 / 64, rounded, and r0 is positive
+/// where s exceeds that multiple. At the topmost residues r1 stays as it is before
+/// its wrap: r0 is at most zero there, as the special case of algorithm 36 wants.
 #[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn use_hint<const SIX_BITS: bool>(r: __m512i, hint: u16) -> __m512i {
-    let (r1, r0) = parts::<SIX_BITS, _>(r);
-    let one = _mm512_set1_epi32(1);
-    let zero = _mm512_setzero_si512();
-    let up = _mm512_mask_cmpgt_epi32_mask(hint, r0, zero);
-    let down = _mm512_mask_cmple_epi32_mask(hint, r0, zero);
-    let r1 = _mm512_mask_add_epi32(r1, up, r1, one);
-    let r1 = _mm512_mask_sub_epi32(r1, down, r1, one);
-    if SIX_BITS {
-        // -1 is 43 and 44 is 0; 45 does not occur, since r0 <= 0 where r1 = 44.
-        let m = _mm512_set1_epi32(44);
-        let r1 = _mm512_min_epu32(r1, _mm512_add_epi32(r1, m));
-        _mm512_min_epu32(r1, _mm512_sub_epi32(r1, m))
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn use_hint<const SIX_BITS: bool>(r: [__m512i; 2], hint: u32) -> __m512i {
+    let [even, odd] = r.map(
+        #[inline(always)]
+        |r| _mm512_add_epi32(r, _mm512_set1_epi32(127)),
+    );
+    // even | odd & upper halves
+    let s = _mm512_ternarylogic_epi32::<0xf8>(
+        _mm512_srli_epi32::<7>(even),
+        _mm512_slli_epi32::<9>(odd),
+        _mm512_set1_epi32(-0x1_0000),
+    );
+    // floor(s factor / 2^16), then rounded to a multiple of 2^8 or 2^6.
+    let (factor, round, step) = if SIX_BITS {
+        (11_275, 1 << 7, 1_488)
     } else {
-        _mm512_and_si512(r1, _mm512_set1_epi32(15))
-    }
+        (1_025, 1 << 9, 4_092)
+    };
+    let r1 = _mm512_mulhi_epu16(s, _mm512_set1_epi16(factor));
+    let r1 = _mm512_mulhrs_epi16(r1, _mm512_set1_epi16(round));
+    // The difference fits, so that its sign is right though s wraps.
+    let minus_r0 = _mm512_sub_epi16(_mm512_mullo_epi16(r1, _mm512_set1_epi16(step)), s);
+    // -1 where r0 > 0, else 1.
+    let down = _mm512_or_si512(_mm512_srai_epi16::<15>(minus_r0), _mm512_set1_epi16(1));
+    _mm512_mask_sub_epi16(r1, hint, r1, down)
 }
 
-/// r1 before its wrap, and `r - r1 2 gamma2`. Bounds: `0 <= r < q`.
-#[inline(always)]
-pub(super) fn parts<const SIX_BITS: bool, V: Vector>(r: V) -> (V, V) {
-    let scaled = r.add(V::splat(127)).shift_right::<7>();
-    if SIX_BITS {
-        let rounded = scaled.mul(11_275).add(V::splat(1 << 23));
-        let r1 = rounded.shift_right::<24>();
-        (r1, r.sub(r1.mul(190_464)))
-    } else {
-        let rounded = scaled.mul(1_025).add(V::splat(1 << 21));
-        let r1 = rounded.shift_right::<22>();
-        (r1, r.sub(r1.mul(523_776)))
-    }
+/// The results of two calls of [`use_hint`] for neighbouring coefficients as 64
+/// bytes in order, wrapped to 0..44 or 0..16.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn in_order<const SIX_BITS: bool>(low: __m512i, high: __m512i) -> __m512i {
+    // One more in every byte: there is no -1 any more that would borrow.
+    let ones = _mm512_set1_epi16(0x0101);
+    let bytes = _mm512_add_epi16(_mm512_slli_epi16::<8>(high), _mm512_add_epi16(low, ones));
+    let wrapped = if SIX_BITS { &WRAP_44 } else { &WRAP_16 };
+    _mm512_permutexvar_epi8(
+        IN_ORDER.load(),
+        _mm512_permutexvar_epi8(bytes, wrapped.load()),
+    )
 }
 
-/// The hint bits of one row from its rising indices.
+/// The hint bits of one row from its rising indices: of 32 coefficients in each
+/// word, the first sixteen in the even bits, the others in the odd ones.
 #[inline]
-pub(super) fn hint_masks(indices: &[u8]) -> [u16; 16] {
-    let mut masks = [0; 16];
+pub(super) fn hint_masks(indices: &[u8]) -> [u32; 8] {
+    let mut masks = [0; 8];
     for &n in indices {
-        masks[usize::from(n / 16)] |= 1 << (n % 16);
+        masks[usize::from(n / 32)] |= 1 << (2 * (n % 16) + n / 16 % 2);
     }
     masks
+}
+
+static WRAP_44: Aligned<[u8; 64]> = wrap(44);
+static WRAP_16: Aligned<[u8; 64]> = wrap(16);
+
+/// `n - 1 mod m` for every n.
+const fn wrap(m: u8) -> Aligned<[u8; 64]> {
+    let mut table = [0; 64];
+    let mut n = 0;
+    while n < 64 {
+        table[n as usize] = (n + m - 1) % m;
+        n += 1;
+    }
+    Aligned(table)
 }
 
 static IN_ORDER: Aligned<[u8; 64]> = {
     let mut table = [0; 64];
     let mut n = 0;
     while n < 64 {
-        table[n] = (n % 16 * 4 + n / 16) as u8;
+        table[n] = (n % 16 * 4 + n / 16 % 2 * 2 + n / 32) as u8;
         n += 1;
     }
     Aligned(table)
