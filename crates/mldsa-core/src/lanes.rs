@@ -93,9 +93,8 @@ pub(crate) trait Widths {
 
 /// An input of SHAKE256, handed out in padded blocks.
 pub(crate) struct Input<'a> {
-    // `tr` and the two bytes before the context, or nothing
-    head: [u8; MU_HEAD_LEN],
-    head_left: usize,
+    // `tr` and the two bytes before the context
+    head: Option<[u8; MU_HEAD_LEN]>,
     parts: [&'a [u8]; 2],
     finished: bool,
 }
@@ -109,8 +108,7 @@ impl<'a> Input<'a> {
     /// Two strings as one.
     pub(crate) fn joined(parts: [&'a [u8]; 2]) -> Self {
         Self {
-            head: [0; MU_HEAD_LEN],
-            head_left: 0,
+            head: None,
             parts,
             finished: false,
         }
@@ -120,8 +118,7 @@ impl<'a> Input<'a> {
     /// and message.
     pub(crate) fn mu(head: [u8; MU_HEAD_LEN], ctx: &'a [u8], message: &'a [u8]) -> Self {
         Self {
-            head,
-            head_left: MU_HEAD_LEN,
+            head: Some(head),
             parts: [ctx, message],
             finished: false,
         }
@@ -133,15 +130,20 @@ impl<'a> Input<'a> {
     }
 
     /// The next block; behind the last one zeros, which change no state.
+    #[inline]
     pub(crate) fn next_block(&mut self, block: &mut Block) {
-        let mut filled = self.head_left;
-        block[..filled].copy_from_slice(&self.head[MU_HEAD_LEN - filled..]);
-        self.head_left = 0;
+        let mut filled = 0;
+        if let Some(head) = self.head.take() {
+            block[..MU_HEAD_LEN].copy_from_slice(&head);
+            filled = MU_HEAD_LEN;
+        }
         for part in &mut self.parts {
-            let (now, later) = part.split_at(part.len().min(RATE - filled));
-            block[filled..filled + now.len()].copy_from_slice(now);
-            filled += now.len();
-            *part = later;
+            if !part.is_empty() {
+                let (now, later) = part.split_at(part.len().min(RATE - filled));
+                block[filled..filled + now.len()].copy_from_slice(now);
+                filled += now.len();
+                *part = later;
+            }
         }
         if filled < RATE {
             block[filled..].fill(0);
@@ -164,37 +166,31 @@ struct Lane<'a, 'o> {
     output: &'o mut [u8],
 }
 
-impl Lane<'_, '_> {
-    fn is_done(&self) -> bool {
-        self.input.is_finished() && self.output.is_empty()
-    }
-}
-
 /// Inputs on their way to `Wide::LANES` lanes.
 ///
 /// `Wide` runs while more lanes are busy than `Narrow` has, and that while more
 /// than one is: a few long ones do not pay for empty lanes.
 pub(crate) struct Queue<'a, 'o, W> {
-    lanes: [Lane<'a, 'o>; MAX_LANES],
+    // those that are done are taken out
+    lanes: [Option<Lane<'a, 'o>>; MAX_LANES],
     count: usize,
     widths: PhantomData<W>,
 }
 
 impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
+    #[inline]
     pub(crate) fn new() -> Self {
         Self {
-            lanes: core::array::from_fn(|_| Lane {
-                input: Input::new(&[]),
-                output: Default::default(),
-            }),
+            lanes: [const { None }; MAX_LANES],
             count: 0,
             widths: PhantomData,
         }
     }
 
     /// Adds one; a full queue runs.
+    #[inline]
     pub(crate) fn push(&mut self, input: Input<'a>, output: &'o mut [u8]) {
-        self.lanes[self.count] = Lane { input, output };
+        self.lanes[self.count] = Some(Lane { input, output });
         self.count += 1;
         if self.count == W::Wide::LANES {
             self.run();
@@ -203,25 +199,94 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
 
     /// Fills all outputs.
     pub(crate) fn run(&mut self) {
-        let lanes = &mut self.lanes[..mem::take(&mut self.count)];
-        let mut busy = Busy {
-            places: [0, 1, 2, 3, 4, 5, 6, 7],
-            count: lanes.len(),
-        };
+        let count = mem::take(&mut self.count);
+        let places = [0, 1, 2, 3, 4, 5, 6, 7];
+        let places = &places[..count];
+        if count > W::Narrow::LANES {
+            self.wide(places);
+        } else if count > 1 {
+            self.narrow(Wiped(W::Narrow::zero()), places);
+        } else if count > 0 {
+            self.single(Wiped(Single::zero()), places);
+        }
+    }
+
+    #[inline]
+    fn wide(&mut self, places: &[usize]) {
+        let mut sponge = Wiped(W::Wide::zero());
+        self.drive(&mut sponge.0, places, W::Narrow::LANES);
         let mut narrow = Wiped(W::Narrow::zero());
-        if busy.count > W::Narrow::LANES {
-            let mut wide = Wiped(W::Wide::zero());
-            busy.drive(&mut wide.0, lanes, W::Narrow::LANES);
-            busy.narrow_down(&wide.0, &mut narrow.0, lanes);
+        let (left, count) = self.narrow_down(&sponge.0, places, &mut narrow.0);
+        if count > 0 {
+            self.narrow(narrow, &left[..count]);
         }
-        let mut single = Wiped(Single::<W>::zero());
-        if busy.count > 1 {
-            busy.drive(&mut narrow.0, lanes, 1);
+    }
+
+    #[inline]
+    fn narrow(&mut self, mut sponge: Wiped<W::Narrow>, places: &[usize]) {
+        self.drive(&mut sponge.0, places, 1);
+        let mut single = Wiped(Single::zero());
+        let (left, count) = self.narrow_down(&sponge.0, places, &mut single.0);
+        if count > 0 {
+            self.single(single, &left[..count]);
         }
-        busy.narrow_down(&narrow.0, &mut single.0, lanes);
-        if busy.count > 0 {
-            busy.drive(&mut single.0, lanes, 0);
+    }
+
+    #[inline]
+    fn single(&mut self, mut sponge: Wiped<Single<W>>, places: &[usize]) {
+        self.drive(&mut sponge.0, places, 0);
+    }
+
+    /// Runs state n of the sponge on lane `places[n]` until at most `enough` lanes
+    /// are left.
+    #[inline]
+    fn drive<S: LaneSponge>(&mut self, sponge: &mut S, places: &[usize], enough: usize) {
+        let mut blocks = Secret::<[Block; MAX_LANES]>::zeroed();
+        let mut busy = places.len();
+        while busy > enough {
+            for (block, &place) in blocks.expose_mut().iter_mut().zip(places) {
+                if let Some(lane) = &mut self.lanes[place] {
+                    lane.input.next_block(block);
+                }
+            }
+            sponge.absorb(&blocks.expose().each_ref());
+            for (n, &place) in places.iter().enumerate() {
+                if let Some(lane) = &mut self.lanes[place]
+                    && lane.input.is_finished()
+                {
+                    let len = lane.output.len().min(RATE);
+                    let (now, later) = mem::take(&mut lane.output).split_at_mut(len);
+                    sponge.squeeze(n, now);
+                    lane.output = later;
+                    if lane.output.is_empty() {
+                        self.lanes[place] = None;
+                        busy -= 1;
+                    }
+                }
+            }
         }
+    }
+
+    /// Moves the states of the lanes that are left to a sponge with room for them:
+    /// their places, and how many they are.
+    #[inline]
+    fn narrow_down<A: LaneSponge, B: LaneSponge>(
+        &self,
+        from: &A,
+        places: &[usize],
+        to: &mut B,
+    ) -> ([usize; MAX_LANES], usize) {
+        let (mut left, mut count) = ([0; MAX_LANES], 0);
+        for (n, &place) in places.iter().enumerate() {
+            if self.lanes[place].is_some() {
+                for w in 0..25 {
+                    to.words_mut()[B::LANES * w + count] = from.words()[A::LANES * w + n];
+                }
+                left[count] = place;
+                count += 1;
+            }
+        }
+        (left, count)
     }
 }
 
@@ -231,58 +296,6 @@ struct Wiped<S: LaneSponge>(S);
 impl<S: LaneSponge> Drop for Wiped<S> {
     fn drop(&mut self) {
         self.0.words_mut().wipe();
-    }
-}
-
-/// State n of a sponge runs on lane `places[n]`, for n below `count`.
-struct Busy {
-    places: [usize; MAX_LANES],
-    count: usize,
-}
-
-impl Busy {
-    /// Runs until at most `enough` lanes are not done.
-    fn drive<S: LaneSponge>(&self, sponge: &mut S, lanes: &mut [Lane<'_, '_>], enough: usize) {
-        let places = &self.places[..self.count];
-        let mut blocks = Secret::<[Block; MAX_LANES]>::zeroed();
-        let mut busy = usize::MAX;
-        while busy > enough {
-            for (block, &place) in blocks.expose_mut().iter_mut().zip(places) {
-                lanes[place].input.next_block(block);
-            }
-            sponge.absorb(&blocks.expose().each_ref());
-            busy = 0;
-            for (n, &place) in places.iter().enumerate() {
-                let lane = &mut lanes[place];
-                if lane.input.is_finished() {
-                    let len = lane.output.len().min(RATE);
-                    let (now, later) = mem::take(&mut lane.output).split_at_mut(len);
-                    sponge.squeeze(n, now);
-                    lane.output = later;
-                }
-                busy += usize::from(!lane.is_done());
-            }
-        }
-    }
-
-    /// Moves the states of lanes that are not done to a sponge with room for them.
-    fn narrow_down<A: LaneSponge, B: LaneSponge>(
-        &mut self,
-        from: &A,
-        to: &mut B,
-        lanes: &[Lane<'_, '_>],
-    ) {
-        let before = mem::take(&mut self.count);
-        for n in 0..before {
-            let place = self.places[n];
-            if !lanes[place].is_done() {
-                for w in 0..25 {
-                    to.words_mut()[B::LANES * w + self.count] = from.words()[A::LANES * w + n];
-                }
-                self.places[self.count] = place;
-                self.count += 1;
-            }
-        }
     }
 }
 
