@@ -120,19 +120,17 @@ impl Block for PackedBlock {
         unsafe {
             let bytes = _mm512_maskz_loadu_epi8((1 << 48) - 1, self.as_ptr().cast());
             (
-                _mm512_maskz_permutexvar_epi8(LOW_THREE, PACKED_LANES[0].load(), bytes),
-                _mm512_maskz_permutexvar_epi8(LOW_THREE, PACKED_LANES[1].load(), bytes),
+                _mm512_permutexvar_epi8(PACKED_LANES[0].load(), bytes),
+                _mm512_permutexvar_epi8(PACKED_LANES[1].load(), bytes),
             )
         }
     }
 }
 
-/// Three low bytes of every 64-bit lane.
-const LOW_THREE: __mmask64 = 0x0707_0707_0707_0707;
-
-/// Where the bytes of the even and of the odd coefficients are among 48.
+/// Where the bytes of the even and of the odd coefficients are among 48; the last
+/// byte of the register, which the load made zero, fills their 64-bit lanes.
 static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
-    let mut tables = [Aligned([0; 64]); 2];
+    let mut tables = [Aligned([63; 64]); 2];
     let mut n = 0;
     while n < 16 {
         let mut byte = 0;
