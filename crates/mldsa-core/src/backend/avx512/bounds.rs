@@ -89,6 +89,34 @@ impl Vector for Intervals {
         }))
     }
 
+    type Ratio = [f32; 16];
+
+    fn splat_ratio(value: f32) -> [f32; 16] {
+        [value; 16]
+    }
+
+    fn load_ratio(values: &Aligned<[f32; 16]>) -> [f32; 16] {
+        values.0
+    }
+
+    /// The quotient is off by a half, and by `2^-24` of itself for each of three
+    /// roundings: of b (exact below 2^24), of the ratio, of their product.
+    fn nearest(self, w: Self, ratio: [f32; 16]) -> Self {
+        Self(core::array::from_fn(|n| {
+            let w = w.0[n].reach();
+            let exact = f64::from(w as u32) / f64::from(Q);
+            let error = (f64::from(ratio[n]).abs() - exact).abs();
+            assert!(
+                error <= exact / f64::from(1 << 24),
+                "the ratio of another factor"
+            );
+            let quotient = self.0[n].reach() as f64 * exact;
+            assert!(quotient < f64::from(1 << 30), "beyond 31 bits");
+            let reach = (0.5 + quotient * 3.01 / f64::from(1 << 24)) * f64::from(Q);
+            Interval::new(-reach.ceil() as i64, reach.ceil() as i64)
+        }))
+    }
+
     fn canonical(self) -> Self {
         self.map(|a| {
             assert!(-Q64 < a.low && a.high < 2 * Q64, "too far for `canonical`");

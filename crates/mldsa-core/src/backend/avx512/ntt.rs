@@ -67,6 +67,32 @@ fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
     b.shoup(V::load(&w.w), V::load(&w.even), V::load(&w.odd), lanes)
 }
 
+/// `b w` less the multiple of q that single precision finds nearest.
+///
+/// Bounds: three roundings and the last, `|b w| <= 2^30 q` and
+/// `|out| <= q / 2 + |b w| 3.01 / 2^24`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn nearest(b: __m512i, w: __m512i, ratio: __m512) -> __m512i {
+    // Rounding is part of the instructions: no mode of the caller's changes it.
+    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    let quotient = _mm512_mul_round_ps::<NEAREST>(_mm512_cvt_roundepi32_ps::<NEAREST>(b), ratio);
+    let t = _mm512_cvt_roundps_epi32::<NEAREST>(quotient);
+    let q = _mm512_set1_epi32(Q);
+    _mm512_sub_epi32(_mm512_mullo_epi32(b, w), _mm512_mullo_epi32(t, q))
+}
+
+/// One factor for every lane, and one per lane.
+#[inline(always)]
+fn nearest_by<V: Vector>(b: V, w: (i32, f32), _: EvenLanes) -> V {
+    b.nearest(V::splat(w.0), V::splat_ratio(w.1))
+}
+
+#[inline(always)]
+fn nearest_lanes<V: Vector>(b: V, w: &LaneRatio, _: EvenLanes) -> V {
+    b.nearest(V::load(&w.w), V::load_ratio(&w.ratio))
+}
+
 macro_rules! forward {
     ($v:ident, $lanes:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
         $(
@@ -98,31 +124,31 @@ macro_rules! repack {
 }
 
 macro_rules! lane_level {
-    ($step:ident, $v:ident, $lanes:ident, $table:expr) => {
-        $step!($v, $lanes, shoup_lanes;
+    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $table:expr) => {
+        $step!($v, $lanes, $multiply;
             (0, 1, &$table[0]), (2, 3, &$table[1]), (4, 5, &$table[2]), (6, 7, &$table[3]),
             (8, 9, &$table[4]), (10, 11, &$table[5]), (12, 13, &$table[6]), (14, 15, &$table[7]))
     };
 }
 
 macro_rules! register_levels {
-    ($step:ident, $v:ident, $lanes:ident, $w:ident, 128) => {
-        $step!($v, $lanes, shoup_by;
+    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 128) => {
+        $step!($v, $lanes, $multiply;
             (0, 8, $w(1)), (1, 9, $w(1)), (2, 10, $w(1)), (3, 11, $w(1)),
             (4, 12, $w(1)), (5, 13, $w(1)), (6, 14, $w(1)), (7, 15, $w(1)))
     };
-    ($step:ident, $v:ident, $lanes:ident, $w:ident, 64) => {
-        $step!($v, $lanes, shoup_by;
+    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 64) => {
+        $step!($v, $lanes, $multiply;
             (0, 4, $w(2)), (1, 5, $w(2)), (2, 6, $w(2)), (3, 7, $w(2)),
             (8, 12, $w(3)), (9, 13, $w(3)), (10, 14, $w(3)), (11, 15, $w(3)))
     };
-    ($step:ident, $v:ident, $lanes:ident, $w:ident, 32) => {
-        $step!($v, $lanes, shoup_by;
+    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 32) => {
+        $step!($v, $lanes, $multiply;
             (0, 2, $w(4)), (1, 3, $w(4)), (4, 6, $w(5)), (5, 7, $w(5)),
             (8, 10, $w(6)), (9, 11, $w(6)), (12, 14, $w(7)), (13, 15, $w(7)))
     };
-    ($step:ident, $v:ident, $lanes:ident, $w:ident, 16) => {
-        $step!($v, $lanes, shoup_by;
+    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 16) => {
+        $step!($v, $lanes, $multiply;
             (0, 1, $w(8)), (2, 3, $w(9)), (4, 5, $w(10)), (6, 7, $w(11)),
             (8, 9, $w(12)), (10, 11, $w(13)), (12, 13, $w(14)), (14, 15, $w(15)))
     };
@@ -138,44 +164,45 @@ pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
         ZETAS[k]
     }
     let lanes = EvenLanes::new();
-    register_levels!(forward, v, lanes, w, 128);
-    register_levels!(forward, v, lanes, w, 64);
-    register_levels!(forward, v, lanes, w, 32);
-    register_levels!(forward, v, lanes, w, 16);
+    register_levels!(forward, shoup_by, v, lanes, w, 128);
+    register_levels!(forward, shoup_by, v, lanes, w, 64);
+    register_levels!(forward, shoup_by, v, lanes, w, 32);
+    register_levels!(forward, shoup_by, v, lanes, w, 16);
     repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
-    lane_level!(forward, v, lanes, FORWARD[0]);
+    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[0]);
     repack!(v, V::blocks::<0x88>, V::blocks::<0xdd>);
-    lane_level!(forward, v, lanes, FORWARD[1]);
+    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[1]);
     repack!(v, V::low_qwords, V::high_qwords);
-    lane_level!(forward, v, lanes, FORWARD[2]);
+    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[2]);
     repack!(v, V::dwords::<0x88>, V::dwords::<0xdd>);
-    lane_level!(forward, v, lanes, FORWARD[3]);
+    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[3]);
 }
 
 /// Algorithm 42 times `2^32`, from private order.
 ///
 /// Bounds: `|v| <= q` in, `(-q/4, 5q/4)` out. In between sums at most double at
-/// each level, to `256 q < 2^31`, and products stay below `5q/4`.
+/// each level, to `256 q < 2^31`; the product of a difference `|b| <= 2^n q` stays
+/// below `(1/2 + 3/4 2^n) q`, which is less.
 #[inline(always)]
 pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
     #[inline(always)]
-    const fn w(k: usize) -> (i32, i32) {
-        INVERSE_ZETAS[k]
+    const fn w(k: usize) -> (i32, f32) {
+        with_ratio(INVERSE_ZETAS[k])
     }
     let lanes = EvenLanes::new();
-    lane_level!(inverse, v, lanes, INVERSE[3]);
+    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[3]);
     repack!(v, V::low_dwords, V::high_dwords);
-    lane_level!(inverse, v, lanes, INVERSE[2]);
+    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[2]);
     repack!(v, V::low_qwords, V::high_qwords);
-    lane_level!(inverse, v, lanes, INVERSE[1]);
+    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[1]);
     let [low, high] = &UNDO_QUARTERS;
     repack!(v, |a: V, b| a.permute_qwords(low, b), |a: V, b| a
         .permute_qwords(high, b));
-    lane_level!(inverse, v, lanes, INVERSE[0]);
+    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[0]);
     repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
-    register_levels!(inverse, v, lanes, w, 16);
-    register_levels!(inverse, v, lanes, w, 32);
-    register_levels!(inverse, v, lanes, w, 64);
+    register_levels!(inverse, nearest_by, v, lanes, w, 16);
+    register_levels!(inverse, nearest_by, v, lanes, w, 32);
+    register_levels!(inverse, nearest_by, v, lanes, w, 64);
     // The last level multiplies both halves, the upper one by zeta too.
     for n in 0..8 {
         let (a, b) = (v[n], v[n + 8]);
@@ -221,13 +248,38 @@ struct LaneTwiddle {
     odd: Aligned<[i32; 16]>,
 }
 
+/// Sixteen factors, and each over q.
+struct LaneRatio {
+    w: Aligned<[i32; 16]>,
+    ratio: Aligned<[f32; 16]>,
+}
+
+impl LaneRatio {
+    const EMPTY: Self = Self {
+        w: Aligned([0; 16]),
+        ratio: Aligned([0.0; 16]),
+    };
+}
+
 /// `zeta^brv(k)` and its quotient.
 static ZETAS: [(i32, i32); 256] = zeta_table(false);
 /// `-zeta^brv(2^m - 1 - k)`: the factor the inverse uses where the forward
 /// transform used number `k`.
 static INVERSE_ZETAS: [(i32, i32); 256] = zeta_table(true);
 static FORWARD: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(false));
-static INVERSE: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(true));
+static INVERSE: [[LaneRatio; 8]; 4] = {
+    let tables = lane_tables(&zeta_table(true));
+    let mut out = [const { [LaneRatio::EMPTY; 8] }; 4];
+    let mut n = 0;
+    while n < 4 * 8 * 16 {
+        let (level, pair, lane) = (n / 128, n / 16 % 8, n % 16);
+        let w = tables[level][pair].w.0[lane];
+        out[level][pair].w.0[lane] = w;
+        out[level][pair].ratio.0[lane] = ratio(w);
+        n += 1;
+    }
+    out
+};
 
 /// `2^32 / 256`, which also takes away the factor `2^-32` that products leave, and
 /// the same times the last factor of the inverse transform.
@@ -359,6 +411,16 @@ const fn shoup_pair(w: i64) -> (i32, i32) {
     let w = if w > q / 2 { w - q } else { w };
     let quotient = ((w << 32) + if w < 0 { -(q / 2) } else { q / 2 }) / q;
     (w as i32, quotient as i32)
+}
+
+/// `w / q`, rounded once: both are exact in single precision.
+const fn ratio(w: i32) -> f32 {
+    w as f32 / Q as f32
+}
+
+/// A factor with its ratio in place of its quotient.
+const fn with_ratio((w, _): (i32, i32)) -> (i32, f32) {
+    (w, ratio(w))
 }
 
 const fn zeta_table(inverse: bool) -> [(i32, i32); 256] {

@@ -16,6 +16,12 @@ pub(super) trait Vector: Copy {
     fn mul(self, factor: i32) -> Self;
     /// The product by one constant a lane, `w_even` and `w_odd` its quotients.
     fn shoup(self, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes) -> Self;
+    /// A constant over q for every lane.
+    type Ratio: Copy;
+    fn splat_ratio(value: f32) -> Self::Ratio;
+    fn load_ratio(values: &Aligned<[f32; 16]>) -> Self::Ratio;
+    /// The product by one constant a lane, `ratio` is that over q.
+    fn nearest(self, w: Self, ratio: Self::Ratio) -> Self;
     /// `(-q, 2 q)` to `[0, q)`.
     fn canonical(self) -> Self;
 
@@ -81,12 +87,27 @@ impl Vector for __m512i {
         unsafe { values.load() }
     }
 
+    type Ratio = __m512;
+
+    #[inline(always)]
+    fn splat_ratio(value: f32) -> __m512 {
+        // SAFETY: as below.
+        unsafe { _mm512_set1_ps(value) }
+    }
+
+    #[inline(always)]
+    fn load_ratio(values: &Aligned<[f32; 16]>) -> __m512 {
+        // SAFETY: as below; 64 bytes, aligned by the type.
+        unsafe { _mm512_load_ps(values.0.as_ptr()) }
+    }
+
     on_registers! {
         add(a, b: Self) _mm512_add_epi32(a, b);
         sub(a, b: Self) _mm512_sub_epi32(a, b);
         mul(a, factor: i32) _mm512_mullo_epi32(a, _mm512_set1_epi32(factor));
         shoup(a, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes)
             ntt::shoup(a, w, w_even, w_odd, lanes);
+        nearest(a, w: Self, ratio: __m512) ntt::nearest(a, w, ratio);
         canonical(a) ntt::canonical(a);
         low_dwords(a, b: Self) _mm512_unpacklo_epi32(a, b);
         high_dwords(a, b: Self) _mm512_unpackhi_epi32(a, b);
