@@ -9,7 +9,7 @@ use core::mem;
 
 use crate::array::Wipe;
 use crate::backend::{Backend, LaneHash};
-use crate::params::N;
+use crate::params::{CRH_LEN, N};
 use crate::poly::Poly;
 use crate::sample::{rej_bounded_block, rej_bounded_poly};
 use crate::secret::Secret;
@@ -51,7 +51,7 @@ pub(crate) trait LaneSponge {
 }
 
 /// One state.
-pub(crate) struct Single<W>([u64; 25], PhantomData<W>);
+struct Single<W>([u64; 25], PhantomData<W>);
 
 impl<W: Widths> LaneSponge for Single<W> {
     const LANES: usize = 1;
@@ -89,6 +89,20 @@ pub(crate) trait Widths {
 
     /// One permutation.
     fn permute(state: &mut [u64; 25]);
+
+    /// SHAKE256 of one input in padded blocks.
+    fn digest(blocks: &[Block]) -> [u8; CRH_LEN]
+    where
+        Self: Sized,
+    {
+        let mut sponge = Single::<Self>::zero();
+        for block in blocks {
+            sponge.absorb(&[block; MAX_LANES]);
+        }
+        let mut digest = [0; CRH_LEN];
+        sponge.squeeze(0, &mut digest);
+        digest
+    }
 }
 
 /// An input of SHAKE256, handed out in padded blocks.

@@ -19,6 +19,8 @@ use core::arch::x86_64::*;
 
 use super::Aligned;
 use crate::keccak::{RHO, ROUND_CONSTANTS};
+use crate::lanes::Block;
+use crate::params::CRH_LEN;
 
 /// Words in lanes 0 to 4; the others are zero and stay so.
 type State = [__m512i; 5];
@@ -40,6 +42,33 @@ pub(super) fn permute_x1(state: &mut [u64; 25]) {
         // SAFETY: the mask lets exactly the five words be written.
         unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), PLANE, *plane) };
     }
+}
+
+/// SHAKE256 of one input in padded blocks, the state in registers all the while.
+/// Constant time.
+#[inline(never)]
+#[target_feature(enable = "avx512f")]
+pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
+    let mut planes = [_mm512_setzero_si512(); 5];
+    for block in blocks {
+        for (n, plane) in planes.iter_mut().enumerate().take(4) {
+            // A block is three planes and two words.
+            let mask = if n < 3 { PLANE } else { 0x03 };
+            let words = block[40 * n..].as_ptr().cast();
+            // SAFETY: the mask lets words of the block be read only.
+            let words = unsafe { _mm512_maskz_loadu_epi64(mask, words) };
+            *plane = _mm512_xor_si512(*plane, words);
+        }
+        permute(&mut planes);
+    }
+    let mut digest = [0; CRH_LEN];
+    let (first, second) = digest.split_at_mut(40);
+    // SAFETY: the masks let five and three words be written.
+    unsafe {
+        _mm512_mask_storeu_epi64(first.as_mut_ptr().cast(), PLANE, planes[0]);
+        _mm512_mask_storeu_epi64(second.as_mut_ptr().cast(), 0x07, planes[1]);
+    }
+    digest
 }
 
 #[inline]

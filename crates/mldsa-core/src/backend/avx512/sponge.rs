@@ -3,11 +3,12 @@
 
 use core::arch::x86_64::*;
 
-use super::plane::permute_x1;
+use super::plane::{self, permute_x1};
 use super::word::{X4, X8, permute_x4, permute_x8};
 use crate::backend::LaneHash;
 use crate::keccak::Word;
 use crate::lanes::{self, Block, LaneSponge, MAX_LANES, Widths};
+use crate::params::CRH_LEN;
 use crate::poly::Poly;
 
 /// Marks code that only this backend's table leads to.
@@ -21,6 +22,12 @@ impl Widths for Avx512 {
     fn permute(state: &mut [u64; 25]) {
         // SAFETY: reached only through this backend's entries.
         unsafe { permute_x1(state) }
+    }
+
+    #[inline]
+    fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
+        // SAFETY: as in `permute`.
+        unsafe { plane::digest(blocks) }
     }
 }
 
