@@ -92,53 +92,54 @@ fn permute(planes: &mut State) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn round<const N: usize>(r: State, constant: u64) -> State {
-    let (now, next) = const { (Layout::of_round(N), Layout::of_round(N).after_pi()) };
+    let (now, pi, next) = const { LAYOUTS[N] };
     let mut r = match now.b {
         0 => theta_inside(r, now.a),
-        _ => theta_across(r),
+        _ => theta_across(r, now.step),
     };
     for (r, rho) in r.iter_mut().zip(&ROTATIONS[N]) {
         *r = _mm512_rolv_epi64(*r, rho.load());
     }
+    let iota = |v| _mm512_mask_xor_epi64(v, 1, v, _mm512_set1_epi64(constant as i64));
     let mut out = r;
-    if next.a == 0 {
-        // Word (x, y) comes from lane x + 3 y.
-        for n in 0..5 {
-            let first = 3 * n * inverse(next.b);
-            out[n] = chi(
-                move_lanes(r[n], 1, first),
-                move_lanes(r[n], 1, first + 1),
-                move_lanes(r[n], 1, first + 2),
+    if pi.a == 0 {
+        // Word (x, y) comes from where x + 3 y was.
+        for (n, (out, r)) in out.iter_mut().zip(r).enumerate() {
+            let row = [0, 1, 2].map(
+                #[inline(always)]
+                |offset| {
+                    let first = 3 * n * inverse(pi.b) + offset;
+                    move_lanes(r, now.step, now.step * first)
+                },
             );
+            *out = chi(row[0], row[1], row[2]);
         }
-    } else {
-        // x is (n - b y) / a, and the word comes from lane x + 3 y, in round 1 x.
-        let by_y = 5 - next.b * inverse(next.a) % 5 + if now.b == 0 { 0 } else { 3 };
-        for n in 0..5 {
-            r[n] = move_lanes(r[n], by_y, n * inverse(next.a));
-        }
-        for n in 0..5 {
-            out[n] = chi(r[n], r[(n + next.a) % 5], r[(n + 2 * next.a) % 5]);
-        }
+        out[0] = iota(out[0]);
+        return out;
     }
-    out[0] = _mm512_mask_xor_epi64(out[0], 1, out[0], _mm512_set1_epi64(constant as i64));
-    if next.a != 0 && next.b != 0 {
-        // y is (n - a x) / b.
-        let by_x = 5 - next.a * inverse(next.b) % 5;
-        for n in 0..5 {
-            out[n] = move_lanes(out[n], by_x, n * inverse(next.b));
+    for (n, r) in r.iter_mut().enumerate() {
+        *r = move_lanes(*r, 1, now.step * n * inverse(pi.a));
+    }
+    for (n, out) in out.iter_mut().enumerate() {
+        // Iota before chi waits for nothing.
+        let first = if n == 0 { iota(r[0]) } else { r[n] };
+        *out = chi(first, r[(n + pi.a) % 5], r[(n + 2 * pi.a) % 5]);
+    }
+    if next.b != 0 {
+        for (n, out) in out.iter_mut().enumerate() {
+            *out = move_lanes(*out, 1, pi.step * n * inverse(next.b));
         }
     }
     out
 }
 
-/// Theta where lanes count x.
+/// Theta where x is in lane `step x`.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn theta_across(r: State) -> State {
+fn theta_across(r: State, step: usize) -> State {
     let parity = xor3(xor3(r[0], r[1], r[2]), r[3], r[4]);
-    let right = _mm512_rol_epi64::<1>(move_lanes(parity, 1, 1));
-    let left = move_lanes(parity, 1, 4);
+    let right = _mm512_rol_epi64::<1>(move_lanes(parity, 1, step));
+    let left = move_lanes(parity, 1, 4 * step);
     r.map(
         #[inline(always)]
         |r| xor3(r, left, right),
@@ -179,38 +180,65 @@ fn chi(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
 /// Lane `n` from lane `factor n + first mod 5`.
 #[inline(always)]
 fn move_lanes(v: __m512i, factor: usize, first: usize) -> __m512i {
+    if (factor % 5, first % 5) == (1, 0) {
+        return v;
+    }
     // SAFETY: called by functions of this backend only.
     unsafe { _mm512_permutexvar_epi64(MOVES[factor % 5][first % 5].load(), v) }
 }
 
-/// Word (x, y) is in register `a x + b y mod 5`, in lane x, or y where b is 0.
+/// Word (x, y) is in register `a x + b y mod 5`; a lane is `step` times what lanes
+/// count.
 #[derive(Clone, Copy)]
 struct Layout {
     a: usize,
     b: usize,
+    step: usize,
 }
 
-impl Layout {
-    /// At the beginning of round `n`.
-    const fn of_round(n: usize) -> Self {
-        let mut layout = Self { a: 0, b: 1 };
-        let mut round = 0;
-        while round < n {
-            layout = layout.after_pi();
-            round += 1;
-        }
-        layout
+/// Of each round: at its beginning, behind pi, and at its end.
+///
+/// Pi puts word (x, y) to (y, 2 x + 3 y): what is at (x, y) then was at
+/// (x + 3 y, x). Steps are such that words only rotate inside their register, and
+/// not at all in register 0.
+const LAYOUTS: [(Layout, Layout, Layout); 6] = {
+    let mut layouts = [(START, START, START); 6];
+    let mut now = START;
+    let mut round = 0;
+    while round < 6 {
+        let (a, b) = ((now.a + now.b) % 5, 3 * now.a % 5);
+        // x is (n - b y) / a in register n: y moves lanes by -b / a of what x does,
+        // and by 3 more where lanes counted x + 3 y.
+        let by_y = 5 - b * inverse(a) % 5 + if now.b == 0 { 0 } else { 3 };
+        let pi = Layout {
+            a,
+            b,
+            step: now.step * by_y % 5,
+        };
+        // y is (n - a x) / b.
+        let by_x = 5 - a * inverse(b) % 5;
+        let next = match (a, b) {
+            (0, _) => Layout { a, b, step: 1 },
+            (_, 0) => pi,
+            _ => Layout {
+                a,
+                b,
+                step: pi.step * by_x % 5,
+            },
+        };
+        layouts[round] = (now, pi, next);
+        now = next;
+        round += 1;
     }
+    layouts
+};
 
-    /// Pi puts word (x, y) to (y, 2 x + 3 y): what is at (x, y) then was at
-    /// (x + 3 y, x).
-    const fn after_pi(self) -> Self {
-        Self {
-            a: (self.a + self.b) % 5,
-            b: 3 * self.a % 5,
-        }
-    }
-}
+/// Registers are rows, lanes columns.
+const START: Layout = Layout {
+    a: 0,
+    b: 1,
+    step: 1,
+};
 
 /// `1 / n mod 5`.
 const fn inverse(n: usize) -> usize {
@@ -234,9 +262,9 @@ static ROTATIONS: [[Aligned<[i64; 8]>; 5]; 6] = {
     let mut n = 0;
     while n < 150 {
         let (round, x, y) = (n / 25, n / 5 % 5, n % 5);
-        let layout = Layout::of_round(round);
-        let lane = if layout.b == 0 { y } else { x };
-        rotations[round][(layout.a * x + layout.b * y) % 5].0[lane] = RHO[x + 5 * y] as i64;
+        let now = LAYOUTS[round].0;
+        let lane = now.step * if now.b == 0 { y } else { x } % 5;
+        rotations[round][(now.a * x + now.b * y) % 5].0[lane] = RHO[x + 5 * y] as i64;
         n += 1;
     }
     rotations
