@@ -180,9 +180,9 @@ pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
 
 /// Algorithm 42 times `2^32`, from private order.
 ///
-/// Bounds: `|v| <= q` in, `(-q/4, 5q/4)` out. In between sums at most double at
-/// each level, to `256 q < 2^31`; the product of a difference `|b| <= 2^n q` stays
-/// below `(1/2 + 3/4 2^n) q`, which is less.
+/// Bounds: `|v| <= q` in, `[0, q)` out. In between sums at most double at each
+/// level; the product of a difference `|b| <= 2^n q` stays below
+/// `(1/2 + 3/4 2^n) q`, which is less.
 #[inline(always)]
 pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
     #[inline(always)]
@@ -205,10 +205,34 @@ pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
     register_levels!(inverse, nearest_by, v, lanes, w, 64);
     // The last level multiplies both halves, the upper one by zeta too.
     for n in 0..8 {
-        let (a, b) = (v[n], v[n + 8]);
-        v[n] = shoup_by(a.add(b), const { SCALE.0 }, lanes);
-        v[n + 8] = shoup_by(a.sub(b), const { SCALE.1 }, lanes);
+        (v[n], v[n + 8]) = v[n].scaled_ends(v[n + 8], lanes);
     }
+}
+
+/// The last level of the inverse transform: `(a + b) 2^24` and `(a - b) 2^24 zeta`
+/// in `[0, q)`.
+///
+/// Bounds: `|a|, |b| <= 128 q`. With 256 q more nothing is negative, and what an
+/// unsigned quotient leaves of numbers below `512 q < 2^32` lies in `[0, 2 q)`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn scaled_ends(a: __m512i, b: __m512i, lanes: EvenLanes) -> (__m512i, __m512i) {
+    let q = _mm512_set1_epi32(Q);
+    let a = _mm512_add_epi32(a, _mm512_set1_epi32(256 * Q));
+    let scaled = |v, (w, quotient): (i32, u32)| {
+        let quotient = _mm512_set1_epi32(quotient.cast_signed());
+        let even = _mm512_mul_epu32(v, quotient);
+        let odd = _mm512_mul_epu32(high_dwords(v), quotient);
+        let t = _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, lanes.0, even);
+        let product = _mm512_mullo_epi32(v, _mm512_set1_epi32(w));
+        let r = _mm512_sub_epi32(product, _mm512_mullo_epi32(t, q));
+        _mm512_min_epu32(r, _mm512_sub_epi32(r, q))
+    };
+    let (scale, scale_zeta) = const { (unsigned_pair(SCALE.0), unsigned_pair(SCALE.1)) };
+    (
+        scaled(_mm512_add_epi32(a, b), scale),
+        scaled(_mm512_sub_epi32(a, b), scale_zeta),
+    )
 }
 
 /// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
@@ -283,10 +307,9 @@ static INVERSE: [[LaneRatio; 8]; 4] = {
 
 /// `2^32 / 256`, which also takes away the factor `2^-32` that products leave, and
 /// the same times the last factor of the inverse transform.
-const SCALE: ((i32, i32), (i32, i32)) = {
+const SCALE: (i64, i64) = {
     let scale = pow_mod(2, 24);
-    let last = INVERSE_ZETAS_LAST * scale % Q as i64;
-    (shoup_pair(scale), shoup_pair(last))
+    (scale, INVERSE_ZETAS_LAST * scale % Q as i64)
 };
 /// `-zeta^brv(1)`.
 const INVERSE_ZETAS_LAST: i64 = Q as i64 - pow_mod(1753, 128);
@@ -421,6 +444,11 @@ const fn ratio(w: i32) -> f32 {
 /// A factor with its ratio in place of its quotient.
 const fn with_ratio((w, _): (i32, i32)) -> (i32, f32) {
     (w, ratio(w))
+}
+
+/// A factor in `[0, q)` and `floor(w 2^32 / q)`.
+const fn unsigned_pair(w: i64) -> (i32, u32) {
+    (w as i32, ((w << 32) / Q as i64) as u32)
 }
 
 const fn zeta_table(inverse: bool) -> [(i32, i32); 256] {

@@ -22,6 +22,8 @@ pub(super) trait Vector: Copy {
     fn load_ratio(values: &Aligned<[f32; 16]>) -> Self::Ratio;
     /// The product by one constant a lane, `ratio` is that over q.
     fn nearest(self, w: Self, ratio: Self::Ratio) -> Self;
+    /// The last level of the inverse transform, [`ntt::scaled_ends`].
+    fn scaled_ends(self, b: Self, lanes: EvenLanes) -> (Self, Self);
     /// `(-q, 2 q)` to `[0, q)`.
     fn canonical(self) -> Self;
 
@@ -99,6 +101,12 @@ impl Vector for __m512i {
     fn load_ratio(values: &Aligned<[f32; 16]>) -> __m512 {
         // SAFETY: as below; 64 bytes, aligned by the type.
         unsafe { _mm512_load_ps(values.0.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn scaled_ends(self, b: Self, lanes: EvenLanes) -> (Self, Self) {
+        // SAFETY: as below.
+        unsafe { ntt::scaled_ends(self, b, lanes) }
     }
 
     on_registers! {

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Aligned;
-use super::ntt::{canonical, from_standard_order, inv_ntt_registers};
+use super::ntt::{from_standard_order, inv_ntt_registers};
 use super::unpack::load;
 use crate::poly::NttPoly;
 
@@ -35,12 +35,8 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
         .zip(hint.as_chunks::<2>().0)
         .zip(out[..4 * len].chunks_exact_mut(len))
     {
-        let r = quad.map(
-            #[inline(always)]
-            |v| canonical(v),
-        );
-        let low = use_hint::<SIX_BITS>([r[0], r[1]], hint[0]);
-        let high = use_hint::<SIX_BITS>([r[2], r[3]], hint[1]);
+        let low = use_hint::<SIX_BITS>([quad[0], quad[1]], hint[0]);
+        let high = use_hint::<SIX_BITS>([quad[2], quad[3]], hint[1]);
         let w1 = in_order::<SIX_BITS>(low, high);
         if SIX_BITS {
             let pairs = _mm512_maddubs_epi16(w1, _mm512_set1_epi16(0x4001));
