@@ -130,28 +130,35 @@ impl Stream {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")]
 fn accept(bytes: &[u8; 896], out: &mut [i32]) -> usize {
-    const CANDIDATES: usize = BLOCKS * RATE / 3;
-    let (spread, q) = (SPREAD.load(), _mm512_set1_epi32(Q));
+    // 272 in any case: one more vector than is mostly needed costs less than a
+    // branch that is guessed wrong for every other polynomial.
     let mut filled = 0;
-    let mut seen = 0;
-    while seen < CANDIDATES && filled < N {
-        // SAFETY: `seen <= 272`, so that 64 bytes from `3 * seen` end before 896.
-        let raw = unsafe { _mm512_loadu_si512(bytes[3 * seen..3 * seen + 64].as_ptr().cast()) };
-        let candidates = _mm512_and_si512(
-            _mm512_permutexvar_epi8(spread, raw),
-            _mm512_set1_epi32(0x7f_ffff),
-        );
-        let left = CANDIDATES - seen;
-        let present = if left < 16 { (1 << left) - 1 } else { 0xffff };
-        let below_q = _mm512_mask_cmplt_epu32_mask(present, candidates, q);
-        // The register form and a full store: the memory form is slow on Zen 4.
-        let accepted = _mm512_maskz_compress_epi32(below_q, candidates);
-        // SAFETY: 16 coefficients of `out`, which the slice checks.
-        unsafe { _mm512_storeu_si512(out[filled..filled + 16].as_mut_ptr().cast(), accepted) };
-        filled += below_q.count_ones() as usize;
-        seen += 16;
+    for n in 0..17 {
+        filled += accept_vector(&bytes[48 * n..], 0xffff, &mut out[filled..]);
+    }
+    if filled < N {
+        filled += accept_vector(&bytes[48 * 17..], 0x00ff, &mut out[filled..]);
     }
     filled.min(N)
+}
+
+/// Sixteen candidates, of which those in `present` count, to the front of `out`,
+/// where a whole vector is written. Returns how many were accepted.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")]
+fn accept_vector(bytes: &[u8], present: u16, out: &mut [i32]) -> usize {
+    // SAFETY: 64 bytes, which the slice checks.
+    let raw = unsafe { _mm512_loadu_si512(bytes[..64].as_ptr().cast()) };
+    let candidates = _mm512_and_si512(
+        _mm512_permutexvar_epi8(SPREAD.load(), raw),
+        _mm512_set1_epi32(0x7f_ffff),
+    );
+    let below_q = _mm512_mask_cmplt_epu32_mask(present, candidates, _mm512_set1_epi32(Q));
+    // The register form and a full store: the memory form is slow on Zen 4.
+    let accepted = _mm512_maskz_compress_epi32(below_q, candidates);
+    // SAFETY: 16 coefficients, which the slice checks.
+    unsafe { _mm512_storeu_si512(out[..16].as_mut_ptr().cast(), accepted) };
+    below_q.count_ones() as usize
 }
 
 /// Three bytes to each double word; the fourth is masked off.
