@@ -245,6 +245,7 @@ const fn inverse(n: usize) -> usize {
     [0, 1, 3, 2, 4][n]
 }
 
+/// The index vectors of [`move_lanes`].
 static MOVES: [[Aligned<[i64; 8]>; 5]; 5] = {
     let mut moves = [[Aligned([5, 5, 5, 5, 5, 5, 6, 7]); 5]; 5];
     let mut n = 0;
@@ -263,8 +264,9 @@ static ROTATIONS: [[Aligned<[i64; 8]>; 5]; 6] = {
     while n < 150 {
         let (round, x, y) = (n / 25, n / 5 % 5, n % 5);
         let now = LAYOUTS[round].0;
-        let lane = now.step * if now.b == 0 { y } else { x } % 5;
-        rotations[round][(now.a * x + now.b * y) % 5].0[lane] = RHO[x + 5 * y] as i64;
+        let counted = if now.b == 0 { y } else { x };
+        let register = (now.a * x + now.b * y) % 5;
+        rotations[round][register].0[now.step * counted % 5] = RHO[x + 5 * y] as i64;
         n += 1;
     }
     rotations
