@@ -81,7 +81,7 @@ impl<W: Widths> LaneSponge for Single<W> {
 }
 
 /// The vectors of states that a backend has.
-pub(crate) trait Widths {
+pub(crate) trait Widths: Sized {
     /// The widest.
     type Wide: LaneSponge;
     /// For few lanes; the widest again if there is no narrower one.
@@ -90,17 +90,15 @@ pub(crate) trait Widths {
     /// One permutation.
     fn permute(state: &mut [u64; 25]);
 
-    /// SHAKE256 of one input in padded blocks.
-    fn digest(blocks: &[Block]) -> [u8; CRH_LEN]
-    where
-        Self: Sized,
-    {
-        let mut sponge = Single::<Self>::zero();
+    /// SHAKE256 of one input in padded blocks. For public data: registers are left
+    /// as they are.
+    fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
+        let mut sponge = Wiped(Single::<Self>::zero());
         for block in blocks {
-            sponge.absorb(&[block; MAX_LANES]);
+            sponge.0.absorb(&[block; MAX_LANES]);
         }
         let mut digest = [0; CRH_LEN];
-        sponge.squeeze(0, &mut digest);
+        sponge.0.squeeze(0, &mut digest);
         digest
     }
 }
@@ -219,36 +217,32 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
         if count > W::Narrow::LANES {
             self.wide(places);
         } else if count > 1 {
-            self.narrow(Wiped(W::Narrow::zero()), places);
+            self.narrow(&mut Wiped(W::Narrow::zero()).0, places);
         } else if count > 0 {
-            self.single(Wiped(Single::zero()), places);
+            self.drive(&mut Wiped(Single::<W>::zero()).0, places, 0);
         }
     }
 
     #[inline]
     fn wide(&mut self, places: &[usize]) {
-        let mut sponge = Wiped(W::Wide::zero());
-        self.drive(&mut sponge.0, places, W::Narrow::LANES);
+        let mut wide = Wiped(W::Wide::zero());
+        self.drive(&mut wide.0, places, W::Narrow::LANES);
         let mut narrow = Wiped(W::Narrow::zero());
-        let (left, count) = self.narrow_down(&sponge.0, places, &mut narrow.0);
+        let (left, count) = self.narrow_down(&wide.0, places, &mut narrow.0);
         if count > 0 {
-            self.narrow(narrow, &left[..count]);
+            self.narrow(&mut narrow.0, &left[..count]);
         }
     }
 
+    // By reference: a state that is moved leaves a copy behind.
     #[inline]
-    fn narrow(&mut self, mut sponge: Wiped<W::Narrow>, places: &[usize]) {
-        self.drive(&mut sponge.0, places, 1);
-        let mut single = Wiped(Single::zero());
-        let (left, count) = self.narrow_down(&sponge.0, places, &mut single.0);
+    fn narrow(&mut self, narrow: &mut W::Narrow, places: &[usize]) {
+        self.drive(narrow, places, 1);
+        let mut single = Wiped(Single::<W>::zero());
+        let (left, count) = self.narrow_down(narrow, places, &mut single.0);
         if count > 0 {
-            self.single(single, &left[..count]);
+            self.drive(&mut single.0, &left[..count], 0);
         }
-    }
-
-    #[inline]
-    fn single(&mut self, mut sponge: Wiped<Single<W>>, places: &[usize]) {
-        self.drive(&mut sponge.0, places, 0);
     }
 
     /// Runs state n of the sponge on lane `places[n]` until at most `enough` lanes
@@ -258,6 +252,8 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
         let mut blocks = Secret::<[Block; MAX_LANES]>::zeroed();
         let mut busy = places.len();
         while busy > enough {
+            // A lane that was taken out absorbs its last block again: nobody reads
+            // that state, and it is wiped with the others.
             for (block, &place) in blocks.expose_mut().iter_mut().zip(places) {
                 if let Some(lane) = &mut self.lanes[place] {
                     lane.input.next_block(block);

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use super::Backend;
 use crate::array::Zeroed;
 use crate::keccak::keccak_f1600;
-use crate::lanes::{Input, Queue, Widths};
+use crate::lanes::{Input, Queue, RATE, Widths, pad};
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::poly::{NttPoly, Poly};
 use crate::sample::rej_bounded_block;
@@ -123,13 +123,15 @@ pub(crate) fn hashes_equal_single_ones<W: Widths>() {
     let lens = [
         0, 1, 32, 135, 136, 137, 271, 272, 1952, 2592, 48, 64, 7, 2999, 136, 408,
     ];
+    // None, part of a block, one block, more, in all phases of the input.
+    let lens_out = [64, 136, 0, 272, 137, 400];
     for group in 1..=lens.len() {
         for first in 0..lens.len() {
             let lens: Vec<_> = (0..group).map(|n| lens[(first + n) % lens.len()]).collect();
-            let mut outputs: Vec<_> = (0..group).map(|_| [0u8; 136]).collect();
+            let mut outputs: Vec<_> = (0..group).map(|_| [0u8; 400]).collect();
             let mut queue = Queue::<W>::new();
             for (n, (output, &len)) in outputs.iter_mut().zip(&lens).enumerate() {
-                let len_out = if n % 2 == 0 { 64 } else { 136 };
+                let len_out = lens_out[n % lens_out.len()];
                 let input = if n % 3 == 0 {
                     let head = core::array::from_fn(|n| n as u8);
                     Input::mu(head, &data[..len % 256], &data[..len])
@@ -140,18 +142,28 @@ pub(crate) fn hashes_equal_single_ones<W: Widths>() {
             }
             queue.run();
             for (n, (output, &len)) in outputs.iter().zip(&lens).enumerate() {
-                let len_out = if n % 2 == 0 { 64 } else { 136 };
+                let len_out = lens_out[n % lens_out.len()];
                 let head: [u8; 66] = core::array::from_fn(|n| n as u8);
                 let parts: &[&[u8]] = if n % 3 == 0 {
                     &[&head, &data[..len % 256], &data[..len]]
                 } else {
                     &[&data[..len]]
                 };
-                let mut expected = [0; 136];
+                let mut expected = [0; 400];
                 Shake256::digest(Backend::PORTABLE, parts, &mut expected[..len_out]);
                 assert_eq!(*output, expected, "{group} {first} {n}");
             }
         }
+    }
+    // Whole blocks, padded beforehand.
+    for len in 0..9 * RATE {
+        let mut blocks = [[0; RATE]; 9];
+        blocks.as_flattened_mut()[..len].copy_from_slice(&data[..len]);
+        let blocks = &mut blocks[..=len / RATE];
+        pad(&mut blocks[len / RATE], len % RATE);
+        let mut expected = [0; 64];
+        Shake256::digest(Backend::PORTABLE, &[&data[..len]], &mut expected);
+        assert_eq!(W::digest(blocks), expected, "{len}");
     }
 }
 

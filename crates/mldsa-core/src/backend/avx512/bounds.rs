@@ -38,6 +38,11 @@ impl Intervals {
     }
 }
 
+fn constant(a: Interval) -> i64 {
+    assert_eq!(a.low, a.high);
+    a.low
+}
+
 impl Vector for Intervals {
     fn splat(value: i32) -> Self {
         Self::new(value.into(), value.into())
@@ -68,10 +73,6 @@ impl Vector for Intervals {
     /// With `w 2^32 = w' q + e` and `f = b w' mod 2^32` the result is
     /// `(b e + f q) / 2^32`.
     fn shoup(self, w: Self, w_even: Self, w_odd: Self, _: EvenLanes) -> Self {
-        let constant = |a: Interval| {
-            assert_eq!(a.low, a.high);
-            a.low
-        };
         Self(core::array::from_fn(|n| {
             let quotient = constant(if n % 2 == 0 {
                 w_even.0[n]
@@ -103,16 +104,15 @@ impl Vector for Intervals {
     /// roundings: of b (exact below 2^24), of the ratio, of their product.
     fn nearest(self, w: Self, ratio: [f32; 16]) -> Self {
         Self(core::array::from_fn(|n| {
-            let w = w.0[n].reach();
-            let exact = f64::from(w as u32) / f64::from(Q);
-            let error = (f64::from(ratio[n]).abs() - exact).abs();
+            let exact = constant(w.0[n]) as f64 / f64::from(Q);
+            let error = (f64::from(ratio[n]) - exact).abs();
             assert!(
-                error <= exact / f64::from(1 << 24),
+                error <= exact.abs() / f64::from(1 << 24),
                 "the ratio of another factor"
             );
-            let quotient = self.0[n].reach() as f64 * exact;
+            let quotient = self.0[n].reach() as f64 * exact.abs();
             assert!(quotient < f64::from(1 << 30), "beyond 31 bits");
-            let reach = (0.5 + quotient * 3.01 / f64::from(1 << 24)) * f64::from(Q);
+            let reach = (0.5 + quotient * 3.001 / f64::from(1 << 24)) * f64::from(Q);
             Interval::new(-reach.ceil() as i64, reach.ceil() as i64)
         }))
     }
@@ -396,6 +396,12 @@ fn intervals_contain_what_the_registers_hold() {
 #[should_panic(expected = "the ratio of another factor")]
 fn a_wrong_ratio_is_noticed() {
     Intervals::new(-1, 1).nearest(Intervals::splat(1_753), [1_753.0 / 8_380_415.0; 16]);
+}
+
+#[test]
+#[should_panic(expected = "the ratio of another factor")]
+fn a_ratio_of_the_wrong_sign_is_noticed() {
+    Intervals::new(-1, 1).nearest(Intervals::splat(1_753), [-1_753.0 / Q as f32; 16]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! NTT and inverse NTT with the whole polynomial in sixteen `zmm` registers.
 //!
-//! Products are in Shoup's form: with `w' = round(w 2^32 / q)` kept beside `w`,
-//! `t = floor(b w' / 2^32)` and `b w - t q` lies in `(-q/4, 5q/4)` for every
-//! `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`. See `docs/simd.md`.
+//! Products of the forward transform are in Shoup's form: with
+//! `w' = round(w 2^32 / q)` kept beside `w`, `t = floor(b w' / 2^32)` and `b w - t q`
+//! lies in `(-q/4, 5q/4)` for every `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`.
+//! Those of the inverse need to be small only against sums that double at every
+//! level: their quotients come from single precision. See `docs/simd.md`.
 //!
 //! The last four levels work inside registers; the order they leave the
 //! coefficients in is private to this backend ([`to_standard_order`]).
@@ -69,8 +71,8 @@ fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
 
 /// `b w` less the multiple of q that single precision finds nearest.
 ///
-/// Bounds: three roundings and the last, `|b w| <= 2^30 q` and
-/// `|out| <= q / 2 + |b w| 3.01 / 2^24`.
+/// Bounds: for `|b w| <= 2^30 q`, `|out| <= q / 2 + |b w| 3.001 / 2^24`: a half from
+/// the last rounding, `2^-24` of the quotient from each of three before it.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn nearest(b: __m512i, w: __m512i, ratio: __m512) -> __m512i {
@@ -187,7 +189,7 @@ pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
 pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
     #[inline(always)]
     const fn w(k: usize) -> (i32, f32) {
-        with_ratio(INVERSE_ZETAS[k])
+        INVERSE_ZETAS[k]
     }
     let lanes = EvenLanes::new();
     lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[3]);
@@ -287,9 +289,18 @@ impl LaneRatio {
 
 /// `zeta^brv(k)` and its quotient.
 static ZETAS: [(i32, i32); 256] = zeta_table(false);
-/// `-zeta^brv(2^m - 1 - k)`: the factor the inverse uses where the forward
-/// transform used number `k`.
-static INVERSE_ZETAS: [(i32, i32); 256] = zeta_table(true);
+/// `-zeta^brv(3 2^m - 1 - k)` for `2^m <= k < 2^(m+1)`, and that over q: the factor
+/// the inverse uses where the forward transform used number `k`.
+static INVERSE_ZETAS: [(i32, f32); 256] = {
+    let zetas = zeta_table(true);
+    let mut table = [(0, 0.0); 256];
+    let mut k = 0;
+    while k < 256 {
+        table[k] = (zetas[k].0, ratio(zetas[k].0));
+        k += 1;
+    }
+    table
+};
 static FORWARD: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(false));
 static INVERSE: [[LaneRatio; 8]; 4] = {
     let tables = lane_tables(&zeta_table(true));
@@ -439,11 +450,6 @@ const fn shoup_pair(w: i64) -> (i32, i32) {
 /// `w / q`, rounded once: both are exact in single precision.
 const fn ratio(w: i32) -> f32 {
     w as f32 / Q as f32
-}
-
-/// A factor with its ratio in place of its quotient.
-const fn with_ratio((w, _): (i32, i32)) -> (i32, f32) {
-    (w, ratio(w))
 }
 
 /// A factor in `[0, q)` and `floor(w 2^32 / q)`.

@@ -1,19 +1,26 @@
-//! One Keccak state in five registers of five words: a third of the instructions
-//! of a permutation word by word.
+//! One Keccak state in five registers of five words: little more than a third of
+//! the instructions of a permutation word by word.
 //!
-//! Theta adds up columns and chi combines rows, but pi turns columns into rows.
-//! So a register holds the words (x, y) for which `a x + b y mod 5` is its number:
-//! theta runs across registers while lanes count x, chi does while lanes count y,
-//! and from one to the other the words of a register change places. Pi changes a
-//! and b; after six rounds a is 0 again. Where one of them is zero, registers are
-//! rows or columns, and a step has to work inside them.
+//! Theta adds up columns (all y of one x), chi combines rows (neighbouring x of one
+//! y), and pi moves words between the two. Instead of transposing in every round,
+//! the layout drifts: word (x, y) is in register `a x + b y mod 5`. Where neither a
+//! nor b is 0, each register has one word of every column and one of every row, so
+//! either coordinate can name the lane. At the beginning of a round x does: theta
+//! adds whole registers. Behind pi y does: the three words that chi needs are in
+//! the same lane of three registers. The lane is `step` times that coordinate
+//! mod 5, with steps for which going from one naming to the other only rotates
+//! a register.
 //!
-//! | round | a | b | |
-//! |---|---|---|---|
-//! | 0 | 0 | 1 | pi makes columns: lanes go on counting y |
-//! | 1 | 1 | 0 | theta works inside registers |
-//! | 2, 3, 4 | 1, 4, 2 | 3, 3, 2 | |
-//! | 5 | 4 | 1 | pi makes rows: chi works inside registers |
+//! Pi itself moves no word between registers: it makes (a, b) into (a + b, 3 a).
+//! Where a or b is 0, registers are rows or columns, and chi or theta has to work
+//! inside them. After six rounds a is 0 again, and row y is in register 2 y.
+//!
+//! | round | a, b at its beginning | |
+//! |---|---|---|
+//! | 0 | 0, 1 | pi makes columns: lanes stay named by y |
+//! | 1 | 1, 0 | theta works inside registers |
+//! | 2, 3, 4 | 1, 3; 4, 3; 2, 2 | |
+//! | 5 | 4, 1 | pi makes rows: chi works inside registers |
 
 use core::arch::x86_64::*;
 
@@ -45,7 +52,7 @@ pub(super) fn permute_x1(state: &mut [u64; 25]) {
 }
 
 /// SHAKE256 of one input in padded blocks, the state in registers all the while.
-/// Constant time.
+/// For public data: registers are left as they are.
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
 pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
@@ -55,7 +62,7 @@ pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
             // A block is three planes and two words.
             let mask = if n < 3 { PLANE } else { 0x03 };
             let words = block[40 * n..].as_ptr().cast();
-            // SAFETY: the mask lets words of the block be read only.
+            // SAFETY: the mask lets only words of the block be read: 5, 5, 5 and 2.
             let words = unsafe { _mm512_maskz_loadu_epi64(mask, words) };
             *plane = _mm512_xor_si512(*plane, words);
         }
@@ -178,17 +185,18 @@ fn chi(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
 }
 
 /// Lane `n` from lane `factor n + first mod 5`.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx512f")]
 fn move_lanes(v: __m512i, factor: usize, first: usize) -> __m512i {
     if (factor % 5, first % 5) == (1, 0) {
         return v;
     }
-    // SAFETY: called by functions of this backend only.
-    unsafe { _mm512_permutexvar_epi64(MOVES[factor % 5][first % 5].load(), v) }
+    _mm512_permutexvar_epi64(MOVES[factor % 5][first % 5].load(), v)
 }
 
-/// Word (x, y) is in register `a x + b y mod 5`; a lane is `step` times what lanes
-/// count.
+/// Word (x, y) is in register `a x + b y mod 5`. Its lane is `step` times x at the
+/// beginning of a round and where registers are rows, `step` times y behind pi and
+/// where registers are columns, mod 5.
 #[derive(Clone, Copy)]
 struct Layout {
     a: usize,

@@ -2,7 +2,7 @@
 
 use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
-use super::reject::Group;
+use super::reject::{Group, accept};
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
@@ -477,6 +477,34 @@ fn rejection_that_reaches_the_sixth_block() {
                 }
                 assert_eq!(*poly, expected, "lane {n} of {pattern:#x}");
                 assert_eq!(blocks > 5, pattern >> n & 1 == 1);
+            }
+        }
+    });
+}
+
+/// Around 17 and 17 and a half vectors, where the kernel decides whether it has
+/// enough: every number of refused candidates, at the front, at the end and spread.
+#[test]
+fn rejection_at_the_ends_of_what_is_looked_at() {
+    on_this_cpu!({
+        let mut random = Random::new(10);
+        for refused in 0..30 {
+            for place in 0..3 {
+                // Behind 840 bytes only candidates that would be accepted.
+                let mut bytes = [0; 896];
+                for candidate in bytes[..840].as_chunks_mut::<3>().0 {
+                    *candidate = [random.next() as u8, random.next() as u8, 0x7e];
+                }
+                for n in 0..refused {
+                    let at = [n, 279 - n, 280 * n / refused][place];
+                    bytes[3 * at..3 * at + 3].fill(0xff);
+                }
+                let mut out = [0; N + 16];
+                let filled = accept(&bytes, &mut out);
+                let mut expected = [0; N];
+                assert_eq!(filled, rej_ntt_block(&bytes[..840], &mut expected, 0));
+                assert_eq!(filled, N.min(280 - refused));
+                assert_eq!(out[..filled], expected[..filled], "{refused} {place}");
             }
         }
     });

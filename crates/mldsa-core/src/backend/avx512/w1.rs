@@ -11,7 +11,7 @@ use crate::poly::NttPoly;
 /// row, whose hint [`hint_masks`] made. `SIX_BITS` selects gamma2 = (q - 1) / 88
 /// and 192 bytes out, otherwise it is (q - 1) / 32 and 128 bytes.
 ///
-/// Bounds: `|w_hat| < q`, carrying the factor `2^-32`. Panics if `out` is short.
+/// Bounds: `|w_hat| <= q`, carrying the factor `2^-32`. Panics if `out` is short.
 // Inlined it would share its registers with the caller.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
@@ -58,7 +58,7 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
 }
 
 /// Algorithm 40 on 32 canonical coefficients: r1 in 16-bit lanes, of `r[0]` in the
-/// even and of `r[1]` in the odd ones, from -1 to one more than there are; bit n
+/// even and of `r[1]` in the odd ones, from -1 to 44 or 16, not wrapped yet; bit n
 /// of `hint` is for lane n.
 ///
 /// 2 gamma2 is a multiple of 128, so 16 bits are enough: with
@@ -78,7 +78,7 @@ pub(super) fn use_hint<const SIX_BITS: bool>(r: [__m512i; 2], hint: u32) -> __m5
         _mm512_slli_epi32::<9>(odd),
         _mm512_set1_epi32(-0x1_0000),
     );
-    // floor(s factor / 2^16), then rounded to a multiple of 2^8 or 2^6.
+    // floor(s factor / 2^16), then that over 2^8 or 2^6, rounded.
     let (factor, round, step) = if SIX_BITS {
         (11_275, 1 << 7, 1_488)
     } else {

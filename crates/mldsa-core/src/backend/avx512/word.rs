@@ -11,8 +11,7 @@ use crate::keccak::{Word, keccak_f1600};
 #[repr(transparent)]
 pub(super) struct X8(pub(super) __m512i);
 
-/// One word of up to four states, with AVX-512's logic and rotations. Faster
-/// than scalar code even for a single state.
+/// One word of up to four states, with AVX-512's logic and rotations.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct X4(pub(super) __m256i);
