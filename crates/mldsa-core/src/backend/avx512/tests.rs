@@ -237,6 +237,7 @@ fn unpacked_t1_and_challenges_in_every_range() {
             let c = Poly(random.poly(1));
             let mut c_hat = NttPoly::zeroed();
             crate::ntt::ntt(&c, &mut c_hat);
+            let c = c.0.map(|x| x as i8);
             let own = written(|out| challenge_ntt::<true>(&c, Range::Reduced, out));
             congruent(&own.0, &c_hat.0);
         }

@@ -6,8 +6,8 @@ use core::mem::MaybeUninit;
 use super::Aligned;
 use super::ntt::{Q, Registers, ntt_registers, reduce, to_standard_order};
 use super::vector::Vector;
-use crate::params::D;
-use crate::poly::{NttPoly, Poly};
+use crate::params::{D, N};
+use crate::poly::NttPoly;
 
 /// What is added to a transformed polynomial to make it non-negative, as IFMA
 /// wants it. Bounds: `|v| < 2^19 + 10 q < 11 q` before, `0 < v < 22 q < 2^28` after.
@@ -57,11 +57,15 @@ pub(super) enum Range {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn challenge_ntt<const STANDARD: bool>(
-    c: &Poly,
+    c: &[i8; N],
     range: Range,
     out: &mut MaybeUninit<NttPoly>,
 ) {
-    let mut v = load(&c.0);
+    let mut v = [_mm512_setzero_si512(); 16];
+    for (register, chunk) in v.iter_mut().zip(c.as_chunks::<16>().0) {
+        // SAFETY: a chunk has 16 bytes.
+        *register = _mm512_cvtepi8_epi32(unsafe { _mm_loadu_si128(chunk.as_ptr().cast()) });
+    }
     transform::<STANDARD>(&mut v, range, out);
 }
 

@@ -9,14 +9,13 @@ use super::reject::Group;
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
-use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
 use crate::expansion::Expansion;
 use crate::job::{Job, VerifyRows};
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
-use crate::poly::{NttPoly, Poly};
+use crate::poly::NttPoly;
 use crate::sample::Challenge;
 
 impl Engine for Avx512 {
@@ -98,9 +97,7 @@ fn transform<'m, const TERMS: usize, const Z_BITS: usize, const STANDARD: bool>(
             return None;
         }
     }
-    let mut c_poly = Poly::ZERO;
-    c.to_poly(&mut c_poly);
-    challenge_ntt::<STANDARD>(&c_poly, c_range, c_hat);
+    challenge_ntt::<STANDARD>(&c.0, c_range, c_hat);
     // SAFETY: every element was written.
     Some(unsafe { &*memory.as_ptr().cast() })
 }
