@@ -19,7 +19,7 @@ pub(super) type Registers = [__m512i; 16];
 
 pub(super) use crate::params::Q;
 
-/// The mask 0x5555. Known to the compiler it would turn the merge of [`shoup`]
+/// The mask 0x5555. Known to the compiler it would turn the merge of [`upper_halves`]
 /// into a two-source permutation, which is slower and takes a register.
 #[derive(Clone, Copy)]
 pub(super) struct EvenLanes(__mmask16);
@@ -43,11 +43,24 @@ pub(super) fn shoup(
     w_odd: __m512i,
     lanes: EvenLanes,
 ) -> __m512i {
-    let q = _mm512_set1_epi32(Q);
     let even = _mm512_mul_epi32(b, w_even);
     let odd = _mm512_mul_epi32(high_dwords(b), w_odd);
-    let t = _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, lanes.0, even);
+    remainder(b, w, upper_halves(even, odd, lanes))
+}
+
+/// `b w - t q`, modulo 2^32.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn remainder(b: __m512i, w: __m512i, t: __m512i) -> __m512i {
+    let q = _mm512_set1_epi32(Q);
     _mm512_sub_epi32(_mm512_mullo_epi32(b, w), _mm512_mullo_epi32(t, q))
+}
+
+/// The upper halves of 64-bit products, in the even and in the odd lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn upper_halves(even: __m512i, odd: __m512i, lanes: EvenLanes) -> __m512i {
+    _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, lanes.0, even)
 }
 
 /// The upper half of every 64-bit lane, in the lower half.
@@ -79,26 +92,24 @@ pub(super) fn nearest(b: __m512i, w: __m512i, ratio: __m512) -> __m512i {
     // Rounding is part of the instructions: no mode of the caller's changes it.
     const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     let quotient = _mm512_mul_round_ps::<NEAREST>(_mm512_cvt_roundepi32_ps::<NEAREST>(b), ratio);
-    let t = _mm512_cvt_roundps_epi32::<NEAREST>(quotient);
-    let q = _mm512_set1_epi32(Q);
-    _mm512_sub_epi32(_mm512_mullo_epi32(b, w), _mm512_mullo_epi32(t, q))
+    remainder(b, w, _mm512_cvt_roundps_epi32::<NEAREST>(quotient))
 }
 
 /// One factor for every lane, and one per lane.
 #[inline(always)]
-fn nearest_by<V: Vector>(b: V, w: (i32, f32), _: EvenLanes) -> V {
+fn nearest_by<V: Vector>(b: V, w: (i32, f32)) -> V {
     b.nearest(V::splat(w.0), V::splat_ratio(w.1))
 }
 
 #[inline(always)]
-fn nearest_lanes<V: Vector>(b: V, w: &LaneRatio, _: EvenLanes) -> V {
+fn nearest_lanes<V: Vector>(b: V, w: &LaneRatio) -> V {
     b.nearest(V::load(&w.w), V::load_ratio(&w.ratio))
 }
 
 macro_rules! forward {
-    ($v:ident, $lanes:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
+    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
         $(
-            let t = $multiply($v[$j], $w, $lanes);
+            let t = $multiply($v[$j], $w);
             $v[$j] = $v[$i].sub(t);
             $v[$i] = $v[$i].add(t);
         )*
@@ -106,11 +117,11 @@ macro_rules! forward {
 }
 
 macro_rules! inverse {
-    ($v:ident, $lanes:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
+    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => {
         $(
             let difference = $v[$i].sub($v[$j]);
             $v[$i] = $v[$i].add($v[$j]);
-            $v[$j] = $multiply(difference, $w, $lanes);
+            $v[$j] = $multiply(difference, $w);
         )*
     };
 }
@@ -126,31 +137,31 @@ macro_rules! repack {
 }
 
 macro_rules! lane_level {
-    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $table:expr) => {
-        $step!($v, $lanes, $multiply;
+    ($step:ident, $multiply:ident, $v:ident, $table:expr) => {
+        $step!($v, $multiply;
             (0, 1, &$table[0]), (2, 3, &$table[1]), (4, 5, &$table[2]), (6, 7, &$table[3]),
             (8, 9, &$table[4]), (10, 11, &$table[5]), (12, 13, &$table[6]), (14, 15, &$table[7]))
     };
 }
 
 macro_rules! register_levels {
-    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 128) => {
-        $step!($v, $lanes, $multiply;
+    ($step:ident, $multiply:ident, $v:ident, $w:ident, 128) => {
+        $step!($v, $multiply;
             (0, 8, $w(1)), (1, 9, $w(1)), (2, 10, $w(1)), (3, 11, $w(1)),
             (4, 12, $w(1)), (5, 13, $w(1)), (6, 14, $w(1)), (7, 15, $w(1)))
     };
-    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 64) => {
-        $step!($v, $lanes, $multiply;
+    ($step:ident, $multiply:ident, $v:ident, $w:ident, 64) => {
+        $step!($v, $multiply;
             (0, 4, $w(2)), (1, 5, $w(2)), (2, 6, $w(2)), (3, 7, $w(2)),
             (8, 12, $w(3)), (9, 13, $w(3)), (10, 14, $w(3)), (11, 15, $w(3)))
     };
-    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 32) => {
-        $step!($v, $lanes, $multiply;
+    ($step:ident, $multiply:ident, $v:ident, $w:ident, 32) => {
+        $step!($v, $multiply;
             (0, 2, $w(4)), (1, 3, $w(4)), (4, 6, $w(5)), (5, 7, $w(5)),
             (8, 10, $w(6)), (9, 11, $w(6)), (12, 14, $w(7)), (13, 15, $w(7)))
     };
-    ($step:ident, $multiply:ident, $v:ident, $lanes:ident, $w:ident, 16) => {
-        $step!($v, $lanes, $multiply;
+    ($step:ident, $multiply:ident, $v:ident, $w:ident, 16) => {
+        $step!($v, $multiply;
             (0, 1, $w(8)), (2, 3, $w(9)), (4, 5, $w(10)), (6, 7, $w(11)),
             (8, 9, $w(12)), (10, 11, $w(13)), (12, 13, $w(14)), (14, 15, $w(15)))
     };
@@ -166,18 +177,20 @@ pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
         ZETAS[k]
     }
     let lanes = EvenLanes::new();
-    register_levels!(forward, shoup_by, v, lanes, w, 128);
-    register_levels!(forward, shoup_by, v, lanes, w, 64);
-    register_levels!(forward, shoup_by, v, lanes, w, 32);
-    register_levels!(forward, shoup_by, v, lanes, w, 16);
+    let by = |b, w| shoup_by(b, w, lanes);
+    let by_lanes = |b, w| shoup_lanes(b, w, lanes);
+    register_levels!(forward, by, v, w, 128);
+    register_levels!(forward, by, v, w, 64);
+    register_levels!(forward, by, v, w, 32);
+    register_levels!(forward, by, v, w, 16);
     repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
-    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[0]);
+    lane_level!(forward, by_lanes, v, FORWARD[0]);
     repack!(v, V::blocks::<0x88>, V::blocks::<0xdd>);
-    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[1]);
+    lane_level!(forward, by_lanes, v, FORWARD[1]);
     repack!(v, V::low_qwords, V::high_qwords);
-    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[2]);
+    lane_level!(forward, by_lanes, v, FORWARD[2]);
     repack!(v, V::dwords::<0x88>, V::dwords::<0xdd>);
-    lane_level!(forward, shoup_lanes, v, lanes, FORWARD[3]);
+    lane_level!(forward, by_lanes, v, FORWARD[3]);
 }
 
 /// Algorithm 42 times `2^32`, from private order.
@@ -192,19 +205,19 @@ pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
         INVERSE_ZETAS[k]
     }
     let lanes = EvenLanes::new();
-    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[3]);
+    lane_level!(inverse, nearest_lanes, v, INVERSE[3]);
     repack!(v, V::low_dwords, V::high_dwords);
-    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[2]);
+    lane_level!(inverse, nearest_lanes, v, INVERSE[2]);
     repack!(v, V::low_qwords, V::high_qwords);
-    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[1]);
+    lane_level!(inverse, nearest_lanes, v, INVERSE[1]);
     let [low, high] = &UNDO_QUARTERS;
     repack!(v, |a: V, b| a.permute_qwords(low, b), |a: V, b| a
         .permute_qwords(high, b));
-    lane_level!(inverse, nearest_lanes, v, lanes, INVERSE[0]);
+    lane_level!(inverse, nearest_lanes, v, INVERSE[0]);
     repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
-    register_levels!(inverse, nearest_by, v, lanes, w, 16);
-    register_levels!(inverse, nearest_by, v, lanes, w, 32);
-    register_levels!(inverse, nearest_by, v, lanes, w, 64);
+    register_levels!(inverse, nearest_by, v, w, 16);
+    register_levels!(inverse, nearest_by, v, w, 32);
+    register_levels!(inverse, nearest_by, v, w, 64);
     // The last level multiplies both halves, the upper one by zeta too.
     for n in 0..8 {
         (v[n], v[n + 8]) = v[n].scaled_ends(v[n + 8], lanes);
@@ -225,9 +238,7 @@ pub(super) fn scaled_ends(a: __m512i, b: __m512i, lanes: EvenLanes) -> (__m512i,
         let quotient = _mm512_set1_epi32(quotient.cast_signed());
         let even = _mm512_mul_epu32(v, quotient);
         let odd = _mm512_mul_epu32(high_dwords(v), quotient);
-        let t = _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, lanes.0, even);
-        let product = _mm512_mullo_epi32(v, _mm512_set1_epi32(w));
-        let r = _mm512_sub_epi32(product, _mm512_mullo_epi32(t, q));
+        let r = remainder(v, _mm512_set1_epi32(w), upper_halves(even, odd, lanes));
         _mm512_min_epu32(r, _mm512_sub_epi32(r, q))
     };
     let (scale, scale_zeta) = const { (unsigned_pair(SCALE.0), unsigned_pair(SCALE.1)) };
@@ -240,7 +251,7 @@ pub(super) fn scaled_ends(a: __m512i, b: __m512i, lanes: EvenLanes) -> (__m512i,
 /// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
 #[inline(always)]
 pub(super) fn reduce<V: Vector>(v: V) -> V {
-    shoup_by(v, const { shoup_pair(1) }, EvenLanes::new())
+    shoup_by(v, const { (1, quotient(1)) }, EvenLanes::new())
 }
 
 /// `(-q, 2q)` to `[0, q)`: of `x` and `x +- q` the wanted one is the smaller as an
@@ -274,6 +285,14 @@ struct LaneTwiddle {
     odd: Aligned<[i32; 16]>,
 }
 
+impl LaneTwiddle {
+    const EMPTY: Self = Self {
+        w: Aligned([0; 16]),
+        even: Aligned([0; 16]),
+        odd: Aligned([0; 16]),
+    };
+}
+
 /// Sixteen factors, and each over q.
 struct LaneRatio {
     w: Aligned<[i32; 16]>,
@@ -288,32 +307,55 @@ impl LaneRatio {
 }
 
 /// `zeta^brv(k)` and its quotient.
-static ZETAS: [(i32, i32); 256] = zeta_table(false);
-/// `-zeta^brv(3 2^m - 1 - k)` for `2^m <= k < 2^(m+1)`, and that over q: the factor
-/// the inverse uses where the forward transform used number `k`.
-static INVERSE_ZETAS: [(i32, f32); 256] = {
-    let zetas = zeta_table(true);
-    let mut table = [(0, 0.0); 256];
+static ZETAS: [(i32, i32); 256] = {
+    let zetas = zetas(false);
+    let mut table = [(0, 0); 256];
     let mut k = 0;
     while k < 256 {
-        table[k] = (zetas[k].0, ratio(zetas[k].0));
+        table[k] = (zetas[k], quotient(zetas[k]));
         k += 1;
     }
     table
 };
-static FORWARD: [[LaneTwiddle; 8]; 4] = lane_tables(&zeta_table(false));
-static INVERSE: [[LaneRatio; 8]; 4] = {
-    let tables = lane_tables(&zeta_table(true));
-    let mut out = [const { [LaneRatio::EMPTY; 8] }; 4];
+/// `-zeta^brv(3 2^m - 1 - k)` for `2^m <= k < 2^(m+1)`, and that over q: the factor
+/// the inverse uses where the forward transform used number `k`.
+static INVERSE_ZETAS: [(i32, f32); 256] = {
+    let zetas = zetas(true);
+    let mut table = [(0, 0.0); 256];
+    let mut k = 0;
+    while k < 256 {
+        table[k] = (zetas[k], ratio(zetas[k]));
+        k += 1;
+    }
+    table
+};
+static FORWARD: [[LaneTwiddle; 8]; 4] = {
+    let mut tables = [const { [LaneTwiddle::EMPTY; 8] }; 4];
     let mut n = 0;
     while n < 4 * 8 * 16 {
         let (level, pair, lane) = (n / 128, n / 16 % 8, n % 16);
-        let w = tables[level][pair].w.0[lane];
-        out[level][pair].w.0[lane] = w;
-        out[level][pair].ratio.0[lane] = ratio(w);
+        let (w, quotient) = ZETAS[zeta_number(level, pair, lane)];
+        let twiddle = &mut tables[level][pair];
+        twiddle.w.0[lane] = w;
+        twiddle.even.0[lane] = quotient;
+        if lane % 2 == 1 {
+            twiddle.odd.0[lane - 1] = quotient;
+        }
         n += 1;
     }
-    out
+    tables
+};
+static INVERSE: [[LaneRatio; 8]; 4] = {
+    let mut tables = [const { [LaneRatio::EMPTY; 8] }; 4];
+    let mut n = 0;
+    while n < 4 * 8 * 16 {
+        let (level, pair, lane) = (n / 128, n / 16 % 8, n % 16);
+        let (w, ratio) = INVERSE_ZETAS[zeta_number(level, pair, lane)];
+        tables[level][pair].w.0[lane] = w;
+        tables[level][pair].ratio.0[lane] = ratio;
+        n += 1;
+    }
+    tables
 };
 
 /// `2^32 / 256`, which also takes away the factor `2^-32` that products leave, and
@@ -370,35 +412,12 @@ const fn pair_order(level: usize) -> [usize; 32] {
     order
 }
 
-const fn lane_tables(zetas: &[(i32, i32); 256]) -> [[LaneTwiddle; 8]; 4] {
-    const EMPTY: LaneTwiddle = LaneTwiddle {
-        w: Aligned([0; 16]),
-        even: Aligned([0; 16]),
-        odd: Aligned([0; 16]),
-    };
-    let mut tables = [const { [EMPTY; 8] }; 4];
-    let mut level = 0;
-    while level < 4 {
-        let length = 8 >> level;
-        let order = pair_order(level);
-        let mut pair = 0;
-        while pair < 8 {
-            let mut n = 0;
-            while n < 16 {
-                let coefficient = 32 * pair + order[n];
-                let (w, quotient) = zetas[128 / length + coefficient / (2 * length)];
-                tables[level][pair].w.0[n] = w;
-                tables[level][pair].even.0[n] = quotient;
-                if n % 2 == 1 {
-                    tables[level][pair].odd.0[n - 1] = quotient;
-                }
-                n += 1;
-            }
-            pair += 1;
-        }
-        level += 1;
-    }
-    tables
+/// The number of the factor for a lane of a pair of registers; levels as in
+/// [`pair_order`].
+const fn zeta_number(level: usize, pair: usize, lane: usize) -> usize {
+    let length = 8 >> level;
+    let coefficient = 32 * pair + pair_order(level)[lane];
+    128 / length + coefficient / (2 * length)
 }
 
 static FROM_STANDARD: [Aligned<[i32; 16]>; 2] = {
@@ -439,12 +458,11 @@ const fn pow_mod(base: i64, exponent: u32) -> i64 {
     result
 }
 
-/// The factor centred in `(-q/2, q/2)` and its quotient `round(w 2^32 / q)`.
-const fn shoup_pair(w: i64) -> (i32, i32) {
-    let q = Q as i64;
-    let w = if w > q / 2 { w - q } else { w };
-    let quotient = ((w << 32) + if w < 0 { -(q / 2) } else { q / 2 }) / q;
-    (w as i32, quotient as i32)
+/// `round(w 2^32 / q)`. Bounds: `|w| < q / 2`.
+const fn quotient(w: i32) -> i32 {
+    let (w, q) = (w as i64, Q as i64);
+    let half = if w < 0 { -(q / 2) } else { q / 2 };
+    (((w << 32) + half) / q) as i32
 }
 
 /// `w / q`, rounded once: both are exact in single precision.
@@ -457,7 +475,8 @@ const fn unsigned_pair(w: i64) -> (i32, u32) {
     (w as i32, ((w << 32) / Q as i64) as u32)
 }
 
-const fn zeta_table(inverse: bool) -> [(i32, i32); 256] {
+/// The factors of a transform, centred in `(-q/2, q/2)`.
+const fn zetas(inverse: bool) -> [i32; 256] {
     let q = Q as i64;
     let mut powers = [1; 256];
     let mut n = 1;
@@ -465,7 +484,7 @@ const fn zeta_table(inverse: bool) -> [(i32, i32); 256] {
         powers[n] = powers[n - 1] * 1753 % q;
         n += 1;
     }
-    let mut table = [(0, 0); 256];
+    let mut table = [0; 256];
     let mut k: usize = 1;
     while k < 256 {
         // Level m uses numbers 2^m..2^(m+1); the inverse walks them backwards.
@@ -476,7 +495,8 @@ const fn zeta_table(inverse: bool) -> [(i32, i32); 256] {
             (k, false)
         };
         let zeta = powers[(k_used as u8).reverse_bits() as usize];
-        table[k] = shoup_pair(if negate { q - zeta } else { zeta });
+        let w = if negate { q - zeta } else { zeta };
+        table[k] = (if w > q / 2 { w - q } else { w }) as i32;
         k += 1;
     }
     table

@@ -44,7 +44,7 @@ pub(super) fn permute_x1(state: &mut [u64; 25]) {
         // SAFETY: the mask lets exactly the five words be read.
         *plane = unsafe { _mm512_maskz_loadu_epi64(PLANE, words.as_ptr().cast()) };
     }
-    permute(&mut planes);
+    planes = permute(planes);
     for (plane, words) in planes.iter().zip(state.as_chunks_mut::<5>().0) {
         // SAFETY: the mask lets exactly the five words be written.
         unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), PLANE, *plane) };
@@ -66,7 +66,7 @@ pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
             let words = unsafe { _mm512_maskz_loadu_epi64(mask, words) };
             *plane = _mm512_xor_si512(*plane, words);
         }
-        permute(&mut planes);
+        planes = permute(planes);
     }
     let mut digest = [0; CRH_LEN];
     let (first, second) = digest.split_at_mut(40);
@@ -78,21 +78,23 @@ pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
     digest
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn permute(planes: &mut State) {
-    let mut r = *planes;
+// Always inlined: a call would pass the registers through memory.
+#[inline(always)]
+fn permute(mut r: State) -> State {
     for constants in ROUND_CONSTANTS.as_chunks::<6>().0 {
-        r = round::<0>(r, constants[0]);
-        r = round::<1>(r, constants[1]);
-        r = round::<2>(r, constants[2]);
-        r = round::<3>(r, constants[3]);
-        r = round::<4>(r, constants[4]);
-        r = round::<5>(r, constants[5]);
+        // SAFETY: called by functions of this backend only.
+        unsafe {
+            r = round::<0>(r, constants[0]);
+            r = round::<1>(r, constants[1]);
+            r = round::<2>(r, constants[2]);
+            r = round::<3>(r, constants[3]);
+            r = round::<4>(r, constants[4]);
+            r = round::<5>(r, constants[5]);
+        }
         // Row y is in register 2 y now.
         r = [r[0], r[2], r[4], r[1], r[3]];
     }
-    *planes = r;
+    r
 }
 
 /// Round number `N` of six.
