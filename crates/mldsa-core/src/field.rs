@@ -34,7 +34,7 @@ pub const fn montgomery_mul(a: i32, b: i32) -> i32 {
 /// Bounds: any |a| <= 2^31 - 2^22 - 1. `a - round(a / 2^23) q` lies in
 /// [-6283009, 6283008], so one conditional addition finishes.
 #[inline(always)]
-pub const fn canonical(a: i32) -> i32 {
+pub fn canonical(a: i32) -> i32 {
     let rounded = (a + (1 << 22)) >> 23;
     add_q_if_negative(a - rounded * Q)
 }
@@ -43,8 +43,8 @@ pub const fn canonical(a: i32) -> i32 {
 ///
 /// Bounds: -q <= a < q gives [0, q).
 #[inline(always)]
-pub const fn add_q_if_negative(a: i32) -> i32 {
-    a + ((a >> 31) & Q)
+pub fn add_q_if_negative(a: i32) -> i32 {
+    a + keep_if(mask_negative(a), Q)
 }
 
 /// The representative of `a` in [-(q - 1) / 2, (q - 1) / 2].

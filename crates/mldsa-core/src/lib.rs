@@ -57,6 +57,7 @@ extern crate std;
 
 // Lowest first: a module uses only those above it (tests/structure.rs).
 mod array;
+mod barrier;
 mod ct;
 mod error;
 mod params;

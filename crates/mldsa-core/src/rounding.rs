@@ -1,7 +1,7 @@
 //! Rounding of Z_q elements (FIPS 204 section 7.4). Constant time; every
 //! function takes the canonical representative 0 <= r < q.
 
-use crate::ct::{keep_if, mask_negative};
+use crate::ct::{keep_if, mask_negative, opaque};
 use crate::params::{D, GAMMA2_32, GAMMA2_88, Q};
 
 /// Algorithm 35 Power2Round: `r = r1 2^13 + r0` with -2^12 < r0 <= 2^12.
@@ -38,10 +38,11 @@ pub fn high_bits(gamma2: i32, r: i32) -> i32 {
         ((a * 1_025 + (1 << 21)) >> 22) & 15
     } else {
         debug_assert!(gamma2 == GAMMA2_88);
-        // 2 gamma2 / 2^7 = 1488 = 2^24 / 11275.01. 44 wraps to 0 by a mask that
-        // is no comparison: compilers made a branch of `43 - r1 < 0`.
+        // 2 gamma2 / 2^7 = 1488 = 2^24 / 11275.01. 44 wraps to 0 by a mask that is
+        // no comparison: where masks pass no barrier, compilers made a branch of
+        // `43 - r1 < 0`. 20 <= r1 + 20 <= 64, and 44 alone sets bit 6.
         let r1 = (a * 11_275 + (1 << 23)) >> 24;
-        r1 & (((r1 + 20) >> 6) - 1)
+        r1 & (opaque((r1 + 20) >> 6) - 1)
     }
 }
 
@@ -57,7 +58,7 @@ pub fn low_bits(gamma2: i32, r: i32) -> i32 {
 pub fn make_hint(gamma2: i32, r: i32, r_plus_z: i32) -> i32 {
     let difference = high_bits(gamma2, r) ^ high_bits(gamma2, r_plus_z);
     // 0 <= difference < 64
-    (-difference >> 31) & 1
+    mask_negative(-difference) & 1
 }
 
 /// Algorithm 40 UseHint, for public data.
@@ -83,7 +84,7 @@ pub fn use_hint(gamma2: i32, hint: i32, r: i32) -> i32 {
 #[inline(always)]
 pub fn low_and_flag(gamma2: i32, r: i32) -> i32 {
     let (r1, r0) = decompose(gamma2, r);
-    2 * r0 + ((-r1 >> 31) & 1)
+    2 * r0 + (mask_negative(-r1) & 1)
 }
 
 /// MakeHint (algorithm 39) without w1: whether adding `ct0` to a low part moves
@@ -96,7 +97,7 @@ pub fn low_and_flag(gamma2: i32, r: i32) -> i32 {
 pub fn make_hint_low(gamma2: i32, low: i32, ct0: i32) -> i32 {
     let sum = (low >> 1) + ct0;
     // negative exactly if sum > gamma2, or sum < -gamma2 (+ 1 if flagged)
-    (((gamma2 - sum) | (sum + gamma2 - (low & 1))) >> 31) & 1
+    mask_negative((gamma2 - sum) | (sum + gamma2 - (low & 1))) & 1
 }
 
 #[cfg(test)]

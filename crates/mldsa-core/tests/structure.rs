@@ -93,12 +93,16 @@ const ALGORITHMS: [&str; 49] = [
     "MontgomeryReduce",
 ];
 
-/// `unsafe` is allowed in the backend files of this crate and nowhere else.
+/// `unsafe` is allowed in the backend files of this crate and in the value barrier,
+/// which is one empty instruction.
 #[test]
 fn unsafe_stays_in_the_backends() {
     for file in rust_files(&source()) {
         let relative = file.strip_prefix(source()).expect("below src");
-        if !relative.starts_with("backend/") {
+        if relative == Path::new("barrier.rs") {
+            let blocks = read(&file).matches("unsafe {").count();
+            assert_eq!(blocks, 1, "the barrier grew");
+        } else if !relative.starts_with("backend/") {
             assert!(
                 !read(&file).contains("allow(unsafe_code)"),
                 "{}",

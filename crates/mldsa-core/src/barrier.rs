@@ -1,0 +1,48 @@
+//! The value barrier: what the compiler may not see through.
+//!
+//! From `a >> 31` a compiler concludes that the value is 0 or -1 and may turn what
+//! uses it into a branch; CPUs without conditional instructions (Cortex-M0, RV32)
+//! get one. `cargo run -p mldsa-gates -- branches` reads what it made.
+
+#![allow(unsafe_code)]
+// The register stands in a comment only.
+#![allow(asm_sub_register)]
+
+/// `a`, of which the compiler knows nothing but the type.
+///
+/// An empty instruction in a register, so that it costs no memory access; where
+/// stable Rust has no inline assembler, the value takes a way over the stack.
+#[inline(always)]
+pub fn value_barrier(a: i32) -> i32 {
+    #[cfg(all(
+        not(miri),
+        any(
+            target_arch = "x86",
+            target_arch = "x86_64",
+            target_arch = "arm",
+            target_arch = "aarch64",
+            target_arch = "riscv32",
+            target_arch = "riscv64"
+        )
+    ))]
+    {
+        let mut a = a;
+        // SAFETY: the text is a comment; no instruction, no memory, no flags.
+        unsafe {
+            core::arch::asm!("/* {0} */", inout(reg) a, options(pure, nomem, nostack, preserves_flags));
+        }
+        a
+    }
+    #[cfg(not(all(
+        not(miri),
+        any(
+            target_arch = "x86",
+            target_arch = "x86_64",
+            target_arch = "arm",
+            target_arch = "aarch64",
+            target_arch = "riscv32",
+            target_arch = "riscv64"
+        )
+    )))]
+    core::hint::black_box(a)
+}
