@@ -125,7 +125,7 @@ struct CombineArgs {
     #[command(flatten)]
     step: DecisionArgs,
 
-    /// Where the aggregate goes
+    /// Where the aggregate goes: a new file, or - for standard output
     #[arg(long, short)]
     out: PathBuf,
 }
@@ -147,7 +147,7 @@ struct VerifyArgs {
     #[arg(long)]
     aggregate: PathBuf,
 
-    /// Write the ordinary ML-DSA-87 public key, for `mldsa verify`
+    /// Write the ordinary ML-DSA-87 public key, for `mldsa verify`: a new file
     #[arg(long)]
     pk_out: Option<PathBuf>,
 

@@ -6,7 +6,7 @@ use std::io;
 use mldsa_core::Backend;
 
 use crate::Status;
-use crate::output::{Readers, write};
+use crate::output::print;
 
 /// The names that this program and this CPU have, one a line, the chosen one
 /// marked.
@@ -20,7 +20,7 @@ pub(crate) fn run() -> io::Result<Status> {
         };
         let _ = writeln!(text, "{}{mark}", backend.name());
     }
-    write("-".as_ref(), false, text.as_bytes(), Readers::Anyone)?;
+    print(&[], &text)?;
     Ok(Status::Good)
 }
 

@@ -1,8 +1,8 @@
 //! What the commands over JSON lines share: arguments, input, workers, output.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Stdout, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,13 +10,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::ahead::Ahead;
 use crate::engine::Engine;
+use crate::input;
 use crate::jsonl::{Fields, LineError, LineReader};
+use crate::output::{keep_apart, standard_failed, standard_output};
 
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
-    /// One JSON object a line; - reads standard input, which is answered in
-    /// blocks of a few hundred lines
+    /// One JSON object a line; - reads standard input. A line is answered as soon
+    /// as nothing more is waiting
     file: PathBuf,
 
     /// Worker threads [default: one per processor]
@@ -40,8 +43,9 @@ pub(crate) struct BatchArgs {
 /// A run over the lines of one input.
 pub(crate) struct Batch {
     pub(crate) pool: Arc<ThreadPool>,
+    path: PathBuf,
     reader: LineReader<Box<dyn Read>>,
-    output: BufWriter<Stdout>,
+    output: BufWriter<File>,
     progress: ProgressBar,
     started: Instant,
     lines: u64,
@@ -51,34 +55,32 @@ impl BatchArgs {
     /// Opens the input and starts the workers. Chunks have at most `max_lines`
     /// lines.
     pub(crate) fn open(&self, max_lines: usize) -> io::Result<Batch> {
+        keep_apart(&[&self.file], &["-".as_ref()])?;
         let pool = ThreadPoolBuilder::new()
             .num_threads(self.threads.map_or(0, usize::from))
             .build()
             .map_err(io::Error::other)?;
-        let (source, len): (Box<dyn Read>, _) = if self.file == Path::new("-") {
-            (Box::new(io::stdin()), None)
-        } else {
-            let file = File::open(&self.file).map_err(|error| self.explain(error))?;
-            let metadata = file.metadata().map_err(|error| self.explain(error))?;
-            (Box::new(file), metadata.is_file().then_some(metadata.len()))
+        let file = input::open(&self.file)?;
+        let metadata = file.metadata();
+        // Only a file never makes anybody wait.
+        let (source, len): (Box<dyn Read>, _) = match metadata {
+            Ok(metadata) if metadata.is_file() => (Box::new(file), Some(metadata.len())),
+            _ => (Box::new(Ahead::new(file)?), None),
         };
         let progress = progress_bar(len);
         Ok(Batch {
             pool: Arc::new(pool),
+            path: self.file.clone(),
             reader: LineReader::new(
                 Box::new(progress.wrap_read(source)),
                 self.max_line as usize,
                 max_lines,
             ),
-            output: BufWriter::new(io::stdout()),
+            output: BufWriter::new(standard_output()?),
             progress,
             started: Instant::now(),
             lines: 0,
         })
-    }
-
-    fn explain(&self, error: io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("{}: {error}", self.file.display()))
     }
 }
 
@@ -93,20 +95,26 @@ impl Batch {
         mut judge: impl FnMut(Vec<T>) -> Vec<A>,
         mut print: impl FnMut(&mut dyn Write, A) -> io::Result<()>,
     ) -> io::Result<()> {
-        while let Some(chunk) = self.reader.next_chunk()? {
+        let explain = |error: io::Error| input::named(&self.path, &error);
+        while let Some(chunk) = self.reader.next_chunk().map_err(explain)? {
             let parsed = self.pool.install(|| {
                 (0..chunk.len())
                     .into_par_iter()
                     .map(|i| parse(chunk.parse(i, known)))
                     .collect()
             });
-            for answer in judge(parsed) {
-                self.lines += 1;
-                write!(self.output, "{{\"line\":{},", self.lines)?;
-                print(&mut self.output, answer)?;
-                self.output.write_all(b"}\n")?;
-            }
-            self.output.flush()?;
+            let answers = judge(parsed);
+            let (output, lines) = (&mut self.output, &mut self.lines);
+            let write = || {
+                for answer in answers {
+                    *lines += 1;
+                    write!(output, "{{\"line\":{lines},")?;
+                    print(output, answer)?;
+                    output.write_all(b"}\n")?;
+                }
+                output.flush()
+            };
+            write().map_err(|error| standard_failed(&error))?;
         }
         Ok(())
     }

@@ -7,20 +7,19 @@ use std::path::PathBuf;
 use mldsa_core::PrivateKeyForm;
 
 use crate::Status;
-use crate::keyfile::{Content, KeyFile, SetArg, encode_bytes, name};
-use crate::output::{Readers, write};
+use crate::keyfile::{Content, KeyFile, SetOption, encode_bytes, name};
+use crate::output::print;
 use crate::request::with_set;
 
 /// Say what a key file holds and whether its parts belong together
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// A private or public key: PEM, DER, raw or hex
+    /// A private or public key: PEM, DER, raw or hex; - is standard input
     key: PathBuf,
 
-    /// Parameter set, needed for a bare seed
-    #[arg(long, value_enum)]
-    set: Option<SetArg>,
+    #[command(flatten)]
+    set: SetOption,
 }
 
 const HELP: &str = "\
@@ -31,7 +30,7 @@ EXIT CODE  0 a good key, 1 its parts do not belong together or are out of range,
 2 no key could be read.";
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = KeyFile::read(&args.key, args.set)?;
+    let file = KeyFile::read(&args.key, args.set.set)?;
     let (kind, form) = match &file.content {
         Content::Public(_) => ("public key", None),
         Content::Private(form, _) => ("private key", Some(form)),
@@ -61,6 +60,6 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             Status::Invalid
         }
     };
-    write("-".as_ref(), false, text.as_bytes(), Readers::Anyone)?;
+    print(&[&args.key], &text)?;
     Ok(status)
 }

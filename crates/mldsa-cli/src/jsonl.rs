@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::ops::Range;
-use std::borrow::Cow;
 use std::io::{self, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
@@ -32,6 +31,8 @@ pub(crate) struct LineReader<R> {
     buffer: Vec<u8>,
     /// What has been read and not yet given out.
     pending: Range<usize>,
+    /// How much of `pending` is known to hold no end of line.
+    searched: usize,
     /// The furthest byte ever filled.
     used: usize,
     at_end: bool,
@@ -71,6 +72,7 @@ impl<R: Read> LineReader<R> {
             source,
             buffer: vec![0; len],
             pending: 0..0,
+            searched: 0,
             used: 0,
             at_end: false,
             dropping: false,
@@ -98,25 +100,24 @@ impl<R: Read> LineReader<R> {
             if self.pending.len() == self.buffer.len() {
                 self.dropping = true;
                 self.pending = 0..0;
+                self.searched = 0;
             }
             self.fill()?;
         }
     }
 
-    /// Moves the started line to the front and reads until the buffer is full.
+    /// Moves the started line to the front and reads once: what the source has
+    /// now, so that lines that are there need not wait for more.
     fn fill(&mut self) -> io::Result<()> {
-        self.buffer.copy_within(self.pending.clone(), 0);
-        self.pending = 0..self.pending.len();
-        while self.pending.end < self.buffer.len() {
-            match self.source.read(&mut self.buffer[self.pending.end..]) {
-                Ok(0) => {
-                    self.at_end = true;
-                    break;
-                }
-                Ok(count) => self.pending.end += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        if self.pending.start > 0 {
+            self.buffer.copy_within(self.pending.clone(), 0);
+            self.pending = 0..self.pending.len();
+        }
+        match self.source.read(&mut self.buffer[self.pending.end..]) {
+            Ok(0) => self.at_end = true,
+            Ok(count) => self.pending.end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
         self.used = self.used.max(self.pending.end);
         Ok(())
@@ -126,18 +127,26 @@ impl<R: Read> LineReader<R> {
     fn cut(&mut self) {
         self.lines.clear();
         while self.lines.len() < self.max_lines {
-            let rest = &self.buffer[self.pending.clone()];
-            let (len, after) = match memchr::memchr(b'\n', rest) {
+            let rest = &mut self.buffer[self.pending.clone()];
+            let found = memchr::memchr(b'\n', &rest[self.searched..]);
+            let (len, after) = match found.map(|len| self.searched + len) {
                 Some(len) => (len, len + 1),
                 None if self.at_end && (self.dropping || !rest.is_empty()) => {
                     (rest.len(), rest.len())
                 }
-                None => break,
+                None => {
+                    self.searched = rest.len();
+                    break;
+                }
             };
-            let line = rest[..len].strip_suffix(b"\r").unwrap_or(&rest[..len]);
-            let start = self.pending.start;
+            let line = match &mut rest[..len] {
+                [line @ .., b'\r'] => line,
+                line => line,
+            };
             let fits = !self.dropping && line.len() <= self.max_line;
-            self.lines.push(fits.then_some(start..start + line.len()));
+            let start = self.pending.start;
+            self.lines.push(fits.then(|| start..start + unescape(line)));
+            self.searched = 0;
             self.dropping = false;
             self.pending.start += after;
         }
@@ -168,8 +177,59 @@ impl<'a> Chunk<'a> {
     }
 }
 
+/// Turns escapes in strings into the characters that they stand for, in place, as
+/// far as names and values have such characters; the length of the result. The
+/// parser would make unwiped copies of strings with escapes.
+fn unescape(line: &mut [u8]) -> usize {
+    let Some(first) = memchr::memchr(b'\\', line) else {
+        return line.len();
+    };
+    let mut in_string = line[..first].iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
+    let (mut from, mut to) = (first, first);
+    while from < line.len() {
+        let (character, len) = match &line[from..] {
+            [b'\\', rest @ ..] if in_string => match plain(rest) {
+                Some((character, len)) => (character, 1 + len),
+                // Stays, with what it escapes, and makes the line unusable.
+                None if !rest.is_empty() => {
+                    line[to] = b'\\';
+                    to += 1;
+                    (line[from + 1], 2)
+                }
+                None => (b'\\', 1),
+            },
+            rest => {
+                in_string ^= rest[0] == b'"';
+                (rest[0], 1)
+            }
+        };
+        line[to] = character;
+        to += 1;
+        from += len;
+    }
+    to
+}
+
+/// The printable character that an escape stands for and the length of the escape
+/// behind its backslash; without branches on the digits.
+fn plain(escape: &[u8]) -> Option<(u8, usize)> {
+    match escape {
+        [b'/', ..] => Some((b'/', 1)),
+        [b'u', a, b, c, d, ..] => {
+            let mut code = [0; 2];
+            base16ct::mixed::decode([*a, *b, *c, *d], &mut code).ok()?;
+            match code {
+                [0, b'"' | b'\\'] => None,
+                [0, character @ b' '..=b'~'] => Some((character, 5)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// The fields of one line: an object whose values are all strings.
-pub(crate) struct Fields<'a>(Vec<(&'static str, Cow<'a, str>)>);
+pub(crate) struct Fields<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Fields<'a> {
     /// Parses one line. Fields outside `known`, fields given twice and values
@@ -180,6 +240,12 @@ impl<'a> Fields<'a> {
         }
         if !line.trim_ascii_start().starts_with(b"{") {
             return Err(LineError::new("not a JSON object"));
+        }
+        if let Some(place) = memchr::memchr(b'\\', line) {
+            return Err(LineError::new(format!(
+                "bad JSON at column {}: an escape that no name and no value has",
+                place + 1
+            )));
         }
         let mut json = serde_json::Deserializer::from_slice(line);
         ObjectOf(known)
@@ -192,7 +258,7 @@ impl<'a> Fields<'a> {
         self.0
             .iter()
             .find(|(field, _)| *field == name)
-            .map(|(_, value)| value.as_ref())
+            .map(|(_, value)| *value)
     }
 
     pub(crate) fn required(&self, name: &str) -> Result<&str, LineError> {
@@ -280,8 +346,8 @@ impl<'de> Visitor<'de> for ObjectOf {
         while let Some(key) = map.next_key_seed(Text("name"))? {
             let Some(name) = self.0.iter().copied().find(|name| *name == key) else {
                 return Err(A::Error::custom(format_args!(
-                    "unknown field {}",
-                    quoted(&key)
+                    "unknown field in position {}",
+                    fields.len() + 1
                 )));
             };
             if fields.iter().any(|(field, _)| *field == name) {
@@ -295,8 +361,7 @@ impl<'de> Visitor<'de> for ObjectOf {
     }
 }
 
-/// A string, borrowed from the line unless it has escapes: the value of the
-/// field with this name.
+/// A string, borrowed from the line: the value of the field with this name.
 struct Text(&'static str);
 
 impl Text {
@@ -309,7 +374,7 @@ impl Text {
 }
 
 impl<'de> DeserializeSeed<'de> for Text {
-    type Value = Cow<'de, str>;
+    type Value = &'de str;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
@@ -317,21 +382,21 @@ impl<'de> DeserializeSeed<'de> for Text {
 }
 
 impl<'de> Visitor<'de> for Text {
-    type Value = Cow<'de, str>;
+    type Value = &'de str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a string in field \"{}\"", self.0)
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
+        Ok(text)
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
+    // serde's own messages repeat the string or the number; it may be secret.
 
-    // serde's own message for a wrong type repeats the number; it may be secret.
+    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<Self::Value, E> {
+        self.refuse()
+    }
 
     fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Self::Value, E> {
         self.refuse()
@@ -343,15 +408,6 @@ impl<'de> Visitor<'de> for Text {
 
     fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Self::Value, E> {
         self.refuse()
-    }
-}
-
-/// Outside text for an error message: quoted, escaped, and cut when long.
-pub(crate) fn quoted(text: &str) -> String {
-    const MOST: usize = 40;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{:?}...", &text[..end]),
-        None => format!("{text:?}"),
     }
 }
 
@@ -427,8 +483,7 @@ mod tests {
 
     #[test]
     fn objects_of_strings_only() {
-        let fields =
-            Fields::parse(br#" {"seed":"\u0030A" , "set":"x"} "#, &["set", "seed"]).unwrap();
+        let fields = Fields::parse(br#" {"seed":"0A" , "set":"x"} "#, &["set", "seed"]).unwrap();
         assert_eq!(fields.text("set"), Some("x"));
         assert_eq!(fields.hex("seed").unwrap().unwrap().as_slice(), [0x0a]);
 
@@ -441,7 +496,7 @@ mod tests {
             error(b"{\"set\":\"a\",\"set\":\"a\"}"),
             "field \"set\" is given twice"
         );
-        assert_eq!(error(b"{\"sets\":\"a\"}"), "unknown field \"sets\"");
+        assert_eq!(error(b"{\"sets\":\"a\"}"), "unknown field in position 1");
         for bad in [
             b"{\"seed\":null}".as_slice(),
             b"{\"seed\":[[[[\"a\"]]]]}",
@@ -470,12 +525,49 @@ mod tests {
             format!("{{\"seed\":\"{seed}g\"}}"),
             format!("\"{seed}\""),
             format!("{{\"seed\":[\"{seed}\"]}}"),
+            format!("{{\"{seed}\":\"seed\"}}"),
+            format!("{{\"seed\":\"\\u0031{seed}\"}}"),
         ] {
             let error = match Fields::parse(line.as_bytes(), &["seed"]) {
                 Ok(fields) => fields.hex_array::<32>("seed").map(|_| ()).unwrap_err(),
                 Err(error) => error,
             };
             assert!(!error.to_string().contains("12345678"), "{error}");
+        }
+    }
+
+    #[test]
+    fn escapes_are_undone_where_a_value_can_have_them() {
+        let undone = |text: &str| {
+            let mut line = text.as_bytes().to_vec();
+            let len = unescape(&mut line);
+            String::from_utf8(line[..len].to_vec()).unwrap()
+        };
+        for (line, expected) in [
+            (r#"{"a":"b"}"#, r#"{"a":"b"}"#),
+            (
+                r#"{"\u0061\u007A":"SHA2-512\/256"}"#,
+                r#"{"az":"SHA2-512/256"}"#,
+            ),
+            (r#"{"a":"\u0020~\u007e"}"#, r#"{"a":" ~~"}"#),
+            // What would end the string, and what no value has, stays.
+            (
+                r#"{"a":"\u0022\u005c\u005C"}"#,
+                r#"{"a":"\u0022\u005c\u005C"}"#,
+            ),
+            (r#"{"a":"\"\\\u0061"}"#, r#"{"a":"\"\\a"}"#),
+            (
+                r#"{"a":"\n\u001f\u007f\u00e9\ud83d\u0161"}"#,
+                r#"{"a":"\n\u001f\u007f\u00e9\ud83d\u0161"}"#,
+            ),
+            // No escapes outside strings.
+            (r#"\u007b"a":"\u0061"\u007d"#, r#"\u007b"a":"a"\u007d"#),
+            // Cut off.
+            (r#"{"a":"\u006"#, r#"{"a":"\u006"#),
+            (r#"{"a":"\"#, r#"{"a":"\"#),
+            (r#"{"a":"\u00g1"}"#, r#"{"a":"\u00g1"}"#),
+        ] {
+            assert_eq!(undone(line), expected);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Keys in files: PEM, DER, raw or hex, told apart by what the file holds.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use mldsa_core::pkcs8::der::{Decode, pem};
-use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, PrivateKeyInfoRef};
+use mldsa_core::pkcs8::der::asn1::AnyRef;
+use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged, pem};
+use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, ObjectIdentifier, PrivateKeyInfoRef};
 use mldsa_core::spki::SubjectPublicKeyInfoRef;
 use mldsa_core::{
     KeyError, ParameterSet, PrivateKeyChoice, PrivateKeyForm, SigningKey, VerifyingKey,
@@ -14,6 +14,8 @@ use mldsa_core::{
 };
 use zeroize::Zeroizing;
 
+use crate::input::{read_small, unusable};
+use crate::output;
 use crate::request::{Set, with_set};
 
 /// How a file holds its bytes.
@@ -36,6 +38,16 @@ impl Format {
             Self::Der => "DER",
             Self::Raw => "raw",
             Self::Hex => "hex",
+        }
+    }
+}
+
+impl Format {
+    /// What a public key in this format is.
+    pub(crate) fn content(self) -> output::Content {
+        match self {
+            Self::Pem | Self::Hex => output::Content::Text,
+            Self::Der | Self::Raw => output::Content::Binary,
         }
     }
 }
@@ -64,6 +76,31 @@ impl From<SetArg> for Set {
     }
 }
 
+/// The key of a command over files.
+#[derive(clap::Args)]
+pub(crate) struct KeyArgs {
+    /// The key: PEM, DER, raw or hex; - is standard input. Signing needs a private
+    /// one, for everything else the public one is enough
+    #[arg(long = "key", short = 'k', value_name = "FILE")]
+    pub(crate) path: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) set: SetOption,
+}
+
+impl KeyArgs {
+    pub(crate) fn read(&self) -> io::Result<KeyFile> {
+        KeyFile::read(&self.path, self.set.set)
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct SetOption {
+    /// Parameter set, needed for a bare seed
+    #[arg(long, value_enum)]
+    pub(crate) set: Option<SetArg>,
+}
+
 const SETS: [Set; 3] = [Set::MlDsa44, Set::MlDsa65, Set::MlDsa87];
 
 /// Name, bytes of a public key, bytes of an expanded private key.
@@ -87,33 +124,6 @@ pub(crate) enum Content {
     Public(Vec<u8>),
     /// A private key in one of its forms.
     Private(PrivateKeyForm, Zeroizing<Vec<u8>>),
-}
-
-/// Far above any key in any format.
-const MAX_FILE: u64 = 1 << 16;
-
-pub(crate) fn unusable(path: &Path, why: impl core::fmt::Display) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("{}: {why}", path.display()),
-    )
-}
-
-/// Reads a small file whole.
-pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
-    let explain =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    // Allocated at once, so that no copy stays behind unwiped.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_FILE as usize + 1));
-    File::open(path)
-        .map_err(explain)?
-        .take(MAX_FILE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(explain)?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(unusable(path, "too long for a key or signature"));
-    }
-    Ok(bytes)
 }
 
 /// The bytes of a text that is all hexadecimal digits, white space at its end
@@ -145,28 +155,53 @@ impl KeyFile {
     }
 
     fn parse(bytes: &[u8], set: Option<Set>) -> Result<Self, &'static str> {
-        if bytes.trim_ascii_start().starts_with(b"-----BEGIN") {
-            let (label, der) = pem::decode_vec(bytes).map_err(|_| "malformed PEM")?;
-            let der = Zeroizing::new(der);
-            return match label {
-                "PRIVATE KEY" => Self::private(Format::Pem, &der),
-                "PUBLIC KEY" => Self::public(Format::Pem, &der),
-                _ => Err("PEM of something else than PRIVATE KEY or PUBLIC KEY"),
-            };
+        // Some editors put a byte order mark before text.
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if text.trim_ascii_start().starts_with(b"-----BEGIN") {
+            return Self::pem(text);
+        }
+        // Before any guess from a length: a private key is never to be taken for
+        // the bytes of a public one.
+        if is_der(bytes) {
+            return Self::der(bytes);
         }
         if let Some(key) = Self::bare(Format::Raw, bytes, set)? {
             return Ok(key);
         }
-        if let Some(bytes) = from_hex(bytes) {
+        if let Some(bytes) = from_hex(text) {
             return Self::bare(Format::Hex, &bytes, set)?.ok_or("hex of no key's length");
         }
-        if bytes.first() != Some(&0x30) {
-            return Err("not a key in PEM, DER, raw or hex");
+        Err("not a key in PEM, DER, raw or hex")
+    }
+
+    fn pem(text: &[u8]) -> Result<Self, &'static str> {
+        // Decoded where it is wiped, also when it is malformed.
+        let mut buffer = Zeroizing::new(vec![0; text.len()]);
+        let label = pem::decode_label(text).map_err(|_| "malformed PEM")?;
+        match label {
+            "PRIVATE KEY" | "PUBLIC KEY" => {}
+            "ENCRYPTED PRIVATE KEY" => return Err(ENCRYPTED),
+            "CERTIFICATE" | "X509 CERTIFICATE" | "TRUSTED CERTIFICATE" => return Err(CERTIFICATE),
+            _ => return Err("PEM of something else than PRIVATE KEY or PUBLIC KEY"),
         }
-        Self::private(Format::Der, bytes).or_else(|why| match why {
-            NOT_PKCS8 => Self::public(Format::Der, bytes),
-            why => Err(why),
-        })
+        let (_, der) = pem::decode(text, &mut buffer).map_err(|_| "malformed PEM")?;
+        if label == "PRIVATE KEY" {
+            Self::private(Format::Pem, der)
+        } else {
+            Self::public(Format::Pem, der)
+        }
+    }
+
+    fn der(bytes: &[u8]) -> Result<Self, &'static str> {
+        Self::private(Format::Der, bytes)
+            .or_else(|why| match why {
+                NOT_PKCS8 => Self::public(Format::Der, bytes),
+                why => Err(why),
+            })
+            .map_err(|why| match why {
+                NOT_SPKI => foreign(bytes).unwrap_or("DER, but of no key that can be used"),
+                why => why,
+            })
     }
 
     /// A key without structure around it, recognised by its length.
@@ -180,7 +215,7 @@ impl KeyFile {
                 content,
             }));
         }
-        Ok(SETS.into_iter().find_map(|set| {
+        let found = SETS.into_iter().find_map(|set| {
             let (_, pk_len, sk_len) = sizes(set);
             let content = if bytes.len() == pk_len {
                 Content::Public(bytes.to_vec())
@@ -194,7 +229,17 @@ impl KeyFile {
                 set,
                 content,
             })
-        }))
+        });
+        match found {
+            Some(Self {
+                content: Content::Public(_),
+                ..
+            }) if has_structure(bytes) => {
+                Err("as long as a raw public key, but with structure inside: \
+                 it may be a private key and is not used as a public one")
+            }
+            found => Ok(found),
+        }
     }
 
     fn private(format: Format, der: &[u8]) -> Result<Self, &'static str> {
@@ -210,12 +255,11 @@ impl KeyFile {
     }
 
     fn public(format: Format, der: &[u8]) -> Result<Self, &'static str> {
-        let malformed = "malformed SubjectPublicKeyInfo";
-        let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| malformed)?;
+        let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| NOT_SPKI)?;
         let set = Set::of_algorithm(info.algorithm.oid)?;
         let key = with_set!(set, P => VerifyingKey::<P>::try_from(info)
             .map(|key| key.as_bytes().to_vec()))
-        .map_err(|_| malformed)?;
+        .map_err(|_| NOT_SPKI)?;
         Ok(Self {
             format,
             set,
@@ -255,6 +299,59 @@ impl KeyFile {
 }
 
 const NOT_PKCS8: &str = "malformed PKCS#8";
+const NOT_SPKI: &str = "malformed SubjectPublicKeyInfo";
+const CERTIFICATE: &str = "a certificate, not a key: \
+    `openssl x509 -in CERTIFICATE -noout -pubkey` writes its public key";
+const ENCRYPTED: &str = "an encrypted private key: \
+    `openssl pkcs8 -in ENCRYPTED -out KEY` decrypts it";
+
+/// Whether the header of a SEQUENCE fits the length of the whole.
+fn is_der(bytes: &[u8]) -> bool {
+    outer(bytes).is_some_and(|content| content.tag() == Tag::Sequence)
+}
+
+/// The one DER value that `bytes` are.
+fn outer(bytes: &[u8]) -> Option<AnyRef<'_>> {
+    AnyRef::from_der(bytes).ok()
+}
+
+/// What no encoded public key has inside by chance: the object identifier of an
+/// ML-DSA key, as in PKCS#8 with something before or behind it, or text, as in PEM
+/// and JSON. Public keys are as good as random: less than 2^-64 of them are refused.
+fn has_structure(bytes: &[u8]) -> bool {
+    // joint-iso-itu-t(2) country(16) us(840) organization(1) gov(101) csor(3)
+    // nistAlgorithm(4) sigAlgs(3), with its header.
+    const SIGNATURE_ALGORITHMS: &[u8] = b"\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03";
+    is_der(bytes)
+        || core::str::from_utf8(bytes).is_ok()
+        || memchr::memmem::find(bytes, SIGNATURE_ALGORITHMS).is_some()
+}
+
+/// What a SEQUENCE that is no key of ours is, if it is something usual.
+fn foreign(der: &[u8]) -> Option<&'static str> {
+    // EncryptedPrivateKeyInfo begins with an algorithm of PKCS #5 or PKCS #12, a
+    // certificate with the version of its inner SEQUENCE, and that with [0].
+    const PKCS5: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.5");
+    const PKCS12: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12");
+    let mut inside = SliceReader::new(outer(der)?.value()).ok()?;
+    let first = AnyRef::decode(&mut inside).ok()?;
+    if first.tag() != Tag::Sequence {
+        return None;
+    }
+    let mut inside = SliceReader::new(first.value()).ok()?;
+    let first = AnyRef::decode(&mut inside).ok()?;
+    match first.tag() {
+        Tag::ObjectIdentifier => {
+            let oid = first.decode_as::<ObjectIdentifier>().ok()?;
+            [PKCS5, PKCS12]
+                .iter()
+                .any(|arc| oid.starts_with(*arc))
+                .then_some(ENCRYPTED)
+        }
+        Tag::ContextSpecific { .. } => Some(CERTIFICATE),
+        _ => None,
+    }
+}
 
 /// What is wrong with the key itself, in more detail than the trait's error.
 fn choice_error<P: ParameterSet>(info: &PrivateKeyInfoRef<'_>) -> Option<&'static str> {
@@ -271,7 +368,7 @@ fn explain(error: KeyError) -> &'static str {
 }
 
 impl Set {
-    fn of_algorithm(found: mldsa_core::pkcs8::ObjectIdentifier) -> Result<Self, &'static str> {
+    fn of_algorithm(found: ObjectIdentifier) -> Result<Self, &'static str> {
         SETS.into_iter()
             .find(|&set| with_set!(set, P => object_identifier::<P>()) == found)
             .ok_or("not an ML-DSA key")

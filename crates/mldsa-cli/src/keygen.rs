@@ -8,8 +8,9 @@ use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::Status;
-use crate::keyfile::{Format, SetArg, encode_private, from_hex, read_small, unusable};
-use crate::output::{OutputArgs, Readers};
+use crate::input::{read_small, unusable};
+use crate::keyfile::{Format, SetArg, encode_private, encode_public, from_hex};
+use crate::output::{Content, Output, OutputArgs, keep_apart};
 use crate::request::{Set, with_set};
 
 /// Generate a private key
@@ -35,12 +36,16 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    /// Write the public key too, in the same format
+    #[arg(long = "pub", value_name = "FILE")]
+    public: Option<PathBuf>,
 }
 
 const HELP: &str = "\
 A file is created with mode 0600 and replaces nothing unless --force is given.
-The seed is the whole key: 32 bytes to back up. `mldsa pubkey` writes the public
-key.
+The seed is the whole key: 32 bytes to back up. --pub writes the public key beside
+it, `mldsa pubkey` at any later time.
 
 EXIT CODE  0 the key is written, 2 it is not.";
 
@@ -60,6 +65,16 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
+    let inputs: Vec<&Path> = args.seed_file.iter().map(PathBuf::as_path).collect();
+    let output = args.output.prepare(&inputs, Content::Secret)?;
+    let public = match &args.public {
+        Some(path) => {
+            keep_apart(&inputs, &[args.output.path(), path])?;
+            let content = args.format.content();
+            Some(Output::new(path, args.output.force(), content)?)
+        }
+        None => None,
+    };
     let key = match &args.seed_file {
         Some(path) => SigningKey::<P>::from_seed(&*read_seed(path)?),
         None => SigningKey::generate().map_err(io::Error::other)?,
@@ -70,7 +85,11 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
         FormArg::Both => PrivateKeyForm::Both,
     };
     let encoded = encode_private(&key, args.format, form).map_err(io::Error::other)?;
-    args.output.write(&encoded, Readers::Owner)?;
+    output.write(&encoded)?;
+    if let Some(public) = public {
+        let encoded = encode_public(key.verifying_key(), args.format).map_err(io::Error::other)?;
+        public.write(&encoded)?;
+    }
     Ok(Status::Good)
 }
 

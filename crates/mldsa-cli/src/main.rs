@@ -1,18 +1,20 @@
 //! The `mldsa` command: ML-DSA (FIPS 204) for scripts and people.
 //!
 //! One room per command; `batch` is what the commands over JSON lines share,
-//! `jsonl` reads the lines, `request` is what a line asks for, `engine` is who does
-//! it. `keyfile`,
-//! `message` and `output` are what the commands over files share.
+//! `ahead` and `jsonl` read the lines, `request` is what a line asks for, `engine` is
+//! who does it. `input`, `keyfile`, `message` and `output` are what the commands over
+//! files share.
 
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod ahead;
 mod backends;
 mod batch;
 mod batch_sign;
 mod batch_verify;
 mod engine;
+mod input;
 mod inspect;
 mod jsonl;
 mod keyfile;
@@ -27,6 +29,8 @@ mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use mldsa_core::Backend;
@@ -79,6 +83,9 @@ impl From<Status> for ExitCode {
 }
 
 fn main() -> ExitCode {
+    // A file that may not grow further is an error to answer, not the end.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let cli = Cli::parse();
     cli.backend.set_default();
     let result = match cli.command {

@@ -1,7 +1,6 @@
 //! The message of the commands over files: streamed, whatever its length, into
 //! `mu`.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,9 @@ use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, Verif
 use sha2::Digest;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
-use crate::keyfile::{from_hex, read_small, unusable};
+use crate::input::{self, read_small, unusable};
+use crate::keyfile::from_hex;
+use crate::request::hash_names;
 
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("context").multiple(false))]
@@ -49,13 +50,14 @@ fn parse_hex(text: &str) -> Result<HexArg, &'static str> {
 }
 
 fn parse_hash(name: &str) -> Result<PreHash, String> {
-    PreHash::from_name(name).ok_or_else(|| {
-        let names: Vec<_> = PreHash::ALL.iter().map(|hash| hash.name()).collect();
-        format!("known are {}", names.join(", "))
-    })
+    PreHash::from_name(name).ok_or_else(|| format!("known are {}", hash_names()))
 }
 
 impl MessageArgs {
+    pub(crate) fn path(&self) -> &Path {
+        &self.file
+    }
+
     /// The context, at most 255 bytes, or `None` if it is longer.
     fn context(&self) -> Option<Context<'_>> {
         let bytes = match (&self.ctx, &self.ctx_hex) {
@@ -66,14 +68,10 @@ impl MessageArgs {
         Context::new(bytes).ok()
     }
 
-    /// Reads a finished `mu`: 64 bytes or 128 hexadecimal digits.
+    /// Reads a finished `mu`: 64 bytes, or 128 hexadecimal digits with white space
+    /// behind them.
     pub(crate) fn read_mu(&self) -> io::Result<Mu> {
-        let mut bytes = Vec::new();
-        self.stream(|piece| {
-            // More is refused below.
-            bytes.extend_from_slice(&piece[..piece.len().min(256)]);
-            bytes.truncate(256);
-        })?;
+        let bytes = read_small(&self.file)?;
         let decoded = from_hex(&bytes);
         let mu = match &decoded {
             Some(decoded) if bytes.len() != 64 => decoded.as_slice(),
@@ -141,21 +139,14 @@ impl MessageArgs {
 
     /// Feeds the message to `sink`, piece by piece.
     fn stream(&self, mut sink: impl FnMut(&[u8])) -> io::Result<()> {
-        let explain = |error: io::Error| {
-            io::Error::new(error.kind(), format!("{}: {error}", self.file.display()))
-        };
-        let mut source: Box<dyn Read> = if self.file == Path::new("-") {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(File::open(&self.file).map_err(explain)?)
-        };
+        let mut source = input::open(&self.file)?;
         let mut buffer = vec![0; 1 << 16];
         loop {
             match source.read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(len) => sink(&buffer[..len]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(explain(error)),
+                Err(error) => return Err(input::named(&self.file, &error)),
             }
         }
     }

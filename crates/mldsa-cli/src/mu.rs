@@ -1,25 +1,20 @@
 //! `mldsa mu`.
 
 use std::io;
-use std::path::PathBuf;
 
 use crate::Status;
-use crate::keyfile::{KeyFile, SetArg, encode_bytes, unusable};
+use crate::input::unusable;
+use crate::keyfile::{KeyArgs, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{OutputArgs, Readers};
+use crate::output::{Content, OutputArgs};
 use crate::request::with_set;
 
 /// Hash a message into mu, which `sign --mu` signs elsewhere
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// The public key (or the private one): PEM, DER, raw or hex
-    #[arg(long, short, value_name = "FILE")]
-    key: PathBuf,
-
-    /// Parameter set, needed for a bare seed
-    #[arg(long, value_enum)]
-    set: Option<SetArg>,
+    #[command(flatten)]
+    key: KeyArgs,
 
     #[command(flatten)]
     message: MessageArgs,
@@ -39,15 +34,22 @@ signs a mu trusts whoever made it.
 EXIT CODE  0 written, 2 not.";
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = KeyFile::read(&args.key, args.set)?;
+    let content = if args.raw {
+        Content::Binary
+    } else {
+        Content::Text
+    };
+    let output = args
+        .output
+        .prepare(&[&args.key.path, args.message.path()], content)?;
+    let file = args.key.read()?;
     let mu = with_set!(file.set, P => {
         let key = file
             .verifying_key::<P>()
-            .map_err(|why| unusable(&args.key, why))?;
+            .map_err(|why| unusable(&args.key.path, why))?;
         args.message.mu(&key)?
     })
     .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?;
-    args.output
-        .write(&encode_bytes(mu.as_bytes(), !args.raw), Readers::Anyone)?;
+    output.write(&encode_bytes(mu.as_bytes(), !args.raw))?;
     Ok(Status::Good)
 }

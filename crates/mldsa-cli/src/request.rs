@@ -4,7 +4,7 @@
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash};
 use zeroize::Zeroizing;
 
-use crate::jsonl::{Fields, LineError, quoted};
+use crate::jsonl::{Fields, LineError};
 
 /// A parameter set, chosen at run time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,12 @@ impl Set {
         } else if name == MlDsa87::NAME {
             Ok(Self::MlDsa87)
         } else {
-            Err(LineError::new(format!("unknown set {}", quoted(name))))
+            Err(LineError::new(format!(
+                "unknown set, none of {}, {} and {}",
+                MlDsa44::NAME,
+                MlDsa65::NAME,
+                MlDsa87::NAME
+            )))
         }
     }
 }
@@ -113,10 +118,15 @@ fn mu(fields: &Fields<'_>) -> Result<Mu, LineError> {
     }
 }
 
+/// The names of all hashes, for a message.
+pub(crate) fn hash_names() -> String {
+    PreHash::ALL.map(PreHash::name).join(", ")
+}
+
 fn pre_hashed(fields: &Fields<'_>, set: Set, allow_weak: bool) -> Result<Message, LineError> {
     let name = fields.required("prehash")?;
     let hash = PreHash::from_name(name)
-        .ok_or_else(|| LineError::new(format!("unknown hash {}", quoted(name))))?;
+        .ok_or_else(|| LineError::new(format!("unknown hash, none of {}", hash_names())))?;
     let digest = fields.required_hex("digest")?;
     if digest.len() != hash.digest_len() {
         return Err(LineError::new(format!(

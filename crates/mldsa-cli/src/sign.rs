@@ -1,28 +1,23 @@
 //! `mldsa sign`.
 
 use std::io;
-use std::path::PathBuf;
 
 use mldsa_core::{Hedge, ParameterSet};
 use zeroize::Zeroizing;
 
 use crate::Status;
-use crate::keyfile::{KeyFile, SetArg, encode_bytes, unusable};
+use crate::input::unusable;
+use crate::keyfile::{KeyArgs, KeyFile, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{OutputArgs, Readers};
+use crate::output::{Content, OutputArgs};
 use crate::request::with_set;
 
 /// Sign a message
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// The private key: PEM, DER, raw or hex
-    #[arg(long, short, value_name = "FILE")]
-    key: PathBuf,
-
-    /// Parameter set, needed for a bare seed
-    #[arg(long, value_enum)]
-    set: Option<SetArg>,
+    #[command(flatten)]
+    key: KeyArgs,
 
     #[command(flatten)]
     message: MessageArgs,
@@ -50,17 +45,24 @@ verified before it is written.
 EXIT CODE  0 signed, 2 not.";
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = KeyFile::read(&args.key, args.set)?;
+    let content = if args.hex {
+        Content::Text
+    } else {
+        Content::Binary
+    };
+    let output = args
+        .output
+        .prepare(&[&args.key.path, args.message.path()], content)?;
+    let file = args.key.read()?;
     let signature = with_set!(file.set, P => sign::<P>(args, &file))?;
-    args.output
-        .write(&encode_bytes(&signature, args.hex), Readers::Anyone)?;
+    output.write(&encode_bytes(&signature, args.hex))?;
     Ok(Status::Good)
 }
 
 fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
     let mut key = file
         .signing_key::<P>()
-        .map_err(|why| unusable(&args.key, why))?;
+        .map_err(|why| unusable(&args.key.path, why))?;
     key.set_self_verification(true);
     let mu = if args.mu {
         args.message.read_mu()?

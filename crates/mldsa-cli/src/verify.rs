@@ -1,26 +1,23 @@
 //! `mldsa verify`.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use mldsa_core::{ParameterSet, VerifyError};
 
 use crate::Status;
-use crate::keyfile::{KeyFile, SetArg, unusable};
+use crate::input::unusable;
+use crate::keyfile::{KeyArgs, KeyFile};
 use crate::message::{MessageArgs, read_signature};
+use crate::output::{keep_apart, print};
 use crate::request::with_set;
 
 /// Verify a signature
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// The public key (or the private one): PEM, DER, raw or hex
-    #[arg(long, short, value_name = "FILE")]
-    key: PathBuf,
-
-    /// Parameter set, needed for a bare seed
-    #[arg(long, value_enum)]
-    set: Option<SetArg>,
+    #[command(flatten)]
+    key: KeyArgs,
 
     /// The signature: raw or hex
     #[arg(long, short, value_name = "FILE")]
@@ -41,13 +38,15 @@ Prints `valid`, or `invalid: ` and the first reason that applies, as in
 EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read.";
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = KeyFile::read(&args.key, args.set)?;
+    let inputs = [&args.key.path, &args.sig, args.message.path()];
+    keep_apart(&inputs, &["-".as_ref()])?;
+    let file = args.key.read()?;
     let verdict = with_set!(file.set, P => verify::<P>(args, &file))?;
-    let mut output = io::stdout().lock();
-    match verdict {
-        Ok(()) => writeln!(output, "valid")?,
-        Err(reason) => writeln!(output, "invalid: {reason}")?,
-    }
+    let text = match verdict {
+        Ok(()) => "valid\n".into(),
+        Err(reason) => format!("invalid: {reason}\n"),
+    };
+    print(&inputs, &text)?;
     Ok(if verdict.is_ok() {
         Status::Good
     } else {
@@ -58,7 +57,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), &'static str>> {
     let key = file
         .verifying_key::<P>()
-        .map_err(|why| unusable(&args.key, why))?;
+        .map_err(|why| unusable(&args.key.path, why))?;
     let signature = read_signature(&args.sig, P::SIG_LEN)?;
     let mu = if args.mu {
         args.message.read_mu()?

@@ -261,7 +261,7 @@ fn hostile_lines() {
         ),
         (
             with_key("\"prehash\":\"MD5\",\"digest\":\"00\""),
-            "unknown hash \\\"MD5\\\"",
+            "unknown hash, none of SHA2-224",
         ),
         (
             with_key(&format!(
@@ -282,11 +282,11 @@ fn hostile_lines() {
             with_key(&format!("\"mu\":\"{}\",\"msg\":\"\"", "00".repeat(64))),
             "more than one of",
         ),
-        (with_key("\"pk\":\"00\""), "unknown field \\\"pk\\\""),
+        (with_key("\"pk\":\"00\""), "unknown field in position"),
         (with_key("\"msg\":7"), "field \\\"msg\\\" is not a string"),
         (
             "{\"set\":\"Dilithium2\"}".into(),
-            "unknown set \\\"Dilithium2\\\"",
+            "unknown set, none of ML-DSA-44",
         ),
         (String::new(), "empty line"),
         ("{]".into(), "bad JSON at column 2"),
@@ -308,7 +308,15 @@ fn hostile_lines() {
         let again = mldsa(&args, input.join("\r\n").as_bytes());
         assert_eq!((again.stdout, again.code), (run.stdout.clone(), 2));
     }
-    // No answer and no summary repeats a private key.
+    // No answer and no summary repeats a private key, wherever it stands.
+    let swapped = [
+        format!("{{\"{seed_hex}\":\"seed\"}}"),
+        format!("{{\"set\":\"{seed_hex}\",\"seed\":\"ML-DSA-44\"}}"),
+        with_key(&format!("\"prehash\":\"{seed_hex}\"")),
+    ];
+    let other = mldsa(&["batch-sign", "-"], swapped.join("\n").as_bytes());
+    assert_eq!((other.code, other.lines().len()), (2, 3));
+    assert!(!other.stdout.contains(&seed_hex[..8]), "{}", other.stdout);
     assert!(!run.stdout.contains(&seed_hex) && !run.stderr.contains(&seed_hex));
     assert!(!run.stdout.contains(&sk_hex[200..260]));
 }

@@ -267,15 +267,15 @@ fn hostile_lines() {
         ("{\"set\":\"\\ud800\"}".into(), Error("bad JSON at column")),
         (
             a.with("comment", Some("x")),
-            Error("unknown field \\\"comment\\\""),
+            Error("unknown field in position"),
         ),
         (
             a.with("seed", Some("00")),
-            Error("unknown field \\\"seed\\\""),
+            Error("unknown field in position"),
         ),
         (
             format!("{{\"{}\":1}}", "x".repeat(900_000)),
-            Error("unknown field \\\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\\\"..."),
+            Error("unknown field in position"),
         ),
         (
             good.replace("{", &format!("{{{msg},")),
@@ -283,11 +283,11 @@ fn hostile_lines() {
         ),
         (
             a.with("set", Some("ML-DSA-88")),
-            Error("unknown set \\\"ML-DSA-88\\\""),
+            Error("unknown set, none of ML-DSA-44"),
         ),
         (
             a.with("set", Some("ml-dsa-44")),
-            Error("unknown set \\\"ml-dsa-44\\\""),
+            Error("unknown set, none of ML-DSA-44"),
         ),
         (a.with("set", None), Error("field \\\"set\\\" is missing")),
         (a.with("pk", None), Error("field \\\"pk\\\" is missing")),
@@ -338,7 +338,7 @@ fn hostile_lines() {
         ),
         (
             hashed.with("prehash", Some("SHA512")),
-            Error("unknown hash \\\"SHA512\\\""),
+            Error("unknown hash, none of SHA2-224"),
         ),
         (
             hashed.with("prehash", Some("SHA3-512")),

@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
-use std::path::PathBuf;
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod peer;
@@ -12,49 +11,10 @@ mod peer;
 mod tool;
 
 use peer::{Form, SETS, Set};
-use tool::{Run, mldsa};
-
-/// An empty folder of its own for a test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("files-{name}"));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// The path of a file, as an argument.
-    fn at(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn put(&self, name: &str, content: &[u8]) -> String {
-        fs::write(self.0.join(name), content).unwrap();
-        self.at(name)
-    }
-
-    fn get(&self, name: &str) -> Vec<u8> {
-        fs::read(self.0.join(name)).unwrap()
-    }
-}
+use tool::{Folder, good, mldsa, unusable};
 
 fn number(set: Set) -> &'static str {
     &set.name()[7..]
-}
-
-fn good(args: &[&str], input: &[u8]) -> Run {
-    let run = mldsa(args, input);
-    assert_eq!(run.code, 0, "{args:?}: {}", run.stderr);
-    run
-}
-
-fn unusable(args: &[&str], input: &[u8], why: &str) {
-    let run = mldsa(args, input);
-    assert_eq!(run.code, 2, "{args:?}: {} {}", run.stdout, run.stderr);
-    assert!(run.stdout.is_empty());
-    assert!(run.stderr.contains(why), "{args:?}: {}", run.stderr);
 }
 
 const SEED_HEX: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -221,8 +181,8 @@ fn secret_files_are_private_and_never_replaced() {
     assert_eq!(mode(), 0o600);
     let before = folder.get("key.pem");
     unusable(&["keygen", "--set", "65", "--out", &key], b"", "--force");
-    unusable(&["pubkey", &key, "--out", &key], b"", "--force");
-    unusable(&["sign", "--key", &key, "--out", &key], b"", "--force");
+    unusable(&["pubkey", &key, "--out", &key], b"", "is an input");
+    unusable(&["sign", "--key", &key, "--out", &key], b"", "is an input");
     assert_eq!(folder.get("key.pem"), before);
 
     // Also when what is replaced was open to all.
@@ -343,6 +303,17 @@ fn mu_is_made_apart_and_signed_elsewhere() {
         let verify = ["verify", "-k", &public, "-s", &sig];
         good(&[&verify[..], &["--ctx", "c"]].concat(), &message);
         good(&[&verify[..], &["--mu", &raw]].concat(), b"");
+        // All bytes count, wherever they are.
+        for blanks in [1, 127, 128, 200, 5000] {
+            let padded = format!("{}{}", digits.trim_end(), " ".repeat(blanks));
+            assert_eq!(a, good(&sign, padded.as_bytes()).stdout);
+            let more = format!("{padded}x");
+            unusable(&sign, more.as_bytes(), "not 64 bytes of mu");
+            let verify = [&verify[..], &["--mu"]].concat();
+            good(&verify, padded.as_bytes());
+            unusable(&verify, more.as_bytes(), "not 64 bytes of mu");
+        }
+        unusable(&sign, &[b' '; 70_000], "too long");
         unusable(&sign, &digits.as_bytes()[1..], "not 64 bytes of mu");
         unusable(&sign, &[0; 65], "not 64 bytes of mu");
         unusable(&sign, b"", "not 64 bytes of mu");
@@ -452,4 +423,163 @@ fn verdicts_and_unusable_input() {
         "missing",
     );
     unusable(&["verify", "-k", &public], b"", "--sig");
+}
+
+/// A PKCS#8 key of the length of a raw public key, in every way that gets there.
+#[test]
+fn a_private_key_is_never_taken_for_a_raw_public_key() {
+    let folder = Folder::new("padded");
+    let seed = hex::decode(SEED_HEX).unwrap();
+    let mut refused = 0;
+    for len in [1312, 1952, 2592] {
+        for padded in [
+            pkcs8_with_attribute(&seed, len),
+            // One bit of the version: malformed, and secret still.
+            {
+                let mut der = pkcs8_with_attribute(&seed, len);
+                der[6] ^= 2;
+                der
+            },
+            // Something behind the DER, something before it.
+            pad(&pkcs8_with_attribute(&seed, len - 300), len, 0),
+            pad(SEED_PEM.as_bytes(), len, b'\n'),
+            [&b"# my key\n"[..], &pad(SEED_PEM.as_bytes(), len - 9, b' ')].concat(),
+            pad(
+                format!("{{\"alg\":\"ML-DSA-44\",\"priv\":\"{SEED_HEX}\"}}").as_bytes(),
+                len,
+                b' ',
+            ),
+        ] {
+            assert_eq!(padded.len(), len);
+            for file in [
+                folder.put("key", &padded),
+                folder.put("key.hex", hex::encode(&padded).as_bytes()),
+            ] {
+                let run = mldsa(&["pubkey", &file, "--format", "hex"], b"");
+                let (pk, _) = Set::MlDsa44.keygen(&seed.clone().try_into().unwrap());
+                // A private key gives its own public key or none.
+                if run.code == 0 {
+                    assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
+                } else {
+                    assert_eq!((run.code, &*run.stdout), (2, ""));
+                    refused += 1;
+                }
+                let run = mldsa(&["inspect", &file], b"");
+                assert!(!run.stdout.contains("public key"), "{}", run.stdout);
+            }
+        }
+    }
+    assert!(refused >= 27, "{refused}");
+    // As published, with the attribute, it is the key that it is.
+    let file = folder.put("key", &pkcs8_with_attribute(&seed, 1952));
+    let run = good(&["inspect", &file], b"");
+    assert!(
+        run.stdout
+            .contains("private key\nformat:     DER\nset:        ML-DSA-44")
+    );
+}
+
+fn pad(bytes: &[u8], len: usize, with: u8) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(len, with);
+    bytes
+}
+
+/// PKCS#8 of an ML-DSA-44 seed with one attribute that fills it up to `len` bytes.
+fn pkcs8_with_attribute(seed: &[u8], len: usize) -> Vec<u8> {
+    let long = |tag: u8, content: &[u8]| {
+        let len = content.len();
+        [&[tag, 0x82, (len >> 8) as u8, len as u8], content].concat()
+    };
+    let algorithm = b"\x30\x0b\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03\x11";
+    let key = [&b"\x04\x22\x80\x20"[..], seed].concat();
+    let head = [&b"\x02\x01\x00"[..], algorithm, &key].concat();
+    // friendlyName, a BMPString: 4 bytes of header for each of the layers.
+    let name = vec![0x20; len - head.len() - 20 - 11];
+    let oid = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x14";
+    let values = long(0x31, &long(0x04, &name));
+    let attribute = long(0x30, &[&oid[..], &values].concat());
+    let der = long(0x30, &[head, long(0xa0, &attribute)].concat());
+    assert_eq!(der.len(), len);
+    der
+}
+
+#[test]
+fn what_is_no_key_is_called_by_its_name() {
+    let folder = Folder::new("names");
+    let pem = |label: &str| format!("-----BEGIN {label}-----\nMAA=\n-----END {label}-----\n");
+    for (content, why) in [
+        (pem("CERTIFICATE").into_bytes(), "openssl x509"),
+        (pem("ENCRYPTED PRIVATE KEY").into_bytes(), "openssl pkcs8"),
+        // SEQUENCE { SEQUENCE { [0] { INTEGER 2 } } }
+        (
+            b"\x30\x07\x30\x05\xa0\x03\x02\x01\x02".to_vec(),
+            "openssl x509",
+        ),
+        // SEQUENCE { SEQUENCE { PBES2 } OCTET STRING }
+        (
+            b"\x30\x0f\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0d\x04\x00".to_vec(),
+            "openssl pkcs8",
+        ),
+        (b"\x30\x00".to_vec(), "of no key that can be used"),
+    ] {
+        let file = folder.put("file", &content);
+        unusable(&["inspect", &file], b"", why);
+        unusable(&["sign", "-k", &file], b"", why);
+    }
+    // A byte order mark before PEM or hex is nothing.
+    for text in [SEED_PEM, SEED_HEX] {
+        let file = folder.put("file", format!("\u{feff}{text}").as_bytes());
+        good(&["inspect", "--set", "44", &file], b"");
+    }
+}
+
+#[test]
+fn standard_input_for_any_one_file() {
+    let folder = Folder::new("standard");
+    let key = folder.put("key", SEED_PEM.as_bytes());
+    let message = folder.put("message", b"m");
+    let sig = folder.at("sig");
+    let sign = ["sign", "--deterministic", "-o", &sig, "--force", "-k"];
+    good(&[&sign[..], &["-", &message]].concat(), SEED_PEM.as_bytes());
+    let once = folder.get("sig");
+    good(&[&sign[..], &[&key, "-"]].concat(), b"m");
+    assert_eq!(folder.get("sig"), once);
+    good(&["pubkey", "-"], SEED_PEM.as_bytes());
+    good(&["inspect", "-"], SEED_PEM.as_bytes());
+    good(&["verify", "-k", &key, "-s", "-", &message], &once);
+    good(&["keygen", "--set", "44", "--seed-file", "-"], &[1; 32]);
+    for twice in [
+        &["sign", "-k", "-"][..],
+        &["verify", "-k", "-", "-s", "-", &message],
+        &["verify", "-k", &key, "-s", "-"],
+        &["mu", "-k", "-"],
+    ] {
+        unusable(twice, SEED_PEM.as_bytes(), "can be read once");
+    }
+    unusable(&["inspect", "-"], b"?", "standard input: ");
+}
+
+#[test]
+fn both_halves_at_once() {
+    let folder = Folder::new("halves");
+    let (key, public) = (folder.at("key"), folder.at("public"));
+    let keygen = ["keygen", "--set", "65", "--out", &key, "--pub"];
+    good(&[&keygen[..], &[&public]].concat(), b"");
+    assert_eq!(
+        good(&["pubkey", &key], b"").stdout.into_bytes(),
+        folder.get("public")
+    );
+    // Never one over the other, and nothing if one of them cannot be.
+    let before = folder.get("key");
+    for (target, why) in [(&key, "two results"), (&folder.at("./key"), "two results")] {
+        unusable(&[&keygen[..], &[target, "--force"]].concat(), b"", why);
+    }
+    let other = folder.at("other");
+    let args = ["keygen", "--set", "65", "--out", &other, "--pub", &public];
+    unusable(&args, b"", "--force");
+    assert_eq!(folder.get("key"), before);
+    assert!(!fs::exists(&other).unwrap());
+    let twice = ["keygen", "--set", "65", "--pub", "-"];
+    unusable(&twice, b"", "two results");
 }

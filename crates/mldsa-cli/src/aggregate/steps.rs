@@ -11,6 +11,7 @@ use mladsa_aggregate::{
 
 use super::files::{Committee, Store, file_name, publish, read};
 use super::{DecisionArgs, StepError, VerifyArgs};
+use crate::output::{Content, Output, keep_apart};
 
 /// One attempt at one decision, as a member or a combiner sees it.
 pub(crate) struct Session {
@@ -103,7 +104,8 @@ impl Session {
             combiner.add(id, Response::from_bytes(&round, body)?)?;
         }
         let aggregate = combiner.finish()?;
-        publish(out, &aggregate.to_bytes())?;
+        // Replaces nothing: neither what was read nor anything else.
+        Output::new(out, false, Content::Binary)?.write(&aggregate.to_bytes())?;
         Ok(report(&aggregate, &self.pinned)?)
     }
 
@@ -173,14 +175,23 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let signers = aggregate.signers(pinned.registry())?;
     let shares = shares(&args.round, &pinned, &signers, aggregate.label())?;
     let round = aggregate.verify(&pinned, &shares)?;
-    for (path, bytes) in [
+    let results = [
         (&args.pk_out, &round.key().as_bytes()[..]),
         (&args.sig_out, aggregate.signature().as_ref()),
         (&args.message_out, round.message()),
-    ] {
-        if let Some(path) = path {
-            publish(path, bytes)?;
-        }
+    ];
+    let results: Vec<(&Path, &[u8])> = results
+        .into_iter()
+        .filter_map(|(path, bytes)| Some((path.as_deref()?, bytes)))
+        .collect();
+    let places: Vec<&Path> = results.iter().map(|(path, _)| *path).collect();
+    keep_apart(&[&args.aggregate], &places)?;
+    let outputs: io::Result<Vec<_>> = places
+        .iter()
+        .map(|path| Output::new(path, false, Content::Binary))
+        .collect();
+    for (output, (_, bytes)) in outputs?.iter().zip(&results) {
+        output.write(bytes)?;
     }
     Ok(report(&aggregate, &pinned)?)
 }

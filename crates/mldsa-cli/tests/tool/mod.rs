@@ -1,6 +1,8 @@
 //! Runs the built `mldsa`.
 
+use std::fs;
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -55,4 +57,45 @@ pub(crate) fn mldsa(args: &[&str], input: &[u8]) -> Run {
             stderr: errors.join().unwrap(),
         }
     })
+}
+
+/// An empty folder of its own for a test.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// The path of a file, as an argument.
+    pub(crate) fn at(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn put(&self, name: &str, content: &[u8]) -> String {
+        fs::write(self.0.join(name), content).unwrap();
+        self.at(name)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Vec<u8> {
+        fs::read(self.0.join(name)).unwrap()
+    }
+}
+
+/// Runs the tool, which has to succeed.
+pub(crate) fn good(args: &[&str], input: &[u8]) -> Run {
+    let run = mldsa(args, input);
+    assert_eq!(run.code, 0, "{args:?}: {}", run.stderr);
+    run
+}
+
+/// Runs the tool, which has to refuse and to say why.
+pub(crate) fn unusable(args: &[&str], input: &[u8], why: &str) {
+    let run = mldsa(args, input);
+    assert_eq!(run.code, 2, "{args:?}: {} {}", run.stdout, run.stderr);
+    assert!(run.stdout.is_empty());
+    assert!(run.stderr.contains(why), "{args:?}: {}", run.stderr);
 }

@@ -1,0 +1,69 @@
+//! Files that commands read; `-` is standard input.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+/// Far above any key or signature in any format.
+const MAX_SMALL: u64 = 1 << 16;
+
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// An error about a path that was read.
+pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
+    let name = if is_standard(path) {
+        "standard input".into()
+    } else {
+        path.display().to_string()
+    };
+    io::Error::new(error.kind(), format!("{name}: {error}"))
+}
+
+/// An error about what a path holds.
+pub(crate) fn unusable(path: &Path, why: impl core::fmt::Display) -> io::Error {
+    named(
+        path,
+        &io::Error::new(io::ErrorKind::InvalidData, why.to_string()),
+    )
+}
+
+/// Opens a path for reading, without a buffer of the standard library's: that one
+/// is never wiped.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if is_standard(path) {
+        standard_input()
+    } else {
+        File::open(path)
+    }
+    .map_err(|error| named(path, &error))
+}
+
+#[cfg(unix)]
+pub(crate) fn standard_input() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+pub(crate) fn standard_input() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// Reads a small file whole.
+pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
+    // Allocated at once, so that no copy stays behind unwiped.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SMALL as usize + 1));
+    open(path)?
+        .take(MAX_SMALL + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| named(path, &error))?;
+    if bytes.len() as u64 > MAX_SMALL {
+        return Err(unusable(path, "too long for a key or signature"));
+    }
+    Ok(bytes)
+}
