@@ -19,6 +19,8 @@ pub(crate) mod counting;
 #[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 pub(crate) mod differential;
 mod portable;
+#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
+mod silent;
 
 /// The kernels of one instruction set. Every entry computes exactly what its
 /// portable twin computes, up to the representative modulo q where bounds say

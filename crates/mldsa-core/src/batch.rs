@@ -91,6 +91,7 @@ pub fn verify_lanes<'a, P: ParameterSet>(
     if results.is_empty() {
         return;
     }
+    results.fill(Err(VerifyError::ChallengeMismatch));
     let backend = item(0).key.backend();
     if (1..results.len()).all(|n| item(n).key.backend() == backend) {
         return verify_jobs::<P>(backend, &|n| item(n).job(), results);

@@ -31,7 +31,7 @@ pub(crate) fn verify_one<P: ParameterSet>(
     backend: Backend,
     job: Job<'_>,
 ) -> Result<(), VerifyError> {
-    let mut result = [Ok(())];
+    let mut result = [Err(VerifyError::ChallengeMismatch)];
     verify_jobs::<P>(backend, &|_| job, &mut result);
     let [result] = result;
     result

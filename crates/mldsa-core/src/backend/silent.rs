@@ -1,0 +1,45 @@
+//! A table whose verification writes no result, for the tests that what is not
+//! decided is refused.
+
+use super::{Backend, Kernels, portable};
+
+static KERNELS: Kernels = Kernels {
+    name: "silent",
+    verify: Some(|_, _, _| {}),
+    ..portable::KERNELS
+};
+
+/// A backend that never comes to a verdict.
+const SILENT: Backend = Backend(&KERNELS);
+
+#[cfg(all(feature = "ml-dsa-44", feature = "hazmat"))]
+mod tests {
+    use super::SILENT;
+    use crate::hazmat::{LaneItem, LaneKey, LaneMessage, verify_lanes};
+    use crate::{Backend, Context, Hedge, MlDsa44, SigningKey};
+
+    #[test]
+    fn what_is_not_decided_is_refused() {
+        let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+        let signature = key
+            .sign(b"m", Context::EMPTY, Hedge::Deterministic)
+            .unwrap();
+        let verifying = key.verifying_key();
+        for (backend, valid) in [(Backend::PORTABLE, true), (SILENT, false)] {
+            let verifying = verifying.clone().with_backend(backend);
+            let result = verifying.verify(b"m", Context::EMPTY, signature.as_ref());
+            assert_eq!(result.is_ok(), valid, "{backend:?}");
+            let item = |_| LaneItem {
+                key: LaneKey::Cold(&verifying),
+                message: LaneMessage::Pure(Context::EMPTY, b"m"),
+                signature: signature.as_ref(),
+            };
+            let mut results = [Ok(()); 3];
+            verify_lanes(item, &mut results);
+            assert!(
+                results.iter().all(|result| result.is_ok() == valid),
+                "{backend:?}"
+            );
+        }
+    }
+}
