@@ -135,11 +135,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
             mode: Mode::FirstInvalid,
             cancel: None,
         };
-        match self
-            .report(order, items, &|_, item| *item)
-            .0
-            .first_invalid()
-        {
+        match self.report(order, items, &|_, item| *item).0.refusal() {
             Some((index, reason)) => Err(BatchError::Invalid { index, reason }),
             None => Ok(()),
         }
@@ -231,8 +227,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
         (summary, panicked)
     }
 
-    pub(crate) fn spawn(&self, op: impl FnOnce() + Send + 'static) {
-        self.schedule.executor.spawn(op);
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.schedule.executor
     }
 }
 
@@ -315,8 +311,8 @@ impl<P: ParameterSet> Builder<P> {
         Self { duplicates, ..self }
     }
 
-    /// Memory for the expanded keys of signers that are in no set (8 MiB). Their
-    /// keys are expanded at the second use; with 0 they never are.
+    /// Memory for the expanded keys of signers that are in no set (8 MiB). A key
+    /// is expanded after its second valid signature; with 0 none ever is.
     pub fn key_cache_bytes(self, bytes: usize) -> Self {
         Self {
             key_cache_bytes: bytes,

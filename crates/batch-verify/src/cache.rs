@@ -11,12 +11,13 @@ use lru::LruCache;
 use mldsa_core::hazmat::NttPoly;
 use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
 
-/// Expands a key at its second use and keeps the most recently used ones.
+/// Expands a key after its second valid signature and keeps the most recently
+/// used ones.
 ///
-/// Expanding costs about as much as one verification without it, so that a
-/// stranger who signs once never pays, and a flood of strangers costs at most
-/// twice what verifying them does. Identity is the full key; hashes of keys are
-/// only remembered to know a second use.
+/// Expanding costs about as much as one verification without it: a stranger who
+/// signs once never pays, a flood of strangers costs at most twice what verifying
+/// them does, and keys under which nothing verifies change nothing here. Identity
+/// is the full key; hashes of keys are only remembered to know a second signature.
 pub(crate) struct KeyCache<K, P: ParameterSet> {
     /// `None` if not one key fits.
     shelf: Option<Mutex<Shelf<K, P>>>,
@@ -27,11 +28,12 @@ pub(crate) struct KeyCache<K, P: ParameterSet> {
 
 struct Shelf<K, P: ParameterSet> {
     prepared: LruCache<K, Arc<PreparedVerifyingKey<P>>, RandomState>,
-    /// Hashes of keys that were used once.
+    /// Hashes of keys with one valid signature.
     seen: LruCache<u64, (), RandomState>,
 }
 
-/// Keys used once that are remembered, for each expanded key that fits.
+/// Keys with one valid signature that are remembered, for each expanded key that
+/// fits.
 const SEEN_PER_SLOT: usize = 8;
 
 impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
@@ -60,39 +62,50 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         + P::PK_LEN
         + 128;
 
-    /// The expanded key of `id`, if it is held or this is not its first use.
-    /// `repeated` says that the caller is about to use it twice.
-    pub(crate) fn get<Q>(
+    /// The expanded key of `id`, if it is held.
+    pub(crate) fn get<Q>(&self, id: &Q) -> Option<Arc<PreparedVerifyingKey<P>>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let found = self.lock()?.prepared.get(id).map(Arc::clone);
+        let count = if found.is_some() {
+            &self.hits
+        } else {
+            &self.misses
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// A signature under `id`, whose key was not held, is valid.
+    pub(crate) fn proven<Q>(
         &self,
         id: &Q,
-        repeated: bool,
         own: impl FnOnce(&Q) -> K,
         key: impl FnOnce() -> Option<VerifyingKey<P>>,
-    ) -> Option<Arc<PreparedVerifyingKey<P>>>
-    where
+    ) where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let hash = self.hasher.hash_one(id);
         {
-            let mut shelf = self.lock()?;
-            if let Some(prepared) = shelf.prepared.get(id) {
-                self.hits.fetch_add(1, Ordering::Relaxed);
-                return Some(Arc::clone(prepared));
-            }
-            self.misses.fetch_add(1, Ordering::Relaxed);
-            if !repeated && shelf.seen.put(hash, ()).is_none() {
-                return None;
+            let Some(mut shelf) = self.lock() else { return };
+            // Held by now: there were more of them in one batch.
+            if shelf.prepared.contains(id) || shelf.seen.put(hash, ()).is_none() {
+                return;
             }
             shelf.seen.pop(&hash);
         }
+        let Some(key) = key() else { return };
         // Without the lock: two workers may expand one key, and either result
         // serves.
-        let prepared = Arc::new(key()?.prepare());
-        let old = self.lock()?.prepared.push(own(id), Arc::clone(&prepared));
+        let prepared = Arc::new(key.prepare());
+        let old = self
+            .lock()
+            .map(|mut shelf| shelf.prepared.push(own(id), prepared));
         // The one that leaves is freed without the lock.
         drop(old);
-        Some(prepared)
     }
 
     fn lock(&self) -> Option<MutexGuard<'_, Shelf<K, P>>> {

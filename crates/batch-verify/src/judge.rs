@@ -7,7 +7,7 @@ use mldsa_core::hazmat::{
 };
 use mldsa_core::{
     Backend, ByteArray, Context, Mu, MuBuilder, ParameterSet, PreHashError, PreHashed,
-    PreparedVerifyingKey, PreparedVerifyingKeyRef, VerifyingKey,
+    PreparedVerifyingKey, PreparedVerifyingKeyRef, VerifyError, VerifyingKey,
 };
 
 use crate::cache::KeyCache;
@@ -44,7 +44,7 @@ enum Source<'a, P: ParameterSet> {
     Held(PreparedVerifyingKeyRef<'a, P>),
     /// Expanded in a cache.
     Kept(Arc<PreparedVerifyingKey<P>>),
-    Cold(&'a VerifyingKey<P>),
+    Cold(SignerId, &'a VerifyingKey<P>),
     Encoded(&'a P::PublicKeyBytes),
 }
 
@@ -102,17 +102,16 @@ impl<P: ParameterSet> Judge<P> {
         }
     }
 
-    /// Verifies up to [`BLOCK`] items `(index, item, whether the next one seems
-    /// to have the same key)` and tells every verdict, once.
+    /// Verifies up to [`BLOCK`] items `(index, item)` and tells every verdict, once.
     pub(crate) fn block<'a>(
         &'a self,
-        items: impl Iterator<Item = (usize, Item<'a>, bool)>,
+        items: impl Iterator<Item = (usize, Item<'a>)>,
         mut tell: impl FnMut(usize, Outcome),
     ) {
         let mut ready: [Option<Ready<'a, P>>; BLOCK] = core::array::from_fn(|_| None);
         let mut free = ready.iter_mut();
-        for (index, item, repeated) in items.take(BLOCK) {
-            match self.ready(index, item, repeated) {
+        for (index, item) in items.take(BLOCK) {
+            match self.ready(index, item) {
                 Ok(item) => {
                     if let Some(slot) = free.next() {
                         *slot = Some(item);
@@ -130,30 +129,49 @@ impl<P: ParameterSet> Judge<P> {
             *lane = self.lane(ready);
             count += 1;
         }
-        let mut results = [Ok(()); BLOCK];
+        // Refused, until the core says otherwise.
+        let mut results = [Err(VerifyError::ChallengeMismatch); BLOCK];
         verify_lanes(|n| lanes[n], &mut results[..count]);
         for (ready, result) in ready.iter().flatten().zip(results) {
             let outcome = match result {
-                Ok(()) => Outcome::Valid,
+                Ok(()) => {
+                    self.remember(ready);
+                    Outcome::Valid
+                }
                 Err(error) => Outcome::Invalid(error.into()),
             };
             tell(ready.index, outcome);
         }
     }
 
-    fn ready<'a>(
-        &'a self,
-        index: usize,
-        item: Item<'a>,
-        repeated: bool,
-    ) -> Result<Ready<'a, P>, Reason> {
+    /// Valid signatures are what a key is expanded for.
+    fn remember(&self, ready: &Ready<'_, P>) {
+        match (&ready.key, &self.keys) {
+            (Source::Cold(id, key), Some(keys)) => {
+                if let Some(cache) = keys.cache() {
+                    cache.proven(&id.index(), |id| *id, || Some((*key).clone()));
+                }
+            }
+            (Source::Encoded(encoded), _) => self.strangers.proven(
+                encoded.as_ref(),
+                |key| Box::from(key),
+                || {
+                    let key = VerifyingKey::from_bytes(encoded.as_ref()).ok()?;
+                    Some(key.with_backend(self.backend))
+                },
+            ),
+            _ => {}
+        }
+    }
+
+    fn ready<'a>(&'a self, index: usize, item: Item<'a>) -> Result<Ready<'a, P>, Reason> {
         self.screen(&item)?;
         let context = self.context(&item)?;
         let key = match item.signer {
-            Signer::Id(id) => self.member(id, &item, repeated)?,
+            Signer::Id(id) => self.member(id)?,
             Signer::Key(encoded) => match self.member_of(encoded) {
-                Some(id) => self.member(id, &item, repeated)?,
-                None => self.stranger(encoded, &item, repeated)?,
+                Some(id) => self.member(id)?,
+                None => self.stranger(encoded, &item)?,
             },
         };
         let mu = match item.message {
@@ -180,42 +198,20 @@ impl<P: ParameterSet> Judge<P> {
         })
     }
 
-    fn member<'a>(
-        &'a self,
-        id: SignerId,
-        item: &Item<'a>,
-        repeated: bool,
-    ) -> Result<Source<'a, P>, Reason> {
+    fn member(&self, id: SignerId) -> Result<Source<'_, P>, Reason> {
         let keys = self.keys.as_ref().ok_or(Reason::UnknownSigner)?;
         let (key, prepared) = keys.prepared(id).ok_or(Reason::UnknownSigner)?;
         if let Some(prepared) = prepared {
             return Ok(Source::Held(prepared));
         }
-        let Some(cache) = keys.cache() else {
-            return Ok(Source::Cold(key));
-        };
-        check_hint::<P>(item)?;
-        let kept = cache.get(&id.index(), repeated, |id| *id, || Some(key.clone()));
-        Ok(kept.map_or(Source::Cold(key), Source::Kept))
+        let kept = keys.cache().and_then(|cache| cache.get(&id.index()));
+        Ok(kept.map_or(Source::Cold(id, key), Source::Kept))
     }
 
-    fn stranger<'a>(
-        &'a self,
-        encoded: &'a [u8],
-        item: &Item<'a>,
-        repeated: bool,
-    ) -> Result<Source<'a, P>, Reason> {
+    fn stranger<'a>(&'a self, encoded: &'a [u8], item: &Item<'a>) -> Result<Source<'a, P>, Reason> {
+        // Cheaper than the look-up, which hashes the key.
         check_hint::<P>(item)?;
-        let kept = self.strangers.get(
-            encoded,
-            repeated,
-            |key| Box::from(key),
-            || {
-                let key = VerifyingKey::from_bytes(encoded).ok()?;
-                Some(key.with_backend(self.backend))
-            },
-        );
-        match kept {
+        match self.strangers.get(encoded) {
             Some(kept) => Ok(Source::Kept(kept)),
             None => P::PublicKeyBytes::from_slice(encoded)
                 .map(Source::Encoded)
@@ -227,7 +223,7 @@ impl<P: ParameterSet> Judge<P> {
         match key {
             Source::Held(key) => *key.tr(),
             Source::Kept(key) => *key.tr(),
-            Source::Cold(key) => *key.tr(),
+            Source::Cold(_, key) => *key.tr(),
             Source::Encoded(encoded) => public_key_hash(self.backend, encoded.as_ref()),
         }
     }
@@ -237,7 +233,7 @@ impl<P: ParameterSet> Judge<P> {
             key: match &ready.key {
                 Source::Held(key) => LaneKey::Prepared(*key),
                 Source::Kept(key) => LaneKey::Prepared(key.as_prepared_ref()),
-                Source::Cold(key) => LaneKey::Cold(key),
+                Source::Cold(_, key) => LaneKey::Cold(key),
                 Source::Encoded(encoded) => LaneKey::Encoded(self.backend, *encoded),
             },
             message: match (&ready.mu, ready.item.message) {
@@ -253,8 +249,8 @@ impl<P: ParameterSet> Judge<P> {
     }
 }
 
-/// Before anything that costs more than this check: a key to expand, a hash that
-/// is not in lanes.
+/// Before anything that costs more than this check: a look-up of a whole key, a
+/// hash that is not in lanes.
 fn check_hint<P: ParameterSet>(item: &Item<'_>) -> Result<(), Reason> {
     SignatureParts::parse(&P::PARAMS, item.signature)?;
     Ok(())

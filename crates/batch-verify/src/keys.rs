@@ -42,8 +42,8 @@ pub enum KeyPolicy {
     /// quarters of that in large sets ([`KeyStorage`]).
     #[default]
     Expanded,
-    /// Keys are expanded at their second use and kept, the least recently used
-    /// leaving first. A keeping allocates.
+    /// Keys are expanded after their second valid signature and kept, the least
+    /// recently used leaving first. A keeping allocates.
     Lru {
         /// Upper bound for the expanded keys.
         max_bytes: usize,

@@ -2,12 +2,10 @@
 
 use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::{AtomicU8, AtomicUsize};
-use std::hash::RandomState;
-
 use mldsa_core::{Context, ParameterSet};
 
-use crate::judge::{Judge, STRANGERS};
-use crate::{Item, Message, Repeat, Signer};
+use crate::judge::Judge;
+use crate::{Item, Message, Repeat, Signer, SignerId};
 
 /// An item to verify. Sorted by hint, signatures under one key are neighbours
 /// and meet it in the cache; sorted by tag, repeats are.
@@ -16,6 +14,17 @@ pub(crate) struct Job {
     pub(crate) hint: u32,
     pub(crate) tag: u64,
     pub(crate) index: usize,
+}
+
+impl Job {
+    /// One that no order matters for.
+    pub(crate) const fn alone(index: usize) -> Self {
+        Self {
+            hint: 0,
+            tag: 0,
+            index,
+        }
+    }
 }
 
 /// The part of the jobs that one worker begins with.
@@ -46,14 +55,15 @@ const REPEAT: usize = usize::MAX;
 /// a comparison decides: a flood of near-repeats costs one hash for each.
 pub(crate) fn take_repeats<'a, P: ParameterSet>(
     judge: &'a Judge<P>,
-    hasher: &RandomState,
+    hasher: &impl BuildHasher,
     jobs: &mut Vec<Job>,
     repeats: &mut Vec<Repeat>,
     item: impl Fn(usize) -> Option<Item<'a>>,
 ) {
     sort(jobs);
     let before = repeats.len();
-    for run in jobs.chunk_by_mut(|a, b| (a.hint, a.tag) == (b.hint, b.tag)) {
+    let look_alike = |a: &Job, b: &Job| (a.hint, a.tag) == (b.hint, b.tag);
+    for run in jobs.chunk_by_mut(look_alike) {
         if run.len() == 1 {
             continue;
         }
@@ -61,21 +71,20 @@ pub(crate) fn take_repeats<'a, P: ParameterSet>(
             job.tag = item(job.index).map_or(0, |item| hasher.hash_one(content(judge, &item)));
         }
         sort(run);
-        let mut first = 0;
-        for n in 1..run.len() {
-            let pair = [item(run[first].index), item(run[n].index)];
-            let [Some(a), Some(b)] = pair else { continue };
-            if run[first].tag == run[n].tag
-                && content(judge, &a) == content(judge, &b)
-                && same_signer(run[n].hint, a.signer, b.signer)
-            {
-                repeats.push(Repeat {
-                    index: run[n].index,
-                    first: run[first].index,
+        for run in run.chunk_by_mut(look_alike) {
+            for n in 1..run.len() {
+                let index = run[n].index;
+                let Some(later) = item(index) else { continue };
+                let later = content(judge, &later);
+                // The first of them, unless the hash collides too.
+                let first = run[..n].iter().map(|job| job.index).find(|&first| {
+                    first != REPEAT
+                        && item(first).is_some_and(|first| content(judge, &first) == later)
                 });
-                run[n].index = REPEAT;
-            } else {
-                first = n;
+                if let Some(first) = first {
+                    repeats.push(Repeat { index, first });
+                    run[n].index = REPEAT;
+                }
             }
         }
     }
@@ -89,14 +98,22 @@ pub(crate) fn sort(jobs: &mut [Job]) {
     jobs.sort_unstable_by_key(|job| (job.hint, job.tag, job.index));
 }
 
-/// What makes an item, apart from the signer.
+/// What makes an item.
 #[derive(PartialEq, Eq, Hash)]
 struct Content<'a> {
+    signer: Identity<'a>,
     signature: &'a [u8],
     context: &'a [u8],
     form: u8,
     head: &'a [u8],
     parts: &'a [&'a [u8]],
+}
+
+/// A member is the same by id and by key.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity<'a> {
+    Member(SignerId),
+    Stranger(&'a [u8]),
 }
 
 fn content<'a, P: ParameterSet>(judge: &'a Judge<P>, item: &Item<'a>) -> Content<'a> {
@@ -107,6 +124,12 @@ fn content<'a, P: ParameterSet>(judge: &'a Judge<P>, item: &Item<'a>) -> Content
         Message::PreHashed { hash, digest } => (3 + hash as u8, digest, &[]),
     };
     Content {
+        signer: match item.signer {
+            Signer::Id(id) => Identity::Member(id),
+            Signer::Key(key) => judge
+                .member_of(key)
+                .map_or(Identity::Stranger(key), Identity::Member),
+        },
         signature: item.signature,
         context: judge.context(item).unwrap_or(Context::EMPTY).as_bytes(),
         form,
@@ -115,10 +138,101 @@ fn content<'a, P: ParameterSet>(judge: &'a Judge<P>, item: &Item<'a>) -> Content
     }
 }
 
-/// Whether two signers with the same hint are one.
-fn same_signer(hint: u32, a: Signer<'_>, b: Signer<'_>) -> bool {
-    match (a, b) {
-        (Signer::Key(a), Signer::Key(b)) => a == b,
-        _ => hint < STRANGERS,
+#[cfg(test)]
+mod tests {
+    use core::hash::Hasher;
+    use std::collections::HashSet;
+    use std::hash::RandomState;
+
+    use super::*;
+    use crate::{BatchVerifier, KeyPolicy, KeySet};
+    use mldsa_core::MlDsa44;
+    use proptest::prelude::*;
+
+    /// Lets so many bits of a hash through.
+    struct Weak(RandomState, u64);
+    struct WeakHasher(<RandomState as BuildHasher>::Hasher, u64);
+
+    impl BuildHasher for Weak {
+        type Hasher = WeakHasher;
+
+        fn build_hasher(&self) -> WeakHasher {
+            WeakHasher(self.0.build_hasher(), self.1)
+        }
+    }
+
+    impl Hasher for WeakHasher {
+        fn finish(&self) -> u64 {
+            self.0.finish() & self.1
+        }
+
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.write(bytes);
+        }
+    }
+
+    /// (key, by id, message, signature, context); keys and signatures begin alike.
+    type Pick = (usize, bool, usize, usize, usize);
+
+    proptest! {
+        /// Exactly the items that equal an earlier one, with the earliest, also
+        /// where keys have equal prefixes and hashes collide.
+        #[test]
+        fn repeats_are_those_that_equal_an_earlier_item(
+            picks in proptest::collection::vec(
+                (0usize..5, any::<bool>(), 0usize..2, 0usize..2, 0usize..3), 0..40),
+            mask in prop_oneof![Just(0), Just(1), Just(7), Just(u64::MAX)],
+        ) {
+            let mut keys = vec![vec![7u8; MlDsa44::PK_LEN]; 5];
+            for (key, at) in keys[1..].iter_mut().zip([4, 40, 1311, 1311]) {
+                key[at] ^= 1;
+            }
+            keys[4][5] ^= 1;
+            let mut signatures = [[3u8; 2420]; 2];
+            signatures[1][2000] ^= 1;
+            let contexts = [b"here".as_slice(), b"here", b"there"]
+                .map(|bytes| Context::new(bytes).unwrap());
+            let set = KeySet::<MlDsa44>::builder().policy(KeyPolicy::Compact);
+            let set = set.build([keys[2].as_slice()]).unwrap();
+            let verifier = BatchVerifier::builder().keys(set).context(b"here");
+            let verifier = verifier.build().unwrap();
+            let judge = &verifier.judge;
+            let item = |&(key, by_id, message, signature, context): &Pick| {
+                let signer = match key {
+                    2 if by_id => Signer::Id(SignerId::new(0)),
+                    _ => Signer::Key(&keys[key]),
+                };
+                let message = [b"one".as_slice(), b"two"][message];
+                let item = Item::new(signer, message, &signatures[signature]);
+                match context {
+                    0 => item,
+                    n => item.with_context(contexts[n]),
+                }
+            };
+            let same = |&(a, _, b, c, d): &Pick| (a, b, c, d == 2);
+
+            let mut jobs: Vec<Job> = picks.iter().enumerate().map(|(index, pick)| {
+                let item = item(pick);
+                let hint = judge.screen(&item).unwrap();
+                let tag = u64::from_ne_bytes(*item.signature.first_chunk().unwrap());
+                Job { hint, tag, index }
+            }).collect();
+            let mut repeats = Vec::new();
+            let hasher = Weak(RandomState::new(), mask);
+            take_repeats(judge, &hasher, &mut jobs, &mut repeats, |n| Some(item(&picks[n])));
+
+            repeats.sort_unstable_by_key(|repeat| repeat.index);
+            let expected: Vec<Repeat> = (0..picks.len()).filter_map(|index| {
+                let earlier = picks[..index].iter();
+                let first = earlier.map(same).position(|pick| pick == same(&picks[index]))?;
+                Some(Repeat { index, first })
+            }).collect();
+            prop_assert_eq!(&repeats, &expected);
+            let left: HashSet<usize> = jobs.iter().map(|job| job.index).collect();
+            prop_assert_eq!(left.len(), jobs.len());
+            let repeated: HashSet<usize> = expected.iter().map(|repeat| repeat.index).collect();
+            prop_assert!(left.is_disjoint(&repeated));
+            prop_assert_eq!(left.len() + repeated.len(), picks.len());
+        }
     }
 }

@@ -255,7 +255,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
         };
         let project = |_: usize, &vote: &usize| ballot(message, &votes[vote]);
         let (report, _) = self.report(order, &distinct, &project);
-        if let Some((at, reason)) = report.first_invalid() {
+        if let Some((at, reason)) = report.refusal() {
             let vote = distinct[at];
             return Err(QuorumError::Invalid { vote, reason });
         }

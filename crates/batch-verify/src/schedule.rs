@@ -79,7 +79,7 @@ const GROUP: usize = 8;
 const FIRST_WINDOW: usize = 4 * GROUP;
 const LAST_WINDOW: usize = 512 * GROUP;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Executor {
     Shared,
     Pool(Arc<ThreadPool>),
@@ -113,6 +113,14 @@ impl Executor {
             }
             Self::Shared => op(rayon::current_num_threads()),
             Self::Pool(pool) => pool.install(|| op(pool.current_num_threads())),
+        }
+    }
+
+    /// Whether this thread is one of those that [`spawn`](Self::spawn) may choose.
+    pub(crate) fn is_here(&self) -> bool {
+        match self {
+            Self::Pool(pool) => pool.current_thread_index().is_some(),
+            Self::Shared | Self::Inline => rayon::current_thread_index().is_some(),
         }
     }
 
@@ -286,6 +294,10 @@ impl Schedule {
                 for repeat in &scratch.repeats[before..] {
                     let code = scratch.codes[repeat.first].load(Ordering::Relaxed);
                     scratch.codes[repeat.index].store(code, Ordering::Relaxed);
+                    // The first could not be shown any more: this one still can.
+                    if Outcome::of_code(code) == Outcome::Skipped {
+                        work.take(&[Job::alone(repeat.index)]);
+                    }
                 }
             }
             start = end;
@@ -429,12 +441,11 @@ impl<'a, P: ParameterSet, T: Sync, F: Fn(usize, &'a T) -> Item<'a> + Sync> Work<
             Mode::FirstInvalid | Mode::AnyInvalid => GROUP,
         };
         for jobs in jobs.chunks(group) {
-            let items = jobs.iter().enumerate().filter_map(|(n, job)| {
+            let items = jobs.iter().filter_map(|job| {
                 if self.stop.spares(job.index) {
                     return None;
                 }
-                let repeated = jobs.get(n + 1).is_some_and(|next| next.hint == job.hint);
-                Some((job.index, self.source.item(job.index)?, repeated))
+                Some((job.index, self.source.item(job.index)?))
             });
             self.judge.block(items, |index, outcome| {
                 self.codes[index].store(outcome.code(), Ordering::Relaxed);

@@ -261,11 +261,63 @@ impl Report {
             })
     }
 
+    /// `None` only if [`all_valid`](Self::all_valid): what all-or-nothing calls
+    /// decide by. Otherwise the first item that is not valid, and why; an item
+    /// that was not looked at, or the lack of any, is refused too.
+    pub(crate) fn refusal(&self) -> Option<(usize, Reason)> {
+        if self.all_valid() {
+            return None;
+        }
+        let at = self.outcomes.iter().position(|outcome| !outcome.is_valid());
+        Some(match at.map(|at| (at, self.outcomes[at])) {
+            Some((at, Outcome::Invalid(reason))) => (at, reason),
+            Some((at, _)) => (at, Reason::Other),
+            None => (0, Reason::Other),
+        })
+    }
+
     /// The invalid item with the lowest index, if any. Under
     /// [`Mode::AnyInvalid`](crate::Mode::AnyInvalid) an invalid item below it
     /// may have been skipped.
     #[must_use]
     pub fn first_invalid(&self) -> Option<(usize, Reason)> {
         self.invalid().next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is not known to be valid is refused.
+    #[test]
+    fn refusals() {
+        let report = |outcomes: &[Outcome]| {
+            let mut summary = Summary::default();
+            summary.count(outcomes);
+            Report {
+                outcomes: outcomes.to_vec(),
+                repeats: Vec::new(),
+                summary,
+            }
+        };
+        use Outcome::{Invalid, Skipped, Valid};
+        let wrong = Invalid(Reason::ChallengeMismatch);
+        for (outcomes, refusal) in [
+            (&[Valid, Valid][..], None),
+            (&[], Some((0, Reason::Other))),
+            (&[Valid, Skipped, Valid], Some((1, Reason::Other))),
+            (
+                &[Valid, wrong, Skipped],
+                Some((1, Reason::ChallengeMismatch)),
+            ),
+            (&[Skipped, wrong], Some((0, Reason::Other))),
+        ] {
+            assert_eq!(report(outcomes).refusal(), refusal, "{outcomes:?}");
+        }
+        // Counts and outcomes that disagree.
+        let mut odd = report(&[Valid, Valid]);
+        odd.summary.valid = 1;
+        assert_eq!(odd.refusal(), Some((0, Reason::Other)));
     }
 }

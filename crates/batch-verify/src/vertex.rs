@@ -1,5 +1,6 @@
 //! Whole vertices of a DAG: the caller's own type, one boolean each.
 
+use core::fmt;
 use core::future::Future;
 use core::mem;
 use core::panic::AssertUnwindSafe;
@@ -7,10 +8,11 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::panic::catch_unwind;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
+use crate::schedule::Executor;
 use crate::{BatchError, BatchVerifier, Item, Message, Signer};
 
 /// Something signed by its author.
@@ -61,7 +63,7 @@ where
     });
     let reply = Reply(Arc::clone(&shared));
     let (worker, vertices) = (Arc::clone(verifier), vertices.into());
-    verifier.spawn(move || {
+    let work: Work = Box::new(move || {
         // Wakers and vertices are the caller's code too; a panic must not take
         // the pool down. `reply` answers even then.
         let work = AssertUnwindSafe(move || {
@@ -71,13 +73,44 @@ where
         });
         catch_unwind(work).unwrap_or_else(mem::forget);
     });
-    VertexVerdicts(shared)
+    let work = Arc::new(Mutex::new(Some(work)));
+    let executor = verifier.executor();
+    let future = VertexVerdicts {
+        shared,
+        work: Arc::downgrade(&work),
+        executor: executor.clone(),
+    };
+    executor.spawn(move || run(&work));
+    future
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Does the work, unless somebody else has begun it.
+fn run(work: &Mutex<Option<Work>>) {
+    let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(work) = work {
+        work();
+    }
 }
 
 /// The answer of [`verify_vertex_signatures_batch_async`], some time.
-#[derive(Debug)]
+///
+/// A worker of the pool that is to answer may wait for it: it does the work itself
+/// if nobody has begun it, since the other workers may be waiting too.
 #[must_use = "dropping it calls the batch off"]
-pub struct VertexVerdicts(Arc<Shared>);
+pub struct VertexVerdicts {
+    shared: Arc<Shared>,
+    /// Owned by the pool: if that drops it, the answer is an error.
+    work: Weak<Mutex<Option<Work>>>,
+    executor: Executor,
+}
+
+impl fmt::Debug for VertexVerdicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("VertexVerdicts").field(&self.shared).finish()
+    }
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -85,10 +118,12 @@ struct Shared {
     cancel: AtomicBool,
 }
 
+type Answer = Result<Vec<bool>, BatchError>;
+
 #[derive(Debug)]
 enum State {
     Waiting(Option<Waker>),
-    Done(Result<Vec<bool>, BatchError>),
+    Done(Answer),
     Taken,
 }
 
@@ -96,27 +131,54 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The answer, once.
+    fn take(&self) -> Poll<Answer> {
+        let mut state = self.lock();
+        if let State::Waiting(_) = *state {
+            return Poll::Pending;
+        }
+        match mem::replace(&mut *state, State::Taken) {
+            State::Done(answer) => Poll::Ready(answer),
+            _ => Poll::Ready(Err(BatchError::Abandoned)),
+        }
+    }
+
+    /// The answer, or somebody to wake when it is there. Wakers are the caller's
+    /// code and may panic: they are made and dropped without the lock.
+    fn take_or_wait(&self, waker: impl FnOnce() -> Waker) -> Poll<Answer> {
+        let waker = waker();
+        let mut state = self.lock();
+        if let State::Waiting(waiting) = &mut *state {
+            let before = waiting.replace(waker);
+            drop(state);
+            drop(before);
+            return Poll::Pending;
+        }
+        drop(state);
+        self.take()
+    }
 }
 
 impl Future for VertexVerdicts {
-    type Output = Result<Vec<bool>, BatchError>;
+    type Output = Answer;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.0.lock();
-        match mem::replace(&mut *state, State::Taken) {
-            State::Waiting(_) => {
-                *state = State::Waiting(Some(context.waker().clone()));
-                Poll::Pending
-            }
-            State::Done(answer) => Poll::Ready(answer),
-            State::Taken => Poll::Ready(Err(BatchError::Abandoned)),
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+        if self.executor.is_here()
+            && let Some(work) = self.work.upgrade()
+        {
+            run(&work);
+        }
+        match self.shared.take() {
+            Poll::Pending => self.shared.take_or_wait(|| context.waker().clone()),
+            answer => answer,
         }
     }
 }
 
 impl Drop for VertexVerdicts {
     fn drop(&mut self) {
-        self.0.cancel.store(true, Ordering::Relaxed);
+        self.shared.cancel.store(true, Ordering::Relaxed);
     }
 }
 
@@ -124,7 +186,7 @@ impl Drop for VertexVerdicts {
 struct Reply(Arc<Shared>);
 
 impl Reply {
-    fn send(&self, answer: Result<Vec<bool>, BatchError>) {
+    fn send(&self, answer: Answer) {
         let mut state = self.0.lock();
         if let State::Waiting(waker) = &mut *state {
             let waker = waker.take();
@@ -140,5 +202,31 @@ impl Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         self.send(Err(BatchError::Abandoned));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A waker that cannot be cloned costs that poll, not the answer.
+    #[test]
+    fn a_waker_that_panics_loses_no_answer() {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State::Waiting(None)),
+            cancel: AtomicBool::new(false),
+        });
+        let reply = Reply(Arc::clone(&shared));
+        assert!(shared.take_or_wait(|| Waker::noop().clone()).is_pending());
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            let _ = shared.take_or_wait(|| panic!("the caller's fault"));
+        }));
+        assert!(polled.is_err());
+        reply.send(Ok(vec![true]));
+        let answer = shared.take_or_wait(|| Waker::noop().clone());
+        assert_eq!(answer, Poll::Ready(Ok(vec![true])));
+        let again = shared.take();
+        assert_eq!(again, Poll::Ready(Err(BatchError::Abandoned)));
+        drop(reply);
     }
 }

@@ -13,8 +13,8 @@ use std::thread::Thread;
 use batch_verify::{
     BatchError, BatchQueue, BatchVerifier, Item, KeyPolicy, KeySet, KeySetError, KeyStorage,
     Message, Mode, Outcome, Policy, QueueFull, QueueLimits, QuorumError, Reason, SignedVertex,
-    Signer, SignerId, Threads, Threshold, Vote, Weights, verify_vertex_signatures_batch,
-    verify_vertex_signatures_batch_async,
+    Signer, SignerId, Threads, Threshold, VertexVerdicts, Vote, Weights,
+    verify_vertex_signatures_batch, verify_vertex_signatures_batch_async,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, SigningKey};
 
@@ -526,4 +526,47 @@ fn a_dropped_future_calls_the_batch_off() {
     ));
     assert!(block_on(future.as_mut()).is_ok());
     assert_eq!(block_on(future.as_mut()), Err(BatchError::Abandoned));
+}
+
+/// A future that waits on a worker of the pool that is to answer it: the worker
+/// does the work itself.
+#[test]
+fn a_pool_that_waits_for_itself() {
+    let keys = signers::<MlDsa44>(2);
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
+    let pool = Arc::new(
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .build()
+            .unwrap(),
+    );
+    let expected: Vec<bool> = (0..20).map(|n| n % 7 != 3).collect();
+    for threads in [Threads::Pool(Arc::clone(&pool)), Threads::Shared] {
+        let shared = matches!(threads, Threads::Shared);
+        let engine = Arc::new(verifier(set.clone(), threads));
+        let ask = || verify_vertex_signatures_batch_async(&engine, vertices(&keys, 20));
+        // Started on the worker; and, where the pool is the engine's, elsewhere,
+        // while the worker was busy.
+        let (send, receive) = std::sync::mpsc::channel();
+        let (tell, told) = std::sync::mpsc::channel();
+        let here = Arc::clone(&engine);
+        let on_worker = vertices(&keys, 20);
+        pool.spawn(move || {
+            let future = verify_vertex_signatures_batch_async(&here, on_worker);
+            tell.send(block_on(future)).unwrap();
+            if !shared {
+                let elsewhere: VertexVerdicts = receive.recv().unwrap();
+                tell.send(block_on(elsewhere)).unwrap();
+            }
+        });
+        let patience = core::time::Duration::from_secs(60);
+        if !shared {
+            send.send(ask()).unwrap();
+        }
+        for _ in 0..if shared { 1 } else { 2 } {
+            assert_eq!(told.recv_timeout(patience).unwrap(), Ok(expected.clone()));
+        }
+        // And still from outside.
+        assert_eq!(block_on(ask()), Ok(expected.clone()));
+    }
 }

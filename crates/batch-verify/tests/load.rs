@@ -530,7 +530,7 @@ fn duplicates() {
     assert!(report.valid() <= 1);
 }
 
-/// Keys in no set are expanded at their second use, within the bound.
+/// Keys in no set are expanded after their second valid signature, within the bound.
 #[test]
 fn ad_hoc_keys() {
     let verifier = BatchVerifier::<MlDsa44>::builder()
@@ -570,4 +570,78 @@ fn ad_hoc_keys() {
             assert_eq!(report.summary().cache_bytes, third.summary().cache_bytes);
         }
     }
+}
+
+/// Keys whose signatures do not verify are never expanded, however often they are
+/// used, and push out nobody.
+#[test]
+fn junk_keys_evict_nobody() {
+    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
+    let verifier = BatchVerifier::<MlDsa44>::builder()
+        .context(CONTEXT)
+        .threads(Threads::Inline)
+        .key_cache_bytes(2 * key_bytes)
+        .build()
+        .unwrap();
+    let honest: Vec<Item<'_>> = [0, 1]
+        .map(|n| {
+            let entry = &LOAD.entries[n];
+            Item::new(
+                entry.key.as_slice(),
+                entry.message.as_slice(),
+                &entry.signature,
+            )
+        })
+        .to_vec();
+    for _ in 0..2 {
+        assert!(verifier.verify(&honest).all_valid());
+    }
+    let before = *verifier.verify(&honest).summary();
+    assert_eq!((before.cache_hits, before.valid), (2, 2));
+
+    // Well formed, by nobody, many of them under each key and in several batches.
+    let entry = &LOAD.entries[0];
+    let junk: Vec<(Vec<u8>, Vec<u8>)> = (0..40u8)
+        .map(|n| {
+            let mut key = entry.key.clone();
+            key[100] ^= n / 8 + 1;
+            let mut signature = entry.signature.clone();
+            signature[0] ^= n | 1;
+            (key, signature)
+        })
+        .collect();
+    let junk: Vec<Item<'_>> = junk
+        .iter()
+        .map(|(key, signature)| Item::new(key.as_slice(), entry.message.as_slice(), signature))
+        .collect();
+    for _ in 0..3 {
+        let report = verifier.verify(&junk);
+        assert_eq!(report.summary().refused(Reason::ChallengeMismatch), 40);
+        assert_eq!(report.summary().cache_bytes, before.cache_bytes);
+        assert_eq!(report.summary().cache_hits, before.cache_hits);
+    }
+    let after = verifier.verify(&honest);
+    assert!(after.all_valid());
+    assert_eq!(after.summary().cache_hits, before.cache_hits + 2);
+
+    // The same for members of a set that keeps a few.
+    let keys = LOAD.keys::<MlDsa44>(
+        KeyPolicy::Lru {
+            max_bytes: key_bytes,
+        },
+        Backend::detect(),
+    );
+    let verifier = BatchVerifier::builder()
+        .keys(keys)
+        .context(CONTEXT)
+        .threads(Threads::Inline)
+        .build()
+        .unwrap();
+    let vote = Item::new(0, entry.message.as_slice(), &entry.signature);
+    for _ in 0..3 {
+        assert!(verifier.verify(&[vote]).all_valid());
+    }
+    let forged = [1, 1, 2, 2].map(|id| Item::new(id, vote.message, vote.signature));
+    assert_eq!(verifier.verify(&forged).summary().cache_hits, 1);
+    assert_eq!(verifier.verify(&[vote]).summary().cache_hits, 2);
 }

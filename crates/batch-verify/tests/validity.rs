@@ -117,7 +117,7 @@ fn cases<P: ParameterSet>(base: &Input) -> Vec<Case> {
         ("valid", None, vec![]),
         (
             "context of 256 bytes",
-            Some("context_length"),
+            Some("context_too_long"),
             vec![resize("ctx", 256)],
         ),
         (
@@ -363,7 +363,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
         for ((case, input), reason) in cases.iter().zip(&inputs).zip(&reasons) {
             let at = format!("{} {} {}", P::NAME, backend.name(), case["what"]);
             let Ok(ctx) = Context::new(&input.ctx) else {
-                assert_eq!(*reason, Some("context_length"), "{at}");
+                assert_eq!(*reason, Some("context_too_long"), "{at}");
                 continue;
             };
             let Ok(key) = VerifyingKey::<P>::from_bytes(&input.pk) else {
@@ -495,7 +495,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
         }
     }
     for reason in [
-        "context_length",
+        "context_too_long",
         "public_key_length",
         "signature_length",
         "hint_encoding",

@@ -42,7 +42,7 @@ fn reject_classes(set: &'static Set) {
         }
         let want = match case["reason"].as_str() {
             None => Ok(()),
-            Some("context_length") => Err(Refusal::Context),
+            Some("context_too_long") => Err(Refusal::Context),
             Some("public_key_length") => Err(Refusal::KeyLength),
             Some("signature_length") => Err(Refusal::SignatureLength),
             Some("hint_encoding") => Err(Refusal::HintEncoding),
