@@ -167,6 +167,9 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     /// Calls `watch` at every attempt and row, for a watchdog or a scheduler;
     /// signing goes on where it was when it returns, and stops with
     /// [`SignError::Stopped`] at [`ControlFlow::Break`].
+    ///
+    /// All working memory is wiped if `watch` unwinds; a panic that halts or resets
+    /// the device instead wipes nothing.
     #[must_use]
     pub fn watched(mut self, watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>) -> Self {
         self.watch = Some(watch);
@@ -232,6 +235,16 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
         hedge: Hedge<'_>,
         mut out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
+        self.sign_in(mu, hedge, &mut out)?;
+        Ok(out.release())
+    }
+
+    fn sign_in(
+        &mut self,
+        mu: &Mu,
+        hedge: Hedge<'_>,
+        out: &mut Output<'_, P>,
+    ) -> Result<(), SignError> {
         let checks = Checks {
             self_verification: self.self_verification,
             recheck: self.recheck,
@@ -245,14 +258,14 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
             &checks,
             &mut self.watch,
             out.working(),
-        )?;
-        Ok(out.release())
+        )
     }
 
-    /// Signs into `own` and writes the finished signature to `sink`.
+    /// Signs into `own` and writes the finished signature to `sink`; `own` is wiped
+    /// in any case.
     ///
     /// # Errors
-    /// Every [`SinkError`]; `own` is wiped. After [`SinkError::Sink`], try again
+    /// Every [`SinkError`]. After [`SinkError::Sink`], try again
     /// with the same `hedge`: the signature will be the same.
     pub fn sign_mu_to<S: Sink>(
         &mut self,
@@ -261,10 +274,9 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
         own: &mut OwnOutput<P>,
         sink: &mut S,
     ) -> Result<(), SinkError<S::Error>> {
-        let signature = self.sign_mu(mu, hedge, own.output())?;
-        let written = sink.write(0, signature);
-        signature.wipe();
-        written.map_err(SinkError::Sink)
+        let mut out = own.output();
+        self.sign_in(mu, hedge, &mut out)?;
+        sink.write(0, out.working()).map_err(SinkError::Sink)
     }
 }
 
@@ -281,6 +293,17 @@ struct Checks<'a> {
     public_key: Option<&'a [u8]>,
 }
 
+/// A workspace while it holds secrets. Wiped on every way out, unwinding of the
+/// progress function included: one in a static is never dropped itself.
+struct InUse<'a, P: ParameterSet, T: Tier<P>>(&'a mut Workspace<P, T>);
+
+impl<P: ParameterSet, T: Tier<P>> Drop for InUse<'_, P, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.wipe();
+    }
+}
+
 /// Signs and verifies. The accumulator is shared by both.
 #[inline(never)]
 fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
@@ -294,9 +317,9 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
 ) -> Result<(), SignError> {
     let mut acc = room::<[i32; N]>();
     let acc = acc.expose_mut();
-    let signed = sign_internal(secrets, workspace, mu, rnd, checks.recheck, watch, acc, out);
-    workspace.wipe();
-    signed?;
+    let in_use = InUse(workspace);
+    sign_internal(secrets, in_use.0, mu, rnd, checks.recheck, watch, acc, out)?;
+    drop(in_use);
     if checks.self_verification
         && !self_verify(&P::PARAMS, secrets, checks.public_key, mu, out, acc)
     {
@@ -326,4 +349,174 @@ pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
     };
     sign_with(&seed, workspace, mu, rnd, &checks, &mut None, out.working())?;
     Ok(out.release())
+}
+
+#[cfg(all(test, feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+mod tests {
+    extern crate std;
+
+    use std::boxed::Box;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::vec::Vec;
+
+    use mldsa_core::hazmat::window::{COMPACT_LEN, expand_compact};
+    use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
+
+    use super::*;
+    use crate::error::SignError;
+    use crate::key::{ExpandedKey, OpenedKey};
+    use crate::keygen::keygen_from_seed;
+    use crate::secrets::Secrets;
+    use crate::tier::{Balanced, Cached, Floor, Keeps, KeepW0};
+
+    const XI: [u8; SEED_LEN] = [9; SEED_LEN];
+    const STAINED: u8 = 0xa5;
+
+    /// How a progress function leaves.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Exit {
+        Stop,
+        Panic,
+    }
+
+    /// Signs until report `at` and leaves there by `exit`; whether it got that far.
+    fn leaves<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>>(
+        key: &K,
+        workspace: &mut Workspace<P, T>,
+        out: &mut [u8],
+        at: usize,
+        exit: Exit,
+    ) -> bool {
+        let mut seen = 0;
+        let mut watch = |_| {
+            seen += 1;
+            match exit {
+                _ if seen <= at => ControlFlow::Continue(()),
+                Exit::Stop => ControlFlow::Break(()),
+                // Without the message of a panic.
+                Exit::Panic => resume_unwind(Box::new(())),
+            }
+        };
+        let signed = catch_unwind(AssertUnwindSafe(|| {
+            let out = Output::in_place(out).expect("length");
+            Signer::new(key, workspace)
+                .self_verification(false)
+                .watched(&mut watch)
+                .sign_mu(&Mu::from_bytes([4; 64]), Hedge::Deterministic, out)
+                .map(drop)
+        }));
+        match signed {
+            Ok(Ok(())) => false,
+            Ok(Err(error)) => {
+                assert_eq!((error, exit), (SignError::Stopped, Exit::Stop));
+                true
+            }
+            Err(_) => {
+                assert_eq!(exit, Exit::Panic);
+                true
+            }
+        }
+    }
+
+    /// A workspace that outlives the call, as a static does, holds no secret after
+    /// an exit at any report: zeros, or the public A.
+    fn nothing_stays<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>>(key: &K) {
+        let p = &P::PARAMS;
+        let mut a = Vec::new();
+        if T::KEEPS == Keeps::Matrix {
+            a.resize(Workspace::<P, T>::LEN, 0);
+            for (n, entry) in a.chunks_exact_mut(COMPACT_LEN).enumerate() {
+                expand_compact(BACKEND, key.secrets().rho(), n / p.l, n % p.l, entry);
+            }
+        }
+        for exit in [Exit::Stop, Exit::Panic] {
+            let mut at = 0;
+            loop {
+                let mut workspace = Workspace::<P, T>::new();
+                let mut out = P::SignatureBytes::zeroed();
+                out.as_mut().fill(STAINED);
+                let left = leaves(key, &mut workspace, out.as_mut(), at, exit);
+                let entries = workspace.bytes.as_ref().chunks(COMPACT_LEN);
+                for (n, entry) in entries.enumerate() {
+                    assert!(
+                        entry.iter().all(|&byte| byte == 0)
+                            || a.chunks(COMPACT_LEN).nth(n) == Some(entry),
+                        "{} {:?} at report {at}: the workspace holds a secret",
+                        P::NAME,
+                        T::KEEPS,
+                    );
+                }
+                if !left {
+                    break;
+                }
+                assert!(out.as_ref().iter().all(|&byte| byte == 0), "{exit:?} {at}");
+                at += 1;
+            }
+            assert!(at > p.k, "only {at} reports");
+        }
+    }
+
+    fn every_tier<P: ParameterSet>()
+    where
+        KeepW0: Tier<P>,
+        Balanced: Tier<P>,
+        Cached: Tier<P>,
+    {
+        let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+        keygen_from_seed::<P>(&XI, &mut pk, &mut sk);
+        let expanded = ExpandedKey::<P>::new(sk.as_ref()).expect("a key");
+        nothing_stays::<P, _, Floor>(&expanded);
+        nothing_stays::<P, _, KeepW0>(&expanded);
+        nothing_stays::<P, _, Balanced>(&expanded);
+        nothing_stays::<P, _, Cached>(&expanded);
+        let opened = OpenedKey::<P>::from_seed(&XI);
+        nothing_stays::<P, _, Floor>(&opened);
+        nothing_stays::<P, _, KeepW0>(&opened);
+        nothing_stays::<P, _, Balanced>(&opened);
+        nothing_stays::<P, _, Cached>(&opened);
+    }
+
+    #[test]
+    fn no_exit_leaves_a_secret_in_a_workspace_44() {
+        every_tier::<MlDsa44>();
+    }
+
+    #[test]
+    fn no_exit_leaves_a_secret_in_a_workspace_65() {
+        every_tier::<MlDsa65>();
+    }
+
+    #[test]
+    fn no_exit_leaves_a_secret_in_a_workspace_87() {
+        every_tier::<MlDsa87>();
+    }
+    /// The buffer of a static outlives a sink that fails or panics.
+    #[test]
+    fn no_exit_of_a_sink_leaves_a_signature_behind() {
+        struct Leaves(Exit);
+        impl Sink for Leaves {
+            type Error = ();
+            fn write(&mut self, _: usize, _: &[u8]) -> Result<(), ()> {
+                match self.0 {
+                    Exit::Stop => Err(()),
+                    Exit::Panic => resume_unwind(Box::new(())),
+                }
+            }
+        }
+        let key = OpenedKey::<MlDsa44>::from_seed(&XI);
+        let mut workspace = Workspace::<MlDsa44, Floor>::new();
+        let mut own = OwnOutput::new();
+        for exit in [Exit::Stop, Exit::Panic] {
+            let mu = Mu::from_bytes([4; 64]);
+            let left = catch_unwind(AssertUnwindSafe(|| {
+                let mut signer = Signer::new(&key, &mut workspace);
+                signer.sign_mu_to(&mu, Hedge::Deterministic, &mut own, &mut Leaves(exit))
+            }));
+            match exit {
+                Exit::Stop => assert_eq!(left.ok(), Some(Err(SinkError::Sink(())))),
+                Exit::Panic => assert!(left.is_err()),
+            }
+            assert!(own.0.iter().all(|&byte| byte == 0), "{exit:?}");
+        }
+    }
 }
