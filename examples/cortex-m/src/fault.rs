@@ -5,7 +5,7 @@
 use core::ops::ControlFlow;
 use core::ptr::{read_volatile, write_volatile};
 
-use cortex_m_semihosting::hprintln;
+use board::println;
 use mldsa_core::bytes as core_bytes;
 use mldsa_lowmem::{
     ExpandedKey, Floor, Hedge, Mu, Output, ParameterSet, Progress, SignError, Signer, Workspace,
@@ -33,7 +33,7 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
         if !kept {
             miss();
         }
-        hprintln!(
+        println!(
             "{{\"fault\":\"y changed between the passes\",\"set\":\"{}\",\"recheck\":{},\
              \"self_verification\":{},\"outcome\":\"{:?}\",\"kept\":{}}}",
             P::NAME,

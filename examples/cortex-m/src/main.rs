@@ -7,11 +7,11 @@
 #![no_main]
 
 use core::hint::black_box;
-use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use board::meter::Use;
+use board::{exit, println};
 use cortex_m_rt::entry;
-use cortex_m_semihosting::{debug, hprintln};
 use mldsa_core::bytes as core_bytes;
 use mldsa_lowmem::{
     Balanced, Cached, Context, ExpandedKey, Floor, Hedge, KeepW0, MuBuilder, OpenedKey, Output,
@@ -23,7 +23,7 @@ mod meter;
 #[cfg(feature = "peers")]
 mod peers;
 
-use meter::{Use, measure};
+use meter::measure;
 
 /// Keys, messages and randomizers per row.
 const INPUTS: u8 = 16;
@@ -66,7 +66,7 @@ impl Row<'_> {
             total.instructions += one.instructions;
         }
         total.instructions /= u64::from(INPUTS);
-        hprintln!(
+        println!(
             "{{\"impl\":\"{}\",\"op\":\"{}\",\"set\":\"{}\",\"tier\":\"{}\",\"opt\":\"{}\",\
              \"stack\":{},\"workspace\":{},\"instructions\":{},\"inputs\":{}}}",
             self.name,
@@ -307,7 +307,7 @@ fn gate(set: &str, name: &str, used: Use, ram: u64, percent: u64, base: Use) {
     if !kept && env!("BOARD_TARGET").starts_with("thumbv7em") {
         miss();
     }
-    hprintln!(
+    println!(
         "{{\"gate\":\"{}\",\"set\":\"{}\",\"ram\":{},\"ram_limit\":{},\
          \"percent_of_core\":{},\"percent_limit\":{},\"kept\":{}}}",
         name,
@@ -337,21 +337,5 @@ fn main() -> ! {
     Bench::<mldsa_lowmem::MlDsa65>::run(peers::ml_dsa_65);
     #[cfg(feature = "ml-dsa-87")]
     Bench::<mldsa_lowmem::MlDsa87>::run(peers::ml_dsa_87);
-    debug::exit(if MISSED.load(Ordering::Relaxed) {
-        debug::EXIT_FAILURE
-    } else {
-        debug::EXIT_SUCCESS
-    });
-    loop {
-        core::hint::spin_loop();
-    }
-}
-
-#[panic_handler]
-fn panic(info: &PanicInfo<'_>) -> ! {
-    hprintln!("{}", info);
-    debug::exit(debug::EXIT_FAILURE);
-    loop {
-        core::hint::spin_loop();
-    }
+    exit(i32::from(MISSED.load(Ordering::Relaxed)))
 }
