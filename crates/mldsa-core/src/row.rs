@@ -184,7 +184,6 @@ pub fn response_sign(p: &Params, z: &[i32]) -> i32 {
 /// and absorbs the packed row of w1.
 ///
 /// Bounds: 0 <= acc < q; |c t1 2^13| <= 60 1023 2^13 < 2^29.
-#[inline(never)]
 pub fn verify_row(
     p: &Params,
     c: &SparseChallenge,
@@ -193,6 +192,13 @@ pub fn verify_row(
     acc: &mut [i32; N],
     hash: &mut CommitmentHash,
 ) {
+    subtract_ct1(c, t1, acc);
+    absorb_hinted(p, hint, acc, hash);
+}
+
+/// The product. A frame of its own, gone when the hash needs its own.
+#[inline(never)]
+fn subtract_ct1(c: &SparseChallenge, t1: &[u8], acc: &mut [i32; N]) {
     let mut row = [0; N];
     unpack_row(&mut row, |n, group| {
         unpack_t1_part(part(t1, 10, n, GROUP), group)
@@ -202,6 +208,11 @@ pub fn verify_row(
             *a = canonical(*a - (ct1 << D));
         }
     });
+}
+
+/// UseHint and w1Encode.
+#[inline(never)]
+fn absorb_hinted(p: &Params, hint: &[u8], acc: &mut [i32; N], hash: &mut CommitmentHash) {
     let mut indices = hint.iter().map(|&n| usize::from(n)).peekable();
     for (n, a) in acc.iter_mut().enumerate() {
         let hinted = indices.next_if_eq(&n).is_some();

@@ -39,19 +39,25 @@ pub fn first_layers(
     let signed = |zeta: i32, minus: bool| if minus { -zeta } else { zeta };
     let first = signed(ZETAS[1], quarter >= 2);
     let second = signed(ZETAS[2 + quarter / 2 % 2], quarter % 2 == 1);
-    let mut inputs = Secret::<[[i32; GROUP]; 3]>::zeroed();
-    let inputs = inputs.expose_mut();
-    for n in (0..WINDOW).step_by(GROUP) {
-        for (input, place) in inputs.iter_mut().zip(1..) {
-            read(n + place * WINDOW, input);
+    let mut scratch = Secret::<[[i32; GROUP]; 2]>::zeroed();
+    let [sum, input] = scratch.expose_mut();
+    // a + first c + second (b + first d), one operand at a time: few values live.
+    for (n, out) in (0..).step_by(GROUP).zip(window.as_chunks_mut::<GROUP>().0) {
+        read(n + 3 * WINDOW, sum);
+        for sum in sum.iter_mut() {
+            *sum = montgomery_mul(first, *sum);
         }
-        if let Some(out) = window[n..].first_chunk_mut::<GROUP>() {
-            read(n, out);
-            for (m, a) in out.iter_mut().enumerate() {
-                let [b, c, d] = inputs.each_ref().map(|input| input[m]);
-                let high = b + montgomery_mul(first, d);
-                *a += montgomery_mul(first, c) + montgomery_mul(second, high);
-            }
+        read(n + WINDOW, input);
+        for (sum, &b) in sum.iter_mut().zip(&*input) {
+            *sum = montgomery_mul(second, b + *sum);
+        }
+        read(n + 2 * WINDOW, input);
+        for (sum, &c) in sum.iter_mut().zip(&*input) {
+            *sum += montgomery_mul(first, c);
+        }
+        read(n, out);
+        for (a, &sum) in out.iter_mut().zip(&*sum) {
+            *a += sum;
         }
     }
 }

@@ -11,7 +11,7 @@ use mldsa_core::hazmat::{
 };
 use mldsa_core::{KeyError, ParameterSet};
 
-use crate::keygen::for_each_public_row;
+use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
 use crate::matrix::BACKEND;
 use crate::secrets::{SigningSecrets, room, slot, slot_mut};
 
@@ -54,7 +54,7 @@ impl<P: ParameterSet> OpenedKey<P> {
             tr: [0; CRH_LEN],
             set: PhantomData,
         };
-        let never = for_each_public_row(p, &key.seed, false, |_, _, _| {
+        let never = for_each_public_row::<WithoutT0, _, _>(p, &key.seed, |_, _, _| {
             Ok::<(), core::convert::Infallible>(())
         });
         match never {
@@ -135,7 +135,7 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
     pub fn checked(bytes: &'a [u8]) -> Result<Self, KeyError> {
         let key = Self::new(bytes)?;
         let mut difference = 0;
-        let never = for_each_public_row(&P::PARAMS, &key.parts, true, |i, _, t0| {
+        let never = for_each_public_row::<WithT0, _, _>(&P::PARAMS, &key.parts, |i, _, t0| {
             let stored = slot(key.parts.t0, i, T0_POLY_LEN);
             for (a, b) in t0.iter().zip(stored) {
                 difference |= a ^ b;
@@ -160,7 +160,7 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
     pub fn write_public_key(&self, pk: &mut P::PublicKeyBytes) {
         let (rho, rows) = pk.as_mut().split_at_mut(SEED_LEN);
         rho.copy_from_slice(self.parts.rho);
-        let never = for_each_public_row(&P::PARAMS, &self.parts, false, |i, t1, _| {
+        let never = for_each_public_row::<WithoutT0, _, _>(&P::PARAMS, &self.parts, |i, t1, _| {
             slot_mut(rows, i, T1_POLY_LEN).copy_from_slice(t1);
             Ok::<(), core::convert::Infallible>(())
         });

@@ -3,7 +3,7 @@
 use mldsa_core::ParameterSet;
 use mldsa_core::hazmat::sample::rej_bounded_packed;
 use mldsa_core::hazmat::{
-    CRH_LEN, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN, T1_POLY_LEN,
+    Array, CRH_LEN, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN, T1_POLY_LEN,
     expand_seed, tr,
 };
 
@@ -65,24 +65,24 @@ fn sample_secrets(
     seed.rho
 }
 
+/// Room for a row of t0 where it is wanted, or none.
+pub(crate) type WithT0 = [u8; T0_POLY_LEN];
+pub(crate) type WithoutT0 = [u8; 0];
+
 /// Feeds the packed rows of t1 and t0 of a key that is nowhere stored to `row`,
 /// and returns `tr`. An error of `row` ends it.
-pub(crate) fn for_each_public_row<S: Secrets, E>(
+#[inline(never)]
+pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
     p: &Params,
     secrets: &S,
-    want_t0: bool,
     mut row: impl FnMut(usize, &[u8; T1_POLY_LEN], &[u8]) -> Result<(), E>,
 ) -> Result<[u8; CRH_LEN], E> {
     let mut hash = Shake256::new(BACKEND);
     hash.absorb(secrets.rho());
     let mut acc = room::<[i32; N]>();
     let mut t1 = [0; T1_POLY_LEN];
-    let mut t0 = room::<[u8; T0_POLY_LEN]>();
-    let t0 = if want_t0 {
-        &mut t0.expose_mut()[..]
-    } else {
-        &mut []
-    };
+    let mut t0 = room::<T0>();
+    let t0 = t0.expose_mut().as_mut();
     for i in 0..p.k {
         public_row(p, secrets, i, acc.expose_mut(), &mut t1, t0);
         hash.absorb(&t1);
@@ -104,31 +104,29 @@ pub(crate) fn for_each_public_row<S: Secrets, E>(
 pub fn keygen_to<P: ParameterSet, E>(
     xi: &[u8; SEED_LEN],
     pk: &mut dyn Sink<Error = E>,
-    mut sk: Option<&mut dyn Sink<Error = E>>,
+    sk: Option<&mut dyn Sink<Error = E>>,
 ) -> Result<[u8; CRH_LEN], E> {
     let p = &P::PARAMS;
     let seed = expand_seed(BACKEND, p, xi);
     pk.write(0, &seed.rho)?;
+    let Some(sk) = sk else {
+        return for_each_public_row::<WithoutT0, _, _>(p, &seed, |i, t1, _| {
+            pk.write(SEED_LEN + i * T1_POLY_LEN, t1)
+        });
+    };
     let rows_at = 2 * SEED_LEN + CRH_LEN;
-    if let Some(sk) = &mut sk {
-        sk.write(0, &seed.rho)?;
-        sk.write(SEED_LEN, seed.k_seed.expose())?;
-        let mut row = room();
-        for n in 0..p.l + p.k {
-            let s = seed.row(p, n, row.expose_mut());
-            sk.write(rows_at + n * p.eta_poly_len(), s)?;
-        }
-    }
     let t0_at = rows_at + (p.l + p.k) * p.eta_poly_len();
-    let tr = for_each_public_row(p, &seed, sk.is_some(), |i, t1, t0| {
-        pk.write(SEED_LEN + i * T1_POLY_LEN, t1)?;
-        match &mut sk {
-            Some(sk) => sk.write(t0_at + i * T0_POLY_LEN, t0),
-            None => Ok(()),
-        }
-    })?;
-    if let Some(sk) = sk {
-        sk.write(2 * SEED_LEN, &tr)?;
+    sk.write(0, &seed.rho)?;
+    sk.write(SEED_LEN, seed.k_seed.expose())?;
+    let mut row = room();
+    for n in 0..p.l + p.k {
+        let s = seed.row(p, n, row.expose_mut());
+        sk.write(rows_at + n * p.eta_poly_len(), s)?;
     }
+    let tr = for_each_public_row::<WithT0, _, _>(p, &seed, |i, t1, t0| {
+        pk.write(SEED_LEN + i * T1_POLY_LEN, t1)?;
+        sk.write(t0_at + i * T0_POLY_LEN, t0)
+    })?;
+    sk.write(2 * SEED_LEN, &tr)?;
     Ok(tr)
 }

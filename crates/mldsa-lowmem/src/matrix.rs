@@ -69,8 +69,21 @@ fn mask_entry_compact(p: &Params, entry: &[u8], y: &[u8], acc: &mut [i32; N]) {
 fn mask_window(p: &Params, y: &[u8], quarter: usize, window: &mut [i32; WINDOW]) {
     let bits = 1 + p.gamma1_bits as usize;
     first_layers(quarter, window, |n, group| {
-        unpack_z_part(p.gamma1_bits, part(y, bits, n, GROUP), group);
+        z_group(p, part(y, bits, n, GROUP), group);
     });
+}
+
+// Eight coefficients at a time, out of line: inlined at each of the four places
+// that a quarter reads from, they make the deepest frame of all.
+
+#[inline(never)]
+fn z_group(p: &Params, bytes: &[u8], group: &mut [i32; GROUP]) {
+    unpack_z_part(p.gamma1_bits, bytes, group);
+}
+
+#[inline(never)]
+fn eta_group(p: &Params, bytes: &[u8], group: &mut [i32; GROUP]) {
+    unpack_eta_part(p.eta, bytes, group);
 }
 
 #[inline(never)]
@@ -90,7 +103,7 @@ fn secret_entry(
 #[inline(never)]
 fn secret_window(p: &Params, s1: &[u8], quarter: usize, window: &mut [i32; WINDOW]) {
     first_layers(quarter, window, |n, group| {
-        unpack_eta_part(p.eta, part(s1, p.eta_bits(), n, GROUP), group);
+        eta_group(p, part(s1, p.eta_bits(), n, GROUP), group);
     });
 }
 

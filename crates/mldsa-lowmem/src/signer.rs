@@ -351,7 +351,12 @@ pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
     Ok(out.release())
 }
 
-#[cfg(all(test, feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+#[cfg(all(
+    test,
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
 mod tests {
     extern crate std;
 
@@ -367,7 +372,7 @@ mod tests {
     use crate::key::{ExpandedKey, OpenedKey};
     use crate::keygen::keygen_from_seed;
     use crate::secrets::Secrets;
-    use crate::tier::{Balanced, Cached, Floor, Keeps, KeepW0};
+    use crate::tier::{Balanced, Cached, Floor, KeepW0, Keeps};
 
     const XI: [u8; SEED_LEN] = [9; SEED_LEN];
     const STAINED: u8 = 0xa5;
