@@ -5,10 +5,10 @@
 
 use core::fmt;
 
-use crate::encoding::hash_lp;
 use crate::error::Error;
-use crate::label::ContentLabel;
-use crate::seed::{MasterSeed, SeedFingerprint};
+use crate::keys::seed::{MasterSeed, SeedFingerprint};
+use crate::wire::framing::hash_lp;
+use crate::wire::label::ContentLabel;
 
 #[cfg(feature = "std")]
 mod file;

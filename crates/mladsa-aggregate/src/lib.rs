@@ -7,59 +7,43 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-// Lowest first.
-mod label;
+// In order of dependency: a room uses those above it.
 mod error;
-mod encoding;
-mod bits;
-mod matrix;
-mod merkle;
-mod seed;
-mod mask;
-mod content_key;
-mod registry;
-mod epoch;
+mod wire;
+mod keys;
 mod guard;
+mod epoch;
 mod round;
-mod commitment;
-mod aggregate;
-mod combine;
-mod session;
-mod envelope;
-mod proof;
 #[cfg(feature = "transparent-commitments")]
 pub mod base;
-#[cfg(feature = "transparent-commitments")]
-mod one_party;
-#[cfg(feature = "std")]
-mod root_store;
 #[cfg(test)]
+#[path = "../tests/vectors/mod.rs"]
 mod vectors;
 
-pub use crate::aggregate::Aggregate;
-pub use crate::bits::SignerBits;
-pub use crate::combine::{Combiner, RESPONSE_LEN, Response};
-pub use crate::commitment::{COMMITMENT_LEN, Challenge, Commitment, CommitmentSet};
-pub use crate::content_key::{SHARE_LEN, Share};
-pub use crate::envelope::Part;
-pub use crate::epoch::{
-    AuthenticatedShare, DEFAULT_ATTEMPTS, EpochPlan, EpochTree, MAX_LEAVES, Opening, PinnedRoots,
-    RootAnnouncement, RootStore,
-};
+pub use crate::epoch::announcement::RootAnnouncement;
+pub use crate::epoch::merkle::Hash;
+pub use crate::epoch::pinned::{AuthenticatedShare, PinnedRoots, RootStore};
+pub use crate::epoch::plan::{DEFAULT_ATTEMPTS, EpochPlan, MAX_LEAVES};
+pub use crate::epoch::registry::{MAX_MEMBERS, Member, Registration, Registry};
+#[cfg(feature = "std")]
+pub use crate::epoch::root_store::FileRootStore;
+pub use crate::epoch::tree::{EpochTree, Opening};
 pub use crate::error::Error;
 #[cfg(feature = "std")]
 pub use crate::guard::{FileGuard, FileMedium, GuardMedium};
 pub use crate::guard::{
     GuardKey, GuardState, InMemoryGuardForTests, InMemoryRootsForTests, OneTimeGuard,
 };
-pub use crate::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS, MemberId};
-pub use crate::matrix::Matrix;
-pub use crate::merkle::Hash;
-pub use crate::proof::verify_content_key;
-pub use crate::registry::{MAX_MEMBERS, Member, Registration, Registry};
-#[cfg(feature = "std")]
-pub use crate::root_store::FileRootStore;
-pub use crate::round::{Decision, Kind, Mode, Round, offset_width};
-pub use crate::seed::{MasterSeed, SeedFingerprint};
-pub use crate::session::Pending;
+pub use crate::keys::content_key::{SHARE_LEN, Share};
+pub use crate::keys::matrix::Matrix;
+pub use crate::keys::proof::verify_content_key;
+pub use crate::keys::seed::{MasterSeed, SeedFingerprint};
+pub use crate::round::aggregate::Aggregate;
+pub use crate::round::cohort::{Decision, Kind, Mode, Round, offset_width};
+pub use crate::round::combine::{Combiner, RESPONSE_LEN, Response};
+pub use crate::round::commitment::{COMMITMENT_LEN, Challenge, Commitment, CommitmentSet};
+pub use crate::round::signer::Pending;
+pub use crate::wire::bits::SignerBits;
+pub use crate::wire::envelope::Part;
+pub use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS, MemberId};
 pub use mldsa_core::hazmat::linear::Miss;

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use super::{GuardKey, GuardState, OneTimeGuard};
-use crate::encoding::{Reader, hash_lp};
 use crate::error::Error;
-use crate::seed::{MasterSeed, SeedFingerprint};
+use crate::keys::seed::{MasterSeed, SeedFingerprint};
+use crate::wire::framing::{Reader, hash_lp};
 
 const LOG: &[u8; 8] = b"MLADSAG1";
 const MARK: &[u8; 8] = b"MLADSAH1";

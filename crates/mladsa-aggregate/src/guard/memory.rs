@@ -4,9 +4,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::{GuardKey, GuardState, OneTimeGuard};
-use crate::epoch::RootStore;
+use crate::epoch::pinned::RootStore;
 use crate::error::Error;
-use crate::seed::{MasterSeed, SeedFingerprint};
+use crate::keys::seed::{MasterSeed, SeedFingerprint};
 
 /// A guard that a restart erases. **A signer that
 /// restarts with an empty guard gives its keys away**: for tests, simulations and

@@ -4,7 +4,7 @@ use core::fmt;
 
 use mldsa_core::hazmat::{LaneHash, Secret, declassify_in_place};
 
-use crate::encoding::hash_lp;
+use crate::wire::framing::hash_lp;
 
 /// Signers, or keys of one signer, that are worked on together: as many as lanes
 /// that hash at once.

@@ -4,18 +4,18 @@ use alloc::vec::Vec;
 
 use mldsa_core::hazmat::{NttPoly, Poly, Secret, linear};
 
-use crate::aggregate::Aggregate;
-use crate::base::Gate;
-use crate::combine::complete;
-use crate::commitment::Challenge;
-use crate::content_key::derive_each;
+use crate::base::gate::Gate;
+use crate::epoch::registry::Member;
 use crate::error::Error;
-use crate::label::MAX_ATTEMPTS;
-use crate::mask::{SIGMA_BASE, add_nonces};
-use crate::matrix::{K, L, Matrix, ntt_vector, vector};
-use crate::registry::Member;
-use crate::round::{Decision, Kind, Round};
-use crate::seed::MasterSeed;
+use crate::keys::content_key::derive_each;
+use crate::keys::matrix::{K, L, Matrix, ntt_vector, vector};
+use crate::keys::nonce::{SIGMA_BASE, add_nonces};
+use crate::keys::seed::MasterSeed;
+use crate::round::aggregate::Aggregate;
+use crate::round::cohort::{Decision, Kind, Round};
+use crate::round::combine::complete;
+use crate::round::commitment::Challenge;
+use crate::wire::label::MAX_ATTEMPTS;
 
 impl Gate {
     /// What [`Member::commit`], [`Pending::respond`](crate::Pending::respond) and

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::encoding::hash_lp;
-use crate::epoch::RootStore;
+use crate::epoch::pinned::RootStore;
 use crate::error::Error;
 use crate::guard::flush_directory;
+use crate::wire::framing::hash_lp;
 
 /// Pinned root lists in a directory: `epoch-N.roots`, a list and its checksum.
 #[derive(Clone, Debug)]

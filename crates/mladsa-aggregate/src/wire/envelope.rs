@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::encoding::{Reader, lp};
 use crate::error::Error;
-use crate::label::{ContentLabel, MemberId};
+use crate::wire::framing::{Reader, lp};
+use crate::wire::label::{ContentLabel, MemberId};
 
 /// What a message carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +67,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::label::BaseLabel;
+    use crate::wire::label::BaseLabel;
 
     #[test]
     fn only_what_was_asked_for_opens() {

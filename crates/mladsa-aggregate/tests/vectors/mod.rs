@@ -13,16 +13,15 @@ use mldsa_core::{Backend, Hedge, MlDsa87, VerifyingKey};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::content_key::{ContentKey, Share, pack_vec};
-use crate::encoding::{absorb_lp, hash_lp, lp};
-use crate::epoch::leaf_parts;
-use crate::mask::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
-use crate::matrix::{K, L, P, vector};
-use crate::merkle::{leaf, path, root, verify_path};
-use crate::round::encode_key;
+use crate::epoch::merkle::{leaf, path, root, verify_path};
+use crate::epoch::tree::leaf_parts;
+use crate::keys::content_key::{ContentKey, Share, pack_vec};
+use crate::keys::matrix::{K, L, P, encode_key, vector};
+use crate::keys::nonce::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
+use crate::wire::framing::{absorb_lp, hash_lp, lp};
 use crate::*;
 
-#[path = "../tests/peers/mod.rs"]
+#[path = "../peers/mod.rs"]
 mod peers;
 
 fn load(name: &str) -> Value {
@@ -310,11 +309,11 @@ fn labels_trees_and_registration() {
     let proof = &file["content_proof"];
     let label = ContentLabel::from_bytes(&proof.bytes("content_hex")).unwrap();
     assert_eq!(label, labels[2]);
-    let message = crate::proof::message(&member.id, &label, &shares[2]);
+    let message = crate::keys::proof::message(&member.id, &label, &shares[2]);
     assert_eq!(message.to_vec(), proof.bytes("cpop_msg"));
     #[cfg(feature = "transparent-commitments")]
     {
-        let message = crate::base::message(&member.id, &label, &shares[2]);
+        let message = crate::base::gate::message(&member.id, &label, &shares[2]);
         assert_eq!(message.to_vec(), proof.bytes("ck_msg"));
     }
     let matrix = registry.matrix();
@@ -472,7 +471,7 @@ fn run(
         kind: Kind::Decision,
         payload: file.text("payload").as_bytes(),
     };
-    let parts = crate::round::Parts {
+    let parts = crate::round::cohort::Parts {
         registry,
         source: &source,
         epoch: file.number("epoch"),

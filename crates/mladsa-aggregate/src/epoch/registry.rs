@@ -6,12 +6,12 @@ use core::fmt;
 
 use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey};
 
-use crate::encoding::{Reader, hash_lp, lp};
+use crate::epoch::merkle::{Hash, leaves, root};
 use crate::error::Error;
-use crate::label::MemberId;
-use crate::matrix::Matrix;
-use crate::merkle::{Hash, leaves, root};
-use crate::seed::MasterSeed;
+use crate::keys::matrix::Matrix;
+use crate::keys::seed::MasterSeed;
+use crate::wire::framing::{Reader, hash_lp, lp};
+use crate::wire::label::MemberId;
 
 /// Members in a registry.
 pub const MAX_MEMBERS: usize = 8192;

@@ -9,13 +9,13 @@ use core::{fmt, slice};
 use mldsa_core::hazmat::pack::{unpack_full, unpack_signed, unpack_w1};
 use mldsa_core::hazmat::{Element, NttPoly, Poly, linear};
 
-use crate::content_key::{SHARE_LEN, unpack_vec};
-use crate::encoding::hash_lp;
+use crate::epoch::merkle::Hash;
 use crate::error::Error;
-use crate::label::MemberId;
-use crate::matrix::{K, P, vector};
-use crate::merkle::Hash;
-use crate::round::{Mode, Round};
+use crate::keys::content_key::{SHARE_LEN, unpack_vec};
+use crate::keys::matrix::{K, P, vector};
+use crate::round::cohort::{Mode, Round};
+use crate::wire::framing::hash_lp;
+use crate::wire::label::MemberId;
 
 /// Bytes of a commitment in either mode.
 pub const COMMITMENT_LEN: usize = SHARE_LEN;

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use mldsa_core::Backend;
 use mldsa_core::hazmat::{LaneHash, Shake256, shake256_lanes};
 
-use crate::encoding::{push_length, push_lp};
 use crate::error::Error;
+use crate::wire::framing::{push_length, push_lp};
 
 /// A node of a tree.
 pub type Hash = [u8; 32];

@@ -11,9 +11,9 @@ use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
 use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::{Poly, Secret, shake256_lanes};
 
-use crate::encoding::lp;
-use crate::matrix::{K, L, vector};
-use crate::seed::{GROUP, MasterSeed};
+use crate::keys::matrix::{K, L, vector};
+use crate::keys::seed::{GROUP, MasterSeed};
+use crate::wire::framing::lp;
 
 /// Half-width of a nonce in base mode: 12 beta.
 #[cfg(any(test, feature = "transparent-commitments"))]

@@ -7,18 +7,20 @@ use core::fmt;
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
 use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, declassify_in_place, linear};
 
-use crate::combine::Response;
-use crate::commitment::{COMMITMENT_LEN, Challenge, Commitment, HI_LEN, HI_POLY_LEN, Q_POLY_LEN};
-use crate::content_key::{ContentKey, pack_vec};
+use crate::epoch::registry::Member;
 use crate::error::Error;
 use crate::guard::{self, GuardKey, OneTimeGuard};
-use crate::label::ContentLabel;
+use crate::keys::content_key::{ContentKey, pack_vec};
+use crate::keys::matrix::{K, P, vector};
 #[cfg(feature = "transparent-commitments")]
-use crate::mask::{SIGMA_BASE, derive_nonce};
-use crate::mask::{derive_nonce_bound, derive_offset};
-use crate::matrix::{K, P, vector};
-use crate::registry::Member;
-use crate::round::{Mode, Round};
+use crate::keys::nonce::{SIGMA_BASE, derive_nonce};
+use crate::keys::nonce::{derive_nonce_bound, derive_offset};
+use crate::round::cohort::{Mode, Round};
+use crate::round::combine::Response;
+use crate::round::commitment::{
+    COMMITMENT_LEN, Challenge, Commitment, HI_LEN, HI_POLY_LEN, Q_POLY_LEN,
+};
+use crate::wire::label::ContentLabel;
 
 impl Member {
     /// Commits to a nonce for `round`. The guard has stored the commitment when

@@ -4,13 +4,12 @@
 use mldsa_core::hazmat::{Secret, Zeroed, keygen_from_rho_p};
 use mldsa_core::{Context, Hedge, MlDsa87, MuBuilder, ParameterSet, Signature, bytes};
 
-use crate::content_key::{ContentKey, Share};
-use crate::encoding::hash_lp;
+use crate::epoch::registry::Member;
 use crate::error::Error;
-use crate::label::{ContentLabel, MemberId};
-use crate::matrix::{K, Matrix, vector};
-use crate::registry::Member;
-use crate::round::encode_key;
+use crate::keys::content_key::{ContentKey, Share};
+use crate::keys::matrix::{K, Matrix, encode_key, vector};
+use crate::wire::framing::hash_lp;
+use crate::wire::label::{ContentLabel, MemberId};
 
 impl Member {
     /// Signs the public half of the key of `label` with the key itself. `rnd` is 64

@@ -9,12 +9,12 @@ use mldsa_core::hazmat::pack::{pack_signed, unpack_signed};
 use mldsa_core::hazmat::{Element, Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
-use crate::aggregate::Aggregate;
-use crate::commitment::Challenge;
 use crate::error::Error;
-use crate::label::MemberId;
-use crate::matrix::{K, L, P, ntt_vector, vector};
-use crate::round::Round;
+use crate::keys::matrix::{K, L, P, ntt_vector, vector};
+use crate::round::aggregate::Aggregate;
+use crate::round::cohort::Round;
+use crate::round::commitment::Challenge;
+use crate::wire::label::MemberId;
 
 /// Bytes of one member's response.
 pub const RESPONSE_LEN: usize = L * Z_POLY_LEN;

@@ -10,10 +10,10 @@ use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::pack::{FULL_POLY_LEN, pack_full, unpack_full};
 use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
 
-use crate::encoding::lp;
 use crate::error::Error;
-use crate::matrix::{K, L, Matrix, P, ntt_vector, vector};
-use crate::seed::{GROUP, MasterSeed};
+use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
+use crate::keys::seed::{GROUP, MasterSeed};
+use crate::wire::framing::lp;
 
 /// Bytes of a public share `t` on the wire.
 pub const SHARE_LEN: usize = K * FULL_POLY_LEN;

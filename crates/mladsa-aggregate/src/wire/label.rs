@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::encoding::hash_lp;
 use crate::error::Error;
+use crate::wire::framing::hash_lp;
 
 /// Attempts at one content: the attempt byte is 0 to 63.
 pub const MAX_ATTEMPTS: u8 = 64;

@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
-use crate::bits::SignerBits;
-use crate::encoding::{Reader, lp};
-use crate::epoch::{AuthenticatedShare, PinnedRoots};
+use crate::epoch::pinned::{AuthenticatedShare, PinnedRoots};
+use crate::epoch::registry::Registry;
 use crate::error::Error;
-use crate::label::{BaseLabel, ContentLabel, MemberId};
-use crate::registry::Registry;
-use crate::round::{Decision, Kind, Mode, Round};
+use crate::round::cohort::{Decision, Kind, Mode, Round};
+use crate::wire::bits::SignerBits;
+use crate::wire::framing::{Reader, lp};
+use crate::wire::label::{BaseLabel, ContentLabel, MemberId};
 
 /// A signature with what a verifier needs to rebuild its key, but neither the key
 /// nor any root: those it derives. 4,627 bytes of it are an ordinary ML-DSA-87

@@ -6,7 +6,9 @@ use core::fmt;
 
 use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::{Element, NttPoly, Params, Poly, Secret};
-use mldsa_core::{Backend, MlDsa87, ParameterSet};
+use mldsa_core::{Backend, MlDsa87, ParameterSet, VerifyingKey};
+
+use crate::error::Error;
 
 pub(crate) const P: &Params = &MlDsa87::PARAMS;
 /// Rows of A: polynomials of t, w, s2.
@@ -73,4 +75,11 @@ pub(crate) fn ntt_vector(len: usize) -> Box<[NttPoly]> {
     let mut polys = Vec::with_capacity(len);
     polys.resize_with(len, || NttPoly::ZERO);
     polys.into_boxed_slice()
+}
+
+/// `pkEncode(rho, Power2Round(t).t1)`.
+pub(crate) fn encode_key(matrix: &Matrix, t: &[Poly]) -> Result<VerifyingKey<MlDsa87>, Error> {
+    let mut pk = [0; MlDsa87::PK_LEN];
+    linear::pk_encode(matrix.rho(), t, &mut pk);
+    VerifyingKey::from_bytes(&pk).map_err(|_| Error::BadLength)
 }
