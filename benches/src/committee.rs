@@ -65,10 +65,10 @@ impl Committee {
         let mut store = InMemoryRootsForTests::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
         let open = |label: &ContentLabel| {
-            let mut shares = Vec::new();
+            let mut public_keys = Vec::new();
             for (member, tree) in members.iter().zip(&trees) {
                 let opening = member.open(&pinned, tree, label)?;
-                shares.push(pinned.authenticate(member.id(), label, &opening)?);
+                public_keys.push(pinned.authenticate(member.id(), label, &opening)?);
             }
             let decision = Decision {
                 ctx: CTX,
@@ -76,7 +76,7 @@ impl Committee {
                 kind: Kind::Decision,
                 payload: b"payload",
             };
-            Round::new(&pinned, &decision, shares)
+            Round::new(&pinned, &decision, public_keys)
         };
         let mut label = base.attempt(0)?;
         let mut round = open(&label)?;

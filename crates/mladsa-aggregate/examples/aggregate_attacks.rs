@@ -49,12 +49,12 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
         kind: Kind::Consensus,
         payload,
     };
-    let mut shares = Vec::new();
+    let mut public_keys = Vec::new();
     for member in &members {
-        let signed = member.sign_share(&registry, &label, Hedge::Deterministic, &[1; 64])?;
-        shares.push(gate.authenticate(member.id(), &label, &signed)?);
+        let signed = member.sign_content_key(&registry, &label, Hedge::Deterministic, &[1; 64])?;
+        public_keys.push(gate.authenticate(member.id(), &label, &signed)?);
     }
-    let round = gate.round(&decision, shares.clone())?;
+    let round = gate.round(&decision, public_keys.clone())?;
     let mut set = CommitmentSet::new(&round);
     let mut pending = Vec::new();
     let mut seen = Vec::new();
@@ -76,8 +76,8 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
     let a_hat = matrix();
     let c_hat = challenge_of(challenge.c_tilde());
     let (mut s1_sum, mut t_sum) = (polys(L), polys(K));
-    for ((share, w), response) in shares.iter().zip(&seen).zip(&responses) {
-        let t = read_vec(share.share().as_bytes());
+    for ((public_key, w), response) in public_keys.iter().zip(&seen).zip(&responses) {
+        let t = read_vec(public_key.public_key().as_bytes());
         let s2 = s2_from(&a_hat, &c_hat, &t, &read_vec(w), &read_response(response));
         let s1 = solve(&a_hat, &t, &s2);
         assert_small(&s1, &s2);
@@ -103,7 +103,7 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
         payload: forged_message,
         ..decision
     };
-    let refused = gate.round(&other, shares.clone()).map(|_| ());
+    let refused = gate.round(&other, public_keys.clone()).map(|_| ());
     println!(
         "   gate, the same label for that message: {}",
         expect(refused, mladsa_aggregate::Error::ModeRefused)
@@ -117,14 +117,14 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
         Err(_) => gate.aggregate_one_party(&members, CTX, Kind::Consensus, payload)?,
     };
     let (_, pinned) = pinned(&members, &registry)?;
-    let refused = aggregate.verify(&pinned, &shares).map(|_| ());
+    let refused = aggregate.verify(&pinned, &public_keys).map(|_| ());
     println!(
         "   a verifier that did not ask for base mode: {}",
         expect(refused, mladsa_aggregate::Error::ModeRefused)
     );
     let mut consumed = ConsumedLabels::default();
     if aggregate.label() == &label {
-        gate.verify(&aggregate, &shares, &mut consumed)?;
+        gate.verify(&aggregate, &public_keys, &mut consumed)?;
     }
     Ok(())
 }
@@ -138,10 +138,10 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
     let registry = registry(&members)?;
     let (trees, pinned) = pinned(&members, &registry)?;
     let label = BaseLabel::new(b"slot 1")?.attempt(0)?;
-    let mut shares = Vec::new();
+    let mut public_keys = Vec::new();
     for (member, tree) in members.iter().zip(&trees) {
         let opening = member.open(&pinned, tree, &label)?;
-        shares.push(pinned.authenticate(member.id(), &label, &opening)?);
+        public_keys.push(pinned.authenticate(member.id(), &label, &opening)?);
     }
     let decision = Decision {
         ctx: CTX,
@@ -149,7 +149,7 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
         kind: Kind::Decision,
         payload: b"block 77",
     };
-    let round = Round::new(&pinned, &decision, shares.clone())?;
+    let round = Round::new(&pinned, &decision, public_keys.clone())?;
     let victim = &members[0];
     let mut commitments = Vec::new();
     for member in &members {
@@ -196,7 +196,7 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
             })))
         })
         .collect();
-    let t = read_vec(shares[0].share().as_bytes());
+    let t = read_vec(public_keys[0].public_key().as_bytes());
     let s2 = rest(&a_hat, &s1, &t);
     assert_small(&s1, &s2);
     println!("   s1 = (z - z') / (c - c'): the whole key from two responses");
@@ -229,9 +229,9 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
     let mut t_others = polys(K);
     for (member, tree) in honest.iter().zip(&trees) {
         let opening = member.open(&pinned, tree, &label)?;
-        linear::add(&mut t_others, &read_vec(opening.share().as_bytes()));
+        linear::add(&mut t_others, &read_vec(opening.public_key().as_bytes()));
     }
-    // A key of its own, and the share that the others' keys vanish in.
+    // A key of its own, and the one that the others' keys vanish in.
     let a_hat = matrix();
     let mut s = polys(L + K);
     linear::expand_s(Backend::detect(), P, &[9; 64], &mut s);
@@ -265,11 +265,11 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
     )?;
     println!("   it alone signs under the key of all {MEMBERS}");
 
-    // Its root was pinned before it saw anything, so the share does not open.
-    let share = write_vec(&t_rogue);
+    // Its root was pinned before it saw anything, so it does not open.
+    let public_key = write_vec(&t_rogue);
     let tree = &trees[MEMBERS - 1];
     let mut opening = rogue.open(&pinned, tree, &label)?.to_bytes();
-    opening[..share.len()].copy_from_slice(&share);
+    opening[..public_key.len()].copy_from_slice(&public_key);
     let opening = Opening::from_bytes(&opening)?;
     let refused = pinned
         .authenticate(rogue.id(), &label, &opening)
@@ -281,8 +281,8 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
     // Nor can it prove that it knows the key.
     let matrix = registry.matrix();
     let own_proof = rogue.prove_content_key(matrix, &label, &[3; 64])?;
-    let share = Share::from_bytes(&share)?;
-    let refused = verify_content_key(matrix, rogue.id(), &label, &share, own_proof.as_ref());
+    let public_key = ContentPublicKey::from_bytes(&public_key)?;
+    let refused = verify_content_key(matrix, rogue.id(), &label, &public_key, own_proof.as_ref());
     println!(
         "   its proof of the content key: {}",
         expect(refused, mladsa_aggregate::Error::BadKeyProof)

@@ -4,7 +4,7 @@ use core::fmt;
 
 use mldsa_core::hazmat::linear::Miss;
 
-use crate::wire::label::MemberId;
+use crate::member_id::MemberId;
 
 /// Why something was refused. Carries no secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

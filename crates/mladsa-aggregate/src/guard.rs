@@ -18,7 +18,7 @@ mod memory;
 pub(crate) use file::flush_directory;
 #[cfg(feature = "std")]
 pub use file::{FileGuard, FileMedium, GuardMedium};
-pub use memory::{InMemoryGuardForTests, InMemoryRootsForTests};
+pub use memory::InMemoryGuardForTests;
 
 /// What a guard keeps its entries under: the seed and the content label. Not the
 /// member's name, because the PRF does not know it.

@@ -2,6 +2,7 @@
 
 pub(crate) mod matrix;
 pub(crate) mod seed;
+pub(crate) mod member;
 pub(crate) mod nonce;
 pub(crate) mod content_key;
 pub(crate) mod proof;

@@ -16,17 +16,17 @@ fn gate(registry: &std::sync::Arc<Registry>) -> Gate {
 }
 
 /// Everybody's authenticated key for the attempt.
-fn shares(
+fn public_keys(
     gate: &Gate,
     registry: &Registry,
     members: &[Member],
     label: &ContentLabel,
-) -> Vec<AuthenticatedShare> {
+) -> Vec<AuthenticatedKey> {
     members
         .iter()
         .map(|member| {
             let signed = member
-                .sign_share(registry, label, Hedge::Deterministic, &[3; 64])
+                .sign_content_key(registry, label, Hedge::Deterministic, &[3; 64])
                 .unwrap();
             gate.authenticate(member.id(), label, &signed).unwrap()
         })
@@ -43,7 +43,8 @@ fn the_gate_admits_one_message_for_each_label() {
             .unwrap()
     };
     let aggregate = one_party(b"first");
-    let shares_of = |aggregate: &Aggregate| shares(&gate, &registry, &members, aggregate.label());
+    let shares_of =
+        |aggregate: &Aggregate| public_keys(&gate, &registry, &members, aggregate.label());
     let known = shares_of(&aggregate);
     let mut consumed = ConsumedLabels::default();
     let round = gate.verify(&aggregate, &known, &mut consumed).unwrap();
@@ -141,7 +142,7 @@ fn keys_are_signed_twice() {
     let gate = gate(&registry);
     let label = gate.label(b"TEST", b"payload", 0).unwrap();
     let signed = members[0]
-        .sign_share(&registry, &label, Hedge::Deterministic, &[3; 64])
+        .sign_content_key(&registry, &label, Hedge::Deterministic, &[3; 64])
         .unwrap();
     assert!(gate.authenticate(&id(0), &label, &signed).is_ok());
     let other = gate.label(b"TEST", b"other", 0).unwrap();
@@ -162,7 +163,7 @@ fn one_party_aggregates_of_every_size_verify() {
         let aggregate = gate
             .aggregate_one_party(&members, b"TEST", Kind::Consensus, b"payload")
             .unwrap();
-        let known = shares(&gate, &registry, &members, aggregate.label());
+        let known = public_keys(&gate, &registry, &members, aggregate.label());
         let round = gate
             .verify(&aggregate, &known, &mut ConsumedLabels::default())
             .unwrap();

@@ -154,7 +154,7 @@ impl Place {
         PinnedRoots::pin(&mut store, &registry, &plan(&["decision"]), &roots?)
     }
 
-    fn shares(&self, pinned: &PinnedRoots) -> Result<Vec<AuthenticatedShare>, Error> {
+    fn public_keys(&self, pinned: &PinnedRoots) -> Result<Vec<AuthenticatedKey>, Error> {
         (0..N)
             .map(|n| {
                 let opening = Opening::from_bytes(&self.read(n, "opening"))?;
@@ -171,7 +171,7 @@ impl Place {
             kind: Kind::Decision,
             payload: b"payload",
         };
-        Round::new(&pinned, &decision, self.shares(&pinned)?)
+        Round::new(&pinned, &decision, self.public_keys(&pinned)?)
     }
 
     /// The challenge of everybody's commitment, or of a set in which the last

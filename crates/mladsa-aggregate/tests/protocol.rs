@@ -13,11 +13,11 @@ fn check(
     aggregate: &Aggregate,
     round: &Round,
     pinned: &PinnedRoots,
-    shares: &[AuthenticatedShare],
+    public_keys: &[AuthenticatedKey],
 ) {
     let read = Aggregate::from_bytes(&aggregate.to_bytes()).unwrap();
     assert_eq!(&read, aggregate);
-    let rebuilt = read.verify(pinned, shares).unwrap();
+    let rebuilt = read.verify(pinned, public_keys).unwrap();
     assert_eq!(rebuilt.key().as_bytes(), round.key().as_bytes());
     peers::check(
         rebuilt.key().as_bytes(),
@@ -33,7 +33,7 @@ fn check(
         let mut changed = bytes.clone();
         changed[bits + member / 8] ^= 1 << (member % 8);
         let changed = Aggregate::from_bytes(&changed).unwrap();
-        assert!(changed.verify(pinned, shares).is_err(), "bit {member}");
+        assert!(changed.verify(pinned, public_keys).is_err(), "bit {member}");
     }
 }
 
@@ -41,8 +41,8 @@ fn sign_with(n: usize) {
     let mut committee = Committee::new(n, &["decision"]);
     let everybody = committee.everybody();
     let (aggregate, round) = committee.sign(&everybody, "decision", b"payload");
-    let shares = committee.shares(&everybody, round.label());
-    check(&aggregate, &round, &committee.pinned, &shares);
+    let public_keys = committee.public_keys(&everybody, round.label());
+    check(&aggregate, &round, &committee.pinned, &public_keys);
     assert_eq!(
         aggregate
             .signers(committee.pinned.registry())
@@ -79,8 +79,8 @@ fn part_of_the_members_sign_and_the_bits_say_which() {
     let (aggregate, round) = committee.sign(&cohort, "b", b"payload");
     let ids = aggregate.signers(committee.pinned.registry()).unwrap();
     assert_eq!(ids, [id(0), id(3), id(8)]);
-    let shares = committee.shares(&committee.everybody(), round.label());
-    check(&aggregate, &round, &committee.pinned, &shares);
+    let public_keys = committee.public_keys(&committee.everybody(), round.label());
+    check(&aggregate, &round, &committee.pinned, &public_keys);
 
     // Every change of a bit gives another cohort, hence another key.
     let bytes = aggregate.to_bytes();
@@ -91,7 +91,7 @@ fn part_of_the_members_sign_and_the_bits_say_which() {
         changed[at + bit / 8] ^= 1 << (bit % 8);
         let result = Aggregate::from_bytes(&changed)
             .unwrap()
-            .verify(&committee.pinned, &shares);
+            .verify(&committee.pinned, &public_keys);
         let expected = if bit < 9 {
             Error::VerifyFailed
         } else {
@@ -100,7 +100,7 @@ fn part_of_the_members_sign_and_the_bits_say_which() {
         assert_eq!(result.unwrap_err(), expected, "bit {bit}");
     }
     // Without a signer's key there is nothing to verify under.
-    let missing = aggregate.verify(&committee.pinned, &shares[1..]);
+    let missing = aggregate.verify(&committee.pinned, &public_keys[1..]);
     assert_eq!(missing.unwrap_err(), Error::CohortMismatch);
 }
 
@@ -117,12 +117,12 @@ fn the_key_of_one_member_changes_the_verdict() {
         let other = Committee::of(members, &["key"]);
         let registry = committee.pinned.registry();
         assert_eq!(other.pinned.registry().root(), registry.root());
-        let shares = other.shares(&everybody, round.label());
-        let refused = aggregate.verify(&other.pinned, &shares);
+        let public_keys = other.public_keys(&everybody, round.label());
+        let refused = aggregate.verify(&other.pinned, &public_keys);
         assert_eq!(refused.unwrap_err(), Error::VerifyFailed);
         // One key from elsewhere among the right ones.
-        let mut mixed = committee.shares(&everybody, round.label());
-        mixed[changed] = shares[changed].clone();
+        let mut mixed = committee.public_keys(&everybody, round.label());
+        mixed[changed] = public_keys[changed].clone();
         let refused = aggregate.verify(&committee.pinned, &mixed);
         assert_eq!(refused.unwrap_err(), Error::RootNotPinned);
     }
@@ -143,11 +143,20 @@ fn a_rogue_key_does_not_open() {
         })
         .collect();
     let mut rogue = openings[3].to_bytes();
-    for (row, bytes) in rogue[..SHARE_LEN].as_chunks_mut().0.iter_mut().enumerate() {
+    for (row, bytes) in rogue[..CONTENT_PUBLIC_KEY_LEN]
+        .as_chunks_mut()
+        .0
+        .iter_mut()
+        .enumerate()
+    {
         let (mut t, mut other) = (Poly::ZERO, Poly::ZERO);
         assert!(unpack_full(bytes, &mut t.0));
         for opening in &openings[..3] {
-            let rows = opening.share().as_bytes().as_chunks::<FULL_POLY_LEN>().0;
+            let rows = opening
+                .public_key()
+                .as_bytes()
+                .as_chunks::<FULL_POLY_LEN>()
+                .0;
             assert!(unpack_full(&rows[row], &mut other.0));
             for (t, other) in t.0.iter_mut().zip(other.0) {
                 *t = (*t - other).rem_euclid(Q);
@@ -162,9 +171,9 @@ fn a_rogue_key_does_not_open() {
     let matrix = committee.pinned.registry().matrix();
     let proof = committee.members[3].prove_content_key(matrix, &label, &[5; 64]);
     let proof = proof.unwrap();
-    let check = |share| verify_content_key(matrix, &id(3), &label, share, proof.as_ref());
-    assert_eq!(check(openings[3].share()), Ok(()));
-    assert_eq!(check(rogue.share()), Err(Error::BadKeyProof));
+    let check = |public_key| verify_content_key(matrix, &id(3), &label, public_key, proof.as_ref());
+    assert_eq!(check(openings[3].public_key()), Ok(()));
+    assert_eq!(check(rogue.public_key()), Err(Error::BadKeyProof));
 
     // Together the honest ones pass, and nobody else does.
     let mut all: Vec<(MemberId, Opening)> = (0..3).map(|n| (id(n), openings[n].clone())).collect();
@@ -176,8 +185,11 @@ fn a_rogue_key_does_not_open() {
     let (bad, unknown) = (Some(&Error::BadPath), Some(&Error::UnknownMember));
     assert_eq!(errors, [None, None, None, bad, unknown, None]);
     for (result, (id, opening)) in results.into_iter().zip(&all) {
-        if let Ok(share) = result {
-            assert_eq!((share.id(), share.share()), (id, opening.share()));
+        if let Ok(public_key) = result {
+            assert_eq!(
+                (public_key.id(), public_key.public_key()),
+                (id, opening.public_key())
+            );
         }
     }
 }
@@ -273,17 +285,17 @@ fn groupings_of_a_larger_committee() {
 fn consensus_messages_are_signed_as_they_are() {
     let mut committee = Committee::new(3, &["block"]);
     let label = base("block").attempt(0).unwrap();
-    let shares = committee.shares(&[0, 1, 2], &label);
+    let public_keys = committee.public_keys(&[0, 1, 2], &label);
     let decision = Decision {
         ctx: b"ZOND",
         label: &label,
         kind: Kind::Consensus,
         payload: b"signing root",
     };
-    let round = Round::new(&committee.pinned, &decision, shares.clone()).unwrap();
+    let round = Round::new(&committee.pinned, &decision, public_keys.clone()).unwrap();
     assert_eq!(round.message(), b"signing root");
     match committee.attempt(&[0, 1, 2], &round) {
-        Ok(aggregate) => check(&aggregate, &round, &committee.pinned, &shares),
+        Ok(aggregate) => check(&aggregate, &round, &committee.pinned, &public_keys),
         Err(error) => panic!("this label succeeds at the first attempt: {error}"),
     }
 }
@@ -420,8 +432,8 @@ fn the_next_attempt_goes_on_without_a_silent_member() {
 
     let (aggregate, round) = committee.sign_from(&[0, 1], label.next().unwrap(), b"payload");
     assert!(round.label().attempt() >= 1);
-    let shares = committee.shares(&[0, 1], round.label());
-    check(&aggregate, &round, &committee.pinned, &shares);
+    let public_keys = committee.public_keys(&[0, 1], round.label());
+    check(&aggregate, &round, &committee.pinned, &public_keys);
     let ids = aggregate.signers(committee.pinned.registry()).unwrap();
     assert_eq!(ids, [id(0), id(1)]);
 }
@@ -592,7 +604,7 @@ fn aggregate_objects_are_strict() {
     let mut committee = Committee::new(2, &["object"]);
     let (aggregate, round) = committee.sign(&[0, 1], "object", b"payload");
     let bytes = aggregate.to_bytes();
-    let shares = committee.shares(&[0, 1], round.label());
+    let public_keys = committee.public_keys(&[0, 1], round.label());
     for len in 0..bytes.len() {
         assert!(Aggregate::from_bytes(&bytes[..len]).is_err());
     }
@@ -635,7 +647,7 @@ fn aggregate_objects_are_strict() {
         let mut changed = bytes.clone();
         change(&mut changed);
         let changed = Aggregate::from_bytes(&changed).unwrap();
-        changed.verify(&committee.pinned, &shares).map(|_| ())
+        changed.verify(&committee.pinned, &public_keys).map(|_| ())
     };
     assert_eq!(verify(&|_| {}), Ok(()));
     assert_eq!(verify(&|b| b[8] = 0), Err(Error::ModeRefused));
@@ -769,8 +781,9 @@ fn nothing_opens_before_the_list_is_pinned_and_nothing_joins_after() {
         kind: Kind::Decision,
         payload: b"",
     };
-    let round =
-        |shares: Vec<AuthenticatedShare>| Round::new(&pinned, &decision, shares).map(|_| ());
+    let round = |public_keys: Vec<AuthenticatedKey>| {
+        Round::new(&pinned, &decision, public_keys).map(|_| ())
+    };
     assert_eq!(round(vec![own.clone(), foreign]), Err(Error::RootNotPinned));
     assert_eq!(
         round(vec![own.clone(), own.clone()]),

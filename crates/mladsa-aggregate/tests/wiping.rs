@@ -75,7 +75,7 @@ fn signers_free_no_secrets() {
     let round = committee.round(&[0], &label, b"payload");
     let (member, guard) = (&committee.members[0], &mut committee.guards[0]);
 
-    // The watch sees what is not wiped: a share is public, its 8 rows are left.
+    // The watch sees what is not wiped: a public key is public, its 8 rows are left.
     let ((), counts) = watched(|| drop(CommitmentSet::new(&round)));
     assert_eq!(counts, [(0, 0); 3]);
 

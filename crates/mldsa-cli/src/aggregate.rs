@@ -26,7 +26,7 @@ EXPERIMENTAL: no independent review, no proof for the narrow masks. One key is
 good for one decision; the guard in the store is what keeps it so. A store that
 was lost, copied or restored from a backup must never sign again.
 
-Every step is a process of its own. `--committee` is a directory that all share
+Every step is a process of its own. `--committee` is a directory that all public_key
 (plan, registrations, roots), `--round` one for each attempt (openings,
 commitments, responses), `--store` a member's own. Files must reach the others
 over authenticated channels.

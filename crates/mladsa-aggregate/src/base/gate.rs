@@ -7,16 +7,18 @@ use alloc::vec::Vec;
 use mldsa_core::{Context, Hedge, MlDsa87, Signature};
 
 use crate::epoch::merkle::{Hash, leaf, leaves};
-use crate::epoch::pinned::AuthenticatedShare;
-use crate::epoch::registry::{Member, Registry};
+use crate::epoch::pinned::AuthenticatedKey;
+use crate::epoch::registry::Registry;
 use crate::epoch::tree::leaf_parts;
 use crate::error::Error;
-use crate::keys::content_key::{ContentKey, Share};
+use crate::keys::content_key::{ContentKey, ContentPublicKey};
+use crate::keys::member::Member;
 use crate::keys::proof::verify_content_key;
+use crate::member_id::MemberId;
 use crate::round::aggregate::Aggregate;
 use crate::round::cohort::{Decision, Kind, Mode, Parts, Round};
 use crate::wire::framing::{hash_lp, lp};
-use crate::wire::label::{BaseLabel, ContentLabel, MemberId};
+use crate::wire::label::{BaseLabel, ContentLabel};
 
 /// Where base mode may run: a registry, an epoch and an application label, from
 /// which the only admissible content label of a payload follows.
@@ -65,46 +67,46 @@ impl Gate {
         &self,
         id: &MemberId,
         label: &ContentLabel,
-        signed: &SignedShare,
-    ) -> Result<AuthenticatedShare, Error> {
+        signed: &SignedKey,
+    ) -> Result<AuthenticatedKey, Error> {
         let ctx = Context::new(b"F.ck").map_err(|_| Error::BadLength)?;
-        let message = message(id, label, &signed.share);
+        let message = message(id, label, &signed.public_key);
         self.registry
             .key(id)?
             .verify(&message, ctx, signed.signature.as_ref())
             .map_err(|_| Error::BadKeyProof)?;
         let matrix = self.registry.matrix();
-        verify_content_key(matrix, id, label, &signed.share, signed.proof.as_ref())?;
-        Ok(AuthenticatedShare {
+        verify_content_key(matrix, id, label, &signed.public_key, signed.proof.as_ref())?;
+        Ok(AuthenticatedKey {
             id: *id,
             label: label.clone(),
-            leaf: leaf(&leaf_parts(id, label, &signed.share)),
-            share: signed.share.clone(),
+            leaf: leaf(&leaf_parts(id, label, &signed.public_key)),
+            public_key: signed.public_key.clone(),
             source: self.source(),
         })
     }
 
     /// The keys that `ids` have derived themselves, which nobody else has to vouch
     /// for.
-    pub(crate) fn own_shares<'a>(
+    pub(crate) fn own_keys<'a>(
         &self,
         label: &ContentLabel,
         ids: impl Iterator<Item = &'a MemberId> + Clone,
-        shares: Vec<Share>,
-    ) -> Vec<AuthenticatedShare> {
+        public_keys: Vec<ContentPublicKey>,
+    ) -> Vec<AuthenticatedKey> {
         let parts: Vec<_> = ids
             .clone()
-            .zip(&shares)
-            .map(|(id, share)| leaf_parts(id, label, share))
+            .zip(&public_keys)
+            .map(|(id, public_key)| leaf_parts(id, label, public_key))
             .collect();
         let source = self.source();
         ids.zip(leaves(&parts))
-            .zip(shares)
-            .map(|((id, leaf), share)| AuthenticatedShare {
+            .zip(public_keys)
+            .map(|((id, leaf), public_key)| AuthenticatedKey {
                 id: *id,
                 label: label.clone(),
                 leaf,
-                share,
+                public_key,
                 source,
             })
             .collect()
@@ -118,13 +120,13 @@ impl Gate {
     pub fn round(
         &self,
         decision: &Decision<'_>,
-        shares: impl IntoIterator<Item = AuthenticatedShare>,
+        public_keys: impl IntoIterator<Item = AuthenticatedKey>,
     ) -> Result<Round, Error> {
         let attempt = decision.label.attempt();
         if *decision.label != self.label(decision.ctx, decision.payload, attempt)? {
             return Err(Error::ModeRefused);
         }
-        Round::assemble(self.parts(&self.source()), decision, shares)
+        Round::assemble(self.parts(&self.source()), decision, public_keys)
     }
 
     fn parts<'a>(&'a self, source: &'a Hash) -> Parts<'a> {
@@ -146,7 +148,7 @@ impl Gate {
     pub fn verify(
         &self,
         aggregate: &Aggregate,
-        shares: &[AuthenticatedShare],
+        public_keys: &[AuthenticatedKey],
         consumed: &mut ConsumedLabels,
     ) -> Result<Round, Error> {
         if aggregate.mode() != Mode::Base {
@@ -155,7 +157,7 @@ impl Gate {
         if aggregate.epoch() != self.epoch {
             return Err(Error::OutOfRange);
         }
-        let cohort = aggregate.cohort(&self.registry, shares)?;
+        let cohort = aggregate.cohort(&self.registry, public_keys)?;
         let round = self.round(&aggregate.decision(), cohort)?;
         aggregate.verify_round(&round)?;
         consumed.consume(aggregate.ctx(), &self.base, round.kind, aggregate.payload())?;
@@ -188,8 +190,8 @@ impl ConsumedLabels {
 
 /// A content key of base mode, signed with the registration key and with itself.
 #[derive(Clone, Debug)]
-pub struct SignedShare {
-    share: Share,
+pub struct SignedKey {
+    public_key: ContentPublicKey,
     signature: Signature<MlDsa87>,
     proof: Signature<MlDsa87>,
 }
@@ -199,26 +201,35 @@ impl Member {
     ///
     /// # Errors
     /// [`Error::Fault`] if signing fails.
-    pub fn sign_share(
+    pub fn sign_content_key(
         &self,
         registry: &Registry,
         label: &ContentLabel,
         hedge: Hedge<'_>,
         rnd: &[u8; 64],
-    ) -> Result<SignedShare, Error> {
+    ) -> Result<SignedKey, Error> {
         let matrix = registry.matrix();
-        let share = ContentKey::derive(matrix, &self.seed, label.as_bytes()).share;
-        Ok(SignedShare {
-            signature: self.sign(b"F.ck", &message(&self.id, label, &share), hedge)?,
+        let public_key = ContentKey::derive(matrix, &self.seed, label.as_bytes()).public_key;
+        Ok(SignedKey {
+            signature: self.sign(b"F.ck", &message(&self.id, label, &public_key), hedge)?,
             proof: self.prove_content_key(matrix, label, rnd)?,
-            share,
+            public_key,
         })
     }
 }
 
-pub(crate) fn message(id: &MemberId, label: &ContentLabel, share: &Share) -> [u8; 64] {
+pub(crate) fn message(
+    id: &MemberId,
+    label: &ContentLabel,
+    public_key: &ContentPublicKey,
+) -> [u8; 64] {
     hash_lp(
         &[],
-        &[b"F.ck", id.as_bytes(), label.as_bytes(), share.as_bytes()],
+        &[
+            b"F.ck",
+            id.as_bytes(),
+            label.as_bytes(),
+            public_key.as_bytes(),
+        ],
     )
 }

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use mldsa_core::hazmat::{NttPoly, Poly, Secret, linear};
 
 use crate::base::gate::Gate;
-use crate::epoch::registry::Member;
 use crate::error::Error;
 use crate::keys::content_key::derive_each;
 use crate::keys::matrix::{K, L, Matrix, ntt_vector, vector};
+use crate::keys::member::Member;
 use crate::keys::nonce::{SIGMA_BASE, add_nonces};
 use crate::keys::seed::MasterSeed;
 use crate::round::aggregate::Aggregate;
@@ -42,21 +42,21 @@ impl Gate {
             let content = label.as_bytes();
             let keys: Vec<_> = seeds.iter().map(|seed| (*seed, content)).collect();
             let mut s1_hat = Secret::new(ntt_vector(L));
-            let mut shares = Vec::with_capacity(members.len());
-            derive_each(matrix, &keys, |s1, share| {
+            let mut public_keys = Vec::with_capacity(members.len());
+            derive_each(matrix, &keys, |s1, public_key| {
                 linear::add_ntt(s1_hat.expose_mut(), s1);
-                shares.push(share);
+                public_keys.push(public_key);
             });
             let mut y = Secret::new(vector(L));
             add_nonces(&seeds, content, SIGMA_BASE, y.expose_mut());
-            let shares = self.own_shares(&label, members.iter().map(Member::id), shares);
+            let public_keys = self.own_keys(&label, members.iter().map(Member::id), public_keys);
             let decision = Decision {
                 ctx,
                 label: &label,
                 kind,
                 payload,
             };
-            let round = self.round(&decision, shares)?;
+            let round = self.round(&decision, public_keys)?;
             match finish(&round, matrix, s1_hat.expose(), y.expose_mut()) {
                 Err(Error::Retry(_)) => {}
                 result => return result,

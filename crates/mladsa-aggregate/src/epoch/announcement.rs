@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use mldsa_core::{Hedge, MlDsa87, ParameterSet, Signature};
 
 use crate::epoch::merkle::Hash;
-use crate::epoch::registry::Member;
 use crate::epoch::tree::EpochTree;
 use crate::error::Error;
+use crate::keys::member::Member;
+use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
-use crate::wire::label::MemberId;
 
 impl Member {
     /// Signs the root of a tree: what is published before anything is opened.

@@ -1,5 +1,6 @@
 //! The pinned list of roots that must exist before anything is opened.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,14 +8,16 @@ use core::fmt;
 use mldsa_core::Context;
 
 use crate::epoch::announcement::{RootAnnouncement, root_message};
-use crate::epoch::merkle::{Hash, leaf, leaves, verify_path};
+use crate::epoch::merkle::{Hash, leaf, leaves, path, verify_path};
 use crate::epoch::plan::EpochPlan;
 use crate::epoch::registry::Registry;
-use crate::epoch::tree::{Opening, leaf_parts};
+use crate::epoch::tree::{EpochTree, Opening, leaf_parts};
 use crate::error::Error;
-use crate::keys::content_key::Share;
+use crate::keys::content_key::{ContentKey, ContentPublicKey};
+use crate::keys::member::Member;
+use crate::member_id::MemberId;
 use crate::wire::framing::{hash_lp, lp};
-use crate::wire::label::{ContentLabel, MemberId};
+use crate::wire::label::ContentLabel;
 
 /// Where pinned lists are kept: one list per epoch, for ever.
 pub trait RootStore {
@@ -25,6 +28,21 @@ pub trait RootStore {
     /// [`Error::RootNotPinned`] if another list is stored,
     /// [`Error::GuardFailure`] if the store cannot be used.
     fn pin(&mut self, epoch: u64, list: &[u8]) -> Result<(), Error>;
+}
+
+/// A store of pinned roots that a restart erases: for tests, simulations and
+/// measurements only.
+#[derive(Debug, Default)]
+pub struct InMemoryRootsForTests(BTreeMap<u64, Vec<u8>>);
+
+impl RootStore for InMemoryRootsForTests {
+    fn pin(&mut self, epoch: u64, list: &[u8]) -> Result<(), Error> {
+        if self.0.entry(epoch).or_insert_with(|| list.to_vec()) == list {
+            Ok(())
+        } else {
+            Err(Error::RootNotPinned)
+        }
+    }
 }
 
 /// The agreed roots of an epoch. Holding one means that every signature was
@@ -132,8 +150,8 @@ impl PinnedRoots {
         id: &MemberId,
         label: &ContentLabel,
         opening: &Opening,
-    ) -> Result<AuthenticatedShare, Error> {
-        let leaf = leaf(&leaf_parts(id, label, &opening.share));
+    ) -> Result<AuthenticatedKey, Error> {
+        let leaf = leaf(&leaf_parts(id, label, &opening.public_key));
         self.accept(id, label, opening, leaf)
     }
 
@@ -143,10 +161,10 @@ impl PinnedRoots {
         &self,
         label: &ContentLabel,
         openings: &[(MemberId, Opening)],
-    ) -> Vec<Result<AuthenticatedShare, Error>> {
+    ) -> Vec<Result<AuthenticatedKey, Error>> {
         let parts: Vec<_> = openings
             .iter()
-            .map(|(id, opening)| leaf_parts(id, label, &opening.share))
+            .map(|(id, opening)| leaf_parts(id, label, &opening.public_key))
             .collect();
         openings
             .iter()
@@ -161,18 +179,18 @@ impl PinnedRoots {
         label: &ContentLabel,
         opening: &Opening,
         leaf: Hash,
-    ) -> Result<AuthenticatedShare, Error> {
+    ) -> Result<AuthenticatedKey, Error> {
         let root = self.root(id)?;
         if opening.index != self.plan.index(label)?
             || !verify_path(&leaf, opening.index, &opening.path, self.plan.depth(), root)
         {
             return Err(Error::BadPath);
         }
-        Ok(AuthenticatedShare {
+        Ok(AuthenticatedKey {
             id: *id,
             label: label.clone(),
             leaf,
-            share: opening.share.clone(),
+            public_key: opening.public_key.clone(),
             source: self.digest,
         })
     }
@@ -184,20 +202,46 @@ impl fmt::Debug for PinnedRoots {
     }
 }
 
+impl Member {
+    /// Opens the key of `label`, once the list of all roots is pinned.
+    ///
+    /// # Errors
+    /// [`Error::RootNotPinned`] if the pinned list has another root for this
+    /// member, or none, or belongs to another plan; those of
+    /// [`EpochPlan::index`].
+    pub fn open(
+        &self,
+        pinned: &PinnedRoots,
+        tree: &EpochTree,
+        label: &ContentLabel,
+    ) -> Result<Opening, Error> {
+        if pinned.root(&self.id)? != &tree.root || pinned.plan != tree.plan || tree.id != self.id {
+            return Err(Error::RootNotPinned);
+        }
+        let index = tree.plan.index(label)?;
+        let matrix = pinned.registry.matrix();
+        Ok(Opening {
+            public_key: ContentKey::derive(matrix, &self.seed, label.as_bytes()).public_key,
+            index,
+            path: path(&tree.leaves, index as usize)?,
+        })
+    }
+}
+
 /// A content key that is known to be its member's: made by
 /// [`PinnedRoots::authenticate`] only. Cheap to clone, to be kept by who verifies
 /// more than once.
 #[derive(Clone, Debug)]
-pub struct AuthenticatedShare {
+pub struct AuthenticatedKey {
     pub(crate) id: MemberId,
     pub(crate) label: ContentLabel,
     pub(crate) leaf: Hash,
-    pub(crate) share: Share,
+    pub(crate) public_key: ContentPublicKey,
     // what vouches for it
     pub(crate) source: Hash,
 }
 
-impl AuthenticatedShare {
+impl AuthenticatedKey {
     /// Whose key.
     pub fn id(&self) -> &MemberId {
         &self.id
@@ -209,7 +253,7 @@ impl AuthenticatedShare {
     }
 
     /// The key.
-    pub fn share(&self) -> &Share {
-        &self.share
+    pub fn public_key(&self) -> &ContentPublicKey {
+        &self.public_key
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::epoch::merkle::{Hash, depth};
 use crate::error::Error;
-use crate::keys::content_key::SHARE_LEN;
+use crate::keys::content_key::CONTENT_PUBLIC_KEY_LEN;
 use crate::wire::framing::hash_lp;
 use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS};
 
@@ -55,7 +55,10 @@ impl EpochPlan {
         }
         let mut sorted: Vec<_> = contents.iter().cloned().zip(0..).collect();
         sorted.sort();
-        if sorted.array_windows().any(|[a, b]| a.0 == b.0) {
+        if sorted
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if a.0 == b.0))
+        {
             return Err(Error::DuplicateId);
         }
         Ok(Self {
@@ -78,7 +81,7 @@ impl EpochPlan {
 
     /// Bytes of an opening in this epoch: 6,144 + 4 + 32 for each level.
     pub fn opening_len(&self) -> usize {
-        SHARE_LEN + 4 + 32 * self.depth()
+        CONTENT_PUBLIC_KEY_LEN + 4 + 32 * self.depth()
     }
 
     /// The place of a label in every tree.

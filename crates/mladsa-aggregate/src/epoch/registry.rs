@@ -4,46 +4,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey};
+use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature, VerifyingKey};
 
 use crate::epoch::merkle::{Hash, leaves, root};
 use crate::error::Error;
 use crate::keys::matrix::Matrix;
-use crate::keys::seed::MasterSeed;
+use crate::keys::member::Member;
+use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
-use crate::wire::label::MemberId;
 
 /// Members in a registry.
 pub const MAX_MEMBERS: usize = 8192;
 
-/// A member's secrets: its id, its master seed and its registration key.
-pub struct Member {
-    pub(crate) id: MemberId,
-    pub(crate) seed: MasterSeed,
-    pub(crate) registration_key: SigningKey<MlDsa87>,
-}
-
 impl Member {
-    /// MemberKeyGen. `xi` gives the registration key (FIPS 204 algorithm 6): 32
-    /// random bytes, independent of the master seed.
-    pub fn new(id: MemberId, seed: MasterSeed, xi: &[u8; 32]) -> Self {
-        Self {
-            id,
-            seed,
-            registration_key: SigningKey::from_seed(xi),
-        }
-    }
-
-    /// The name.
-    pub fn id(&self) -> &MemberId {
-        &self.id
-    }
-
-    /// The master seed.
-    pub fn seed(&self) -> &MasterSeed {
-        &self.seed
-    }
-
     /// The registration key with its proof of possession.
     ///
     /// # Errors
@@ -56,25 +29,6 @@ impl Member {
             key,
             pop,
         })
-    }
-
-    /// Signs one of the few messages that the registration key is for.
-    pub(crate) fn sign(
-        &self,
-        ctx: &[u8],
-        message: &[u8; 64],
-        hedge: Hedge<'_>,
-    ) -> Result<Signature<MlDsa87>, Error> {
-        let ctx = Context::new(ctx).map_err(|_| Error::BadLength)?;
-        self.registration_key
-            .sign(message, ctx, hedge)
-            .map_err(|_| Error::Fault)
-    }
-}
-
-impl fmt::Debug for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Member({}, ..)", self.id)
     }
 }
 
@@ -159,7 +113,10 @@ impl Registry {
             entries.push((id, key));
         }
         entries.sort_by_key(|(id, _)| *id);
-        if entries.array_windows().any(|[a, b]| a.0 == b.0) {
+        if entries
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if a.0 == b.0))
+        {
             return Err(Error::DuplicateId);
         }
         let parts: Vec<_> = entries

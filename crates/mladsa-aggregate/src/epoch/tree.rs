@@ -2,15 +2,15 @@
 
 use alloc::vec::Vec;
 
-use crate::epoch::merkle::{Hash, LeafParts, depth, leaves, path, root};
-use crate::epoch::pinned::PinnedRoots;
+use crate::epoch::merkle::{Hash, LeafParts, depth, leaves, root};
 use crate::epoch::plan::{EpochPlan, MAX_LEAVES};
-use crate::epoch::registry::Member;
 use crate::error::Error;
-use crate::keys::content_key::{ContentKey, SHARE_LEN, Share, derive_each};
+use crate::keys::content_key::{CONTENT_PUBLIC_KEY_LEN, ContentPublicKey, derive_each};
 use crate::keys::matrix::Matrix;
-use crate::keys::seed::GROUP;
-use crate::wire::label::{ContentLabel, MemberId};
+use crate::keys::member::Member;
+use crate::keys::seed::KEYS_TOGETHER;
+use crate::member_id::MemberId;
+use crate::wire::label::ContentLabel;
 
 /// A member's tree over the keys of an epoch: the leaves, 32 bytes each.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Member {
         let mut tree = Vec::new();
         let mut labels = plan.labels();
         loop {
-            let labels: Vec<ContentLabel> = labels.by_ref().take(GROUP).collect();
+            let labels: Vec<ContentLabel> = labels.by_ref().take(KEYS_TOGETHER).collect();
             if labels.is_empty() {
                 break;
             }
@@ -45,12 +45,12 @@ impl Member {
                 .iter()
                 .map(|label| (&self.seed, label.as_bytes()))
                 .collect();
-            let mut shares = Vec::with_capacity(GROUP);
-            derive_each(matrix, &keys, |_, share| shares.push(share));
+            let mut public_keys = Vec::with_capacity(KEYS_TOGETHER);
+            derive_each(matrix, &keys, |_, public_key| public_keys.push(public_key));
             let parts: Vec<_> = labels
                 .iter()
-                .zip(&shares)
-                .map(|(label, share)| leaf_parts(&self.id, label, share))
+                .zip(&public_keys)
+                .map(|(label, public_key)| leaf_parts(&self.id, label, public_key))
                 .collect();
             tree.extend(leaves(&parts));
         }
@@ -61,59 +61,35 @@ impl Member {
             leaves: tree,
         })
     }
-
-    /// Opens the key of `label`, once the list of all roots is pinned.
-    ///
-    /// # Errors
-    /// [`Error::RootNotPinned`] if the pinned list has another root for this
-    /// member, or none, or belongs to another plan; those of
-    /// [`EpochPlan::index`].
-    pub fn open(
-        &self,
-        pinned: &PinnedRoots,
-        tree: &EpochTree,
-        label: &ContentLabel,
-    ) -> Result<Opening, Error> {
-        if pinned.root(&self.id)? != &tree.root || pinned.plan != tree.plan || tree.id != self.id {
-            return Err(Error::RootNotPinned);
-        }
-        let index = tree.plan.index(label)?;
-        let matrix = pinned.registry.matrix();
-        Ok(Opening {
-            share: ContentKey::derive(matrix, &self.seed, label.as_bytes()).share,
-            index,
-            path: path(&tree.leaves, index as usize)?,
-        })
-    }
 }
 
 /// What `KtLeaf(id, C, t)` is made of.
 pub(crate) fn leaf_parts<'a>(
     id: &'a MemberId,
     label: &'a ContentLabel,
-    share: &'a Share,
+    public_key: &'a ContentPublicKey,
 ) -> LeafParts<'a, 2> {
-    ([id.as_bytes(), label.as_bytes()], share.as_bytes())
+    ([id.as_bytes(), label.as_bytes()], public_key.as_bytes())
 }
 
 /// A content key's public half with its path: 6,144 + 4 bytes and 32 for each
 /// level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    pub(super) share: Share,
+    pub(super) public_key: ContentPublicKey,
     pub(super) index: u32,
     pub(super) path: Vec<Hash>,
 }
 
 impl Opening {
     /// The opened key.
-    pub fn share(&self) -> &Share {
-        &self.share
+    pub fn public_key(&self) -> &ContentPublicKey {
+        &self.public_key
     }
 
     /// `t || BE32(index) || path`.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = self.share.as_bytes().to_vec();
+        let mut out = self.public_key.as_bytes().to_vec();
         out.extend_from_slice(&self.index.to_be_bytes());
         out.extend_from_slice(self.path.as_flattened());
         out
@@ -125,11 +101,13 @@ impl Opening {
     /// [`Error::BadLength`], also for more than 20 levels; [`Error::OutOfRange`]
     /// for a coefficient of q or more.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let (share, rest) = bytes.split_at_checked(SHARE_LEN).ok_or(Error::BadLength)?;
+        let (public_key, rest) = bytes
+            .split_at_checked(CONTENT_PUBLIC_KEY_LEN)
+            .ok_or(Error::BadLength)?;
         let (index, path) = rest.split_first_chunk().ok_or(Error::BadLength)?;
         match path.as_chunks::<32>() {
             (path, []) if path.len() <= depth(MAX_LEAVES) => Ok(Self {
-                share: Share::from_bytes(share)?,
+                public_key: ContentPublicKey::from_bytes(public_key)?,
                 index: u32::from_be_bytes(*index),
                 path: path.to_vec(),
             }),

@@ -1,10 +1,8 @@
 //! Memory that forgets: for tests and simulations.
 
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 
 use super::{GuardKey, GuardState, OneTimeGuard};
-use crate::epoch::pinned::RootStore;
 use crate::error::Error;
 use crate::keys::seed::{MasterSeed, SeedFingerprint};
 
@@ -39,20 +37,5 @@ impl OneTimeGuard for InMemoryGuardForTests {
     fn record(&mut self, key: &GuardKey, state: GuardState) -> Result<(), Error> {
         self.states.insert(*key, state);
         Ok(())
-    }
-}
-
-/// A store of pinned roots that a restart erases: for tests, simulations and
-/// measurements only.
-#[derive(Debug, Default)]
-pub struct InMemoryRootsForTests(BTreeMap<u64, Vec<u8>>);
-
-impl RootStore for InMemoryRootsForTests {
-    fn pin(&mut self, epoch: u64, list: &[u8]) -> Result<(), Error> {
-        if self.0.entry(epoch).or_insert_with(|| list.to_vec()) == list {
-            Ok(())
-        } else {
-            Err(Error::RootNotPinned)
-        }
     }
 }

@@ -12,18 +12,18 @@ use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret, declassify_in_place, sh
 
 use crate::error::Error;
 use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
-use crate::keys::seed::{GROUP, MasterSeed};
+use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
-/// Bytes of a public share `t` on the wire.
-pub const SHARE_LEN: usize = K * FULL_POLY_LEN;
+/// Bytes of a public half `t` on the wire.
+pub const CONTENT_PUBLIC_KEY_LEN: usize = K * FULL_POLY_LEN;
 
 /// The public half of a content key: all of `t = A s1 + s2`, not only its high
 /// bits. 6,144 bytes, every coefficient below q. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Share(Arc<[u8]>);
+pub struct ContentPublicKey(Arc<[u8]>);
 
-impl Share {
+impl ContentPublicKey {
     /// Reads k polynomials at 3 bytes a coefficient.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Share {
     }
 
     pub(crate) fn pack(t: &[Poly]) -> Self {
-        let mut bytes = [0; SHARE_LEN];
+        let mut bytes = [0; CONTENT_PUBLIC_KEY_LEN];
         pack_vec(t, &mut bytes);
         declassify_in_place(&mut bytes, "t of a content key");
         Self(Arc::new(bytes))
@@ -60,9 +60,9 @@ impl Share {
     }
 }
 
-impl fmt::Debug for Share {
+impl fmt::Debug for ContentPublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Share(..)")
+        f.write_str("ContentPublicKey(..)")
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
 /// One content key: wiped on drop.
 pub(crate) struct ContentKey {
     pub(crate) s1_hat: Secret<Box<[NttPoly]>>,
-    pub(crate) share: Share,
+    pub(crate) public_key: ContentPublicKey,
 }
 
 impl ContentKey {
@@ -95,10 +95,10 @@ impl ContentKey {
     /// half-bytes in ExpandS.
     pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &[u8]) -> Self {
         let mut memory = KeyMemory::new(matrix);
-        let share = memory.derive(Self::seed(seed, content).expose());
+        let public_key = memory.derive(Self::seed(seed, content).expose());
         Self {
             s1_hat: memory.s1_hat,
-            share,
+            public_key,
         }
     }
 
@@ -127,11 +127,11 @@ impl ContentKey {
 pub(crate) fn derive_each(
     matrix: &Matrix,
     keys: &[(&MasterSeed, &[u8])],
-    mut each: impl FnMut(&[NttPoly], Share),
+    mut each: impl FnMut(&[NttPoly], ContentPublicKey),
 ) {
     let mut memory = KeyMemory::new(matrix);
-    let mut rho_p = Secret::<[[u8; 64]; GROUP]>::zeroed();
-    for group in keys.chunks(GROUP) {
+    let mut rho_p = Secret::<[[u8; 64]; KEYS_TOGETHER]>::zeroed();
+    for group in keys.chunks(KEYS_TOGETHER) {
         let framed: Vec<Vec<u8>> = group
             .iter()
             .map(|(_, content)| lp(&[b"F.key", content]))
@@ -140,8 +140,8 @@ pub(crate) fn derive_each(
         let hashes = places.map(|(((seed, _), framed), rho_p)| seed.prf(framed, rho_p));
         shake256_lanes(matrix.backend(), hashes);
         for rho_p in rho_p.expose().iter().take(group.len()) {
-            let share = memory.derive(rho_p);
-            each(memory.s1_hat.expose(), share);
+            let public_key = memory.derive(rho_p);
+            each(memory.s1_hat.expose(), public_key);
         }
     }
 }
@@ -173,7 +173,7 @@ impl<'m> KeyMemory<'m> {
     }
 
     /// The public half of the key of rho'.
-    fn derive(&mut self, rho_p: &[u8; 64]) -> Share {
+    fn derive(&mut self, rho_p: &[u8; 64]) -> ContentPublicKey {
         self.expand(rho_p);
         let (_, s2) = self.s.expose().split_at(L);
         linear::full_t(
@@ -183,7 +183,7 @@ impl<'m> KeyMemory<'m> {
             s2,
             &mut self.t,
         );
-        Share::pack(&self.t)
+        ContentPublicKey::pack(&self.t)
     }
 }
 
@@ -193,24 +193,27 @@ mod tests {
 
     #[test]
     fn shares_of_wrong_length_or_range_are_refused() {
-        let good = [0; SHARE_LEN];
-        assert!(Share::from_bytes(&good).is_ok());
-        assert_eq!(Share::from_bytes(&good[1..]), Err(Error::BadLength));
+        let good = [0; CONTENT_PUBLIC_KEY_LEN];
+        assert!(ContentPublicKey::from_bytes(&good).is_ok());
         assert_eq!(
-            Share::from_bytes(&[0; SHARE_LEN + 1]),
+            ContentPublicKey::from_bytes(&good[1..]),
             Err(Error::BadLength)
         );
         assert_eq!(
-            Share::from_bytes(&[0; SHARE_LEN + FULL_POLY_LEN]),
+            ContentPublicKey::from_bytes(&[0; CONTENT_PUBLIC_KEY_LEN + 1]),
             Err(Error::BadLength)
         );
-        for at in [0, 3 * 1000, SHARE_LEN - 3] {
+        assert_eq!(
+            ContentPublicKey::from_bytes(&[0; CONTENT_PUBLIC_KEY_LEN + FULL_POLY_LEN]),
+            Err(Error::BadLength)
+        );
+        for at in [0, 3 * 1000, CONTENT_PUBLIC_KEY_LEN - 3] {
             let mut bad = good;
             // q = 0x7fe001
             bad[at..at + 3].copy_from_slice(&[0x01, 0xe0, 0x7f]);
-            assert_eq!(Share::from_bytes(&bad), Err(Error::OutOfRange));
+            assert_eq!(ContentPublicKey::from_bytes(&bad), Err(Error::OutOfRange));
             bad[at] = 0;
-            assert!(Share::from_bytes(&bad).is_ok());
+            assert!(ContentPublicKey::from_bytes(&bad).is_ok());
         }
     }
 
@@ -226,10 +229,10 @@ mod tests {
                 .take(n)
                 .collect();
             let mut derived = keys.iter();
-            derive_each(&matrix, &keys, |s1_hat, share| {
+            derive_each(&matrix, &keys, |s1_hat, public_key| {
                 let (seed, content) = derived.next().unwrap();
                 let key = ContentKey::derive(&matrix, seed, content);
-                assert!(key.share == share);
+                assert!(key.public_key == public_key);
                 assert!(
                     key.s1_hat
                         .expose()

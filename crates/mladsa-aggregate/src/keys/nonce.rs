@@ -12,7 +12,7 @@ use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::{Poly, Secret, shake256_lanes};
 
 use crate::keys::matrix::{K, L, vector};
-use crate::keys::seed::{GROUP, MasterSeed};
+use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
 /// Half-width of a nonce in base mode: 12 beta.
@@ -31,8 +31,8 @@ pub(crate) fn derive_nonce(seed: &MasterSeed, content: &[u8], sigma: u32) -> Sec
 #[cfg(feature = "transparent-commitments")]
 pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &[u8], sigma: u32, y: &mut [Poly]) {
     let mask = Mask::new(b"F.nonce", content, sigma, L);
-    let mut nonces = Secret::new(vector(L * GROUP.min(seeds.len())));
-    for group in seeds.chunks(GROUP) {
+    let mut nonces = Secret::new(vector(L * KEYS_TOGETHER.min(seeds.len())));
+    for group in seeds.chunks(KEYS_TOGETHER) {
         let (nonces, _) = nonces.expose_mut().split_at_mut(L * group.len());
         mask.sample(group, nonces);
         for nonce in nonces.chunks(L) {
@@ -105,8 +105,8 @@ impl Mask {
         let mut inputs = seeds
             .iter()
             .flat_map(|seed| framed.clone().map(move |framed| (*seed, framed)));
-        let mut streams = Secret::<[[u8; INTERVAL_POLY_LEN]; GROUP]>::zeroed();
-        for out in out.chunks_mut(GROUP) {
+        let mut streams = Secret::<[[u8; INTERVAL_POLY_LEN]; KEYS_TOGETHER]>::zeroed();
+        for out in out.chunks_mut(KEYS_TOGETHER) {
             let streams = streams.expose_mut();
             let places = streams.iter_mut().take(out.len());
             let hashes = places.zip(&mut inputs);

@@ -4,12 +4,13 @@
 use mldsa_core::hazmat::{Secret, Zeroed, keygen_from_rho_p};
 use mldsa_core::{Context, Hedge, MlDsa87, MuBuilder, ParameterSet, Signature, bytes};
 
-use crate::epoch::registry::Member;
 use crate::error::Error;
-use crate::keys::content_key::{ContentKey, Share};
+use crate::keys::content_key::{ContentKey, ContentPublicKey};
 use crate::keys::matrix::{K, Matrix, encode_key, vector};
+use crate::keys::member::Member;
+use crate::member_id::MemberId;
 use crate::wire::framing::hash_lp;
-use crate::wire::label::{ContentLabel, MemberId};
+use crate::wire::label::ContentLabel;
 
 impl Member {
     /// Signs the public half of the key of `label` with the key itself. `rnd` is 64
@@ -25,7 +26,7 @@ impl Member {
         rnd: &[u8; 64],
     ) -> Result<Signature<MlDsa87>, Error> {
         let rho_p = ContentKey::seed(&self.seed, label.as_bytes());
-        let share = ContentKey::derive(matrix, &self.seed, label.as_bytes()).share;
+        let public_key = ContentKey::derive(matrix, &self.seed, label.as_bytes()).public_key;
         let (k_seed, rnd) = rnd.split_first_chunk().ok_or(Error::BadLength)?;
         let rnd = rnd.first_chunk().ok_or(Error::BadLength)?;
         let mut pk = [0; MlDsa87::PK_LEN];
@@ -39,7 +40,7 @@ impl Member {
             sk.expose_mut(),
         );
         let mut mu = MuBuilder::from_tr(&bytes::tr::<MlDsa87>(&pk), context()?);
-        mu.update(&message(&self.id, label, &share));
+        mu.update(&message(&self.id, label, &public_key));
         let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
         bytes::sign_mu::<MlDsa87>(sk.expose(), &mu.finish(), Hedge::Bytes(rnd), &mut signature)
             .map_err(|_| Error::Fault)?;
@@ -55,20 +56,29 @@ pub fn verify_content_key(
     matrix: &Matrix,
     id: &MemberId,
     label: &ContentLabel,
-    share: &Share,
+    public_key: &ContentPublicKey,
     proof: &[u8],
 ) -> Result<(), Error> {
     let mut t = vector(K);
-    share.unpack(&mut t);
+    public_key.unpack(&mut t);
     encode_key(matrix, &t)?
-        .verify(&message(id, label, share), context()?, proof)
+        .verify(&message(id, label, public_key), context()?, proof)
         .map_err(|_| Error::BadKeyProof)
 }
 
-pub(crate) fn message(id: &MemberId, label: &ContentLabel, share: &Share) -> [u8; 64] {
+pub(crate) fn message(
+    id: &MemberId,
+    label: &ContentLabel,
+    public_key: &ContentPublicKey,
+) -> [u8; 64] {
     hash_lp(
         &[],
-        &[b"F.cpop", id.as_bytes(), label.as_bytes(), share.as_bytes()],
+        &[
+            b"F.cpop",
+            id.as_bytes(),
+            label.as_bytes(),
+            public_key.as_bytes(),
+        ],
     )
 }
 

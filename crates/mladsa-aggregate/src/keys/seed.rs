@@ -8,7 +8,7 @@ use crate::wire::framing::hash_lp;
 
 /// Signers, or keys of one signer, that are worked on together: as many as lanes
 /// that hash at once.
-pub(crate) const GROUP: usize = 8;
+pub(crate) const KEYS_TOGETHER: usize = 8;
 
 /// The 32-byte secret from which every content key, nonce and offset of a member
 /// comes. Wiped on drop; not `Clone`, not printable.

@@ -5,13 +5,14 @@ use alloc::vec::Vec;
 
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
-use crate::epoch::pinned::{AuthenticatedShare, PinnedRoots};
+use crate::epoch::pinned::{AuthenticatedKey, PinnedRoots};
 use crate::epoch::registry::Registry;
 use crate::error::Error;
+use crate::member_id::MemberId;
 use crate::round::cohort::{Decision, Kind, Mode, Round};
 use crate::wire::bits::SignerBits;
 use crate::wire::framing::{Reader, lp};
-use crate::wire::label::{BaseLabel, ContentLabel, MemberId};
+use crate::wire::label::{BaseLabel, ContentLabel};
 
 /// A signature with what a verifier needs to rebuild its key, but neither the key
 /// nor any root: those it derives. 4,627 bytes of it are an ordinary ML-DSA-87
@@ -110,17 +111,17 @@ impl Aggregate {
 
     /// Verifies who signed what: rebuilds the cohort from the bits and its key
     /// from the members' authenticated keys, and only then verifies the
-    /// signature. `shares` may hold the keys of more members and other contents.
+    /// signature. `public_keys` may hold the keys of more members and other contents.
     /// Returns the rebuilt round.
     ///
     /// # Errors
     /// [`Error::ModeRefused`] for base mode, [`Error::OutOfRange`] for another
-    /// epoch, [`Error::CohortMismatch`] if a signer's key is not among `shares`,
+    /// epoch, [`Error::CohortMismatch`] if a signer's key is not among `public_keys`,
     /// [`Error::VerifyFailed`], and those of [`Self::signers`] and [`Round::new`].
     pub fn verify(
         &self,
         pinned: &PinnedRoots,
-        shares: &[AuthenticatedShare],
+        public_keys: &[AuthenticatedKey],
     ) -> Result<Round, Error> {
         if self.mode != Mode::Offset {
             return Err(Error::ModeRefused);
@@ -128,7 +129,7 @@ impl Aggregate {
         if self.epoch != pinned.plan().epoch() {
             return Err(Error::OutOfRange);
         }
-        let cohort = self.cohort(pinned.registry(), shares)?;
+        let cohort = self.cohort(pinned.registry(), public_keys)?;
         let round = Round::new(pinned, &self.decision(), cohort)?;
         self.verify_round(&round)?;
         Ok(round)
@@ -138,20 +139,20 @@ impl Aggregate {
     pub(crate) fn cohort(
         &self,
         registry: &Registry,
-        shares: &[AuthenticatedShare],
-    ) -> Result<Vec<AuthenticatedShare>, Error> {
-        let mut known: Vec<&AuthenticatedShare> = shares
+        public_keys: &[AuthenticatedKey],
+    ) -> Result<Vec<AuthenticatedKey>, Error> {
+        let mut known: Vec<&AuthenticatedKey> = public_keys
             .iter()
-            .filter(|share| share.label == self.label)
+            .filter(|public_key| public_key.label == self.label)
             .collect();
-        known.sort_by_key(|share| share.id);
+        known.sort_by_key(|public_key| public_key.id);
         self.signers(registry)?
             .iter()
             .map(|id| {
-                let at = known.binary_search_by_key(id, |share| share.id);
+                let at = known.binary_search_by_key(id, |public_key| public_key.id);
                 at.ok()
                     .and_then(|at| known.get(at))
-                    .map(|share| (*share).clone())
+                    .map(|public_key| (*public_key).clone())
                     .ok_or(Error::CohortMismatch)
             })
             .collect()

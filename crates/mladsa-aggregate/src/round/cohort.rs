@@ -10,14 +10,15 @@ use mldsa_core::hazmat::linear;
 use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, VerifyingKey};
 
 use crate::epoch::merkle::{Hash, root};
-use crate::epoch::pinned::{AuthenticatedShare, PinnedRoots};
+use crate::epoch::pinned::{AuthenticatedKey, PinnedRoots};
 use crate::epoch::registry::{MAX_MEMBERS, Registry};
 use crate::error::Error;
 use crate::keys::matrix::{K, Matrix, P, encode_key, vector};
 use crate::keys::nonce::SIGMA_OFFSET;
+use crate::member_id::MemberId;
 use crate::wire::bits::SignerBits;
 use crate::wire::framing::lp;
-use crate::wire::label::{ContentLabel, MemberId};
+use crate::wire::label::ContentLabel;
 
 /// What members publish before the challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,7 +103,7 @@ pub struct Round {
     pub(crate) label: ContentLabel,
     pub(crate) epoch: u64,
     pub(crate) payload: Box<[u8]>,
-    pub(crate) members: Vec<AuthenticatedShare>,
+    pub(crate) members: Vec<AuthenticatedKey>,
     pub(crate) bits: SignerBits,
     key: VerifyingKey<MlDsa87>,
     part_root: Hash,
@@ -122,7 +123,7 @@ impl Round {
     pub fn new(
         pinned: &PinnedRoots,
         decision: &Decision<'_>,
-        shares: impl IntoIterator<Item = AuthenticatedShare>,
+        public_keys: impl IntoIterator<Item = AuthenticatedKey>,
     ) -> Result<Self, Error> {
         let parts = Parts {
             registry: pinned.registry(),
@@ -131,41 +132,44 @@ impl Round {
             mode: Mode::Offset,
             width: None,
         };
-        Self::assemble(parts, decision, shares)
+        Self::assemble(parts, decision, public_keys)
     }
 
     pub(crate) fn assemble(
         parts: Parts<'_>,
         decision: &Decision<'_>,
-        shares: impl IntoIterator<Item = AuthenticatedShare>,
+        public_keys: impl IntoIterator<Item = AuthenticatedKey>,
     ) -> Result<Self, Error> {
         let ctx = Context::new(decision.ctx).map_err(|_| Error::BadLength)?;
         let registry = parts.registry;
         let mut members = Vec::new();
         let mut positions = Vec::new();
-        for share in shares {
+        for public_key in public_keys {
             if members.len() == parts.mode.max_members() {
                 return Err(Error::TooManyMembers);
             }
-            if share.source != *parts.source {
+            if public_key.source != *parts.source {
                 return Err(Error::RootNotPinned);
             }
-            if share.label != *decision.label {
+            if public_key.label != *decision.label {
                 return Err(Error::CohortMismatch);
             }
-            positions.push(registry.position(&share.id)?);
-            members.push(share);
+            positions.push(registry.position(&public_key.id)?);
+            members.push(public_key);
         }
         let width = match (parts.mode, parts.width) {
             (Mode::Base, _) => 0,
             (Mode::Offset, None) => offset_width(members.len())?,
             (Mode::Offset, Some(width)) => width,
         };
-        members.sort_by_key(|share| share.id);
-        if members.array_windows().any(|[a, b]| a.id == b.id) {
+        members.sort_by_key(|public_key| public_key.id);
+        if members
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if a.id == b.id))
+        {
             return Err(Error::DuplicateId);
         }
-        let leaves: Vec<Hash> = members.iter().map(|share| share.leaf).collect();
+        let leaves: Vec<Hash> = members.iter().map(|public_key| public_key.leaf).collect();
         let part_root = root(&leaves)?;
         let key = aggregate_key(registry.matrix(), &members)?;
         let message = match decision.kind {
@@ -230,7 +234,7 @@ impl Round {
 
     /// The cohort in id order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &MemberId> {
-        self.members.iter().map(|share| &share.id)
+        self.members.iter().map(|public_key| &public_key.id)
     }
 
     /// The mode.
@@ -247,14 +251,14 @@ impl Round {
         self.mode.sigma() + P.beta()
     }
 
-    pub(crate) fn member(&self, id: &MemberId) -> Result<(usize, &AuthenticatedShare), Error> {
+    pub(crate) fn member(&self, id: &MemberId) -> Result<(usize, &AuthenticatedKey), Error> {
         let at = self
             .members
-            .binary_search_by_key(id, |share| share.id)
+            .binary_search_by_key(id, |public_key| public_key.id)
             .map_err(|_| Error::UnknownMember)?;
         self.members
             .get(at)
-            .map(|share| (at, share))
+            .map(|public_key| (at, public_key))
             .ok_or(Error::UnknownMember)
     }
 }
@@ -281,11 +285,11 @@ pub(crate) struct Parts<'a> {
 /// `pkEncode(rho, Power2Round(sum of t).t1)`.
 fn aggregate_key(
     matrix: &Matrix,
-    members: &[AuthenticatedShare],
+    members: &[AuthenticatedKey],
 ) -> Result<VerifyingKey<MlDsa87>, Error> {
     let (mut sum, mut t) = (vector(K), vector(K));
     for member in members {
-        member.share.unpack(&mut t);
+        member.public_key.unpack(&mut t);
         linear::add(&mut sum, &t);
     }
     encode_key(matrix, &sum)

@@ -11,10 +11,10 @@ use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::error::Error;
 use crate::keys::matrix::{K, L, P, ntt_vector, vector};
+use crate::member_id::MemberId;
 use crate::round::aggregate::Aggregate;
 use crate::round::cohort::Round;
 use crate::round::commitment::Challenge;
-use crate::wire::label::MemberId;
 
 /// Bytes of one member's response.
 pub const RESPONSE_LEN: usize = L * Z_POLY_LEN;
@@ -152,7 +152,7 @@ impl<'c> Combiner<'c> {
         };
         let (mut w, mut t, mut z) = (vector(K), vector(K), vector(L));
         commitment.w(round.mode, &mut w);
-        member.share.unpack(&mut t);
+        member.public_key.unpack(&mut t);
         response.unpack(&mut z);
         let matrix = round.matrix();
         let mut z_hat = ntt_vector(L);

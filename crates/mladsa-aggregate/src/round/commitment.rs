@@ -11,14 +11,14 @@ use mldsa_core::hazmat::{Element, NttPoly, Poly, linear};
 
 use crate::epoch::merkle::Hash;
 use crate::error::Error;
-use crate::keys::content_key::{SHARE_LEN, unpack_vec};
+use crate::keys::content_key::{CONTENT_PUBLIC_KEY_LEN, unpack_vec};
 use crate::keys::matrix::{K, P, vector};
+use crate::member_id::MemberId;
 use crate::round::cohort::{Mode, Round};
 use crate::wire::framing::hash_lp;
-use crate::wire::label::MemberId;
 
 /// Bytes of a commitment in either mode.
-pub const COMMITMENT_LEN: usize = SHARE_LEN;
+pub const COMMITMENT_LEN: usize = CONTENT_PUBLIC_KEY_LEN;
 /// Bytes of the high bits in a commitment of offset mode.
 pub(crate) const HI_LEN: usize = K * 128;
 pub(crate) const HI_POLY_LEN: usize = 128;

@@ -7,11 +7,11 @@ use core::fmt;
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
 use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, declassify_in_place, linear};
 
-use crate::epoch::registry::Member;
 use crate::error::Error;
 use crate::guard::{self, GuardKey, OneTimeGuard};
 use crate::keys::content_key::{ContentKey, pack_vec};
 use crate::keys::matrix::{K, P, vector};
+use crate::keys::member::Member;
 #[cfg(feature = "transparent-commitments")]
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce};
 use crate::keys::nonce::{derive_nonce_bound, derive_offset};
@@ -107,7 +107,7 @@ impl<'r> Pending<'r> {
         let (_, own) = round.member(&member.id)?;
         let content = round.label.as_bytes();
         let key = ContentKey::derive(matrix, &member.seed, content);
-        if key.share != own.share {
+        if key.public_key != own.public_key {
             return Err(Error::CohortMismatch);
         }
         let y = nonce(member, round)?;

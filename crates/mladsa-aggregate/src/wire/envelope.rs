@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use crate::error::Error;
+use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, lp};
-use crate::wire::label::{ContentLabel, MemberId};
+use crate::wire::label::ContentLabel;
 
 /// What a message carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

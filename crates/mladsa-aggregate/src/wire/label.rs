@@ -1,23 +1,15 @@
-//! Names: members, and the decisions they sign.
+//! Labels: the names of what is decided.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::error::Error;
+use crate::member_id::MemberId;
 use crate::wire::framing::hash_lp;
 
 /// Attempts at one content: the attempt byte is 0 to 63.
 pub const MAX_ATTEMPTS: u8 = 64;
-
-/// The name of a member: 1 to 64 bytes, ordered as unsigned bytes, a prefix
-/// before the longer string.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MemberId {
-    len: u8,
-    bytes: [u8; 64],
-}
 
 impl MemberId {
     /// Checks the length.
@@ -25,44 +17,7 @@ impl MemberId {
     /// # Errors
     /// [`Error::BadLength`] outside 1 to 64 bytes.
     pub fn new(id: &[u8]) -> Result<Self, Error> {
-        let mut bytes = [0; 64];
-        match (id.len(), bytes.get_mut(..id.len())) {
-            (1.., Some(slot)) => slot.copy_from_slice(id),
-            _ => return Err(Error::BadLength),
-        }
-        Ok(Self {
-            len: id.len() as u8,
-            bytes,
-        })
-    }
-
-    /// The bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
-    }
-}
-
-impl Ord for MemberId {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.as_bytes().cmp(other.as_bytes())
-    }
-}
-
-impl PartialOrd for MemberId {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl fmt::Display for MemberId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.as_bytes().escape_ascii())
-    }
-}
-
-impl fmt::Debug for MemberId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemberId({self})")
+        Self::from_slice(id).ok_or(Error::BadLength)
     }
 }
 

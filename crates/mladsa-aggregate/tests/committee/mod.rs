@@ -79,7 +79,7 @@ impl Committee {
     }
 
     /// The authenticated keys of the members in `cohort` for `label`.
-    pub fn shares(&self, cohort: &[usize], label: &ContentLabel) -> Vec<AuthenticatedShare> {
+    pub fn public_keys(&self, cohort: &[usize], label: &ContentLabel) -> Vec<AuthenticatedKey> {
         let openings: Vec<(MemberId, Opening)> = cohort
             .iter()
             .map(|&n| {
@@ -88,8 +88,8 @@ impl Committee {
                 (id(n), Opening::from_bytes(&opening.to_bytes()).unwrap())
             })
             .collect();
-        let shares = self.pinned.authenticate_each(label, &openings);
-        shares.into_iter().map(Result::unwrap).collect()
+        let public_keys = self.pinned.authenticate_each(label, &openings);
+        public_keys.into_iter().map(Result::unwrap).collect()
     }
 
     pub fn round(&self, cohort: &[usize], label: &ContentLabel, payload: &[u8]) -> Round {
@@ -99,7 +99,7 @@ impl Committee {
             kind: Kind::Decision,
             payload,
         };
-        Round::new(&self.pinned, &decision, self.shares(cohort, label)).unwrap()
+        Round::new(&self.pinned, &decision, self.public_keys(cohort, label)).unwrap()
     }
 
     pub fn everybody(&self) -> Vec<usize> {

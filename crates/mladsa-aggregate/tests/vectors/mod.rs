@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::epoch::merkle::{leaf, path, root, verify_path};
 use crate::epoch::tree::leaf_parts;
-use crate::keys::content_key::{ContentKey, Share, pack_vec};
+use crate::keys::content_key::{ContentKey, ContentPublicKey, pack_vec};
 use crate::keys::matrix::{K, L, P, encode_key, vector};
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
 use crate::wire::framing::{absorb_lp, hash_lp, lp};
@@ -152,10 +152,10 @@ fn primitives() {
     expected.is_digest_of("s1_sha256", &vec(&s[..L]));
     expected.is_digest_of("s2_sha256", &vec(&s[L..]));
     expected.is_digest_of("s1_s2_sha256", &vec(&s));
-    expected.is_digest_of("t_sha256", key.share.as_bytes());
+    expected.is_digest_of("t_sha256", key.public_key.as_bytes());
     assert_eq!(s[0].0[..8], first8(&expected["s1_0_first8"]));
     let mut t = vector(K);
-    key.share.unpack(&mut t);
+    key.public_key.unpack(&mut t);
     assert_eq!(t[0].0[..8], first8(&expected["t_0_first8"]));
 
     let expected = &file["nonce"];
@@ -266,14 +266,16 @@ fn labels_trees_and_registration() {
         .iter()
         .map(|c| ContentLabel::from_bytes(&hex::decode(c.as_str().unwrap()).unwrap()).unwrap())
         .collect();
-    let shares: Vec<Share> = labels
+    let public_keys: Vec<ContentPublicKey> = labels
         .iter()
-        .map(|label| ContentKey::derive(registry.matrix(), &member.seed, label.as_bytes()).share)
+        .map(|label| {
+            ContentKey::derive(registry.matrix(), &member.seed, label.as_bytes()).public_key
+        })
         .collect();
     let leaves: Vec<Hash> = labels
         .iter()
-        .zip(&shares)
-        .map(|(label, share)| leaf(&leaf_parts(&member.id, label, share)))
+        .zip(&public_keys)
+        .map(|(label, public_key)| leaf(&leaf_parts(&member.id, label, public_key)))
         .collect();
     let expected: Vec<String> = tree
         .list("leaves")
@@ -309,21 +311,26 @@ fn labels_trees_and_registration() {
     let proof = &file["content_proof"];
     let label = ContentLabel::from_bytes(&proof.bytes("content_hex")).unwrap();
     assert_eq!(label, labels[2]);
-    let message = crate::keys::proof::message(&member.id, &label, &shares[2]);
+    let message = crate::keys::proof::message(&member.id, &label, &public_keys[2]);
     assert_eq!(message.to_vec(), proof.bytes("cpop_msg"));
     #[cfg(feature = "transparent-commitments")]
     {
-        let message = crate::base::gate::message(&member.id, &label, &shares[2]);
+        let message = crate::base::gate::message(&member.id, &label, &public_keys[2]);
         assert_eq!(message.to_vec(), proof.bytes("ck_msg"));
     }
     let matrix = registry.matrix();
     let proof = member.prove_content_key(matrix, &label, &[7; 64]).unwrap();
-    let verify = |share, proof: &[u8]| verify_content_key(matrix, &member.id, &label, share, proof);
-    assert_eq!(verify(&shares[2], proof.as_ref()), Ok(()));
-    assert_eq!(verify(&shares[1], proof.as_ref()), Err(Error::BadKeyProof));
+    let verify = |public_key, proof: &[u8]| {
+        verify_content_key(matrix, &member.id, &label, public_key, proof)
+    };
+    assert_eq!(verify(&public_keys[2], proof.as_ref()), Ok(()));
+    assert_eq!(
+        verify(&public_keys[1], proof.as_ref()),
+        Err(Error::BadKeyProof)
+    );
     let mut bad = *proof.as_bytes();
     bad[2000] ^= 1;
-    assert_eq!(verify(&shares[2], &bad), Err(Error::BadKeyProof));
+    assert_eq!(verify(&public_keys[2], &bad), Err(Error::BadKeyProof));
 }
 
 #[test]
@@ -336,7 +343,7 @@ fn published_digests() {
         let (mut sum, mut t) = (vector(K), vector(K));
         for seed in seeds {
             ContentKey::derive(&matrix, seed, content)
-                .share
+                .public_key
                 .unpack(&mut t);
             linear::add(&mut sum, &t);
         }
@@ -346,8 +353,8 @@ fn published_digests() {
     let seed = MasterSeed::from_bytes(b"ml-adsa-kat-master-seed-00000000");
     let content = b"kat/content/0";
     expected.is_digest_of("expand_s", &vec(&secrets(&seed, content)));
-    let share = ContentKey::derive(&matrix, &seed, content).share;
-    expected.is_digest_of("content_key_t", share.as_bytes());
+    let public_key = ContentKey::derive(&matrix, &seed, content).public_key;
+    expected.is_digest_of("content_key_t", public_key.as_bytes());
     let y = derive_nonce(&seed, content, SIGMA_BASE);
     expected.is_digest_of("derive_nonce", &vec(y.expose()));
     // merkle_root3 is a test of the room that owns trees.
@@ -455,13 +462,14 @@ fn run(
     label: &ContentLabel,
 ) -> Result<Aggregate, Error> {
     let source = [0; 32];
-    let shares = members.iter().map(|member| {
-        let share = ContentKey::derive(registry.matrix(), &member.seed, label.as_bytes()).share;
-        AuthenticatedShare {
+    let public_keys = members.iter().map(|member| {
+        let public_key =
+            ContentKey::derive(registry.matrix(), &member.seed, label.as_bytes()).public_key;
+        AuthenticatedKey {
             id: member.id,
             label: label.clone(),
-            leaf: leaf(&leaf_parts(&member.id, label, &share)),
-            share,
+            leaf: leaf(&leaf_parts(&member.id, label, &public_key)),
+            public_key,
             source,
         }
     });
@@ -479,7 +487,7 @@ fn run(
         width: file["R"].as_u64().map(|width| width as u32),
     };
     assert_eq!(file.number("sigma"), mode.sigma() as u64);
-    let round = Round::assemble(parts, &decision, shares)?;
+    let round = Round::assemble(parts, &decision, public_keys)?;
 
     let mut set = CommitmentSet::new(&round);
     let mut pending = Vec::new();
@@ -527,7 +535,7 @@ fn run(
         let content = label.as_bytes();
         let mu = round.mu().as_bytes();
         expected.is_digest_of("regpk_sha256", registry.key(&member.id)?.as_bytes());
-        expected.is_digest_of("t_sha256", round.members[i].share.as_bytes());
+        expected.is_digest_of("t_sha256", round.members[i].public_key.as_bytes());
         assert_eq!(round.members[i].leaf.to_vec(), expected.bytes("kt_leaf"));
         expected.is_digest_of("s1_s2_sha256", &vec(&secrets(&member.seed, content)));
         let y = match mode {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use mladsa_aggregate::{
-    Aggregate, AuthenticatedShare, BaseLabel, Challenge, Combiner, Commitment, CommitmentSet,
+    Aggregate, AuthenticatedKey, BaseLabel, Challenge, Combiner, Commitment, CommitmentSet,
     ContentLabel, Decision, Kind, MemberId, Opening, Part, PinnedRoots, Response, Round,
 };
 
@@ -110,14 +110,14 @@ impl Session {
     }
 
     fn read_round(&self) -> Result<Round, StepError> {
-        let shares = shares(&self.round, &self.pinned, &self.cohort, &self.label)?;
+        let public_keys = public_keys(&self.round, &self.pinned, &self.cohort, &self.label)?;
         let decision = Decision {
             ctx: &self.ctx,
             label: &self.label,
             kind: self.kind,
             payload: &self.payload,
         };
-        Ok(Round::new(&self.pinned, &decision, shares)?)
+        Ok(Round::new(&self.pinned, &decision, public_keys)?)
     }
 
     fn read_challenge<'r>(&self, round: &'r Round) -> Result<Challenge<'r>, StepError> {
@@ -150,12 +150,12 @@ fn path(round: &Path, part: Part, id: &MemberId) -> PathBuf {
     round.join(format!("{}.{part}", file_name(id)))
 }
 
-fn shares(
+fn public_keys(
     round: &Path,
     pinned: &PinnedRoots,
     cohort: &[MemberId],
     label: &ContentLabel,
-) -> Result<Vec<AuthenticatedShare>, StepError> {
+) -> Result<Vec<AuthenticatedKey>, StepError> {
     let openings: Result<Vec<_>, StepError> = cohort
         .iter()
         .map(|id| {
@@ -164,8 +164,8 @@ fn shares(
             Ok((*id, Opening::from_bytes(opening)?))
         })
         .collect();
-    let shares = pinned.authenticate_each(label, &openings?);
-    Ok(shares.into_iter().collect::<Result<_, _>>()?)
+    let public_keys = pinned.authenticate_each(label, &openings?);
+    Ok(public_keys.into_iter().collect::<Result<_, _>>()?)
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
@@ -173,8 +173,8 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let pinned = committee.pin(&args.store.store)?;
     let aggregate = Aggregate::from_bytes(&read(&args.aggregate)?)?;
     let signers = aggregate.signers(pinned.registry())?;
-    let shares = shares(&args.round, &pinned, &signers, aggregate.label())?;
-    let round = aggregate.verify(&pinned, &shares)?;
+    let public_keys = public_keys(&args.round, &pinned, &signers, aggregate.label())?;
+    let round = aggregate.verify(&pinned, &public_keys)?;
     let results = [
         (&args.pk_out, &round.key().as_bytes()[..]),
         (&args.sig_out, aggregate.signature().as_ref()),

@@ -292,15 +292,15 @@ mod check {
         let mut roots = InMemoryRootsForTests::default();
         let pinned = PinnedRoots::pin(&mut roots, &registry, &plan, &[root])?;
         let opening = member.open(&pinned, &tree, &label)?;
-        expect_public(opening.share().as_bytes(), "t");
-        let share = pinned.authenticate(&id, &label, &opening)?;
+        expect_public(opening.public_key().as_bytes(), "t");
+        let public_key = pinned.authenticate(&id, &label, &opening)?;
         let decision = Decision {
             ctx: b"context",
             label: &label,
             kind: Kind::Decision,
             payload: b"payload",
         };
-        let round = Round::new(&pinned, &decision, [share])?;
+        let round = Round::new(&pinned, &decision, [public_key])?;
         let mut guard = InMemoryGuardForTests::new(member.seed());
         let (pending, commitment) = member.commit(&round, &mut guard)?;
         expect_public(commitment.as_bytes(), "commitment");

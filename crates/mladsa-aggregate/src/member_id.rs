@@ -1,0 +1,55 @@
+//! The name of a member: a leaf, because errors name members.
+
+use core::fmt;
+
+/// The name of a member: 1 to 64 bytes, ordered as unsigned bytes, a prefix
+/// before the longer string.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MemberId {
+    len: u8,
+    bytes: [u8; 64],
+}
+
+impl MemberId {
+    /// `None` outside 1 to 64 bytes.
+    pub(crate) fn from_slice(id: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 64];
+        match (id.len(), bytes.get_mut(..id.len())) {
+            (1.., Some(slot)) => slot.copy_from_slice(id),
+            _ => return None,
+        }
+        Some(Self {
+            len: id.len() as u8,
+            bytes,
+        })
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+}
+
+impl Ord for MemberId {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+
+impl PartialOrd for MemberId {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for MemberId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.as_bytes().escape_ascii())
+    }
+}
+
+impl fmt::Debug for MemberId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemberId({self})")
+    }
+}
