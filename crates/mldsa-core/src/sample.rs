@@ -231,13 +231,18 @@ impl Challenge {
         let mut xof = Shake256::new(backend);
         xof.absorb(c_tilde);
         xof.finish();
-        let mut c = Self([0; N]);
-        // A byte that always comes never runs out.
-        let _ = c.fill(tau, || {
+        Self::from_stream(tau, || {
             let mut byte = [0u8; 1];
             xof.squeeze(&mut byte);
-            Some(byte[0])
-        });
+            byte[0]
+        })
+    }
+
+    /// The same from the bytes of another generator.
+    pub fn from_stream(tau: usize, mut next: impl FnMut() -> u8) -> Self {
+        let mut c = Self([0; N]);
+        // A byte that always comes never runs out.
+        let _ = c.fill(tau, || Some(next()));
         c
     }
 

@@ -62,7 +62,13 @@ impl<const RATE: usize> Sponge<RATE> {
 
     /// Ends the input: pads, and makes the sponge ready to squeeze.
     pub fn finish(&mut self) {
-        self.state[self.position / 8] ^= 0x1f << (self.position % 8 * 8);
+        self.finish_with(0x1f);
+    }
+
+    /// The same with another domain byte than that of SHAKE: 0x01 is Keccak as
+    /// Ethereum knows it.
+    pub fn finish_with(&mut self, domain: u8) {
+        self.state[self.position / 8] ^= u64::from(domain) << (self.position % 8 * 8);
         self.state[RATE / 8 - 1] ^= 1 << 63;
         self.position = RATE;
     }

