@@ -2,10 +2,11 @@
 //! checked import needs.
 
 use crate::array::Zeroed;
-use crate::backend::Backend;
+use crate::backend::{Backend, Kernels};
 use crate::encode::{SecretKeyParts, SecretKeyPartsMut};
 use crate::error::KeyError;
 use crate::field::canonical;
+use crate::matrix::MatrixRows;
 use crate::pack;
 use crate::params::{CRH_LEN, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::poly::{NttPoly, Poly};
@@ -89,39 +90,52 @@ fn public_rows<P: ParameterSet>(
 ) {
     let p = &P::PARAMS;
     let kernels = backend.kernels();
-    let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
-    (kernels.expand_a)(rho, p.l, 0, a_hat.as_mut());
+    let mut a = MatrixRows::<8>::new(kernels, p, rho);
+    let mut a_row = <P::Cols<NttPoly>>::zeroed();
+    let a_row = a_row.as_mut();
     let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     unpack_ntt(backend, p, s1, s1_hat.expose_mut().as_mut());
 
+    for (i, s2) in s2.chunks_exact(p.eta_poly_len()).enumerate() {
+        a.next_row(a_row);
+        public_row(kernels, p, a_row, s1_hat.expose().as_ref(), s2, |t1, t0| {
+            row(i, t1, t0);
+        });
+    }
+}
+
+/// One row of `Power2Round(A s1 + s2)`, packed. A function of its own, whose frame
+/// is gone while A is sampled.
+#[inline(never)]
+fn public_row(
+    kernels: &Kernels,
+    p: &Params,
+    a_row: &[NttPoly],
+    s1_hat: &[NttPoly],
+    s2: &[u8],
+    row: impl FnOnce(&[u8; T1_POLY_LEN], &[u8; T0_POLY_LEN]),
+) {
     let mut t_hat = Secret::<NttPoly>::zeroed();
     let mut t = Secret::<Poly>::zeroed();
     let mut s = Secret::<Poly>::zeroed();
     let mut t0_packed = Secret::<[u8; T0_POLY_LEN]>::zeroed();
-    let rows = a_hat
-        .as_ref()
-        .chunks_exact(p.l)
-        .zip(s2.chunks_exact(p.eta_poly_len()));
-    for (i, (a_row, s2)) in rows.enumerate() {
-        let (t, s) = (t.expose_mut(), s.expose_mut());
-        (kernels.row_product)(a_row, s1_hat.expose().as_ref(), t_hat.expose_mut());
-        (kernels.inv_ntt)(t_hat.expose(), t);
-        pack::unpack_eta(p.eta, s2, s);
-        for n in 0..N {
-            // |t| < q + eta
-            let (t1, t0) = power2round(canonical(t.0[n] + s.0[n]));
-            t.0[n] = t1;
-            s.0[n] = t0;
-        }
-        let mut t1_packed = [0; T1_POLY_LEN];
-        pack::pack_t1(t, &mut t1_packed);
-        pack::pack_t0(s, t0_packed.expose_mut());
-        row(
-            i,
-            &declassify(t1_packed, "t1 is the public key"),
-            t0_packed.expose(),
-        );
+    let (t, s) = (t.expose_mut(), s.expose_mut());
+    (kernels.row_product)(a_row, s1_hat, t_hat.expose_mut());
+    (kernels.inv_ntt)(t_hat.expose(), t);
+    pack::unpack_eta(p.eta, s2, s);
+    for n in 0..N {
+        // |t| < q + eta
+        let (t1, t0) = power2round(canonical(t.0[n] + s.0[n]));
+        t.0[n] = t1;
+        s.0[n] = t0;
     }
+    let mut t1_packed = [0; T1_POLY_LEN];
+    pack::pack_t1(t, &mut t1_packed);
+    pack::pack_t0(s, t0_packed.expose_mut());
+    row(
+        &declassify(t1_packed, "t1 is the public key"),
+        t0_packed.expose(),
+    );
 }
 
 /// Unpacks rows of s1 or s2 and transforms them. Returns whether every

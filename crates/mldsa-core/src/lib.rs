@@ -77,6 +77,7 @@ mod backend;
 mod xof;
 mod transcript;
 mod sample;
+mod matrix;
 mod linear;
 #[cfg(feature = "hazmat")]
 mod window;

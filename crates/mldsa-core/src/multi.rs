@@ -26,22 +26,6 @@ pub(crate) trait Engine: Widths {
     ) -> bool;
 }
 
-/// Verifies jobs `0..results.len()`, in any number, and writes every result.
-///
-/// Jobs share permutations; a refused one leaves its place to the next, so that
-/// bad signatures do not slow good ones.
-pub(crate) fn verify<'a, E: Engine>(
-    p: &Params,
-    job: &dyn Fn(usize) -> Job<'a>,
-    results: &mut [Result<(), VerifyError>],
-) {
-    if results.len() == 1 {
-        verify_lanes::<E, 1>(p, job, results);
-    } else {
-        verify_lanes::<E, MAX_LANES>(p, job, results);
-    }
-}
-
 /// A signature that passed the checks of its form.
 struct Ready<'a> {
     index: usize,
@@ -50,7 +34,17 @@ struct Ready<'a> {
     parts: SignatureParts<'a>,
 }
 
-fn verify_lanes<'a, E: Engine, const LANES: usize>(
+/// Verifies jobs `0..results.len()`, in any number, up to `LANES` at a time, and
+/// writes every result.
+///
+/// Jobs share permutations; a refused one leaves its place to the next, so that
+/// bad signatures do not slow good ones.
+///
+/// To be inlined into entries that have the engine's features, one for a lone
+/// signature and one for several, so that a lone one does without the memory of
+/// eight.
+#[inline(always)]
+pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
     p: &Params,
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],

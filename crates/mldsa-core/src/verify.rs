@@ -38,6 +38,8 @@ pub(crate) fn verify_one<P: ParameterSet>(
 }
 
 /// Algorithm 8 ML-DSA.Verify_internal: one job, with the plain body.
+// Not inlined: its frame is not for backends that have a body of their own.
+#[inline(never)]
 fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), VerifyError> {
     let (rows, parts) = job.parse(&P::PARAMS)?;
     let mu = match job.message {
@@ -56,10 +58,28 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
         <P::VerifyRow<NttPoly>>::zeroed(),
         <P::VerifyRow<NttPoly>>::zeroed(),
     );
-    let memory = [row.as_mut(), vector.as_mut()];
-    if !commitment(backend, &P::PARAMS, &rows, &parts, &c, memory, &mut |w1| {
-        hash.absorb_w1(w1)
-    }) {
+    let kernels = backend.kernels();
+    let mut product = |i, vector: &[NttPoly], w_hat: &mut NttPoly| {
+        let row = row.as_mut();
+        let row = match &rows {
+            VerifyRows::Cold(pk) => {
+                verify_row(backend, &P::PARAMS, pk, i, row);
+                row
+            }
+            VerifyRows::Prepared(all) => all.polys(i * (P::L + 1), row),
+        };
+        (kernels.row_product)(row, vector, w_hat);
+    };
+    let vector = vector.as_mut();
+    if !commitment(
+        kernels,
+        &P::PARAMS,
+        &parts,
+        &c,
+        vector,
+        &mut product,
+        &mut |w1| hash.absorb_w1(w1),
+    ) {
         return Err(VerifyError::ResponseNorm);
     }
     let mut c_tilde = [0; CRH_LEN];
@@ -74,18 +94,18 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
 
 /// Lines 9 and 10 of algorithm 8: the packed rows of the commitment that `parts`
 /// claims, one after the other to `w1`. False if a coefficient of z is too large.
-/// `memory` is twice l + 1 polynomials.
+///
+/// `product(i, vector, w_hat)` is called for one row after the other: the row (A[i],
+/// -t1[i] 2^13) of the key times the vector (z, c), for which `z_c_hat` has room.
 pub(crate) fn commitment(
-    backend: Backend,
+    kernels: &Kernels,
     p: &Params,
-    rows: &VerifyRows<'_>,
     parts: &SignatureParts<'_>,
     c: &Challenge,
-    memory: [&mut [NttPoly]; 2],
+    z_c_hat: &mut [NttPoly],
+    product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
     w1: &mut dyn FnMut(&[u8]),
 ) -> bool {
-    let kernels = backend.kernels();
-    let [row_buffer, z_c_hat] = memory;
     let (z_hat, c_hat) = z_c_hat.split_at_mut(p.l);
     for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
         if !(kernels.unpack_z_ntt)(p.gamma1_bits, p.gamma1() - p.beta(), bytes, z_hat) {
@@ -99,14 +119,7 @@ pub(crate) fn commitment(
     let mut packed = [0; 192];
     let packed = &mut packed[..p.w1_poly_len()];
     for i in 0..p.k {
-        let row = match rows {
-            VerifyRows::Cold(pk) => {
-                verify_row(backend, p, pk, i, row_buffer);
-                &*row_buffer
-            }
-            VerifyRows::Prepared(all) => all.polys(i * (p.l + 1), row_buffer),
-        };
-        (kernels.row_product)(row, z_c_hat, &mut w_hat);
+        product(i, z_c_hat, &mut w_hat);
         (kernels.inv_ntt_use_hint)(p.gamma2, &w_hat, parts.hint.row(i), packed);
         w1(packed);
     }

@@ -7,7 +7,7 @@ use core::arch::x86_64::*;
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::AtomicUsize;
 
-use super::{Backend, Kernels, LaneHash, portable};
+use super::{Kernels, LaneHash, portable};
 use crate::array::Element;
 use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
@@ -15,6 +15,7 @@ use crate::expansion::Expansion;
 use crate::job::{Job, VerifyRows};
 use crate::keccak::{Word, keccak_f1600};
 use crate::lanes::{self, Block, LaneSponge, MAX_LANES, Widths};
+use crate::matrix::MatrixRows;
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::poly::{NttPoly, Poly};
@@ -224,24 +225,24 @@ fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     lanes::expand_s::<Avx2>(rho_p, eta, first, out);
 }
 
-/// The rows of a prepared key in the portable order, four entries of A at a time
-/// whatever row they belong to.
+/// The next row of A and, behind it, NTT(-t1 2^13) from that row's packed t1.
+#[target_feature(enable = "avx2")]
+fn next_row(rows: &mut MatrixRows<'_, 4>, t1: &[u8], row: &mut [NttPoly]) {
+    if let [a_row @ .., t1_hat] = row {
+        rows.next_row(a_row);
+        t1_column(&KERNELS, t1, t1_hat);
+    }
+}
+
+/// The rows of a prepared key in the portable order.
 #[target_feature(enable = "avx2")]
 fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
-    let mut group = [const { NttPoly::ZERO }; 4];
-    for first in (0..p.k * p.l).step_by(4) {
-        let end = (first + 4).min(p.k * p.l);
-        let group = &mut group[..end - first];
-        expand_group(pk.rho, p.l, first, group);
-        for (n, entry) in (first..).zip(group) {
-            rows[n / p.l * (p.l + 1) + n % p.l].0 = entry.0;
-        }
-    }
+    let mut a = MatrixRows::new(&KERNELS, p, pk.rho);
     for (row, t1) in rows
         .chunks_exact_mut(p.l + 1)
         .zip(pk.t1.chunks_exact(T1_POLY_LEN))
     {
-        t1_column(&KERNELS, t1, &mut row[p.l]);
+        next_row(&mut a, t1, row);
     }
 }
 
@@ -268,57 +269,63 @@ impl Engine for Avx2 {
         w1: &mut [u8],
     ) -> bool {
         match rows {
-            VerifyRows::Prepared(_) => with_rows(p, rows, parts, c, w1),
             // SAFETY: reached only through `verify`, which needs the features.
-            VerifyRows::Cold(pk) => unsafe {
-                match p.k {
-                    4 => cold::<20>(p, pk, parts, c, w1),
-                    6 => cold::<36>(p, pk, parts, c, w1),
-                    _ => cold::<64>(p, pk, parts, c, w1),
-                }
-            },
+            VerifyRows::Cold(pk) => unsafe { cold(p, pk, parts, c, w1) },
+            VerifyRows::Prepared(rows) => prepared(p, *rows, parts, c, w1),
         }
     }
 }
 
-/// A in full is dearer in memory than row by row, but rows of 5 or 7 entries
-/// would leave lanes empty.
+// Not inlined, as `prepared`: their frames would add up.
+#[inline(never)]
 #[target_feature(enable = "avx2")]
-fn cold<const LEN: usize>(
+fn cold(
     p: &Params,
     pk: &PublicKeyParts<'_>,
     parts: &SignatureParts<'_>,
     c: &Challenge,
     w1: &mut [u8],
 ) -> bool {
-    let mut rows = [const { NttPoly::ZERO }; LEN];
-    prepare(p, pk, &mut rows);
-    with_rows(
-        p,
-        &VerifyRows::Prepared(Expansion::Wide(&rows)),
-        parts,
-        c,
-        w1,
-    )
+    let mut row = [const { NttPoly::ZERO }; 8];
+    let row = &mut row[..=p.l];
+    let mut a = MatrixRows::new(&KERNELS, p, pk.rho);
+    with_products(p, parts, c, w1, &mut |i, vector, w_hat| {
+        next_row(&mut a, &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN], row);
+        (KERNELS.row_product)(row, vector, w_hat);
+    })
 }
 
-fn with_rows(
+#[inline(never)]
+fn prepared(
     p: &Params,
-    rows: &VerifyRows<'_>,
+    rows: Expansion<'_>,
     parts: &SignatureParts<'_>,
     c: &Challenge,
     w1: &mut [u8],
 ) -> bool {
-    let mut memory = [const { NttPoly::ZERO }; 16];
-    let (row, vector) = memory.split_at_mut(8);
+    let mut row = [const { NttPoly::ZERO }; 8];
+    let row = &mut row[..=p.l];
+    with_products(p, parts, c, w1, &mut |i, vector, w_hat| {
+        (KERNELS.row_product)(rows.polys(i * (p.l + 1), row), vector, w_hat);
+    })
+}
+
+fn with_products(
+    p: &Params,
+    parts: &SignatureParts<'_>,
+    c: &Challenge,
+    w1: &mut [u8],
+    product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
+) -> bool {
+    let mut vector = [const { NttPoly::ZERO }; 8];
     let mut packed = w1.chunks_exact_mut(p.w1_poly_len());
     commitment(
-        Backend(&KERNELS),
+        &KERNELS,
         p,
-        rows,
         parts,
         c,
-        [&mut row[..=p.l], &mut vector[..=p.l]],
+        &mut vector[..=p.l],
+        product,
         &mut |row| {
             if let Some(w1) = packed.next() {
                 w1.copy_from_slice(row);
@@ -327,10 +334,34 @@ fn with_rows(
     )
 }
 
-/// [`multi::verify`] on this backend.
+/// [`multi::verify_lanes`] on this backend.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn verify<'a>(p: &Params, job: &dyn Fn(usize) -> Job<'a>, results: &mut [Result<(), VerifyError>]) {
-    multi::verify::<Avx2>(p, job, results);
+    if results.len() == 1 {
+        verify_one(p, job, results);
+    } else {
+        verify_several(p, job, results);
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn verify_one<'a>(
+    p: &Params,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
+    multi::verify_lanes::<Avx2, 1>(p, job, results);
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn verify_several<'a>(
+    p: &Params,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
+    multi::verify_lanes::<Avx2, MAX_LANES>(p, job, results);
 }
 
 #[cfg(test)]

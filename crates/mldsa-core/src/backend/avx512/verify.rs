@@ -13,6 +13,7 @@ use crate::encode::{PublicKeyParts, SignatureParts};
 use crate::error::VerifyError;
 use crate::expansion::Expansion;
 use crate::job::{Job, VerifyRows};
+use crate::lanes::MAX_LANES;
 use crate::multi::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::poly::NttPoly;
@@ -39,7 +40,7 @@ impl Engine for Avx512 {
     }
 }
 
-/// [`multi::verify`] on this backend.
+/// [`multi::verify_lanes`] on this backend.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
@@ -48,10 +49,39 @@ pub(super) fn verify<'a>(
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    multi::verify::<Avx512>(p, job, results);
+    if results.len() == 1 {
+        verify_one(p, job, results);
+    } else {
+        verify_several(p, job, results);
+    }
 }
 
 #[inline(never)]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+)]
+fn verify_one<'a>(
+    p: &Params,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
+    multi::verify_lanes::<Avx512, 1>(p, job, results);
+}
+
+#[inline(never)]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+)]
+fn verify_several<'a>(
+    p: &Params,
+    job: &dyn Fn(usize) -> Job<'a>,
+    results: &mut [Result<(), VerifyError>],
+) {
+    multi::verify_lanes::<Avx512, MAX_LANES>(p, job, results);
+}
+
+// Neither body is inlined here: their frames would add up.
+#[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
@@ -102,7 +132,7 @@ fn transform<'m, const TERMS: usize, const Z_BITS: usize, const STANDARD: bool>(
     Some(unsafe { &*memory.as_ptr().cast() })
 }
 
-#[inline]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma")]
 fn prepared<
     const K: usize,
@@ -136,7 +166,7 @@ fn prepared<
     true
 }
 
-#[inline]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt")]
 fn cold<
     const K: usize,

@@ -1,0 +1,48 @@
+//! The matrix A in little memory.
+
+use crate::array::Element;
+use crate::backend::Kernels;
+use crate::params::{Params, SEED_LEN};
+use crate::poly::NttPoly;
+
+/// A, row after row, sampled `GROUP` entries at a time whatever row they belong
+/// to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
+/// 30 or 56 KiB. Public data.
+pub(crate) struct MatrixRows<'a, const GROUP: usize> {
+    kernels: &'static Kernels,
+    rho: &'a [u8; SEED_LEN],
+    l: usize,
+    entries: usize,
+    next: usize,
+    group: [NttPoly; GROUP],
+}
+
+impl<'a, const GROUP: usize> MatrixRows<'a, GROUP> {
+    #[inline]
+    pub(crate) fn new(kernels: &'static Kernels, p: &Params, rho: &'a [u8; SEED_LEN]) -> Self {
+        Self {
+            kernels,
+            rho,
+            l: p.l,
+            entries: p.k * p.l,
+            next: 0,
+            group: [const { NttPoly::ZERO }; GROUP],
+        }
+    }
+
+    /// Algorithm 32: the next l entries, which `row` has room for. To be called k
+    /// times. 0 <= out < q.
+    #[inline]
+    pub(crate) fn next_row(&mut self, row: &mut [NttPoly]) {
+        for entry in row {
+            let place = self.next % GROUP;
+            if place == 0 {
+                let count = GROUP.min(self.entries.saturating_sub(self.next));
+                let group = &mut self.group[..count];
+                (self.kernels.expand_a)(self.rho, self.l, self.next, group);
+            }
+            entry.0 = self.group[place].0;
+            self.next += 1;
+        }
+    }
+}
