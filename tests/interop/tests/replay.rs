@@ -1,19 +1,29 @@
-//! Replays the committed corpora of the fuzz targets.
+//! Replays the committed corpora of the fuzz targets, on every backend of this CPU.
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
+use mldsa_core::Backend;
 use mldsa_interop::{differential, encodings, lines, verify};
 
-/// Runs every input of a target and returns their number.
+/// Held by who has chosen the backend of the process.
+static BACKEND: Mutex<()> = Mutex::new(());
+
+/// Runs every input of a target on every backend and returns the number of inputs.
 fn replay(target: &str, run: fn(&[u8])) -> usize {
+    let _chosen = BACKEND.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/corpus")
         .join(target);
     let mut count = 0;
     for entry in fs::read_dir(folder).expect("a corpus") {
         let path = entry.expect("readable").path();
-        run(&fs::read(path).expect("readable"));
+        let input = fs::read(path).expect("readable");
+        for backend in Backend::available() {
+            backend.set_default();
+            run(&input);
+        }
         count += 1;
     }
     count
