@@ -5,6 +5,7 @@ use core::fmt::Display;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
+mod branches;
 mod counts;
 mod ct;
 mod division;
@@ -21,12 +22,17 @@ enum Verdict {
 
 type Gate = fn(&[String]) -> Verdict;
 
-const GATES: [(&str, Gate, &str); 6] = [
+const GATES: [(&str, Gate, &str); 7] = [
     ("ct", ct::run, "constant time under Valgrind"),
     (
         "division",
         division::run,
         "no division in the release build",
+    ),
+    (
+        "branches",
+        branches::run,
+        "conditional jumps in what compilers make [--all] [--print] [TARGET ...]",
     ),
     ("wiping", wiping, "dead stack and heap hold no secrets"),
     ("stack", stack::run, "stack and heap table [--bless]"),

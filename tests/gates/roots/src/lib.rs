@@ -1,0 +1,127 @@
+//! What `cargo run -p mldsa-gates -- branches` compiles for every target: generic
+//! functions exist only where someone names their types, and this is where.
+
+#![no_std]
+#![allow(missing_docs)]
+
+use mldsa_core::hazmat::{self, Rejection};
+use mldsa_core::{Backend, Hedge, Mu, ParameterSet, SigningKey};
+use mldsa_lowmem::{ExpandedKey, OpenedKey, Output, Signer, Sink, Tier, Workspace};
+
+/// Functions with branches on secrets, as they are written by mistake: each has to
+/// be found on every target.
+pub mod planted;
+
+macro_rules! set {
+    ($module:ident, $set:ty) => {
+        pub mod $module {
+            use super::*;
+
+            type Set = $set;
+            type Pk = <Set as ParameterSet>::PublicKeyBytes;
+            type Sk = <Set as ParameterSet>::SecretKeyBytes;
+
+            #[inline(never)]
+            pub fn keygen(xi: &[u8; 32], pk: &mut Pk, sk: &mut Sk) {
+                hazmat::keygen_internal::<Set>(Backend::PORTABLE, xi, pk, sk);
+            }
+
+            #[inline(never)]
+            pub fn key(xi: &[u8; 32]) -> SigningKey<Set> {
+                SigningKey::from_seed(xi)
+            }
+
+            #[inline(never)]
+            pub fn import(sk: &[u8], pk: &mut Pk) -> bool {
+                hazmat::check_expanded::<Set>(Backend::PORTABLE, sk, pk).is_ok()
+            }
+
+            #[inline(never)]
+            pub fn sign(
+                key: &SigningKey<Set>,
+                mu: &Mu,
+                hedge: Hedge<'_>,
+                out: &mut [u8],
+                observe: &mut dyn FnMut(Rejection),
+            ) -> bool {
+                hazmat::sign_mu_observed(key, mu, hedge, out, observe).is_ok()
+            }
+
+            #[inline(never)]
+            pub fn lowmem_keygen(xi: &[u8; 32], pk: &mut Pk, sk: &mut Sk) {
+                mldsa_lowmem::keygen_from_seed::<Set>(xi, pk, sk);
+            }
+
+            #[inline(never)]
+            pub fn lowmem_keygen_to(
+                xi: &[u8; 32],
+                pk: &mut dyn Sink<Error = ()>,
+                sk: Option<&mut dyn Sink<Error = ()>>,
+            ) -> bool {
+                mldsa_lowmem::keygen_to::<Set, ()>(xi, pk, sk).is_ok()
+            }
+
+            #[inline(never)]
+            pub fn lowmem_import(sk: &[u8]) -> bool {
+                ExpandedKey::<Set>::checked(sk).is_ok()
+            }
+
+            #[inline(never)]
+            pub fn lowmem_open(xi: &[u8; 32]) -> OpenedKey<Set> {
+                OpenedKey::from_seed(xi)
+            }
+
+            tier!(Floor, floor, floor_expanded);
+            tier!(KeepW0, keep_w0, keep_w0_expanded);
+            tier!(Balanced, balanced, balanced_expanded);
+            tier!(Cached, cached, cached_expanded);
+        }
+    };
+}
+
+macro_rules! tier {
+    ($tier:ident, $seed:ident, $expanded:ident) => {
+        #[inline(never)]
+        pub fn $seed(
+            key: &OpenedKey<Set>,
+            workspace: &mut Workspace<Set, mldsa_lowmem::$tier>,
+            mu: &Mu,
+            hedge: Hedge<'_>,
+            out: &mut [u8],
+        ) -> bool {
+            lowmem_sign(key, workspace, mu, hedge, out)
+        }
+
+        #[inline(never)]
+        pub fn $expanded(
+            key: &ExpandedKey<'_, Set>,
+            workspace: &mut Workspace<Set, mldsa_lowmem::$tier>,
+            mu: &Mu,
+            hedge: Hedge<'_>,
+            out: &mut [u8],
+        ) -> bool {
+            lowmem_sign(key, workspace, mu, hedge, out)
+        }
+    };
+}
+
+#[inline(always)]
+fn lowmem_sign<P: ParameterSet, T: Tier<P>, K: mldsa_lowmem::PrivateKey<P>>(
+    key: &K,
+    workspace: &mut Workspace<P, T>,
+    mu: &Mu,
+    hedge: Hedge<'_>,
+    out: &mut [u8],
+) -> bool {
+    let Ok(out) = Output::in_place(out) else {
+        return false;
+    };
+    Signer::new(key, workspace).sign_mu(mu, hedge, out).is_ok()
+}
+
+set!(ml_dsa_44, mldsa_core::MlDsa44);
+set!(ml_dsa_65, mldsa_core::MlDsa65);
+set!(ml_dsa_87, mldsa_core::MlDsa87);
+
+#[cfg(feature = "aggregate")]
+pub use mladsa_aggregate as aggregate;

@@ -1,0 +1,239 @@
+//! The jumps that may stay, by function and with the reason. A function that handles
+//! secrets has a number: the most of any build; more of them fail.
+
+use std::collections::BTreeSet;
+
+use super::reader::Kind;
+
+/// Functions that see no secret, or secrets only as they are published.
+const PUBLIC: &[(&str, &str)] = &[
+    ("mldsa_core::verify", VERIFICATION),
+    ("mldsa_core::row::verify_row", VERIFICATION),
+    ("mldsa_core::hint::Hint", VERIFICATION),
+    ("mldsa_core::job", VERIFICATION),
+    ("mldsa_core::multi", VERIFICATION),
+    ("mldsa_core::backend::avx2::prepare", VERIFICATION),
+    ("mldsa_core::backend::avx512::verify", VERIFICATION),
+    ("mldsa_core::backend::avx512::reject", "A is public"),
+    (
+        "mldsa_core::backend::portable::inv_ntt_use_hint",
+        VERIFICATION,
+    ),
+    ("mldsa_core::backend::portable::unpack_z_ntt", VERIFICATION),
+    ("mldsa_lowmem::verify", VERIFICATION),
+    ("mldsa_lowmem::remote", VERIFICATION),
+    (
+        "mldsa_core::hint::hint_bit_pack_vartime",
+        "the hints of a finished signature",
+    ),
+    (
+        "mldsa_core::sample::Challenge",
+        "the challenge of an attempt is public",
+    ),
+    (
+        "mldsa_core::sparse::SparseChallenge::sample_in_ball",
+        "the challenge of an attempt is public",
+    ),
+    (
+        "mldsa_core::sparse::SparseChallenge::signed_places",
+        "the challenge of an attempt is public",
+    ),
+    ("mldsa_core::sample::rej_ntt_poly", "A is public"),
+    ("mldsa_core::expansion", "A is public"),
+    ("mldsa_core::encode", "lengths"),
+    (
+        "mldsa_core::backend::Backend::from_name",
+        "the name of a backend",
+    ),
+    (
+        "mldsa_core::prehash::PreHash::from_name",
+        "the name of a hash function",
+    ),
+    ("mldsa_core::self_test", "keys that everyone knows"),
+    ("mldsa_core::transcript::mu_from_m_prime", "the message"),
+    ("mldsa_core::linear::norm", "public responses, as it says"),
+    (
+        "mldsa_core::linear::response_distance",
+        "public responses, as it says",
+    ),
+    (
+        "mldsa_core::linear::combine",
+        "public responses, as it says",
+    ),
+    (
+        "mldsa_core::keccak",
+        "round numbers and the public bits of iota",
+    ),
+    (
+        "mldsa_lowmem::attempt::compare",
+        "c_tilde of an attempt, computed twice",
+    ),
+    (
+        "mladsa_aggregate",
+        "what members publish; its secrets are handled in mldsa_core::linear, \
+        interval and sample, and in the modules listed below",
+    ),
+];
+const VERIFICATION: &str = "verification reads public data only";
+
+/// Modules of a public crate above that do handle secrets.
+const NOT_PUBLIC: [&str; 4] = [
+    "mladsa_aggregate::mask",
+    "mladsa_aggregate::content_key",
+    "mladsa_aggregate::seed",
+    "mladsa_aggregate::one_party",
+];
+
+/// Function; how many jumps on a sign, and on what was loaded from a row; why.
+const SECRET: &[(&str, usize, usize, &str)] = &[
+    (
+        "mldsa_core::sign::respond_z",
+        1,
+        1,
+        "z verdict of a row; number of rows",
+    ),
+    (
+        "mldsa_core::sign::respond_hint",
+        3,
+        2,
+        "r0 (twice where the loop is rotated), ct0 and hint weight verdicts",
+    ),
+    (
+        "mldsa_core::sign::sign_internal",
+        0,
+        1,
+        "hints of the finished signature",
+    ),
+    (
+        "mldsa_core::sign::sign_expanded",
+        0,
+        8,
+        "hints of the finished signature; lengths of sections",
+    ),
+    ("mldsa_core::row::z_row_reaches", 0, 5, PLACES),
+    ("mldsa_core::row::z_row_write", 0, 5, PLACES),
+    ("mldsa_core::row::r0_row_reaches", 0, 5, PLACES),
+    ("mldsa_core::row::hint_row", 0, 6, PLACES),
+    ("mldsa_core::sample::rej_bounded_poly", 0, 2, REFUSED),
+    ("mldsa_core::sample::rej_bounded_packed", 0, 2, REFUSED),
+    (
+        "mldsa_core::sample::rej_ntt_poly_each",
+        0,
+        4,
+        "refused candidates of A, which is public",
+    ),
+    ("mldsa_core::keygen::public_rows", 0, 3, "lengths of rows"),
+    ("mldsa_core::secret::scrub_stack", 0, 2, LENGTHS),
+    (
+        "mldsa_core::transcript::CommitmentHash::finish",
+        0,
+        1,
+        POSITION,
+    ),
+    ("mldsa_core::xof::Sponge", 2, 2, POSITION),
+    ("mldsa_core::backend::portable", 0, 2, LENGTHS),
+    ("mldsa_core::backend::avx512::plane", 0, 1, LENGTHS),
+    ("mldsa_core::lanes::Queue", 0, 20, LENGTHS),
+    ("mldsa_core::lanes::expand_s", 0, 2, REFUSED),
+    ("mldsa_core::window::finish_row", 0, 1, LENGTHS),
+    ("mldsa_core::window::ntt_in_place", 0, 1, LENGTHS),
+    ("mldsa_core::window::first_layers", 0, 1, PARAMETERS),
+    ("mldsa_gate_roots", 0, 1, POSITION),
+    (
+        "mldsa_lowmem::key::check_range",
+        2,
+        1,
+        "verdict of a key import; number of coefficients",
+    ),
+    (
+        "mldsa_lowmem::key::ExpandedKey::checked",
+        0,
+        1,
+        "number of bytes that are compared",
+    ),
+    ("mldsa_core::sign::commit", 0, 1, LENGTHS),
+    ("mldsa_core::keygen::sample_secrets", 0, 1, LENGTHS),
+    ("mldsa_core::row::absorb_high_bits", 0, 1, PARAMETERS),
+    (
+        "mldsa_core::hazmat::hedge_rnd",
+        0,
+        1,
+        "whether signing is hedged",
+    ),
+    ("mldsa_core::window::last_layers", 0, 1, LENGTHS),
+    ("mladsa_aggregate::content_key::derive_each", 0, 9, LENGTHS),
+    ("mldsa_lowmem::keygen", 0, 2, POSITION),
+    ("mldsa_lowmem::attempt", 0, 2, PARAMETERS),
+    ("mldsa_lowmem::matrix::mask_row", 0, 1, PARAMETERS),
+    ("mldsa_lowmem::matrix::mask_window", 0, 2, PARAMETERS),
+    (
+        "mldsa_lowmem::signer::sign_with",
+        0,
+        1,
+        "whether there is a public key",
+    ),
+];
+const PLACES: &str = "places of the challenge of an attempt, which are public";
+const REFUSED: &str = "ExpandS: which half-bytes were refused";
+const LENGTHS: &str = "lengths of rows and layers";
+const POSITION: &str = "the position in a sponge's block, which follows from lengths";
+const PARAMETERS: &str = "the parameter set";
+
+/// How many jumps of a kind function `name` may have.
+pub(super) fn allowed(name: &str, kind: Kind, used: &mut BTreeSet<&'static str>) -> usize {
+    let ours = name.contains("mldsa_") || name.contains("mladsa_");
+    // Functions of the standard library are made for our types here. They run our
+    // code where they are given a closure; without one they see lengths and addresses.
+    let foreign = !is_ours(name);
+    if !ours || (foreign && !name.contains("{closure")) {
+        return if kind == Kind::Loaded || name.contains("mladsa_aggregate") || !ours {
+            usize::MAX
+        } else {
+            0
+        };
+    }
+    let matches = |pattern: &str| {
+        let after = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if foreign {
+            name.match_indices(pattern)
+                .any(|(at, _)| after(&name[at + pattern.len()..]))
+        } else {
+            name.strip_prefix(pattern).is_some_and(after)
+        }
+    };
+    if foreign || !NOT_PUBLIC.iter().any(|pattern| matches(pattern)) {
+        for (pattern, _) in PUBLIC {
+            if matches(pattern) {
+                used.insert(pattern);
+                return usize::MAX;
+            }
+        }
+    }
+    let mut most = 0;
+    for (pattern, sign, loaded, _) in SECRET {
+        if matches(pattern) {
+            used.insert(pattern);
+            most = most.max(match kind {
+                Kind::Sign => *sign,
+                Kind::Loaded => *loaded,
+                Kind::Compare => 0,
+            });
+        }
+    }
+    most
+}
+
+/// Whether a name is one of our crates'.
+pub(super) fn is_ours(name: &str) -> bool {
+    name.starts_with("mldsa_") || name.starts_with("mladsa_")
+}
+
+/// Entries that no build needed.
+pub(super) fn unused(used: &BTreeSet<&'static str>) -> Vec<String> {
+    let patterns = PUBLIC.iter().map(|entry| entry.0);
+    patterns
+        .chain(SECRET.iter().map(|entry| entry.0))
+        .filter(|pattern| !used.contains(pattern))
+        .map(|pattern| format!("`{pattern}` stands in the list for nothing"))
+        .collect()
+}

@@ -1,0 +1,585 @@
+//! Reads assembler as the compiler writes it and finds the conditional jumps that
+//! may hang on data.
+//!
+//! Loops and checks of bounds jump on counters, lengths and addresses, everywhere,
+//! and differently with every compiler. What is looked for is told apart by what
+//! the jump tests:
+//!
+//! - a sign or a signed order: what masks turn into. Counters are unsigned.
+//! - a value that the same stretch of code has loaded from a row: through a pointer
+//!   that the function moves, or with an index. Fields (lengths, parameters) lie
+//!   behind pointers that stay, or apart from where these point.
+//! - `memcmp`, whose time depends on what it compares.
+//!
+//! A test that a stretch of code takes over from another one, or from the stack,
+//! is not followed. RV32 shifts 64 bits by a distance with a jump on `distance -
+//! 32`; no distance in this library is secret, and these are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a jump hangs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A sign or a signed order.
+    Sign,
+    /// What was just loaded from a row.
+    Loaded,
+    /// It is a call of `memcmp`.
+    Compare,
+}
+
+/// How a family of targets writes its instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Thumb,
+    Arm64,
+    Riscv,
+    X86,
+}
+
+/// One instruction.
+struct Line<'a> {
+    mnemonic: &'a str,
+    operands: Vec<&'a str>,
+}
+
+/// How often each function jumps on what, by mangled name.
+pub(super) type Found = BTreeMap<String, BTreeMap<Kind, usize>>;
+
+/// Reads one file; every function of it gets an entry.
+pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(name) = label(line).filter(|name| is_function(name)) else {
+            continue;
+        };
+        // Stretches from label to label.
+        let mut stretches = vec![Vec::new()];
+        while let Some(&line) = lines.peek() {
+            match label(line) {
+                Some(name) if is_function(name) => break,
+                Some(_) => stretches.push(Vec::new()),
+                None => {
+                    let current = stretches.last_mut().expect("never empty");
+                    current.extend(instruction(dialect, line));
+                }
+            }
+            lines.next();
+        }
+        if stretches.iter().all(Vec::is_empty) {
+            continue;
+        }
+        let moved = stretches.iter().flatten();
+        let moved = moved.filter_map(|line| dialect.moves(line)).collect();
+        let jumps = found.entry(name.to_owned()).or_default();
+        for stretch in &stretches {
+            for (at, line) in stretch.iter().enumerate() {
+                if let Some(kind) = dialect.kind(line, &stretch[..at], &moved) {
+                    *jumps.entry(kind).or_default() += 1;
+                }
+            }
+        }
+    }
+}
+
+fn is_function(label: &str) -> bool {
+    !label.starts_with(".L") && !label.starts_with('$')
+}
+
+fn label(line: &str) -> Option<&str> {
+    let (label, rest) = line.split_once(':')?;
+    let alone = rest.is_empty() || rest.trim_start().starts_with(['#', '@', '/']);
+    let name = |c: char| c.is_ascii_alphanumeric() || "_.$@".contains(c);
+    (alone && !label.is_empty() && label.trim_matches('"').chars().all(name))
+        .then(|| label.trim_matches('"'))
+}
+
+fn instruction(dialect: Dialect, line: &str) -> Option<Line<'_>> {
+    let line = line.strip_prefix('\t')?;
+    let comment = match dialect {
+        Dialect::Thumb => "@",
+        Dialect::Arm64 => "//",
+        Dialect::Riscv | Dialect::X86 => "#",
+    };
+    let line = match line.find(comment) {
+        // `#` opens numbers on Arm only.
+        Some(at) => &line[..at],
+        None => line,
+    };
+    let (mnemonic, operands) = line.trim().split_once('\t').unwrap_or((line.trim(), ""));
+    if mnemonic.is_empty() || mnemonic.starts_with(['.', '/']) {
+        return None;
+    }
+    Some(Line {
+        mnemonic,
+        operands: split_operands(operands),
+    })
+}
+
+/// By commas outside brackets.
+fn split_operands(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    text.split(|c| {
+        match c {
+            '[' | '(' | '{' => depth += 1,
+            ']' | ')' | '}' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+    .map(str::trim)
+    .filter(|operand| !operand.is_empty())
+    .collect()
+}
+
+/// Signed orders and signs, as Arm calls them.
+const SIGNED: [&str; 6] = ["mi", "pl", "lt", "ge", "gt", "le"];
+/// Arithmetic that leaves flags, as Arm calls it; a condition may look like its `s`.
+const FLAGGED: [&str; 16] = [
+    "adds", "adcs", "ands", "asrs", "bics", "eors", "lsls", "lsrs", "muls", "mvns", "negs", "orrs",
+    "rors", "rsbs", "sbcs", "subs",
+];
+const UNSIGNED: [&str; 8] = ["eq", "ne", "hs", "lo", "hi", "ls", "cs", "cc"];
+
+impl Dialect {
+    /// What this instruction is, if it is a jump that hangs on data.
+    fn kind(self, line: &Line<'_>, before: &[Line<'_>], moved: &BTreeSet<String>) -> Option<Kind> {
+        if self.is_call(line) {
+            let target = line.operands.last().copied().unwrap_or("");
+            let target = target
+                .trim_start_matches('*')
+                .split(['@', '('])
+                .next()
+                .unwrap_or("");
+            return matches!(target, "memcmp" | "bcmp" | "__aeabi_memcmp").then_some(Kind::Compare);
+        }
+        let signed = self.jump(line)?;
+        if signed {
+            let public = self.probes_stack(before) || self.chooses_shift(line, before);
+            return (!public).then_some(Kind::Sign);
+        }
+        self.tests_loaded(line, before, moved)
+            .then_some(Kind::Loaded)
+    }
+
+    fn is_call(self, line: &Line<'_>) -> bool {
+        match self {
+            Self::Thumb | Self::Arm64 => matches!(line.mnemonic, "bl" | "blx" | "blr"),
+            Self::Riscv => matches!(line.mnemonic, "call" | "jal" | "jalr" | "tail"),
+            Self::X86 => line.mnemonic.starts_with("call"),
+        }
+    }
+
+    /// Whether a conditional jump is one on a sign; `None` if it is none.
+    fn jump(self, line: &Line<'_>) -> Option<bool> {
+        let mnemonic = line.mnemonic;
+        match self {
+            Self::Thumb => {
+                let plain = mnemonic.split('.').next().unwrap_or("");
+                if matches!(plain, "cbz" | "cbnz") {
+                    return Some(false);
+                }
+                // Behind `it` everything may be conditional; arithmetic that is not
+                // done takes the time of arithmetic, the rest is a jump.
+                let condition = [
+                    "b", "bx", "bl", "pop", "ldr", "ldrb", "ldrh", "ldrd", "str", "strb", "strh",
+                    "strd", "ldm", "stm", "push",
+                ]
+                .iter()
+                .find_map(|stem| plain.strip_prefix(stem).filter(|rest| rest.len() == 2))?;
+                condition_of(condition)
+            }
+            Self::Arm64 => match mnemonic {
+                "cbz" | "cbnz" => Some(false),
+                "tbz" | "tbnz" => {
+                    let bit = line.operands.get(1).copied().unwrap_or("");
+                    Some(matches!(bit, "#31" | "#63"))
+                }
+                _ => condition_of(mnemonic.strip_prefix("b.")?),
+            },
+            Self::Riscv => match mnemonic {
+                "beq" | "bne" | "bltu" | "bgeu" | "beqz" | "bnez" | "bgtu" | "bleu" => Some(false),
+                "blt" | "bge" | "bgt" | "ble" | "bltz" | "bgez" | "bgtz" | "blez" => Some(true),
+                _ => None,
+            },
+            Self::X86 => match mnemonic.strip_prefix('j')? {
+                "mp" | "mpl" | "mpq" => None,
+                "s" | "ns" | "l" | "ge" | "g" | "le" => Some(true),
+                _ => Some(false),
+            },
+        }
+    }
+
+    /// Large frames are touched page by page, until the stack is there.
+    fn probes_stack(self, before: &[Line<'_>]) -> bool {
+        let test = before.iter().rev().find(|line| self.sets_flags(line));
+        test.is_some_and(|test| self.sources(test).iter().any(|name| name == "sp"))
+    }
+
+    /// `addi jump, distance, -32` beside a shift by `distance`.
+    fn chooses_shift(self, jump: &Line<'_>, before: &[Line<'_>]) -> bool {
+        let distance = before
+            .iter()
+            .rev()
+            .find(|line| line.operands.first() == jump.operands.first());
+        self == Self::Riscv
+            && distance.is_some_and(|less| {
+                less.mnemonic == "addi"
+                    && less.operands.get(2) == Some(&"-32")
+                    && before.iter().any(|line| {
+                        matches!(line.mnemonic, "sll" | "srl" | "sra")
+                            && line.operands.get(2) == less.operands.get(1)
+                    })
+            })
+    }
+
+    /// Whether what `jump` tests was loaded in this stretch, or computed from that.
+    fn tests_loaded(self, jump: &Line<'_>, before: &[Line<'_>], moved: &BTreeSet<String>) -> bool {
+        let mut wanted = BTreeSet::new();
+        let mut rest = before;
+        let direct = match self {
+            Self::Riscv => true,
+            Self::Thumb | Self::Arm64 => jump.mnemonic.starts_with(['c', 't']),
+            Self::X86 => false,
+        };
+        if direct {
+            wanted.extend(jump.operands.iter().flat_map(|text| self.registers(text)));
+        } else {
+            let Some(at) = before.iter().rposition(|line| self.sets_flags(line)) else {
+                return false;
+            };
+            rest = &before[..at];
+            if self.loads(&before[at], before, moved) {
+                return true;
+            }
+            wanted.extend(self.sources(&before[at]));
+        }
+        for line in rest.iter().rev() {
+            if self.is_call(line) {
+                // Results of functions are their business.
+                return false;
+            }
+            let targets = self.targets(line);
+            if !targets.iter().any(|target| wanted.contains(target)) {
+                continue;
+            }
+            if self.loads(line, before, moved) {
+                return true;
+            }
+            for target in &targets {
+                wanted.remove(target);
+            }
+            if self.memory(line).is_none() {
+                wanted.extend(self.sources(line));
+            }
+        }
+        false
+    }
+
+    fn sets_flags(self, line: &Line<'_>) -> bool {
+        let plain = line.mnemonic.split('.').next().unwrap_or("");
+        match self {
+            Self::Thumb | Self::Arm64 => {
+                matches!(plain, "cmp" | "cmn" | "tst" | "teq" | "ccmp" | "ccmn")
+                    || FLAGGED.contains(&plain)
+            }
+            Self::Riscv => false,
+            Self::X86 => [
+                "cmp", "test", "and", "or", "xor", "add", "sub", "shl", "sar", "shr", "dec", "inc",
+                "neg", "sbb", "adc", "bt",
+            ]
+            .iter()
+            .any(|stem| plain.starts_with(stem)),
+        }
+    }
+
+    /// The register that an instruction moves on: by adding to it, or as the
+    /// address that steps behind its load.
+    fn moves(self, line: &Line<'_>) -> Option<String> {
+        let plain = line.mnemonic.split('.').next().unwrap_or("");
+        if let Some(memory) = self.memory(line) {
+            let last = line.operands.last().copied().unwrap_or("");
+            let steps = self != Self::Riscv
+                && self != Self::X86
+                && (memory.ends_with('!') || last != memory);
+            return self.registers(memory).into_iter().next().filter(|_| steps);
+        }
+        let adds = ["add", "sub", "inc", "dec", "lea", "c.add"]
+            .iter()
+            .any(|stem| plain.starts_with(stem));
+        let target = self.targets(line).into_iter().next()?;
+        let same = self == Self::X86 && !plain.starts_with("lea")
+            || line.operands.len() == 2 && self == Self::Thumb
+            || self.sources(line).contains(&target);
+        (adds && same).then_some(target)
+    }
+
+    /// Whether an element of a row comes in. Constants and the stack are none.
+    fn loads(self, line: &Line<'_>, stretch: &[Line<'_>], moved: &BTreeSet<String>) -> bool {
+        let Some(memory) = self.memory(line) else {
+            let base = line.operands.first().copied().unwrap_or("");
+            return self == Self::Thumb && line.mnemonic.starts_with("ldm") && base.ends_with('!');
+        };
+        if self.stores(line) {
+            return false;
+        }
+        let address = self.registers(memory);
+        let stack = |name: &String| matches!(name.as_str(), "sp" | "ip" | "pc");
+        match address.as_slice() {
+            [base] if stack(base) => false,
+            [base] => {
+                let here = || stretch.iter().filter_map(|line| self.moves(line));
+                let apart = match self {
+                    Self::Thumb | Self::Arm64 => memory.contains('#'),
+                    Self::Riscv => !memory.starts_with("0("),
+                    Self::X86 => !memory.starts_with('('),
+                };
+                moved.contains(base) && (!apart || here().any(|name| name == *base))
+            }
+            registers => !registers.is_empty() && !registers.iter().any(stack),
+        }
+    }
+
+    fn stores(self, line: &Line<'_>) -> bool {
+        match self {
+            Self::Thumb | Self::Arm64 => line.mnemonic.starts_with("st"),
+            Self::Riscv => matches!(line.mnemonic, "sb" | "sh" | "sw"),
+            Self::X86 => {
+                line.mnemonic.starts_with("mov")
+                    && line.operands.last().is_some_and(|last| last.contains('('))
+            }
+        }
+    }
+
+    /// The operand that is an address.
+    fn memory<'a>(self, line: &Line<'a>) -> Option<&'a str> {
+        if self == Self::X86 && line.mnemonic.starts_with("lea") {
+            return None;
+        }
+        let open = match self {
+            Self::Thumb | Self::Arm64 => '[',
+            Self::Riscv | Self::X86 => '(',
+        };
+        let address = |operand: &&&str| {
+            operand.contains(open) && !operand.contains('%')
+                || operand.contains("(%")
+                || (self == Self::X86 && operand.contains("(,%"))
+        };
+        line.operands.iter().find(address).copied()
+    }
+
+    /// The registers that an instruction writes.
+    fn targets(self, line: &Line<'_>) -> Vec<String> {
+        let plain = line.mnemonic.split('.').next().unwrap_or("");
+        let compares = matches!(plain, "cmp" | "cmn" | "tst" | "teq" | "ccmp")
+            || (self == Self::X86 && (plain.starts_with("cmp") || plain.starts_with("test")));
+        if compares || self.stores(line) || self.jump(line).is_some() {
+            return Vec::new();
+        }
+        let pair = matches!(
+            plain,
+            "ldp" | "ldrd" | "umull" | "smull" | "umlal" | "smlal" | "umaal"
+        );
+        let operands = match self {
+            Self::X86 if line.operands.last().is_some_and(|last| last.contains('(')) => &[],
+            Self::X86 => &line.operands[line.operands.len().saturating_sub(1)..],
+            Self::Thumb if plain.starts_with("ldm") => &line.operands[line.operands.len().min(1)..],
+            _ if pair && self != Self::Riscv => &line.operands[..line.operands.len().min(2)],
+            _ => &line.operands[..line.operands.len().min(1)],
+        };
+        operands
+            .iter()
+            .flat_map(|operand| self.registers(operand))
+            .collect()
+    }
+
+    /// The registers that an instruction reads, without those of an address.
+    fn sources(self, line: &Line<'_>) -> Vec<String> {
+        let two = line.operands.len() <= 2;
+        let copies = line.mnemonic.starts_with("mov")
+            || line.mnemonic.starts_with("lea")
+            || matches!(line.mnemonic, "mv" | "li" | "lui");
+        let test = self.targets(line).is_empty();
+        let skip_target = !test && (!two || copies || self == Self::Riscv);
+        let operands: Vec<_> = match self {
+            // The last one is read too, but by copies.
+            Self::X86 if copies => line.operands.iter().rev().skip(1).collect(),
+            Self::X86 => line.operands.iter().collect(),
+            _ => line
+                .operands
+                .iter()
+                .skip(usize::from(skip_target))
+                .collect(),
+        };
+        operands
+            .into_iter()
+            .flat_map(|operand| self.registers(operand))
+            .collect()
+    }
+
+    /// The general registers that a text names, under one name for all widths.
+    fn registers(self, text: &str) -> Vec<String> {
+        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '%' && c != '#' && c != '.')
+            .filter_map(|word| self.register(word))
+            .collect()
+    }
+
+    fn register(self, word: &str) -> Option<String> {
+        let number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+        match self {
+            Self::Thumb => match word {
+                "sp" | "lr" | "pc" => Some(word.into()),
+                _ => word
+                    .strip_prefix('r')
+                    .filter(|rest| number(rest))
+                    .map(|_| word.into()),
+            },
+            Self::Arm64 => match word {
+                "sp" => Some(word.into()),
+                _ => word
+                    .strip_prefix(['w', 'x'])
+                    .filter(|rest| number(rest))
+                    .map(|rest| format!("x{rest}")),
+            },
+            Self::Riscv => match word {
+                "sp" | "ra" | "gp" | "tp" => Some(word.into()),
+                _ => word
+                    .strip_prefix(['a', 's', 't'])
+                    .filter(|rest| number(rest))
+                    .map(|_| word.into()),
+            },
+            Self::X86 => {
+                let name = word.strip_prefix('%')?;
+                let name = name.strip_prefix(['r', 'e']).unwrap_or(name);
+                if let Some(rest) = name.strip_prefix(|c: char| c.is_ascii_digit()) {
+                    let _ = rest;
+                    return Some(name.trim_end_matches(['d', 'w', 'b']).into());
+                }
+                Some(match name {
+                    "al" | "ah" => "ax".into(),
+                    "bl" | "bh" => "bx".into(),
+                    "cl" | "ch" => "cx".into(),
+                    "dl" | "dh" => "dx".into(),
+                    "sil" => "si".into(),
+                    "dil" => "di".into(),
+                    "bpl" => "bp".into(),
+                    _ if name.contains("mm") => return None,
+                    _ => name.into(),
+                })
+            }
+        }
+    }
+}
+
+/// Whether an Arm condition is one of sign; `None` if it is no condition.
+fn condition_of(text: &str) -> Option<bool> {
+    if SIGNED.contains(&text) {
+        Some(true)
+    } else {
+        UNSIGNED.contains(&text).then_some(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(dialect: Dialect, body: &str) -> BTreeMap<Kind, usize> {
+        let lines: String = body
+            .split(';')
+            .map(|line| format!("\t{}\n", line.trim()))
+            .collect();
+        let text = lines
+            .replace("\t.L:", ".L:")
+            .replace(", ", ",\u{0}")
+            .replace(' ', "\t");
+        let mut found = Found::new();
+        read(
+            dialect,
+            &format!("function:\n{}", text.replace('\u{0}', " ")),
+            &mut found,
+        );
+        found.remove("function").expect("a function")
+    }
+
+    fn one(kind: Kind) -> BTreeMap<Kind, usize> {
+        BTreeMap::from([(kind, 1)])
+    }
+
+    #[test]
+    fn signs_are_found_in_every_dialect() {
+        for (dialect, body) in [
+            (Dialect::Thumb, "adds r0, r0, r1; bmi .L"),
+            (Dialect::Thumb, "cmp r0, #0; it mi; popmi {r4, pc}"),
+            (Dialect::Arm64, "tbnz w0, #31, .L"),
+            (Dialect::Arm64, "cmp w0, w1; b.lt .L"),
+            (Dialect::Riscv, "bltz a0, .L"),
+            (Dialect::X86, "testl %eax, %eax; js .L"),
+        ] {
+            assert_eq!(kinds(dialect, body), one(Kind::Sign), "{body}");
+        }
+    }
+
+    #[test]
+    fn elements_of_rows_are_found_in_every_dialect() {
+        for (dialect, body) in [
+            (Dialect::Thumb, "ldrb r0, [r1, r2]; cmp r0, #8; bhi .L"),
+            (
+                Dialect::Thumb,
+                "ldm r1!, {r0}; lsls r0, r0, #4; cmp r0, #0; beq .L",
+            ),
+            (
+                Dialect::Thumb,
+                "ldr r0, [r1]; cbz r0, .L; .L:; adds r1, r1, #4",
+            ),
+            (
+                Dialect::Arm64,
+                "ldr w0, [x1], #4; and w0, w0, #15; cbnz w0, .L",
+            ),
+            (
+                Dialect::Riscv,
+                "lw a0, 0(a1); srai a0, a0, 13; bnez a0, .L; .L:; addi a1, a1, 4",
+            ),
+            (Dialect::X86, "cmpb $8, (%rdi,%rax); ja .L"),
+            (
+                Dialect::X86,
+                "movl (%rdi), %ecx; andl $15, %ecx; cmpl $8, %ecx; ja .L; .L:; addq $4, %rdi",
+            ),
+        ] {
+            assert_eq!(kinds(dialect, body), one(Kind::Loaded), "{body}");
+        }
+    }
+
+    #[test]
+    fn counters_fields_and_stacks_are_left_out() {
+        for (dialect, body) in [
+            (Dialect::Thumb, "adds r0, r0, #4; cmp r0, r1; bne .L"),
+            (Dialect::Thumb, "ldr r0, [r1, #8]; cmp r0, #2; bne .L"),
+            (Dialect::Thumb, "cmp r0, #0; it mi; addmi r0, r0, r1"),
+            (Dialect::Arm64, "cmp sp, x9; b.le .L"),
+            (
+                Dialect::Riscv,
+                "addi a5, a4, -32; sll a3, a3, a4; bltz a5, .L",
+            ),
+            (Dialect::Riscv, "lw a0, 8(sp); bnez a0, .L; addi sp, sp, 16"),
+            (
+                Dialect::X86,
+                "addl %ecx, (%rdi,%rax,4); incq %rax; cmpq $256, %rax; jne .L",
+            ),
+        ] {
+            assert_eq!(kinds(dialect, body), BTreeMap::new(), "{body}");
+        }
+    }
+
+    #[test]
+    fn comparisons_of_memory_are_found_in_every_dialect() {
+        for (dialect, body) in [
+            (Dialect::Thumb, "bl memcmp"),
+            (Dialect::Arm64, "bl bcmp"),
+            (Dialect::Riscv, "call memcmp"),
+            (Dialect::X86, "callq *bcmp@GOTPCREL(%rip)"),
+        ] {
+            assert_eq!(kinds(dialect, body), one(Kind::Compare), "{body}");
+        }
+    }
+}
