@@ -360,8 +360,9 @@ pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
 mod tests {
     extern crate std;
 
+    use core::panic::AssertUnwindSafe;
     use std::boxed::Box;
-    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::panic::{catch_unwind, resume_unwind};
     use std::vec::Vec;
 
     use mldsa_core::hazmat::window::{COMPACT_LEN, expand_compact};
