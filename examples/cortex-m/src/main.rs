@@ -310,13 +310,7 @@ fn gate(set: &str, name: &str, used: Use, ram: u64, percent: u64, base: Use) {
     println!(
         "{{\"gate\":\"{}\",\"set\":\"{}\",\"ram\":{},\"ram_limit\":{},\
          \"percent_of_core\":{},\"percent_limit\":{},\"kept\":{}}}",
-        name,
-        set,
-        used.stack,
-        ram,
-        time,
-        percent,
-        kept
+        name, set, used.stack, ram, time, percent, kept
     );
 }
 

@@ -38,12 +38,22 @@ fn main() -> ! {
         name: "micro:bit",
         sizes: [256 * 1024, 16 * 1024],
         meter: Meter::new(ticks, (125, 2), usize::MAX),
-        limits: [LIMITS, LIMITS, LIMITS],
+        limits: [
+            Limits {
+                keygen: (3_500, 10),
+                sign: (3_800, 55),
+                verify: (2_800, 9),
+            },
+            Limits {
+                keygen: (3_500, 19),
+                sign: (3_850, 137),
+                verify: (2_800, 17),
+            },
+            Limits {
+                keygen: (3_500, 33),
+                sign: (3_900, 180),
+                verify: (2_800, 29),
+            },
+        ],
     })
 }
-
-const LIMITS: Limits = Limits {
-    keygen: (4000, 1000),
-    sign: (4000, 1000),
-    verify: (4000, 1000),
-};

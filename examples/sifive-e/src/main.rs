@@ -22,12 +22,22 @@ fn main() -> ! {
         name: "FE310",
         sizes: [12 * 1024 * 1024, 16 * 1024],
         meter: Meter::new(instructions, (1, 1), usize::MAX),
-        limits: [LIMITS, LIMITS, LIMITS],
+        limits: [
+            Limits {
+                keygen: (3_500, 6),
+                sign: (3_750, 33),
+                verify: (2_800, 6),
+            },
+            Limits {
+                keygen: (3_500, 12),
+                sign: (3_800, 82),
+                verify: (2_800, 10),
+            },
+            Limits {
+                keygen: (3_500, 20),
+                sign: (3_850, 107),
+                verify: (2_800, 17),
+            },
+        ],
     })
 }
-
-const LIMITS: Limits = Limits {
-    keygen: (4000, 1000),
-    sign: (4000, 1000),
-    verify: (4000, 1000),
-};
