@@ -4,10 +4,11 @@ use core::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
+use base16ct::lower::encode_string;
 use mldsa_core::PrivateKeyForm;
 
 use crate::Status;
-use crate::keyfile::{Content, KeyFile, SetOption, encode_bytes, name};
+use crate::keyfile::{Content, KeyFile, SetOption, name};
 use crate::output::print;
 use crate::request::with_set;
 
@@ -20,11 +21,17 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     set: SetOption,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 const HELP: &str = "\
-Prints kind, format, set and form, whether the key passed every check, and the
-hash tr of the public key (SHAKE256, 64 bytes). Nothing secret.
+Prints kind, format, set and form, whether the key passed every check, a
+fingerprint and the hash tr of the public key (SHAKE256, 64 bytes) of which it is
+the first 16 bytes. Nothing secret. With --json one object with the same names,
+all values strings but `consistent`.
 
 EXIT CODE  0 a good key, 1 its parts do not belong together or are out of range,
 2 no key could be read.";
@@ -35,31 +42,51 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         Content::Public(_) => ("public key", None),
         Content::Private(form, _) => ("private key", Some(form)),
     };
-    let mut text = format!(
-        "kind:       {kind}\nformat:     {}\nset:        {}\n",
-        file.format.name(),
-        name(file.set)
-    );
-    if let Some(form) = form {
-        let form = match form {
-            PrivateKeyForm::Seed => "seed",
-            PrivateKeyForm::Expanded => "expanded",
-            PrivateKeyForm::Both => "both",
-        };
-        let _ = writeln!(text, "form:       {form}");
-    }
+    let form = form.map(|form| match form {
+        PrivateKeyForm::Seed => "seed",
+        PrivateKeyForm::Expanded => "expanded",
+        PrivateKeyForm::Both => "both",
+    });
     let tr = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
-    let status = match tr {
-        Ok(tr) => {
-            text.push_str("consistent: yes\ntr:         ");
-            text.push_str(&String::from_utf8_lossy(&encode_bytes(&tr, true)));
-            Status::Good
+    let hash = tr.as_ref().ok().map(|tr| encode_string(tr));
+    let facts = [
+        ("kind", Some(kind)),
+        ("format", Some(file.format.name())),
+        ("set", Some(name(file.set))),
+        ("form", form),
+        ("problem", tr.err()),
+        ("fingerprint", hash.as_deref().map(|hash| &hash[..32])),
+        ("tr", hash.as_deref()),
+    ];
+    let consistent = tr.is_ok();
+    let mut text = String::new();
+    if args.json {
+        text.push('{');
+        for (fact, value) in facts {
+            if let Some(value) = value {
+                // No fact has anything to escape.
+                let _ = write!(text, "\"{fact}\":\"{value}\",");
+            }
         }
-        Err(why) => {
-            let _ = writeln!(text, "consistent: no: {why}");
-            Status::Invalid
+        let _ = writeln!(text, "\"consistent\":{consistent}}}");
+    } else {
+        for (fact, value) in facts {
+            match (fact, value) {
+                ("problem", None) => text.push_str("consistent:  yes\n"),
+                ("problem", Some(why)) => {
+                    let _ = writeln!(text, "consistent:  no: {why}");
+                }
+                (fact, Some(value)) => {
+                    let _ = writeln!(text, "{:<12} {value}", format!("{fact}:"));
+                }
+                (_, None) => {}
+            }
         }
-    };
+    }
     print(&[&args.key], &text)?;
-    Ok(status)
+    Ok(if consistent {
+        Status::Good
+    } else {
+        Status::Invalid
+    })
 }

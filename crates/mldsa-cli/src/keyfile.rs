@@ -368,6 +368,11 @@ fn explain(error: KeyError) -> &'static str {
 }
 
 impl Set {
+    pub(crate) fn of_signature_len(len: usize) -> Option<Self> {
+        SETS.into_iter()
+            .find(|&set| with_set!(set, P => P::SIG_LEN) == len)
+    }
+
     fn of_algorithm(found: ObjectIdentifier) -> Result<Self, &'static str> {
         SETS.into_iter()
             .find(|&set| with_set!(set, P => object_identifier::<P>()) == found)

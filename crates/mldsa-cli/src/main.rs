@@ -19,6 +19,7 @@ mod inspect;
 mod jsonl;
 mod keyfile;
 mod keygen;
+mod manual;
 mod message;
 mod mu;
 mod output;
@@ -60,6 +61,8 @@ enum Command {
     Aggregate(aggregate::Args),
     /// List the instruction sets this program can use here
     Backends,
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 /// How a command ended, as the exit code tells it.
@@ -99,6 +102,8 @@ fn main() -> ExitCode {
         Command::BatchSign(args) => batch_sign::run(&args),
         Command::Aggregate(args) => aggregate::run(&args),
         Command::Backends => backends::run(),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
     };
     result
         .unwrap_or_else(|error| {

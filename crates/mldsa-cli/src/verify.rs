@@ -1,16 +1,16 @@
 //! `mldsa verify`.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use mldsa_core::{ParameterSet, VerifyError};
 
 use crate::Status;
 use crate::input::unusable;
-use crate::keyfile::{KeyArgs, KeyFile};
+use crate::keyfile::{KeyArgs, KeyFile, name};
 use crate::message::{MessageArgs, read_signature};
 use crate::output::{keep_apart, print};
-use crate::request::with_set;
+use crate::request::{Set, with_set};
 
 /// Verify a signature
 #[derive(clap::Args)]
@@ -29,32 +29,96 @@ pub(crate) struct Args {
     /// The input is the 64-byte mu of the message, made by `mldsa mu`
     #[arg(long, conflicts_with_all = ["ctx", "ctx_hex", "prehash"])]
     mu: bool,
+
+    /// Print the verdict as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Print no verdict: the exit code tells it
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
 }
 
-const HELP: &str = "\
-Prints `valid`, or `invalid: ` and the first reason that applies, as in
-`mldsa batch-verify`.
+const HELP: &str = r#"Prints `valid`, or `invalid: ` and the first reason that applies, as in
+`mldsa batch-verify`, with a sentence about it on standard error. With --json:
+{"set":"ML-DSA-44","valid":true} or {"set":"..","valid":false,"reason":".."}.
 
-EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read.";
+EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read."#;
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let inputs = [&args.key.path, &args.sig, args.message.path()];
     keep_apart(&inputs, &["-".as_ref()])?;
     let file = args.key.read()?;
-    let verdict = with_set!(file.set, P => verify::<P>(args, &file))?;
-    let text = match verdict {
-        Ok(()) => "valid\n".into(),
-        Err(reason) => format!("invalid: {reason}\n"),
+    let refusal = with_set!(file.set, P => verify::<P>(args, &file))?.err();
+    let set = name(file.set);
+    let text = match (&refusal, args.json) {
+        (None, false) => "valid\n".into(),
+        (Some(Refusal { reason, .. }), false) => format!("invalid: {reason}\n"),
+        (None, true) => format!("{{\"set\":\"{set}\",\"valid\":true}}\n"),
+        (Some(Refusal { reason, .. }), true) => {
+            format!("{{\"set\":\"{set}\",\"valid\":false,\"reason\":\"{reason}\"}}\n")
+        }
     };
-    print(&inputs, &text)?;
-    Ok(if verdict.is_ok() {
-        Status::Good
-    } else {
-        Status::Invalid
+    if !args.quiet {
+        print(&inputs, &text)?;
+    }
+    Ok(match refusal {
+        None => Status::Good,
+        Some(refusal) => {
+            if !args.quiet {
+                // Not `eprintln!`, which panics when standard error is closed.
+                let _ = writeln!(io::stderr(), "mldsa: {}", refusal.sentence);
+            }
+            Status::Invalid
+        }
     })
 }
 
-fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), &'static str>> {
+/// Why a signature is invalid: a word for programs, a sentence for people.
+struct Refusal {
+    reason: &'static str,
+    sentence: String,
+}
+
+impl Refusal {
+    fn new(reason: &'static str, sentence: impl Into<String>) -> Self {
+        Self {
+            reason,
+            sentence: sentence.into(),
+        }
+    }
+
+    fn of<P: ParameterSet>(error: VerifyError, signature: &[u8]) -> Self {
+        match error {
+            VerifyError::SignatureLength => {
+                let sentence = match Set::of_signature_len(signature.len()) {
+                    Some(other) => format!(
+                        "this is as long as an {} signature; the key is of {}",
+                        name(other),
+                        P::NAME
+                    ),
+                    None => format!(
+                        "a signature of {} has {} bytes, not {}",
+                        P::NAME,
+                        P::SIG_LEN,
+                        signature.len()
+                    ),
+                };
+                Self::new("signature_length", sentence)
+            }
+            VerifyError::HintEncoding => Self::new("hint_encoding", DAMAGED),
+            VerifyError::ResponseNorm => Self::new("response_norm", DAMAGED),
+            _ => Self::new(
+                "challenge_mismatch",
+                "the signature is for another message, context or key, or it is damaged",
+            ),
+        }
+    }
+}
+
+const DAMAGED: &str = "this is no signature of any message: damaged, or not made by ML-DSA";
+
+fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), Refusal>> {
     let key = file
         .verifying_key::<P>()
         .map_err(|why| unusable(&args.key.path, why))?;
@@ -64,13 +128,13 @@ fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(),
     } else {
         match args.message.mu(&key)? {
             Some(mu) => mu,
-            None => return Ok(Err("context_too_long")),
+            None => {
+                let sentence = "a context has 255 bytes at most";
+                return Ok(Err(Refusal::new("context_too_long", sentence)));
+            }
         }
     };
-    Ok(key.verify_mu(&mu, &signature).map_err(|error| match error {
-        VerifyError::SignatureLength => "signature_length",
-        VerifyError::HintEncoding => "hint_encoding",
-        VerifyError::ResponseNorm => "response_norm",
-        _ => "challenge_mismatch",
-    }))
+    Ok(key
+        .verify_mu(&mu, &signature)
+        .map_err(|error| Refusal::of::<P>(error, &signature)))
 }

@@ -261,7 +261,7 @@ fn hostile_lines() {
         ),
         (
             with_key("\"prehash\":\"MD5\",\"digest\":\"00\""),
-            "unknown hash, none of SHA2-224",
+            "unknown hash, none of SHA2-256",
         ),
         (
             with_key(&format!(

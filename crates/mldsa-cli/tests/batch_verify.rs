@@ -338,7 +338,7 @@ fn hostile_lines() {
         ),
         (
             hashed.with("prehash", Some("SHA512")),
-            Error("unknown hash, none of SHA2-224"),
+            Error("unknown hash, none of SHA2-256"),
         ),
         (
             hashed.with("prehash", Some("SHA3-512")),

@@ -7,7 +7,6 @@ use std::fs;
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod peer;
-#[allow(dead_code, reason = "shared with the other tests")]
 mod tool;
 
 use peer::{Form, SETS, Set};
@@ -85,27 +84,27 @@ fn keygen_golden() {
 fn inspect_golden() {
     let folder = Folder::new("inspect");
     let key = folder.put("key.pem", SEED_PEM.as_bytes());
-    let run = good(&["inspect", &key], b"");
-    let tr = run
-        .stdout
-        .lines()
-        .last()
-        .unwrap()
-        .strip_prefix("tr:         ")
-        .unwrap();
     let (pk, mut sk) = Set::MlDsa44.keygen(&hex::decode(SEED_HEX).unwrap().try_into().unwrap());
-    assert_eq!(tr, hex::encode(&sk[64..128]));
+    let tr = hex::encode(&sk[64..128]);
+    let short = &tr[..32];
+    let run = good(&["inspect", &key], b"");
     let expected = format!(
-        "kind:       private key\nformat:     PEM\nset:        ML-DSA-44\nform:       seed\n\
-         consistent: yes\ntr:         {tr}\n"
+        "kind:        private key\nformat:      PEM\nset:         ML-DSA-44\nform:        seed\n\
+         consistent:  yes\nfingerprint: {short}\ntr:          {tr}\n"
     );
     assert_eq!(run.stdout, expected);
 
     let public = folder.put("pk.raw", &pk);
     let run = good(&["inspect", &public, "--set", "44"], b"");
     let expected = format!(
-        "kind:       public key\nformat:     raw\nset:        ML-DSA-44\n\
-         consistent: yes\ntr:         {tr}\n"
+        "kind:        public key\nformat:      raw\nset:         ML-DSA-44\n\
+         consistent:  yes\nfingerprint: {short}\ntr:          {tr}\n"
+    );
+    assert_eq!(run.stdout, expected);
+    let run = good(&["inspect", "--json", &public], b"");
+    let expected = format!(
+        "{{\"kind\":\"public key\",\"format\":\"raw\",\"set\":\"ML-DSA-44\",\
+         \"fingerprint\":\"{short}\",\"tr\":\"{tr}\",\"consistent\":true}}\n"
     );
     assert_eq!(run.stdout, expected);
 
@@ -115,8 +114,15 @@ fn inspect_golden() {
     assert_eq!(run.code, 1);
     assert_eq!(
         run.stdout,
-        "kind:       private key\nformat:     hex\nset:        ML-DSA-44\nform:       expanded\n\
-         consistent: no: the parts of the private key do not belong together\n"
+        "kind:        private key\nformat:      hex\nset:         ML-DSA-44\nform:        expanded\n\
+         consistent:  no: the parts of the private key do not belong together\n"
+    );
+    let run = mldsa(&["inspect", "--json", &bad], b"");
+    assert_eq!(run.code, 1);
+    assert_eq!(
+        run.stdout,
+        "{\"kind\":\"private key\",\"format\":\"hex\",\"set\":\"ML-DSA-44\",\"form\":\"expanded\",\
+         \"problem\":\"the parts of the private key do not belong together\",\"consistent\":false}\n"
     );
 
     let empty = folder.put("empty", b"");
@@ -351,6 +357,25 @@ fn verdicts_and_unusable_input() {
     );
     assert_eq!(verify(&good_sig[1..], &[]), invalid("signature_length"));
     assert_eq!(verify(b"", &[]), invalid("signature_length"));
+    // For programs, for scripts, for people.
+    let json = |text: &str| format!("{{\"set\":\"ML-DSA-44\",\"valid\":{text}}}\n");
+    assert_eq!(verify(&good_sig, &["--json"]), (0, json("true")));
+    assert_eq!(
+        verify(&good_sig[1..], &["--json"]),
+        (1, json("false,\"reason\":\"signature_length\""))
+    );
+    assert_eq!(verify(&good_sig, &["--quiet"]), (0, String::new()));
+    assert_eq!(verify(&good_sig[1..], &["-q"]), (1, String::new()));
+    let said = |sig: &[u8], options: &[&str]| {
+        let sig = folder.put("sig", sig);
+        let verify = ["verify", "-k", &public, "-s", &sig];
+        mldsa(&[&verify[..], options].concat(), b"m").stderr
+    };
+    assert_eq!(said(&good_sig, &[]), "");
+    assert_eq!(said(b"", &["-q"]), "");
+    assert!(said(&good_sig, &["--ctx", "x"]).contains("another message, context or key"));
+    assert!(said(b"x", &[]).contains("has 2420 bytes, not 1"));
+    assert!(said(&[0; 3309], &[]).contains("an ML-DSA-65 signature; the key is of ML-DSA-44"));
     let mut bad = good_sig.clone();
     *bad.last_mut().unwrap() = 0xff;
     assert_eq!(verify(&bad, &[]), invalid("hint_encoding"));
@@ -582,4 +607,25 @@ fn both_halves_at_once() {
     assert!(!fs::exists(&other).unwrap());
     let twice = ["keygen", "--set", "65", "--pub", "-"];
     unusable(&twice, b"", "two results");
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    let folder = Folder::new("manual");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let text = good(&["completions", shell], b"").stdout;
+        assert!(text.contains("batch-verify") && text.contains("--seed-file") || shell == "fish");
+    }
+    let at = folder.0.to_str().unwrap();
+    good(&["man", at], b"");
+    for page in [
+        "mldsa.1",
+        "mldsa-keygen.1",
+        "mldsa-batch-verify.1",
+        "mldsa-aggregate-combine.1",
+    ] {
+        let text = String::from_utf8(folder.get(page)).unwrap();
+        assert!(text.contains(".SH SYNOPSIS"), "{page}");
+    }
+    unusable(&["man", at], b"", "mldsa.1: exists");
 }

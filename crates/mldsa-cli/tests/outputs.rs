@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 
-#[allow(dead_code, reason = "shared with the other tests")]
 mod tool;
 
 use tool::{Folder, good, mldsa, unusable};

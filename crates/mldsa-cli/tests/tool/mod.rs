@@ -1,5 +1,7 @@
 //! Runs the built `mldsa`.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -7,7 +9,6 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 /// What `--engine` takes.
-#[allow(dead_code, reason = "shared with tests of other commands")]
 pub(crate) const ENGINES: [&str; 5] = [
     "core",
     "lowmem-floor",
