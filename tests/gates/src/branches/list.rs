@@ -78,10 +78,10 @@ const VERIFICATION: &str = "verification reads public data only";
 
 /// Modules of a public crate above that do handle secrets.
 const NOT_PUBLIC: [&str; 4] = [
-    "mladsa_aggregate::mask",
-    "mladsa_aggregate::content_key",
-    "mladsa_aggregate::seed",
-    "mladsa_aggregate::one_party",
+    "mladsa_aggregate::keys::nonce",
+    "mladsa_aggregate::keys::content_key",
+    "mladsa_aggregate::keys::seed",
+    "mladsa_aggregate::base::one_party",
 ];
 
 /// Function; how many jumps on a sign, and on what was loaded from a row; why.
@@ -161,7 +161,12 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "whether signing is hedged",
     ),
     ("mldsa_core::window::last_layers", 0, 1, LENGTHS),
-    ("mladsa_aggregate::content_key::derive_each", 0, 9, LENGTHS),
+    (
+        "mladsa_aggregate::keys::content_key::derive_each",
+        0,
+        9,
+        LENGTHS,
+    ),
     ("mldsa_lowmem::keygen", 0, 2, POSITION),
     ("mldsa_lowmem::attempt", 0, 2, PARAMETERS),
     ("mldsa_lowmem::matrix::mask_row", 0, 1, PARAMETERS),
