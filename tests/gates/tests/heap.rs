@@ -1,9 +1,9 @@
 //! The heap: no block at all for the forms that promise it, and what the others
-//! take, counted by dhat.
+//! take, counted by dhat, on every backend of this CPU.
 
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed,
-    PreparedMemory, SigningKey, VerifyingKey, bytes,
+    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash,
+    PreHashed, PreparedMemory, SigningKey, VerifyingKey, bytes,
 };
 
 use mldsa_gates::lowmem;
@@ -23,10 +23,11 @@ fn allocated(operation: impl FnOnce()) -> (u64, u64) {
     )
 }
 
-fn check<P: ParameterSet>() {
+fn check<P: ParameterSet>(backend: Backend) {
     let (ctx, hedge) = (Context::EMPTY, Hedge::Bytes(&[3; 32]));
     let key = SigningKey::<P>::from_seed(&[7; 32]);
     let vk = key.verifying_key();
+    assert_eq!(vk.backend(), backend);
     let digest = PreHashed::<P>::new(PreHash::Sha2_512, &[8; 64]).expect("64 bytes");
     let signature = key.sign(b"message", ctx, hedge).expect("signs");
     let mut memory = Box::new(PreparedMemory::<P>::ZERO);
@@ -99,9 +100,17 @@ where
 
 fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
-    check::<MlDsa44>();
-    check::<MlDsa65>();
-    check::<MlDsa87>();
+    for name in ["portable", "avx2", "avx512"] {
+        let Some(backend) = Backend::from_name(name) else {
+            println!("{name}: not run, this CPU lacks it");
+            continue;
+        };
+        // Not every form is told which backend to take.
+        backend.set_default();
+        check::<MlDsa44>(backend);
+        check::<MlDsa65>(backend);
+        check::<MlDsa87>(backend);
+    }
     check_small::<MlDsa44>();
     check_small::<MlDsa65>();
     check_small::<MlDsa87>();

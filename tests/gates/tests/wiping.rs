@@ -1,7 +1,7 @@
 //! What secrets leave behind. Every operation runs on a stack that is read after
 //! its thread has ended and with a heap whose freed blocks are read before they
 //! go; both are searched for the secrets that the operation had in its hands, in
-//! every form that it computed. Promised: named buffers are wiped, after success,
+//! every form that it computed, on every backend of this CPU. Promised: named buffers are wiped, after success,
 //! error and unwinding. Not promised: registers that the compiler spilled, and
 //! copies that it made of a value on the move; `scrub_stack` removes those too.
 
@@ -155,7 +155,7 @@ impl Secrets {
 type Operation<'a> = (&'static str, bool, Box<dyn Fn() + Send + Sync + 'a>);
 
 fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Operation<'a>> {
-    let backend = Backend::PORTABLE;
+    let backend = key.verifying_key().backend();
     let mut inconsistent = key.expanded().clone();
     inconsistent.as_mut()[P::SK_LEN - 1] ^= 0x80;
     let mut out_of_range = key.expanded().clone();
@@ -246,15 +246,19 @@ fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
         .unwrap();
 }
 
-fn leaves_nothing<P: ParameterSet>() {
+fn leaves_nothing<P: ParameterSet>(backend: Backend) {
+    // For keys that choose for themselves.
+    backend.set_default();
+    let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
-        let key = SigningKey::<P>::from_seed(&case.seed).with_backend(Backend::PORTABLE);
+        let key = SigningKey::<P>::from_seed(&case.seed);
+        assert_eq!(key.verifying_key().backend(), backend);
         let secrets = Secrets::of(case, &key);
         for (name, panics, operation) in operations(case, &key) {
             let plain = secrets.left_by(panics, &operation);
             let scrubbed = secrets.left_by(panics, || scrub_stack::<SCRUBBED, _>(&operation));
-            println!("{} {name}: {plain:?}, scrubbed {scrubbed:?}", P::NAME);
+            println!("{set} {name}: {plain:?}, scrubbed {scrubbed:?}");
             left.extend((!plain.is_empty()).then_some((name, plain)));
             left.extend((!scrubbed.is_empty()).then_some((name, scrubbed)));
         }
@@ -263,10 +267,7 @@ fn leaves_nothing<P: ParameterSet>() {
         let scrubbed = secrets.left_by(false, || {
             scrub_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
         });
-        println!(
-            "{} keys as values: {plain:?}, scrubbed {scrubbed:?}",
-            P::NAME
-        );
+        println!("{set} keys as values: {plain:?}, scrubbed {scrubbed:?}");
         left.extend((!scrubbed.is_empty()).then_some(("keys as values", scrubbed)));
     }
     assert_eq!(left, []);
@@ -276,9 +277,15 @@ fn leaves_nothing<P: ParameterSet>() {
 fn secrets_are_gone_from_stack_and_heap() {
     // One test after the other: the heap is shared.
     planted_leftovers_are_found();
-    leaves_nothing::<MlDsa44>();
-    leaves_nothing::<MlDsa65>();
-    leaves_nothing::<MlDsa87>();
+    for name in ["portable", "avx2", "avx512"] {
+        let Some(backend) = Backend::from_name(name) else {
+            println!("{name}: not run, this CPU lacks it");
+            continue;
+        };
+        leaves_nothing::<MlDsa44>(backend);
+        leaves_nothing::<MlDsa65>(backend);
+        leaves_nothing::<MlDsa87>(backend);
+    }
 }
 
 /// Buffers that nobody wipes, on the stack, on the heap and past an unwinding.

@@ -1,13 +1,15 @@
-//! The program of the stack gate: prints how deep every operation goes on the
-//! portable backend, one line each, and runs it once more on a thread of 128 KiB.
+//! The program of the stack gate: prints how deep every operation goes on every
+//! backend of this CPU, one line each, and runs it once more on a thread of 128 KiB.
 //! Arguments: the signatures of each tier of the low-memory signer, and `lowmem`
 //! to run nothing else.
 
 use core::hint::black_box;
 
-use mldsa_core::hazmat::{self, Zeroed};
+use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
+use mldsa_core::hazmat::{self, LaneItem, LaneKey, LaneMessage, Zeroed, verify_lanes};
 use mldsa_core::{
-    Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory, SigningKey,
+    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory, SigningKey,
+    VerifyError, VerifyingKey,
 };
 use mldsa_gates::{cases, lowmem, painted};
 use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
@@ -28,54 +30,131 @@ fn main() {
     if arguments.next().is_some_and(|only| only == "lowmem") {
         return;
     }
-    operations::<MlDsa44>();
-    operations::<MlDsa65>();
-    operations::<MlDsa87>();
+    for backend in Backend::available() {
+        operations::<MlDsa44>(backend);
+        operations::<MlDsa65>(backend);
+        operations::<MlDsa87>(backend);
+    }
     let (stack, _) = painted::run(8 * SMALL, || {
         black_box([1u8; 100_000]);
     });
     println!("planted\t{}", stack.depth() - painted::empty_depth());
 }
 
-fn operations<P: ParameterSet>()
+fn operations<P: ParameterSet>(backend: Backend)
 where
     P::VerifyMatrix<hazmat::NttPoly>: Send,
 {
-    let backend = Backend::PORTABLE;
+    let measure = |name: &str, operation: &mut (dyn FnMut() + Send)| {
+        measure(
+            &format!("{} {} {name}", P::NAME, backend.name()),
+            backend,
+            operation,
+        );
+    };
     let case = cases::rejected(P::NAME)[0];
     let key = SigningKey::<P>::from_seed(&case.seed).with_backend(backend);
     let vk = key.verifying_key();
     let (mut pk, mut sk) = (vk.as_bytes().clone(), key.expanded().clone());
     let mut out = P::SignatureBytes::zeroed();
     let mut memory = Box::new(PreparedMemory::<P>::ZERO);
-    measure::<P>("keygen", || {
+    measure("keygen", &mut || {
         hazmat::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
     });
-    measure::<P>("import", || {
+    measure("import", &mut || {
         let checked = hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk);
         assert_eq!(checked, Ok(()));
     });
-    measure::<P>("sign", || {
+    measure("sign", &mut || {
         let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
-    measure::<P>("verify", || {
+    let (ctx, message) = (Context::EMPTY, &[7; 300]);
+    let signature = key.sign(message, ctx, Hedge::Deterministic).expect("signs");
+    measure("verify", &mut || {
         assert_eq!(vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
+        assert_eq!(vk.verify(message, ctx, signature.as_ref()), Ok(()));
     });
-    measure::<P>("prepare verifying key", || {
+    measure("prepare verifying key", &mut || {
         black_box(vk.prepare_in(&mut memory));
     });
     let prepared_vk = vk.prepare();
-    measure::<P>("verify prepared", || {
+    measure("verify prepared", &mut || {
         assert_eq!(prepared_vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
+        assert_eq!(prepared_vk.verify(message, ctx, signature.as_ref()), Ok(()));
     });
-    measure::<P>("prepare signing key", || {
+    // More than the widest lanes; encoded keys, so that every hash is needed.
+    let lanes = |key: LaneKey<'_, P>, results: &mut [Result<(), VerifyError>]| {
+        let item = |_| LaneItem {
+            key,
+            message: LaneMessage::Pure(ctx, message),
+            signature: signature.as_ref(),
+        };
+        results.fill(Err(VerifyError::ChallengeMismatch));
+        verify_lanes(item, results);
+        assert!(results.iter().all(Result::is_ok));
+    };
+    let mut results = [Ok(()); 9];
+    measure("verify lanes", &mut || {
+        lanes(LaneKey::Encoded(backend, vk.as_bytes()), &mut results);
+        lanes(LaneKey::Encoded(backend, vk.as_bytes()), &mut results[..1]);
+    });
+    measure("verify lanes prepared", &mut || {
+        lanes(
+            LaneKey::Prepared(prepared_vk.as_prepared_ref()),
+            &mut results,
+        );
+    });
+    batches::<P>(backend, vk, signature.as_ref(), &measure);
+    measure("prepare signing key", &mut || {
         black_box(key.prepare());
     });
     let prepared = key.prepare();
-    measure::<P>("sign prepared", || {
+    measure("sign prepared", &mut || {
         let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
+    });
+}
+
+/// Batches on the calling thread: members whose keys are expanded, as they are
+/// stored, and not, and signers outside the set.
+fn batches<P: ParameterSet>(
+    backend: Backend,
+    vk: &VerifyingKey<P>,
+    signature: &[u8],
+    measure: &dyn Fn(&str, &mut (dyn FnMut() + Send)),
+) {
+    let (message, ctx) = (&[7; 300], Context::EMPTY);
+    let public_key = vk.as_bytes().as_ref();
+    let verifiers: Vec<BatchVerifier<P>> = [
+        (KeyPolicy::Expanded, KeyStorage::Wide),
+        (KeyPolicy::Expanded, KeyStorage::Packed),
+        (KeyPolicy::Compact, KeyStorage::Auto),
+    ]
+    .into_iter()
+    .map(|(policy, storage)| {
+        let keys = KeySet::<P>::builder()
+            .policy(policy)
+            .storage(storage)
+            .backend(backend)
+            .build([public_key])
+            .expect("a key");
+        BatchVerifier::builder()
+            .keys(keys)
+            .backend(backend)
+            .threads(Threads::Inline)
+            .build()
+            .expect("a verifier")
+    })
+    .collect();
+    let signers = [Signer::from(SignerId::from(0)), Signer::Key(public_key)];
+    let items: Vec<Item<'_>> = (0..18)
+        .map(|n| Item::new(signers[n % 2], message, signature).with_context(ctx))
+        .collect();
+    measure("verify batch", &mut || {
+        for verifier in &verifiers {
+            assert!(verifier.verify(&items).all_valid());
+        }
     });
 }
 
@@ -92,11 +171,16 @@ where
     }
 }
 
-fn measure<P: ParameterSet>(name: &str, mut operation: impl FnMut() + Send) {
+/// Threads of 128 KiB are promised for portable code, and where the compiler
+/// optimises for all.
+fn measure(name: &str, backend: Backend, mut operation: &mut (dyn FnMut() + Send)) {
     let (stack, panicked) = painted::run(8 * SMALL, &mut operation);
     assert!(!panicked);
     let depth = stack.depth() - painted::empty_depth();
-    println!("{} {name}\t{depth}", P::NAME);
+    println!("{name}\t{depth}");
+    if backend != Backend::PORTABLE && cfg!(debug_assertions) {
+        return;
+    }
     let small = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(SMALL);
         thread
