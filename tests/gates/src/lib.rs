@@ -7,4 +7,6 @@ pub mod cases;
 pub mod freed;
 pub mod lowmem;
 pub mod painted;
+#[cfg(target_os = "linux")]
+pub mod stepping;
 pub mod valgrind;

@@ -12,6 +12,7 @@ mod division;
 mod mutants;
 mod side_by_side;
 mod stack;
+mod trace;
 
 /// How a gate ended. A tool that is missing is never a pass.
 enum Verdict {
@@ -22,7 +23,7 @@ enum Verdict {
 
 type Gate = fn(&[String]) -> Verdict;
 
-const GATES: [(&str, Gate, &str); 7] = [
+const GATES: [(&str, Gate, &str); 8] = [
     ("ct", ct::run, "constant time under Valgrind"),
     (
         "division",
@@ -40,6 +41,11 @@ const GATES: [(&str, Gate, &str); 7] = [
         "counts",
         counts::run,
         "instruction counts under Callgrind [--bless]",
+    ),
+    (
+        "trace",
+        trace::run,
+        "the same instructions and addresses for all secrets [--all] [TARGET]",
     ),
     (
         "mutants",
@@ -100,13 +106,15 @@ fn cargo(command: &str, profile: &str) -> Command {
             "--quiet",
             "-p",
             "mldsa-gates",
+            "--no-default-features",
             "--profile",
             profile,
         ])
         .current_dir(root())
         .env("CARGO_TARGET_DIR", target())
         .env_remove("RUSTFLAGS")
-        .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+        // With the paths of functions that were inlined.
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "1");
     cargo
 }
 

@@ -1,0 +1,191 @@
+//! The operations of `mldsa-lowmem` that are traced: on the device, and on the
+//! host, which finds inputs whose public events agree and knows the results.
+
+use core::hint::black_box;
+
+use mldsa_core::Backend;
+use mldsa_core::hazmat::field::canonical;
+use mldsa_core::hazmat::hint::HINT_ROW_LEN;
+use mldsa_core::hazmat::pack::{low_bits_len, pack_low, unpack_low};
+use mldsa_core::hazmat::row::{
+    absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
+};
+use mldsa_core::hazmat::sample::{expand_mask_packed, expand_mask_poly};
+use mldsa_core::hazmat::sparse::SparseChallenge;
+use mldsa_core::hazmat::{CommitmentHash, N, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed};
+use mldsa_lowmem::{
+    ExpandedKey, Hedge, Mu, OpenedKey, OwnOutput, ParameterSet, Signer, Tier, Workspace,
+    keygen_from_seed,
+};
+
+/// Set, tier, operation, `xi`, `mu`; the expanded private key follows.
+pub const HEADER_LEN: usize = 3 + 32 + 64;
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Key generation from the seed.
+    Keygen,
+    /// Checked import of an expanded key: the same products without sampling.
+    Import,
+    /// Signing from the expanded key.
+    Sign,
+    /// Signing from the seed.
+    SignFromSeed,
+    /// The steps that follow the challenge of signing, under a given challenge.
+    Rows,
+    /// A branch on a secret.
+    PlantedBranch,
+    /// A table read at a secret.
+    PlantedIndex,
+    /// A comparison that ends at the first difference.
+    PlantedExit,
+}
+
+impl Operation {
+    const ALL: [(&'static str, Self); 8] = [
+        ("keygen", Self::Keygen),
+        ("import", Self::Import),
+        ("sign", Self::Sign),
+        ("sign-from-seed", Self::SignFromSeed),
+        ("rows", Self::Rows),
+        ("planted-branch", Self::PlantedBranch),
+        ("planted-index", Self::PlantedIndex),
+        ("planted-exit", Self::PlantedExit),
+    ];
+
+    /// By its name on the command line.
+    #[cfg(not(target_os = "none"))]
+    pub fn named(name: &str) -> Option<Self> {
+        let mut known = Self::ALL.iter();
+        known
+            .find(|(known, _)| *known == name)
+            .map(|(_, operation)| *operation)
+    }
+
+    /// By its number in the header.
+    #[cfg(target_os = "none")]
+    pub fn numbered(number: u8) -> Option<Self> {
+        Self::ALL
+            .get(usize::from(number))
+            .map(|(_, operation)| *operation)
+    }
+}
+
+/// The parsed input.
+pub struct Input<'a, P: ParameterSet> {
+    operation: Operation,
+    xi: &'a [u8; 32],
+    mu: Mu,
+    sk: &'a [u8],
+    set: core::marker::PhantomData<P>,
+}
+
+impl<'a, P: ParameterSet> Input<'a, P> {
+    /// `None` if it is too short.
+    pub fn new(operation: Operation, header: &'a [u8], rest: &'a [u8]) -> Option<Self> {
+        let (xi, mu) = header.get(3..)?.split_first_chunk()?;
+        Some(Self {
+            operation,
+            xi,
+            mu: Mu::from_bytes(*mu.first_chunk()?),
+            sk: rest.get(..P::SK_LEN)?,
+            set: core::marker::PhantomData,
+        })
+    }
+}
+
+/// Performs the operation and writes the SHAKE256 digest of its result.
+pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [u8; 32]) {
+    match input.operation {
+        Operation::Keygen => {
+            let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+            keygen_from_seed::<P>(input.xi, &mut pk, &mut sk);
+            Shake256::digest(Backend::PORTABLE, &[sk.as_ref()], digest);
+        }
+        Operation::Import => {
+            digest[0] = u8::from(ExpandedKey::<P>::checked(input.sk).is_ok());
+        }
+        Operation::Sign => {
+            let key = ExpandedKey::<P>::new(input.sk).expect("a key");
+            sign::<P, T>(&key, &input.mu, digest);
+        }
+        Operation::SignFromSeed => {
+            sign::<P, T>(&OpenedKey::<P>::from_seed(input.xi), &input.mu, digest);
+        }
+        Operation::Rows => rows(input, digest),
+        Operation::PlantedBranch => {
+            for &byte in input.sk {
+                if black_box(byte) & 1 == 1 {
+                    digest[1] = black_box(digest[1].wrapping_add(byte));
+                }
+            }
+        }
+        Operation::PlantedIndex => {
+            for &byte in input.sk {
+                digest[2] ^= black_box(&TABLE)[usize::from(byte & 63)];
+            }
+        }
+        Operation::PlantedExit => {
+            digest[3] = input
+                .sk
+                .iter()
+                .position(|&byte| black_box(byte) == 0x5a)
+                .unwrap_or(0) as u8;
+        }
+    }
+}
+
+static TABLE: [u8; 64] = [7; 64];
+
+/// With the second hash of w1. Without self-verification, whose input is public
+/// but for rows that [`Operation::Import`] computes too.
+fn sign<P: ParameterSet, T: Tier<P>>(
+    key: &impl mldsa_lowmem::PrivateKey<P>,
+    mu: &Mu,
+    digest: &mut [u8; 32],
+) {
+    let mut workspace = Workspace::<P, T>::new();
+    let mut out = OwnOutput::<P>::new();
+    let signature = Signer::new(key, &mut workspace)
+        .self_verification(false)
+        .sign_mu(mu, Hedge::Deterministic, out.output())
+        .expect("a signature");
+    Shake256::digest(Backend::PORTABLE, &[signature], digest);
+}
+
+/// Row 0 of everything that signing does with a challenge, the challenge being the
+/// same for all keys: masks that differ give other challenges.
+fn rows<P: ParameterSet>(input: &Input<'_, P>, digest: &mut [u8; 32]) {
+    let p = &P::PARAMS;
+    let backend = Backend::PORTABLE;
+    let parts = SecretKeyParts::parse(p, input.sk).expect("a key");
+    let mut rho_pp = [0; 64];
+    Shake256::digest(backend, &[parts.k_seed], &mut rho_pp);
+    let c = SparseChallenge::sample_in_ball(backend, p.tau, input.mu.as_bytes());
+
+    let mut y = [0; 640];
+    let y = &mut y[..p.z_poly_len()];
+    expand_mask_packed(backend, &rho_pp, 0, y);
+    let s1 = &parts.s1[..p.eta_poly_len()];
+    digest[0] = u8::from(z_row_reaches(p, &c, s1, y));
+    z_row_write(p, &c, s1, y);
+
+    let mut w = [0; N];
+    expand_mask_poly(backend, &rho_pp, 1, p.gamma1_bits, &mut w);
+    for w in &mut w {
+        *w = canonical(*w);
+    }
+    let mut hash = CommitmentHash::new(backend, &input.mu);
+    absorb_high_bits(p.gamma2, &w, &mut hash);
+    low_row(p.gamma2, &mut w);
+    let mut low = [0; 32 * 20];
+    let low = &mut low[..32 * low_bits_len(p.gamma2)];
+    pack_low(p.gamma2, &w, low);
+    unpack_low(p.gamma2, low, &mut w);
+    digest[1] = u8::from(r0_row_reaches(p, &c, &parts.s2[..p.eta_poly_len()], &mut w));
+    let mut bitmap = [0; HINT_ROW_LEN];
+    digest[2] = u8::from(hint_row(p, &c, &parts.t0[..T0_POLY_LEN], &w, &mut bitmap));
+    hash.finish(&mut digest[3..]);
+    black_box((y, w, bitmap));
+}

@@ -1,0 +1,267 @@
+//! What the trace gate runs on the host: one operation of `mldsa-core` on the
+//! input in a file, between two stops (`traced run ...`); and, built with
+//! `--cfg mldsa_ct_check`, the search for inputs whose public events agree
+//! (`traced search ...`).
+
+use std::process::ExitCode;
+
+use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
+use mldsa_core::{Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
+
+#[path = "../../device/src/operations.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    missing_debug_implementations,
+    reason = "made for a crate of its own"
+)]
+mod operations;
+
+use operations::HEADER_LEN;
+
+/// `rho` of every key, so that traces of A agree.
+const RHO: [u8; 32] = [7; 32];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match &arguments[..] {
+        ["run", operation, place, input] => run(operation, place, input),
+        #[cfg(mldsa_ct_check)]
+        ["search", change, operation, place, first, second] => {
+            search::search(change, operation, place, [first, second])
+        }
+        _ => None,
+    };
+    if done.is_none() {
+        eprintln!("to be built and run by: cargo run -p mldsa-gates -- trace");
+    }
+    ExitCode::from(if done.is_some() { 0 } else { 2 })
+}
+
+/// Runs `operation` on the file `input`, under a tracer, and writes the digest of
+/// its result beside it.
+fn run(operation: &str, place: &str, input: &str) -> Option<()> {
+    let bytes = std::fs::read(input).ok()?;
+    let (_, backend) = place.split_once('/')?;
+    let backend = Backend::available().find(|known| known.name() == backend)?;
+    let mut digest = [0; 32];
+    let stops = |work: &mut dyn FnMut()| {
+        mldsa_gates::stepping::pause().expect("a signal");
+        work();
+        mldsa_gates::stepping::pause().expect("a signal");
+    };
+    mldsa_gates::stepping::wait_for_tracer().ok()?;
+    perform(operation, backend, &bytes, &mut digest, stops)?;
+    let beside = std::path::Path::new(input).with_extension("digest");
+    std::fs::write(beside, hex::encode(digest)).ok()
+}
+
+/// By the set that the input names; `watched` is called with the part that counts.
+fn perform(
+    operation: &str,
+    backend: Backend,
+    bytes: &[u8],
+    digest: &mut [u8; 32],
+    watched: impl Fn(&mut dyn FnMut()),
+) -> Option<()> {
+    match bytes.first()? {
+        44 => core_operation::<MlDsa44>(operation, backend, bytes, digest, watched),
+        65 => core_operation::<MlDsa65>(operation, backend, bytes, digest, watched),
+        _ => core_operation::<MlDsa87>(operation, backend, bytes, digest, watched),
+    }
+}
+
+fn core_operation<P: ParameterSet>(
+    operation: &str,
+    backend: Backend,
+    bytes: &[u8],
+    digest: &mut [u8; 32],
+    watched: impl Fn(&mut dyn FnMut()),
+) -> Option<()> {
+    let (header, sk) = bytes.split_at_checked(HEADER_LEN)?;
+    let sk = sk.get(..P::SK_LEN)?;
+    let mu = Mu::from_bytes(*header[35..].first_chunk()?);
+    let mut out = P::SignatureBytes::zeroed();
+    match operation {
+        "keygen" => {
+            let k_seed = SecretKeyParts::parse(&P::PARAMS, sk).ok()?.k_seed;
+            let mut rho_p = [0; 64];
+            Shake256::digest(Backend::PORTABLE, &[k_seed], &mut rho_p);
+            let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+            watched(&mut || {
+                hazmat::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, k_seed, &mut pk, &mut sk);
+            });
+            Shake256::digest(Backend::PORTABLE, &[sk.as_ref()], digest);
+        }
+        "import" => {
+            let mut pk = P::PublicKeyBytes::zeroed();
+            watched(&mut || {
+                digest[0] = u8::from(hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok());
+            });
+        }
+        "sign" => {
+            let key = SigningKey::<P>::from_expanded(sk)
+                .ok()?
+                .with_backend(backend);
+            watched(&mut || {
+                let signed = key.sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
+                signed.expect("a signature");
+            });
+            Shake256::digest(Backend::PORTABLE, &[out.as_ref()], digest);
+        }
+        "sign-prepared" => {
+            let key = SigningKey::<P>::from_expanded(sk)
+                .ok()?
+                .with_backend(backend);
+            watched(&mut || {
+                let signed = key
+                    .prepare()
+                    .sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
+                signed.expect("a signature");
+            });
+            Shake256::digest(Backend::PORTABLE, &[out.as_ref()], digest);
+        }
+        _ => {
+            let planted = operations::Operation::named(operation)?;
+            let input = operations::Input::<P>::new(planted, header, sk)?;
+            watched(&mut || operations::perform::<P, mldsa_lowmem::Floor>(&input, digest));
+        }
+    }
+    Some(())
+}
+
+#[cfg(mldsa_ct_check)]
+mod search {
+    use std::sync::Mutex;
+
+    use super::*;
+    use mldsa_core::hazmat::ct_check;
+    use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, Tier};
+    use operations::{Input, Operation};
+
+    /// What became public: the reason, and of verdicts the value.
+    type Events = Vec<(&'static str, Option<u8>)>;
+    static EVENTS: Mutex<Events> = Mutex::new(Vec::new());
+
+    /// Candidates before the search gives up: a fault of the gate.
+    const TRIES: u32 = 100_000;
+
+    #[allow(unsafe_code, reason = "the hook hands out a place")]
+    fn hook(place: *mut u8, _: usize, why: &'static str) {
+        // Which half-bytes were refused never agrees: that code is left out.
+        if why.starts_with("ExpandS") {
+            return;
+        }
+        // SAFETY: verdicts are one byte, which `declassify` lends.
+        let value = why.contains("verdict").then(|| unsafe { *place });
+        if let Ok(mut events) = EVENTS.lock() {
+            events.push((why, value));
+        }
+    }
+
+    /// Finds two inputs that differ in `change` and nothing else that is secret,
+    /// writes them to `files` and prints the digests of their results.
+    pub(super) fn search(
+        change: &str,
+        operation: &str,
+        place: &str,
+        files: [&str; 2],
+    ) -> Option<()> {
+        let _ = ct_check::HOOK.set(hook);
+        let (set, place) = place.split_once('/')?;
+        match set {
+            "ml-dsa-44" => pair::<MlDsa44>(44, change, operation, place, files),
+            "ml-dsa-65" => pair::<MlDsa65>(65, change, operation, place, files),
+            _ => pair::<MlDsa87>(87, change, operation, place, files),
+        }
+    }
+
+    fn pair<P: ParameterSet>(
+        set: u8,
+        change: &str,
+        operation: &str,
+        place: &str,
+        files: [&str; 2],
+    ) -> Option<()>
+    where
+        KeepW0: Tier<P>,
+        Balanced: Tier<P>,
+        Cached: Tier<P>,
+    {
+        let signs = operation.starts_with("sign");
+        let tier = ["floor", "keep-w0", "balanced", "cached"]
+            .iter()
+            .position(|&name| name == place);
+        let number = Operation::named(operation).map_or(0, |operation| operation as u8);
+        let events = |input: &[u8]| {
+            let mut digest = [0; 32];
+            EVENTS.lock().ok()?.clear();
+            match tier {
+                None => {
+                    let backend = Backend::available().find(|known| known.name() == place)?;
+                    perform(operation, backend, input, &mut digest, |work| work())?;
+                }
+                Some(tier) => {
+                    let (header, sk) = input.split_at(HEADER_LEN);
+                    let operation = Operation::named(operation)?;
+                    let input = Input::<P>::new(operation, header, sk)?;
+                    match tier {
+                        0 => operations::perform::<P, Floor>(&input, &mut digest),
+                        1 => operations::perform::<P, KeepW0>(&input, &mut digest),
+                        2 => operations::perform::<P, Balanced>(&input, &mut digest),
+                        _ => operations::perform::<P, Cached>(&input, &mut digest),
+                    }
+                }
+            }
+            Some((EVENTS.lock().ok()?.clone(), digest))
+        };
+        let input = |secrets: u32, k_seed: u32| {
+            let mut rho_p = [0; 64];
+            rho_p[..4].copy_from_slice(&secrets.to_le_bytes());
+            let mut k = [1; 32];
+            k[..4].copy_from_slice(&k_seed.to_le_bytes());
+            let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
+            let backend = Backend::PORTABLE;
+            hazmat::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, &k, &mut pk, &mut sk);
+            let header = [&[set, tier.unwrap_or(0) as u8, number], &k[..], &[9; 64]].concat();
+            [&header, sk.as_ref()].concat()
+        };
+        // Signing: an attempt refused for z, one for r0, and one accepted.
+        let wanted = |events: &Events| {
+            let refused = |why| {
+                events
+                    .iter()
+                    .filter(|&&event| event == (why, Some(1)))
+                    .count()
+            };
+            let accepted = events
+                .last()
+                .is_some_and(|(why, _)| *why == "the finished signature");
+            !signs
+                || accepted
+                    && refused("z verdict of a row") == 1
+                    && refused("r0 verdict of a row") == 1
+                    && refused("ct0 verdict of a row") + refused("hint weight verdict") == 0
+        };
+        let (n, first, (known, digest)) = (0..TRIES).find_map(|n| {
+            let first = input(0, n);
+            let found = events(&first)?;
+            wanted(&found.0).then_some((n, first, found))
+        })?;
+        let (second, other) = (1..TRIES).find_map(|m| {
+            let second = match change {
+                "mask" => input(0, n + m),
+                "secrets" => input(m, n),
+                _ => input(m, n + m),
+            };
+            let (events, digest) = events(&second)?;
+            (events == known).then_some((second, digest))
+        })?;
+        for (file, input) in files.into_iter().zip([first, second]) {
+            std::fs::write(file, input).ok()?;
+        }
+        println!("{}\n{}", hex::encode(digest), hex::encode(other));
+        Some(())
+    }
+}

@@ -1,0 +1,292 @@
+//! Constant time of linked code: the instructions that run and the addresses that
+//! they load and store are the same for two secrets whose public events agree. See
+//! `docs/gates.md`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::Receiver;
+
+use crate::{Verdict, build};
+
+mod compare;
+mod cuts;
+mod device;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod host;
+mod program;
+mod record;
+
+use compare::{Trace, compare};
+use cuts::{Cuts, DEVICE, MASK, SEED};
+use device::{DEVICES, Device, folder};
+use program::Program;
+use record::Record;
+
+/// Leaks as they are written by mistake; on every target all have to be found.
+const PLANTED: [&str; 3] = ["planted-branch", "planted-index", "planted-exit"];
+
+/// What runs on a device: the operation, what the secrets differ in (`s1`, `s2` and
+/// `t0` with the same masks, the masks alone, or all), and what is left out.
+const ON_DEVICE: [(&str, &str, Cuts); 5] = [
+    ("import", "both", &[]),
+    ("keygen", "both", SEED),
+    ("rows", "both", &[]),
+    ("sign", "secrets", &[]),
+    ("sign", "mask", MASK),
+];
+
+/// How much is run.
+struct Extent {
+    /// Of the backends that this CPU has, the last ones; all others are also under
+    /// Valgrind (`ct`).
+    backends: usize,
+    on_host: &'static [&'static str],
+    sets: &'static [&'static str],
+    tiers: &'static [&'static str],
+    levels: &'static [&'static str],
+}
+
+const SHORT: Extent = Extent {
+    backends: 1,
+    on_host: &["keygen", "sign"],
+    sets: &["ml-dsa-44"],
+    tiers: &["floor"],
+    levels: &["3"],
+};
+
+const ALL: Extent = Extent {
+    backends: 3,
+    on_host: &["keygen", "import", "sign", "sign-prepared"],
+    sets: &["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"],
+    tiers: &["floor", "keep-w0", "balanced", "cached"],
+    levels: &["3", "s"],
+};
+
+/// `[--all] [TARGET]`, of which a part of the name is enough.
+pub(crate) fn run(arguments: &[String]) -> Verdict {
+    let (options, names): (Vec<_>, Vec<_>) = arguments.iter().partition(|a| a.starts_with("--"));
+    let extent = if options.iter().any(|option| *option == "--all") {
+        &ALL
+    } else {
+        &SHORT
+    };
+    let wanted = |name: &str| names.iter().all(|part| name.contains(part.as_str()));
+    match Gate::new().and_then(|mut gate| gate.run(extent, wanted).map(|()| gate)) {
+        Ok(gate) => gate.verdict(),
+        Err(reason) => Verdict::Failed(reason),
+    }
+}
+
+struct Gate {
+    /// The program that finds inputs.
+    search: PathBuf,
+    failures: Vec<String>,
+    not_run: Vec<String>,
+}
+
+/// Two inputs whose public events agree, in files, and what must come out.
+struct Pair {
+    files: [PathBuf; 2],
+    digests: [String; 2],
+}
+
+impl Gate {
+    fn new() -> Result<Self, String> {
+        let built = build(
+            "traced",
+            "release",
+            &[("RUSTFLAGS", "--cfg mldsa_ct_check")],
+        )?;
+        fs::create_dir_all(folder()).map_err(|e| e.to_string())?;
+        // A copy: the same program is built again without that setting.
+        let search = folder().join("search");
+        fs::copy(built, &search).map_err(|e| e.to_string())?;
+        Ok(Self {
+            search,
+            failures: Vec::new(),
+            not_run: Vec::new(),
+        })
+    }
+
+    fn run(&mut self, extent: &Extent, wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+        println!("| target | operation | instructions | places that differ |\n|---|---|--:|--:|");
+        if wanted("x86_64") {
+            self.host(extent)?;
+        }
+        let mut met = BTreeSet::new();
+        for device in DEVICES.iter().filter(|device| wanted(device.triple)) {
+            match device.missing() {
+                Some(reason) => self.not_run.push(format!("{}: {reason}", device.triple)),
+                None => self.device(device, extent, &mut met)?,
+            }
+        }
+        if !met.is_empty() {
+            self.all_met(&[DEVICE, MASK, SEED], &met);
+        }
+        Ok(())
+    }
+
+    fn verdict(self) -> Verdict {
+        if !self.failures.is_empty() {
+            Verdict::Failed(self.failures.join("; "))
+        } else if !self.not_run.is_empty() {
+            Verdict::NotRun(self.not_run.join("; "))
+        } else {
+            Verdict::Passed
+        }
+    }
+
+    /// An entry that no run needs would hide a leak one day.
+    fn all_met(&mut self, lists: &[Cuts], met: &BTreeSet<&str>) {
+        for (function, _) in lists.iter().copied().flatten() {
+            if !met.contains(function) {
+                self.failures
+                    .push(format!("{function} is left out but never runs"));
+            }
+        }
+    }
+
+    /// `place` is `SET/TIER` or `SET/BACKEND`.
+    fn pair(&self, change: &str, operation: &str, place: &str) -> Result<Pair, String> {
+        let files = ["first", "other"].map(|name| folder().join(name));
+        let output = Command::new(&self.search)
+            .args(["search", change, operation, place])
+            .args(&files)
+            .output()
+            .map_err(|e| e.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut digests = text.lines().map(str::to_owned);
+        match (digests.next(), digests.next()) {
+            (Some(first), Some(other)) if output.status.success() => Ok(Pair {
+                files,
+                digests: [first, other],
+            }),
+            _ => Err(format!("no inputs for {operation}, {place}")),
+        }
+    }
+
+    /// Compares, prints a row and the places that differ.
+    fn compare(
+        &mut self,
+        target: &str,
+        operation: &str,
+        program: &Program,
+        traces: [Receiver<Vec<Record>>; 2],
+    ) {
+        let [a, b] = traces.map(|source| Trace::new(program, source));
+        let found = compare(a, b);
+        let planted = operation.starts_with("planted");
+        println!(
+            "| {target} | {operation} | {} | {} |",
+            found.instructions,
+            found.differences.len()
+        );
+        if planted == found.differences.is_empty() {
+            let what = if planted { "unnoticed" } else { "differs" };
+            self.failures.push(format!("{target}, {operation}: {what}"));
+        }
+        if !planted {
+            for (place, times) in &found.differences {
+                println!("    {times} x {place}");
+            }
+        }
+    }
+
+    fn device(
+        &mut self,
+        device: &Device,
+        extent: &Extent,
+        met: &mut BTreeSet<&'static str>,
+    ) -> Result<(), String> {
+        let plugin = device::plugin()?;
+        for level in extent.levels {
+            let path = device.build(level, extent.sets)?;
+            for set in extent.sets {
+                let planted = PLANTED.map(|operation| (operation, "both", &[][..]));
+                for (operation, change, cuts) in ON_DEVICE.into_iter().chain(planted) {
+                    // Only signing differs by tier.
+                    let tiers = if operation == "sign" {
+                        extent.tiers
+                    } else {
+                        &["floor"]
+                    };
+                    let program = Program::load(&path, &[DEVICE, cuts].concat())?;
+                    for tier in tiers {
+                        let place = format!("{set}/{tier}");
+                        let pair = self.pair(change, operation, &place)?;
+                        let [a, b] = pair
+                            .files
+                            .each_ref()
+                            .map(|f| device.start(&plugin, &path, f));
+                        let ((a, first), (b, other)) = (a?, b?);
+                        let name = format!("{operation} {place}, {change}, opt-level {level}");
+                        self.compare(device.triple, &name, &program, [a, b]);
+                        for (printed, digest) in [first, other].into_iter().zip(pair.digests) {
+                            let printed = printed.join().map_err(|_| "a thread died")??;
+                            if printed != digest {
+                                self.failures
+                                    .push(format!("{}, {name}: another result", device.triple));
+                            }
+                        }
+                    }
+                    met.extend(program.met());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    fn host(&mut self, _: &Extent) -> Result<(), String> {
+        let reason = "x86_64: stepping is for x86-64 Linux";
+        self.not_run.push(reason.to_owned());
+        Ok(())
+    }
+
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn host(&mut self, extent: &Extent) -> Result<(), String> {
+        if let Err(reason) = host::fix_addresses() {
+            self.not_run.push(format!("x86_64: {reason}"));
+            return Ok(());
+        }
+        let path = build("traced", "release", &[])?;
+        // As the kernel calls it.
+        let path = fs::canonicalize(path).map_err(|e| e.to_string())?;
+        let program = Program::load(&path, cuts::HOST)?;
+        let skipped = program.cut_entries();
+        for set in extent.sets {
+            let backends: Vec<_> = mldsa_core::Backend::available().collect();
+            for backend in backends.iter().rev().take(extent.backends) {
+                for operation in extent.on_host.iter().chain(&PLANTED) {
+                    let place = format!("{set}/{}", backend.name());
+                    let pair = self.pair("both", operation, &place)?;
+                    let traces = pair.files.each_ref().map(|file| {
+                        let file = file.display().to_string();
+                        host::start(&path, &["run", operation, &place, &file], &skipped)
+                    });
+                    let [(a, first), (b, other)] = traces;
+                    let name = format!("{operation} {place}");
+                    self.compare("x86_64", &name, &program, [a, b]);
+                    for (done, (file, digest)) in [first, other]
+                        .into_iter()
+                        .zip(pair.files.iter().zip(pair.digests))
+                    {
+                        done.join().map_err(|_| "a thread died")??;
+                        let result = fs::read_to_string(file.with_extension("digest"));
+                        if result.map_err(|e| e.to_string())? != digest {
+                            self.failures
+                                .push(format!("x86_64, {name}: another result"));
+                        }
+                    }
+                }
+            }
+        }
+        let met = program.met();
+        if extent.backends == 3 && mldsa_core::Backend::available().count() == 3 {
+            self.all_met(&[cuts::HOST], &met);
+        }
+        Ok(())
+    }
+}

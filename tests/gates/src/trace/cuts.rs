@@ -1,0 +1,59 @@
+//! What is left out of the comparison. Every entry has to be met by some run.
+
+use super::program::Cut;
+
+/// Functions that work on declassified values.
+pub(super) type Cuts = &'static [Cut];
+
+/// Every operation on a device.
+pub(super) const DEVICE: Cuts = &[
+    ("trace_device::report", "prints the result, which is public"),
+    ("mldsa_core::hint::hint_bit_pack_vartime", HINT),
+];
+
+const HINT: &str = "the hint is part of the finished signature";
+
+/// Where masks differ, and so challenges.
+pub(super) const MASK: Cuts = &[
+    (
+        "mldsa_core::sparse::SparseChallenge::sample_in_ball",
+        CHALLENGE,
+    ),
+    (
+        "mldsa_core::sparse::SparseChallenge::times_secret",
+        "reads secrets where the challenge says; `rows` has one challenge for all",
+    ),
+    (
+        "mldsa_core::sparse::SparseChallenge::times_row",
+        "reads secrets where the challenge says; `rows` has one challenge for all",
+    ),
+];
+
+const CHALLENGE: &str = "the challenge of an attempt is public";
+
+/// Where keys come from seeds, and so `rho` differs.
+pub(super) const SEED: Cuts = &[
+    (
+        "mldsa_core::sample::rej_bounded_packed",
+        "which half-bytes ExpandS refused is public",
+    ),
+    (
+        "mldsa_core::window::multiply_accumulate",
+        "draws A from rho; `import` has one rho for all",
+    ),
+];
+
+/// Every operation on the host.
+pub(super) const HOST: Cuts = &[
+    ("mldsa_core::sample::expand_a", MATRIX),
+    ("mldsa_core::backend::avx2::expand_a", MATRIX),
+    ("mldsa_core::backend::avx512::verify::expand_a", MATRIX),
+    ("mldsa_core::sample::expand_s", REFUSALS),
+    ("mldsa_core::backend::avx2::expand_s", REFUSALS),
+    ("mldsa_core::backend::avx512::sponge::expand_s", REFUSALS),
+    ("mldsa_core::sample::Challenge::sample_in_ball", CHALLENGE),
+    ("mldsa_core::hint::hint_bit_pack_vartime", HINT),
+];
+
+const MATRIX: &str = "A is public";
+const REFUSALS: &str = "which half-bytes ExpandS refused is public";
