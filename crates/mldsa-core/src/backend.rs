@@ -4,11 +4,11 @@
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::encode::PublicKeyParts;
+use crate::coding::encode::PublicKeyParts;
 use crate::error::VerifyError;
-use crate::job::Job;
+use crate::lanes::job::Job;
 use crate::params::{Params, SEED_LEN};
-use crate::poly::{NttPoly, Poly};
+use crate::ring::poly::{NttPoly, Poly};
 
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx2;
@@ -18,6 +18,7 @@ mod avx512;
 pub(crate) mod counting;
 #[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 pub(crate) mod differential;
+pub(crate) mod matrix;
 mod portable;
 #[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 mod silent;
@@ -61,7 +62,7 @@ pub(crate) struct Kernels {
     /// indices, w1).
     pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
     /// The rows of a prepared key in an order of the backend's own; `None` where
-    /// that is the order of [`crate::verify::verify_row`]. 0 <= out < q.
+    /// that is the order of [`crate::scheme::verify::verify_row`]. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
     /// SHAKE256 of any number of strings, which may be secret; `None` where nothing
     /// is gained over one after the other.

@@ -2,11 +2,11 @@
 
 use crate::backend::Backend;
 use crate::error::VerifyError;
-use crate::job::{Job, JobKey, JobMessage};
+use crate::hash::transcript::{Context, Mu};
 use crate::keys::{PreparedVerifyingKeyRef, VerifyingKey};
+use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::params::ParameterSet;
-use crate::transcript::{Context, Mu};
-use crate::verify::{verify_jobs, verify_one};
+use crate::scheme::verify::{verify_jobs, verify_one};
 
 /// The key of one signature of a group.
 #[derive(Debug)]

@@ -125,9 +125,9 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
 mod tests {
     use super::*;
     use crate::backend::counting::count;
+    use crate::hash::transcript::{Context, Hedge, MuBuilder, tr};
     use crate::keys::{PreparedMemory, Signature, SigningKey, VerifyingKey};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87};
-    use crate::transcript::{Context, Hedge, MuBuilder, tr};
     use std::boxed::Box;
 
     fn check<P: ParameterSet>() {

@@ -2,53 +2,58 @@
 //! crates and for validation suites. Misuse breaks security; nothing here is
 //! covered by semantic versioning. Switching it on changes no behaviour.
 
-pub use crate::array::{Array, Element, Wipe, Zeroed};
 pub use crate::backend::LaneHash;
 pub use crate::batch::{LaneItem, LaneKey, LaneMessage, verify_lanes};
-pub use crate::encode::{
+pub use crate::coding::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };
-pub use crate::expansion::{Expansion, PackedPoly};
-pub use crate::keygen::{check_expanded, check_secret_range, keygen_from_rho_p, keygen_internal};
+pub use crate::coding::expansion::{Expansion, PackedPoly};
+pub use crate::hash::transcript::{
+    CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
+};
+pub use crate::hash::xof::{Shake128, Shake256, Sponge, shake256_lanes};
+pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
+#[cfg(mldsa_ct_check)]
+pub use crate::memory::secret::ct_check;
+pub use crate::memory::secret::{Secret, declassify, declassify_in_place};
 pub use crate::params::{
     CRH_LEN, D, MAX_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
 };
-pub use crate::poly::{NttPoly, Poly};
-#[cfg(mldsa_ct_check)]
-pub use crate::secret::ct_check;
-pub use crate::secret::{Secret, declassify, declassify_in_place};
-pub use crate::sign::Rejection;
-pub use crate::transcript::{
-    CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
+pub use crate::ring::poly::{NttPoly, Poly};
+pub use crate::scheme::keygen::{
+    check_expanded, check_secret_range, keygen_from_rho_p, keygen_internal,
 };
-pub use crate::xof::{Shake128, Shake256, Sponge, shake256_lanes};
+pub use crate::scheme::sign::Rejection;
 
 use crate::error::{SignError, VerifyError};
+use crate::hash::transcript::{Hedge, Mu};
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
-use crate::transcript::{Hedge, Mu};
 
 macro_rules! rooms {
-    ($($room:ident: $doc:literal;)+) => {$(
+    ($($folder:ident::$room:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
         pub mod $room {
-            pub use crate::$room::*;
+            pub use crate::$folder::$room::*;
         }
     )+};
 }
 rooms! {
-    ct: "Branch-free selection.";
-    field: "Z_q.";
-    hint: "Hint vectors.";
-    interval: "Uniform sampling from centred intervals.";
-    linear: "Linear relations on whole vectors.";
-    ntt: "The number-theoretic transform.";
-    pack: "Bit packing.";
-    rounding: "Rounding.";
-    row: "The steps of the scheme on one row.";
-    sample: "Pseudorandom sampling.";
-    sparse: "Products with the challenge in coefficient form.";
-    window: "Matrix products in quarter transforms.";
+    memory::ct: "Branch-free selection.";
+    ring::field: "Z_q.";
+    ring::ntt: "The number-theoretic transform.";
+    ring::rounding: "Rounding.";
+    coding::hint: "Hint vectors.";
+    coding::pack: "Bit packing.";
+    summing::interval: "Uniform sampling from centred intervals.";
+    summing::linear: "Linear relations on whole vectors.";
+    streaming::row: "The steps of the scheme on one row.";
+    streaming::sparse: "Products with the challenge in coefficient form.";
+    streaming::window: "Matrix products in quarter transforms.";
+}
+/// Pseudorandom sampling.
+pub mod sample {
+    pub use crate::sample::*;
 }
 
 /// The 32 bytes `rnd` that a hedge stands for.

@@ -1,6 +1,9 @@
 //! The public types: keys and signatures whose possession means that they were
 //! checked.
 
+#[cfg(feature = "alloc")]
+pub(crate) mod prepared;
+
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
@@ -8,21 +11,21 @@ use core::marker::PhantomData;
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::ZeroizeOnDrop;
 
-use crate::array::{Wipe, Zeroed};
 use crate::backend::Backend;
-use crate::encode::{PublicKeyParts, SecretKeyParts};
+use crate::coding::encode::{PublicKeyParts, SecretKeyParts};
+use crate::coding::expansion::Expansion;
 use crate::error::{KeyError, SignError, VerifyError};
-use crate::expansion::Expansion;
-use crate::job::{Job, JobKey, JobMessage};
-use crate::keygen::{check_expanded, keygen_internal};
-use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
-use crate::poly::NttPoly;
 #[cfg(feature = "hash-ml-dsa")]
-use crate::prehash::PreHashed;
-use crate::secret::Secret;
-use crate::sign::{Rejection, sign_expanded};
-use crate::transcript::{self, Context, Hedge, Mu, MuBuilder};
-use crate::verify::{check_signature, verify_one, verify_row};
+use crate::hash::prehash::PreHashed;
+use crate::hash::transcript::{self, Context, Hedge, Mu, MuBuilder};
+use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::secret::Secret;
+use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
+use crate::ring::poly::NttPoly;
+use crate::scheme::keygen::{check_expanded, keygen_internal};
+use crate::scheme::sign::{Rejection, sign_expanded};
+use crate::scheme::verify::{check_signature, verify_one, verify_row};
 
 /// The verification calls, the same on every kind of verifying key.
 macro_rules! verify_methods {

@@ -57,48 +57,22 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-// Lowest first: a module uses only those above it (tests/structure.rs).
-mod array;
-mod barrier;
-mod ct;
+// Lowest first: a module uses only those above it, and so do the modules inside
+// each folder (tests/structure.rs).
+mod memory;
 mod error;
 mod params;
-mod secret;
-mod field;
-mod poly;
-mod ntt;
-mod rounding;
-mod interval;
-mod hint;
-mod pack;
-mod keccak;
-mod encode;
-mod expansion;
-mod job;
-mod backend;
-mod xof;
-mod transcript;
+mod ring;
+mod coding;
+mod hash;
 mod sample;
-mod matrix;
-mod linear;
-#[cfg(feature = "hazmat")]
-mod window;
-#[cfg(feature = "hazmat")]
-mod sparse;
-#[cfg(feature = "hazmat")]
-mod row;
-mod keygen;
-mod sign;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod lanes;
-mod verify;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
-mod multi;
-#[cfg(feature = "hash-ml-dsa")]
-mod prehash;
+mod backend;
+mod scheme;
+#[cfg(feature = "hazmat")]
+mod streaming;
+mod summing;
 mod keys;
-#[cfg(feature = "alloc")]
-mod prepared;
 pub mod cost;
 mod self_test;
 mod formats;
@@ -109,7 +83,6 @@ mod batch;
 #[cfg(feature = "hazmat")]
 pub mod hazmat;
 
-pub use crate::array::ByteArray;
 pub use crate::backend::Backend;
 #[cfg(feature = "jwk")]
 pub use crate::error::JwkError;
@@ -124,11 +97,18 @@ pub use crate::formats::pkcs8::{PrivateKeyChoice, PrivateKeyForm};
 pub use crate::formats::serde::ExposedKey;
 #[cfg(feature = "spki")]
 pub use crate::formats::spki::object_identifier;
+#[cfg(feature = "hash-ml-dsa")]
+pub use crate::hash::prehash::{PreHash, PreHashed};
+pub use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
+#[cfg(feature = "alloc")]
+pub use crate::keys::prepared::PreparedSigningKey;
 pub use crate::keys::{
     PreparedMemory, PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey, bytes,
 };
+pub use crate::memory::array::ByteArray;
+pub use crate::memory::secret::scrub_stack;
 #[cfg(feature = "ml-dsa-44")]
 pub use crate::params::MlDsa44;
 #[cfg(feature = "ml-dsa-65")]
@@ -136,13 +116,7 @@ pub use crate::params::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use crate::params::MlDsa87;
 pub use crate::params::ParameterSet;
-#[cfg(feature = "hash-ml-dsa")]
-pub use crate::prehash::{PreHash, PreHashed};
-#[cfg(feature = "alloc")]
-pub use crate::prepared::PreparedSigningKey;
-pub use crate::secret::scrub_stack;
 pub use crate::self_test::self_test;
-pub use crate::transcript::{Context, Hedge, Mu, MuBuilder};
 
 // The crates whose traits are implemented here, in the versions that fit.
 #[cfg(feature = "pkcs8")]

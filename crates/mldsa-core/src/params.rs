@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use crate::array::{Array, ByteArray, Element, sealed};
+use crate::memory::array::{Array, ByteArray, Element, sealed};
 
 /// The field modulus q = 2^23 - 2^13 + 1.
 pub const Q: i32 = 8_380_417;

@@ -1,11 +1,11 @@
 //! Pseudorandom sampling (FIPS 204 section 7.3), portable bodies.
 
 use crate::backend::Backend;
-use crate::pack;
+use crate::coding::pack;
+use crate::hash::xof::{Shake128, Shake256};
+use crate::memory::secret::{Secret, declassify};
 use crate::params::{N, Q, SEED_LEN};
-use crate::poly::{NttPoly, Poly};
-use crate::secret::{Secret, declassify};
-use crate::xof::{Shake128, Shake256};
+use crate::ring::poly::{NttPoly, Poly};
 
 /// Algorithm 14 CoeffFromThreeBytes: a candidate below 2^23, kept if below q.
 #[inline(always)]
@@ -309,7 +309,7 @@ impl Drop for Challenge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Zeroed;
+    use crate::memory::array::Zeroed;
 
     #[cfg(feature = "hazmat")]
     #[test]

@@ -1,15 +1,15 @@
 //! A known-answer test for start-up.
 
-use crate::array::{Wipe, Zeroed};
 use crate::backend::Backend;
 use crate::error::SelfTestError;
-use crate::keygen::keygen_internal;
+use crate::hash::transcript::{Context, MuBuilder, tr};
+use crate::hash::xof::Shake256;
 use crate::keys::VerifyingKey;
+use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::secret::Secret;
 use crate::params::ParameterSet;
-use crate::secret::Secret;
-use crate::sign::sign_expanded;
-use crate::transcript::{Context, MuBuilder, tr};
-use crate::xof::Shake256;
+use crate::scheme::keygen::keygen_internal;
+use crate::scheme::sign::sign_expanded;
 
 /// Runs key generation, signing and verification of every compiled set on every
 /// backend this CPU can run, against known answers, and checks that a damaged

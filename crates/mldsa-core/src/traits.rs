@@ -12,17 +12,17 @@ use ::signature::{
 #[cfg(feature = "rand_core")]
 use ::signature::{RandomizedDigestSigner, RandomizedMultipartSigner, RandomizedSigner};
 
+use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedVerifyingKey;
+#[cfg(feature = "alloc")]
+use crate::keys::prepared::PreparedSigningKey;
 use crate::keys::{PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey};
+#[cfg(feature = "rand_core")]
+use crate::memory::secret::Secret;
 use crate::params::ParameterSet;
 #[cfg(feature = "rand_core")]
 use crate::params::SEED_LEN;
-#[cfg(feature = "alloc")]
-use crate::prepared::PreparedSigningKey;
-#[cfg(feature = "rand_core")]
-use crate::secret::Secret;
-use crate::transcript::{Context, Hedge, Mu, MuBuilder};
 
 /// The opaque error of the traits; the cause stays reachable where there is a
 /// heap.

@@ -20,11 +20,11 @@ const ALLOWED: [(&str, usize, &str); 11] = [
     ),
     ("mldsa_core::backend::avx512::verify::commitment", 6, ROWS),
     ("mldsa_core::backend::avx512::verify::prepare", 2, ROWS),
-    ("mldsa_core::verify::commitment", 2, ROWS),
-    ("mldsa_core::sign::commit", 2, ROWS),
-    ("mldsa_core::sign::respond_z", 2, ROWS),
-    ("mldsa_core::keygen::check_secret_range", 2, ROWS),
-    ("mldsa_core::keygen::unpack_ntt", 2, ROWS),
+    ("mldsa_core::scheme::verify::commitment", 2, ROWS),
+    ("mldsa_core::scheme::sign::commit", 2, ROWS),
+    ("mldsa_core::scheme::sign::respond_z", 2, ROWS),
+    ("mldsa_core::scheme::keygen::check_secret_range", 2, ROWS),
+    ("mldsa_core::scheme::keygen::unpack_ntt", 2, ROWS),
 ];
 const ENTRY: &str = "the index of an entry of A, by the length of a row";
 const ROWS: &str = "the length of a section, by that of a row";

@@ -8,19 +8,19 @@ use core::arch::x86_64::*;
 use core::sync::atomic::AtomicUsize;
 
 use super::{Kernels, LaneHash, portable};
-use crate::array::Element;
-use crate::encode::{PublicKeyParts, SignatureParts};
+use crate::backend::matrix::MatrixRows;
+use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
-use crate::expansion::Expansion;
-use crate::job::{Job, VerifyRows};
-use crate::keccak::{Word, keccak_f1600};
-use crate::lanes::{self, Block, LaneSponge, MAX_LANES, Widths};
-use crate::matrix::MatrixRows;
-use crate::multi::{self, Engine, Rider};
+use crate::hash::keccak::{Word, keccak_f1600};
+use crate::lanes::job::{Job, VerifyRows};
+use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
+use crate::lanes::verify::{self, Engine, Rider};
+use crate::memory::array::Element;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
-use crate::poly::{NttPoly, Poly};
+use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::{Challenge, rej_ntt_block};
-use crate::verify::{commitment, t1_column};
+use crate::scheme::verify::{commitment, t1_column};
 
 cpufeatures::new!(cpu, "avx2", "bmi1", "bmi2");
 
@@ -53,9 +53,9 @@ pub(super) static KERNELS: Kernels = Kernels {
         static CALLS: AtomicUsize = AtomicUsize::new(0);
         &CALLS
     },
-    ntt: recompiled!(crate::ntt::ntt: src: &Poly, dst: &mut NttPoly),
-    inv_ntt: recompiled!(crate::ntt::inv_ntt: src: &NttPoly, dst: &mut Poly),
-    row_product: recompiled!(crate::ntt::row_product: a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly),
+    ntt: recompiled!(crate::ring::ntt::ntt: src: &Poly, dst: &mut NttPoly),
+    inv_ntt: recompiled!(crate::ring::ntt::inv_ntt: src: &NttPoly, dst: &mut Poly),
+    row_product: recompiled!(crate::ring::ntt::row_product: a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly),
     product_inv_ntt: recompiled!(portable::product_inv_ntt: a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly),
     inv_ntt_high_bits: recompiled!(portable::inv_ntt_high_bits: gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]),
     inv_ntt_use_hint: recompiled!(portable::inv_ntt_use_hint: gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]),
@@ -213,16 +213,16 @@ fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly
     }
 }
 
-/// [`lanes::shake256`] on this backend.
+/// [`sponge::shake256`] on this backend.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
-    lanes::shake256::<Avx2>(hashes);
+    sponge::shake256::<Avx2>(hashes);
 }
 
-/// [`lanes::expand_s`] on this backend.
+/// [`sponge::expand_s`] on this backend.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
-    lanes::expand_s::<Avx2>(rho_p, eta, first, out);
+    sponge::expand_s::<Avx2>(rho_p, eta, first, out);
 }
 
 /// The next row of A and, behind it, NTT(-t1 2^13) from that row's packed t1.
@@ -334,7 +334,7 @@ fn with_products(
     )
 }
 
-/// [`multi::verify_lanes`] on this backend.
+/// [`verify::verify_lanes`] on this backend.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn verify<'a>(p: &Params, job: &dyn Fn(usize) -> Job<'a>, results: &mut [Result<(), VerifyError>]) {
     if results.len() == 1 {
@@ -351,7 +351,7 @@ fn verify_one<'a>(
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    multi::verify_lanes::<Avx2, 1>(p, job, results);
+    verify::verify_lanes::<Avx2, 1>(p, job, results);
 }
 
 #[inline(never)]
@@ -361,7 +361,7 @@ fn verify_several<'a>(
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    multi::verify_lanes::<Avx2, MAX_LANES>(p, job, results);
+    verify::verify_lanes::<Avx2, MAX_LANES>(p, job, results);
 }
 
 #[cfg(test)]

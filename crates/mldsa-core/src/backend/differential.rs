@@ -3,13 +3,13 @@
 use std::vec::Vec;
 
 use super::Backend;
-use crate::array::Zeroed;
-use crate::keccak::keccak_f1600;
-use crate::lanes::{Input, Queue, RATE, Widths, pad};
+use crate::hash::keccak::keccak_f1600;
+use crate::hash::xof::Shake256;
+use crate::lanes::sponge::{Input, Queue, RATE, Widths, pad};
+use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
-use crate::poly::{NttPoly, Poly};
+use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::rej_bounded_block;
-use crate::xof::Shake256;
 
 /// A reproducible source of words (xorshift64*).
 pub(crate) struct Random(u64);

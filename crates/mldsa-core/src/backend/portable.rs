@@ -2,15 +2,15 @@
 //! kernels spelled out from them.
 
 use super::Kernels;
-use crate::array::Zeroed;
-use crate::ntt;
-use crate::pack;
+use crate::coding::pack;
+use crate::memory::array::Zeroed;
+use crate::memory::secret::{Secret, scrub_stack};
 use crate::params::N;
-use crate::poly::{NttPoly, Poly};
-use crate::rounding;
+use crate::ring::ntt;
+use crate::ring::poly::{NttPoly, Poly};
+use crate::ring::rounding;
 use crate::sample;
-use crate::secret::{Secret, scrub_stack};
-use crate::{field, keccak};
+use crate::{hash::keccak, ring::field};
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::AtomicUsize;
 

@@ -12,11 +12,11 @@ use core::fmt;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use zeroize::Zeroizing;
 
-use crate::array::Zeroed;
 use crate::error::JwkError;
 use crate::keys::{SigningKey, VerifyingKey};
+use crate::memory::array::Zeroed;
+use crate::memory::secret::Secret;
 use crate::params::{ParameterSet, SEED_LEN};
-use crate::secret::Secret;
 
 /// The members of a JSON Web Key that make an ML-DSA key, still in base64url.
 #[derive(Clone, Copy)]

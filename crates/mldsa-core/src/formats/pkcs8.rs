@@ -12,8 +12,8 @@ use subtle::ConstantTimeEq;
 use crate::error::KeyError;
 use crate::formats::spki::check_algorithm;
 use crate::keys::SigningKey;
+use crate::memory::secret::declassify;
 use crate::params::ParameterSet;
-use crate::secret::declassify;
 
 /// The three forms of a private key in RFC 9881.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

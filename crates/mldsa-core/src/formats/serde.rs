@@ -8,11 +8,11 @@ use core::fmt;
 use ::serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use ::serde::ser::{Serialize, Serializer};
 
-use crate::array::Zeroed;
+use crate::hash::transcript::Mu;
 use crate::keys::{Signature, SigningKey, VerifyingKey};
+use crate::memory::array::Zeroed;
+use crate::memory::secret::Secret;
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
-use crate::secret::Secret;
-use crate::transcript::Mu;
 
 fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     if serializer.is_human_readable() {

@@ -9,8 +9,8 @@ use super::unpack::{Range, load, minus_t1_2d, response, store};
 use super::vector::{Vector, Wide};
 use super::*;
 use crate::backend::differential::Random;
-use crate::ntt::bounds::{Interval, Q64};
 use crate::params::N;
+use crate::ring::ntt::bounds::{Interval, Q64};
 
 /// Sixteen intervals of `i32`.
 #[derive(Clone, Copy)]

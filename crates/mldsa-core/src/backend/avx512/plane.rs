@@ -25,8 +25,8 @@
 use core::arch::x86_64::*;
 
 use super::Aligned;
-use crate::keccak::{RHO, ROUND_CONSTANTS};
-use crate::lanes::Block;
+use crate::hash::keccak::{RHO, ROUND_CONSTANTS};
+use crate::lanes::sponge::Block;
 use crate::params::CRH_LEN;
 
 /// Words in lanes 0 to 4; the others are zero and stay so.

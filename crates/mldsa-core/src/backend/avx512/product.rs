@@ -10,9 +10,9 @@ use core::mem::MaybeUninit;
 use super::Aligned;
 use super::ntt::Q;
 use super::vector::{Vector, Wide};
-use crate::expansion::Expansion;
+use crate::coding::expansion::Expansion;
 use crate::params::N;
-use crate::poly::NttPoly;
+use crate::ring::poly::NttPoly;
 
 /// `-q^-1 mod 2^32`.
 const NEGATED_Q_INV: u32 = 4_236_238_847;

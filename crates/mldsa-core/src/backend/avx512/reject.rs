@@ -7,8 +7,8 @@ use super::Aligned;
 use super::ntt::Q;
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8, permute_x8_and_one};
-use crate::keccak::Word;
-use crate::multi::Rider;
+use crate::hash::keccak::Word;
+use crate::lanes::verify::Rider;
 use crate::params::{N, SEED_LEN};
 use crate::sample::rej_ntt_block;
 

@@ -6,10 +6,10 @@ use core::arch::x86_64::*;
 use super::plane::{self, permute_x1};
 use super::word::{X4, X8, permute_x4, permute_x8};
 use crate::backend::LaneHash;
-use crate::keccak::Word;
-use crate::lanes::{self, Block, LaneSponge, MAX_LANES, Widths};
+use crate::hash::keccak::Word;
+use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
 use crate::params::CRH_LEN;
-use crate::poly::Poly;
+use crate::ring::poly::Poly;
 
 /// Marks code that only this backend's table leads to.
 pub(super) struct Avx512;
@@ -93,16 +93,16 @@ impl LaneSponge for Sponge4 {
     }
 }
 
-/// [`lanes::shake256`] on this backend.
+/// [`sponge::shake256`] on this backend.
 #[target_feature(enable = "avx512f,avx512vl")]
 pub(super) fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
-    lanes::shake256::<Avx512>(hashes);
+    sponge::shake256::<Avx512>(hashes);
 }
 
-/// [`lanes::expand_s`] on this backend.
+/// [`sponge::expand_s`] on this backend.
 #[target_feature(enable = "avx512f,avx512vl")]
 pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
-    lanes::expand_s::<Avx512>(rho_p, eta, first, out);
+    sponge::expand_s::<Avx512>(rho_p, eta, first, out);
 }
 
 #[target_feature(enable = "avx512f")]

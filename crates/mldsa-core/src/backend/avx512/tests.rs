@@ -8,16 +8,16 @@ use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_n
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
 use super::*;
-use crate::array::Zeroed;
 use crate::backend::differential::{Random, hashes_equal_single_ones};
-use crate::expansion::{Expansion, PackedPoly};
-use crate::field::canonical;
-use crate::keccak::{Word, keccak_f1600};
-use crate::multi::Rider;
-use crate::pack;
+use crate::coding::expansion::{Expansion, PackedPoly};
+use crate::coding::pack;
+use crate::hash::keccak::{Word, keccak_f1600};
+use crate::lanes::verify::Rider;
+use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
-use crate::poly::{NttPoly, Poly};
-use crate::rounding;
+use crate::ring::field::canonical;
+use crate::ring::poly::{NttPoly, Poly};
+use crate::ring::rounding;
 use crate::sample::rej_ntt_block;
 use core::mem::MaybeUninit;
 use std::vec::Vec;
@@ -102,7 +102,7 @@ fn transforms_equal_the_portable_ones_up_to_their_bounds() {
                 let limit = i64::from(bound) + 10 * i64::from(Q);
                 assert!(out.0.iter().all(|&x| i64::from(x).abs() < limit));
                 let mut expected = NttPoly::zeroed();
-                crate::ntt::ntt(&Poly(a.map(|x| x % Q)), &mut expected);
+                crate::ring::ntt::ntt(&Poly(a.map(|x| x % Q)), &mut expected);
                 congruent(&standard(&out), &expected.0);
                 congruent(&private(&standard(&out)).0, &out.0);
             }
@@ -114,7 +114,7 @@ fn transforms_equal_the_portable_ones_up_to_their_bounds() {
             let mut out = [0; N];
             store(&v, out.as_mut_ptr());
             let mut expected = Poly::zeroed();
-            crate::ntt::inv_ntt(&NttPoly(a.map(|x| x % Q)), &mut expected);
+            crate::ring::ntt::inv_ntt(&NttPoly(a.map(|x| x % Q)), &mut expected);
             assert_eq!(out, expected.0.map(canonical));
         }
     });
@@ -174,7 +174,7 @@ fn unpacked_z_and_its_norm() {
             pack::unpack_z(BITS as u32 - 1, bytes, &mut plain);
             assert_eq!(plain.0, *z);
             let mut expected = NttPoly::zeroed();
-            crate::ntt::ntt(&plain, &mut expected);
+            crate::ring::ntt::ntt(&plain, &mut expected);
             on_this_cpu!({
                 let (mut first, mut second) = (false, false);
                 let own = written(|out| first = unpack_z_ntt::<BITS, false>(bytes, beta, out));
@@ -221,7 +221,7 @@ fn unpacked_t1_and_challenges_in_every_range() {
             let mut t1 = Poly::zeroed();
             pack::unpack_t1_2d(&bytes, &mut t1);
             let mut expected = NttPoly::zeroed();
-            crate::ntt::ntt(&t1, &mut expected);
+            crate::ring::ntt::ntt(&t1, &mut expected);
             let expected = expected.0.map(|x| (-x).rem_euclid(Q));
             for (range, low, high) in [
                 (Range::Biased, 0, 22 * Q),
@@ -236,7 +236,7 @@ fn unpacked_t1_and_challenges_in_every_range() {
             }
             let c = Poly(random.poly(1));
             let mut c_hat = NttPoly::zeroed();
-            crate::ntt::ntt(&c, &mut c_hat);
+            crate::ring::ntt::ntt(&c, &mut c_hat);
             let c = c.0.map(|x| x as i8);
             let own = written(|out| challenge_ntt::<true>(&c, Range::Reduced, out));
             congruent(&own.0, &c_hat.0);
@@ -359,8 +359,8 @@ fn packed_commitments_equal_the_portable_ones() {
             15 * 2 * GAMMA2_32,
         ] {
             let (mut w_hat, mut scaled) = (NttPoly::zeroed(), NttPoly::zeroed());
-            crate::ntt::ntt(&Poly([w; N]), &mut w_hat);
-            crate::ntt::row_product(&[w_hat], &[NttPoly([1; N])], &mut scaled);
+            crate::ring::ntt::ntt(&Poly([w; N]), &mut w_hat);
+            crate::ring::ntt::row_product(&[w_hat], &[NttPoly([1; N])], &mut scaled);
             all.push(scaled.0);
         }
         for w_hat in all {

@@ -7,7 +7,7 @@ use super::Aligned;
 use super::ntt::{Q, Registers, ntt_registers, reduce, to_standard_order};
 use super::vector::Vector;
 use crate::params::{D, N};
-use crate::poly::NttPoly;
+use crate::ring::poly::NttPoly;
 
 /// What is added to a transformed polynomial to make it non-negative, as IFMA
 /// wants it. Bounds: `|v| < 2^19 + 10 q < 11 q` before, `0 < v < 22 q < 2^28` after.

@@ -9,14 +9,14 @@ use super::reject::Group;
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
-use crate::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
-use crate::expansion::Expansion;
-use crate::job::{Job, VerifyRows};
-use crate::lanes::MAX_LANES;
-use crate::multi::{self, Engine, Rider};
+use crate::lanes::job::{Job, VerifyRows};
+use crate::lanes::sponge::MAX_LANES;
+use crate::lanes::verify::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
-use crate::poly::NttPoly;
+use crate::ring::poly::NttPoly;
 use crate::sample::Challenge;
 
 impl Engine for Avx512 {
@@ -40,7 +40,7 @@ impl Engine for Avx512 {
     }
 }
 
-/// [`multi::verify_lanes`] on this backend.
+/// [`verify::verify_lanes`] on this backend.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
@@ -65,7 +65,7 @@ fn verify_one<'a>(
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    multi::verify_lanes::<Avx512, 1>(p, job, results);
+    verify::verify_lanes::<Avx512, 1>(p, job, results);
 }
 
 #[inline(never)]
@@ -77,7 +77,7 @@ fn verify_several<'a>(
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
 ) {
-    multi::verify_lanes::<Avx512, MAX_LANES>(p, job, results);
+    verify::verify_lanes::<Avx512, MAX_LANES>(p, job, results);
 }
 
 // Neither body is inlined here: their frames would add up.

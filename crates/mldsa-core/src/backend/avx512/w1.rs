@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::Aligned;
 use super::ntt::{from_standard_order, inv_ntt_registers};
 use super::unpack::load;
-use crate::poly::NttPoly;
+use crate::ring::poly::NttPoly;
 
 /// Fused inverse NTT, UseHint (algorithm 40) and w1Encode (algorithm 28) of one
 /// row, whose hint [`hint_masks`] made. `SIX_BITS` selects gamma2 = (q - 1) / 88

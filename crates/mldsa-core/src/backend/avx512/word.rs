@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use crate::backend::align_frame;
-use crate::keccak::{Word, keccak_f1600};
+use crate::hash::keccak::{Word, keccak_f1600};
 
 /// One word of eight states.
 #[derive(Clone, Copy)]

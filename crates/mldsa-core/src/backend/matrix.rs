@@ -1,9 +1,9 @@
 //! The matrix A in little memory.
 
-use crate::array::Element;
 use crate::backend::Kernels;
+use crate::memory::array::Element;
 use crate::params::{Params, SEED_LEN};
-use crate::poly::NttPoly;
+use crate::ring::poly::NttPoly;
 
 /// A, row after row, sampled `GROUP` entries at a time whatever row they belong
 /// to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,

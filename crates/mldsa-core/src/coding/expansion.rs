@@ -3,9 +3,9 @@
 
 use core::fmt;
 
-use crate::array::Element;
-use crate::pack::{FULL_POLY_LEN, pack_full, unpack_full};
-use crate::poly::NttPoly;
+use crate::coding::pack::{FULL_POLY_LEN, pack_full, unpack_full};
+use crate::memory::array::Element;
+use crate::ring::poly::NttPoly;
 
 /// The k (l + 1) polynomials of a prepared key, in an order of its backend's own;
 /// 0 <= a < q.

@@ -1,7 +1,7 @@
 //! Rounding of Z_q elements (FIPS 204 section 7.4). Constant time; every
 //! function takes the canonical representative 0 <= r < q.
 
-use crate::ct::{keep_if, mask_negative, opaque};
+use crate::memory::ct::{keep_if, mask_negative, opaque};
 use crate::params::{D, GAMMA2_32, GAMMA2_88, Q};
 
 /// Algorithm 35 Power2Round: `r = r1 2^13 + r0` with -2^12 < r0 <= 2^12.

@@ -6,19 +6,19 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
-use crate::array::Zeroed;
-use crate::encode::SecretKeyParts;
+use crate::coding::encode::SecretKeyParts;
+use crate::coding::pack;
 use crate::error::SignError;
-use crate::keygen::unpack_ntt;
-use crate::keys::{Signature, SigningKey, VerifyingKey, sign_methods};
-use crate::pack;
-use crate::params::{ParameterSet, SEED_LEN, T0_POLY_LEN};
-use crate::poly::{NttPoly, Poly};
 #[cfg(feature = "hash-ml-dsa")]
-use crate::prehash::PreHashed;
-use crate::secret::Secret;
-use crate::sign::{Rejection, SigningMaterial, T0, sign_internal};
-use crate::transcript::{Context, Hedge, Mu, MuBuilder};
+use crate::hash::prehash::PreHashed;
+use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
+use crate::keys::{Signature, SigningKey, VerifyingKey, sign_methods};
+use crate::memory::array::Zeroed;
+use crate::memory::secret::Secret;
+use crate::params::{ParameterSet, SEED_LEN, T0_POLY_LEN};
+use crate::ring::poly::{NttPoly, Poly};
+use crate::scheme::keygen::unpack_ntt;
+use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
 
 /// A private key with A, s1, s2 and t0 transformed: 28, 47 or 79 KiB on the
 /// heap, wiped on drop. For keys that sign often.

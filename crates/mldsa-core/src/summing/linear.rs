@@ -5,19 +5,19 @@
 //! order, and the parameter set comes as a value. What touches a secret is
 //! constant time and says so; the rest takes public data.
 
-use crate::array::Zeroed;
 use crate::backend::Backend;
-use crate::ct::abs;
-use crate::encode::signature_parts_mut;
-use crate::field::{add_q_if_negative, canonical, centred};
-use crate::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
-use crate::pack;
+use crate::coding::encode::signature_parts_mut;
+use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
+use crate::coding::pack;
+use crate::hash::transcript::{CommitmentHash, Mu};
+use crate::memory::array::Zeroed;
+use crate::memory::ct::abs;
+use crate::memory::secret::Secret;
 use crate::params::{D, N, ParameterSet, Params, SEED_LEN, T1_POLY_LEN};
-use crate::poly::{NttPoly, Poly};
-use crate::rounding::{decompose, high_bits, power2round, use_hint};
+use crate::ring::field::{add_q_if_negative, canonical, centred};
+use crate::ring::poly::{NttPoly, Poly};
+use crate::ring::rounding::{decompose, high_bits, power2round, use_hint};
 use crate::sample::Challenge;
-use crate::secret::Secret;
-use crate::transcript::{CommitmentHash, Mu};
 
 /// Algorithm 32 on `backend`: k l entries in row order, 0 <= out < q.
 pub fn expand_a(backend: Backend, p: &Params, rho: &[u8; SEED_LEN], a_hat: &mut [NttPoly]) {
@@ -330,10 +330,10 @@ pub fn combine<P: ParameterSet>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Element;
-    use crate::keygen::keygen_from_rho_p;
+    use crate::hash::transcript::tr;
+    use crate::memory::array::Element;
     use crate::params::{MlDsa87, Q};
-    use crate::transcript::tr;
+    use crate::scheme::keygen::keygen_from_rho_p;
     use std::vec::Vec;
 
     const P: &Params = &MlDsa87::PARAMS;

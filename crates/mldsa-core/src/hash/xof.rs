@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use crate::array::Wipe;
 use crate::backend::{Backend, LaneHash};
+use crate::memory::array::Wipe;
 
 /// SHAKE128: algorithm 32's XOF G.
 pub type Shake128 = Sponge<168>;

@@ -3,7 +3,7 @@
 //! Masks are all ones (-1) or zero. From `a >> 31` a compiler concludes just that,
 //! and may turn what uses a mask into a branch, so masks pass a value barrier.
 
-use crate::barrier::value_barrier;
+use crate::memory::barrier::value_barrier;
 
 /// Whether masks pass the barrier one by one.
 ///

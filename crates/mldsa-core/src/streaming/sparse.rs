@@ -4,13 +4,13 @@
 //! The places of the challenge are addresses; they are public (the challenge of
 //! an attempt is). The other factor only ever feeds additions.
 
-use crate::array::Wipe;
 use crate::backend::Backend;
-use crate::pack::{GROUP, part, unpack_eta_part};
+use crate::coding::pack::{GROUP, part, unpack_eta_part};
+use crate::hash::xof::Shake256;
+use crate::memory::array::Wipe;
+use crate::memory::secret::Secret;
 use crate::params::N;
 use crate::sample::sample_in_ball_steps;
-use crate::secret::Secret;
-use crate::xof::Shake256;
 
 /// Coefficients of a product made at once by [`SparseChallenge::times_secret`].
 pub const BLOCK: usize = 16;
@@ -219,9 +219,9 @@ fn add_shifted(t: &[i16; N], n: usize, places: &[u8], block: &mut [i32; GROUP]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Element;
-    use crate::pack::pack_eta;
-    use crate::poly::Poly;
+    use crate::coding::pack::pack_eta;
+    use crate::memory::array::Element;
+    use crate::ring::poly::Poly;
     use crate::sample::Challenge;
 
     /// The schoolbook product in Z[X]/(X^256 + 1).

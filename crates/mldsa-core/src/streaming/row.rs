@@ -1,18 +1,18 @@
 //! The steps of key generation, signing and verification on one row at a time,
 //! between packed encodings and one polynomial in memory.
 
-use crate::ct::{abs, is_negative};
-use crate::field::canonical;
-use crate::hint::HINT_ROW_LEN;
-use crate::pack::{
+use crate::coding::hint::HINT_ROW_LEN;
+use crate::coding::pack::{
     GROUP, pack_t0_part, pack_t1_part, pack_z_part, part, part_mut, unpack_eta_part,
     unpack_t0_part, unpack_t1_part, unpack_z_part, w1_encode_part,
 };
+use crate::hash::transcript::CommitmentHash;
+use crate::memory::ct::{abs, is_negative};
+use crate::memory::secret::{Secret, declassify};
 use crate::params::{D, GAMMA2_88, N, Params};
-use crate::rounding::{high_bits, low_and_flag, make_hint_low, power2round, use_hint};
-use crate::secret::{Secret, declassify};
-use crate::sparse::{BLOCK, SparseChallenge};
-use crate::transcript::CommitmentHash;
+use crate::ring::field::canonical;
+use crate::ring::rounding::{high_bits, low_and_flag, make_hint_low, power2round, use_hint};
+use crate::streaming::sparse::{BLOCK, SparseChallenge};
 
 /// Lines 5 and 6 of algorithm 6 for one row: adds the packed row of s2 to
 /// `acc`, which holds the row of A s1 and is used up, and writes the packed rows

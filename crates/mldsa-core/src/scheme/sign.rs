@@ -1,21 +1,21 @@
 //! Signing: one attempt as commitment, challenge and response, repeated until
 //! one is accepted.
 
-use crate::array::Zeroed;
 use crate::backend::Backend;
-use crate::ct::{abs, is_negative};
-use crate::encode::{SecretKeyParts, signature_parts_mut};
+use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
+use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
+use crate::coding::pack;
 use crate::error::SignError;
-use crate::field::canonical;
-use crate::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
-use crate::keygen::{check_secret_range, unpack_ntt};
-use crate::pack;
+use crate::hash::transcript::{self, CommitmentHash, Mu};
+use crate::memory::array::Zeroed;
+use crate::memory::ct::{abs, is_negative};
+use crate::memory::secret::{Secret, declassify, declassify_in_place};
 use crate::params::{CRH_LEN, MAX_ATTEMPTS, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
-use crate::poly::{NttPoly, Poly};
-use crate::rounding::{low_bits, make_hint};
+use crate::ring::field::canonical;
+use crate::ring::poly::{NttPoly, Poly};
+use crate::ring::rounding::{low_bits, make_hint};
 use crate::sample::Challenge;
-use crate::secret::{Secret, declassify, declassify_in_place};
-use crate::transcript::{self, CommitmentHash, Mu};
+use crate::scheme::keygen::{check_secret_range, unpack_ntt};
 
 /// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.

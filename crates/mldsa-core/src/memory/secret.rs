@@ -4,7 +4,7 @@
 use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
-use crate::array::{Wipe, Zeroed};
+use crate::memory::array::{Wipe, Zeroed};
 
 /// A secret in working memory: wiped when dropped (also on unwinding), never
 /// copied or printed.

@@ -1,18 +1,18 @@
 //! Key generation, and the recomputation of a public key from the secrets that
 //! checked import needs.
 
-use crate::array::Zeroed;
+use crate::backend::matrix::MatrixRows;
 use crate::backend::{Backend, Kernels};
-use crate::encode::{SecretKeyParts, SecretKeyPartsMut};
+use crate::coding::encode::{SecretKeyParts, SecretKeyPartsMut};
+use crate::coding::pack;
 use crate::error::KeyError;
-use crate::field::canonical;
-use crate::matrix::MatrixRows;
-use crate::pack;
+use crate::hash::transcript;
+use crate::memory::array::Zeroed;
+use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
-use crate::poly::{NttPoly, Poly};
-use crate::rounding::power2round;
-use crate::secret::{Secret, declassify};
-use crate::transcript;
+use crate::ring::field::canonical;
+use crate::ring::poly::{NttPoly, Poly};
+use crate::ring::rounding::power2round;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
 /// refused half-bytes are public.

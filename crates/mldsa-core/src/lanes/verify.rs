@@ -2,13 +2,13 @@
 //! what an engine supplies. Everything here is public data.
 
 use crate::backend::Backend;
-use crate::encode::SignatureParts;
+use crate::coding::encode::SignatureParts;
 use crate::error::VerifyError;
-use crate::job::{Job, JobKey, JobMessage, VerifyRows};
-use crate::lanes::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
+use crate::hash::transcript::mu_head;
+use crate::lanes::job::{Job, JobKey, JobMessage, VerifyRows};
+use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
-use crate::transcript::mu_head;
 
 /// What a backend adds to the common algorithm.
 pub(crate) trait Engine: Widths {

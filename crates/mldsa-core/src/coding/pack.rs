@@ -5,9 +5,9 @@
 //! BitsToBytes and 13 BytesToBits are the little-endian order of these bodies.
 //! Constant time: widths and lengths are public, values never steer anything.
 
-use crate::ct::is_negative;
+use crate::memory::ct::is_negative;
 use crate::params::{D, GAMMA2_32, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
-use crate::poly::Poly;
+use crate::ring::poly::Poly;
 
 /// Algorithm 16 SimpleBitPack for `BITS`-bit values: `map` turns a coefficient
 /// into the value to be written.
@@ -239,7 +239,7 @@ pub const fn low_bits_len(gamma2: i32) -> usize {
 }
 
 /// Packs what the second half of signing needs of w (see
-/// [`rounding::low_and_flag`](crate::rounding::low_and_flag)): 608 bytes a row
+/// [`rounding::low_and_flag`](crate::ring::rounding::low_and_flag)): 608 bytes a row
 /// for gamma2 = (q-1)/88, else 640.
 ///
 /// Bounds: the results of `low_and_flag`, so that gamma2 - w0 has 18 or 19 bits.
@@ -307,7 +307,7 @@ pub fn unpack_signed<const BITS: usize>(bytes: &[u8], out: &mut Poly) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Element;
+    use crate::memory::array::Element;
     use crate::params::N;
 
     /// Algorithm 17 to the letter: bit n*width+i of the output is bit i of value n.

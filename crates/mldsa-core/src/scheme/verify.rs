@@ -1,16 +1,16 @@
 //! Verification. Everything here is public data.
 
-use crate::array::Zeroed;
 use crate::backend::{Backend, Kernels};
-use crate::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::pack;
 use crate::error::VerifyError;
-use crate::field::canonical;
-use crate::job::{Job, JobKey, JobMessage, VerifyRows};
-use crate::pack;
+use crate::hash::transcript::{CommitmentHash, Mu, mu_from_parts, mu_head, tr};
+use crate::lanes::job::{Job, JobKey, JobMessage, VerifyRows};
+use crate::memory::array::Zeroed;
 use crate::params::{CRH_LEN, ParameterSet, Params, T1_POLY_LEN};
-use crate::poly::{NttPoly, Poly};
+use crate::ring::field::canonical;
+use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
-use crate::transcript::{CommitmentHash, Mu, mu_from_parts, mu_head, tr};
 
 /// Verifies jobs `0..results.len()` and writes every result.
 pub(crate) fn verify_jobs<'a, P: ParameterSet>(
@@ -178,12 +178,12 @@ pub fn check_signature(p: &Params, signature: &[u8]) -> Result<(), VerifyError> 
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
-    use crate::encode::signature_parts_mut;
+    use crate::coding::encode::signature_parts_mut;
+    use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime};
     use crate::error::VerifyError::{ChallengeMismatch, HintEncoding, ResponseNorm};
-    use crate::field::centred;
-    use crate::hint::{HINT_ROW_LEN, hint_bit_pack_vartime};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q, SEED_LEN};
-    use crate::rounding::use_hint;
+    use crate::ring::field::centred;
+    use crate::ring::rounding::use_hint;
     use std::vec;
     use std::vec::Vec;
 
@@ -363,7 +363,7 @@ mod tests {
             .collect();
         let parts = SignatureParts::parse(&LongChallenge::PARAMS, &signatures[0]).unwrap();
         let mut block = [0; 136];
-        let mut xof = crate::xof::Shake256::new(Backend::PORTABLE);
+        let mut xof = crate::hash::xof::Shake256::new(Backend::PORTABLE);
         xof.absorb(parts.c_tilde);
         xof.finish();
         xof.squeeze(&mut block);

@@ -5,8 +5,8 @@ use core::marker::PhantomData;
 
 use crate::backend::Backend;
 use crate::error::PreHashError;
+use crate::hash::transcript::{Context, Mu, MuBuilder};
 use crate::params::{CRH_LEN, ParameterSet};
-use crate::transcript::{Context, Mu, MuBuilder};
 
 macro_rules! pre_hashes {
     ($($(#[$doc:meta])* $variant:ident => $name:literal, $oid:literal, $len:literal, $strength:literal;)+) => {

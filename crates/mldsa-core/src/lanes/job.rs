@@ -1,8 +1,8 @@
 //! What a verification kernel is given: one [`Job`] per signature. Public data.
 
-use crate::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
-use crate::expansion::Expansion;
 use crate::params::{CRH_LEN, Params};
 
 /// The key of one signature.

@@ -5,9 +5,9 @@ use core::fmt;
 
 use crate::backend::Backend;
 use crate::error::ContextError;
+use crate::hash::xof::Shake256;
+use crate::memory::secret::{Secret, declassify_in_place};
 use crate::params::{CRH_LEN, Params, SEED_LEN};
-use crate::secret::{Secret, declassify_in_place};
-use crate::xof::Shake256;
 
 /// A context string of at most 255 bytes, checked once. Public data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

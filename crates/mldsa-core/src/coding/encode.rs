@@ -1,8 +1,8 @@
 //! Where the parts of keys and signatures stand (FIPS 204 section 7.2). The
 //! encodings are concatenations, so encoding and decoding are one split.
 
+use crate::coding::hint::Hint;
 use crate::error::{KeyError, VerifyError};
-use crate::hint::Hint;
 use crate::params::{CRH_LEN, Params, SEED_LEN};
 
 /// Algorithms 22 pkEncode and 23 pkDecode: `rho`, then k rows of t1 at 320 bytes.

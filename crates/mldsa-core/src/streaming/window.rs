@@ -10,12 +10,12 @@
 //! expansion of its entry of A costs.
 
 use crate::backend::Backend;
-use crate::field::{add_q_if_negative, canonical, montgomery_mul};
-use crate::ntt::{ZETAS, ntt_layers};
-use crate::pack::{GROUP, pack_compact, part, part_mut, unpack_compact};
+use crate::coding::pack::{GROUP, pack_compact, part, part_mut, unpack_compact};
+use crate::memory::secret::Secret;
 use crate::params::{N, Q, SEED_LEN};
+use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul};
+use crate::ring::ntt::{ZETAS, ntt_layers};
 use crate::sample::rej_ntt_poly_each;
-use crate::secret::Secret;
 
 /// Coefficients in a window.
 pub const WINDOW: usize = N / 4;
@@ -238,7 +238,7 @@ pub fn finish_row(acc: &mut [i32; N]) {
     for a in acc.iter_mut() {
         *a = canonical(*a);
     }
-    crate::ntt::inv_ntt_in_place(acc);
+    crate::ring::ntt::inv_ntt_in_place(acc);
     for a in acc.iter_mut() {
         *a = add_q_if_negative(*a);
     }
@@ -247,9 +247,9 @@ pub fn finish_row(acc: &mut [i32; N]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Element;
-    use crate::ntt::{inv_ntt, ntt, row_product};
-    use crate::poly::{NttPoly, Poly};
+    use crate::memory::array::Element;
+    use crate::ring::ntt::{inv_ntt, ntt, row_product};
+    use crate::ring::poly::{NttPoly, Poly};
     use crate::sample::rej_ntt_poly;
 
     const BACKEND: Backend = Backend::PORTABLE;

@@ -1,7 +1,7 @@
 //! Arithmetic in Z_q on signed 32-bit representatives. Constant time: shifts,
 //! multiplications and masks only.
 
-use crate::ct::{keep_if, mask_negative};
+use crate::memory::ct::{keep_if, mask_negative};
 use crate::params::Q;
 
 /// q^-1 mod 2^32.

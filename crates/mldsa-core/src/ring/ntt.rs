@@ -3,9 +3,9 @@
 //! Products in the NTT domain carry a factor 2^-32 (Montgomery), which
 //! [`inv_ntt`] takes out again: `inv_ntt(product(ntt(a), ntt(b))) = a b`.
 
-use crate::field::{montgomery_mul, montgomery_reduce};
 use crate::params::{N, Q};
-use crate::poly::{NttPoly, Poly};
+use crate::ring::field::{montgomery_mul, montgomery_reduce};
+use crate::ring::poly::{NttPoly, Poly};
 
 /// Primitive 512th root of unity (FIPS 204 table 1).
 const ZETA: i64 = 1_753;
@@ -192,8 +192,8 @@ pub fn multiply_add<C: Coefficient>(a: C, b: C, add: C) -> C {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Element;
-    use crate::field::canonical;
+    use crate::memory::array::Element;
+    use crate::ring::field::canonical;
 
     fn schoolbook(a: &[i32; N], b: &[i32; N]) -> [i32; N] {
         let mut out = [0i64; N];

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use crate::array::{Element, Wipe, Zeroed};
-use crate::ct::{abs, is_negative};
+use crate::memory::array::{Element, Wipe, Zeroed};
+use crate::memory::ct::{abs, is_negative};
 use crate::params::N;
 
 /// A polynomial in coefficient form: 256 signed coefficients, 1024 bytes.

@@ -1,9 +1,9 @@
 //! Uniform sampling from a centred interval [-h, h], without rejection: the
 //! masks of protocols that sum the responses of many signers.
 
-use crate::ct::{keep_if, mask_negative};
+use crate::memory::ct::{keep_if, mask_negative};
 use crate::params::N;
-use crate::poly::Poly;
+use crate::ring::poly::Poly;
 
 /// Bytes that one polynomial consumes: a 32-bit word for each coefficient.
 pub const INTERVAL_POLY_LEN: usize = 4 * N;
@@ -49,7 +49,7 @@ impl CentredInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Zeroed;
+    use crate::memory::array::Zeroed;
 
     #[test]
     fn equal_to_division_at_the_edges_and_between() {

@@ -1,0 +1,4 @@
+//! Linear relations on whole vectors, for `mladsa-aggregate`.
+
+pub(crate) mod interval;
+pub(crate) mod linear;
