@@ -3,11 +3,10 @@
 use std::rc::Rc;
 
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, SigningKey,
-    VerifyError, bytes,
+    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
+    PreparedVerifyingKey, SigningKey, VerifyError, bytes,
     hazmat::{
-        LaneItem, LaneKey, LaneMessage, Secret, Zeroed, keygen_internal, sign_mu_observed,
-        verify_lanes,
+        JobMessage, Secret, Verification, Zeroed, keygen_internal, sign_mu_observed, verify_lanes,
     },
 };
 
@@ -67,12 +66,21 @@ fn attempts<P: ParameterSet>(inputs: &Inputs) -> f64 {
     attempts as f64 / inputs.cases.len() as f64
 }
 
-fn item<'a, P: ParameterSet>(key: LaneKey<'a, P>, case: &'a Case) -> LaneItem<'a, P> {
-    LaneItem {
-        key,
-        message: LaneMessage::Pure(Context::EMPTY, &case.message),
-        signature: &case.signature,
-    }
+fn prepared<'a, P: ParameterSet>(
+    key: &'a PreparedVerifyingKey<P>,
+    case: &'a Case,
+) -> Verification<'a, P> {
+    let message = JobMessage::Pure(Context::EMPTY, &case.message);
+    Verification::prepared(key.as_prepared_ref(), message, &case.signature)
+}
+
+fn encoded<'a, P: ParameterSet>(
+    backend: Backend,
+    key: &'a P::PublicKeyBytes,
+    case: &'a Case,
+) -> Verification<'a, P> {
+    let message = JobMessage::Pure(Context::EMPTY, &case.message);
+    Verification::encoded(backend, key, message, &case.signature)
 }
 
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> {
@@ -159,10 +167,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             if best {
                 result[0] = bytes::verify::<P>(pk, &case.message, Context::EMPTY, &case.signature);
             } else {
-                verify_lanes(
-                    |_| item(LaneKey::<P>::Encoded(backend, pk), case),
-                    &mut result,
-                );
+                verify_lanes(|_| self::encoded::<P>(backend, pk, case), &mut result);
             }
             assert_eq!(result, [Ok(())]);
         }
@@ -173,8 +178,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             let mut results = [Err(VerifyError::SignatureLength); WIDTH];
             let item = |n| {
                 let (_, case) = inputs.case(i + n);
-                let key = prepared[case.key].as_prepared_ref();
-                item(LaneKey::Prepared(key), case)
+                self::prepared(&prepared[case.key], case)
             };
             verify_lanes(item, &mut results);
             assert_eq!(results, [Ok(()); WIDTH]);
@@ -186,7 +190,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             let mut results = [Err(VerifyError::SignatureLength); WIDTH];
             let item = |n| {
                 let (_, case) = inputs.case(i + n);
-                item(LaneKey::<P>::Encoded(backend, &encoded[case.key]), case)
+                self::encoded::<P>(backend, &encoded[case.key], case)
             };
             verify_lanes(item, &mut results);
             assert_eq!(results, [Ok(()); WIDTH]);

@@ -7,7 +7,7 @@ use batch_verify::{
     BatchSize, BatchVerifier, Duplicates, Item, KeySet, KeyStorage, Message, Mode, Outcome,
     SignedVertex, Signer, SignerId, Threads, verify_vertex_signatures_batch,
 };
-use mldsa_core::hazmat::{Expansion, LaneItem, LaneKey, LaneMessage, NttPoly, verify_lanes};
+use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -227,11 +227,11 @@ fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> 
                 let item = |n: usize| {
                     let case = &round.inputs.cases[order[n]];
                     let polys = Expansion::Wide(&arena[case.key * len..][..len]);
-                    LaneItem {
-                        key: LaneKey::Prepared(keys[case.key].prepared_at(polys).expect("length")),
-                        message: LaneMessage::Pure(Context::EMPTY, &case.message),
-                        signature: &case.signature,
-                    }
+                    Verification::prepared(
+                        keys[case.key].prepared_at(polys).expect("length"),
+                        JobMessage::Pure(Context::EMPTY, &case.message),
+                        &case.signature,
+                    )
                 };
                 verify_lanes(item, &mut results);
                 results.iter().all(Result::is_ok)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mldsa_core::hazmat::{
-    LaneItem, LaneKey, LaneMessage, SignatureParts, tr as public_key_hash, verify_lanes,
+    JobMessage, SignatureParts, Verification, tr as public_key_hash, verify_lanes,
 };
 use mldsa_core::{
     Backend, ByteArray, Context, Mu, MuBuilder, ParameterSet, PreHashError, PreHashed,
@@ -224,27 +224,29 @@ impl<P: ParameterSet> Judge<P> {
             Source::Held(key) => *key.tr(),
             Source::Kept(key) => *key.tr(),
             Source::Cold(_, key) => *key.tr(),
-            Source::Encoded(encoded) => public_key_hash(self.backend, encoded.as_ref()),
+            Source::Encoded(encoded) => {
+                public_key_hash(self.backend.permutation(), encoded.as_ref())
+            }
         }
     }
 
-    fn lane<'r, 'a: 'r>(&self, ready: &'r Ready<'a, P>) -> LaneItem<'r, P> {
-        LaneItem {
-            key: match &ready.key {
-                Source::Held(key) => LaneKey::Prepared(*key),
-                Source::Kept(key) => LaneKey::Prepared(key.as_prepared_ref()),
-                Source::Cold(_, key) => LaneKey::Cold(key),
-                Source::Encoded(encoded) => LaneKey::Encoded(self.backend, *encoded),
-            },
-            message: match (&ready.mu, ready.item.message) {
-                (Some(mu), _) | (None, Message::Mu(mu)) => LaneMessage::Mu(mu),
-                (None, Message::Bytes(message)) => LaneMessage::Pure(ready.context, message),
-                // `ready` computes mu for these.
-                (None, Message::Parts(_) | Message::PreHashed { .. }) => {
-                    LaneMessage::Pure(ready.context, &[])
-                }
-            },
-            signature: ready.item.signature,
+    fn lane<'r, 'a: 'r>(&self, ready: &'r Ready<'a, P>) -> Verification<'r, P> {
+        let message = match (&ready.mu, ready.item.message) {
+            (Some(mu), _) | (None, Message::Mu(mu)) => JobMessage::Mu(mu),
+            (None, Message::Bytes(message)) => JobMessage::Pure(ready.context, message),
+            // `ready` computes mu for these.
+            (None, Message::Parts(_) | Message::PreHashed { .. }) => {
+                JobMessage::Pure(ready.context, &[])
+            }
+        };
+        let signature = ready.item.signature;
+        match &ready.key {
+            Source::Held(key) => Verification::prepared(*key, message, signature),
+            Source::Kept(key) => Verification::prepared(key.as_prepared_ref(), message, signature),
+            Source::Cold(_, key) => Verification::cold(key, message, signature),
+            Source::Encoded(encoded) => {
+                Verification::encoded(self.backend, *encoded, message, signature)
+            }
         }
     }
 }

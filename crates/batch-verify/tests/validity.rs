@@ -11,7 +11,7 @@ use std::path::Path;
 use batch_verify::{
     BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, SignerId, Threads,
 };
-use mldsa_core::hazmat::{LaneItem, LaneKey, LaneMessage, verify_lanes};
+use mldsa_core::hazmat::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
     Backend, ByteArray, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
     SigningKey, VerifyingKey,
@@ -390,33 +390,28 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                 .unwrap()
                 .with_backend(backend);
             let good_prepared = good_key.prepare();
-            let lane = |key, input: &'_ Input| (key, input.clone());
             let encoded = P::PublicKeyBytes::from_slice(&input.pk).unwrap();
-            for key in [
-                LaneKey::Prepared(prepared.as_prepared_ref()),
-                LaneKey::Cold(&key),
-                LaneKey::Encoded(backend, encoded),
-            ] {
+            for form in 0..3 {
                 for place in [0, 3, 8] {
-                    let good = LaneKey::Prepared(good_prepared.as_prepared_ref());
-                    let lanes: Vec<_> = (0..9)
-                        .map(|n| {
-                            if n == place {
-                                lane(key, input)
-                            } else {
-                                lane(good, &base)
-                            }
-                        })
-                        .collect();
                     let mut results = [Ok(()); 9];
                     verify_lanes(
-                        |n| LaneItem {
-                            key: lanes[n].0,
-                            message: LaneMessage::Pure(
-                                Context::new(&lanes[n].1.ctx).unwrap(),
-                                &lanes[n].1.msg,
-                            ),
-                            signature: &lanes[n].1.sig,
+                        |n| {
+                            let input = if n == place { input } else { &base };
+                            let context = Context::new(&input.ctx).unwrap();
+                            let message = JobMessage::Pure(context, &input.msg);
+                            let signature = &input.sig;
+                            if n != place {
+                                let key = good_prepared.as_prepared_ref();
+                                return Verification::prepared(key, message, signature);
+                            }
+                            match form {
+                                0 => {
+                                    let key = prepared.as_prepared_ref();
+                                    Verification::prepared(key, message, signature)
+                                }
+                                1 => Verification::cold(&key, message, signature),
+                                _ => Verification::encoded(backend, encoded, message, signature),
+                            }
                         },
                         &mut results,
                     );

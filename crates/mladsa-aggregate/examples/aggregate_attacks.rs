@@ -354,7 +354,7 @@ fn forge(
         let mut y = polys(L);
         for (i, y) in (0u8..).zip(&mut y) {
             let mut bytes = [0; INTERVAL_POLY_LEN];
-            Shake256::digest(backend, &[b"mask", &[attempt, i]], &mut bytes);
+            Shake256::digest(backend.permutation(), &[b"mask", &[attempt, i]], &mut bytes);
             CentredInterval::new(1 << 18).sample(&bytes, y);
         }
         let mut w = product(a_hat, &y, &polys(K));
@@ -470,7 +470,7 @@ fn matrix() -> Vec<NttPoly> {
 
 fn challenge_of(c_tilde: &[u8; 64]) -> NttPoly {
     let mut c = Poly::ZERO;
-    Ball::sample_in_ball(Backend::PORTABLE, P.tau, c_tilde).to_poly(&mut c);
+    Ball::sample_in_ball(Backend::PORTABLE.permutation(), P.tau, c_tilde).to_poly(&mut c);
     transform(&c)
 }
 

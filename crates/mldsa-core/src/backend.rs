@@ -4,12 +4,14 @@
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::coding::encode::PublicKeyParts;
-use crate::error::VerifyError;
-use crate::lanes::job::Job;
-use crate::params::{Params, SEED_LEN};
-use crate::ring::poly::{NttPoly, Poly};
+use crate::hash::keccak::Permutation;
+use crate::hash::xof::{LaneHash, Shake256};
+use kernels::Kernels;
 
+pub(crate) mod kernels;
+pub(crate) mod matrix;
+pub(crate) mod rows;
+mod portable;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
@@ -18,87 +20,8 @@ mod avx512;
 pub(crate) mod counting;
 #[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 pub(crate) mod differential;
-pub(crate) mod matrix;
-mod portable;
 #[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 mod silent;
-
-/// The kernels of one instruction set. Every entry computes exactly what its
-/// portable twin computes, up to the representative modulo q where bounds say
-/// so; coarse entries exist where a fused form is faster.
-pub(crate) struct Kernels {
-    pub(crate) name: &'static str,
-    /// Times that this table was asked for a kernel.
-    #[cfg(feature = "count-dispatch")]
-    pub(crate) dispatched: &'static AtomicUsize,
-    /// FIPS 202 Keccak-f[1600], one state.
-    pub(crate) keccak_f1600: fn(&mut [u64; 25]),
-    /// Algorithm 41. |in| < 2^26 gives |out| < |in| + 8q.
-    pub(crate) ntt: fn(&Poly, &mut NttPoly),
-    /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
-    pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
-    /// A row of algorithm 48 times 2^-32: |a| < 9q, |b| < 9q and the sum of all
-    /// |a b| under 2^31 q = 256 q^2 gives |out| < q.
-    pub(crate) row_product: fn(&[NttPoly], &[NttPoly], &mut NttPoly),
-    /// Fused product and inverse NTT: (a, b, add, out) with out the centred
-    /// coefficients of a b + add. |a|, |b|, |add| < 9q.
-    pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, Option<&NttPoly>, &mut Poly),
-    /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
-    /// (rho, l, first, out). 0 <= out < q.
-    pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
-    /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
-    /// (rho_p, eta, first, out). |out| <= eta.
-    pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
-    /// Algorithm 34 and the NTT of its result: (rho_pp, kappa, gamma1_bits, out).
-    /// |out| < 9q.
-    pub(crate) expand_mask_ntt: fn(&[u8; 64], u16, u32, &mut [NttPoly]),
-    /// Fused BitUnpack, norm check and NTT of one z: (gamma1_bits, bound, bytes,
-    /// out). Returns whether every |z| < bound; |out| < 9q.
-    pub(crate) unpack_z_ntt: fn(u32, i32, &[u8], &mut NttPoly) -> bool,
-    /// Fused inverse NTT, HighBits and w1Encode of one row: (gamma2, w_hat, w,
-    /// w1). `w` receives the canonical row.
-    pub(crate) inv_ntt_high_bits: fn(i32, &NttPoly, &mut Poly, &mut [u8]),
-    /// Fused inverse NTT, UseHint and w1Encode of one row: (gamma2, w_hat, hint
-    /// indices, w1).
-    pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
-    /// The rows of a prepared key in an order of the backend's own; `None` where
-    /// that is the order of [`crate::scheme::verify::verify_row`]. 0 <= out < q.
-    pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
-    /// SHAKE256 of any number of strings, which may be secret; `None` where nothing
-    /// is gained over one after the other.
-    pub(crate) shake256: Option<HashKernel>,
-    /// Algorithm 8 on any number of signatures; `None` where nothing is gained
-    /// over one after the other.
-    pub(crate) verify: Option<VerifyKernel>,
-}
-
-/// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
-/// before it knows of any spill, puts spilled vectors across cache lines.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
-macro_rules! align_frame {
-    () => {
-        #[repr(align(64))]
-        struct Anchor(#[allow(dead_code)] u8);
-        core::hint::black_box(&mut Anchor(0));
-    };
-}
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
-use align_frame;
-
-/// A string in two parts, and where as much of its SHAKE256 goes as fits.
-#[derive(Debug)]
-pub struct LaneHash<'a> {
-    /// What is hashed: both parts as one string.
-    pub input: [&'a [u8]; 2],
-    /// What is filled.
-    pub output: &'a mut [u8],
-}
-
-pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
-
-/// (set, the n-th job, the result of each job).
-pub(crate) type VerifyKernel =
-    for<'a> fn(&Params, &dyn Fn(usize) -> Job<'a>, &mut [Result<(), VerifyError>]);
 
 /// Number of the backend that [`Backend::set_default`] chose, from 1; 0 if none.
 static DEFAULT: AtomicUsize = AtomicUsize::new(0);
@@ -164,9 +87,13 @@ impl Backend {
         self.table().name
     }
 
+    /// What a sponge needs of this backend.
     #[inline(always)]
-    pub(crate) fn keccak_f1600(self, state: &mut [u64; 25]) {
-        (self.kernels().keccak_f1600)(state);
+    pub fn permutation(self) -> Permutation {
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        return Permutation::new(self.kernels().keccak_f1600);
+        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        Permutation::PORTABLE
     }
 
     #[inline(always)]
@@ -216,5 +143,55 @@ impl Eq for Backend {}
 impl fmt::Debug for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Backend({})", self.name())
+    }
+}
+
+/// [`Shake256::digest`] of every item, as many side by side as the backend has
+/// lanes: eight with AVX-512, four with AVX2. Lengths may differ; equal ones leave
+/// no lane idle.
+///
+/// Constant time in the data; lengths are public. States and blocks are wiped.
+pub fn shake256_lanes<'a>(backend: Backend, hashes: impl IntoIterator<Item = LaneHash<'a>>) {
+    let mut hashes = hashes.into_iter();
+    match backend.kernels().shake256 {
+        Some(kernel) => kernel(&mut hashes),
+        None => hashes
+            .for_each(|hash| Shake256::digest(backend.permutation(), &hash.input, hash.output)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_hash_what_single_sponges_hash() {
+        let data: [u8; 1500] = core::array::from_fn(|n| (n * 11 + n / 256) as u8);
+        for backend in Backend::available() {
+            for count in 0..20 {
+                // Lengths that agree, and lengths around the ends of blocks.
+                for spread in [0, 1, 67, 136] {
+                    let lens = (0..count).map(|n| (n * spread % 1300, 32 + n * 2 * spread % 1100));
+                    let mut outputs = [[0; 1200]; 20];
+                    let items = lens.clone().zip(&mut outputs).map(|((len, out), output)| {
+                        let (head, tail) = data[..len].split_at(len / 3);
+                        LaneHash {
+                            input: [head, tail],
+                            output: &mut output[..out],
+                        }
+                    });
+                    shake256_lanes(backend, items);
+                    for ((len, out), output) in lens.zip(&outputs) {
+                        let mut expected = [0; 1200];
+                        Shake256::digest(
+                            backend.permutation(),
+                            &[&data[..len]],
+                            &mut expected[..out],
+                        );
+                        assert_eq!(*output, expected, "{backend:?} {count} {len} {out}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -137,7 +137,7 @@ mod tests {
         let signature = key.sign(&message, ctx, Hedge::Deterministic).unwrap();
         let encoded = key.verifying_key().as_bytes();
 
-        let (_, found) = count(|backend| tr(backend, encoded.as_ref()));
+        let (_, found) = count(|backend| tr(backend.permutation(), encoded.as_ref()));
         assert_eq!(found, decode_key::<P>());
 
         let (_, found) = count(|backend| {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(found, expand_key::<P>());
 
         let (mu, found) = count(|backend| {
-            let mut mu = MuBuilder::start(backend, key.verifying_key().tr(), 0, ctx);
+            let mut mu = MuBuilder::start(backend.permutation(), key.verifying_key().tr(), 0, ctx);
             mu.update(&message);
             mu.finish()
         });

@@ -3,9 +3,9 @@
 
 #[cfg(feature = "jwk")]
 pub(crate) mod akp;
-#[cfg(feature = "pkcs8")]
-pub(crate) mod pkcs8;
 #[cfg(feature = "serde")]
 pub(crate) mod serde;
 #[cfg(feature = "spki")]
 pub(crate) mod spki;
+#[cfg(feature = "pkcs8")]
+pub(crate) mod pkcs8;

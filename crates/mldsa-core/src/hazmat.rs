@@ -2,16 +2,16 @@
 //! crates and for validation suites. Misuse breaks security; nothing here is
 //! covered by semantic versioning. Switching it on changes no behaviour.
 
-pub use crate::backend::LaneHash;
-pub use crate::batch::{LaneItem, LaneKey, LaneMessage, verify_lanes};
+pub use crate::backend::shake256_lanes;
 pub use crate::coding::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };
 pub use crate::coding::expansion::{Expansion, PackedPoly};
+pub use crate::hash::keccak::Permutation;
 pub use crate::hash::transcript::{
     CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
 };
-pub use crate::hash::xof::{Shake128, Shake256, Sponge, shake256_lanes};
+pub use crate::hash::xof::{LaneHash, Shake128, Shake256, Sponge};
 pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
 #[cfg(mldsa_ct_check)]
 pub use crate::memory::secret::ct_check;
@@ -24,6 +24,7 @@ pub use crate::scheme::keygen::{
     check_expanded, check_secret_range, keygen_from_rho_p, keygen_internal,
 };
 pub use crate::scheme::sign::Rejection;
+pub use crate::siblings::{JobMessage, Verification, verify_lanes};
 
 use crate::error::{SignError, VerifyError};
 use crate::hash::transcript::{Hedge, Mu};
@@ -73,7 +74,7 @@ pub fn sign_internal<P: ParameterSet>(
 ) -> Result<(), SignError> {
     let vk = key.verifying_key();
     key.sign_mu_into(
-        &mu_from_m_prime(vk.backend(), vk.tr(), &[m_prime]),
+        &mu_from_m_prime(vk.backend().permutation(), vk.tr(), &[m_prime]),
         hedge,
         out,
     )
@@ -89,7 +90,7 @@ pub fn verify_internal<P: ParameterSet>(
     signature: &[u8],
 ) -> Result<(), VerifyError> {
     key.verify_mu(
-        &mu_from_m_prime(key.backend(), key.tr(), &[m_prime]),
+        &mu_from_m_prime(key.backend().permutation(), key.tr(), &[m_prime]),
         signature,
     )
 }

@@ -79,7 +79,7 @@ mod formats;
 #[cfg(feature = "signature")]
 mod traits;
 #[cfg(feature = "hazmat")]
-mod batch;
+mod siblings;
 #[cfg(feature = "hazmat")]
 pub mod hazmat;
 
@@ -101,9 +101,9 @@ pub use crate::formats::spki::object_identifier;
 pub use crate::hash::prehash::{PreHash, PreHashed};
 pub use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
 #[cfg(feature = "alloc")]
-pub use crate::keys::PreparedVerifyingKey;
+pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
-pub use crate::keys::prepared::PreparedSigningKey;
+pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{
     PreparedMemory, PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey, bytes,
 };

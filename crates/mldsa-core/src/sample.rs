@@ -1,7 +1,7 @@
 //! Pseudorandom sampling (FIPS 204 section 7.3), portable bodies.
 
-use crate::backend::Backend;
 use crate::coding::pack;
+use crate::hash::keccak::Permutation;
 use crate::hash::xof::{Shake128, Shake256};
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{N, Q, SEED_LEN};
@@ -35,13 +35,13 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
 ///
 /// Variable time: A is public.
 pub fn rej_ntt_poly_each(
-    backend: Backend,
+    keccak: Permutation,
     rho: &[u8; SEED_LEN],
     s: u8,
     r: u8,
     mut sink: impl FnMut(i32) -> bool,
 ) {
-    let mut xof = Shake128::new(backend);
+    let mut xof = Shake128::new(keccak);
     xof.absorb(rho);
     xof.absorb(&[s, r]);
     xof.finish();
@@ -66,8 +66,8 @@ pub fn rej_ntt_poly_each(
 /// Algorithm 30 RejNTTPoly: the entry of A in row `r`, column `s`.
 ///
 /// Variable time: A is public. Bounds: 0 <= out < q.
-pub fn rej_ntt_poly(backend: Backend, rho: &[u8; SEED_LEN], s: u8, r: u8, out: &mut NttPoly) {
-    let mut xof = Shake128::new(backend);
+pub fn rej_ntt_poly(keccak: Permutation, rho: &[u8; SEED_LEN], s: u8, r: u8, out: &mut NttPoly) {
+    let mut xof = Shake128::new(keccak);
     xof.absorb(rho);
     xof.absorb(&[s, r]);
     xof.finish();
@@ -97,8 +97,14 @@ pub fn rej_ntt_block(bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usi
 /// Algorithm 31 RejBoundedPoly, from the 64-byte `rho_p` and the 16-bit `nonce`.
 ///
 /// Constant time but for the positions of refused half-bytes. |out| <= eta.
-pub fn rej_bounded_poly(backend: Backend, eta: i32, rho_p: &[u8; 64], nonce: u16, out: &mut Poly) {
-    let mut xof = Shake256::new(backend);
+pub fn rej_bounded_poly(
+    keccak: Permutation,
+    eta: i32,
+    rho_p: &[u8; 64],
+    nonce: u16,
+    out: &mut Poly,
+) {
+    let mut xof = Shake256::new(keccak);
     xof.absorb(rho_p);
     xof.absorb(&nonce.to_le_bytes());
     xof.finish();
@@ -136,13 +142,13 @@ pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled:
 #[cfg(feature = "hazmat")]
 #[inline(never)]
 pub fn rej_bounded_packed(
-    backend: Backend,
+    keccak: Permutation,
     eta: i32,
     rho_p: &[u8; 64],
     nonce: u16,
     out: &mut [u8],
 ) {
-    let mut xof = Shake256::new(backend);
+    let mut xof = Shake256::new(keccak);
     xof.absorb(rho_p);
     xof.absorb(&nonce.to_le_bytes());
     xof.finish();
@@ -174,33 +180,33 @@ pub fn rej_bounded_packed(
 pub fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
     for (n, entry) in out.iter_mut().enumerate() {
         let (r, s) = ((first + n) / l, (first + n) % l);
-        rej_ntt_poly(Backend::PORTABLE, rho, s as u8, r as u8, entry);
+        rej_ntt_poly(Permutation::PORTABLE, rho, s as u8, r as u8, entry);
     }
 }
 
 /// Algorithm 33 ExpandS, the polynomials `first..first + out.len()` of s1, s2.
 pub fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     for (n, s) in out.iter_mut().enumerate() {
-        rej_bounded_poly(Backend::PORTABLE, eta, rho_p, (first + n) as u16, s);
+        rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, (first + n) as u16, s);
     }
 }
 
 /// One polynomial of algorithm 34 in its packed form, which is also
 /// the packed form of z: 576 or 640 bytes of H(rho_pp || kappa).
-pub fn expand_mask_packed(backend: Backend, rho_pp: &[u8; 64], kappa: u16, out: &mut [u8]) {
-    Shake256::digest(backend, &[rho_pp, &kappa.to_le_bytes()], out);
+pub fn expand_mask_packed(keccak: Permutation, rho_pp: &[u8; 64], kappa: u16, out: &mut [u8]) {
+    Shake256::digest(keccak, &[rho_pp, &kappa.to_le_bytes()], out);
 }
 
 /// One polynomial of algorithm 34 in coefficient form, a few bytes at a time. Constant time. -gamma1 < out <= gamma1.
 #[inline(never)]
 pub fn expand_mask_poly(
-    backend: Backend,
+    keccak: Permutation,
     rho_pp: &[u8; 64],
     kappa: u16,
     gamma1_bits: u32,
     out: &mut [i32; N],
 ) {
-    let mut xof = Shake256::new(backend);
+    let mut xof = Shake256::new(keccak);
     xof.absorb(rho_pp);
     xof.absorb(&kappa.to_le_bytes());
     xof.finish();
@@ -215,7 +221,13 @@ pub fn expand_mask_poly(
 /// Algorithm 34 ExpandMask, the polynomial of counter `kappa`. Constant time.
 /// -gamma1 < out <= gamma1.
 pub fn expand_mask(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut Poly) {
-    expand_mask_poly(Backend::PORTABLE, rho_pp, kappa, gamma1_bits, &mut out.0);
+    expand_mask_poly(
+        Permutation::PORTABLE,
+        rho_pp,
+        kappa,
+        gamma1_bits,
+        &mut out.0,
+    );
 }
 
 /// A challenge polynomial as algorithm 29 makes it: tau positions with signs.
@@ -227,8 +239,8 @@ impl Challenge {
     /// Algorithm 29 SampleInBall, from all bytes of `c_tilde`.
     ///
     /// Variable time: the challenge of an attempt is public.
-    pub fn sample_in_ball(backend: Backend, tau: usize, c_tilde: &[u8]) -> Self {
-        let mut xof = Shake256::new(backend);
+    pub fn sample_in_ball(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
+        let mut xof = Shake256::new(keccak);
         xof.absorb(c_tilde);
         xof.finish();
         Self::from_stream(tau, || {
@@ -318,17 +330,23 @@ mod tests {
             for eta in [2, 4] {
                 let len = if eta == 2 { 96 } else { 128 };
                 let mut s = Poly::zeroed();
-                rej_bounded_poly(Backend::PORTABLE, eta, &[3; 64], nonce, &mut s);
+                rej_bounded_poly(Permutation::PORTABLE, eta, &[3; 64], nonce, &mut s);
                 let mut expected = [0; 128];
                 pack::pack_eta(eta, &s, &mut expected[..len]);
                 let mut packed = [0; 128];
-                rej_bounded_packed(Backend::PORTABLE, eta, &[3; 64], nonce, &mut packed[..len]);
+                rej_bounded_packed(
+                    Permutation::PORTABLE,
+                    eta,
+                    &[3; 64],
+                    nonce,
+                    &mut packed[..len],
+                );
                 assert_eq!(packed, expected);
             }
             for bits in [17, 19] {
                 let mut packed = [0; 640];
                 let packed = &mut packed[..32 * (1 + bits as usize)];
-                expand_mask_packed(Backend::PORTABLE, &[5; 64], nonce, packed);
+                expand_mask_packed(Permutation::PORTABLE, &[5; 64], nonce, packed);
                 let (mut expected, mut y) = (Poly::zeroed(), Poly::zeroed());
                 pack::unpack_z(bits, packed, &mut expected);
                 expand_mask(&[5; 64], nonce, bits, &mut y);
@@ -358,9 +376,9 @@ mod tests {
     fn streamed_matrix_entries_equal_whole_ones() {
         for (s, r) in [(0, 0), (6, 7), (3, 1)] {
             let mut whole = NttPoly::zeroed();
-            rej_ntt_poly(Backend::PORTABLE, &[9; 32], s, r, &mut whole);
+            rej_ntt_poly(Permutation::PORTABLE, &[9; 32], s, r, &mut whole);
             let mut n = 0;
-            rej_ntt_poly_each(Backend::PORTABLE, &[9; 32], s, r, |a| {
+            rej_ntt_poly_each(Permutation::PORTABLE, &[9; 32], s, r, |a| {
                 assert_eq!(a, whole.0[n]);
                 n += 1;
                 n < N
@@ -374,8 +392,8 @@ mod tests {
         for tau in [39, 49, 60] {
             for seed in 0..50u8 {
                 let mut block = [0; 136];
-                Shake256::digest(Backend::PORTABLE, &[&[seed; 48]], &mut block);
-                let plain = Challenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 48]);
+                Shake256::digest(Permutation::PORTABLE, &[&[seed; 48]], &mut block);
+                let plain = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 48]);
                 let from_block = Challenge::from_block(tau, &block).expect("chance");
                 assert_eq!(from_block.0, plain.0);
             }
@@ -398,7 +416,7 @@ mod tests {
     fn challenges_have_tau_signs() {
         for tau in [39, 49, 60] {
             for seed in 0..50u8 {
-                let c = Challenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 32]);
+                let c = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 32]);
                 assert_eq!(c.0.iter().filter(|c| c.abs() == 1).count(), tau);
                 assert_eq!(c.0.iter().filter(|&&c| c == 0).count(), N - tau);
             }

@@ -14,9 +14,9 @@ use ::signature::{RandomizedDigestSigner, RandomizedMultipartSigner, RandomizedS
 
 use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
 #[cfg(feature = "alloc")]
-use crate::keys::PreparedVerifyingKey;
+use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
-use crate::keys::prepared::PreparedSigningKey;
+use crate::keys::PreparedVerifyingKey;
 use crate::keys::{PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey};
 #[cfg(feature = "rand_core")]
 use crate::memory::secret::Secret;

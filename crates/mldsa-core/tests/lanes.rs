@@ -2,9 +2,7 @@
 //! signatures in every position, groups of every size.
 #![cfg(feature = "hazmat")]
 
-use mldsa_core::hazmat::{
-    Expansion, LaneItem, LaneKey, LaneMessage, NttPoly, PackedPoly, verify_lanes,
-};
+use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes};
 use mldsa_core::{
     Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyError,
     VerifyingKey,
@@ -138,19 +136,16 @@ fn check<P: ParameterSet>() {
         };
         let item = |n: usize, form: Form| {
             let case = &cases[n % cases.len()];
-            LaneItem {
-                key: match form {
-                    Form::Wide => {
-                        LaneKey::Prepared(prepared(case.key, Expansion::Wide(&wide[case.key])))
-                    }
-                    Form::Packed => {
-                        LaneKey::Prepared(prepared(case.key, Expansion::Packed(&packed[case.key])))
-                    }
-                    Form::Cold => LaneKey::Cold(&cold[case.key]),
-                },
-                message: LaneMessage::Pure(Context::new(&case.ctx).expect("valid"), &case.message),
-                signature: &case.signature,
-            }
+            let ctx = Context::new(&case.ctx).expect("valid");
+            let message = JobMessage::Pure(ctx, &case.message);
+            let rows = match form {
+                Form::Wide => Expansion::Wide(&wide[case.key]),
+                Form::Packed => Expansion::Packed(&packed[case.key]),
+                Form::Cold => {
+                    return Verification::cold(&cold[case.key], message, &case.signature);
+                }
+            };
+            Verification::prepared(prepared(case.key, rows), message, &case.signature)
         };
         for case in &cases {
             let ctx = Context::new(&case.ctx).expect("valid");

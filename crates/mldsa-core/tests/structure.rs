@@ -6,46 +6,135 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Modules in the order of `lib.rs`: each may use those above it only. The
-/// tables under `backend/` are leaves that point at the bodies of every room,
-/// and nothing but `backend.rs` names them.
+/// Modules stand in `lib.rs`, and those of a folder in the file that opens it, in
+/// dependency order: each uses only those above it, and a file inside a folder
+/// never the one that opens the folder, which comes last.
 #[test]
 fn modules_use_only_modules_above_them() {
-    let lib = read(&source().join("lib.rs"));
-    let order: Vec<&str> = lib
-        .lines()
-        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "))
-        .filter_map(|rest| rest.strip_suffix(';'))
-        .collect();
-    assert!(
-        order.len() > 10,
-        "lib.rs declares its modules one a line: {order:?}"
-    );
-
+    let order = declared(&source().join("lib.rs"), &[]);
+    assert!(order.len() > 40, "one module a line: {order:?}");
+    let place = |path: &[String]| {
+        (1..=path.len())
+            .rev()
+            .find_map(|len| order.iter().position(|known| *known == path[..len]))
+    };
     let mut upward = Vec::new();
     for file in rust_files(&source()) {
         let relative = file.strip_prefix(source()).expect("below src");
-        let module = relative.components().next().expect("a file").as_os_str();
-        let module = Path::new(module).with_extension("");
-        let module = module.to_str().expect("UTF-8");
-        if module == "lib" || relative.starts_with("backend/") {
+        let module: Vec<String> = relative
+            .with_extension("")
+            .components()
+            .map(|part| part.as_os_str().to_str().expect("UTF-8").to_owned())
+            .collect();
+        if module == ["lib"] {
             continue;
         }
-        let place = order
-            .iter()
-            .position(|name| *name == module)
-            .expect("declared in lib.rs");
-        for used in crate_paths(outside_tests(&read(&file))) {
-            if order
-                .iter()
-                .position(|name| *name == used)
-                .is_some_and(|used| used > place)
-            {
-                upward.push(format!("{} uses crate::{used}", relative.display()));
+        let own = order.iter().position(|known| *known == module);
+        // A file that is compiled for tests only.
+        let Some(own) = own else { continue };
+        let text = read(&file);
+        for used in used_paths(outside_tests(&text), &module) {
+            let within = used.len() >= module.len() && used[..module.len()] == module;
+            if !within && place(&used).is_some_and(|used| used > own) {
+                upward.push(format!("{} uses {}", relative.display(), used.join("::")));
             }
         }
     }
     assert!(upward.is_empty(), "{upward:#?}");
+}
+
+/// The modules that a file declares outside tests, those of a folder before the
+/// module that opens it.
+fn declared(file: &Path, parent: &[String]) -> Vec<Vec<String>> {
+    let text = read(file);
+    let mut order = Vec::new();
+    let mut for_tests = false;
+    for line in text.lines().map(str::trim) {
+        let name = line
+            .trim_start_matches("pub ")
+            .trim_start_matches("pub(crate) ")
+            .trim_start_matches("pub(super) ")
+            .strip_prefix("mod ")
+            .and_then(|rest| rest.strip_suffix(';'));
+        if let Some(name) = name {
+            if !for_tests {
+                let mut path = parent.to_vec();
+                path.push(name.to_owned());
+                let below = path.iter().collect::<PathBuf>().with_extension("rs");
+                order.extend(declared(&source().join(below), &path));
+                order.push(path);
+            }
+        }
+        let attribute = line.starts_with("#[");
+        for_tests = attribute && (for_tests || line.starts_with("#[cfg(") && line.contains("test"));
+    }
+    order
+}
+
+/// What the file of `module` names by `crate::` or `super::` paths outside
+/// comments, as full paths.
+fn used_paths(text: &str, module: &[String]) -> Vec<Vec<String>> {
+    let code: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
+    let code = code.join("\n");
+    let mut paths = Vec::new();
+    for (at, _) in code.match_indices("crate::") {
+        if !code[..at].ends_with(|c: char| c.is_alphanumeric() || "_$".contains(c)) {
+            expand(&code[at + "crate::".len()..], &[], &mut paths);
+        }
+    }
+    for (at, _) in code.match_indices("super::") {
+        if !code[..at].ends_with("super::") {
+            let rest = &code[at..];
+            let ups = rest.split("super::").take_while(|piece| piece.is_empty());
+            let ups = ups.count().min(module.len());
+            expand(
+                &rest[ups * "super::".len()..],
+                &module[..module.len() - ups],
+                &mut paths,
+            );
+        }
+    }
+    paths
+}
+
+/// The paths of a use tree below `prefix`, two segments deep at most.
+fn expand(tree: &str, prefix: &[String], paths: &mut Vec<Vec<String>>) {
+    if let Some(list) = tree.strip_prefix('{') {
+        let mut depth = 0;
+        let mut start = true;
+        for (at, byte) in list.bytes().enumerate() {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth == 0 => break,
+                b'}' => depth -= 1,
+                b',' if depth == 0 => start = true,
+                b' ' | b'\n' => {}
+                _ if start => {
+                    expand(&list[at..], prefix, paths);
+                    start = false;
+                }
+                _ => {}
+            }
+        }
+        return;
+    }
+    let name = word(tree);
+    let mut path = prefix.to_vec();
+    match tree[name.len()..].strip_prefix("::") {
+        Some(below) if path.len() < 2 && name != "self" => {
+            path.push(name);
+            expand(below, &path, paths);
+        }
+        _ => {
+            if name != "self" && !name.is_empty() {
+                path.push(name);
+            }
+            paths.push(path);
+        }
+    }
 }
 
 /// Each algorithm of FIPS 204 is at home in exactly one place: the doc comment
@@ -150,42 +239,18 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 
 /// The text before the test module, which stands last.
 fn outside_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
-}
-
-/// The first segment of every `crate::` path outside comments, brace lists
-/// included.
-fn crate_paths(text: &str) -> Vec<String> {
-    let code: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect();
-    let code = code.join("\n");
-    let mut names = Vec::new();
-    for path in code.split("crate::").skip(1) {
-        match path.strip_prefix('{') {
-            None => names.push(word(path)),
-            Some(list) => {
-                let mut depth = 0;
-                let mut start = true;
-                for (at, byte) in list.bytes().enumerate() {
-                    match byte {
-                        b'{' => depth += 1,
-                        b'}' if depth == 0 => break,
-                        b'}' => depth -= 1,
-                        b',' if depth == 0 => start = true,
-                        b' ' | b'\n' => {}
-                        _ if start => {
-                            names.push(word(&list[at..]));
-                            start = false;
-                        }
-                        _ => {}
-                    }
-                }
-            }
-        }
-    }
-    names
+    const MARK: &str = "#[cfg(test)]\n";
+    let opens_module = |at: &usize| {
+        let mut lines = text[at + MARK.len()..].lines();
+        lines
+            .find(|line| !line.starts_with("#["))
+            .is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+    };
+    let end = text
+        .match_indices(MARK)
+        .map(|(at, _)| at)
+        .find(opens_module);
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// The identifier that the text starts with.
@@ -231,6 +296,16 @@ fn the_readers_read() {
     assert_eq!(mentions("9 A, 10 B; 10 B.x, 110 B", "10 B"), 2);
     assert_eq!(mentions("41 NTT. 42 NTT^-1", "42 NTT"), 0);
     let code = "use crate::{field, poly::{Poly, N}, ntt};\n// crate::no\nlet x = crate::hint::f();";
-    assert_eq!(crate_paths(code), ["field", "poly", "ntt", "hint"]);
-    assert_eq!(outside_tests("a\n#[cfg(test)]\nmod tests {}"), "a\n");
+    let paths = used_paths(code, &[]);
+    let paths: Vec<_> = paths.iter().map(|path| path.join("::")).collect();
+    assert_eq!(paths, ["field", "poly::Poly", "poly::N", "ntt", "hint::f"]);
+    let module = ["ring", "ntt"].map(str::to_owned);
+    assert_eq!(
+        used_paths("use super::field::X;", &module)[0],
+        ["ring", "field", "X"]
+    );
+    assert_eq!(
+        outside_tests("a\n#[cfg(test)]\nuse b;\n#[cfg(test)]\n#[c]\nmod tests {\n}"),
+        "a\n#[cfg(test)]\nuse b;\n"
+    );
 }

@@ -20,7 +20,7 @@ use mldsa_core::hazmat::{
 use mldsa_core::{Mu, ParameterSet};
 
 use crate::error::SignError;
-use crate::matrix::{BACKEND, Matrix, mask_row};
+use crate::matrix::{KECCAK, Matrix, mask_row};
 use crate::secrets::{SigningSecrets, room, slot_mut};
 use crate::tier::{Keeps, Tier, Workspace};
 
@@ -111,7 +111,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
         expand_matrix(p, key.rho(), workspace.bytes.as_mut(), watch)?;
     }
     let mut rho_pp = mldsa_core::hazmat::Secret::<[u8; CRH_LEN]>::zeroed();
-    mldsa_core::hazmat::rho_pp(BACKEND, key.k_seed(), rnd, mu, rho_pp.expose_mut());
+    mldsa_core::hazmat::rho_pp(KECCAK, key.k_seed(), rnd, mu, rho_pp.expose_mut());
     for attempt in 0..MAX_ATTEMPTS {
         report(watch, Progress::Attempt(attempt))?;
         let kappa = attempt * p.l as u16;
@@ -119,7 +119,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
             commit_pair(&job, rho_pp.expose(), kappa, workspace, slots.z, acc, watch)?;
         } else {
             for (j, slot) in (0..).zip(slots.z.chunks_exact_mut(p.z_poly_len())) {
-                expand_mask_packed(BACKEND, rho_pp.expose(), kappa + j, slot);
+                expand_mask_packed(KECCAK, rho_pp.expose(), kappa + j, slot);
             }
         }
         commit::<P, S, T>(&job, attempt, workspace, &mut slots, acc, watch)?;
@@ -144,7 +144,7 @@ fn expand_matrix(
         if n % p.l == 0 {
             report(watch, Progress::Row(n / p.l))?;
         }
-        expand_compact(BACKEND, rho, n / p.l, n % p.l, entry);
+        expand_compact(KECCAK, rho, n / p.l, n % p.l, entry);
     }
     Ok(())
 }
@@ -198,15 +198,15 @@ fn commit_pair<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     for (j, y) in z.chunks_exact_mut(p.z_poly_len()).enumerate() {
         report(watch, Progress::Row(j))?;
         let kappa = kappa + j as u16;
-        expand_mask_poly(BACKEND, rho_pp, kappa + p.l as u16, p.gamma1_bits, acc);
+        expand_mask_poly(KECCAK, rho_pp, kappa + p.l as u16, p.gamma1_bits, acc);
         ntt_in_place(acc);
         store_compact(acc, mask);
-        expand_mask_packed(BACKEND, rho_pp, kappa, y);
+        expand_mask_packed(KECCAK, rho_pp, kappa, y);
         unpack_row(p, y, acc);
         ntt_in_place(acc);
         for (i, pair) in rows.chunks_exact_mut(2 * COMPACT_LEN).enumerate() {
             let (first, second) = pair.split_at_mut(COMPACT_LEN);
-            multiply_accumulate_two(BACKEND, job.key.rho(), (i, j), (acc, mask), first, second);
+            multiply_accumulate_two(KECCAK, job.key.rho(), (i, j), (acc, mask), first, second);
         }
     }
     Ok(())
@@ -228,7 +228,7 @@ fn commit<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     watch: &mut Watch<'_>,
 ) -> Result<(), SignError> {
     let p = job.p;
-    let mut hash = CommitmentHash::new(BACKEND, job.mu);
+    let mut hash = CommitmentHash::new(KECCAK, job.mu);
     for i in 0..p.k {
         report(watch, Progress::Row(i))?;
         if T::KEEPS == Keeps::Pair {
@@ -260,7 +260,7 @@ fn respond<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     watch: &mut Watch<'_>,
 ) -> Result<(), Miss> {
     let p = job.p;
-    let c = SparseChallenge::sample_in_ball(BACKEND, p.tau, slots.c_tilde);
+    let c = SparseChallenge::sample_in_ball(KECCAK, p.tau, slots.c_tilde);
     check_z(job, &c, slots.z)?;
     let mut hints = room::<P::Rows<[u8; HINT_ROW_LEN]>>();
     let hints = hints.expose_mut().as_mut();
@@ -319,7 +319,7 @@ fn second_pass<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     watch: &mut Watch<'_>,
 ) -> Result<(), Miss> {
     let p = job.p;
-    let mut hash = (job.recheck && !T::KEEPS.low()).then(|| CommitmentHash::new(BACKEND, job.mu));
+    let mut hash = (job.recheck && !T::KEEPS.low()).then(|| CommitmentHash::new(KECCAK, job.mu));
     for (i, hints) in hints.iter_mut().enumerate() {
         if T::KEEPS.low() {
             unpack_low(p.gamma2, low_slot(workspace, attempt, i), acc);
@@ -438,7 +438,7 @@ mod tests {
             recheck,
         };
         for (j, slot) in (0..).zip(slots.z.chunks_exact_mut(p.z_poly_len())) {
-            expand_mask_packed(BACKEND, &[rho_pp; CRH_LEN], j, slot);
+            expand_mask_packed(KECCAK, &[rho_pp; CRH_LEN], j, slot);
         }
         let (mut acc, mut watch) = ([0; N], None);
         let (workspace, slots) = (&mut workspace, &mut slots);

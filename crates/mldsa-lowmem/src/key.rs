@@ -12,7 +12,7 @@ use mldsa_core::hazmat::{
 use mldsa_core::{KeyError, ParameterSet};
 
 use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
-use crate::matrix::BACKEND;
+use crate::matrix::KECCAK;
 use crate::secrets::{SigningSecrets, room, slot, slot_mut};
 
 mod sealed {
@@ -50,7 +50,7 @@ impl<P: ParameterSet> OpenedKey<P> {
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let p = &P::PARAMS;
         let mut key = Self {
-            seed: expand_seed(BACKEND, p, xi),
+            seed: expand_seed(KECCAK, p, xi),
             tr: [0; CRH_LEN],
             set: PhantomData,
         };
@@ -68,7 +68,7 @@ impl<P: ParameterSet> OpenedKey<P> {
     /// permutations. A wrong `tr` gives signatures that do not verify.
     pub fn from_seed_and_tr(xi: &[u8; SEED_LEN], tr: &[u8; CRH_LEN]) -> Self {
         Self {
-            seed: expand_seed(BACKEND, &P::PARAMS, xi),
+            seed: expand_seed(KECCAK, &P::PARAMS, xi),
             tr: *tr,
             set: PhantomData,
         }

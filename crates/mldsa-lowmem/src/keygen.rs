@@ -7,7 +7,7 @@ use mldsa_core::hazmat::{
     expand_seed, tr,
 };
 
-use crate::matrix::{BACKEND, public_row};
+use crate::matrix::{KECCAK, public_row};
 use crate::secrets::{Packed, Secrets, room, slot_mut};
 use crate::source::Sink;
 
@@ -41,7 +41,7 @@ pub fn keygen_from_seed<P: ParameterSet>(
             slot_mut(parts.t0, i, T0_POLY_LEN),
         );
     }
-    parts.tr.copy_from_slice(&tr(BACKEND, pk.as_ref()));
+    parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
 }
 
 /// Lines 1 to 4 of algorithm 6: everything of a private key but t0 and `tr`.
@@ -51,7 +51,7 @@ fn sample_secrets(
     xi: &[u8; SEED_LEN],
     parts: &mut SecretKeyPartsMut<'_>,
 ) -> [u8; SEED_LEN] {
-    let seed = expand_seed(BACKEND, p, xi);
+    let seed = expand_seed(KECCAK, p, xi);
     parts.rho.copy_from_slice(&seed.rho);
     parts.k_seed.copy_from_slice(seed.k_seed.expose());
     let len = p.eta_poly_len();
@@ -60,7 +60,7 @@ fn sample_secrets(
         .chunks_exact_mut(len)
         .chain(parts.s2.chunks_exact_mut(len));
     for (nonce, slot) in (0..).zip(slots) {
-        rej_bounded_packed(BACKEND, p.eta, seed.rho_p.expose(), nonce, slot);
+        rej_bounded_packed(KECCAK, p.eta, seed.rho_p.expose(), nonce, slot);
     }
     seed.rho
 }
@@ -77,7 +77,7 @@ pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
     secrets: &S,
     mut row: impl FnMut(usize, &[u8; T1_POLY_LEN], &[u8]) -> Result<(), E>,
 ) -> Result<[u8; CRH_LEN], E> {
-    let mut hash = Shake256::new(BACKEND);
+    let mut hash = Shake256::new(KECCAK);
     hash.absorb(secrets.rho());
     let mut acc = room::<[i32; N]>();
     let mut t1 = [0; T1_POLY_LEN];
@@ -107,7 +107,7 @@ pub fn keygen_to<P: ParameterSet, E>(
     sk: Option<&mut dyn Sink<Error = E>>,
 ) -> Result<[u8; CRH_LEN], E> {
     let p = &P::PARAMS;
-    let seed = expand_seed(BACKEND, p, xi);
+    let seed = expand_seed(KECCAK, p, xi);
     pk.write(0, &seed.rho)?;
     let Some(sk) = sk else {
         return for_each_public_row::<WithoutT0, _, _>(p, &seed, |i, t1, _| {

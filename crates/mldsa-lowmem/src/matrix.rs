@@ -1,6 +1,6 @@
 //! Rows of matrix products, one polynomial of accumulator at a time.
 
-use mldsa_core::Backend;
+use mldsa_core::hazmat::Permutation;
 use mldsa_core::hazmat::pack::{GROUP, part, unpack_eta_part, unpack_z_part};
 use mldsa_core::hazmat::row::power2round_row;
 use mldsa_core::hazmat::window::{
@@ -11,7 +11,7 @@ use mldsa_core::hazmat::{N, Params, SEED_LEN, declassify_in_place};
 use crate::secrets::{Secrets, room, slot};
 
 /// One state at a time has nothing to gain from vectors.
-pub(crate) const BACKEND: Backend = Backend::PORTABLE;
+pub(crate) const KECCAK: Permutation = Permutation::PORTABLE;
 
 /// Where the entries of A come from.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ pub(crate) fn mask_entry_sampled(
     y: &[u8],
     acc: &mut [i32; N],
 ) {
-    multiply_accumulate(BACKEND, rho, i, j, acc, |quarter, window| {
+    multiply_accumulate(KECCAK, rho, i, j, acc, |quarter, window| {
         mask_window(p, y, quarter, window);
     });
 }
@@ -95,7 +95,7 @@ fn secret_entry(
     s1: &[u8],
     acc: &mut [i32; N],
 ) {
-    multiply_accumulate(BACKEND, rho, i, j, acc, |quarter, window| {
+    multiply_accumulate(KECCAK, rho, i, j, acc, |quarter, window| {
         secret_window(p, s1, quarter, window);
     });
 }

@@ -15,7 +15,7 @@ use mldsa_core::hazmat::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY
 use mldsa_core::{Mu, ParameterSet, VerifyError};
 
 use crate::error::SourceError;
-use crate::matrix::{BACKEND, mask_entry_sampled};
+use crate::matrix::{KECCAK, mask_entry_sampled};
 use crate::source::Source;
 use crate::verify::compare;
 
@@ -27,7 +27,7 @@ pub fn tr_from<P: ParameterSet, K: Source>(
     pk: &mut K,
 ) -> Result<[u8; CRH_LEN], SourceError<K::Error>> {
     check_key::<P, K>(pk)?;
-    let mut hash = Shake256::new(BACKEND);
+    let mut hash = Shake256::new(KECCAK);
     let mut piece = [0; 32];
     for at in (0..P::PK_LEN).step_by(piece.len()) {
         pk.read(at, &mut piece).map_err(SourceError::Source)?;
@@ -86,19 +86,19 @@ pub fn verify_mu_from<P: ParameterSet, E>(
     let mut c_tilde = [0; CRH_LEN];
     let c_tilde = &mut c_tilde[..p.c_tilde_len];
     signature.read(0, c_tilde).map_err(read)?;
-    let c = SparseChallenge::sample_in_ball(BACKEND, p.tau, c_tilde);
+    let c = SparseChallenge::sample_in_ball(KECCAK, p.tau, c_tilde);
 
-    let mut key_hash = Shake256::new(BACKEND);
+    let mut key_hash = Shake256::new(KECCAK);
     let mut rho = [0; SEED_LEN];
     pk.read(0, &mut rho).map_err(read)?;
     key_hash.absorb(&rho);
 
-    let mut hash = CommitmentHash::new(BACKEND, mu);
+    let mut hash = CommitmentHash::new(KECCAK, mu);
     let mut acc = [0; N];
     let mut first_pass = [0; CRH_LEN];
     for i in 0..p.k {
         acc.fill(0);
-        let mut pass = Shake256::new(BACKEND);
+        let mut pass = Shake256::new(KECCAK);
         for j in 0..p.l {
             let mut z = [0; 640];
             let z = &mut z[..p.z_poly_len()];

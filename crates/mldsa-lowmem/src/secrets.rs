@@ -6,7 +6,7 @@ use mldsa_core::hazmat::{
     Array, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, Zeroed,
 };
 
-use crate::matrix::{BACKEND, public_row};
+use crate::matrix::{KECCAK, public_row};
 
 /// The packed rows of s1 and s2.
 pub(crate) trait Secrets {
@@ -107,7 +107,7 @@ impl Secrets for ExpandedSeed {
 
     fn row<'a>(&'a self, p: &Params, n: usize, room: &'a mut Self::Row) -> &'a [u8] {
         let row = &mut room[..p.eta_poly_len()];
-        rej_bounded_packed(BACKEND, p.eta, self.rho_p.expose(), n as u16, row);
+        rej_bounded_packed(KECCAK, p.eta, self.rho_p.expose(), n as u16, row);
         row
     }
 }

@@ -12,7 +12,7 @@ use mldsa_core::{Context, Hedge, Mu, MuBuilder, ParameterSet};
 use crate::attempt::{Progress, Watch, sign_internal};
 use crate::error::{SignError, SinkError};
 use crate::key::PrivateKey;
-use crate::matrix::BACKEND;
+use crate::matrix::KECCAK;
 use crate::secrets::{SigningSecrets, room};
 use crate::source::Sink;
 use crate::tier::{Tier, Workspace};
@@ -341,7 +341,7 @@ pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
     workspace: &mut Workspace<P, T>,
     mut out: Output<'o, P>,
 ) -> Result<&'o mut [u8], SignError> {
-    let seed: ExpandedSeed = expand_seed(BACKEND, &P::PARAMS, xi);
+    let seed: ExpandedSeed = expand_seed(KECCAK, &P::PARAMS, xi);
     let checks = Checks {
         self_verification: true,
         recheck: true,
@@ -432,7 +432,7 @@ mod tests {
         if T::KEEPS == Keeps::Matrix {
             a.resize(Workspace::<P, T>::LEN, 0);
             for (n, entry) in a.chunks_exact_mut(COMPACT_LEN).enumerate() {
-                expand_compact(BACKEND, key.secrets().rho(), n / p.l, n % p.l, entry);
+                expand_compact(KECCAK, key.secrets().rho(), n / p.l, n % p.l, entry);
             }
         }
         for exit in [Exit::Stop, Exit::Panic] {

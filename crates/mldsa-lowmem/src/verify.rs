@@ -13,7 +13,7 @@ use mldsa_core::hazmat::{
 };
 use mldsa_core::{Context, KeyError, Mu, MuBuilder, ParameterSet, VerifyError};
 
-use crate::matrix::{BACKEND, Matrix, mask_row, public_row};
+use crate::matrix::{KECCAK, Matrix, mask_row, public_row};
 use crate::secrets::{Secrets, room, slot};
 
 /// A public key where it lies. The memory must not change while the key is in
@@ -41,7 +41,7 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
     /// `tr = H(pk, 64)`, which starts every `mu`.
     #[inline(never)]
     pub fn tr(&self) -> [u8; CRH_LEN] {
-        tr(BACKEND, self.encoded)
+        tr(KECCAK, self.encoded)
     }
 
     /// Verifies a signature over `message` (FIPS 204 algorithm 3).
@@ -211,8 +211,8 @@ fn verify_internal<T: T1>(
     if rows.any(|z| response_row_reaches(p, z)) {
         return Err(VerifyError::ResponseNorm);
     }
-    let c = SparseChallenge::sample_in_ball(BACKEND, p.tau, parts.c_tilde);
-    let mut hash = CommitmentHash::new(BACKEND, mu);
+    let c = SparseChallenge::sample_in_ball(KECCAK, p.tau, parts.c_tilde);
+    let mut hash = CommitmentHash::new(KECCAK, mu);
     let mut room = room::<T::Room>();
     for i in 0..p.k {
         let t1 = t1.t1(p, i, acc, room.expose_mut());

@@ -11,7 +11,11 @@ use mldsa_lowmem::*;
 fn bytes<const LEN: usize>(label: u8, n: u32) -> [u8; LEN] {
     let mut out = [0; LEN];
     let seed = [label, n as u8, (n >> 8) as u8, (n >> 16) as u8];
-    hazmat::Shake256::digest(mldsa_core::Backend::PORTABLE, &[&seed], &mut out);
+    hazmat::Shake256::digest(
+        mldsa_core::Backend::PORTABLE.permutation(),
+        &[&seed],
+        &mut out,
+    );
     out
 }
 

@@ -200,7 +200,7 @@ fn judge(what: &str, found: &Found, used: &mut BTreeSet<&'static str>) -> Vec<St
 }
 
 /// A name without hashes, without the types of a function's parameters, and of a
-/// method of ours without those of its type: `mldsa_core::xof::Sponge::absorb`.
+/// method of ours without those of its type: `mldsa_core::hash::xof::Sponge::absorb`.
 fn plain(mangled: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(mangled));
     let name = name.split(" (.llvm").next().unwrap_or(&name);

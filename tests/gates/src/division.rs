@@ -20,7 +20,7 @@ const ALLOWED: [(&str, usize, &str); 11] = [
     ),
     ("mldsa_core::backend::avx512::verify::commitment", 6, ROWS),
     ("mldsa_core::backend::avx512::verify::prepare", 2, ROWS),
-    ("mldsa_core::scheme::verify::commitment", 2, ROWS),
+    ("mldsa_core::backend::rows::commitment", 2, ROWS),
     ("mldsa_core::scheme::sign::commit", 2, ROWS),
     ("mldsa_core::scheme::sign::respond_z", 2, ROWS),
     ("mldsa_core::scheme::keygen::check_secret_range", 2, ROWS),

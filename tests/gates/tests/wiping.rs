@@ -71,7 +71,7 @@ impl Secrets {
         let backend = Backend::PORTABLE;
         let mut secrets = Self::default();
         secrets.add("xi", &case.seed);
-        let seed = expand_seed(backend, p, &case.seed);
+        let seed = expand_seed(backend.permutation(), p, &case.seed);
         secrets.add("rho'", seed.rho_p.expose());
         secrets.add("K", seed.k_seed.expose());
         let parts = SecretKeyParts::parse(p, key.expanded().as_ref()).unwrap();
@@ -94,7 +94,13 @@ impl Secrets {
             secrets.add_ntt("t0 transformed", &t0);
         }
         let mut rho_pp = [0; 64];
-        hazmat::rho_pp(backend, parts.k_seed, &[0; 32], &case.mu, &mut rho_pp);
+        hazmat::rho_pp(
+            backend.permutation(),
+            parts.k_seed,
+            &[0; 32],
+            &case.mu,
+            &mut rho_pp,
+        );
         secrets.add("rho''", &rho_pp);
         secrets.add_masks(p, &rho_pp, 1 + case.rejections.iter().sum::<usize>());
         secrets
@@ -109,7 +115,7 @@ impl Secrets {
     fn add_masks(&mut self, p: &Params, rho_pp: &[u8; 64], attempts: usize) {
         for kappa in 0..(attempts * p.l) as u16 {
             let mut packed = vec![0; p.z_poly_len()];
-            sample::expand_mask_packed(Backend::PORTABLE, rho_pp, kappa, &mut packed);
+            sample::expand_mask_packed(Backend::PORTABLE.permutation(), rho_pp, kappa, &mut packed);
             self.add("y packed", &packed);
             let mut y = Poly::zeroed();
             pack::unpack_z(p.gamma1_bits, &packed, &mut y);

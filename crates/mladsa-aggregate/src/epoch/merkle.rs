@@ -48,7 +48,7 @@ fn node_input(pair: &[Hash; 2]) -> [&[u8]; 2] {
 
 fn hash_one(input: [&[u8]; 2]) -> Hash {
     let mut out = [0; 32];
-    Shake256::digest(Backend::detect(), &input, &mut out);
+    Shake256::digest(Backend::detect().permutation(), &input, &mut out);
     out
 }
 

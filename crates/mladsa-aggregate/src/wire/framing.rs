@@ -43,7 +43,7 @@ pub(crate) fn absorb_lp(sponge: &mut Shake256, parts: &[&[u8]]) {
 
 /// `SHAKE256(prefix || lp(parts), L)`.
 pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L] {
-    let mut sponge = Shake256::new(Backend::detect());
+    let mut sponge = Shake256::new(Backend::detect().permutation());
     sponge.absorb(prefix);
     absorb_lp(&mut sponge, parts);
     sponge.finish();

@@ -7,20 +7,22 @@ use core::arch::x86_64::*;
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::AtomicUsize;
 
-use super::{Kernels, LaneHash, portable};
-use crate::backend::matrix::MatrixRows;
+use super::kernels::Kernels;
+use super::matrix::MatrixRows;
+use super::portable;
+use super::rows::{commitment, t1_column};
 use crate::coding::encode::{PublicKeyParts, SignatureParts};
 use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
 use crate::hash::keccak::{Word, keccak_f1600};
-use crate::lanes::job::{Job, VerifyRows};
+use crate::hash::xof::LaneHash;
+use crate::lanes::job::{Job, JobKey};
 use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
 use crate::lanes::verify::{self, Engine, Rider};
 use crate::memory::array::Element;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::{Challenge, rej_ntt_block};
-use crate::scheme::verify::{commitment, t1_column};
 
 cpufeatures::new!(cpu, "avx2", "bmi1", "bmi2");
 
@@ -126,7 +128,7 @@ impl Word for X4 {
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn permute_x4(state: &mut [X4; 25]) {
-    super::align_frame!();
+    super::kernels::align_frame!();
     keccak_f1600(state);
 }
 
@@ -262,16 +264,16 @@ impl Widths for Avx2 {
 impl Engine for Avx2 {
     fn commitment(
         p: &Params,
-        rows: &VerifyRows<'_>,
+        key: &JobKey<'_>,
         parts: &SignatureParts<'_>,
         c: &Challenge,
         _: &mut Rider<'_>,
         w1: &mut [u8],
     ) -> bool {
-        match rows {
+        match key {
             // SAFETY: reached only through `verify`, which needs the features.
-            VerifyRows::Cold(pk) => unsafe { cold(p, pk, parts, c, w1) },
-            VerifyRows::Prepared(rows) => prepared(p, *rows, parts, c, w1),
+            JobKey::Cold(pk, _) => unsafe { cold(p, pk, parts, c, w1) },
+            JobKey::Prepared(rows, _) => prepared(p, *rows, parts, c, w1),
         }
     }
 }

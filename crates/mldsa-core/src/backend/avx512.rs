@@ -5,29 +5,30 @@
 //! which is what the `unsafe` blocks rest on. Derivations: `docs/simd.md`.
 #![allow(unsafe_code)]
 
-use core::arch::x86_64::*;
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::AtomicUsize;
 
+use super::avx2;
+use super::kernels::Kernels;
 #[cfg(test)]
 use super::portable;
-use super::{Kernels, avx2};
 
+mod registers;
+mod vector;
+mod ntt;
+mod unpack;
+mod w1;
+mod product;
+mod word;
+mod plane;
+mod sponge;
+mod reject;
+mod verify;
 #[cfg(test)]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod bounds;
-mod ntt;
-mod plane;
-mod product;
-mod reject;
-mod sponge;
 #[cfg(test)]
 mod tests;
-mod unpack;
-mod vector;
-mod verify;
-mod w1;
-mod word;
 
 cpufeatures::new!(
     cpu,
@@ -71,22 +72,3 @@ static KERNELS: Kernels = Kernels {
     verify: Some(|p, job, results| unsafe { verify::verify(p, job, results) }),
     ..avx2::KERNELS
 };
-
-/// A table on its own cache line.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Aligned<T>(T);
-
-macro_rules! aligned_load {
-    ($($element:ty, $n:literal);*) => { $(
-        impl Aligned<[$element; $n]> {
-            #[inline]
-            #[target_feature(enable = "avx512f")]
-            fn load(&self) -> __m512i {
-                // SAFETY: 64 bytes, aligned to 64 by the type.
-                unsafe { _mm512_load_si512((&raw const self.0).cast()) }
-            }
-        }
-    )* };
-}
-aligned_load!(i32, 16; i64, 8; u8, 64);

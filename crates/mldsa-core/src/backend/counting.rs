@@ -5,7 +5,8 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicUsize;
 use std::thread_local;
 
-use super::{Backend, Kernels, portable};
+use super::kernels::Kernels;
+use super::{Backend, portable};
 use crate::cost::Operations;
 
 thread_local! {

@@ -1,6 +1,6 @@
 //! The matrix A in little memory.
 
-use crate::backend::Kernels;
+use super::kernels::Kernels;
 use crate::memory::array::Element;
 use crate::params::{Params, SEED_LEN};
 use crate::ring::poly::NttPoly;

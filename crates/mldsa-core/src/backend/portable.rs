@@ -1,7 +1,7 @@
 //! The portable table: the plain bodies of the other rooms, and the fused
 //! kernels spelled out from them.
 
-use super::Kernels;
+use super::kernels::Kernels;
 use crate::coding::pack;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::{Secret, scrub_stack};
@@ -21,13 +21,7 @@ pub(super) static KERNELS: Kernels = Kernels {
         static CALLS: AtomicUsize = AtomicUsize::new(0);
         &CALLS
     },
-    // A 64-bit CPU keeps half the state in registers; a 32-bit one gains nothing
-    // from the unrolled round but a larger frame, nor does a build for debugging.
-    keccak_f1600: if cfg!(all(target_pointer_width = "64", not(debug_assertions))) {
-        keccak::keccak_f1600
-    } else {
-        keccak::keccak_f1600_compact
-    },
+    keccak_f1600: keccak::portable,
     ntt: |src, dst| ntt::ntt(src, dst),
     inv_ntt: |src, dst| ntt::inv_ntt(src, dst),
     row_product: |a, b, out| ntt::row_product(a, b, out),

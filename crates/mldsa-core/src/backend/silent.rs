@@ -1,7 +1,8 @@
 //! A table whose verification writes no result, for the tests that what is not
 //! decided is refused.
 
-use super::{Backend, Kernels, portable};
+use super::kernels::Kernels;
+use super::{Backend, portable};
 
 static KERNELS: Kernels = Kernels {
     name: "silent",
@@ -15,7 +16,7 @@ const SILENT: Backend = Backend(&KERNELS);
 #[cfg(all(feature = "ml-dsa-44", feature = "hazmat"))]
 mod tests {
     use super::SILENT;
-    use crate::hazmat::{LaneItem, LaneKey, LaneMessage, verify_lanes};
+    use crate::hazmat::{JobMessage, Verification, verify_lanes};
     use crate::{Backend, Context, Hedge, MlDsa44, SigningKey};
 
     #[test]
@@ -29,11 +30,8 @@ mod tests {
             let verifying = verifying.clone().with_backend(backend);
             let result = verifying.verify(b"m", Context::EMPTY, signature.as_ref());
             assert_eq!(result.is_ok(), valid, "{backend:?}");
-            let item = |_| LaneItem {
-                key: LaneKey::Cold(&verifying),
-                message: LaneMessage::Pure(Context::EMPTY, b"m"),
-                signature: signature.as_ref(),
-            };
+            let message = JobMessage::Pure(Context::EMPTY, b"m");
+            let item = |_| Verification::cold(&verifying, message, signature.as_ref());
             let mut results = [Ok(()); 3];
             verify_lanes(item, &mut results);
             assert!(

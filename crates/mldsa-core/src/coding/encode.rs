@@ -3,7 +3,7 @@
 
 use crate::coding::hint::Hint;
 use crate::error::{KeyError, VerifyError};
-use crate::params::{CRH_LEN, Params, SEED_LEN};
+use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN};
 
 /// Algorithms 22 pkEncode and 23 pkDecode: `rho`, then k rows of t1 at 320 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,11 @@ pub struct PublicKeyParts<'a> {
 }
 
 impl<'a> PublicKeyParts<'a> {
+    /// Splits a key whose type has the length of its set.
+    pub fn of<P: ParameterSet>(encoded: &'a P::PublicKeyBytes) -> Self {
+        Self::split(encoded.as_ref())
+    }
+
     /// Splits an encoded public key.
     ///
     /// # Errors
@@ -23,9 +28,22 @@ impl<'a> PublicKeyParts<'a> {
         if bytes.len() != p.pk_len() {
             return Err(KeyError::Length);
         }
-        let (rho, t1) = bytes.split_first_chunk().ok_or(KeyError::Length)?;
-        Ok(Self { rho, t1 })
+        Ok(Self::split(bytes))
     }
+
+    /// Bounds: `PK_LEN` bytes.
+    fn split(bytes: &'a [u8]) -> Self {
+        let (rho, t1) = bytes.split_at(SEED_LEN);
+        Self {
+            rho: whole(rho),
+            t1,
+        }
+    }
+}
+
+/// A slice of `LEN` bytes as the array that it is.
+fn whole<const LEN: usize>(bytes: &[u8]) -> &[u8; LEN] {
+    &bytes.as_chunks().0[0]
 }
 
 /// Algorithm 25 skDecode: the parts of an expanded private key, still packed.
@@ -46,6 +64,11 @@ pub struct SecretKeyParts<'a> {
 }
 
 impl<'a> SecretKeyParts<'a> {
+    /// Splits a key whose type has the length of its set.
+    pub fn of<P: ParameterSet>(encoded: &'a P::SecretKeyBytes) -> Self {
+        Self::split(&P::PARAMS, encoded.as_ref())
+    }
+
     /// Splits an expanded private key. Ranges are checked where rows are unpacked.
     ///
     /// # Errors
@@ -54,19 +77,24 @@ impl<'a> SecretKeyParts<'a> {
         if bytes.len() != p.sk_len() {
             return Err(KeyError::Length);
         }
-        let (rho, rest) = bytes.split_first_chunk().ok_or(KeyError::Length)?;
-        let (k_seed, rest) = rest.split_first_chunk().ok_or(KeyError::Length)?;
-        let (tr, rest) = rest.split_first_chunk().ok_or(KeyError::Length)?;
+        Ok(Self::split(p, bytes))
+    }
+
+    /// Bounds: `SK_LEN` bytes.
+    fn split(p: &Params, bytes: &'a [u8]) -> Self {
+        let (rho, rest) = bytes.split_at(SEED_LEN);
+        let (k_seed, rest) = rest.split_at(SEED_LEN);
+        let (tr, rest) = rest.split_at(CRH_LEN);
         let (s1, rest) = rest.split_at(p.l * p.eta_poly_len());
         let (s2, t0) = rest.split_at(p.k * p.eta_poly_len());
-        Ok(Self {
-            rho,
-            k_seed,
-            tr,
+        Self {
+            rho: whole(rho),
+            k_seed: whole(k_seed),
+            tr: whole(tr),
             s1,
             s2,
             t0,
-        })
+        }
     }
 }
 

@@ -1,6 +1,60 @@
 //! The Keccak-f[1600] permutation (FIPS 202 section 3), one body for every
 //! word: a `u64` is one state, a vector of them is one state per lane.
 
+use core::fmt;
+
+/// The code that permutes one state: all that a sponge needs of a backend.
+#[derive(Clone, Copy)]
+pub struct Permutation(Body);
+
+// Where there is nothing to choose from, a handle is empty and calls are direct:
+// less code, and the compiler sees that states do not escape.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+type Body = fn(&mut [u64; 25]);
+#[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+type Body = ();
+
+impl Permutation {
+    /// Plain Rust, on every target.
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    pub const PORTABLE: Self = Self(portable);
+    /// Plain Rust, on every target.
+    #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+    pub const PORTABLE: Self = Self(());
+
+    /// A backend's own.
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    pub(crate) const fn new(body: fn(&mut [u64; 25])) -> Self {
+        Self(body)
+    }
+
+    /// Permutes. Constant time.
+    #[inline(always)]
+    pub(crate) fn permute(self, state: &mut [u64; 25]) {
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        (self.0)(state);
+        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        portable(state);
+    }
+}
+
+impl fmt::Debug for Permutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Permutation(..)")
+    }
+}
+
+/// A 64-bit CPU keeps half the state in registers; a 32-bit one gains nothing
+/// from the unrolled round but a larger frame, nor does a build for debugging.
+#[inline(always)]
+pub(crate) fn portable(state: &mut [u64; 25]) {
+    if cfg!(all(target_pointer_width = "64", not(debug_assertions))) {
+        keccak_f1600(state);
+    } else {
+        keccak_f1600_compact(state);
+    }
+}
+
 /// What the permutation needs of its words. One implementation per vector type.
 pub trait Word: Copy {
     /// What theta adds to a column: two parities, combined as early (one word) or

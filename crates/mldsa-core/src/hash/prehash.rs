@@ -3,8 +3,8 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::backend::Backend;
 use crate::error::PreHashError;
+use crate::hash::keccak::Permutation;
 use crate::hash::transcript::{Context, Mu, MuBuilder};
 use crate::params::{CRH_LEN, ParameterSet};
 
@@ -134,11 +134,9 @@ impl<'a, P: ParameterSet> PreHashed<'a, P> {
         self.hash
     }
 
-    /// `mu` over M' = 0x01 || |ctx| || ctx || OID || digest (algorithm 4
-    /// HashML-DSA.Sign and algorithm 5 HashML-DSA.Verify), for the key whose
-    /// hash is `tr`.
-    pub fn mu(&self, tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Mu {
-        let mut builder = MuBuilder::start(Backend::detect(), tr, 1, ctx);
+    /// [`Self::mu`] on a given permutation.
+    pub(crate) fn mu_on(&self, keccak: Permutation, tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Mu {
+        let mut builder = MuBuilder::start(keccak, tr, 1, ctx);
         builder.update(self.hash.oid());
         builder.update(self.digest);
         builder.finish()

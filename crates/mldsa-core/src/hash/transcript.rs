@@ -3,8 +3,9 @@
 
 use core::fmt;
 
-use crate::backend::Backend;
+use crate::coding::encode::PublicKeyParts;
 use crate::error::ContextError;
+use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
 use crate::memory::secret::{Secret, declassify_in_place};
 use crate::params::{CRH_LEN, Params, SEED_LEN};
@@ -63,10 +64,10 @@ impl fmt::Debug for Mu {
 pub(crate) const MU_HEAD_LEN: usize = CRH_LEN + 2;
 
 /// `tr`, the domain byte and the length of the context, which is at most 255.
-pub(crate) fn mu_head(tr: &[u8; CRH_LEN], domain: u8, ctx: &[u8]) -> [u8; MU_HEAD_LEN] {
+pub(crate) fn mu_head(tr: &[u8; CRH_LEN], domain: u8, ctx: Context<'_>) -> [u8; MU_HEAD_LEN] {
     let mut head = [domain; MU_HEAD_LEN];
     head[..CRH_LEN].copy_from_slice(tr);
-    head[CRH_LEN + 1] = ctx.len() as u8;
+    head[CRH_LEN + 1] = ctx.0.len() as u8;
     head
 }
 
@@ -76,21 +77,15 @@ pub(crate) fn mu_head(tr: &[u8; CRH_LEN], domain: u8, ctx: &[u8]) -> [u8; MU_HEA
 pub struct MuBuilder(Shake256);
 
 impl MuBuilder {
-    /// Starts the pure form, M' = 0x00 || |ctx| || ctx || M (FIPS 204 algorithms
-    /// 2 and 3), for the key whose hash is `tr` (64 bytes).
-    pub fn from_tr(tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Self {
-        Self::start(Backend::detect(), tr, 0, ctx)
-    }
-
     #[inline(never)]
     pub(crate) fn start(
-        backend: Backend,
+        keccak: Permutation,
         tr: &[u8; CRH_LEN],
         domain: u8,
         ctx: Context<'_>,
     ) -> Self {
-        let mut mu = Self(Shake256::new(backend));
-        mu.0.absorb(&mu_head(tr, domain, ctx.0));
+        let mut mu = Self(Shake256::new(keccak));
+        mu.0.absorb(&mu_head(tr, domain, ctx));
         mu.0.absorb(ctx.0);
         mu
     }
@@ -112,8 +107,8 @@ impl MuBuilder {
 
 /// `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
 /// the internal interfaces, algorithms 7 and 8.
-pub fn mu_from_m_prime(backend: Backend, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) -> Mu {
-    let mut hash = Shake256::new(backend);
+pub fn mu_from_m_prime(keccak: Permutation, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) -> Mu {
+    let mut hash = Shake256::new(keccak);
     hash.absorb(tr);
     for part in m_prime {
         hash.absorb(part);
@@ -122,16 +117,23 @@ pub fn mu_from_m_prime(backend: Backend, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) 
 }
 
 /// `mu` from the whole input of its hash, which [`mu_head`] begins.
-pub(crate) fn mu_from_parts(backend: Backend, parts: &[&[u8]]) -> Mu {
+pub(crate) fn mu_from_parts(keccak: Permutation, parts: &[&[u8]]) -> Mu {
     let mut mu = [0; CRH_LEN];
-    Shake256::digest(backend, parts, &mut mu);
+    Shake256::digest(keccak, parts, &mut mu);
     Mu(mu)
 }
 
 /// `tr = H(pk, 64)`.
-pub fn tr(backend: Backend, pk: &[u8]) -> [u8; CRH_LEN] {
+pub fn tr(keccak: Permutation, pk: &[u8]) -> [u8; CRH_LEN] {
     let mut tr = [0; CRH_LEN];
-    Shake256::digest(backend, &[pk], &mut tr);
+    Shake256::digest(keccak, &[pk], &mut tr);
+    tr
+}
+
+/// [`tr`] of a key in parts.
+pub(crate) fn tr_of_parts(keccak: Permutation, pk: &PublicKeyParts<'_>) -> [u8; CRH_LEN] {
+    let mut tr = [0; CRH_LEN];
+    Shake256::digest(keccak, &[pk.rho, pk.t1], &mut tr);
     tr
 }
 
@@ -147,8 +149,8 @@ pub struct ExpandedSeed {
 }
 
 /// `(rho, rho_p, K) = H(xi || k || l, 128)`.
-pub fn expand_seed(backend: Backend, p: &Params, xi: &[u8; SEED_LEN]) -> ExpandedSeed {
-    let mut hash = Shake256::new(backend);
+pub fn expand_seed(keccak: Permutation, p: &Params, xi: &[u8; SEED_LEN]) -> ExpandedSeed {
+    let mut hash = Shake256::new(keccak);
     hash.absorb(xi);
     hash.absorb(&[p.k as u8, p.l as u8]);
     hash.finish();
@@ -168,13 +170,13 @@ pub fn expand_seed(backend: Backend, p: &Params, xi: &[u8; SEED_LEN]) -> Expande
 /// `rho_pp = H(K || rnd || mu, 64)`, the seed of the masks.
 #[inline(never)]
 pub fn rho_pp(
-    backend: Backend,
+    keccak: Permutation,
     k_seed: &[u8; SEED_LEN],
     rnd: &[u8; SEED_LEN],
     mu: &Mu,
     out: &mut [u8; 64],
 ) {
-    Shake256::digest(backend, &[k_seed, rnd, &mu.0], out);
+    Shake256::digest(keccak, &[k_seed, rnd, &mu.0], out);
 }
 
 /// `c_tilde = H(mu || w1Encode(w1), lambda / 4)`, fed row by row.
@@ -184,8 +186,8 @@ pub struct CommitmentHash(Shake256);
 impl CommitmentHash {
     /// Starts with `mu`. Out of line, so that the caller's frame holds one state.
     #[inline(never)]
-    pub fn new(backend: Backend, mu: &Mu) -> Self {
-        let mut hash = Self(Shake256::new(backend));
+    pub fn new(keccak: Permutation, mu: &Mu) -> Self {
+        let mut hash = Self(Shake256::new(keccak));
         hash.0.absorb(&mu.0);
         hash
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::backend::{Backend, LaneHash};
+use crate::hash::keccak::Permutation;
 use crate::memory::array::Wipe;
 
 /// SHAKE128: algorithm 32's XOF G.
@@ -18,17 +18,17 @@ pub type Shake256 = Sponge<136>;
 pub struct Sponge<const RATE: usize> {
     state: [u64; 25],
     position: usize,
-    backend: Backend,
+    keccak: Permutation,
 }
 
 impl<const RATE: usize> Sponge<RATE> {
     /// An empty sponge.
     #[inline(always)]
-    pub fn new(backend: Backend) -> Self {
+    pub fn new(keccak: Permutation) -> Self {
         Self {
             state: [0; 25],
             position: 0,
-            backend,
+            keccak,
         }
     }
 
@@ -55,7 +55,7 @@ impl<const RATE: usize> Sponge<RATE> {
     fn advance(&mut self, bytes: usize) {
         self.position += bytes;
         if self.position == RATE {
-            self.backend.keccak_f1600(&mut self.state);
+            self.keccak.permute(&mut self.state);
             self.position = 0;
         }
     }
@@ -78,7 +78,7 @@ impl<const RATE: usize> Sponge<RATE> {
     pub fn squeeze(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
             if self.position == RATE {
-                self.backend.keccak_f1600(&mut self.state);
+                self.keccak.permute(&mut self.state);
                 self.position = 0;
             }
             let word = self.state[self.position / 8].to_le_bytes();
@@ -94,13 +94,13 @@ impl<const RATE: usize> Sponge<RATE> {
     /// Squeezes a whole block as words, where the last one was used up: without
     /// a copy.
     pub fn squeeze_block(&mut self) -> &[u64] {
-        self.backend.keccak_f1600(&mut self.state);
+        self.keccak.permute(&mut self.state);
         &self.state[..RATE / 8]
     }
 
     /// Absorbs `parts` as one string, pads, and fills `out`: H(parts, |out|).
-    pub fn digest(backend: Backend, parts: &[&[u8]], out: &mut [u8]) {
-        let mut sponge = Self::new(backend);
+    pub fn digest(keccak: Permutation, parts: &[&[u8]], out: &mut [u8]) {
+        let mut sponge = Self::new(keccak);
         for part in parts {
             sponge.absorb(part);
         }
@@ -121,17 +121,13 @@ impl<const RATE: usize> fmt::Debug for Sponge<RATE> {
     }
 }
 
-/// [`Shake256::digest`] of every item, as many side by side as the backend has
-/// lanes: eight with AVX-512, four with AVX2. Lengths may differ; equal ones leave
-/// no lane idle.
-///
-/// Constant time in the data; lengths are public. States and blocks are wiped.
-pub fn shake256_lanes<'a>(backend: Backend, hashes: impl IntoIterator<Item = LaneHash<'a>>) {
-    let mut hashes = hashes.into_iter();
-    match backend.kernels().shake256 {
-        Some(kernel) => kernel(&mut hashes),
-        None => hashes.for_each(|hash| Shake256::digest(backend, &hash.input, hash.output)),
-    }
+/// A string in two parts, and where as much of its SHAKE256 goes as fits.
+#[derive(Debug)]
+pub struct LaneHash<'a> {
+    /// What is hashed: both parts as one string.
+    pub input: [&'a [u8]; 2],
+    /// What is filled.
+    pub output: &'a mut [u8],
 }
 
 #[cfg(test)]
@@ -149,11 +145,11 @@ mod tests {
 
             // One piece in, one piece out.
             let mut out = [0u8; 500];
-            Sponge::<RATE>::digest(Backend::PORTABLE, &[&data[..len]], &mut out);
+            Sponge::<RATE>::digest(Permutation::PORTABLE, &[&data[..len]], &mut out);
             assert_eq!(out, expected);
 
             // Uneven pieces in and out.
-            let mut sponge = Sponge::<RATE>::new(Backend::PORTABLE);
+            let mut sponge = Sponge::<RATE>::new(Permutation::PORTABLE);
             for piece in data[..len].chunks(1 + len % 37) {
                 sponge.absorb(piece);
             }
@@ -169,32 +165,5 @@ mod tests {
     fn equal_to_an_independent_implementation_at_every_length() {
         check::<168, sha3::Shake128>();
         check::<136, sha3::Shake256>();
-    }
-
-    #[test]
-    fn lanes_hash_what_single_sponges_hash() {
-        let data: [u8; 1500] = core::array::from_fn(|n| (n * 11 + n / 256) as u8);
-        for backend in Backend::available() {
-            for count in 0..20 {
-                // Lengths that agree, and lengths around the ends of blocks.
-                for spread in [0, 1, 67, 136] {
-                    let lens = (0..count).map(|n| (n * spread % 1300, 32 + n * 2 * spread % 1100));
-                    let mut outputs = [[0; 1200]; 20];
-                    let items = lens.clone().zip(&mut outputs).map(|((len, out), output)| {
-                        let (head, tail) = data[..len].split_at(len / 3);
-                        LaneHash {
-                            input: [head, tail],
-                            output: &mut output[..out],
-                        }
-                    });
-                    shake256_lanes(backend, items);
-                    for ((len, out), output) in lens.zip(&outputs) {
-                        let mut expected = [0; 1200];
-                        Shake256::digest(backend, &[&data[..len]], &mut expected[..out]);
-                        assert_eq!(*output, expected, "{backend:?} {count} {len} {out}");
-                    }
-                }
-            }
-        }
     }
 }

@@ -7,8 +7,9 @@
 use core::marker::PhantomData;
 use core::mem;
 
-use crate::backend::{Backend, LaneHash};
+use crate::hash::keccak::Permutation;
 use crate::hash::transcript::MU_HEAD_LEN;
+use crate::hash::xof::LaneHash;
 use crate::memory::array::Wipe;
 use crate::memory::secret::Secret;
 use crate::params::{CRH_LEN, N};
@@ -335,7 +336,7 @@ pub(crate) fn expand_s<W: Widths>(rho_p: &[u8; 64], eta: i32, first: usize, out:
         queue.run();
         for ((s, stream), nonce) in out.iter_mut().zip(&*streams).zip(nonces) {
             if rej_bounded_block(eta, stream, &mut s.0, 0) < N {
-                rej_bounded_poly(Backend::PORTABLE, eta, rho_p, nonce, s);
+                rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, nonce, s);
             }
         }
     }

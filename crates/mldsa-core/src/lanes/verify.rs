@@ -1,11 +1,11 @@
 //! Verification of many signatures, hashing in lanes: algorithm 8 written over
 //! what an engine supplies. Everything here is public data.
 
-use crate::backend::Backend;
 use crate::coding::encode::SignatureParts;
 use crate::error::VerifyError;
-use crate::hash::transcript::mu_head;
-use crate::lanes::job::{Job, JobKey, JobMessage, VerifyRows};
+use crate::hash::keccak::Permutation;
+use crate::hash::transcript::{Context, mu_head};
+use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
@@ -18,7 +18,7 @@ pub(crate) trait Engine: Widths {
     /// `rider` may be given one permutation with each of the engine's own.
     fn commitment(
         p: &Params,
-        rows: &VerifyRows<'_>,
+        key: &JobKey<'_>,
         parts: &SignatureParts<'_>,
         c: &Challenge,
         rider: &mut Rider<'_>,
@@ -30,7 +30,6 @@ pub(crate) trait Engine: Widths {
 struct Ready<'a> {
     index: usize,
     job: Job<'a>,
-    rows: VerifyRows<'a>,
     parts: SignatureParts<'a>,
 }
 
@@ -57,12 +56,11 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
         let mut count = 0;
         while count < width && next < results.len() {
             let job = job(next);
-            match job.parse(p) {
-                Ok((rows, parts)) => {
+            match SignatureParts::parse(p, job.signature) {
+                Ok(parts) => {
                     ready[count] = Some(Ready {
                         index: next,
                         job,
-                        rows,
                         parts,
                     });
                     count += 1;
@@ -76,7 +74,7 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
         let hashes = hash_inputs::<E, LANES>(&ready, rides);
         for (ready, (mu, ball)) in ready.iter().flatten().zip(&hashes) {
             let c = Challenge::from_block(p.tau, ball).unwrap_or_else(|| {
-                Challenge::sample_in_ball(Backend::PORTABLE, p.tau, ready.parts.c_tilde)
+                Challenge::sample_in_ball(Permutation::PORTABLE, p.tau, ready.parts.c_tilde)
             });
             let mut rider = if rides {
                 Rider::mu_of(&ready.job)
@@ -84,7 +82,7 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 Rider::idle()
             };
             let w1 = commitments.next_w1();
-            if !E::commitment(p, &ready.rows, &ready.parts, &c, &mut rider, w1) {
+            if !E::commitment(p, &ready.job.key, &ready.parts, &c, &mut rider, w1) {
                 results[ready.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
@@ -108,7 +106,7 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     for (ready, tr) in ready.iter().flatten().zip(&mut tr) {
         match ready.job.key {
             JobKey::Prepared(_, known) | JobKey::Cold(_, Some(known)) => *tr = *known,
-            JobKey::Cold(encoded, None) if !cold_rides => queue.push(Input::new(encoded), tr),
+            JobKey::Cold(pk, None) if !cold_rides => queue.push(Input::joined([pk.rho, pk.t1]), tr),
             JobKey::Cold(_, None) => {}
         }
     }
@@ -117,10 +115,10 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     let mut queue = Queue::<E>::new();
     for ((ready, tr), (mu, ball)) in ready.iter().flatten().zip(&tr).zip(&mut hashes) {
         match ready.job.message {
-            JobMessage::Mu(known) => *mu = *known,
+            JobMessage::Mu(known) => *mu = *known.as_bytes(),
             JobMessage::Pure(..) if cold_rides && matches!(ready.job.key, JobKey::Cold(..)) => {}
             JobMessage::Pure(ctx, message) => {
-                queue.push(Input::mu(mu_head(tr, 0, ctx), ctx, message), mu)
+                queue.push(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message), mu)
             }
         }
         queue.push(Input::new(ready.parts.c_tilde), ball);
@@ -212,7 +210,7 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
 pub(crate) struct Rider<'a> {
     state: [u64; 25],
     input: Option<Input<'a>>,
-    message: Option<(&'a [u8], &'a [u8])>,
+    message: Option<(Context<'a>, &'a [u8])>,
     digest: Option<[u8; CRH_LEN]>,
 }
 
@@ -230,12 +228,13 @@ impl<'a> Rider<'a> {
     /// The `mu` of a job whose key is cold; otherwise nobody.
     fn mu_of(job: &Job<'a>) -> Self {
         let mut rider = Self::idle();
-        if let (JobKey::Cold(encoded, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message)
-        {
+        if let (JobKey::Cold(pk, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message) {
             match tr {
-                Some(tr) => rider.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx, message)),
+                Some(tr) => {
+                    rider.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message))
+                }
                 None => {
-                    rider.input = Some(Input::new(encoded));
+                    rider.input = Some(Input::joined([pk.rho, pk.t1]));
                     rider.message = Some((ctx, message));
                 }
             }
@@ -269,7 +268,7 @@ impl<'a> Rider<'a> {
         self.input = self
             .message
             .take()
-            .map(|(ctx, message)| Input::mu(mu_head(&digest, 0, ctx), ctx, message));
+            .map(|(ctx, message)| Input::mu(mu_head(&digest, 0, ctx), ctx.as_bytes(), message));
         self.digest = Some(digest);
     }
 

@@ -1,8 +1,9 @@
 //! Key generation, and the recomputation of a public key from the secrets that
 //! checked import needs.
 
+use crate::backend::Backend;
+use crate::backend::kernels::Kernels;
 use crate::backend::matrix::MatrixRows;
-use crate::backend::{Backend, Kernels};
 use crate::coding::encode::{SecretKeyParts, SecretKeyPartsMut};
 use crate::coding::pack;
 use crate::error::KeyError;
@@ -22,7 +23,7 @@ pub fn keygen_internal<P: ParameterSet>(
     pk: &mut P::PublicKeyBytes,
     sk: &mut P::SecretKeyBytes,
 ) {
-    let seed = transcript::expand_seed(backend, &P::PARAMS, xi);
+    let seed = transcript::expand_seed(backend.permutation(), &P::PARAMS, xi);
     keygen_from_rho_p::<P>(
         backend,
         &seed.rho,
@@ -55,7 +56,7 @@ pub fn keygen_from_rho_p<P: ParameterSet>(
     pk.as_mut()[..SEED_LEN].copy_from_slice(rho);
     parts
         .tr
-        .copy_from_slice(&transcript::tr(backend, pk.as_ref()));
+        .copy_from_slice(&transcript::tr(backend.permutation(), pk.as_ref()));
 }
 
 /// Algorithm 33, packed into the slots of the private key.
@@ -173,7 +174,7 @@ pub fn check_expanded<P: ParameterSet>(
         equal &= t0[..].ct_eq(&parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
     });
     pk.as_mut()[..SEED_LEN].copy_from_slice(parts.rho);
-    let tr: [u8; CRH_LEN] = transcript::tr(backend, pk.as_ref());
+    let tr: [u8; CRH_LEN] = transcript::tr(backend.permutation(), pk.as_ref());
     equal &= tr.ct_eq(parts.tr);
     if declassify(bool::from(equal), "verdict of a key import") {
         Ok(())

@@ -105,7 +105,13 @@ pub fn sign_internal<P: ParameterSet>(
     let p = &P::PARAMS;
     let (c_tilde_out, z_out, h_out) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
     let mut rho_pp = Secret::<[u8; CRH_LEN]>::zeroed();
-    transcript::rho_pp(backend, key.k_seed, rnd, mu, rho_pp.expose_mut());
+    transcript::rho_pp(
+        backend.permutation(),
+        key.k_seed,
+        rnd,
+        mu,
+        rho_pp.expose_mut(),
+    );
     let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut w = Secret::<P::Rows<Poly>>::zeroed();
     let mut c_hat = NttPoly::zeroed();
@@ -155,7 +161,7 @@ fn commit(
     let mut w_hat = Secret::<NttPoly>::zeroed();
     let mut w1 = Secret::<[u8; 192]>::zeroed();
     let w1 = &mut w1.expose_mut()[..p.w1_poly_len()];
-    let mut hash = CommitmentHash::new(backend, mu);
+    let mut hash = CommitmentHash::new(backend.permutation(), mu);
     for (a_row, w) in a_hat.chunks_exact(p.l).zip(w) {
         (kernels.row_product)(a_row, y_hat, w_hat.expose_mut());
         (kernels.inv_ntt_high_bits)(p.gamma2, w_hat.expose(), w, w1);
@@ -169,7 +175,7 @@ fn challenge(backend: Backend, p: &Params, c_tilde: &mut [u8], c_hat: &mut NttPo
     // A hash of w1 and mu: it reveals nothing of the mask.
     declassify_in_place(c_tilde, "c_tilde of an attempt");
     let mut c = Poly::zeroed();
-    Challenge::sample_in_ball(backend, p.tau, c_tilde).to_poly(&mut c);
+    Challenge::sample_in_ball(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
     (backend.kernels().ntt)(&c, c_hat);
 }
 

@@ -1,14 +1,14 @@
 //! Verification. Everything here is public data.
 
-use crate::backend::{Backend, Kernels};
-use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::backend::Backend;
+use crate::backend::rows::{commitment, expand_row};
+use crate::coding::encode::SignatureParts;
 use crate::coding::pack;
 use crate::error::VerifyError;
-use crate::hash::transcript::{CommitmentHash, Mu, mu_from_parts, mu_head, tr};
-use crate::lanes::job::{Job, JobKey, JobMessage, VerifyRows};
+use crate::hash::transcript::{CommitmentHash, mu_from_parts, mu_head, tr_of_parts};
+use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::memory::array::Zeroed;
-use crate::params::{CRH_LEN, ParameterSet, Params, T1_POLY_LEN};
-use crate::ring::field::canonical;
+use crate::params::{CRH_LEN, ParameterSet, Params};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 
@@ -41,19 +41,22 @@ pub(crate) fn verify_one<P: ParameterSet>(
 // Not inlined: its frame is not for backends that have a body of their own.
 #[inline(never)]
 fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), VerifyError> {
-    let (rows, parts) = job.parse(&P::PARAMS)?;
+    let parts = SignatureParts::parse(&P::PARAMS, job.signature)?;
     let mu = match job.message {
-        JobMessage::Mu(mu) => Mu::from_bytes(*mu),
+        JobMessage::Mu(mu) => *mu,
         JobMessage::Pure(ctx, message) => {
-            let tr = match job.key {
-                JobKey::Prepared(_, tr) | JobKey::Cold(_, Some(tr)) => *tr,
-                JobKey::Cold(encoded, None) => tr(backend, encoded),
+            let tr = match &job.key {
+                JobKey::Prepared(_, tr) | JobKey::Cold(_, Some(tr)) => **tr,
+                JobKey::Cold(pk, None) => tr_of_parts(backend.permutation(), pk),
             };
-            mu_from_parts(backend, &[&mu_head(&tr, 0, ctx), ctx, message])
+            mu_from_parts(
+                backend.permutation(),
+                &[&mu_head(&tr, 0, ctx), ctx.as_bytes(), message],
+            )
         }
     };
-    let mut hash = CommitmentHash::new(backend, &mu);
-    let c = Challenge::sample_in_ball(backend, P::PARAMS.tau, parts.c_tilde);
+    let mut hash = CommitmentHash::new(backend.permutation(), &mu);
+    let c = Challenge::sample_in_ball(backend.permutation(), P::PARAMS.tau, parts.c_tilde);
     let (mut row, mut vector) = (
         <P::VerifyRow<NttPoly>>::zeroed(),
         <P::VerifyRow<NttPoly>>::zeroed(),
@@ -61,12 +64,12 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
     let kernels = backend.kernels();
     let mut product = |i, vector: &[NttPoly], w_hat: &mut NttPoly| {
         let row = row.as_mut();
-        let row = match &rows {
-            VerifyRows::Cold(pk) => {
-                verify_row(backend, &P::PARAMS, pk, i, row);
+        let row = match &job.key {
+            JobKey::Cold(pk, _) => {
+                expand_row(kernels, &P::PARAMS, pk, i, row);
                 row
             }
-            VerifyRows::Prepared(all) => all.polys(i * (P::L + 1), row),
+            JobKey::Prepared(all, _) => all.polys(i * (P::L + 1), row),
         };
         (kernels.row_product)(row, vector, w_hat);
     };
@@ -92,70 +95,6 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
     }
 }
 
-/// Lines 9 and 10 of algorithm 8: the packed rows of the commitment that `parts`
-/// claims, one after the other to `w1`. False if a coefficient of z is too large.
-///
-/// `product(i, vector, w_hat)` is called for one row after the other: the row (A[i],
-/// -t1[i] 2^13) of the key times the vector (z, c), for which `z_c_hat` has room.
-pub(crate) fn commitment(
-    kernels: &Kernels,
-    p: &Params,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
-    z_c_hat: &mut [NttPoly],
-    product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
-    w1: &mut dyn FnMut(&[u8]),
-) -> bool {
-    let (z_hat, c_hat) = z_c_hat.split_at_mut(p.l);
-    for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
-        if !(kernels.unpack_z_ntt)(p.gamma1_bits, p.gamma1() - p.beta(), bytes, z_hat) {
-            return false;
-        }
-    }
-    let mut c_poly = Poly::zeroed();
-    c.to_poly(&mut c_poly);
-    (kernels.ntt)(&c_poly, &mut c_hat[0]);
-    let mut w_hat = NttPoly::zeroed();
-    let mut packed = [0; 192];
-    let packed = &mut packed[..p.w1_poly_len()];
-    for i in 0..p.k {
-        product(i, z_c_hat, &mut w_hat);
-        (kernels.inv_ntt_use_hint)(p.gamma2, &w_hat, parts.hint.row(i), packed);
-        w1(packed);
-    }
-    true
-}
-
-/// Row `i` of A, and behind it NTT(-t1[i] 2^13), so that one product of l + 1
-/// terms gives `A z - c t1 2^13`. `out` has l + 1 entries; 0 <= out < q.
-pub fn verify_row(
-    backend: Backend,
-    p: &Params,
-    pk: &PublicKeyParts<'_>,
-    i: usize,
-    out: &mut [NttPoly],
-) {
-    let Some((t1_hat, a_row)) = out.split_last_mut() else {
-        return;
-    };
-    (backend.kernels().expand_a)(pk.rho, p.l, i * p.l, a_row);
-    t1_column(
-        backend.kernels(),
-        &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN],
-        t1_hat,
-    );
-}
-
-/// NTT(-t1[i] 2^13) from the 320 packed bytes of t1[i]; 0 <= out < q.
-pub(crate) fn t1_column(kernels: &Kernels, bytes: &[u8], out: &mut NttPoly) {
-    let mut t1 = Poly::zeroed();
-    pack::unpack_t1_2d(bytes, &mut t1);
-    (kernels.ntt)(&t1, out);
-    for a in &mut out.0 {
-        *a = canonical(-*a);
-    }
-}
-
 /// The checks of algorithm 27 and of line 13 of algorithm 8 that need neither
 /// key nor message: length, hint form, norm of z.
 ///
@@ -178,10 +117,14 @@ pub fn check_signature(p: &Params, signature: &[u8]) -> Result<(), VerifyError> 
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
+    use crate::coding::encode::PublicKeyParts;
     use crate::coding::encode::signature_parts_mut;
     use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime};
     use crate::error::VerifyError::{ChallengeMismatch, HintEncoding, ResponseNorm};
+    use crate::hash::keccak::Permutation;
+    use crate::hash::transcript::Mu;
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q, SEED_LEN};
+    use crate::ring::field::canonical;
     use crate::ring::field::centred;
     use crate::ring::rounding::use_hint;
     use std::vec;
@@ -218,7 +161,7 @@ mod tests {
                     z_hat
                 })
                 .collect();
-            let mut hash = CommitmentHash::new(Backend::PORTABLE, &MU);
+            let mut hash = CommitmentHash::new(Permutation::PORTABLE, &MU);
             for (row, bitmap) in a_hat.chunks(p.l).zip(hints.chunks(HINT_ROW_LEN)) {
                 let (mut w_hat, mut w) = (NttPoly::zeroed(), Poly::zeroed());
                 (kernels.row_product)(row, &z_hat, &mut w_hat);
@@ -363,7 +306,7 @@ mod tests {
             .collect();
         let parts = SignatureParts::parse(&LongChallenge::PARAMS, &signatures[0]).unwrap();
         let mut block = [0; 136];
-        let mut xof = crate::hash::xof::Shake256::new(Backend::PORTABLE);
+        let mut xof = crate::hash::xof::Shake256::new(Permutation::PORTABLE);
         xof.absorb(parts.c_tilde);
         xof.finish();
         xof.squeeze(&mut block);
@@ -384,7 +327,7 @@ mod tests {
             let mut results = [Err(HintEncoding); 9];
             let job = |n: usize| Job {
                 key: vk.job_key(),
-                message: JobMessage::Pure(&[], &messages[n]),
+                message: JobMessage::Pure(ctx, &messages[n]),
                 signature: &signatures[n],
             };
             verify_jobs::<LongChallenge>(backend, &job, &mut results);
@@ -401,13 +344,13 @@ mod tests {
         pk[SEED_LEN..][..2].copy_from_slice(&[0xff, 0x03]);
         let parts = PublicKeyParts::parse(p, &pk).unwrap();
         let mut row: Vec<NttPoly> = (0..=p.l).map(|_| NttPoly::zeroed()).collect();
-        verify_row(Backend::PORTABLE, p, &parts, 0, &mut row);
+        expand_row(Backend::PORTABLE.kernels(), p, &parts, 0, &mut row);
         // t1 = 1023, so t1 2^13 = q - 1 = -1, and -(-1) = 1 at every point.
         assert!(row[p.l].0.iter().all(|&a| a == 1));
         assert!(row[0].0.iter().all(|&a| (0..Q).contains(&a)));
         assert!(row[0].0.iter().map(|&a| centred(a)).any(|a| a < 0));
         assert_eq!(row[0].0.len(), N);
-        verify_row(Backend::PORTABLE, p, &parts, 1, &mut row);
+        expand_row(Backend::PORTABLE.kernels(), p, &parts, 1, &mut row);
         assert!(row[p.l].0.iter().all(|&a| a == 0));
     }
 }

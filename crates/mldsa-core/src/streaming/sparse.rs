@@ -4,8 +4,8 @@
 //! The places of the challenge are addresses; they are public (the challenge of
 //! an attempt is). The other factor only ever feeds additions.
 
-use crate::backend::Backend;
 use crate::coding::pack::{GROUP, part, unpack_eta_part};
+use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
 use crate::memory::array::Wipe;
 use crate::memory::secret::Secret;
@@ -28,11 +28,11 @@ impl SparseChallenge {
     ///
     /// Variable time: the challenge of an attempt is public.
     #[inline(never)]
-    pub fn sample_in_ball(backend: Backend, tau: usize, c_tilde: &[u8]) -> Self {
+    pub fn sample_in_ball(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
         let mut unsorted = [0u8; 64];
         let mut minus = 0u64;
         let mut count = 0;
-        let mut xof = Shake256::new(backend);
+        let mut xof = Shake256::new(keccak);
         xof.absorb(c_tilde);
         xof.finish();
         let next = || {
@@ -244,8 +244,9 @@ mod tests {
     fn sparse_and_dense_challenges_agree() {
         for seed in 0..200u8 {
             for tau in [39, 49, 60] {
-                let dense = Challenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 48]);
-                let sparse = SparseChallenge::sample_in_ball(Backend::PORTABLE, tau, &[seed; 48]);
+                let dense = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 48]);
+                let sparse =
+                    SparseChallenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 48]);
                 let mut c = [0i8; N];
                 let (positive, negative) = sparse.signed_places();
                 positive
@@ -265,8 +266,8 @@ mod tests {
         for seed in 0..40u8 {
             for (tau, eta) in [(39, 2), (49, 4), (60, 2)] {
                 let c_tilde = [seed, 1, 2];
-                let dense = Challenge::sample_in_ball(Backend::PORTABLE, tau, &c_tilde);
-                let c = SparseChallenge::sample_in_ball(Backend::PORTABLE, tau, &c_tilde);
+                let dense = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &c_tilde);
+                let c = SparseChallenge::sample_in_ball(Permutation::PORTABLE, tau, &c_tilde);
                 // Extremes in the first rounds, mixtures later.
                 let s = Poly(core::array::from_fn(|n| match seed {
                     0 => eta,

@@ -9,8 +9,8 @@
 //! over again: 512 multiplications more per transform, a tenth of what the
 //! expansion of its entry of A costs.
 
-use crate::backend::Backend;
 use crate::coding::pack::{GROUP, pack_compact, part, part_mut, unpack_compact};
+use crate::hash::keccak::Permutation;
 use crate::memory::secret::Secret;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul};
@@ -77,7 +77,7 @@ fn last_layers(quarter: usize, window: &mut [i32; WINDOW]) {
 /// Bounds: |window| < 9q; |acc| grows by q. Constant time in `window`.
 #[inline(always)]
 pub fn multiply_accumulate(
-    backend: Backend,
+    keccak: Permutation,
     rho: &[u8; SEED_LEN],
     i: usize,
     j: usize,
@@ -87,7 +87,7 @@ pub fn multiply_accumulate(
     let mut window = Secret::<[i32; WINDOW]>::zeroed();
     let window = window.expose_mut();
     let mut n = 0;
-    rej_ntt_poly_each(backend, rho, j as u8, i as u8, |a| {
+    rej_ntt_poly_each(keccak, rho, j as u8, i as u8, |a| {
         if n % WINDOW == 0 {
             fill(n / WINDOW, window);
             last_layers(n / WINDOW, window);
@@ -136,9 +136,15 @@ fn add_quarter(acc: &mut [i32], window: &[i32; WINDOW], entry: &[u8]) {
 
 /// Entry (`i`, `j`) of A in compact form: `out` has 736 bytes.
 #[inline(never)]
-pub fn expand_compact(backend: Backend, rho: &[u8; SEED_LEN], i: usize, j: usize, out: &mut [u8]) {
+pub fn expand_compact(
+    keccak: Permutation,
+    rho: &[u8; SEED_LEN],
+    i: usize,
+    j: usize,
+    out: &mut [u8],
+) {
     let mut slots = out.chunks_exact_mut(COMPACT_BITS);
-    in_groups(backend, rho, i, j, |_, group| {
+    in_groups(keccak, rho, i, j, |_, group| {
         if let Some(slot) = slots.next() {
             pack_compact(group, slot);
         }
@@ -148,7 +154,7 @@ pub fn expand_compact(backend: Backend, rho: &[u8; SEED_LEN], i: usize, j: usize
 /// Entry (`i`, `j`) of A in groups of eight coefficients.
 #[inline(always)]
 fn in_groups(
-    backend: Backend,
+    keccak: Permutation,
     rho: &[u8; SEED_LEN],
     i: usize,
     j: usize,
@@ -156,7 +162,7 @@ fn in_groups(
 ) {
     let mut group = [0; GROUP];
     let mut n = 0;
-    rej_ntt_poly_each(backend, rho, j as u8, i as u8, |a| {
+    rej_ntt_poly_each(keccak, rho, j as u8, i as u8, |a| {
         group[n % GROUP] = a;
         n += 1;
         if n % GROUP == 0 {
@@ -174,14 +180,14 @@ fn in_groups(
 /// Constant time in the masks.
 #[inline(never)]
 pub fn multiply_accumulate_two(
-    backend: Backend,
+    keccak: Permutation,
     rho: &[u8; SEED_LEN],
     (i, j): (usize, usize),
     (mask, compact_mask): (&[i32; N], &[u8]),
     first: &mut [u8],
     second: &mut [u8],
 ) {
-    in_groups(backend, rho, i, j, |n, group| {
+    in_groups(keccak, rho, i, j, |n, group| {
         let mut factors = Secret::<[i32; GROUP]>::zeroed();
         let factors = factors.expose_mut();
         factors.copy_from_slice(&mask[n..][..GROUP]);
@@ -252,7 +258,7 @@ mod tests {
     use crate::ring::poly::{NttPoly, Poly};
     use crate::sample::rej_ntt_poly;
 
-    const BACKEND: Backend = Backend::PORTABLE;
+    const KECCAK: Permutation = Permutation::PORTABLE;
 
     fn noise(seed: u32, bound: i32) -> Poly {
         let mut state = seed;
@@ -291,13 +297,13 @@ mod tests {
         let mut acc_compact = [0; N];
         let mut pair = [[0u8; COMPACT_LEN]; 2];
         for j in 0..7 {
-            rej_ntt_poly(BACKEND, &rho, j as u8, 5, &mut a_hat[j]);
+            rej_ntt_poly(KECCAK, &rho, j as u8, 5, &mut a_hat[j]);
             ntt(&p[j], &mut p_hat[j]);
-            multiply_accumulate(BACKEND, &rho, 5, j, &mut acc, |quarter, window| {
+            multiply_accumulate(KECCAK, &rho, 5, j, &mut acc, |quarter, window| {
                 first_layers(quarter, window, reader(&p[j]));
             });
             let mut entry = [0; COMPACT_LEN];
-            expand_compact(BACKEND, &rho, 5, j, &mut entry);
+            expand_compact(KECCAK, &rho, 5, j, &mut entry);
             let mut loaded = [0; N];
             load_compact(&entry, &mut loaded);
             assert_eq!(loaded, a_hat[j].0);
@@ -308,7 +314,7 @@ mod tests {
             let mut compact = [0; COMPACT_LEN];
             store_compact(&mut p_hat[6 - j].0.clone(), &mut compact);
             let masks = (&p_hat[j].0, &compact[..]);
-            multiply_accumulate_two(BACKEND, &rho, (5, j), masks, first, second);
+            multiply_accumulate_two(KECCAK, &rho, (5, j), masks, first, second);
         }
         let mut sum = NttPoly::ZERO;
         let mut expected = Poly::ZERO;

@@ -142,7 +142,7 @@ pub fn join_commitment(p: &Params, hi: &[Poly], q: &mut [Poly]) {
 /// `w1 = HighBits(w)` of every row in the place of `w`, and `c_tilde =
 /// H(mu || w1Encode(w1))`.
 pub fn commitment_hash(backend: Backend, p: &Params, mu: &Mu, w: &mut [Poly], c_tilde: &mut [u8]) {
-    let mut hash = CommitmentHash::new(backend, mu);
+    let mut hash = CommitmentHash::new(backend.permutation(), mu);
     let mut packed = [0; 192];
     let packed = &mut packed[..p.w1_poly_len()];
     for w in w {
@@ -158,7 +158,7 @@ pub fn commitment_hash(backend: Backend, p: &Params, mu: &Mu, w: &mut [Poly], c_
 /// SampleInBall of a public `c_tilde`, in NTT form, 0 <= out < q.
 pub fn challenge(backend: Backend, p: &Params, c_tilde: &[u8], c_hat: &mut NttPoly) {
     let mut c = Poly::zeroed();
-    Challenge::sample_in_ball(backend, p.tau, c_tilde).to_poly(&mut c);
+    Challenge::sample_in_ball(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
     (backend.kernels().ntt)(&c, c_hat);
     for a in &mut c_hat.0 {
         *a = canonical(*a);
@@ -330,6 +330,7 @@ pub fn combine<P: ParameterSet>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::keccak::Permutation;
     use crate::hash::transcript::tr;
     use crate::memory::array::Element;
     use crate::params::{MlDsa87, Q};
@@ -429,7 +430,7 @@ mod tests {
                     assert!(weight <= 75);
                     completed += 1;
                     let key = crate::VerifyingKey::<MlDsa87>::from_bytes(&pk).unwrap();
-                    assert_eq!(key.tr(), &tr(B, &pk));
+                    assert_eq!(key.tr(), &tr(Permutation::PORTABLE, &pk));
                     key.verify_mu(&mu, &sig).unwrap();
                     sig[100] ^= 1;
                     assert!(key.verify_mu(&mu, &sig).is_err());

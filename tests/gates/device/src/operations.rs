@@ -3,7 +3,6 @@
 
 use core::hint::black_box;
 
-use mldsa_core::Backend;
 use mldsa_core::hazmat::field::canonical;
 use mldsa_core::hazmat::hint::HINT_ROW_LEN;
 use mldsa_core::hazmat::pack::{low_bits_len, pack_low, unpack_low};
@@ -12,7 +11,9 @@ use mldsa_core::hazmat::row::{
 };
 use mldsa_core::hazmat::sample::{expand_mask_packed, expand_mask_poly};
 use mldsa_core::hazmat::sparse::SparseChallenge;
-use mldsa_core::hazmat::{CommitmentHash, N, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed};
+use mldsa_core::hazmat::{
+    CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
+};
 use mldsa_lowmem::{
     ExpandedKey, Hedge, Mu, OpenedKey, OwnOutput, ParameterSet, Signer, Tier, Workspace,
     keygen_from_seed,
@@ -101,7 +102,7 @@ pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [
         Operation::Keygen => {
             let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
             keygen_from_seed::<P>(input.xi, &mut pk, &mut sk);
-            Shake256::digest(Backend::PORTABLE, &[sk.as_ref()], digest);
+            Shake256::digest(Permutation::PORTABLE, &[sk.as_ref()], digest);
         }
         Operation::Import => {
             digest[0] = u8::from(ExpandedKey::<P>::checked(input.sk).is_ok());
@@ -151,32 +152,32 @@ fn sign<P: ParameterSet, T: Tier<P>>(
         .self_verification(false)
         .sign_mu(mu, Hedge::Deterministic, out.output())
         .expect("a signature");
-    Shake256::digest(Backend::PORTABLE, &[signature], digest);
+    Shake256::digest(Permutation::PORTABLE, &[signature], digest);
 }
 
 /// Row 0 of everything that signing does with a challenge, the challenge being the
 /// same for all keys: masks that differ give other challenges.
 fn rows<P: ParameterSet>(input: &Input<'_, P>, digest: &mut [u8; 32]) {
     let p = &P::PARAMS;
-    let backend = Backend::PORTABLE;
+    let keccak = Permutation::PORTABLE;
     let parts = SecretKeyParts::parse(p, input.sk).expect("a key");
     let mut rho_pp = [0; 64];
-    Shake256::digest(backend, &[parts.k_seed], &mut rho_pp);
-    let c = SparseChallenge::sample_in_ball(backend, p.tau, input.mu.as_bytes());
+    Shake256::digest(keccak, &[parts.k_seed], &mut rho_pp);
+    let c = SparseChallenge::sample_in_ball(keccak, p.tau, input.mu.as_bytes());
 
     let mut y = [0; 640];
     let y = &mut y[..p.z_poly_len()];
-    expand_mask_packed(backend, &rho_pp, 0, y);
+    expand_mask_packed(keccak, &rho_pp, 0, y);
     let s1 = &parts.s1[..p.eta_poly_len()];
     digest[0] = u8::from(z_row_reaches(p, &c, s1, y));
     z_row_write(p, &c, s1, y);
 
     let mut w = [0; N];
-    expand_mask_poly(backend, &rho_pp, 1, p.gamma1_bits, &mut w);
+    expand_mask_poly(keccak, &rho_pp, 1, p.gamma1_bits, &mut w);
     for w in &mut w {
         *w = canonical(*w);
     }
-    let mut hash = CommitmentHash::new(backend, &input.mu);
+    let mut hash = CommitmentHash::new(keccak, &input.mu);
     absorb_high_bits(p.gamma2, &w, &mut hash);
     low_row(p.gamma2, &mut w);
     let mut low = [0; 32 * 20];

@@ -6,7 +6,7 @@
 use core::hint::black_box;
 
 use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
-use mldsa_core::hazmat::{self, LaneItem, LaneKey, LaneMessage, Zeroed, verify_lanes};
+use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, verify_lanes};
 use mldsa_core::{
     Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory, SigningKey,
     VerifyError, VerifyingKey,
@@ -84,26 +84,22 @@ where
         assert_eq!(prepared_vk.verify(message, ctx, signature.as_ref()), Ok(()));
     });
     // More than the widest lanes; encoded keys, so that every hash is needed.
-    let lanes = |key: LaneKey<'_, P>, results: &mut [Result<(), VerifyError>]| {
-        let item = |_| LaneItem {
-            key,
-            message: LaneMessage::Pure(ctx, message),
-            signature: signature.as_ref(),
-        };
+    let message = JobMessage::Pure(ctx, message);
+    let signed = signature.as_ref();
+    let encoded = Verification::<P>::encoded(backend, vk.as_bytes(), message, signed);
+    let expanded = Verification::prepared(prepared_vk.as_prepared_ref(), message, signed);
+    let lanes = |item: Verification<'_, P>, results: &mut [Result<(), VerifyError>]| {
         results.fill(Err(VerifyError::ChallengeMismatch));
-        verify_lanes(item, results);
+        verify_lanes(|_| item, results);
         assert!(results.iter().all(Result::is_ok));
     };
     let mut results = [Ok(()); 9];
     measure("verify lanes", &mut || {
-        lanes(LaneKey::Encoded(backend, vk.as_bytes()), &mut results);
-        lanes(LaneKey::Encoded(backend, vk.as_bytes()), &mut results[..1]);
+        lanes(encoded, &mut results);
+        lanes(encoded, &mut results[..1]);
     });
     measure("verify lanes prepared", &mut || {
-        lanes(
-            LaneKey::Prepared(prepared_vk.as_prepared_ref()),
-            &mut results,
-        );
+        lanes(expanded, &mut results);
     });
     batches::<P>(backend, vk, signature.as_ref(), &measure);
     measure("prepare signing key", &mut || {

@@ -87,12 +87,12 @@ fn core_operation<P: ParameterSet>(
         "keygen" => {
             let k_seed = SecretKeyParts::parse(&P::PARAMS, sk).ok()?.k_seed;
             let mut rho_p = [0; 64];
-            Shake256::digest(Backend::PORTABLE, &[k_seed], &mut rho_p);
+            Shake256::digest(Backend::PORTABLE.permutation(), &[k_seed], &mut rho_p);
             let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
             watched(&mut || {
                 hazmat::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, k_seed, &mut pk, &mut sk);
             });
-            Shake256::digest(Backend::PORTABLE, &[sk.as_ref()], digest);
+            Shake256::digest(Backend::PORTABLE.permutation(), &[sk.as_ref()], digest);
         }
         "import" => {
             let mut pk = P::PublicKeyBytes::zeroed();
@@ -108,7 +108,7 @@ fn core_operation<P: ParameterSet>(
                 let signed = key.sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
-            Shake256::digest(Backend::PORTABLE, &[out.as_ref()], digest);
+            Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
         }
         "sign-prepared" => {
             let key = SigningKey::<P>::from_expanded(sk)
@@ -120,7 +120,7 @@ fn core_operation<P: ParameterSet>(
                     .sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
-            Shake256::digest(Backend::PORTABLE, &[out.as_ref()], digest);
+            Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
         }
         _ => {
             let planted = operations::Operation::named(operation)?;

@@ -8,7 +8,7 @@ pub(super) type Cuts = &'static [Cut];
 /// Every operation on a device.
 pub(super) const DEVICE: Cuts = &[
     ("trace_device::report", "prints the result, which is public"),
-    ("mldsa_core::hint::hint_bit_pack_vartime", HINT),
+    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
 const HINT: &str = "the hint is part of the finished signature";
@@ -16,15 +16,15 @@ const HINT: &str = "the hint is part of the finished signature";
 /// Where masks differ, and so challenges.
 pub(super) const MASK: Cuts = &[
     (
-        "mldsa_core::sparse::SparseChallenge::sample_in_ball",
+        "mldsa_core::streaming::sparse::SparseChallenge::sample_in_ball",
         CHALLENGE,
     ),
     (
-        "mldsa_core::sparse::SparseChallenge::times_secret",
+        "mldsa_core::streaming::sparse::SparseChallenge::times_secret",
         "reads secrets where the challenge says; `rows` has one challenge for all",
     ),
     (
-        "mldsa_core::sparse::SparseChallenge::times_row",
+        "mldsa_core::streaming::sparse::SparseChallenge::times_row",
         "reads secrets where the challenge says; `rows` has one challenge for all",
     ),
 ];
@@ -38,7 +38,7 @@ pub(super) const SEED: Cuts = &[
         "which half-bytes ExpandS refused is public",
     ),
     (
-        "mldsa_core::window::multiply_accumulate",
+        "mldsa_core::streaming::window::multiply_accumulate",
         "draws A from rho; `import` has one rho for all",
     ),
 ];
@@ -52,7 +52,7 @@ pub(super) const HOST: Cuts = &[
     ("mldsa_core::backend::avx2::expand_s", REFUSALS),
     ("mldsa_core::backend::avx512::sponge::expand_s", REFUSALS),
     ("mldsa_core::sample::Challenge::sample_in_ball", CHALLENGE),
-    ("mldsa_core::hint::hint_bit_pack_vartime", HINT),
+    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
 const MATRIX: &str = "A is public";

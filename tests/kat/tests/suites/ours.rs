@@ -218,7 +218,7 @@ fn mu_of<P: ParameterSet>(
         Message::Mu(mu) => Mu::from_bytes(*mu),
         Message::Formatted(m_prime) => {
             let (head, tail) = m_prime.split_at(m_prime.len() / 3);
-            mu_from_m_prime(backend, tr, &[head, tail])
+            mu_from_m_prime(backend.permutation(), tr, &[head, tail])
         }
         Message::PreHashed { ctx, hash, digest } => {
             prehashed::<P>(hash, digest)?.mu(tr, context(ctx)?)
@@ -518,7 +518,7 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
 
     fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;
-        let tr = tr(Backend::detect(), pk.as_ref());
+        let tr = tr(Backend::detect().permutation(), pk.as_ref());
         mu_of::<P>(Backend::detect(), &tr, message).map(|mu| *mu.as_bytes())
     }
 }

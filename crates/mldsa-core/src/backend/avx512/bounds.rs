@@ -1,16 +1,19 @@
 //! The schedules of this backend on intervals: every intermediate of every
 //! possible input is followed, and none leaves its word.
 
-use super::Aligned;
-use super::ntt::{EvenLanes, Q, inv_ntt_registers, ntt_registers, reduce, to_standard_order};
+use super::ntt::{inv_ntt_registers, ntt_registers, reduce, to_standard_order};
 use super::product::{Sums, split};
+use super::registers::Aligned;
+use super::registers::EvenLanes;
 use super::tests::on_this_cpu;
 use super::unpack::{Range, load, minus_t1_2d, response, store};
 use super::vector::{Vector, Wide};
 use super::*;
 use crate::backend::differential::Random;
 use crate::params::N;
+use crate::params::Q;
 use crate::ring::ntt::bounds::{Interval, Q64};
+use core::arch::x86_64::*;
 
 /// Sixteen intervals of `i32`.
 #[derive(Clone, Copy)]
@@ -117,7 +120,7 @@ impl Vector for Intervals {
         }))
     }
 
-    fn scaled_ends(self, b: Self, _: EvenLanes) -> (Self, Self) {
+    fn scaled_ends(self, b: Self, _: [(i32, u32); 2], _: EvenLanes) -> (Self, Self) {
         for end in [self.add(b), self.sub(b)].iter().flat_map(|end| end.0) {
             assert!(end.reach() <= 256 * Q64, "too far for `scaled_ends`");
         }
@@ -408,7 +411,7 @@ fn a_ratio_of_the_wrong_sign_is_noticed() {
 #[should_panic(expected = "too far for `scaled_ends`")]
 fn a_last_level_of_too_much_is_noticed() {
     let (a, b) = (Intervals::splat(200 * Q), Intervals::splat(56 * Q + 1));
-    a.scaled_ends(b, EvenLanes::new());
+    a.scaled_ends(b, [(1, 0); 2], EvenLanes::new());
 }
 
 #[test]

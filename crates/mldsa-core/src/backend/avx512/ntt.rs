@@ -9,66 +9,9 @@
 //! The last four levels work inside registers; the order they leave the
 //! coefficients in is private to this backend ([`to_standard_order`]).
 
-use core::arch::x86_64::*;
-
-use super::Aligned;
+use super::registers::{Aligned, EvenLanes};
 use super::vector::Vector;
-
-/// 256 coefficients in registers; register `i` holds coefficients `16 i..16 i + 16`.
-pub(super) type Registers = [__m512i; 16];
-
-pub(super) use crate::params::Q;
-
-/// The mask 0x5555. Known to the compiler it would turn the merge of [`upper_halves`]
-/// into a two-source permutation, which is slower and takes a register.
-#[derive(Clone, Copy)]
-pub(super) struct EvenLanes(__mmask16);
-
-impl EvenLanes {
-    #[inline(always)]
-    pub(super) fn new() -> Self {
-        Self(core::hint::black_box(0x5555))
-    }
-}
-
-/// Multiplies `b` by the constants `w`, one per lane.
-///
-/// Bounds: `|b| < 2^31`, result in `(-q/4, 5q/4)`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn shoup(
-    b: __m512i,
-    w: __m512i,
-    w_even: __m512i,
-    w_odd: __m512i,
-    lanes: EvenLanes,
-) -> __m512i {
-    let even = _mm512_mul_epi32(b, w_even);
-    let odd = _mm512_mul_epi32(high_dwords(b), w_odd);
-    remainder(b, w, upper_halves(even, odd, lanes))
-}
-
-/// `b w - t q`, modulo 2^32.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn remainder(b: __m512i, w: __m512i, t: __m512i) -> __m512i {
-    let q = _mm512_set1_epi32(Q);
-    _mm512_sub_epi32(_mm512_mullo_epi32(b, w), _mm512_mullo_epi32(t, q))
-}
-
-/// The upper halves of 64-bit products, in the even and in the odd lanes.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn upper_halves(even: __m512i, odd: __m512i, lanes: EvenLanes) -> __m512i {
-    _mm512_mask_shuffle_epi32::<_MM_PERM_DDBB>(odd, lanes.0, even)
-}
-
-/// The upper half of every 64-bit lane, in the lower half.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn high_dwords(v: __m512i) -> __m512i {
-    _mm512_shuffle_epi32::<_MM_PERM_DDBB>(v)
-}
+use crate::params::Q;
 
 /// One twiddle factor for every lane.
 #[inline(always)]
@@ -80,19 +23,6 @@ fn shoup_by<V: Vector>(b: V, w: (i32, i32), lanes: EvenLanes) -> V {
 #[inline(always)]
 fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
     b.shoup(V::load(&w.w), V::load(&w.even), V::load(&w.odd), lanes)
-}
-
-/// `b w` less the multiple of q that single precision finds nearest.
-///
-/// Bounds: for `|b w| <= 2^30 q`, `|out| <= q / 2 + |b w| 3.001 / 2^24`: a half from
-/// the last rounding, `2^-24` of the quotient from each of three before it.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn nearest(b: __m512i, w: __m512i, ratio: __m512) -> __m512i {
-    // Rounding is part of the instructions: no mode of the caller's changes it.
-    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-    let quotient = _mm512_mul_round_ps::<NEAREST>(_mm512_cvt_roundepi32_ps::<NEAREST>(b), ratio);
-    remainder(b, w, _mm512_cvt_roundps_epi32::<NEAREST>(quotient))
 }
 
 /// One factor for every lane, and one per lane.
@@ -220,48 +150,14 @@ pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
     register_levels!(inverse, nearest_by, v, w, 64);
     // The last level multiplies both halves, the upper one by zeta too.
     for n in 0..8 {
-        (v[n], v[n + 8]) = v[n].scaled_ends(v[n + 8], lanes);
+        (v[n], v[n + 8]) = v[n].scaled_ends(v[n + 8], SCALE, lanes);
     }
-}
-
-/// The last level of the inverse transform: `(a + b) 2^24` and `(a - b) 2^24 zeta`
-/// in `[0, q)`.
-///
-/// Bounds: `|a|, |b| <= 128 q`. With 256 q more nothing is negative, and what an
-/// unsigned quotient leaves of numbers below `512 q < 2^32` lies in `[0, 2 q)`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn scaled_ends(a: __m512i, b: __m512i, lanes: EvenLanes) -> (__m512i, __m512i) {
-    let q = _mm512_set1_epi32(Q);
-    let a = _mm512_add_epi32(a, _mm512_set1_epi32(256 * Q));
-    let scaled = |v, (w, quotient): (i32, u32)| {
-        let quotient = _mm512_set1_epi32(quotient.cast_signed());
-        let even = _mm512_mul_epu32(v, quotient);
-        let odd = _mm512_mul_epu32(high_dwords(v), quotient);
-        let r = remainder(v, _mm512_set1_epi32(w), upper_halves(even, odd, lanes));
-        _mm512_min_epu32(r, _mm512_sub_epi32(r, q))
-    };
-    let (scale, scale_zeta) = const { (unsigned_pair(SCALE.0), unsigned_pair(SCALE.1)) };
-    (
-        scaled(_mm512_add_epi32(a, b), scale),
-        scaled(_mm512_sub_epi32(a, b), scale_zeta),
-    )
 }
 
 /// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
 #[inline(always)]
 pub(super) fn reduce<V: Vector>(v: V) -> V {
     shoup_by(v, const { (1, quotient(1)) }, EvenLanes::new())
-}
-
-/// `(-q, 2q)` to `[0, q)`: of `x` and `x +- q` the wanted one is the smaller as an
-/// unsigned number.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn canonical(v: __m512i) -> __m512i {
-    let q = _mm512_set1_epi32(Q);
-    let v = _mm512_min_epu32(v, _mm512_add_epi32(v, q));
-    _mm512_min_epu32(v, _mm512_sub_epi32(v, q))
 }
 
 /// Reorders one pair of registers from private to standard order.
@@ -360,9 +256,12 @@ static INVERSE: [[LaneRatio; 8]; 4] = {
 
 /// `2^32 / 256`, which also takes away the factor `2^-32` that products leave, and
 /// the same times the last factor of the inverse transform.
-const SCALE: (i64, i64) = {
+const SCALE: [(i32, u32); 2] = {
     let scale = pow_mod(2, 24);
-    (scale, INVERSE_ZETAS_LAST * scale % Q as i64)
+    [
+        unsigned_pair(scale),
+        unsigned_pair(INVERSE_ZETAS_LAST * scale % Q as i64),
+    ]
 };
 /// `-zeta^brv(1)`.
 const INVERSE_ZETAS_LAST: i64 = Q as i64 - pow_mod(1753, 128);

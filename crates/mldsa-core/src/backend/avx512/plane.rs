@@ -24,7 +24,7 @@
 
 use core::arch::x86_64::*;
 
-use super::Aligned;
+use super::registers::Aligned;
 use crate::hash::keccak::{RHO, ROUND_CONSTANTS};
 use crate::lanes::sponge::Block;
 use crate::params::CRH_LEN;

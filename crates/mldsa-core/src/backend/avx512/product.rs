@@ -7,11 +7,11 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::Aligned;
-use super::ntt::Q;
+use super::registers::Aligned;
 use super::vector::{Vector, Wide};
 use crate::coding::expansion::Expansion;
 use crate::params::N;
+use crate::params::Q;
 use crate::ring::poly::NttPoly;
 
 /// `-q^-1 mod 2^32`.

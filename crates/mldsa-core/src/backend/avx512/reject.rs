@@ -3,12 +3,12 @@
 use core::arch::x86_64::*;
 use core::ops::Range;
 
-use super::Aligned;
-use super::ntt::Q;
+use super::registers::Aligned;
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8, permute_x8_and_one};
 use crate::hash::keccak::Word;
 use crate::lanes::verify::Rider;
+use crate::params::Q;
 use crate::params::{N, SEED_LEN};
 use crate::sample::rej_ntt_block;
 

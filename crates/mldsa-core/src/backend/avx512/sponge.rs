@@ -5,8 +5,8 @@ use core::arch::x86_64::*;
 
 use super::plane::{self, permute_x1};
 use super::word::{X4, X8, permute_x4, permute_x8};
-use crate::backend::LaneHash;
 use crate::hash::keccak::Word;
+use crate::hash::xof::LaneHash;
 use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
 use crate::params::CRH_LEN;
 use crate::ring::poly::Poly;

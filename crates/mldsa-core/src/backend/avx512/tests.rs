@@ -2,6 +2,7 @@
 
 use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
+use super::registers::{self, Aligned};
 use super::reject::{Group, accept};
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
@@ -19,6 +20,7 @@ use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding;
 use crate::sample::rej_ntt_block;
+use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use std::vec::Vec;
 
@@ -145,7 +147,7 @@ fn reduction_and_canonical_form_at_the_ends_of_their_ranges() {
                     random.next() as i32 | 1
                 }
             });
-            let reduced = load(&a).map(|x| ntt::canonical(ntt::reduce(x)));
+            let reduced = load(&a).map(|x| registers::canonical(ntt::reduce(x)));
             let mut out = [0; N];
             store(&reduced, out.as_mut_ptr());
             assert_eq!(out, a.map(|x| x.rem_euclid(Q)));

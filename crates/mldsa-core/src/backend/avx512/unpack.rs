@@ -3,9 +3,11 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::Aligned;
-use super::ntt::{Q, Registers, ntt_registers, reduce, to_standard_order};
+use super::ntt::{ntt_registers, reduce, to_standard_order};
+use super::registers::Aligned;
+use super::registers::Registers;
 use super::vector::Vector;
+use crate::params::Q;
 use crate::params::{D, N};
 use crate::ring::poly::NttPoly;
 

@@ -2,8 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::Aligned;
-use super::ntt::{self, EvenLanes};
+use super::registers::{self, Aligned, EvenLanes};
 
 /// Sixteen coefficients. The library has `__m512i`; the tests have intervals,
 /// with which the same schedules prove their bounds.
@@ -22,8 +21,8 @@ pub(super) trait Vector: Copy {
     fn load_ratio(values: &Aligned<[f32; 16]>) -> Self::Ratio;
     /// The product by one constant a lane, `ratio` is that over q.
     fn nearest(self, w: Self, ratio: Self::Ratio) -> Self;
-    /// The last level of the inverse transform, [`ntt::scaled_ends`].
-    fn scaled_ends(self, b: Self, lanes: EvenLanes) -> (Self, Self);
+    /// The last level of the inverse transform, [`registers::scaled_ends`].
+    fn scaled_ends(self, b: Self, factors: [(i32, u32); 2], lanes: EvenLanes) -> (Self, Self);
     /// `(-q, 2 q)` to `[0, q)`.
     fn canonical(self) -> Self;
 
@@ -104,9 +103,9 @@ impl Vector for __m512i {
     }
 
     #[inline(always)]
-    fn scaled_ends(self, b: Self, lanes: EvenLanes) -> (Self, Self) {
+    fn scaled_ends(self, b: Self, factors: [(i32, u32); 2], lanes: EvenLanes) -> (Self, Self) {
         // SAFETY: as below.
-        unsafe { ntt::scaled_ends(self, b, lanes) }
+        unsafe { registers::scaled_ends(self, b, factors, lanes) }
     }
 
     on_registers! {
@@ -114,9 +113,9 @@ impl Vector for __m512i {
         sub(a, b: Self) _mm512_sub_epi32(a, b);
         mul(a, factor: i32) _mm512_mullo_epi32(a, _mm512_set1_epi32(factor));
         shoup(a, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes)
-            ntt::shoup(a, w, w_even, w_odd, lanes);
-        nearest(a, w: Self, ratio: __m512) ntt::nearest(a, w, ratio);
-        canonical(a) ntt::canonical(a);
+            registers::shoup(a, w, w_even, w_odd, lanes);
+        nearest(a, w: Self, ratio: __m512) registers::nearest(a, w, ratio);
+        canonical(a) registers::canonical(a);
         low_dwords(a, b: Self) _mm512_unpacklo_epi32(a, b);
         high_dwords(a, b: Self) _mm512_unpackhi_epi32(a, b);
         low_qwords(a, b: Self) _mm512_unpacklo_epi64(a, b);
@@ -163,6 +162,6 @@ impl Wide for __m512i {
     #[inline(always)]
     fn upper_halves(even: Self, odd: Self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm512_mask_blend_epi32(0xaaaa, ntt::high_dwords(even), odd) }
+        unsafe { _mm512_mask_blend_epi32(0xaaaa, registers::high_dwords(even), odd) }
     }
 }

@@ -3,8 +3,9 @@
 use core::arch::x86_64::_mm512_storeu_si512;
 use core::mem::MaybeUninit;
 
-use super::ntt::{Registers, from_standard_order};
+use super::ntt::from_standard_order;
 use super::product::{RowSums, matrix_product};
+use super::registers::Registers;
 use super::reject::Group;
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
@@ -12,7 +13,7 @@ use super::w1::{hint_masks, inv_ntt_use_hint};
 use crate::coding::encode::{PublicKeyParts, SignatureParts};
 use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
-use crate::lanes::job::{Job, VerifyRows};
+use crate::lanes::job::{Job, JobKey};
 use crate::lanes::sponge::MAX_LANES;
 use crate::lanes::verify::{self, Engine, Rider};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
@@ -23,7 +24,7 @@ impl Engine for Avx512 {
     #[inline]
     fn commitment(
         p: &Params,
-        rows: &VerifyRows<'_>,
+        key: &JobKey<'_>,
         parts: &SignatureParts<'_>,
         c: &Challenge,
         rider: &mut Rider<'_>,
@@ -32,9 +33,9 @@ impl Engine for Avx512 {
         // SAFETY: reached only through `verify`, which needs the features.
         unsafe {
             match p.k {
-                4 => commitment::<4, 4, 5, 18, true>(p, rows, parts, c, rider, w1),
-                6 => commitment::<6, 5, 6, 20, false>(p, rows, parts, c, rider, w1),
-                _ => commitment::<8, 7, 8, 20, false>(p, rows, parts, c, rider, w1),
+                4 => commitment::<4, 4, 5, 18, true>(p, key, parts, c, rider, w1),
+                6 => commitment::<6, 5, 6, 20, false>(p, key, parts, c, rider, w1),
+                _ => commitment::<8, 7, 8, 20, false>(p, key, parts, c, rider, w1),
             }
         }
     }
@@ -93,17 +94,17 @@ fn commitment<
     const SIX_BITS: bool,
 >(
     p: &Params,
-    rows: &VerifyRows<'_>,
+    key: &JobKey<'_>,
     parts: &SignatureParts<'_>,
     c: &Challenge,
     rider: &mut Rider<'_>,
     w1: &mut [u8],
 ) -> bool {
-    match rows {
-        VerifyRows::Prepared(rows) => {
+    match key {
+        JobKey::Prepared(rows, _) => {
             prepared::<K, L, TERMS, Z_BITS, SIX_BITS>(p, *rows, parts, c, w1)
         }
-        VerifyRows::Cold(pk) => cold::<K, L, TERMS, Z_BITS, SIX_BITS>(p, pk, parts, c, rider, w1),
+        JobKey::Cold(pk, _) => cold::<K, L, TERMS, Z_BITS, SIX_BITS>(p, pk, parts, c, rider, w1),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use super::Aligned;
 use super::ntt::{from_standard_order, inv_ntt_registers};
+use super::registers::Aligned;
 use super::unpack::load;
 use crate::ring::poly::NttPoly;
 

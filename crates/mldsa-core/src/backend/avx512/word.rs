@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::backend::align_frame;
+use crate::backend::kernels::align_frame;
 use crate::hash::keccak::{Word, keccak_f1600};
 
 /// One word of eight states.

@@ -12,7 +12,9 @@ use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
-use crate::keys::{Signature, SigningKey, VerifyingKey, sign_methods};
+use crate::keys::signature::Signature;
+use crate::keys::signing::{SigningKey, sign_methods};
+use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
 use crate::params::{ParameterSet, SEED_LEN, T0_POLY_LEN};
@@ -46,6 +48,7 @@ impl<P: ParameterSet> SigningKey<P> {
         let p = &P::PARAMS;
         let verifying_key = self.verifying_key().clone();
         let backend = verifying_key.backend();
+        let parts = SecretKeyParts::of::<P>(self.expanded());
         let mut key = PreparedSigningKey {
             k_seed: Secret::new(Box::new([0; SEED_LEN])),
             a_hat: zeros(p.k * p.l),
@@ -53,18 +56,16 @@ impl<P: ParameterSet> SigningKey<P> {
             verifying_key,
             self_verification: self.self_verification(),
         };
-        if let Ok(parts) = SecretKeyParts::parse(p, self.expanded().as_ref()) {
-            key.k_seed.expose_mut().copy_from_slice(parts.k_seed);
-            (backend.kernels().expand_a)(parts.rho, p.l, 0, &mut key.a_hat);
-            let (s1_hat, rest) = key.secrets.expose_mut().split_at_mut(p.l);
-            let (s2_hat, t0_hat) = rest.split_at_mut(p.k);
-            unpack_ntt(backend, p, parts.s1, s1_hat);
-            unpack_ntt(backend, p, parts.s2, s2_hat);
-            let mut t0 = Secret::<Poly>::zeroed();
-            for (packed, t0_hat) in parts.t0.chunks_exact(T0_POLY_LEN).zip(t0_hat) {
-                pack::unpack_t0(packed, t0.expose_mut());
-                (backend.kernels().ntt)(t0.expose(), t0_hat);
-            }
+        key.k_seed.expose_mut().copy_from_slice(parts.k_seed);
+        (backend.kernels().expand_a)(parts.rho, p.l, 0, &mut key.a_hat);
+        let (s1_hat, rest) = key.secrets.expose_mut().split_at_mut(p.l);
+        let (s2_hat, t0_hat) = rest.split_at_mut(p.k);
+        unpack_ntt(backend, p, parts.s1, s1_hat);
+        unpack_ntt(backend, p, parts.s2, s2_hat);
+        let mut t0 = Secret::<Poly>::zeroed();
+        for (packed, t0_hat) in parts.t0.chunks_exact(T0_POLY_LEN).zip(t0_hat) {
+            pack::unpack_t0(packed, t0.expose_mut());
+            (backend.kernels().ntt)(t0.expose(), t0_hat);
         }
         key
     }

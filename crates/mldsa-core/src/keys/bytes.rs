@@ -1,0 +1,114 @@
+//! The scheme on plain encodings: no allocation, no value larger than a hash
+//! returned. Lengths are in the types.
+
+use crate::backend::Backend;
+use crate::coding::encode::PublicKeyParts;
+use crate::error::{KeyError, SignError, VerifyError};
+use crate::hash::transcript::{self, Context, Hedge, Mu};
+use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
+use crate::scheme::keygen::{check_expanded, keygen_internal};
+use crate::scheme::sign::sign_expanded;
+use crate::scheme::verify::verify_one;
+
+/// Key generation from the seed xi (FIPS 204 algorithm 6) into the caller's
+/// buffers. The private key is the expanded encoding; wipe it after use.
+///
+/// Stack: row keygen of the [crate's table](crate#stack).
+pub fn keygen<P: ParameterSet>(
+    xi: &[u8; SEED_LEN],
+    pk: &mut P::PublicKeyBytes,
+    sk: &mut P::SecretKeyBytes,
+) {
+    keygen_internal::<P>(Backend::detect(), xi, pk, sk);
+}
+
+/// Checks an expanded private key as [`SigningKey::from_expanded`] does and
+/// writes its public key.
+///
+/// [`SigningKey::from_expanded`]: crate::SigningKey::from_expanded
+///
+/// Stack: row import of the [crate's table](crate#stack).
+///
+/// # Errors
+/// Every [`KeyError`].
+pub fn public_key<P: ParameterSet>(
+    sk: &P::SecretKeyBytes,
+    pk: &mut P::PublicKeyBytes,
+) -> Result<(), KeyError> {
+    check_expanded::<P>(Backend::detect(), sk.as_ref(), pk)
+}
+
+/// `tr = H(pk, 64)`, from which [`MuBuilder`](crate::MuBuilder) starts.
+pub fn tr<P: ParameterSet>(pk: &P::PublicKeyBytes) -> [u8; CRH_LEN] {
+    transcript::tr(Backend::detect().permutation(), pk.as_ref())
+}
+
+/// Signs `mu` with an expanded private key, into the caller's buffer. Only
+/// the range of s1 and s2 is checked, not that t0 and `tr` belong to them.
+///
+/// Stack: row sign of the [crate's table](crate#stack).
+///
+/// # Errors
+/// [`SignError::Key`], [`SignError::AttemptsExhausted`].
+pub fn sign_mu<P: ParameterSet>(
+    sk: &P::SecretKeyBytes,
+    mu: &Mu,
+    hedge: Hedge<'_>,
+    out: &mut P::SignatureBytes,
+) -> Result<(), SignError> {
+    sign_expanded::<P>(
+        Backend::detect(),
+        sk.as_ref(),
+        mu,
+        hedge.rnd(),
+        out.as_mut(),
+        &mut |_| {},
+    )
+}
+
+/// Verifies a signature over `mu` under an encoded public key.
+///
+/// Stack: row verify of the [crate's table](crate#stack).
+///
+/// # Errors
+/// Every [`VerifyError`], in the order of its variants.
+pub fn verify_mu<P: ParameterSet>(
+    pk: &P::PublicKeyBytes,
+    mu: &Mu,
+    signature: &[u8],
+) -> Result<(), VerifyError> {
+    verify_job::<P>(pk, JobMessage::Mu(mu), signature)
+}
+
+/// Verifies a signature over `message` under an encoded public key, in one
+/// call: `tr` is computed beside the expansion of A where that is faster.
+///
+/// Stack: row verify of the [crate's table](crate#stack).
+///
+/// # Errors
+/// Every [`VerifyError`], in the order of its variants.
+pub fn verify<P: ParameterSet>(
+    pk: &P::PublicKeyBytes,
+    message: &[u8],
+    ctx: Context<'_>,
+    signature: &[u8],
+) -> Result<(), VerifyError> {
+    verify_job::<P>(pk, JobMessage::Pure(ctx, message), signature)
+}
+
+fn verify_job<P: ParameterSet>(
+    pk: &P::PublicKeyBytes,
+    message: JobMessage<'_>,
+    signature: &[u8],
+) -> Result<(), VerifyError> {
+    let key = JobKey::Cold(PublicKeyParts::of::<P>(pk), None);
+    verify_one::<P>(
+        Backend::detect(),
+        Job {
+            key,
+            message,
+            signature,
+        },
+    )
+}

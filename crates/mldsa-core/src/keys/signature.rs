@@ -1,0 +1,36 @@
+//! A signature whose possession means that its form was checked.
+
+use crate::error::VerifyError;
+use crate::memory::array::Zeroed;
+use crate::params::ParameterSet;
+use crate::scheme::verify::check_signature;
+
+/// A signature of `SIG_LEN` bytes. Made by signing, or by a decoder that checked
+/// its length, its hint and the norm of z.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature<P: ParameterSet>(pub(crate) P::SignatureBytes);
+
+impl<P: ParameterSet> Signature<P> {
+    /// Reads a signature (FIPS 204 algorithm 27).
+    ///
+    /// # Errors
+    /// [`VerifyError::SignatureLength`], [`VerifyError::HintEncoding`],
+    /// [`VerifyError::ResponseNorm`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, VerifyError> {
+        check_signature(&P::PARAMS, bytes)?;
+        let mut signature = Self(P::SignatureBytes::zeroed());
+        signature.0.as_mut().copy_from_slice(bytes);
+        Ok(signature)
+    }
+
+    /// The encoding.
+    pub fn as_bytes(&self) -> &P::SignatureBytes {
+        &self.0
+    }
+}
+
+impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref()
+    }
+}

@@ -1,0 +1,324 @@
+//! The private key, and the calls that sign.
+
+use core::fmt;
+
+use subtle::{Choice, ConstantTimeEq};
+use zeroize::ZeroizeOnDrop;
+
+use crate::backend::Backend;
+use crate::coding::encode::SecretKeyParts;
+use crate::error::{KeyError, SignError};
+#[cfg(feature = "hash-ml-dsa")]
+use crate::hash::prehash::PreHashed;
+use crate::hash::transcript::{self, Context, Hedge, Mu, MuBuilder};
+use crate::keys::signature::Signature;
+use crate::keys::verifying::VerifyingKey;
+use crate::memory::array::Zeroed;
+use crate::memory::secret::Secret;
+use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
+use crate::scheme::keygen::{check_expanded, keygen_internal};
+use crate::scheme::sign::{Rejection, sign_expanded};
+
+/// The signing calls, the same on every kind of signing key.
+macro_rules! sign_methods {
+    () => {
+        /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign).
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
+        pub fn sign(
+            &self,
+            message: &[u8],
+            ctx: Context<'_>,
+            hedge: Hedge<'_>,
+        ) -> Result<Signature<P>, SignError> {
+            let key = self.verifying_key();
+            let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
+            mu.update(message);
+            self.sign_mu(&mu.finish(), hedge)
+        }
+
+        /// [`Self::sign`] into a buffer of exactly `SIG_LEN` bytes, which holds no
+        /// part of a signature after an error.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// [`SignError::BufferLength`] and those of [`Self::sign`].
+        pub fn sign_into(
+            &self,
+            message: &[u8],
+            ctx: Context<'_>,
+            hedge: Hedge<'_>,
+            out: &mut [u8],
+        ) -> Result<(), SignError> {
+            let key = self.verifying_key();
+            let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
+            mu.update(message);
+            self.sign_mu_into(&mu.finish(), hedge, out)
+        }
+
+        /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// As [`Self::sign`].
+        #[cfg(feature = "hash-ml-dsa")]
+        pub fn sign_prehashed(
+            &self,
+            digest: &PreHashed<'_, P>,
+            ctx: Context<'_>,
+            hedge: Hedge<'_>,
+        ) -> Result<Signature<P>, SignError> {
+            let key = self.verifying_key();
+            let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
+            self.sign_mu(&mu, hedge)
+        }
+
+        /// [`Self::sign_prehashed`] into a buffer of exactly `SIG_LEN` bytes.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// As [`Self::sign_into`].
+        #[cfg(feature = "hash-ml-dsa")]
+        pub fn sign_prehashed_into(
+            &self,
+            digest: &PreHashed<'_, P>,
+            ctx: Context<'_>,
+            hedge: Hedge<'_>,
+            out: &mut [u8],
+        ) -> Result<(), SignError> {
+            let key = self.verifying_key();
+            let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
+            self.sign_mu_into(&mu, hedge, out)
+        }
+
+        /// Signs an externally computed message representative.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// As [`Self::sign`].
+        pub fn sign_mu(&self, mu: &Mu, hedge: Hedge<'_>) -> Result<Signature<P>, SignError> {
+            let mut signature = Signature::<P>(P::SignatureBytes::zeroed());
+            self.sign_mu_into(mu, hedge, signature.0.as_mut())?;
+            Ok(signature)
+        }
+
+        /// [`Self::sign_mu`] into a buffer of exactly `SIG_LEN` bytes.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// As [`Self::sign_into`].
+        pub fn sign_mu_into(
+            &self,
+            mu: &Mu,
+            hedge: Hedge<'_>,
+            out: &mut [u8],
+        ) -> Result<(), SignError> {
+            self.sign_mu_observed(mu, hedge, out, &mut |_| {})
+        }
+
+        /// Signs `message` hedged with 32 bytes from `rng`: the default way to
+        /// sign where there is a generator.
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// [`SignError::Rng`] and those of [`Self::sign`].
+        #[cfg(feature = "rand_core")]
+        pub fn sign_with_rng<R: rand_core::TryCryptoRng + ?Sized>(
+            &self,
+            message: &[u8],
+            ctx: Context<'_>,
+            rng: &mut R,
+        ) -> Result<Signature<P>, SignError> {
+            let mut rnd = Secret::<[u8; SEED_LEN]>::zeroed();
+            rng.try_fill_bytes(rnd.expose_mut())
+                .map_err(|_| SignError::Rng)?;
+            self.sign(message, ctx, Hedge::Bytes(rnd.expose()))
+        }
+    };
+}
+#[cfg(feature = "alloc")]
+pub(crate) use sign_methods;
+
+/// A private key: the 32-byte seed where it is known, the expanded encoding and
+/// the public key. 4.0, 6.2 or 7.7 kB by value; wiped on drop; not `Clone`.
+pub struct SigningKey<P: ParameterSet> {
+    seed: Secret<[u8; SEED_LEN]>,
+    has_seed: bool,
+    expanded: Secret<P::SecretKeyBytes>,
+    verifying_key: VerifyingKey<P>,
+    self_verification: bool,
+}
+
+impl<P: ParameterSet> SigningKey<P> {
+    #[inline]
+    fn empty() -> Self {
+        Self {
+            seed: Secret::zeroed(),
+            has_seed: false,
+            expanded: Secret::zeroed(),
+            verifying_key: VerifyingKey {
+                encoded: P::PublicKeyBytes::zeroed(),
+                tr: [0; CRH_LEN],
+                backend: Backend::detect(),
+            },
+            self_verification: false,
+        }
+    }
+
+    /// Key generation from the 32-byte seed xi (FIPS 204 algorithm 6): the seed
+    /// is the private key, and must come from a generator of the set's strength.
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
+        let mut key = Self::empty();
+        key.set_seed(xi);
+        key
+    }
+
+    fn set_seed(&mut self, xi: &[u8; SEED_LEN]) {
+        *self.seed.expose_mut() = *xi;
+        self.has_seed = true;
+        let vk = &mut self.verifying_key;
+        keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, self.expanded.expose_mut());
+        // Key generation has just hashed the public key.
+        vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
+    }
+
+    /// Generates a key with the operating system's generator (FIPS 204 algorithm
+    /// 1).
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    ///
+    /// # Errors
+    /// [`RngError`](crate::RngError) if the generator fails.
+    #[cfg(feature = "getrandom")]
+    pub fn generate() -> Result<Self, crate::error::RngError> {
+        Self::generate_with_rng(&mut getrandom::SysRng)
+    }
+
+    /// Generates a key with `rng` (FIPS 204 algorithm 1 ML-DSA.KeyGen).
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    ///
+    /// # Errors
+    /// [`RngError`](crate::RngError) if the generator fails.
+    #[cfg(feature = "rand_core")]
+    pub fn generate_with_rng<R: rand_core::TryCryptoRng + ?Sized>(
+        rng: &mut R,
+    ) -> Result<Self, crate::error::RngError> {
+        let mut xi = Secret::<[u8; SEED_LEN]>::zeroed();
+        rng.try_fill_bytes(xi.expose_mut())
+            .map_err(|_| crate::error::RngError::Failed)?;
+        Ok(Self::from_seed(xi.expose()))
+    }
+
+    /// Imports an expanded private key (FIPS 204 algorithm 25) with every check:
+    /// s1 and s2 in range, t0 and `tr` recomputed and compared. Costs a key
+    /// generation. The seed of such a key is not known.
+    ///
+    /// Stack: row import of the [crate's table](crate#stack).
+    ///
+    /// # Errors
+    /// Every [`KeyError`].
+    pub fn from_expanded(sk: &[u8]) -> Result<Self, KeyError> {
+        let mut key = Self::empty();
+        let vk = &mut key.verifying_key;
+        check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
+        vk.tr = transcript::tr(vk.backend.permutation(), vk.encoded.as_ref());
+        key.expanded.expose_mut().as_mut().copy_from_slice(sk);
+        Ok(key)
+    }
+
+    /// The seed, unless the key was imported in expanded form. Secret.
+    pub fn seed(&self) -> Option<&[u8; SEED_LEN]> {
+        self.has_seed.then(|| self.seed.expose())
+    }
+
+    /// The expanded encoding (FIPS 204 algorithm 24), `SK_LEN` bytes. Secret.
+    pub fn expanded(&self) -> &P::SecretKeyBytes {
+        self.expanded.expose()
+    }
+
+    /// The public key.
+    pub fn verifying_key(&self) -> &VerifyingKey<P> {
+        &self.verifying_key
+    }
+
+    /// The same key on a chosen backend. Signatures do not change.
+    #[must_use]
+    pub fn with_backend(mut self, backend: Backend) -> Self {
+        self.verifying_key.backend = backend;
+        self
+    }
+
+    /// Whether every signature is verified before it is released, against
+    /// faults. Off by default; costs one verification.
+    pub fn set_self_verification(&mut self, on: bool) {
+        self.self_verification = on;
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn self_verification(&self) -> bool {
+        self.self_verification
+    }
+
+    /// [`Self::sign_mu_into`] that reports every rejected attempt, for tests and
+    /// statistics. The number of attempts is public.
+    ///
+    /// # Errors
+    /// As [`Self::sign_into`].
+    pub(crate) fn sign_mu_observed(
+        &self,
+        mu: &Mu,
+        hedge: Hedge<'_>,
+        out: &mut [u8],
+        observe: &mut dyn FnMut(Rejection),
+    ) -> Result<(), SignError> {
+        let backend = self.verifying_key.backend;
+        sign_expanded::<P>(
+            backend,
+            self.expanded.expose().as_ref(),
+            mu,
+            hedge.rnd(),
+            out,
+            observe,
+        )?;
+        self.verifying_key.release(self.self_verification, mu, out)
+    }
+
+    sign_methods!();
+}
+
+impl<P: ParameterSet> ConstantTimeEq for SigningKey<P> {
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.expanded
+            .expose()
+            .as_ref()
+            .ct_eq(other.expanded.expose().as_ref())
+    }
+}
+
+impl<P: ParameterSet> PartialEq for SigningKey<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ct_eq(other).into()
+    }
+}
+
+impl<P: ParameterSet> Eq for SigningKey<P> {}
+
+impl<P: ParameterSet> ZeroizeOnDrop for SigningKey<P> {}
+
+impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey({}, ..)", P::NAME)
+    }
+}

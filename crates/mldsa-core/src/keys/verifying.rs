@@ -1,0 +1,177 @@
+//! The public key, and the calls that verify.
+
+use core::fmt;
+use core::hash::{Hash, Hasher};
+
+use crate::backend::Backend;
+use crate::coding::encode::PublicKeyParts;
+use crate::error::{KeyError, SignError, VerifyError};
+#[cfg(feature = "hash-ml-dsa")]
+use crate::hash::prehash::PreHashed;
+use crate::hash::transcript::{self, Context, Mu};
+use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::memory::array::{Wipe, Zeroed};
+use crate::params::{CRH_LEN, ParameterSet};
+use crate::scheme::verify::verify_one;
+
+/// The verification calls, the same on every kind of verifying key.
+macro_rules! verify_methods {
+    () => {
+        /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
+        ///
+        /// Stack: row verify of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// Every [`VerifyError`], in the order of its variants. Never panics.
+        pub fn verify(
+            &self,
+            message: &[u8],
+            ctx: Context<'_>,
+            signature: &[u8],
+        ) -> Result<(), VerifyError> {
+            self.verify_job(JobMessage::Pure(ctx, message), signature)
+        }
+
+        /// Verifies a signature over an externally computed `mu`.
+        ///
+        /// Stack: row verify of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// Every [`VerifyError`], in the order of its variants. Never panics.
+        pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+            self.verify_job(JobMessage::Mu(mu), signature)
+        }
+
+        fn verify_job(&self, message: JobMessage<'_>, signature: &[u8]) -> Result<(), VerifyError> {
+            let key = self.job_key();
+            verify_one::<P>(
+                self.backend,
+                Job {
+                    key,
+                    message,
+                    signature,
+                },
+            )
+        }
+
+        /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
+        ///
+        /// Stack: row verify of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// Every [`VerifyError`], in the order of its variants. Never panics.
+        #[cfg(feature = "hash-ml-dsa")]
+        pub fn verify_prehashed(
+            &self,
+            digest: &PreHashed<'_, P>,
+            ctx: Context<'_>,
+            signature: &[u8],
+        ) -> Result<(), VerifyError> {
+            let mu = digest.mu_on(self.backend.permutation(), self.tr(), ctx);
+            self.verify_mu(&mu, signature)
+        }
+    };
+}
+pub(crate) use verify_methods;
+
+/// A public key: its encoding and `tr`, 64 bytes. Small; A is expanded again
+/// for every verification ([`Self::prepare`] keeps it).
+#[derive(Clone)]
+pub struct VerifyingKey<P: ParameterSet> {
+    pub(super) encoded: P::PublicKeyBytes,
+    pub(super) tr: [u8; CRH_LEN],
+    pub(super) backend: Backend,
+}
+
+impl<P: ParameterSet> VerifyingKey<P> {
+    /// Reads an encoded key (FIPS 204 algorithm 23). Every string of `PK_LEN`
+    /// bytes is a valid key: t1 has no invalid code words.
+    ///
+    /// # Errors
+    /// [`KeyError::Length`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeyError> {
+        PublicKeyParts::parse(&P::PARAMS, bytes)?;
+        let backend = Backend::detect();
+        let mut key = Self {
+            encoded: P::PublicKeyBytes::zeroed(),
+            tr: transcript::tr(backend.permutation(), bytes),
+            backend,
+        };
+        key.encoded.as_mut().copy_from_slice(bytes);
+        Ok(key)
+    }
+
+    /// The encoding, `PK_LEN` bytes.
+    pub fn as_bytes(&self) -> &P::PublicKeyBytes {
+        &self.encoded
+    }
+
+    /// `tr = H(pk, 64)`, which starts every `mu`.
+    pub fn tr(&self) -> &[u8; CRH_LEN] {
+        &self.tr
+    }
+
+    /// The backend in use.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on a chosen backend. Verdicts do not change.
+    #[must_use]
+    pub fn with_backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    pub(crate) fn job_key(&self) -> JobKey<'_> {
+        JobKey::Cold(PublicKeyParts::of::<P>(&self.encoded), Some(&self.tr))
+    }
+
+    verify_methods!();
+}
+
+impl<P: ParameterSet> VerifyingKey<P> {
+    /// The last step of signing: verifies if asked to, and wipes what fails.
+    pub(crate) fn release(
+        &self,
+        verify: bool,
+        mu: &Mu,
+        signature: &mut [u8],
+    ) -> Result<(), SignError> {
+        if verify && self.verify_mu(mu, signature).is_err() {
+            signature.wipe();
+            return Err(SignError::SelfVerification);
+        }
+        Ok(())
+    }
+}
+
+impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.encoded == other.encoded
+    }
+}
+
+impl<P: ParameterSet> Eq for VerifyingKey<P> {}
+
+impl<P: ParameterSet> Hash for VerifyingKey<P> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.encoded.as_ref().hash(state);
+    }
+}
+
+impl<P: ParameterSet> AsRef<[u8]> for VerifyingKey<P> {
+    fn as_ref(&self) -> &[u8] {
+        self.encoded.as_ref()
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for VerifyingKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VerifyingKey({}, tr ", P::NAME)?;
+        self.tr[..8]
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("..)")
+    }
+}
