@@ -14,19 +14,19 @@ use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
 /// Expands a key after its second valid signature and keeps the most recently
 /// used ones.
 ///
-/// Expanding costs about as much as one verification without it: a stranger who
-/// signs once never pays, a flood of strangers costs at most twice what verifying
+/// Expanding costs about as much as one verification without it: a key that
+/// signs once never pays, a flood of new keys costs at most twice what verifying
 /// them does, and keys under which nothing verifies change nothing here. Identity
 /// is the full key; hashes of keys are only remembered to know a second signature.
 pub(crate) struct KeyCache<K, P: ParameterSet> {
     /// `None` if not one key fits.
-    shelf: Option<Mutex<Shelf<K, P>>>,
+    state: Option<Mutex<State<K, P>>>,
     hasher: RandomState,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-struct Shelf<K, P: ParameterSet> {
+struct State<K, P: ParameterSet> {
     prepared: LruCache<K, Arc<PreparedVerifyingKey<P>>, RandomState>,
     /// Hashes of keys with one valid signature.
     seen: LruCache<u64, (), RandomState>,
@@ -41,10 +41,10 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
     pub(crate) fn new(max_bytes: usize) -> Self {
         let slots = NonZeroUsize::new(max_bytes / Self::KEY_BYTES);
         Self {
-            shelf: slots.map(|slots| {
+            state: slots.map(|slots| {
                 let seen =
                     slots.saturating_mul(const { NonZeroUsize::new(SEEN_PER_SLOT).unwrap() });
-                Mutex::new(Shelf {
+                Mutex::new(State {
                     // Unbounded, so that nothing is reserved; bounded below.
                     prepared: bounded(slots),
                     seen: bounded(seen),
@@ -90,12 +90,12 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
     {
         let hash = self.hasher.hash_one(id);
         {
-            let Some(mut shelf) = self.lock() else { return };
+            let Some(mut state) = self.lock() else { return };
             // Held by now: there were more of them in one batch.
-            if shelf.prepared.contains(id) || shelf.seen.put(hash, ()).is_none() {
+            if state.prepared.contains(id) || state.seen.put(hash, ()).is_none() {
                 return;
             }
-            shelf.seen.pop(&hash);
+            state.seen.pop(&hash);
         }
         let Some(key) = key() else { return };
         // Without the lock: two workers may expand one key, and either result
@@ -103,20 +103,20 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         let prepared = Arc::new(key.prepare());
         let old = self
             .lock()
-            .map(|mut shelf| shelf.prepared.push(own(id), prepared));
+            .map(|mut state| state.prepared.push(own(id), prepared));
         // The one that leaves is freed without the lock.
         drop(old);
     }
 
-    fn lock(&self) -> Option<MutexGuard<'_, Shelf<K, P>>> {
-        let shelf = self.shelf.as_ref()?;
-        Some(shelf.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> Option<MutexGuard<'_, State<K, P>>> {
+        let state = self.state.as_ref()?;
+        Some(state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Bytes of the expanded keys held now.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.lock()
-            .map_or(0, |shelf| shelf.prepared.len() * Self::KEY_BYTES)
+            .map_or(0, |state| state.prepared.len() * Self::KEY_BYTES)
     }
 
     /// Look-ups so far that found an expanded key, and that did not.

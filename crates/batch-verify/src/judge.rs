@@ -1,4 +1,4 @@
-//! From items to lanes: cheap checks, keys, and the call into the core.
+//! From items to lanes: the cheap checks, the keys, and the call into the core.
 
 use std::sync::Arc;
 
@@ -6,90 +6,142 @@ use mldsa_core::hazmat::{
     JobMessage, SignatureParts, Verification, tr as public_key_hash, verify_lanes,
 };
 use mldsa_core::{
-    Backend, ByteArray, Context, Mu, MuBuilder, ParameterSet, PreHashError, PreHashed,
-    PreparedVerifyingKey, PreparedVerifyingKeyRef, VerifyError, VerifyingKey,
+    Backend, ByteArray, Context, Mu, MuBuilder, ParameterSet, PreHashed, PreparedVerifyingKey,
+    VerifyError, VerifyingKey,
 };
 
 use crate::cache::KeyCache;
+use crate::key_set::MemberKey;
 use crate::{Item, KeySet, Message, Outcome, Reason, Signer, SignerId};
 
-/// Signatures that go into one call of the core: some groups of lanes, so that a
-/// refused signature leaves its lane to another.
-pub(crate) const BLOCK: usize = 32;
+/// Signatures that go into one call of the core: some times what fits side by side,
+/// so that a refused signature leaves its lane to another.
+pub(crate) const MAX_CALL: usize = 32;
 
-/// First order hint of keys that are in no set; below it, hints are signer ids.
-pub(crate) const STRANGERS: u32 = 1 << 31;
+/// First sort key of signers that are in no set; below it, sort keys are signer ids.
+pub(crate) const NO_MEMBER: u32 = 1 << 31;
 
 /// Everything a verdict depends on.
+#[derive(Clone)]
 pub(crate) struct Judge<P: ParameterSet> {
     pub(crate) keys: Option<KeySet<P>>,
-    pub(crate) strangers: KeyCache<Box<[u8]>, P>,
-    pub(crate) context: Vec<u8>,
+    /// Expanded keys of signers that are in no set.
+    pub(crate) key_cache: Arc<KeyCache<Box<[u8]>, P>>,
+    pub(crate) context: Arc<[u8]>,
     pub(crate) allow_weak_prehash: bool,
     pub(crate) backend: Backend,
 }
 
-/// An item that passed the screen, with its key and, where the core does not
-/// compute it in lanes, its `mu`.
-struct Ready<'a, P: ParameterSet> {
-    index: usize,
-    item: Item<'a>,
-    context: Context<'a>,
-    key: Source<'a, P>,
-    mu: Option<Mu>,
+/// What the checks that touch neither hint nor hash found in an item.
+pub(crate) struct Screened<'a, P: ParameterSet> {
+    signer: Identity<'a, P>,
+    message: Form<'a, P>,
+    signature: &'a [u8],
 }
 
-enum Source<'a, P: ParameterSet> {
-    /// Expanded in the key set.
-    Held(PreparedVerifyingKeyRef<'a, P>),
-    /// Expanded in a cache.
-    Kept(Arc<PreparedVerifyingKey<P>>),
-    Cold(SignerId, &'a VerifyingKey<P>),
+enum Identity<'a, P: ParameterSet> {
+    Member(SignerId),
+    Outsider(&'a P::PublicKeyBytes),
+}
+
+enum Form<'a, P: ParameterSet> {
+    Bytes(Context<'a>, &'a [u8]),
+    Parts(Context<'a>, &'a [&'a [u8]]),
+    Mu(&'a Mu),
+    PreHashed(Context<'a>, PreHashed<'a, P>),
+}
+
+/// An item on its way into a lane.
+struct Candidate<'a, P: ParameterSet> {
+    index: usize,
+    key: Key<'a, P>,
+    message: Hashed<'a>,
+    signature: &'a [u8],
+}
+
+enum Key<'a, P: ParameterSet> {
+    Member(SignerId, MemberKey<'a, P>),
+    Cached(Arc<PreparedVerifyingKey<P>>),
     Encoded(&'a P::PublicKeyBytes),
 }
 
+/// What the core is told of a message.
+enum Hashed<'a> {
+    /// Hashed in lanes, after the core has looked at the hint.
+    Later(Context<'a>, &'a [u8]),
+    Given(&'a Mu),
+    Now(Mu),
+}
+
+impl<P: ParameterSet> Screened<'_, P> {
+    /// Equal for equal keys, and below [`NO_MEMBER`] for equal keys only.
+    pub(crate) fn sort_key(&self) -> u32 {
+        match self.signer {
+            Identity::Member(id) => id.index(),
+            Identity::Outsider(key) => key
+                .as_ref()
+                .first_chunk()
+                .map_or(NO_MEMBER, |rho| NO_MEMBER | u32::from_be_bytes(*rho) >> 1),
+        }
+    }
+}
+
 impl<P: ParameterSet> Judge<P> {
-    /// The checks that touch neither hint nor hash. Returns an order hint: equal
-    /// for equal keys, and below [`STRANGERS`] for equal keys only.
-    pub(crate) fn screen(&self, item: &Item<'_>) -> Result<u32, Reason> {
-        let member = match item.signer {
+    /// The checks that touch neither hint nor hash. `sort_key` is what an earlier
+    /// look at the item found; it saves the search for the key and changes nothing
+    /// else.
+    pub(crate) fn screen<'a>(
+        &'a self,
+        item: &Item<'a>,
+        sort_key: Option<u32>,
+    ) -> Result<Screened<'a, P>, Reason> {
+        let signer = match item.signer {
             Signer::Id(id) => {
-                let known = self
-                    .keys
-                    .as_ref()
-                    .is_some_and(|keys| keys.key(id).is_some());
-                Some(known.then_some(id).ok_or(Reason::UnknownSigner)?)
+                let keys = self.keys.as_ref();
+                let known = keys.is_some_and(|keys| keys.key(id).is_some());
+                Identity::Member(known.then_some(id).ok_or(Reason::UnknownSigner)?)
             }
-            Signer::Key(key) if key.len() != P::PK_LEN => return Err(Reason::PublicKeyLength),
-            Signer::Key(_) => None,
+            Signer::Key(key) => {
+                let key = P::PublicKeyBytes::from_slice(key).ok_or(Reason::PublicKeyLength)?;
+                match self.member_of(key.as_ref(), sort_key) {
+                    Some(id) => Identity::Member(id),
+                    None => Identity::Outsider(key),
+                }
+            }
         };
         if item.signature.len() != P::SIG_LEN {
             return Err(Reason::SignatureLength);
         }
-        self.digest(&item.message)?;
-        match (member, item.signer) {
-            (Some(id), _) => Ok(id.index()),
-            (None, Signer::Key(key)) => Ok(match self.member_of(key) {
-                Some(id) => id.index(),
-                None => key
-                    .first_chunk()
-                    .map_or(STRANGERS, |rho| STRANGERS | u32::from_be_bytes(*rho) >> 1),
-            }),
-            (None, Signer::Id(_)) => Err(Reason::UnknownSigner),
-        }
-    }
-
-    pub(crate) fn member_of(&self, key: &[u8]) -> Option<SignerId> {
-        self.keys.as_ref()?.signer_of(key)
-    }
-
-    fn digest<'a>(&self, message: &Message<'a>) -> Result<Option<PreHashed<'a, P>>, PreHashError> {
-        match *message {
-            Message::PreHashed { hash, digest } if self.allow_weak_prehash => {
-                PreHashed::new_allow_weak(hash, digest).map(Some)
+        let message = match item.message {
+            Message::Bytes(message) => Form::Bytes(self.context(item)?, message),
+            Message::Parts(parts) => Form::Parts(self.context(item)?, parts),
+            Message::Mu(mu) => Form::Mu(mu),
+            Message::PreHashed { hash, digest } => {
+                let digest = if self.allow_weak_prehash {
+                    PreHashed::new_allow_weak(hash, digest)?
+                } else {
+                    PreHashed::new(hash, digest)?
+                };
+                Form::PreHashed(self.context(item)?, digest)
             }
-            Message::PreHashed { hash, digest } => PreHashed::new(hash, digest).map(Some),
-            _ => Ok(None),
+        };
+        Ok(Screened {
+            signer,
+            message,
+            signature: item.signature,
+        })
+    }
+
+    /// The member who owns an encoded key.
+    pub(crate) fn member_of(&self, key: &[u8], sort_key: Option<u32>) -> Option<SignerId> {
+        let keys = self.keys.as_ref()?;
+        match sort_key {
+            Some(NO_MEMBER..) => None,
+            // One comparison instead of a search, unless the item has changed.
+            Some(id) if keys.key(SignerId::new(id))?.as_bytes().as_ref() == key => {
+                Some(SignerId::new(id))
+            }
+            _ => keys.signer_of(key),
         }
     }
 
@@ -102,57 +154,55 @@ impl<P: ParameterSet> Judge<P> {
         }
     }
 
-    /// Verifies up to [`BLOCK`] items `(index, item)` and tells every verdict, once.
-    pub(crate) fn block<'a>(
+    /// Verifies up to [`MAX_CALL`] items `(index, sort key, item)` and tells every
+    /// verdict, once.
+    pub(crate) fn verify<'a>(
         &'a self,
-        items: impl Iterator<Item = (usize, Item<'a>)>,
+        items: impl Iterator<Item = (usize, u32, Item<'a>)>,
         mut tell: impl FnMut(usize, Outcome),
     ) {
-        let mut ready: [Option<Ready<'a, P>>; BLOCK] = core::array::from_fn(|_| None);
-        let mut free = ready.iter_mut();
-        for (index, item) in items.take(BLOCK) {
-            match self.ready(index, item) {
-                Ok(item) => {
-                    if let Some(slot) = free.next() {
-                        *slot = Some(item);
+        let mut candidates: [Option<Candidate<'a, P>>; MAX_CALL] = core::array::from_fn(|_| None);
+        let mut free = candidates.iter_mut();
+        for (index, sort_key, item) in items.take(MAX_CALL) {
+            let screened = self.screen(&item, Some(sort_key));
+            match screened.and_then(|screened| self.candidate(index, screened)) {
+                Ok(candidate) => {
+                    if let Some(place) = free.next() {
+                        *place = Some(candidate);
                     }
                 }
                 Err(reason) => tell(index, Outcome::Invalid(reason)),
             }
         }
-        let Some(Some(first)) = ready.first() else {
+        let Some(Some(first)) = candidates.first() else {
             return;
         };
-        let mut lanes = [self.lane(first); BLOCK];
+        let mut lanes = [self.lane(first); MAX_CALL];
         let mut count = 0;
-        for (lane, ready) in lanes.iter_mut().zip(ready.iter().flatten()) {
-            *lane = self.lane(ready);
+        for (lane, candidate) in lanes.iter_mut().zip(candidates.iter().flatten()) {
+            *lane = self.lane(candidate);
             count += 1;
         }
         // Refused, until the core says otherwise.
-        let mut results = [Err(VerifyError::ChallengeMismatch); BLOCK];
+        let mut results = [Err(VerifyError::ChallengeMismatch); MAX_CALL];
         verify_lanes(|n| lanes[n], &mut results[..count]);
-        for (ready, result) in ready.iter().flatten().zip(results) {
+        for (candidate, result) in candidates.iter().flatten().zip(results) {
             let outcome = match result {
                 Ok(()) => {
-                    self.remember(ready);
+                    self.remember(&candidate.key);
                     Outcome::Valid
                 }
                 Err(error) => Outcome::Invalid(error.into()),
             };
-            tell(ready.index, outcome);
+            tell(candidate.index, outcome);
         }
     }
 
     /// Valid signatures are what a key is expanded for.
-    fn remember(&self, ready: &Ready<'_, P>) {
-        match (&ready.key, &self.keys) {
-            (Source::Cold(id, key), Some(keys)) => {
-                if let Some(cache) = keys.cache() {
-                    cache.proven(&id.index(), |id| *id, || Some((*key).clone()));
-                }
-            }
-            (Source::Encoded(encoded), _) => self.strangers.proven(
+    fn remember(&self, key: &Key<'_, P>) {
+        match (key, &self.keys) {
+            (Key::Member(id, MemberKey::Cold(_)), Some(keys)) => keys.proven(*id),
+            (Key::Encoded(encoded), _) => self.key_cache.proven(
                 encoded.as_ref(),
                 |key| Box::from(key),
                 || {
@@ -164,87 +214,77 @@ impl<P: ParameterSet> Judge<P> {
         }
     }
 
-    fn ready<'a>(&'a self, index: usize, item: Item<'a>) -> Result<Ready<'a, P>, Reason> {
-        self.screen(&item)?;
-        let context = self.context(&item)?;
-        let key = match item.signer {
-            Signer::Id(id) => self.member(id)?,
-            Signer::Key(encoded) => match self.member_of(encoded) {
-                Some(id) => self.member(id)?,
-                None => self.stranger(encoded, &item)?,
-            },
+    fn candidate<'a>(
+        &'a self,
+        index: usize,
+        screened: Screened<'a, P>,
+    ) -> Result<Candidate<'a, P>, Reason> {
+        let Screened {
+            signer,
+            message,
+            signature,
+        } = screened;
+        let key = match signer {
+            Identity::Member(id) => {
+                let keys = self.keys.as_ref().ok_or(Reason::UnknownSigner)?;
+                let key = keys.member_key(id).ok_or(Reason::UnknownSigner)?;
+                Key::Member(id, key)
+            }
+            Identity::Outsider(encoded) => {
+                // Cheaper than the look-up, which hashes the key.
+                check_hint::<P>(signature)?;
+                let cached = self.key_cache.get(encoded.as_ref());
+                cached.map_or(Key::Encoded(encoded), Key::Cached)
+            }
         };
-        let mu = match item.message {
-            // Hashed in lanes, after the core has looked at the hint.
-            Message::Bytes(_) | Message::Mu(_) => None,
-            Message::Parts(parts) => {
-                check_hint::<P>(&item)?;
+        let message = match message {
+            Form::Bytes(context, message) => Hashed::Later(context, message),
+            Form::Mu(mu) => Hashed::Given(mu),
+            Form::Parts(context, parts) => {
+                check_hint::<P>(signature)?;
                 let mut mu = MuBuilder::from_tr(&self.tr(&key), context);
                 parts.iter().for_each(|part| mu.update(part));
-                Some(mu.finish())
+                Hashed::Now(mu.finish())
             }
-            Message::PreHashed { .. } => {
-                check_hint::<P>(&item)?;
-                let digest = self.digest(&item.message)?;
-                digest.map(|digest| digest.mu(&self.tr(&key), context))
+            Form::PreHashed(context, digest) => {
+                check_hint::<P>(signature)?;
+                Hashed::Now(digest.mu(&self.tr(&key), context))
             }
         };
-        Ok(Ready {
+        Ok(Candidate {
             index,
-            item,
-            context,
             key,
-            mu,
+            message,
+            signature,
         })
     }
 
-    fn member(&self, id: SignerId) -> Result<Source<'_, P>, Reason> {
-        let keys = self.keys.as_ref().ok_or(Reason::UnknownSigner)?;
-        let (key, prepared) = keys.prepared(id).ok_or(Reason::UnknownSigner)?;
-        if let Some(prepared) = prepared {
-            return Ok(Source::Held(prepared));
-        }
-        let kept = keys.cache().and_then(|cache| cache.get(&id.index()));
-        Ok(kept.map_or(Source::Cold(id, key), Source::Kept))
-    }
-
-    fn stranger<'a>(&'a self, encoded: &'a [u8], item: &Item<'a>) -> Result<Source<'a, P>, Reason> {
-        // Cheaper than the look-up, which hashes the key.
-        check_hint::<P>(item)?;
-        match self.strangers.get(encoded) {
-            Some(kept) => Ok(Source::Kept(kept)),
-            None => P::PublicKeyBytes::from_slice(encoded)
-                .map(Source::Encoded)
-                .ok_or(Reason::PublicKeyLength),
-        }
-    }
-
-    fn tr(&self, key: &Source<'_, P>) -> [u8; 64] {
+    fn tr(&self, key: &Key<'_, P>) -> [u8; 64] {
         match key {
-            Source::Held(key) => *key.tr(),
-            Source::Kept(key) => *key.tr(),
-            Source::Cold(_, key) => *key.tr(),
-            Source::Encoded(encoded) => {
+            Key::Member(_, key) => *key.tr(),
+            Key::Cached(key) => *key.tr(),
+            Key::Encoded(encoded) => {
                 public_key_hash(self.backend.permutation(), encoded.as_ref())
             }
         }
     }
 
-    fn lane<'r, 'a: 'r>(&self, ready: &'r Ready<'a, P>) -> Verification<'r, P> {
-        let message = match (&ready.mu, ready.item.message) {
-            (Some(mu), _) | (None, Message::Mu(mu)) => JobMessage::Mu(mu),
-            (None, Message::Bytes(message)) => JobMessage::Pure(ready.context, message),
-            // `ready` computes mu for these.
-            (None, Message::Parts(_) | Message::PreHashed { .. }) => {
-                JobMessage::Pure(ready.context, &[])
-            }
+    fn lane<'r, 'a: 'r>(&self, candidate: &'r Candidate<'a, P>) -> Verification<'r, P> {
+        let message = match &candidate.message {
+            Hashed::Later(context, message) => JobMessage::Pure(*context, message),
+            Hashed::Given(mu) => JobMessage::Mu(mu),
+            Hashed::Now(mu) => JobMessage::Mu(mu),
         };
-        let signature = ready.item.signature;
-        match &ready.key {
-            Source::Held(key) => Verification::prepared(*key, message, signature),
-            Source::Kept(key) => Verification::prepared(key.as_prepared_ref(), message, signature),
-            Source::Cold(_, key) => Verification::cold(key, message, signature),
-            Source::Encoded(encoded) => {
+        let signature = candidate.signature;
+        match &candidate.key {
+            Key::Member(_, MemberKey::Held(key)) => {
+                Verification::prepared(*key, message, signature)
+            }
+            Key::Member(_, MemberKey::Cached(key)) | Key::Cached(key) => {
+                Verification::prepared(key.as_prepared_ref(), message, signature)
+            }
+            Key::Member(_, MemberKey::Cold(key)) => Verification::cold(key, message, signature),
+            Key::Encoded(encoded) => {
                 Verification::encoded(self.backend, *encoded, message, signature)
             }
         }
@@ -253,7 +293,7 @@ impl<P: ParameterSet> Judge<P> {
 
 /// Before anything that costs more than this check: a look-up of a whole key, a
 /// hash that is not in lanes.
-fn check_hint<P: ParameterSet>(item: &Item<'_>) -> Result<(), Reason> {
-    SignatureParts::parse(&P::PARAMS, item.signature)?;
+fn check_hint<P: ParameterSet>(signature: &[u8]) -> Result<(), Reason> {
+    SignatureParts::parse(&P::PARAMS, signature)?;
     Ok(())
 }

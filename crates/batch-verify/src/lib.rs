@@ -69,10 +69,14 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod builder;
 mod cache;
+mod error;
+mod executor;
 mod item;
 mod judge;
-mod keys;
+mod key_set;
+mod options;
 mod plan;
 mod queue;
 mod quorum;
@@ -80,12 +84,15 @@ mod schedule;
 mod verdict;
 mod vertex;
 
-pub use batch::{BatchError, BatchVerifier, BuildError, Builder, Panicked};
+pub use batch::BatchVerifier;
+pub use builder::Builder;
+pub use error::{BatchError, BuildError, Panicked};
+pub use executor::Executor;
 pub use item::{Item, Message, Signer};
-pub use keys::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage, SignerId};
+pub use key_set::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage, SignerId};
+pub use options::{BatchSize, Duplicates, Mode, Threads};
 pub use queue::{BatchQueue, QueueFull, QueueLimits, QueueReport};
 pub use quorum::{Policy, QuorumError, QuorumReport, Threshold, Vote, Weights};
-pub use schedule::{BatchSize, Duplicates, Mode, Threads};
 pub use verdict::{Outcome, Reason, Repeat, Report, Summary};
 pub use vertex::{
     SignedVertex, VertexVerdicts, verify_vertex_signatures_batch,

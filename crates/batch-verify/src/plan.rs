@@ -7,27 +7,17 @@ use mldsa_core::{Context, ParameterSet};
 use crate::judge::Judge;
 use crate::{Item, Message, Repeat, Signer, SignerId};
 
-/// An item to verify. Sorted by hint, signatures under one key are neighbours
-/// and meet it in the cache; sorted by tag, repeats are.
+/// An item to verify. Sorted by key, signatures of one signer are neighbours and
+/// meet the expanded key in the CPU's cache; sorted by tag, repeats are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    pub(crate) hint: u32,
+pub(crate) struct Planned {
+    /// See [`Screened::sort_key`](crate::judge::Screened::sort_key).
+    pub(crate) key: u32,
     pub(crate) tag: u64,
     pub(crate) index: usize,
 }
 
-impl Job {
-    /// One that no order matters for.
-    pub(crate) const fn alone(index: usize) -> Self {
-        Self {
-            hint: 0,
-            tag: 0,
-            index,
-        }
-    }
-}
-
-/// The part of the jobs that one worker begins with.
+/// The part of the plan that one worker begins with.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) next: AtomicUsize,
@@ -39,15 +29,15 @@ pub(crate) struct Segment {
 pub(crate) struct Scratch {
     /// A code of [`Outcome`](crate::Outcome) for every item.
     pub(crate) codes: Vec<AtomicU8>,
-    pub(crate) jobs: Vec<Job>,
+    pub(crate) plan: Vec<Planned>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) repeats: Vec<Repeat>,
 }
 
-/// Marks a job that repeats another.
+/// Marks an item that repeats another.
 const REPEAT: usize = usize::MAX;
 
-/// Sorts `jobs` by key and takes out those that repeat an earlier item, which
+/// Sorts `plan` by key and takes out those that repeat an earlier item, which
 /// are appended to `repeats`.
 ///
 /// Tags are the first bytes of the signatures. Where they collide, which honest
@@ -56,19 +46,20 @@ const REPEAT: usize = usize::MAX;
 pub(crate) fn take_repeats<'a, P: ParameterSet>(
     judge: &'a Judge<P>,
     hasher: &impl BuildHasher,
-    jobs: &mut Vec<Job>,
+    plan: &mut Vec<Planned>,
     repeats: &mut Vec<Repeat>,
     item: impl Fn(usize) -> Option<Item<'a>>,
 ) {
-    sort(jobs);
+    sort(plan);
     let before = repeats.len();
-    let look_alike = |a: &Job, b: &Job| (a.hint, a.tag) == (b.hint, b.tag);
-    for run in jobs.chunk_by_mut(look_alike) {
+    let look_alike = |a: &Planned, b: &Planned| (a.key, a.tag) == (b.key, b.tag);
+    for run in plan.chunk_by_mut(look_alike) {
         if run.len() == 1 {
             continue;
         }
-        for job in run.iter_mut() {
-            job.tag = item(job.index).map_or(0, |item| hasher.hash_one(content(judge, &item)));
+        for planned in run.iter_mut() {
+            planned.tag =
+                item(planned.index).map_or(0, |item| hasher.hash_one(content(judge, &item)));
         }
         sort(run);
         for run in run.chunk_by_mut(look_alike) {
@@ -77,7 +68,7 @@ pub(crate) fn take_repeats<'a, P: ParameterSet>(
                 let Some(later) = item(index) else { continue };
                 let later = content(judge, &later);
                 // The first of them, unless the hash collides too.
-                let first = run[..n].iter().map(|job| job.index).find(|&first| {
+                let first = run[..n].iter().map(|planned| planned.index).find(|&first| {
                     first != REPEAT
                         && item(first).is_some_and(|first| content(judge, &first) == later)
                 });
@@ -89,13 +80,13 @@ pub(crate) fn take_repeats<'a, P: ParameterSet>(
         }
     }
     if repeats.len() > before {
-        jobs.retain(|job| job.index != REPEAT);
+        plan.retain(|planned| planned.index != REPEAT);
     }
 }
 
 /// By key, and within it in a fixed order. In place.
-pub(crate) fn sort(jobs: &mut [Job]) {
-    jobs.sort_unstable_by_key(|job| (job.hint, job.tag, job.index));
+pub(crate) fn sort(plan: &mut [Planned]) {
+    plan.sort_unstable_by_key(|planned| (planned.key, planned.tag, planned.index));
 }
 
 /// What makes an item.
@@ -127,7 +118,7 @@ fn content<'a, P: ParameterSet>(judge: &'a Judge<P>, item: &Item<'a>) -> Content
         signer: match item.signer {
             Signer::Id(id) => Identity::Member(id),
             Signer::Key(key) => judge
-                .member_of(key)
+                .member_of(key, None)
                 .map_or(Identity::Stranger(key), Identity::Member),
         },
         signature: item.signature,
@@ -211,15 +202,15 @@ mod tests {
             };
             let same = |&(a, _, b, c, d): &Pick| (a, b, c, d == 2);
 
-            let mut jobs: Vec<Job> = picks.iter().enumerate().map(|(index, pick)| {
+            let mut plan: Vec<Planned> = picks.iter().enumerate().map(|(index, pick)| {
                 let item = item(pick);
-                let hint = judge.screen(&item).unwrap();
+                let key = judge.screen(&item, None).unwrap().sort_key();
                 let tag = u64::from_ne_bytes(*item.signature.first_chunk().unwrap());
-                Job { hint, tag, index }
+                Planned { key, tag, index }
             }).collect();
             let mut repeats = Vec::new();
             let hasher = Weak(RandomState::new(), mask);
-            take_repeats(judge, &hasher, &mut jobs, &mut repeats, |n| Some(item(&picks[n])));
+            take_repeats(judge, &hasher, &mut plan, &mut repeats, |n| Some(item(&picks[n])));
 
             repeats.sort_unstable_by_key(|repeat| repeat.index);
             let expected: Vec<Repeat> = (0..picks.len()).filter_map(|index| {
@@ -228,8 +219,8 @@ mod tests {
                 Some(Repeat { index, first })
             }).collect();
             prop_assert_eq!(&repeats, &expected);
-            let left: HashSet<usize> = jobs.iter().map(|job| job.index).collect();
-            prop_assert_eq!(left.len(), jobs.len());
+            let left: HashSet<usize> = plan.iter().map(|planned| planned.index).collect();
+            prop_assert_eq!(left.len(), plan.len());
             let repeated: HashSet<usize> = expected.iter().map(|repeat| repeat.index).collect();
             prop_assert!(left.is_disjoint(&repeated));
             prop_assert_eq!(left.len() + repeated.len(), picks.len());

@@ -5,7 +5,7 @@ use core::num::NonZeroU128;
 
 use mldsa_core::ParameterSet;
 
-use crate::schedule::Order;
+use crate::schedule::Request;
 use crate::{BatchVerifier, Item, Message, Mode, Outcome, Reason, SignerId};
 
 /// The voting power of every signer of a [`KeySet`](crate::KeySet), by id.
@@ -249,12 +249,12 @@ impl<P: ParameterSet> BatchVerifier<P> {
         if weight < threshold.weight() {
             return Err(QuorumError::Insufficient { weight });
         }
-        let order = Order {
+        let request = Request {
             mode: Mode::FirstInvalid,
             cancel: None,
         };
         let project = |_: usize, &vote: &usize| ballot(message, &votes[vote]);
-        let (report, _) = self.report(order, &distinct, &project);
+        let (report, _) = self.report(request, &distinct, &project);
         if let Some((at, reason)) = report.refusal() {
             let vote = distinct[at];
             return Err(QuorumError::Invalid { vote, reason });
@@ -321,7 +321,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
                 next += 1;
             }
             let project = |_: usize, &vote: &usize| ballot(message, &votes[vote]);
-            let (report, _) = self.report(Order::FULL, &window, &project);
+            let (report, _) = self.report(Request::FULL, &window, &project);
             for (&vote, outcome) in window.iter().zip(report.outcomes()) {
                 let vote = &votes[vote];
                 if *outcome == Outcome::Valid && !proven[place(vote)] {

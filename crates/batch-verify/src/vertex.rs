@@ -12,8 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
-use crate::schedule::Executor;
-use crate::{BatchError, BatchVerifier, Item, Message, Signer};
+use crate::{BatchError, BatchVerifier, Executor, Item, Message, Signer};
 
 /// Something signed by its author.
 pub trait SignedVertex {
@@ -78,9 +77,9 @@ where
     let future = VertexVerdicts {
         shared,
         work: Arc::downgrade(&work),
-        executor: executor.clone(),
+        executor: Arc::clone(executor),
     };
-    executor.spawn(move || run(&work));
+    executor.spawn(Box::new(move || run(&work)));
     future
 }
 
@@ -103,7 +102,7 @@ pub struct VertexVerdicts {
     shared: Arc<Shared>,
     /// Owned by the pool: if that drops it, the answer is an error.
     work: Weak<Mutex<Option<Work>>>,
-    executor: Executor,
+    executor: Arc<dyn Executor>,
 }
 
 impl fmt::Debug for VertexVerdicts {
@@ -164,7 +163,7 @@ impl Future for VertexVerdicts {
     type Output = Answer;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
-        if self.executor.is_here()
+        if self.executor.is_worker()
             && let Some(work) = self.work.upgrade()
         {
             run(&work);

@@ -1,0 +1,214 @@
+//! Whose threads do the work.
+
+use core::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::Threads;
+
+/// Lends threads to the one that verifies a batch or builds a key set: rayon's
+/// pools, or the pool of the caller's runtime.
+///
+/// Nothing depends on which of the tasks run where, or whether they run at all:
+/// what the helpers leave, the asking thread does.
+pub trait Executor: Send + Sync {
+    /// Threads that may work at once, the asking one included.
+    fn workers(&self) -> usize;
+
+    /// Calls `task(n)` for numbers below `tasks` and returns when all calls that
+    /// were begun have ended. The asking thread may be one of those that call; any
+    /// call may be left out. A thread that gives the same number each time meets
+    /// the same keys again.
+    fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync));
+
+    /// Hands over work that nobody waits for; to rayon's current pool unless the
+    /// executor has a better place. Work that is dropped instead is answered as
+    /// abandoned.
+    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+        rayon::spawn(work);
+    }
+
+    /// Whether this thread is one of those that [`spawn`](Self::spawn) may choose:
+    /// it then does the work that it waits for, rather than waiting for itself.
+    fn is_worker(&self) -> bool {
+        rayon::current_thread_index().is_some()
+    }
+}
+
+/// The executor of a choice of [`Threads`]; `None` if the threads do not start.
+pub(crate) fn executor(threads: Threads) -> Option<Arc<dyn Executor>> {
+    Some(match threads {
+        Threads::Shared => Arc::new(Shared),
+        Threads::Dedicated(0) => return None,
+        Threads::Dedicated(n) => {
+            let pool = ThreadPoolBuilder::new()
+                .num_threads(n)
+                .thread_name(|i| format!("batch-verify-{i}"));
+            Arc::new(pool.build().ok()?)
+        }
+        Threads::Pool(pool) => Arc::new(Pool(pool)),
+        Threads::Inline => Arc::new(Inline),
+        Threads::Executor(executor) => executor,
+    })
+}
+
+/// The asking thread alone.
+struct Inline;
+
+impl Executor for Inline {
+    fn workers(&self) -> usize {
+        1
+    }
+
+    fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {}
+}
+
+/// The pool that the asking thread belongs to, or rayon's global one.
+struct Shared;
+
+impl Executor for Shared {
+    fn workers(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+        if rayon::current_thread_index().is_some() {
+            fork(tasks, task);
+        } else {
+            rayon::in_place_scope(|scope| help(scope, tasks, task));
+        }
+    }
+}
+
+impl Executor for ThreadPool {
+    fn workers(&self) -> usize {
+        self.current_num_threads()
+    }
+
+    fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+        if self.current_thread_index().is_some() {
+            fork(tasks, task);
+        } else {
+            self.in_place_scope(|scope| help(scope, tasks, task));
+        }
+    }
+
+    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+        Self::spawn(self, work);
+    }
+
+    fn is_worker(&self) -> bool {
+        self.current_thread_index().is_some()
+    }
+}
+
+/// A pool that the caller keeps too.
+struct Pool(Arc<ThreadPool>);
+
+impl Executor for Pool {
+    fn workers(&self) -> usize {
+        self.0.workers()
+    }
+
+    fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+        self.0.run(tasks, task);
+    }
+
+    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+        Executor::spawn(&*self.0, work);
+    }
+
+    fn is_worker(&self) -> bool {
+        self.0.is_worker()
+    }
+}
+
+/// On a worker of the pool: without allocation, and without waiting for a sleeping
+/// worker where the work is done before it wakes.
+fn fork(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+    (0..tasks)
+        .into_par_iter()
+        .with_max_len(1)
+        .for_each(|n| task(rayon::current_thread_index().unwrap_or(n)));
+}
+
+/// From outside: the asking thread works on the first part, the pool helps.
+fn help<'s>(scope: &rayon::Scope<'s>, tasks: usize, task: &'s (dyn Fn(usize) + Sync)) {
+    for n in 1..tasks {
+        scope.spawn(move |_| task(rayon::current_thread_index().map_or(n, |at| at + 1)));
+    }
+    task(0);
+}
+
+/// Deals `items` to the workers, which each run `work` with a way to get the next.
+pub(crate) fn share<T: Send>(
+    executor: &dyn Executor,
+    count: usize,
+    items: impl Iterator<Item = T> + Send,
+    work: impl Fn(&mut dyn FnMut() -> Option<T>) + Sync,
+) {
+    let items = Mutex::new(items);
+    let run = || {
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let Some(first) = next() else { return };
+        let mut first = Some(first);
+        work(&mut || first.take().or_else(next));
+    };
+    executor.run(executor.workers().min(count), &|_| run());
+    run();
+}
+
+impl fmt::Debug for dyn Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Executor({} workers)", self.workers())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Leaves out the tasks whose bit is not set.
+    struct Careless(u8);
+
+    impl Executor for Careless {
+        fn workers(&self) -> usize {
+            8
+        }
+
+        fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+            std::thread::scope(|scope| {
+                for n in (0..tasks).filter(|n| self.0 >> n & 1 == 1) {
+                    scope.spawn(move || task(n));
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn everything_is_shared_out_once() {
+        for kept in [0, 1, 0b1010_0110, 0xff] {
+            for executor in [
+                Arc::new(Careless(kept)) as Arc<dyn Executor>,
+                executor(Threads::Inline).unwrap(),
+                executor(Threads::Shared).unwrap(),
+                executor(Threads::Dedicated(3)).unwrap(),
+            ] {
+                for count in [0, 1, 7, 100] {
+                    let seen: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                    share(&*executor, count, seen.iter(), |next| {
+                        while let Some(seen) = next() {
+                            seen.fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                    assert!(seen.into_iter().all(|seen| seen.into_inner() == 1));
+                }
+            }
+        }
+        assert!(executor(Threads::Dedicated(0)).is_none());
+    }
+}

@@ -1,0 +1,69 @@
+//! How much memory a set of keys spends on speed.
+
+/// How much memory a [`KeySet`](crate::KeySet) spends on speed. Verdicts do not
+/// depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyPolicy {
+    /// Every key is expanded when the set is built: 20, 36 or 64 KiB a key, three
+    /// quarters of that in large sets ([`KeyStorage`]).
+    #[default]
+    Expanded,
+    /// Keys are expanded after their second valid signature and kept, the least
+    /// recently used leaving first. A keeping allocates.
+    Lru {
+        /// Upper bound for the expanded keys.
+        max_bytes: usize,
+    },
+    /// No key is expanded: 1.4, 2.0 or 2.6 kB a key, and every signature pays
+    /// for the expansion.
+    Compact,
+}
+
+/// How [`KeyPolicy::Expanded`] stores the expanded keys. Verdicts do not depend
+/// on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyStorage {
+    /// By the size of the set: wide up to 8 MiB for each thread that builds it,
+    /// about what the caches next to a core hold, and packed beyond.
+    #[default]
+    Auto,
+    /// 32 bits a coefficient, 20, 36 or 64 KiB a key: nothing to unpack.
+    Wide,
+    /// 24 bits a coefficient, 15, 27 or 48 KiB a key: less to load.
+    Packed,
+}
+
+/// Expanded keys that stay wide, for each thread.
+const WIDE_BYTES_PER_THREAD: usize = 8 << 20;
+
+impl KeyStorage {
+    /// Whether `keys` keys of `key_bytes` bytes, expanded wide, are stored packed
+    /// for so many threads.
+    pub(super) fn packs(self, keys: usize, key_bytes: usize, threads: usize) -> bool {
+        match self {
+            Self::Auto => {
+                keys.saturating_mul(key_bytes) > WIDE_BYTES_PER_THREAD.saturating_mul(threads)
+            }
+            Self::Wide => false,
+            Self::Packed => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_sets_are_packed() {
+        let key_bytes = 64 << 10;
+        for threads in [1, 2, 8] {
+            assert!(!KeyStorage::Auto.packs(128 * threads, key_bytes, threads));
+            assert!(KeyStorage::Auto.packs(128 * threads + 1, key_bytes, threads));
+        }
+        assert!(!KeyStorage::Wide.packs(usize::MAX, key_bytes, 1));
+        assert!(KeyStorage::Packed.packs(1, key_bytes, 1));
+    }
+}
