@@ -1,6 +1,7 @@
 //! The public types: keys and signatures whose possession means that they were
 //! checked.
 
+mod bytewise;
 mod message;
 mod signature;
 pub mod bytes;

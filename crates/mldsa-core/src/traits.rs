@@ -184,15 +184,6 @@ verifier!(VerifyingKey<P>, PreparedVerifyingKeyRef<'_, P>);
 #[cfg(feature = "alloc")]
 verifier!(PreparedVerifyingKey<P>);
 
-impl<P: ParameterSet> TryFrom<&[u8]> for Signature<P> {
-    type Error = Error;
-
-    /// [`Signature::from_bytes`].
-    fn try_from(bytes: &[u8]) -> Result<Self, Error> {
-        Self::from_bytes(bytes).map_err(opaque)
-    }
-}
-
 macro_rules! encoding {
     ($($feature:literal $set:ident),+) => {$(
         #[cfg(feature = $feature)]

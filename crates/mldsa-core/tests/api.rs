@@ -30,6 +30,7 @@ for_all_sets! {
     generators_are_used_and_their_failure_is_reported,
     self_verification_changes_no_signature,
     values_can_be_sent_and_print_no_secret,
+    encodings_compare_and_hash_by_their_bytes,
 }
 
 /// Yields bytes 0, 1, 2, ... until `left` calls were made, then fails.
@@ -407,5 +408,41 @@ mod generic {
         );
         assert!(!printed.contains("42"), "{printed}");
         assert!(printed.contains(P::NAME));
+    }
+
+    pub(super) fn encodings_compare_and_hash_by_their_bytes<P: ParameterSet>() {
+        use std::collections::{BTreeSet, HashSet};
+
+        let keys = [1, 2, 1].map(|n| SigningKey::<P>::from_seed(&[n; 32]));
+        let public: Vec<VerifyingKey<P>> =
+            keys.iter().map(|key| key.verifying_key().clone()).collect();
+        let signatures: Vec<Signature<P>> = keys
+            .iter()
+            .map(|key| key.sign(b"m", ctx(), Hedge::Deterministic).unwrap())
+            .collect();
+        assert_eq!(public.iter().collect::<HashSet<_>>().len(), 2);
+        assert_eq!(signatures.iter().collect::<HashSet<_>>().len(), 2);
+        let ordered: BTreeSet<_> = public.iter().collect();
+        assert!(
+            ordered
+                .iter()
+                .map(|key| key.as_bytes().as_ref())
+                .is_sorted()
+        );
+        let ordered: BTreeSet<_> = signatures.iter().collect();
+        assert!(ordered.iter().map(|s| s.as_bytes().as_ref()).is_sorted());
+        assert_eq!(ordered.len(), 2);
+
+        let bytes = signatures[0].as_ref();
+        assert_eq!(Signature::<P>::try_from(bytes).as_ref(), Ok(&signatures[0]));
+        let short = Signature::<P>::try_from(&bytes[1..]);
+        assert_eq!(short, Err(VerifyError::SignatureLength));
+        let bytes: &[u8] = public[0].as_ref();
+        assert_eq!(VerifyingKey::<P>::try_from(bytes).as_ref(), Ok(&public[0]));
+        let short = VerifyingKey::<P>::try_from(&bytes[1..]);
+        assert_eq!(
+            short.err(),
+            VerifyingKey::<P>::from_bytes(&bytes[1..]).err()
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! A signature whose possession means that its form was checked.
 
 use crate::error::VerifyError;
+use crate::keys::bytewise::bytewise;
 use crate::memory::array::Zeroed;
 use crate::params::ParameterSet;
 use crate::scheme::verify::check_signature;
@@ -34,3 +35,5 @@ impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
         self.0.as_ref()
     }
 }
+
+bytewise!(Signature, VerifyError);

@@ -1,7 +1,6 @@
 //! The public key, and the calls that verify.
 
 use core::fmt;
-use core::hash::{Hash, Hasher};
 
 use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
@@ -9,6 +8,7 @@ use crate::error::{KeyError, SignError, VerifyError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{self, Context, Mu};
+use crate::keys::bytewise::bytewise;
 use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::memory::array::{Wipe, Zeroed};
 use crate::params::{CRH_LEN, ParameterSet};
@@ -154,11 +154,7 @@ impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
 
 impl<P: ParameterSet> Eq for VerifyingKey<P> {}
 
-impl<P: ParameterSet> Hash for VerifyingKey<P> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.encoded.as_ref().hash(state);
-    }
-}
+bytewise!(VerifyingKey, KeyError);
 
 impl<P: ParameterSet> AsRef<[u8]> for VerifyingKey<P> {
     fn as_ref(&self) -> &[u8] {
