@@ -8,7 +8,8 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Item, KeySet, Message, Mode, Outcome, Policy, Threshold, Vote, Weights,
+    BatchVerifier, Duplicates, Item, KeySet, Message, Mode, Outcome, Policy, Threshold, Vote,
+    Weights,
 };
 use mldsa_core::{Backend, Context, Hedge, MlDsa87, SigningKey, VerifyingKey};
 
@@ -108,7 +109,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let weights = Weights::equal(keys.len());
     let threshold = Threshold::two_thirds(&weights);
-    let quorum = engine.verify_quorum(block, &votes, &weights, threshold, Policy::Lenient)?;
+    let quorum = engine.verify_quorum(
+        block,
+        &votes,
+        &weights,
+        threshold,
+        Policy::Lenient,
+        Duplicates::Once,
+    )?;
 
     let threads = report.summary().threads;
     println!(

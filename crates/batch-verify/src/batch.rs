@@ -93,20 +93,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
         items: &[Item<'_>],
         outcomes: &mut [Outcome],
     ) -> Result<Summary, BatchError> {
-        if items.len() != outcomes.len() {
-            return Err(BatchError::OutputLength);
-        }
-        Ok(self.run_into(items, &|_, item| *item, outcomes))
-    }
-
-    pub(crate) fn run_into<'a, T: Sync>(
-        &self,
-        elements: &'a [T],
-        project: &(impl Fn(usize, &'a T) -> Item<'a> + Sync),
-        outcomes: &mut [Outcome],
-    ) -> Summary {
-        self.run(self.request(), elements, project, outcomes, |_| {})
-            .0
+        self.verify_by_into(items, |_, item| *item, outcomes)
     }
 
     /// Like [`verify`](Self::verify) for the caller's own type, without a copy:
@@ -123,13 +110,44 @@ impl<P: ParameterSet> BatchVerifier<P> {
         elements: &'a [T],
         project: impl Fn(usize, &'a T) -> Item<'a> + Sync,
     ) -> Result<Report, Panicked> {
-        match self.report(self.request(), elements, &project) {
+        match self.report_by(elements, project) {
             (report, None) => Ok(report),
             (report, Some(index)) => Err(Panicked {
                 index,
                 report: Box::new(report),
             }),
         }
+    }
+
+    /// [`verify_by`](Self::verify_by) with the report and, beside it, the lowest
+    /// index where `project` panicked: for engines that go on with the rest.
+    #[must_use]
+    pub fn report_by<'a, T: Sync>(
+        &self,
+        elements: &'a [T],
+        project: impl Fn(usize, &'a T) -> Item<'a> + Sync,
+    ) -> (Report, Option<usize>) {
+        self.report(self.request(), elements, &project)
+    }
+
+    /// [`verify_by`](Self::verify_by) into memory of the caller's, as
+    /// [`verify_into`](Self::verify_into): without allocation. Panics of `project`
+    /// are counted in the summary.
+    ///
+    /// # Errors
+    /// [`BatchError::OutputLength`] unless there is one place per element; nothing
+    /// is written then.
+    pub fn verify_by_into<'a, T: Sync>(
+        &self,
+        elements: &'a [T],
+        project: impl Fn(usize, &'a T) -> Item<'a> + Sync,
+        outcomes: &mut [Outcome],
+    ) -> Result<Summary, BatchError> {
+        if elements.len() != outcomes.len() {
+            return Err(BatchError::OutputLength);
+        }
+        let (summary, _) = self.run(self.request(), elements, &project, outcomes, |_| {});
+        Ok(summary)
     }
 
     /// Whether every item is valid, and if not, which is the first that is not.
@@ -144,7 +162,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
         }
         let request = Request {
             mode: Mode::FirstInvalid,
-            cancel: None,
+            ..Request::FULL
         };
         match self.report(request, items, &|_, item| *item).0.refusal() {
             Some((index, reason)) => Err(BatchError::Invalid { index, reason }),
@@ -173,8 +191,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
         cancel: Option<&AtomicBool>,
     ) -> Result<Vec<bool>, BatchError> {
         let request = Request {
-            mode: Mode::Full,
             cancel,
+            ..Request::FULL
         };
         match self.report(request, elements, &project) {
             (report, None) => Ok(report.outcomes().iter().map(|o| o.is_valid()).collect()),
@@ -185,7 +203,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
     fn request(&self) -> Request<'static> {
         Request {
             mode: self.mode,
-            cancel: None,
+            ..Request::FULL
         }
     }
 

@@ -1,5 +1,9 @@
 //! The public keys a verifier knows: shared, immutable, expanded ahead of time.
 
+use core::fmt;
+use core::num::ParseIntError;
+use core::str::FromStr;
+
 mod arena;
 mod error;
 mod policy;
@@ -12,6 +16,8 @@ pub use set::{KeySet, KeySetBuilder};
 
 /// A signer's place in its [`KeySet`], counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct SignerId(u32);
 
 impl SignerId {
@@ -25,6 +31,20 @@ impl SignerId {
     #[must_use]
     pub const fn index(self) -> u32 {
         self.0
+    }
+}
+
+impl fmt::Display for SignerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for SignerId {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(Self)
     }
 }
 

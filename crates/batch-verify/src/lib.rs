@@ -71,12 +71,14 @@
 mod batch;
 mod builder;
 mod cache;
+mod epoch;
 mod error;
 mod executor;
 mod item;
 mod judge;
 mod key_set;
 mod options;
+mod owned;
 mod plan;
 mod queue;
 mod quorum;
@@ -86,13 +88,17 @@ mod vertex;
 
 pub use batch::BatchVerifier;
 pub use builder::Builder;
+pub use epoch::EpochVerifier;
 pub use error::{BatchError, BuildError, Panicked};
 pub use executor::Executor;
 pub use item::{Item, Message, Signer};
 pub use key_set::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage, SignerId};
 pub use options::{BatchSize, Duplicates, Mode, Threads};
+pub use owned::{OwnedContext, OwnedItem, OwnedMessage, OwnedSigner};
 pub use queue::{BatchQueue, QueueFull, QueueLimits, QueueReport};
-pub use quorum::{Policy, QuorumError, QuorumReport, Threshold, Vote, Weights};
+pub use quorum::{
+    Policy, QuorumError, QuorumReport, Subject, Tally, Threshold, Vote, VoteFor, Weights,
+};
 pub use verdict::{Outcome, Reason, Repeat, Report, Summary};
 pub use vertex::{
     SignedVertex, VertexVerdicts, verify_vertex_signatures_batch,

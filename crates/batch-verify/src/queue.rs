@@ -4,9 +4,9 @@ use core::fmt;
 use core::ops::Range;
 use std::sync::Arc;
 
-use mldsa_core::ParameterSet;
+use mldsa_core::{Context, Mu, ParameterSet, PreHash};
 
-use crate::{BatchVerifier, Item, Outcome, Signer, SignerId, Summary};
+use crate::{BatchVerifier, Item, Message, Outcome, Signer, SignerId, Summary};
 
 /// Collects signatures, then verifies them together. Copies what it is given,
 /// into memory that serves again in the next round.
@@ -41,7 +41,7 @@ pub struct BatchQueue<P: ParameterSet> {
 pub struct QueueLimits {
     /// Signatures.
     pub items: usize,
-    /// Bytes of keys, messages and signatures.
+    /// Bytes of keys, contexts, messages and signatures.
     pub bytes: usize,
 }
 
@@ -58,7 +58,9 @@ impl Default for QueueLimits {
 #[derive(Clone, Debug)]
 struct Entry {
     signer: Owner,
-    message: Range<usize>,
+    /// Where it begins, and its length.
+    context: Option<(usize, u8)>,
+    message: Copied,
     signature: Range<usize>,
 }
 
@@ -66,6 +68,39 @@ struct Entry {
 enum Owner {
     Id(SignerId),
     Key(Range<usize>),
+}
+
+#[derive(Clone, Debug)]
+enum Copied {
+    Bytes(Range<usize>),
+    Mu(Mu),
+    PreHashed(PreHash, Range<usize>),
+}
+
+impl Entry {
+    fn item<'q>(&'q self, bytes: &'q [u8]) -> Item<'q> {
+        let signer = match &self.signer {
+            Owner::Id(id) => Signer::Id(*id),
+            Owner::Key(key) => Signer::Key(&bytes[key.clone()]),
+        };
+        let message = match &self.message {
+            Copied::Bytes(message) => Message::Bytes(&bytes[message.clone()]),
+            Copied::Mu(mu) => Message::Mu(mu),
+            Copied::PreHashed(hash, digest) => Message::PreHashed {
+                hash: *hash,
+                digest: &bytes[digest.clone()],
+            },
+        };
+        let item = Item::new(signer, message, &bytes[self.signature.clone()]);
+        match self.context {
+            Some((start, len)) => {
+                // The length of a byte is never too long.
+                let context = Context::new(&bytes[start..start + usize::from(len)]);
+                item.with_context(context.unwrap_or(Context::EMPTY))
+            }
+            None => item,
+        }
+    }
 }
 
 impl<P: ParameterSet> BatchQueue<P> {
@@ -89,38 +124,71 @@ impl<P: ParameterSet> BatchQueue<P> {
     pub fn add_signature<'a>(
         &mut self,
         signer: impl Into<Signer<'a>>,
-        message: &[u8],
-        signature: &[u8],
+        message: &'a [u8],
+        signature: &'a [u8],
     ) -> Result<usize, QueueFull> {
-        let signer = signer.into();
-        let key: &[u8] = match &signer {
+        self.add(Item::new(signer, message, signature))
+    }
+
+    /// Adds an item of any form, under its own context if it has one; returns its
+    /// index in the next report.
+    ///
+    /// # Errors
+    /// [`QueueFull`] if a limit would be passed; the queue is unchanged.
+    pub fn add(&mut self, item: Item<'_>) -> Result<usize, QueueFull> {
+        let key: &[u8] = match &item.signer {
             Signer::Key(key) => key,
             Signer::Id(_) => &[],
         };
         // One byte more than well formed shows that the length is wrong.
         let key = &key[..key.len().min(P::PK_LEN + 1)];
-        let signature = &signature[..signature.len().min(P::SIG_LEN + 1)];
+        let signature = &item.signature[..item.signature.len().min(P::SIG_LEN + 1)];
+        let context = item.context.map(|context| context.as_bytes());
+        let context_len = u8::try_from(context.map_or(0, <[u8]>::len)).map_err(|_| QueueFull)?;
+        let bytes = match item.message {
+            Message::Bytes(message) => message,
+            Message::PreHashed { hash, digest } => {
+                &digest[..digest.len().min(hash.digest_len() + 1)]
+            }
+            Message::Parts(_) | Message::Mu(_) => &[],
+        };
+        let pieces = match item.message {
+            Message::Parts(parts) => parts,
+            _ => &[bytes],
+        };
         let index = self.entries.len();
-        let room = self.limits.bytes.saturating_sub(self.bytes.len());
-        let fits = message.len() <= room && key.len() + signature.len() <= room - message.len();
-        if index >= self.limits.items || !fits {
+        let free = self.limits.bytes.saturating_sub(self.bytes.len());
+        let lens = [key.len(), signature.len(), context_len.into()];
+        let mut lens = lens
+            .into_iter()
+            .chain(pieces.iter().map(|piece| piece.len()));
+        let left = lens.try_fold(free, |free, len| free.checked_sub(len));
+        if index >= self.limits.items || left.is_none() {
             return Err(QueueFull);
         }
+        let message = self.copy(pieces);
         let entry = Entry {
-            signer: match signer {
+            signer: match item.signer {
                 Signer::Id(id) => Owner::Id(id),
-                Signer::Key(_) => Owner::Key(self.copy(key)),
+                Signer::Key(_) => Owner::Key(self.copy(&[key])),
             },
-            message: self.copy(message),
-            signature: self.copy(signature),
+            context: context.map(|context| (self.copy(&[context]).start, context_len)),
+            message: match item.message {
+                Message::Bytes(_) | Message::Parts(_) => Copied::Bytes(message),
+                Message::Mu(mu) => Copied::Mu(*mu),
+                Message::PreHashed { hash, .. } => Copied::PreHashed(hash, message),
+            },
+            signature: self.copy(&[signature]),
         };
         self.entries.push(entry);
         Ok(index)
     }
 
-    fn copy(&mut self, bytes: &[u8]) -> Range<usize> {
+    fn copy(&mut self, pieces: &[&[u8]]) -> Range<usize> {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
+        for piece in pieces {
+            self.bytes.extend_from_slice(piece);
+        }
         start..self.bytes.len()
     }
 
@@ -148,15 +216,11 @@ impl<P: ParameterSet> BatchQueue<P> {
         } = self;
         outcomes.clear();
         outcomes.resize(entries.len(), Outcome::Skipped);
-        let show = |_: usize, entry: &'_ Entry| {
-            let signer = match &entry.signer {
-                Owner::Id(id) => Signer::Id(*id),
-                Owner::Key(key) => Signer::Key(&bytes[key.clone()]),
-            };
-            let signature = &bytes[entry.signature.clone()];
-            Item::new(signer, &bytes[entry.message.clone()], signature)
-        };
-        let summary = verifier.run_into(entries, &show, outcomes);
+        let shown = &bytes[..];
+        let summary = verifier
+            .verify_by_into(entries, |_, entry| entry.item(shown), outcomes)
+            // There is one place per entry.
+            .unwrap_or_default();
         entries.clear();
         bytes.clear();
         QueueReport { outcomes, summary }

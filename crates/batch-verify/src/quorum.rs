@@ -1,12 +1,12 @@
-//! Whether votes for one message carry enough weight.
+//! Whether votes carry enough weight.
 
 use core::fmt;
 use core::num::NonZeroU128;
 
-use mldsa_core::ParameterSet;
+use mldsa_core::{Context, ParameterSet};
 
 use crate::schedule::Request;
-use crate::{BatchVerifier, Item, Message, Mode, Outcome, Reason, SignerId};
+use crate::{BatchVerifier, Duplicates, Item, KeySet, Message, Mode, Outcome, Reason, SignerId};
 
 /// The voting power of every signer of a [`KeySet`](crate::KeySet), by id.
 ///
@@ -24,6 +24,33 @@ impl Weights {
     #[must_use]
     pub fn equal(signers: usize) -> Self {
         Self(vec![1; signers])
+    }
+
+    /// The weights of the set that [`KeySet::reordered`] makes of the same `order`;
+    /// 0 for an id without weight.
+    #[must_use]
+    pub fn reordered(&self, order: &[SignerId]) -> Self {
+        let weight = |signer: &SignerId| self.0.get(signer.index() as usize).copied();
+        Self(order.iter().map(|id| weight(id).unwrap_or(0)).collect())
+    }
+
+    /// The weights of `to`, the set of a later epoch: everyone who is in `from` keeps
+    /// the weight, whatever the id is now; `new` tells that of the others.
+    pub fn carried<P: ParameterSet>(
+        &self,
+        from: &KeySet<P>,
+        to: &KeySet<P>,
+        mut new: impl FnMut(SignerId) -> u64,
+    ) -> Self {
+        let mut weights = vec![0; to.id_bound()];
+        for signer in to.signers() {
+            let before = to
+                .key(signer)
+                .and_then(|key| from.signer_of(key.as_bytes().as_ref()))
+                .and_then(|before| self.0.get(before.index() as usize).copied());
+            weights[signer.index() as usize] = before.unwrap_or_else(|| new(signer));
+        }
+        Self(weights)
     }
 
     /// The sum of all weights.
@@ -78,6 +105,49 @@ impl Threshold {
     }
 }
 
+/// What a vote is for.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Subject<'a> {
+    /// What was signed; not [`Message::Mu`], which belongs to one key.
+    pub message: Message<'a>,
+    /// Its context; `None` takes the verifier's.
+    pub context: Option<Context<'a>>,
+}
+
+impl<'a> Subject<'a> {
+    /// A message under the verifier's context.
+    pub fn new(message: impl Into<Message<'a>>) -> Self {
+        Self {
+            message: message.into(),
+            context: None,
+        }
+    }
+
+    /// The same message under its own context instead of the verifier's.
+    #[must_use]
+    pub fn with_context(self, context: Context<'a>) -> Self {
+        Self {
+            context: Some(context),
+            ..self
+        }
+    }
+
+    fn item(&self, signer: SignerId, signature: &'a [u8]) -> Item<'a> {
+        let item = Item::new(signer, self.message, signature);
+        match self.context {
+            Some(context) => item.with_context(context),
+            None => item,
+        }
+    }
+}
+
+impl<'a, M: Into<Message<'a>>> From<M> for Subject<'a> {
+    fn from(message: M) -> Self {
+        Self::new(message)
+    }
+}
+
 /// What a quorum asks of its votes. The two answer different questions: never
 /// use one where another node uses the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,6 +184,31 @@ impl<'a> Vote<'a> {
     }
 }
 
+/// A vote for one of several subjects.
+#[derive(Clone, Copy, Debug)]
+pub struct VoteFor<'a> {
+    /// Which: an index into the list of subjects.
+    pub subject: usize,
+    /// Who, and the signature.
+    pub vote: Vote<'a>,
+}
+
+/// What [`BatchVerifier::tally`] counted. It judges nothing: compare the weight that
+/// the protocol names with a [`Threshold`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// For each subject, the weight of those with a valid vote for it.
+    pub weights: Vec<u128>,
+    /// For each subject, who they are, by increasing id.
+    pub signers: Vec<Vec<SignerId>>,
+    /// The weight of those with a valid vote for any subject, each counted once: less
+    /// than the sum of `weights` if somebody has voted for several.
+    pub distinct: u128,
+    /// The votes that are not valid, by increasing index.
+    pub invalid: Vec<(usize, Reason)>,
+}
+
 /// A quorum that was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -143,6 +238,18 @@ pub enum QuorumError {
     UnknownSigner {
         /// The index of the vote.
         vote: usize,
+    },
+    /// A vote for a subject that is not in the list.
+    UnknownSubject {
+        /// The index of the vote.
+        vote: usize,
+    },
+    /// Under [`Duplicates::Reject`]: one vote stands twice, byte for byte.
+    Duplicate {
+        /// The index of the earlier.
+        first: usize,
+        /// The index of the later.
+        second: usize,
     },
     /// Strict: two different signatures by one signer.
     Contradiction {
@@ -174,6 +281,10 @@ impl fmt::Display for QuorumError {
             Self::WeightsLength => f.write_str("there is not one weight per signer"),
             Self::Unreachable => f.write_str("the threshold is above the total weight"),
             Self::UnknownSigner { vote } => write!(f, "vote {vote} is by an unknown signer"),
+            Self::UnknownSubject { vote } => write!(f, "vote {vote} is for an unknown subject"),
+            Self::Duplicate { first, second } => {
+                write!(f, "votes {first} and {second} are the same")
+            }
             Self::Contradiction { first, second } => {
                 write!(f, "votes {first} and {second} differ and are by one signer")
             }
@@ -189,49 +300,123 @@ impl core::error::Error for QuorumError {}
 const LENIENT_WINDOW: usize = 4096;
 
 impl<P: ParameterSet> BatchVerifier<P> {
-    /// Whether `votes` for one `message` reach `threshold`. One message for all,
-    /// so that votes for different blocks can never add up. The answer does not
-    /// depend on threads or scheduling.
+    /// Whether `votes` for one `subject` reach `threshold`. One subject for all, so
+    /// that votes for different blocks can never add up. The answer does not depend
+    /// on threads or scheduling.
+    ///
+    /// `duplicates` says what a vote that stands twice, byte for byte, means:
+    /// [`Duplicates::Reject`] refuses the votes as a whole, the others count it once.
+    /// Like the policy, it is a rule of the protocol: never use one where another
+    /// node uses the other.
     ///
     /// # Errors
-    /// Every [`QuorumError`], in the order of its variants.
-    pub fn verify_quorum(
+    /// Every [`QuorumError`] but `UnknownSubject`, in the order of its variants.
+    pub fn verify_quorum<'a>(
         &self,
-        message: Message<'_>,
-        votes: &[Vote<'_>],
+        subject: impl Into<Subject<'a>>,
+        votes: &'a [Vote<'a>],
         weights: &Weights,
         threshold: Threshold,
         policy: Policy,
+        duplicates: Duplicates,
     ) -> Result<QuorumReport, QuorumError> {
+        let subject = subject.into();
+        self.usable(&[subject], weights)?;
+        if weights.total() < threshold.weight() {
+            return Err(QuorumError::Unreachable);
+        }
+        if policy == Policy::Strict
+            && let Some(vote) = votes.iter().position(|vote| !self.knows(vote.signer))
+        {
+            return Err(QuorumError::UnknownSigner { vote });
+        }
+        if duplicates == Duplicates::Reject {
+            distinct(votes.iter().map(|vote| (0, vote)))?;
+        }
+        match policy {
+            Policy::Strict => self.strict(subject, votes, weights, threshold),
+            Policy::Lenient => self.lenient(subject, votes, weights, threshold),
+        }
+    }
+
+    /// The verified weight of each of several subjects, for rules that add weights up
+    /// across them: a certificate of a round that has failed, say. Everything is
+    /// verified; nothing is judged, and nothing here is a quorum before the caller
+    /// has compared the right one of the weights with a threshold.
+    ///
+    /// A signer counts once for each subject, at the first valid vote. `duplicates`
+    /// as in [`verify_quorum`](Self::verify_quorum).
+    ///
+    /// # Errors
+    /// [`QuorumError::NoKeys`], [`QuorumError::MessageForm`],
+    /// [`QuorumError::WeightsLength`], [`QuorumError::UnknownSubject`],
+    /// [`QuorumError::Duplicate`].
+    pub fn tally<'a>(
+        &self,
+        subjects: &'a [Subject<'a>],
+        votes: &'a [VoteFor<'a>],
+        weights: &Weights,
+        duplicates: Duplicates,
+    ) -> Result<Tally, QuorumError> {
+        self.usable(subjects, weights)?;
+        if let Some(vote) = votes.iter().position(|vote| vote.subject >= subjects.len()) {
+            return Err(QuorumError::UnknownSubject { vote });
+        }
+        if duplicates == Duplicates::Reject {
+            distinct(votes.iter().map(|vote| (vote.subject, &vote.vote)))?;
+        }
+        let project = |_: usize, vote: &'a VoteFor<'a>| {
+            subjects[vote.subject].item(vote.vote.signer, vote.vote.signature)
+        };
+        // Equal votes share a verdict here, whatever the verifier does with repeats.
+        let request = Request {
+            duplicates: Some(Duplicates::Once),
+            ..Request::FULL
+        };
+        let (report, _) = self.report(request, votes, &project);
+        let mut signers = vec![Vec::new(); subjects.len()];
+        let mut all = Vec::new();
+        for (vote, outcome) in votes.iter().zip(report.outcomes()) {
+            if outcome.is_valid() {
+                signers[vote.subject].push(vote.vote.signer);
+                all.push(vote.vote.signer);
+            }
+        }
+        let once = |signers: &mut Vec<SignerId>| -> u128 {
+            signers.sort_unstable();
+            signers.dedup();
+            signers.iter().map(|&signer| weights.of(signer)).sum()
+        };
+        Ok(Tally {
+            weights: signers.iter_mut().map(once).collect(),
+            signers,
+            distinct: once(&mut all),
+            invalid: report.invalid().collect(),
+        })
+    }
+
+    fn usable(&self, subjects: &[Subject<'_>], weights: &Weights) -> Result<(), QuorumError> {
         let keys = self.keys().ok_or(QuorumError::NoKeys)?;
-        if let Message::Mu(_) = message {
+        let of_one_key = |subject: &Subject<'_>| matches!(subject.message, Message::Mu(_));
+        if subjects.iter().any(of_one_key) {
             return Err(QuorumError::MessageForm);
         }
         if weights.0.len() != keys.id_bound() {
             return Err(QuorumError::WeightsLength);
         }
-        if weights.total() < threshold.weight() {
-            return Err(QuorumError::Unreachable);
-        }
-        match policy {
-            Policy::Strict => self.strict(message, votes, weights, threshold),
-            Policy::Lenient => self.lenient(message, votes, weights, threshold),
-        }
+        Ok(())
     }
 
-    fn strict(
+    fn strict<'a>(
         &self,
-        message: Message<'_>,
-        votes: &[Vote<'_>],
+        subject: Subject<'a>,
+        votes: &'a [Vote<'a>],
         weights: &Weights,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
         let mut seen = vec![None::<usize>; weights.0.len()];
         let mut distinct = Vec::with_capacity(votes.len().min(seen.len()));
         let mut weight = 0;
-        if let Some(vote) = votes.iter().position(|vote| !self.knows(vote.signer)) {
-            return Err(QuorumError::UnknownSigner { vote });
-        }
         for (second, vote) in votes.iter().enumerate() {
             let Some(seen) = seen.get_mut(vote.signer.index() as usize) else {
                 return Err(QuorumError::UnknownSigner { vote: second });
@@ -251,9 +436,10 @@ impl<P: ParameterSet> BatchVerifier<P> {
         }
         let request = Request {
             mode: Mode::FirstInvalid,
-            cancel: None,
+            ..Request::FULL
         };
-        let project = |_: usize, &vote: &usize| ballot(message, &votes[vote]);
+        let project =
+            |_: usize, &vote: &usize| subject.item(votes[vote].signer, votes[vote].signature);
         let (report, _) = self.report(request, &distinct, &project);
         if let Some((at, reason)) = report.refusal() {
             let vote = distinct[at];
@@ -266,10 +452,10 @@ impl<P: ParameterSet> BatchVerifier<P> {
         })
     }
 
-    fn lenient(
+    fn lenient<'a>(
         &self,
-        message: Message<'_>,
-        votes: &[Vote<'_>],
+        subject: Subject<'a>,
+        votes: &'a [Vote<'a>],
         weights: &Weights,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
@@ -320,7 +506,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
                 }
                 next += 1;
             }
-            let project = |_: usize, &vote: &usize| ballot(message, &votes[vote]);
+            let project =
+                |_: usize, &vote: &usize| subject.item(votes[vote].signer, votes[vote].signature);
             let (report, _) = self.report(Request::FULL, &window, &project);
             for (&vote, outcome) in window.iter().zip(report.outcomes()) {
                 let vote = &votes[vote];
@@ -338,6 +525,18 @@ impl<P: ParameterSet> BatchVerifier<P> {
     }
 }
 
-fn ballot<'a>(message: Message<'a>, vote: &Vote<'a>) -> Item<'a> {
-    Item::new(vote.signer, message, vote.signature)
+/// # Errors
+/// The first vote that equals an earlier one.
+fn distinct<'a>(votes: impl Iterator<Item = (usize, &'a Vote<'a>)>) -> Result<(), QuorumError> {
+    let mut order: Vec<_> = votes
+        .map(|(subject, vote)| (subject, vote.signer, vote.signature))
+        .zip(0..)
+        .collect();
+    order.sort_unstable();
+    // By the index of the later: what a reader of the list would meet first.
+    let twice = order.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    match twice.map(|pair| (pair[1].1, pair[0].1)).min() {
+        Some((second, first)) => Err(QuorumError::Duplicate { first, second }),
+        None => Ok(()),
+    }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'r> {
     pub(crate) mode: Mode,
+    /// Instead of the verifier's rule.
+    pub(crate) duplicates: Option<Duplicates>,
     /// Whether the rest may be left out.
     pub(crate) cancel: Option<&'r AtomicBool>,
 }
@@ -46,6 +48,7 @@ impl Request<'_> {
     /// Everything, whatever the verifier's mode.
     pub(crate) const FULL: Self = Self {
         mode: Mode::Full,
+        duplicates: None,
         cancel: None,
     };
 }
@@ -135,11 +138,12 @@ impl Schedule {
         scratch: &mut Scratch,
     ) -> Summary {
         let len = elements.slice.len();
+        let duplicates = stop.request.duplicates.unwrap_or(self.duplicates);
         let mut summary = Summary {
             threads,
             ..Summary::default()
         };
-        if self.duplicates == Duplicates::Reject {
+        if duplicates == Duplicates::Reject {
             // Over the whole batch, so that the verdicts do not depend on windows.
             self.plan(judge, elements, stop, 0..len, true, scratch);
             for repeat in &scratch.repeats {
@@ -159,7 +163,7 @@ impl Schedule {
                 elements,
                 stop,
                 start..end,
-                self.duplicates == Duplicates::Once,
+                duplicates == Duplicates::Once,
                 scratch,
             );
             let batch_size = self.cut(stop.request.mode, threads, scratch);
@@ -179,7 +183,7 @@ impl Schedule {
             }
             // What the others have left.
             work.run(0);
-            if self.duplicates == Duplicates::Once {
+            if duplicates == Duplicates::Once {
                 for repeat in &scratch.repeats[before..] {
                     let code = scratch.codes[repeat.first].load(Ordering::Relaxed);
                     scratch.codes[repeat.index].store(code, Ordering::Relaxed);

@@ -7,6 +7,8 @@ use mldsa_core::{PreHashError, VerifyError};
 
 /// The verdict on one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Outcome {
     /// The signature verifies.
     Valid,
@@ -69,6 +71,15 @@ macro_rules! reasons {
                     $(Self::$reason => $name,)+
                 }
             }
+
+            /// The reason of a [`name`](Self::name).
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$reason),)+
+                    _ => None,
+                }
+            }
         }
     };
 }
@@ -128,6 +139,7 @@ impl From<PreHashError> for Reason {
 
 /// The figures of one batch: counts, and how it was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Summary {
     /// Items in the batch.
@@ -154,6 +166,7 @@ pub struct Summary {
     pub cache_misses: u64,
     /// Panics of the projection that were caught; their elements are skipped.
     pub panicked: usize,
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serde_by_name::refused"))]
     pub(crate) refused: [usize; Reason::ALL.len()],
 }
 
@@ -191,6 +204,7 @@ impl Summary {
 /// An item that repeats an earlier one of the same batch: the same signer,
 /// message, context and signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Repeat {
     /// The index of the repeat.
     pub index: usize,
@@ -200,6 +214,7 @@ pub struct Repeat {
 
 /// The verdicts on a batch, in input order.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report {
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) repeats: Vec<Repeat>,
@@ -282,6 +297,40 @@ impl Report {
     #[must_use]
     pub fn first_invalid(&self) -> Option<(usize, Reason)> {
         self.invalid().next()
+    }
+}
+
+/// Reasons go by their stable names.
+#[cfg(feature = "serde")]
+mod serde_by_name {
+    use std::borrow::Cow;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Reason;
+
+    impl Serialize for Reason {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.serialize_str(self.name())
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Reason {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            let name = Cow::<str>::deserialize(from)?;
+            Self::from_name(&name).ok_or_else(|| D::Error::custom("an unknown reason"))
+        }
+    }
+
+    /// Those that occurred.
+    pub(super) fn refused<S: Serializer>(counts: &[usize], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(
+            Reason::ALL
+                .iter()
+                .zip(counts)
+                .filter(|(_, count)| **count > 0),
+        )
     }
 }
 

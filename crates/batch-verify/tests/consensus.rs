@@ -11,12 +11,14 @@ use std::task::Wake;
 use std::thread::Thread;
 
 use batch_verify::{
-    BatchError, BatchQueue, BatchVerifier, Item, KeyPolicy, KeySet, KeySetError, KeyStorage,
-    Message, Mode, Outcome, Policy, QueueFull, QueueLimits, QuorumError, Reason, SignedVertex,
-    Signer, SignerId, Threads, Threshold, VertexVerdicts, Vote, Weights,
-    verify_vertex_signatures_batch, verify_vertex_signatures_batch_async,
+    BatchError, BatchQueue, BatchVerifier, Duplicates, EpochVerifier, Item, KeyPolicy, KeySet,
+    KeySetError, KeyStorage, Message, Mode, Outcome, Policy, QueueFull, QueueLimits, QuorumError,
+    Reason, SignedVertex, Signer, SignerId, Subject, Threads, Threshold, VertexVerdicts, Vote,
+    VoteFor, Weights, verify_vertex_signatures_batch, verify_vertex_signatures_batch_async,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, SigningKey};
+use mldsa_core::{
+    Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, PreHash, PreHashed, SigningKey,
+};
 
 const CONTEXT: &[u8] = b"chain/v1";
 
@@ -199,7 +201,14 @@ fn quorums() {
                 .unwrap();
             let ask = |votes: &[Vote<'_>], policy| {
                 engine
-                    .verify_quorum(message, votes, &weights, threshold, policy)
+                    .verify_quorum(
+                        message,
+                        votes,
+                        &weights,
+                        threshold,
+                        policy,
+                        Duplicates::Once,
+                    )
                     .map(|report| (report.weight, report.signers.len()))
             };
             use Policy::{Lenient, Strict};
@@ -298,7 +307,14 @@ fn quorums() {
     let ask = |message, weights: &Weights, threshold| {
         let votes = [vote(0)];
         engine
-            .verify_quorum(message, &votes, weights, threshold, Policy::Strict)
+            .verify_quorum(
+                message,
+                &votes,
+                weights,
+                threshold,
+                Policy::Strict,
+                Duplicates::Once,
+            )
             .map(|_| ())
     };
     let one = Threshold::at_least(1).unwrap();
@@ -320,12 +336,19 @@ fn quorums() {
     let votes: Vec<Vote<'_>> = (0..5).map(vote).collect();
     for policy in [Policy::Strict, Policy::Lenient] {
         let report = engine
-            .verify_quorum(message, &votes, &heavy, needed, policy)
+            .verify_quorum(message, &votes, &heavy, needed, policy, Duplicates::Once)
             .unwrap();
         assert_eq!(report.weight, 5 * u128::from(u64::MAX));
     }
     let bare = BatchVerifier::<MlDsa44>::builder().build().unwrap();
-    let asked = bare.verify_quorum(message, &votes, &weights, one, Policy::Strict);
+    let asked = bare.verify_quorum(
+        message,
+        &votes,
+        &weights,
+        one,
+        Policy::Strict,
+        Duplicates::Once,
+    );
     assert_eq!(asked.unwrap_err(), QuorumError::NoKeys);
 }
 
@@ -568,5 +591,332 @@ fn a_pool_that_waits_for_itself() {
         }
         // And still from outside.
         assert_eq!(block_on(ask()), Ok(expected.clone()));
+    }
+}
+
+fn sign_in<P: ParameterSet>(key: &SigningKey<P>, context: &[u8], message: &[u8]) -> Vec<u8> {
+    let context = Context::new(context).unwrap();
+    let signature = key.sign(message, context, Hedge::Deterministic);
+    signature.unwrap().as_ref().to_vec()
+}
+
+/// A quorum in a namespace counts for no other; the rule for repeats is the caller's.
+#[test]
+fn quorums_in_contexts() {
+    let keys = signers::<MlDsa44>(4);
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
+    let weights = Weights::equal(4);
+    let threshold = Threshold::two_thirds(&weights);
+    let namespaces: [&[u8]; 3] = [b"notarize", b"nullify", b"finalize"];
+    let signatures: Vec<Vec<Vec<u8>>> = namespaces
+        .iter()
+        .map(|context| keys.iter().map(|key| sign_in(key, context, b"7")).collect())
+        .collect();
+    // The verifier's own rule for repeats plays no part.
+    for own in [Duplicates::Once, Duplicates::Verify, Duplicates::Reject] {
+        let engine = BatchVerifier::builder()
+            .keys(set.clone())
+            .context(CONTEXT)
+            .duplicates(own)
+            .threads(Threads::Inline)
+            .build()
+            .unwrap();
+        for (signed, signatures) in signatures.iter().enumerate() {
+            let votes: Vec<Vote<'_>> = (0..)
+                .zip(signatures)
+                .map(|(n, s)| Vote::new(n, s))
+                .collect();
+            for (asked, context) in namespaces.iter().enumerate() {
+                let subject = Subject::new(b"7").with_context(Context::new(context).unwrap());
+                for policy in [Policy::Strict, Policy::Lenient] {
+                    let ask = |votes, duplicates| {
+                        engine
+                            .verify_quorum(subject, votes, &weights, threshold, policy, duplicates)
+                    };
+                    let once = ask(&votes[..], Duplicates::Once);
+                    assert_eq!(once.is_ok(), signed == asked);
+                    let twice = [&votes[..], &[votes[2]], &[votes[1]]].concat();
+                    assert_eq!(
+                        ask(&twice[..], Duplicates::Once),
+                        once.map(|mut report| {
+                            // Lenient stops before it meets the repeats.
+                            report.examined += 2 * usize::from(policy == Policy::Strict);
+                            report
+                        })
+                    );
+                    assert_eq!(
+                        ask(&twice[..], Duplicates::Reject),
+                        Err(QuorumError::Duplicate {
+                            first: 2,
+                            second: 4
+                        })
+                    );
+                }
+            }
+            // Under the verifier's context nobody has signed.
+            let ask = engine.verify_quorum(
+                b"7",
+                &votes,
+                &weights,
+                threshold,
+                Policy::Lenient,
+                Duplicates::Once,
+            );
+            assert_eq!(ask, Err(QuorumError::Insufficient { weight: 0 }));
+        }
+    }
+}
+
+/// Weights of several messages side by side, each signer once in the total.
+#[test]
+fn tallies() {
+    let keys = signers::<MlDsa44>(5);
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
+    let weights = Weights::new([1, 10, 100, 1000, u64::MAX]);
+    let subjects = [
+        Subject::new(b"value 1"),
+        Subject::new(b"value 2"),
+        Subject::new(b"value 1").with_context(Context::new(b"other").unwrap()),
+    ];
+    let signature = |subject: usize, signer: usize| {
+        let context = [CONTEXT, CONTEXT, b"other"][subject];
+        let message: &[u8] = [b"value 1", b"value 2", b"value 1"][subject];
+        sign_in(&keys[signer], context, message)
+    };
+    // (for, by, signed): two are for another subject than they were signed for.
+    let cast = [
+        (0, 0, 0),
+        (0, 1, 0),
+        (1, 1, 1),
+        (1, 2, 0),
+        (2, 4, 2),
+        (0, 3, 2),
+        (1, 1, 1),
+    ];
+    let signatures: Vec<Vec<u8>> = cast.iter().map(|c| signature(c.2, c.1)).collect();
+    let mut votes: Vec<VoteFor<'_>> = cast
+        .iter()
+        .zip(&signatures)
+        .map(|(&(subject, signer, _), signature)| VoteFor {
+            subject,
+            vote: Vote::new(signer as u32, signature),
+        })
+        .collect();
+    let engine = verifier(set, Threads::Dedicated(2));
+    let tally = engine
+        .tally(&subjects, &votes, &weights, Duplicates::Once)
+        .unwrap();
+    let heavy = u128::from(u64::MAX);
+    assert_eq!(tally.weights, [11, 10, heavy]);
+    assert_eq!(tally.distinct, heavy + 11);
+    let ids = |list: &[u32]| list.iter().map(|&id| SignerId::new(id)).collect::<Vec<_>>();
+    assert_eq!(tally.signers, [ids(&[0, 1]), ids(&[1]), ids(&[4])]);
+    let wrong = Reason::ChallengeMismatch;
+    assert_eq!(tally.invalid, [(3, wrong), (5, wrong)]);
+
+    let ask = |votes: &[VoteFor<'_>], duplicates| {
+        let tally = engine.tally(&subjects, votes, &weights, duplicates);
+        tally.map(|tally| tally.distinct)
+    };
+    assert_eq!(
+        ask(&votes, Duplicates::Reject),
+        Err(QuorumError::Duplicate {
+            first: 2,
+            second: 6
+        })
+    );
+    assert_eq!(ask(&votes[..6], Duplicates::Reject), Ok(heavy + 11));
+    assert_eq!(ask(&[], Duplicates::Reject), Ok(0));
+    votes[4].subject = 3;
+    let unknown = QuorumError::UnknownSubject { vote: 4 };
+    assert_eq!(ask(&votes, Duplicates::Once), Err(unknown));
+    votes[4].subject = 2;
+    votes[4].vote.signer = SignerId::new(5);
+    let tally = engine.tally(&subjects, &votes, &weights, Duplicates::Once);
+    assert_eq!(tally.unwrap().invalid[1], (4, Reason::UnknownSigner));
+    let mu = Mu::from_bytes([0; 64]);
+    let of_one_key = [subjects[0], Subject::new(&mu)];
+    let tally = engine.tally(&of_one_key, &votes[..2], &weights, Duplicates::Once);
+    assert_eq!(tally.unwrap_err(), QuorumError::MessageForm);
+}
+
+/// Sets made from lists: ids are positions, expansions and weights follow.
+#[test]
+fn ordered_sets() {
+    let keys = signers::<MlDsa44>(6);
+    let signatures: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"m")).collect();
+    for policy in [
+        KeyPolicy::Expanded,
+        KeyPolicy::Compact,
+        KeyPolicy::Lru { max_bytes: 1 << 20 },
+    ] {
+        let set = KeySet::<MlDsa44>::builder()
+            .policy(policy)
+            .build(keys[..4].iter().map(public))
+            .unwrap();
+        let check = |set: &KeySet<MlDsa44>, owners: &[usize]| {
+            let engine = verifier(set.clone(), Threads::Inline);
+            assert_eq!((set.len(), set.policy()), (owners.len(), policy));
+            for (id, &owner) in (0..).zip(owners) {
+                let item = Item::new(id, b"m", &signatures[owner]);
+                let other = Item::new(id, b"m", &signatures[(owner + 1) % 6]);
+                assert_eq!(engine.verify_each(&[item, other]), [true, false]);
+                let one = |n: usize| set.verify_one(id.into(), context(), b"m", &signatures[n]);
+                assert_eq!(one(owner), Ok(()));
+                assert_eq!(one((owner + 1) % 6), Err(Reason::ChallengeMismatch));
+            }
+        };
+        let weights = Weights::new([1, 2, 3, 4]);
+        let order = [3, 0, 2].map(SignerId::new);
+        let fewer = set.reordered(&order).unwrap();
+        check(&fewer, &[3, 0, 2]);
+        assert_eq!(weights.reordered(&order), Weights::new([4, 1, 3]));
+
+        let list = [5, 2, 4, 0].map(|n: usize| public(&keys[n]));
+        let next = fewer.with_ordered_keys(list).unwrap();
+        check(&next, &[5, 2, 4, 0]);
+        let carried = weights.carried(&set, &next, |new| 10 + u64::from(new.index()));
+        assert_eq!(carried, Weights::new([10, 3, 12, 1]));
+
+        // Equal sets: the same ids for the same keys, however they were made.
+        let again = KeySet::<MlDsa44>::from_public_keys(list).unwrap();
+        assert_eq!(next, again);
+        assert_eq!(next, next.clone());
+        assert_ne!(next, set);
+        assert_ne!(set, fewer);
+        let back = next.with_changes([], [SignerId::new(3)]).unwrap();
+        assert_ne!(next, back);
+        assert_ne!(back, next.reordered(&[0, 1, 2].map(SignerId::new)).unwrap());
+
+        let signer = SignerId::new(4);
+        assert_eq!(
+            set.reordered(&[signer]),
+            Err(KeySetError::UnknownSigner { signer })
+        );
+        let twice = set.reordered(&[1, 0, 1].map(SignerId::new));
+        assert_eq!(
+            twice,
+            Err(KeySetError::Duplicate {
+                first: 0,
+                second: 2
+            })
+        );
+        let short = [public(&keys[4]), &public(&keys[5])[1..]];
+        assert_eq!(
+            set.with_ordered_keys(short),
+            Err(KeySetError::Length { index: 1 })
+        );
+        let twice = [public(&keys[4]), public(&keys[0]), public(&keys[4])];
+        assert_eq!(
+            set.with_ordered_keys(twice),
+            Err(KeySetError::Duplicate {
+                first: 0,
+                second: 2
+            })
+        );
+        assert_eq!(set.reordered(&[]).unwrap().len(), 0);
+    }
+}
+
+/// The set is replaced while batches run: each sees one set from beginning to end.
+#[test]
+fn a_batch_sees_one_epoch() {
+    let keys = signers::<MlDsa44>(4);
+    let signatures: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"m")).collect();
+    // In epoch n signer i is key (i + n) % 4.
+    let epochs: Vec<KeySet<MlDsa44>> = (0..4)
+        .map(|n| KeySet::from_public_keys((0..4).map(|i| public(&keys[(i + n) % 4]))).unwrap())
+        .collect();
+    let engine = EpochVerifier::new(verifier(epochs[0].clone(), Threads::Dedicated(2)));
+    let items: Vec<Item<'_>> = (0..200u32)
+        .map(|n| Item::new(n % 4, b"m", &signatures[n as usize / 4 % 4]))
+        .collect();
+    let stop = core::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0.. {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                engine.replace_keys(epochs[n % 4].clone());
+                std::thread::yield_now();
+            }
+        });
+        for _ in 0..60 {
+            let verifier = engine.current();
+            let epoch = epochs.iter().position(|set| Some(set) == verifier.keys());
+            let epoch = epoch.unwrap();
+            let report = verifier.verify(&items);
+            for (n, outcome) in report.outcomes().iter().enumerate() {
+                let valid = (n % 4 + epoch) % 4 == n / 4 % 4;
+                assert_eq!(outcome.is_valid(), valid, "{epoch} {n}");
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    // The one that was replaced lives on with who holds it.
+    let before = engine.replace_keys(epochs[1].clone());
+    engine.replace(verifier(epochs[2].clone(), Threads::Inline));
+    assert_eq!(engine.current().keys(), Some(&epochs[2]));
+    assert!(before.keys().is_some());
+}
+
+/// Every form of item, under its own context or the verifier's.
+#[test]
+fn a_queue_takes_every_form() {
+    let key = &signers::<MlDsa44>(1)[0];
+    let set = KeySet::<MlDsa44>::from_public_keys([public(key)]).unwrap();
+    let other = Context::new(b"other").unwrap();
+    let here = sign(key, b"message");
+    let there = sign_in(key, b"other", b"message");
+    let mut mu = mldsa_core::MuBuilder::from_tr(key.verifying_key().tr(), other);
+    mu.update(b"message");
+    let mu = mu.finish();
+    let digest = [3; 64];
+    let checked = PreHashed::new(PreHash::Sha2_512, &digest).unwrap();
+    let hashed = key
+        .sign_prehashed(&checked, other, Hedge::Deterministic)
+        .unwrap();
+    let digest = Message::PreHashed {
+        hash: PreHash::Sha2_512,
+        digest: &digest,
+    };
+    let parts = Message::Parts(&[b"mess", b"", b"age"]);
+    let items = [
+        Item::new(0, b"message", &here),
+        Item::new(public(key), b"message", &here),
+        Item::new(0, b"message", &there),
+        Item::new(0, b"message", &there).with_context(other),
+        Item::new(0, parts, &there).with_context(other),
+        Item::new(0, parts, &here),
+        Item::new(0, &mu, &there),
+        Item::new(0, digest, hashed.as_ref()).with_context(other),
+        Item::new(0, digest, hashed.as_ref()),
+        Item::new(0, b"message", &here).with_context(Context::EMPTY),
+        Item::new(public(key), b"message", &there).with_context(other),
+    ];
+    let engine = Arc::new(verifier(set, Threads::Inline));
+    let expected = engine.verify(&items);
+    assert_eq!(expected.valid(), 8);
+    let mut queue = BatchQueue::new(Arc::clone(&engine), QueueLimits::default());
+    for _ in 0..2 {
+        for (n, item) in items.iter().enumerate() {
+            assert_eq!(queue.add(*item), Ok(n));
+        }
+        assert_eq!(
+            queue.verify_batch_parallel().outcomes(),
+            expected.outcomes()
+        );
+    }
+    // To the byte.
+    let bytes = 7 + 5 + 2420;
+    for (bytes, fits) in [(bytes, true), (bytes - 1, false)] {
+        let limits = QueueLimits { items: 1, bytes };
+        let mut queue = BatchQueue::new(Arc::clone(&engine), limits);
+        assert_eq!(queue.add(items[4]).is_ok(), fits);
+        assert_eq!(queue.add(items[4]), Err(QueueFull));
+        let report = queue.verify_batch_parallel();
+        assert_eq!(report.outcomes().len(), usize::from(fits));
+        assert_eq!(report.all_valid(), fits);
     }
 }

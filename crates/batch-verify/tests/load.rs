@@ -645,3 +645,80 @@ fn junk_keys_evict_nobody() {
     assert_eq!(verifier.verify(&forged).summary().cache_hits, 1);
     assert_eq!(verifier.verify(&[vote]).summary().cache_hits, 2);
 }
+
+/// One at a time, without batch machinery: the same verdicts for the same reasons.
+#[test]
+fn one_at_a_time() {
+    fn check<P: ParameterSet>(load: &Load) {
+        for backend in Backend::available() {
+            let set = || KeySet::<P>::builder().backend(backend);
+            for builder in [
+                set().storage(KeyStorage::Wide),
+                set().storage(KeyStorage::Packed),
+                set().policy(KeyPolicy::Compact),
+                set().policy(KeyPolicy::Lru { max_bytes: 1 << 20 }),
+            ] {
+                let keys = load.stored(builder);
+                let expanded = keys.policy() == KeyPolicy::Expanded;
+                for (entry, expected) in load.entries.iter().zip(&load.outcomes) {
+                    let Ok(id) = entry.signer else { continue };
+                    let parts: Vec<&[u8]> = entry.parts.iter().map(Vec::as_slice).collect();
+                    let shown = Shown { entry, parts };
+                    let item = shown.item();
+                    let verdict =
+                        keys.verify_one(id.into(), context(), item.message, item.signature);
+                    let outcome = match verdict {
+                        Ok(()) => Outcome::Valid,
+                        Err(reason) => Outcome::Invalid(reason),
+                    };
+                    assert_eq!(outcome, *expected, "{} {backend:?}", P::NAME);
+                    let held = keys.prepared(id.into());
+                    assert_eq!(held.is_some(), expanded && id < MEMBERS.into());
+                    if let (Some(held), Form::Bytes) = (held, &entry.form) {
+                        let verdict = held.verify(&entry.message, context(), &entry.signature);
+                        assert_eq!(verdict.is_ok(), outcome.is_valid());
+                    }
+                }
+            }
+        }
+    }
+    check::<MlDsa44>(&LOAD);
+    check::<MlDsa65>(&Load::new::<MlDsa65>());
+}
+
+/// A projection shows the caller's elements into the caller's memory.
+#[test]
+fn projections_into_memory() {
+    let verifier = BatchVerifier::<MlDsa44>::builder()
+        .keys(LOAD.keys(KeyPolicy::Expanded, Backend::detect()))
+        .context(CONTEXT)
+        .threads(Threads::Inline)
+        .build()
+        .unwrap();
+    let shown: Vec<Shown<'_>> = LOAD
+        .entries
+        .iter()
+        .map(|entry| Shown {
+            entry,
+            parts: entry.parts.iter().map(Vec::as_slice).collect(),
+        })
+        .collect();
+    let mut outcomes = vec![Outcome::Skipped; shown.len()];
+    let summary = verifier.verify_by_into(&shown, |_, shown| shown.item(), &mut outcomes);
+    assert_eq!(outcomes, LOAD.outcomes);
+    assert_eq!(summary.unwrap().panicked, 0);
+    let short = verifier.verify_by_into(&shown, |_, shown| shown.item(), &mut outcomes[1..]);
+    assert_eq!(short, Err(batch_verify::BatchError::OutputLength));
+
+    let show = |index: usize, shown: &'static Shown<'static>| {
+        assert!(index != 4, "the caller's fault");
+        shown.item()
+    };
+    let shown: &'static [Shown<'static>] = shown.leak();
+    let (report, panicked) = verifier.report_by(shown, show);
+    assert_eq!(panicked, Some(4));
+    assert_eq!(report.outcomes()[4], Outcome::Skipped);
+    assert_eq!(report.outcomes()[5..], LOAD.outcomes[5..]);
+    let summary = verifier.verify_by_into(shown, show, &mut outcomes).unwrap();
+    assert_eq!((summary.panicked, outcomes[4]), (1, Outcome::Skipped));
+}

@@ -1,0 +1,206 @@
+//! Items that own their bytes: to send, to store, to wait in a queue.
+
+use mldsa_core::{Context, Mu, PreHash};
+
+use crate::{Item, Message, Signer, SignerId};
+
+/// An [`Item`] that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OwnedItem {
+    /// Whose signature it is.
+    pub signer: OwnedSigner,
+    /// What was signed.
+    pub message: OwnedMessage,
+    /// The context of this item; `None` takes the verifier's.
+    pub context: Option<OwnedContext>,
+    /// The encoded signature.
+    #[cfg_attr(feature = "serde", serde(with = "text"))]
+    pub signature: Vec<u8>,
+}
+
+/// A [`Signer`] that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum OwnedSigner {
+    /// A member of the verifier's [`KeySet`](crate::KeySet).
+    Id(SignerId),
+    /// An encoded public key.
+    Key(#[cfg_attr(feature = "serde", serde(with = "text"))] Vec<u8>),
+}
+
+/// A [`Message`] that owns its bytes, in one piece.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum OwnedMessage {
+    /// The message.
+    Bytes(#[cfg_attr(feature = "serde", serde(with = "text"))] Vec<u8>),
+    /// The message representative; see [`Message::Mu`].
+    Mu(Mu),
+    /// HashML-DSA.
+    PreHashed {
+        /// The hash function.
+        #[cfg_attr(feature = "serde", serde(with = "hash_name"))]
+        hash: PreHash,
+        /// Its output.
+        #[cfg_attr(feature = "serde", serde(with = "text"))]
+        digest: Vec<u8>,
+    },
+}
+
+/// A [`Context`] that owns its bytes: at most 255.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OwnedContext(Vec<u8>);
+
+impl OwnedContext {
+    /// The context.
+    #[must_use]
+    pub fn as_context(&self) -> Context<'_> {
+        // Made from one only, so it is never too long.
+        Context::new(&self.0).unwrap_or(Context::EMPTY)
+    }
+}
+
+impl From<Context<'_>> for OwnedContext {
+    fn from(context: Context<'_>) -> Self {
+        Self(context.as_bytes().to_vec())
+    }
+}
+
+impl TryFrom<Vec<u8>> for OwnedContext {
+    type Error = mldsa_core::ContextError;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Self, Self::Error> {
+        Context::new(&bytes)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl OwnedItem {
+    /// The item, borrowed.
+    #[must_use]
+    pub fn as_item(&self) -> Item<'_> {
+        let signer = match &self.signer {
+            OwnedSigner::Id(id) => Signer::Id(*id),
+            OwnedSigner::Key(key) => Signer::Key(key),
+        };
+        let message = match &self.message {
+            OwnedMessage::Bytes(message) => Message::Bytes(message),
+            OwnedMessage::Mu(mu) => Message::Mu(mu),
+            OwnedMessage::PreHashed { hash, digest } => Message::PreHashed {
+                hash: *hash,
+                digest,
+            },
+        };
+        let item = Item::new(signer, message, &self.signature);
+        match &self.context {
+            Some(context) => item.with_context(context.as_context()),
+            None => item,
+        }
+    }
+
+    /// Bytes of key, message, context and signature.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let key = match &self.signer {
+            OwnedSigner::Id(_) => 0,
+            OwnedSigner::Key(key) => key.len(),
+        };
+        let message = match &self.message {
+            OwnedMessage::Bytes(message) => message.len(),
+            OwnedMessage::Mu(_) => 64,
+            OwnedMessage::PreHashed { digest, .. } => digest.len(),
+        };
+        let context = self.context.as_ref().map_or(0, |context| context.0.len());
+        key + message + context + self.signature.len()
+    }
+
+    /// Whether there is not a single byte.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl From<Item<'_>> for OwnedItem {
+    /// Copies the bytes; a message in parts becomes one piece, which is signed the
+    /// same.
+    fn from(item: Item<'_>) -> Self {
+        Self {
+            signer: match item.signer {
+                Signer::Id(id) => OwnedSigner::Id(id),
+                Signer::Key(key) => OwnedSigner::Key(key.to_vec()),
+            },
+            message: match item.message {
+                Message::Bytes(message) => OwnedMessage::Bytes(message.to_vec()),
+                Message::Parts(parts) => OwnedMessage::Bytes(parts.concat()),
+                Message::Mu(mu) => OwnedMessage::Mu(*mu),
+                Message::PreHashed { hash, digest } => OwnedMessage::PreHashed {
+                    hash,
+                    digest: digest.to_vec(),
+                },
+            },
+            context: item.context.map(OwnedContext::from),
+            signature: item.signature.to_vec(),
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+mod hash_name {
+    use std::borrow::Cow;
+
+    use mldsa_core::PreHash;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(hash: &PreHash, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(hash.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PreHash, D::Error> {
+        let name = Cow::<str>::deserialize(from)?;
+        PreHash::from_name(&name).ok_or_else(|| D::Error::custom("an unknown hash"))
+    }
+}
+
+/// Hex in formats for people, bytes in others.
+#[cfg(feature = "serde")]
+mod text {
+    use std::borrow::Cow;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::OwnedContext;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() {
+            to.serialize_str(&hex::encode(bytes))
+        } else {
+            bytes.serialize(to)
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        if from.is_human_readable() {
+            hex::decode(&*Cow::<str>::deserialize(from)?).map_err(D::Error::custom)
+        } else {
+            Vec::deserialize(from)
+        }
+    }
+
+    impl Serialize for OwnedContext {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            serialize(&self.0, to)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for OwnedContext {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            Self::try_from(deserialize(from)?).map_err(D::Error::custom)
+        }
+    }
+}
