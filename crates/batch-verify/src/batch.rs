@@ -67,6 +67,12 @@ impl<P: ParameterSet> BatchVerifier<P> {
         Ok(next)
     }
 
+    /// Verifies one item on this thread, without batch machinery.
+    #[must_use]
+    pub fn verify_one(&self, item: Item<'_>) -> Outcome {
+        self.judge.alone(item)
+    }
+
     /// Verifies `items`; the report has one outcome per item, in input order.
     /// An empty batch gives an empty report.
     #[must_use]

@@ -187,14 +187,29 @@ impl<P: ParameterSet> Judge<P> {
         let mut results = [Err(VerifyError::ChallengeMismatch); MAX_CALL];
         verify_lanes(|n| lanes[n], &mut results[..count]);
         for (candidate, result) in candidates.iter().flatten().zip(results) {
-            let outcome = match result {
-                Ok(()) => {
-                    self.remember(&candidate.key);
-                    Outcome::Valid
-                }
-                Err(error) => Outcome::Invalid(error.into()),
-            };
-            tell(candidate.index, outcome);
+            tell(candidate.index, self.outcome(candidate, result));
+        }
+    }
+
+    /// Verifies one item.
+    pub(crate) fn alone(&self, item: Item<'_>) -> Outcome {
+        let screened = self.screen(&item, None);
+        let candidate = match screened.and_then(|screened| self.candidate(0, screened)) {
+            Ok(candidate) => candidate,
+            Err(reason) => return Outcome::Invalid(reason),
+        };
+        let mut result = [Err(VerifyError::ChallengeMismatch)];
+        verify_lanes(|_| self.lane(&candidate), &mut result);
+        self.outcome(&candidate, result[0])
+    }
+
+    fn outcome(&self, candidate: &Candidate<'_, P>, result: Result<(), VerifyError>) -> Outcome {
+        match result {
+            Ok(()) => {
+                self.remember(&candidate.key);
+                Outcome::Valid
+            }
+            Err(error) => Outcome::Invalid(error.into()),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A consensus node checks thousands of votes from the same few hundred
 //! validators. [`BatchVerifier`] takes them as one slice, spreads them over
-//! rayon's workers and answers for every item, in input order. The answer never
+//! threads ([`Executor`]) and answers for every item, in input order. The answer never
 //! depends on the number of threads or on scheduling, except in
 //! [`Mode::AnyInvalid`], which says so.
 //!
@@ -47,6 +47,10 @@
 //!   [`verify_all`](BatchVerifier::verify_all) and
 //!   [`verify_each`](BatchVerifier::verify_each).
 //! - [`BatchVerifier::verify_quorum`]: votes for one message against a threshold.
+//! - [`BatchVerifier::tally`]: votes for several messages, counted and not judged.
+//! - [`EpochVerifier`]: a place for the verifier of the current epoch.
+//! - [`KeySet::verify_one`]: a lone vote, without batch machinery.
+//! - [`Intake`]: votes that arrive one by one, verified together and remembered.
 //! - [`BatchQueue`]: signatures collected one at a time.
 //! - [`verify_vertex_signatures_batch`] and its async form, for DAG engines.
 //!
@@ -74,9 +78,12 @@ mod cache;
 mod epoch;
 mod error;
 mod executor;
+mod intake;
 mod item;
 mod judge;
 mod key_set;
+mod memory;
+mod oneshot;
 mod options;
 mod owned;
 mod plan;
@@ -91,8 +98,10 @@ pub use builder::Builder;
 pub use epoch::EpochVerifier;
 pub use error::{BatchError, BuildError, Panicked};
 pub use executor::Executor;
+pub use intake::{Admission, Intake, IntakeError, IntakeLimits, IntakeStats, Pending, Priority};
 pub use item::{Item, Message, Signer};
 pub use key_set::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage, SignerId};
+pub use memory::MemoryStats;
 pub use options::{BatchSize, Duplicates, Mode, Threads};
 pub use owned::{OwnedContext, OwnedItem, OwnedMessage, OwnedSigner};
 pub use queue::{BatchQueue, QueueFull, QueueLimits, QueueReport};

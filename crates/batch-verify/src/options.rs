@@ -24,7 +24,8 @@ pub enum Mode {
     AnyInvalid,
 }
 
-/// Whose threads do the work.
+/// Whose threads do the work. The calling thread always takes part, as one of
+/// them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Threads {

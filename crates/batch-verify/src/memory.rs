@@ -1,0 +1,210 @@
+//! Valid signatures that are remembered, in bounded memory.
+
+use core::hash::{BuildHasher, Hasher};
+use core::mem::size_of;
+use std::hash::RandomState;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use mldsa_core::ParameterSet;
+
+use crate::judge::Judge;
+use crate::{Item, Message, OwnedContext, OwnedItem, OwnedSigner, Signer};
+
+/// Positive verdicts under the keys of members, the least recently used leaving
+/// first. What was refused is never remembered.
+///
+/// A hit is an item that equals a verified one in every byte: the hash of the
+/// signer's key (`tr`), context, message, form and signature. That decides the
+/// message representative `mu` too, without the price of hashing it.
+pub(crate) struct Memory {
+    max_bytes: usize,
+    hasher: RandomState,
+    state: Mutex<State>,
+}
+
+struct State {
+    verified: LruCache<u64, Verified, RandomState>,
+    bytes: usize,
+    hits: u64,
+    misses: u64,
+}
+
+/// A valid item.
+struct Verified {
+    tr: [u8; 64],
+    item: OwnedItem,
+}
+
+impl Verified {
+    fn bytes(&self) -> usize {
+        size_of::<(u64, Self)>() + self.item.len() + 64
+    }
+}
+
+/// What [`Memory`] holds and how often it helped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryStats {
+    /// Verdicts held.
+    pub items: usize,
+    /// Bytes held.
+    pub bytes: usize,
+    /// Questions answered from memory.
+    pub hits: u64,
+    /// Questions that had to be verified.
+    pub misses: u64,
+}
+
+/// What an item is found by, under the keys of one verifier.
+struct Sought<'a> {
+    hash: u64,
+    tr: &'a [u8; 64],
+    context: &'a [u8],
+}
+
+impl Memory {
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            hasher: RandomState::new(),
+            state: Mutex::new(State {
+                verified: LruCache::unbounded_with_hasher(RandomState::new()),
+                bytes: 0,
+                hits: 0,
+                misses: 0,
+            }),
+        }
+    }
+
+    /// `None` for an item that is not kept: malformed, or by nobody in the set.
+    fn sought<'a, P: ParameterSet>(
+        &self,
+        judge: &'a Judge<P>,
+        item: &Item<'a>,
+    ) -> Option<Sought<'a>> {
+        if self.max_bytes == 0 {
+            return None;
+        }
+        // Also what this verifier's rules refuse, whatever was valid under others.
+        judge.screen(item, None).ok()?;
+        let member = match item.signer {
+            Signer::Id(id) => id,
+            Signer::Key(key) => judge.member_of(key, None)?,
+        };
+        let tr = judge.keys.as_ref()?.key(member)?.tr();
+        let context = judge.context(item).ok()?.as_bytes();
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(tr);
+        hasher.write_usize(context.len());
+        hasher.write(context);
+        hasher.write_u8(form(item));
+        pieces(&item.message, |piece| hasher.write(piece));
+        // The challenge, which differs between any two honest signatures.
+        hasher.write(&item.signature[..item.signature.len().min(64)]);
+        Some(Sought {
+            hash: hasher.finish(),
+            tr,
+            context,
+        })
+    }
+
+    /// Whether the item was verified before.
+    pub(crate) fn knows<P: ParameterSet>(&self, judge: &Judge<P>, item: &Item<'_>) -> bool {
+        let Some(sought) = self.sought(judge, item) else {
+            return false;
+        };
+        let mut state = self.lock();
+        let verified = state.verified.get(&sought.hash);
+        let known = verified.is_some_and(|verified| {
+            let known = verified.item.as_item();
+            verified.tr == *sought.tr
+                && known.context.map(|context| context.as_bytes()) == Some(sought.context)
+                && form(&known) == form(item)
+                && same_message(&known.message, &item.message)
+                && known.signature == item.signature
+        });
+        let count = if known {
+            &mut state.hits
+        } else {
+            &mut state.misses
+        };
+        *count += 1;
+        known
+    }
+
+    /// Remembers an item that is valid under the keys and rules of `judge`.
+    pub(crate) fn put<P: ParameterSet>(&self, judge: &Judge<P>, mut item: OwnedItem) {
+        let Some(Sought { hash, tr, context }) = self.sought(judge, &item.as_item()) else {
+            return;
+        };
+        let (tr, context) = (*tr, OwnedContext::try_from(context.to_vec()).ok());
+        item.context = context;
+        // Its owner is in `tr`, whoever has which id in the next epoch.
+        item.signer = OwnedSigner::Key(Vec::new());
+        let verified = Verified { tr, item };
+        let bytes = verified.bytes();
+        if bytes > self.max_bytes {
+            return;
+        }
+        // Freed without the lock.
+        let mut gone = Vec::new();
+        let mut state = self.lock();
+        state.bytes += bytes;
+        gone.extend(state.verified.put(hash, verified));
+        state.bytes -= gone.iter().map(Verified::bytes).sum::<usize>();
+        while state.bytes > self.max_bytes
+            && let Some((_, old)) = state.verified.pop_lru()
+        {
+            state.bytes -= old.bytes();
+            gone.push(old);
+        }
+        drop(state);
+    }
+
+    pub(crate) fn stats(&self) -> MemoryStats {
+        let state = self.lock();
+        MemoryStats {
+            items: state.verified.len(),
+            bytes: state.bytes,
+            hits: state.hits,
+            misses: state.misses,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same for a message in one piece and in several.
+fn form(item: &Item<'_>) -> u8 {
+    match item.message {
+        Message::Bytes(_) | Message::Parts(_) => 0,
+        Message::Mu(_) => 1,
+        Message::PreHashed { hash, .. } => 2 + hash as u8,
+    }
+}
+
+fn pieces(message: &Message<'_>, mut act: impl FnMut(&[u8])) {
+    match message {
+        Message::Bytes(message) => act(message),
+        Message::Parts(parts) => parts.iter().for_each(|part| act(part)),
+        Message::Mu(mu) => act(mu.as_bytes()),
+        Message::PreHashed { digest, .. } => act(digest),
+    }
+}
+
+/// Whether `other`, in any number of pieces, is `known`, which is in one.
+fn same_message(known: &Message<'_>, other: &Message<'_>) -> bool {
+    let mut left: Option<&[u8]> = match known {
+        Message::Bytes(message) => Some(message),
+        Message::Mu(mu) => Some(mu.as_bytes()),
+        Message::PreHashed { digest, .. } => Some(digest),
+        Message::Parts(_) => None,
+    };
+    pieces(other, |piece| {
+        left = left.and_then(|left| left.strip_prefix(piece));
+    });
+    left.is_some_and(<[u8]>::is_empty)
+}
