@@ -9,15 +9,17 @@ use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::sync::atomic::Ordering;
 use core::task::{Context, Poll};
+use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
 use self::state::State;
 use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
-use crate::schedule::Request;
+use crate::schedule::{LANES, Request};
 use crate::{BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, OwnedItem};
 
 /// How much an [`Intake`] holds and does at once.
@@ -149,6 +151,7 @@ struct Shared<P: ParameterSet> {
 struct Entry {
     item: OwnedItem,
     peer: Option<u64>,
+    since: Instant,
     reply: Reply<Answer>,
 }
 
@@ -178,6 +181,10 @@ pub struct IntakeStats {
     pub verified: u64,
     /// Batches they were verified in.
     pub batches: u64,
+    /// How long those that were verified had waited, together.
+    pub waited: Duration,
+    /// The longest of these times.
+    pub longest_wait: Duration,
     /// Items that wait now.
     pub waiting: usize,
     /// The memory of verdicts.
@@ -258,7 +265,7 @@ impl<P: ParameterSet> Intake<P> {
     }
 
     /// The verdict on one item, now: from memory, or verified on this thread,
-    /// together with what waits if anything does. For engines that ask for one vote
+    /// together with a few that wait if any do. For engines that ask for one vote
     /// and wait. It is not refused for any limit.
     pub fn verify(&self, item: Item<'_>) -> Outcome {
         let shared = &*self.0;
@@ -270,7 +277,8 @@ impl<P: ParameterSet> Intake<P> {
         let waiting = {
             let mut state = shared.lock();
             state.1.items += 1;
-            state.0.cut(shared.limits.batch)
+            // As many as share lanes with it.
+            state.0.cut(LANES - 1)
         };
         let outcome = if waiting.is_empty() {
             let outcome = verifier.verify_one(item);
@@ -368,15 +376,20 @@ impl<P: ParameterSet> Shared<P> {
             answer: Some(answer),
             intake: Arc::clone(self),
         };
+        let entry = Entry {
+            item,
+            peer,
+            since: Instant::now(),
+            reply,
+        };
         let verifier = self.verifier.current();
-        if self.memory.knows(&verifier.judge, &item.as_item()) {
-            self.answer(&verifier, Entry { item, peer, reply }, Outcome::Valid);
+        if self.memory.knows(&verifier.judge, &entry.item.as_item()) {
+            self.answer(&verifier, entry, Outcome::Valid);
             return Ok(pending);
         }
         let submitted = {
             let mut state = self.lock();
             let (queue, stats) = &mut *state;
-            let entry = Entry { item, peer, reply };
             let submitted = queue.submit(priority, entry, bytes, &self.limits);
             match &submitted {
                 Err((_, IntakeError::QueueFull)) => stats.queue_full += 1,
@@ -397,9 +410,13 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
+    fn batch(&self) -> usize {
+        self.limits.batch.max(LANES)
+    }
+
     /// Verifies what waits, at most one batch, on this thread. False if nothing does.
     fn help(&self) -> bool {
-        let waiting = self.lock().0.cut(self.limits.batch);
+        let waiting = self.lock().0.cut(self.batch());
         if waiting.is_empty() {
             return false;
         }
@@ -420,7 +437,16 @@ impl<P: ParameterSet> Shared<P> {
         let (waiting, called_off): (Vec<Entry>, Vec<Entry>) = waiting
             .into_iter()
             .partition(|entry| !entry.reply.cancelled().load(Ordering::Relaxed));
-        self.lock().1.cancelled += called_off.len() as u64;
+        {
+            let now = Instant::now();
+            let stats = &mut self.lock().1;
+            stats.cancelled += called_off.len() as u64;
+            for entry in &waiting {
+                let waited = now.saturating_duration_since(entry.since);
+                stats.waited += waited;
+                stats.longest_wait = stats.longest_wait.max(waited);
+            }
+        }
         drop(called_off);
         let items: Vec<Item<'_>> = waiting
             .iter()
@@ -451,7 +477,9 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Tells everybody. `verifier` is the one that gave the outcome.
     fn answer(&self, verifier: &BatchVerifier<P>, entry: Entry, outcome: Outcome) {
-        let Entry { item, peer, reply } = entry;
+        let Entry {
+            item, peer, reply, ..
+        } = entry;
         if outcome.is_valid() {
             // First: who has the answer may ask again.
             self.memory.put(&verifier.judge, item);
@@ -492,7 +520,7 @@ impl<P: ParameterSet> Worker<P> {
     fn run(mut self) {
         let Some(shared) = self.0.take() else { return };
         loop {
-            let waiting = shared.lock().0.cut_or_retire(shared.limits.batch);
+            let waiting = shared.lock().0.cut_or_retire(shared.batch());
             if waiting.is_empty() {
                 return;
             }

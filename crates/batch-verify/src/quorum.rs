@@ -142,8 +142,20 @@ impl<'a> Subject<'a> {
     }
 }
 
-impl<'a, M: Into<Message<'a>>> From<M> for Subject<'a> {
-    fn from(message: M) -> Self {
+impl<'a> From<Message<'a>> for Subject<'a> {
+    fn from(message: Message<'a>) -> Self {
+        Self::new(message)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Subject<'a> {
+    fn from(message: &'a [u8]) -> Self {
+        Self::new(message)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Subject<'a> {
+    fn from(message: &'a [u8; N]) -> Self {
         Self::new(message)
     }
 }

@@ -15,7 +15,7 @@ use crate::plan::{Planned, Scratch, Segment, sort, take_repeats};
 use crate::{BatchSize, Duplicates, Item, Mode, Outcome, Reason, Repeat, Summary};
 
 /// Items whose hashes share permutations: the width of the widest lanes.
-const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 /// Modes that stop early go through windows of this many items, doubling, so
 /// that a failure in front costs little and the joins between windows do too.
 /// The same for any number of threads, since repeats are looked for in one.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{IntakeError, IntakeLimits, Priority};
+use crate::schedule::LANES;
 
 /// The state of an intake. Every method is one step; the tests below go through all
 /// orders of steps.
@@ -61,11 +62,10 @@ impl<T> State<T> {
     /// in eight is kept for each lower one that waits. Empty if nothing waits, and
     /// then nothing runs.
     pub(super) fn cut(&mut self, max: usize) -> Vec<T> {
-        let max = max.max(Self::MIN_BATCH);
         let mut batch = Vec::new();
         for n in 0..self.classes.len() {
             let (class, lower) = self.classes[n..].split_at_mut(1);
-            let kept = |class: &Class<T>| class.waiting.len().min(max / Self::MIN_BATCH);
+            let kept = |class: &Class<T>| class.waiting.len().min(max / LANES);
             let kept: usize = lower.iter().map(kept).sum();
             let [class] = class else { continue };
             let free = max.saturating_sub(batch.len() + kept);
@@ -77,9 +77,6 @@ impl<T> State<T> {
         self.running += usize::from(!batch.is_empty());
         batch
     }
-
-    /// A batch of at least one for each priority, and as wide as the lanes.
-    const MIN_BATCH: usize = 8;
 
     /// The same for a worker, which retires if nothing waits.
     pub(super) fn cut_or_retire(&mut self, max: usize) -> Vec<T> {
@@ -325,25 +322,24 @@ mod tests {
             bytes: usize::MAX,
             ..LIMITS
         };
-        for max in [0, 8, 16, 256] {
+        for max in [8, 16, 256] {
             let mut state = State::new();
             for n in 0..1000 {
                 for priority in Priority::ALL {
                     assert!(state.submit(priority, (priority, n), 1, &limits).is_ok());
                 }
             }
-            let places = max.max(8);
             let batch = state.cut(max);
-            assert_eq!(batch.len(), places);
+            assert_eq!(batch.len(), max);
             let count = |wanted| {
                 batch
                     .iter()
                     .filter(|(priority, _)| *priority == wanted)
                     .count()
             };
-            assert_eq!(count(Priority::OwnRound), places - places / 8 * 2);
-            assert_eq!(count(Priority::NextRound), places / 8);
-            assert_eq!(count(Priority::Sync), places / 8);
+            assert_eq!(count(Priority::OwnRound), max - max / 8 * 2);
+            assert_eq!(count(Priority::NextRound), max / 8);
+            assert_eq!(count(Priority::Sync), max / 8);
             // In the order of arrival.
             assert!(
                 batch

@@ -1,0 +1,146 @@
+//! What a vote costs alone, in small batches and through an intake, warm and after
+//! other work has been through the caches: medians, ML-DSA-65, one thread.
+//!
+//! `cargo run --release -p batch-verify --example lone_votes`
+
+use core::error::Error;
+use core::hint::black_box;
+use core::time::Duration;
+use std::time::Instant;
+
+use batch_verify::{
+    BatchVerifier, Intake, IntakeLimits, Item, KeySet, Outcome, OwnedItem, SignerId, Threads,
+};
+use mldsa_core::{Backend, Context, Hedge, MlDsa65, SigningKey};
+
+const SIGNERS: u32 = 16;
+const VOTES: usize = 256;
+const ROUNDS: usize = 200;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let keys: Vec<SigningKey<MlDsa65>> = (0..SIGNERS as u8)
+        .map(|n| SigningKey::from_seed(&[n; 32]))
+        .collect();
+    let public = keys
+        .iter()
+        .map(|key| key.verifying_key().as_bytes().as_slice());
+    let set = KeySet::<MlDsa65>::from_public_keys(public)?;
+    let engine = BatchVerifier::builder()
+        .keys(set.clone())
+        .threads(Threads::Inline);
+    let engine = engine.build()?;
+    let votes = (0..VOTES)
+        .map(|n| {
+            let signer = n as u32 % SIGNERS;
+            let key = &keys[signer as usize];
+            let signature = key.sign(&n.to_le_bytes(), Context::EMPTY, Hedge::Deterministic)?;
+            Ok((signer, n.to_le_bytes(), signature))
+        })
+        .collect::<Result<Vec<_>, mldsa_core::SignError>>()?;
+    let items: Vec<Item<'_>> = votes
+        .iter()
+        .map(|(signer, message, signature)| Item::new(*signer, message, signature.as_ref()))
+        .collect();
+
+    println!(
+        "ML-DSA-65, backend {}, {SIGNERS} keys, us a vote",
+        Backend::detect().name()
+    );
+    println!("| | warm | after other work |\n|---|--:|--:|");
+    row("KeySet::verify_one", 1, |n| {
+        let (signer, message, signature) = &votes[n % VOTES];
+        let signer = SignerId::new(*signer);
+        let verdict = set.verify_one(signer, Context::EMPTY, message, signature.as_ref());
+        assert!(verdict.is_ok(), "a wrong verdict");
+    });
+    row("BatchVerifier::verify_one", 1, |n| {
+        assert_eq!(engine.verify_one(items[n % VOTES]), Outcome::Valid);
+    });
+    for size in [1, 2, 8, 16, 64] {
+        let mut outcomes = vec![Outcome::Skipped; size];
+        row(&format!("batch of {size}"), size, |n| {
+            let at = n * size % VOTES;
+            let summary = engine.verify_into(&items[at..at + size], &mut outcomes);
+            assert!(
+                summary.is_ok_and(|summary| summary.all_valid()),
+                "a wrong verdict"
+            );
+        });
+    }
+    let limits = |memory_bytes| IntakeLimits {
+        memory_bytes,
+        ..IntakeLimits::default()
+    };
+    for (name, memory_bytes) in [("idle intake, no memory", 0), ("idle intake", 1 << 16)] {
+        let intake = Intake::new(engine.clone(), limits(memory_bytes));
+        row(name, 1, |n| {
+            assert_eq!(intake.verify(items[n % VOTES]), Outcome::Valid)
+        });
+    }
+    let intake = Intake::new(engine.clone(), limits(16 << 20));
+    row("intake, remembered", 1, |n| {
+        assert_eq!(intake.verify(items[n % 2]), Outcome::Valid);
+    });
+
+    // At saturation: votes arrive faster than they are verified.
+    let mut outcomes = vec![Outcome::Skipped; VOTES];
+    let together = median(|| {
+        let start = Instant::now();
+        let summary = engine.verify_into(&items, &mut outcomes);
+        assert!(
+            summary.is_ok_and(|summary| summary.all_valid()),
+            "a wrong verdict"
+        );
+        start.elapsed()
+    });
+    println!("\n{VOTES} votes at once, us a vote; the intake has a worker beside this thread");
+    println!("| | |\n|---|--:|");
+    println!("| batch | {:.2} |", micros(together) / VOTES as f64);
+    for (name, memory_bytes) in [("intake, no memory", 0), ("intake", 64 << 20)] {
+        let time = median(|| {
+            let intake = Intake::new(engine.clone(), limits(memory_bytes));
+            let owned: Vec<OwnedItem> = items.iter().map(|item| OwnedItem::from(*item)).collect();
+            let start = Instant::now();
+            let pending: Vec<_> = owned.into_iter().map(|item| intake.submit(item)).collect();
+            for pending in pending {
+                let outcome = pending.and_then(|pending| pending.wait());
+                assert_eq!(outcome, Ok(Outcome::Valid));
+            }
+            start.elapsed()
+        });
+        println!("| {name} | {:.2} |", micros(time) / VOTES as f64);
+    }
+    Ok(())
+}
+
+fn row(name: &str, votes: usize, mut call: impl FnMut(usize)) {
+    let mut other = vec![1u64; 3 << 20];
+    let mut n = 0;
+    let mut time = |cold: bool| {
+        let time = median(|| {
+            if cold {
+                other
+                    .iter_mut()
+                    .for_each(|word| *word = word.wrapping_mul(5) + 1);
+                black_box(&other);
+            }
+            n += 1;
+            let start = Instant::now();
+            call(n);
+            start.elapsed()
+        });
+        micros(time) / votes as f64
+    };
+    let (warm, cold) = (time(false), time(true));
+    println!("| {name} | {warm:.2} | {cold:.2} |");
+}
+
+fn median(mut run: impl FnMut() -> Duration) -> Duration {
+    let mut times: Vec<Duration> = (0..ROUNDS).map(|_| run()).collect();
+    times.sort_unstable();
+    times[ROUNDS / 2]
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

@@ -1,0 +1,379 @@
+//! A node that takes votes in over TCP: validators on localhost, some of them
+//! flooding it with forgeries in other names, an intake with a budget for each peer,
+//! and its figures in the text format of Prometheus.
+//!
+//! `cargo run --release -p batch-verify --example vote_intake -- [validators] [rounds]
+//! [forgeries for each honest vote]`
+
+use core::error::Error;
+use core::fmt::Write as _;
+use core::net::SocketAddr;
+use core::pin::Pin;
+use core::task::{Context as Task, Poll, Waker};
+use core::time::Duration;
+use std::collections::HashMap;
+use std::io::{self, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Wake;
+use std::thread;
+use std::time::Instant;
+
+use batch_verify::{
+    Admission, BatchVerifier, Intake, IntakeError, IntakeLimits, IntakeStats, Item, KeySet,
+    Outcome, OwnedItem, Pending, Priority, SignerId,
+};
+use mldsa_core::{Context, Hedge, MlDsa65, ParameterSet, SigningKey};
+
+const NETWORK: &[u8] = b"example/vote-intake/v1";
+/// Forgeries that a peer may send before it is heard no more.
+const FORGERIES: usize = 100;
+const ROUND: Duration = Duration::from_millis(30);
+
+type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> Fallible<()> {
+    let mut words = std::env::args().skip(1).map(|word| word.parse::<usize>());
+    let mut word = |otherwise| words.next().unwrap_or(Ok(otherwise));
+    let (validators, rounds, flood) = (word(100)?, word(20)?, word(10)?);
+    println!("{validators} validators, {rounds} rounds, ML-DSA-65");
+    for forgeries in [0, flood] {
+        let night = run(validators, rounds, forgeries)?;
+        println!("\nforgeries for each honest vote: {forgeries}");
+        println!("  honest votes valid    {:>10}", night.honest.len());
+        println!("  forged votes refused  {:>10}", night.refused);
+        for (error, count) in &night.drops {
+            println!("  {:<22}{count:>10}", format!("{error:?}"));
+        }
+        for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+            let at = (share * night.honest.len().saturating_sub(1) as f64) as usize;
+            let time = night.honest.get(at).map_or(0.0, Duration::as_secs_f64);
+            println!("  honest, {name:<14}{:>10.1} us", time * 1e6);
+        }
+        println!("{}", night.figures);
+    }
+    Ok(())
+}
+
+/// What a run showed.
+pub(crate) struct Night {
+    /// From arrival to verdict of every honest vote, sorted.
+    pub(crate) honest: Vec<Duration>,
+    /// Forged votes that were looked at and refused.
+    pub(crate) refused: usize,
+    /// Votes without a verdict.
+    pub(crate) drops: HashMap<IntakeError, usize>,
+    /// What an operator's scraper got.
+    pub(crate) figures: String,
+}
+
+/// One vote on the wire: 4 bytes of length; signer, round, signature. Little endian.
+struct Frame {
+    signer: u32,
+    round: u64,
+    signature: Vec<u8>,
+}
+
+const HEAD: usize = 4 + 8;
+
+impl Frame {
+    fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(4 + HEAD + self.signature.len());
+        bytes.extend(((HEAD + self.signature.len()) as u32).to_le_bytes());
+        bytes.extend(self.signer.to_le_bytes());
+        bytes.extend(self.round.to_le_bytes());
+        bytes.extend(&self.signature);
+        to.write_all(&bytes)
+    }
+
+    /// The next frame; `None` at the end. A length out of range is an error before
+    /// anything is kept for it.
+    fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
+        let mut len = [0; 4];
+        match from.read_exact(&mut len) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        }
+        let len = u32::from_le_bytes(len) as usize;
+        if !(HEAD..=HEAD + MlDsa65::SIG_LEN).contains(&len) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a length out of range",
+            ));
+        }
+        let (mut head, mut signature) = ([0; HEAD], vec![0; len - HEAD]);
+        from.read_exact(&mut head)?;
+        from.read_exact(&mut signature)?;
+        let [a, b, c, d, round @ ..] = head;
+        Ok(Some(Self {
+            signer: u32::from_le_bytes([a, b, c, d]),
+            round: u64::from_le_bytes(round),
+            signature,
+        }))
+    }
+}
+
+/// What validators sign.
+fn message(round: u64) -> [u8; 12] {
+    let mut message = *b"vote        ";
+    message[4..].copy_from_slice(&round.to_le_bytes());
+    message
+}
+
+/// So many forgeries for each peer.
+#[derive(Default)]
+struct Budget(Mutex<HashMap<u64, usize>>);
+
+impl Admission for Budget {
+    fn admits(&self, peer: u64, _: usize) -> bool {
+        let forged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        forged.get(&peer).is_none_or(|count| *count < FORGERIES)
+    }
+
+    fn verdict(&self, peer: u64, outcome: Outcome) {
+        if !outcome.is_valid() {
+            let mut forged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            *forged.entry(peer).or_default() += 1;
+        }
+    }
+}
+
+/// What the thread that awaits the answers is told.
+enum Event {
+    Arrived(Result<Pending<MlDsa65>, IntakeError>, Instant),
+    Woken(usize),
+}
+
+struct Bell(usize, Mutex<Sender<Event>>);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        let sender = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody listens any more once all are answered.
+        let _ = sender.send(Event::Woken(self.0));
+    }
+}
+
+/// Awaits the answers to so many votes, as a runtime would, and sorts them.
+fn collect(events: &Receiver<Event>, bells: &Sender<Event>, votes: usize) -> Night {
+    let mut night = Night {
+        honest: Vec::new(),
+        refused: 0,
+        drops: HashMap::new(),
+        figures: String::new(),
+    };
+    let mut open = HashMap::new();
+    let (mut arrived, mut answered) = (0, 0);
+    while answered < votes {
+        let (number, mut pending, since) = match events.recv() {
+            Ok(Event::Arrived(Ok(pending), since)) => {
+                arrived += 1;
+                (arrived, pending, since)
+            }
+            Ok(Event::Arrived(Err(error), _)) => {
+                *night.drops.entry(error).or_default() += 1;
+                answered += 1;
+                continue;
+            }
+            Ok(Event::Woken(number)) => match open.remove(&number) {
+                Some((pending, since)) => (number, pending, since),
+                None => continue,
+            },
+            Err(_) => break,
+        };
+        let bell = Arc::new(Bell(number, Mutex::new(bells.clone())));
+        match Pin::new(&mut pending).poll(&mut Task::from_waker(&Waker::from(bell))) {
+            Poll::Pending => {
+                open.insert(number, (pending, since));
+                continue;
+            }
+            Poll::Ready(Ok(Outcome::Valid)) => night.honest.push(since.elapsed()),
+            Poll::Ready(Ok(_)) => night.refused += 1,
+            Poll::Ready(Err(error)) => *night.drops.entry(error).or_default() += 1,
+        }
+        answered += 1;
+    }
+    night.honest.sort_unstable();
+    night
+}
+
+/// What a scraper reads.
+fn exposition(stats: &IntakeStats) -> String {
+    let mut text = String::new();
+    for (name, kind, value) in [
+        ("items_total", "counter", stats.items as f64),
+        ("verified_total", "counter", stats.verified as f64),
+        ("batches_total", "counter", stats.batches as f64),
+        ("queue_full_total", "counter", stats.queue_full as f64),
+        ("peer_budget_total", "counter", stats.peer_budget as f64),
+        (
+            "waited_seconds_total",
+            "counter",
+            stats.waited.as_secs_f64(),
+        ),
+        (
+            "longest_wait_seconds",
+            "gauge",
+            stats.longest_wait.as_secs_f64(),
+        ),
+        ("waiting", "gauge", stats.waiting as f64),
+        ("memory_bytes", "gauge", stats.memory.bytes as f64),
+        ("memory_hits_total", "counter", stats.memory.hits as f64),
+    ] {
+        let _ = writeln!(
+            text,
+            "# TYPE vote_intake_{name} {kind}\nvote_intake_{name} {value}"
+        );
+    }
+    text
+}
+
+/// Answers one request for the figures.
+fn serve(listener: &TcpListener, intake: &Intake<MlDsa65>) -> io::Result<()> {
+    let (mut stream, _) = listener.accept()?;
+    let mut request = [0; 512];
+    let _ = stream.read(&mut request)?;
+    let body = exposition(&intake.stats());
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n";
+    write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+fn scrape(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let body = answer
+        .split_once("\r\n\r\n")
+        .map(|(_, body)| body.to_owned());
+    body.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// One peer: what it sends goes into the intake until it hangs up or sends nonsense.
+fn listen(
+    stream: TcpStream,
+    peer: u64,
+    intake: &Intake<MlDsa65>,
+    events: &Sender<Event>,
+) -> io::Result<()> {
+    let mut stream = BufReader::with_capacity(1 << 16, stream);
+    while let Some(vote) = Frame::read(&mut stream)? {
+        let message = message(vote.round);
+        let signer = SignerId::new(vote.signer);
+        let item = OwnedItem::from(Item::new(signer, &message, &vote.signature));
+        let since = Instant::now();
+        let answer = intake.submit_from(peer, Priority::OwnRound, item);
+        if events.send(Event::Arrived(answer, since)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// One node, `validators` that vote once in each of `rounds`, and one flooder for ten
+/// of them, who together send `forgeries` for each honest vote.
+pub(crate) fn run(validators: usize, rounds: usize, forgeries: usize) -> Fallible<Night> {
+    let context = Context::new(NETWORK)?;
+    let keys: Vec<SigningKey<MlDsa65>> = (0..validators)
+        .map(|n| {
+            let mut seed = [0; 32];
+            seed[..8].copy_from_slice(&n.to_le_bytes());
+            SigningKey::from_seed(&seed)
+        })
+        .collect();
+    let public = keys
+        .iter()
+        .map(|key| key.verifying_key().as_bytes().as_slice());
+    let verifier = BatchVerifier::builder()
+        .keys(KeySet::from_public_keys(public)?)
+        .context(NETWORK)
+        .build()?;
+    let intake = Intake::with_admission(verifier, IntakeLimits::default(), Budget::default());
+
+    // Votes are signed before the clock starts. A vote that is sent again has to be
+    // the same: votes are signed deterministically.
+    let signed: Vec<Vec<Vec<u8>>> = keys
+        .iter()
+        .map(|key| {
+            let sign =
+                |round: usize| key.sign(&message(round as u64), context, Hedge::Deterministic);
+            (0..rounds)
+                .map(|round| Ok(sign(round)?.as_ref().to_vec()))
+                .collect::<Fallible<_>>()
+        })
+        .collect::<Fallible<_>>()?;
+    let flooders = if forgeries == 0 {
+        0
+    } else {
+        validators.div_ceil(10)
+    };
+    let honest = validators * rounds;
+    let votes = honest + honest * forgeries / flooders.max(1) * flooders;
+
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let figures = TcpListener::bind("127.0.0.1:0")?;
+    let scraped = figures.local_addr()?;
+    let (sender, events) = mpsc::channel();
+    thread::scope(|scope| -> Fallible<Night> {
+        let accepting = sender.clone();
+        let intake = &intake;
+        scope.spawn(move || {
+            for (peer, stream) in (0..(validators + flooders) as u64).zip(listener.incoming()) {
+                let Ok(stream) = stream else { break };
+                let events = accepting.clone();
+                // A peer that breaks the codec is hung up on, and that is all.
+                scope.spawn(move || listen(stream, peer, intake, &events).ok());
+            }
+        });
+        scope.spawn(move || serve(&figures, intake).ok());
+        let start = Instant::now();
+        for (signer, signed) in (0..).zip(&signed) {
+            scope.spawn(move || -> io::Result<()> {
+                let mut stream = TcpStream::connect(address)?;
+                stream.set_nodelay(true)?;
+                for (round, signature) in (0..).zip(signed) {
+                    let due = ROUND * round + Duration::from_micros(137 * u64::from(signer));
+                    thread::sleep(due.saturating_sub(start.elapsed()));
+                    let signature = signature.clone();
+                    let round = u64::from(round);
+                    Frame {
+                        signer,
+                        round,
+                        signature,
+                    }
+                    .write(&mut stream)?;
+                }
+                Ok(())
+            });
+        }
+        for flooder in 0..flooders {
+            let signed = &signed;
+            scope.spawn(move || -> io::Result<()> {
+                let mut stream = TcpStream::connect(address)?;
+                let count = honest * forgeries / flooders;
+                for n in 0..count {
+                    let due = ROUND * rounds as u32 * n as u32 / count as u32;
+                    thread::sleep(due.saturating_sub(start.elapsed()));
+                    // In somebody's name, well formed, and wrong.
+                    let (signer, round) = ((n * 7 + flooder) % validators, n % rounds);
+                    let mut signature = signed[signer][round].clone();
+                    signature[n % 48] ^= 1 << (n % 7) | 0x80;
+                    let (signer, round) = (signer as u32, round as u64);
+                    Frame {
+                        signer,
+                        round,
+                        signature,
+                    }
+                    .write(&mut stream)?;
+                }
+                Ok(())
+            });
+        }
+        let mut night = collect(&events, &sender, votes);
+        intake.drain();
+        night.figures = scrape(scraped)?;
+        Ok(night)
+    })
+}
