@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use mladsa_aggregate::base::Gate;
 use mladsa_aggregate::{
-    Aggregate, BaseLabel, Combiner, CommitmentSet, ContentLabel, Decision, EpochPlan, Error,
-    InMemoryGuardForTests, InMemoryRootsForTests, Kind, MasterSeed, Member, MemberId, PinnedRoots,
-    Registry, Round,
+    Aggregate, AgreedRoots, BaseLabel, COMMITMENT_LEN, Combiner, CommitmentSet, Decision,
+    EpochPlan, Error, Guard, InMemoryPinsForTests, Kind, MasterSeed, Member, MemberId, PinnedRoots,
+    RESPONSE_LEN, Registry, Round,
 };
 use mldsa_core::Hedge;
 
@@ -36,8 +36,11 @@ pub struct Committee {
     pub gate: Gate,
     /// Its registry.
     pub registry: Arc<Registry>,
+    base: BaseLabel,
+    agreed: AgreedRoots,
     opening_len: usize,
-    round: Round,
+    opening_message_len: usize,
+    round: Arc<Round>,
 }
 
 impl Committee {
@@ -55,40 +58,48 @@ impl Committee {
         let registry = Registry::new(&[0x4d; 32], entries?)?;
         let base = BaseLabel::new(b"decision")?;
         let plan = EpochPlan::new(1, vec![base.clone()])?;
+        let mut guards = guards(&members)?;
         let mut trees = Vec::new();
         let mut roots = Vec::new();
-        for member in &members {
-            let tree = member.epoch_tree(registry.matrix(), &plan)?;
-            roots.push(member.announce(&tree, Hedge::Deterministic)?);
+        for (member, guard) in members.iter().zip(&mut guards) {
+            let tree = member.epoch_tree(&registry, &plan)?;
+            roots.push(member.announce(&tree, guard, Hedge::Deterministic)?);
             trees.push(tree);
         }
-        let mut store = InMemoryRootsForTests::default();
+        let mut store = InMemoryPinsForTests::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
-        let open = |label: &ContentLabel| {
+        let mut words = Vec::new();
+        for (member, guard) in members.iter().zip(&mut guards) {
+            words.push(member.acknowledge(&pinned, guard, Hedge::Deterministic)?);
+        }
+        let agreed = AgreedRoots::new(&pinned, &words)?;
+        let label = base.attempt(0)?;
+        let opening = members[0].open(&agreed, &trees[0], &label, &guards[0])?;
+        let opening_message_len = opening.to_bytes().len();
+        let open = |attempt: u8| {
+            let label = base.attempt(attempt)?;
             let mut public_keys = Vec::new();
-            for (member, tree) in members.iter().zip(&trees) {
-                let opening = member.open(&pinned, tree, label)?;
-                public_keys.push(pinned.authenticate(member.id(), label, &opening)?);
+            for ((member, tree), guard) in members.iter().zip(&trees).zip(&guards) {
+                let opening = member.open(&agreed, tree, &label, guard)?;
+                public_keys.push(agreed.authenticate(&opening)?);
             }
-            let decision = Decision {
-                ctx: CTX,
-                label,
-                kind: Kind::Decision,
-                payload: b"payload",
-            };
-            Round::new(&pinned, &decision, public_keys)
+            Round::new(&agreed, &decision(&base, b"payload"), attempt, public_keys)
         };
-        let mut label = base.attempt(0)?;
-        let mut round = open(&label)?;
-        while let Err(Error::Retry(_)) = interactive(&members, &round) {
-            label = label.next()?;
-            round = open(&label)?;
+        // An attempt that succeeds; guards in memory are made anew for each.
+        let mut attempt = 0;
+        let mut round = open(attempt)?;
+        while let Err(Error::Retry(_)) = interactive(&members, &agreed, &round) {
+            attempt += 1;
+            round = open(attempt)?;
         }
         Ok(Self {
-            gate: Gate::new(&registry, 1, base),
+            gate: Gate::new(&registry, 1, base.clone()),
+            base,
+            agreed,
             members,
             registry,
             opening_len: plan.opening_len(),
+            opening_message_len,
             round,
         })
     }
@@ -99,7 +110,7 @@ impl Committee {
     /// # Errors
     /// None: the attempt is known to succeed.
     pub fn interactive(&self) -> Result<Aggregate, Error> {
-        interactive(&self.members, &self.round)
+        interactive(&self.members, &self.agreed, &self.round)
     }
 
     /// The aggregate of base mode when one party holds all secrets.
@@ -108,7 +119,7 @@ impl Committee {
     /// None but after 64 misses in a row.
     pub fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
         self.gate
-            .aggregate_one_party(&self.members, CTX, Kind::Decision, payload)
+            .aggregate_one_party(&self.members, &decision(&self.base, payload))
     }
 
     /// Bytes of each member's opening.
@@ -117,26 +128,71 @@ impl Committee {
         self.opening_len
     }
 
+    /// Bytes of the messages that a member sends in one attempt, without its opening.
+    #[must_use]
+    pub fn sent(&self) -> usize {
+        let envelope = self.opening_message_len - self.opening_len;
+        2 * envelope + COMMITMENT_LEN + RESPONSE_LEN
+    }
+
+    /// A guard that has come as far as a commitment.
+    ///
+    /// # Errors
+    /// None: memory does not fail.
+    pub fn guard(&self, member: &Member) -> Result<Guard, Error> {
+        guard(member, &self.agreed, &self.round)
+    }
+
     /// The open round.
     #[must_use]
-    pub fn round(&self) -> &Round {
+    pub fn round(&self) -> &Arc<Round> {
         &self.round
     }
 }
 
-fn interactive(members: &[Member], round: &Round) -> Result<Aggregate, Error> {
+fn decision<'a>(label: &'a BaseLabel, payload: &'a [u8]) -> Decision<'a> {
+    Decision {
+        ctx: CTX,
+        label,
+        kind: Kind::Decision,
+        payload,
+    }
+}
+
+fn guards(members: &[Member]) -> Result<Vec<Guard>, Error> {
+    let guards = members.iter();
+    guards
+        .map(|member| Guard::in_memory_for_tests(member.seed()))
+        .collect()
+}
+
+fn guard(member: &Member, agreed: &AgreedRoots, round: &Round) -> Result<Guard, Error> {
+    let mut guard = Guard::in_memory_for_tests(member.seed())?;
+    member.acknowledge(agreed.pinned(), &mut guard, Hedge::Deterministic)?;
+    for attempt in 0..round.label().attempt() {
+        let label = BaseLabel::new(round.label().base())?.attempt(attempt)?;
+        member.retire(agreed, &label, &mut guard)?;
+    }
+    Ok(guard)
+}
+
+fn interactive(
+    members: &[Member],
+    agreed: &AgreedRoots,
+    round: &Arc<Round>,
+) -> Result<Aggregate, Error> {
     let mut set = CommitmentSet::new(round);
     let mut pending = Vec::with_capacity(members.len());
     for member in members {
-        let mut guard = InMemoryGuardForTests::new(member.seed());
+        let mut guard = guard(member, agreed, round)?;
         let (wait, commitment) = member.commit(round, &mut guard)?;
-        set.add(member.id(), commitment)?;
+        set.add(&commitment)?;
         pending.push((wait, guard));
     }
     let challenge = set.challenge()?;
     let mut combiner = Combiner::new(&challenge);
     for (member, (wait, mut guard)) in members.iter().zip(pending) {
-        combiner.add(member.id(), wait.respond(&challenge, &mut guard)?)?;
+        combiner.add(&member.respond(wait, &challenge, &mut guard)?)?;
     }
     combiner.finish()
 }

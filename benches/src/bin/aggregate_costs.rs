@@ -3,9 +3,7 @@
 
 use benches::committee::{Committee, SIZES, member};
 use cpu_time::ThreadTime;
-use mladsa_aggregate::{
-    BaseLabel, COMMITMENT_LEN, EpochPlan, Error, InMemoryGuardForTests, Matrix, RESPONSE_LEN,
-};
+use mladsa_aggregate::{BaseLabel, EpochPlan, Error, Matrix, Registry};
 use mldsa_core::{Backend, Hedge};
 
 #[global_allocator]
@@ -80,15 +78,15 @@ fn parts() -> Result<(), Error> {
         Matrix::expand(&[7; 32]);
         Ok(())
     })?;
-    let matrix = Matrix::expand(&[7; 32]);
     let one = member(0);
+    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
     let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"one content")?], 1)?;
     row("ContentKeyDerive, leaf", || {
-        one.epoch_tree(&matrix, &plan).map(drop)
+        one.epoch_tree(&registry, &plan).map(drop)
     })?;
     let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"eight contents")?], 8)?;
     row("8 x ContentKeyDerive, leaf", || {
-        one.epoch_tree(&matrix, &plan).map(drop)
+        one.epoch_tree(&registry, &plan).map(drop)
     })?;
     // Signing takes as many attempts as it takes: another member every time.
     let mut n = 0;
@@ -105,7 +103,7 @@ fn parts() -> Result<(), Error> {
     })?;
     row("commit", || {
         let member = &committee.members[0];
-        let mut guard = InMemoryGuardForTests::new(member.seed());
+        let mut guard = committee.guard(member)?;
         member.commit(round, &mut guard).map(drop)
     })
 }
@@ -125,7 +123,7 @@ fn wire() -> Result<(), Error> {
         let committee = Committee::new(n)?;
         let object = committee.interactive()?.to_bytes().len();
         let opening = committee.opening_len();
-        let sent = COMMITMENT_LEN + RESPONSE_LEN;
+        let sent = committee.sent();
         println!(
             "{n:>4} {sent:>12} {:>12} {:>12} {:>12} {object:>12} {:>12} {:>12}",
             sent + opening,

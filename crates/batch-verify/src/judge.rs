@@ -278,9 +278,7 @@ impl<P: ParameterSet> Judge<P> {
         match key {
             Key::Member(_, key) => *key.tr(),
             Key::Cached(key) => *key.tr(),
-            Key::Encoded(encoded) => {
-                public_key_hash(self.backend.permutation(), encoded.as_ref())
-            }
+            Key::Encoded(encoded) => public_key_hash(self.backend.permutation(), encoded.as_ref()),
         }
     }
 

@@ -8,21 +8,19 @@ use core::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mladsa_aggregate::base::{ConsumedLabels, Gate};
+use algebra::*;
+use mladsa_aggregate::base::Gate;
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
 use mldsa_core::hazmat::linear::{self, ResponseHat};
-use mldsa_core::hazmat::ntt::{inv_ntt, ntt};
-use mldsa_core::hazmat::pack::{FULL_POLY_LEN, unpack_full, unpack_signed};
-use mldsa_core::hazmat::sample::Challenge as Ball;
-use mldsa_core::hazmat::{Element, N, NttPoly, Params, Poly, Q, Shake256, keygen_from_rho_p};
+use mldsa_core::hazmat::{Element, N, NttPoly, Poly, Q, Shake256, keygen_from_rho_p};
 use mldsa_core::{
     Backend, Context, Hedge, MlDsa87, MuBuilder, ParameterSet, SigningKey, VerifyingKey,
 };
 
-const P: &Params = &MlDsa87::PARAMS;
-const K: usize = MlDsa87::K;
-const L: usize = MlDsa87::L;
+#[path = "../tests/algebra/mod.rs"]
+mod algebra;
+
 const RHO: &[u8; 32] = b"rho of the committee in the demo";
 const CTX: &[u8] = b"DEMO";
 const MEMBERS: usize = 4;
@@ -40,40 +38,44 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
     println!("1. Base mode: an observer of one round");
     let members = members();
     let registry = registry(&members)?;
-    let gate = Gate::new(&registry, 1, BaseLabel::new(b"slot 1")?);
+    let slot = BaseLabel::new(b"slot 1")?;
+    let gate = Gate::new(&registry, 1, slot.clone());
     let payload = b"pay 10 to Alice";
-    let label = gate.label(CTX, payload, 0)?;
     let decision = Decision {
         ctx: CTX,
-        label: &label,
+        label: &slot,
         kind: Kind::Consensus,
         payload,
     };
+    let label = gate.label(&decision, 0)?;
     let mut public_keys = Vec::new();
+    let mut guards = Vec::new();
     for member in &members {
-        let signed = member.sign_content_key(&registry, &label, Hedge::Deterministic, &[1; 64])?;
+        let mut guard = Guard::in_memory_for_tests(member.seed())?;
+        let hedge = Hedge::Deterministic;
+        let signed = member.sign_content_key(&gate, &label, &mut guard, hedge, &[1; 64])?;
         public_keys.push(gate.authenticate(member.id(), &label, &signed)?);
+        guards.push(guard);
     }
-    let round = gate.round(&decision, public_keys.clone())?;
+    let round = gate.round(&decision, 0, public_keys.clone())?;
     let mut set = CommitmentSet::new(&round);
     let mut pending = Vec::new();
     let mut seen = Vec::new();
-    for member in &members {
-        let mut guard = InMemoryGuardForTests::new(member.seed());
-        let (wait, commitment) = member.commit(&round, &mut guard)?;
-        seen.push(commitment.as_bytes().to_vec());
-        set.add(member.id(), commitment)?;
-        pending.push((wait, guard));
+    for (member, guard) in members.iter().zip(&mut guards) {
+        let (wait, commitment) = member.commit(&round, guard)?;
+        seen.push(commitment.body().to_vec());
+        set.add(&commitment)?;
+        pending.push(wait);
     }
     let challenge = set.challenge()?;
     let mut responses = Vec::new();
-    for (wait, mut guard) in pending {
-        responses.push(wait.respond(&challenge, &mut guard)?);
+    for ((member, wait), guard) in members.iter().zip(pending).zip(&mut guards) {
+        responses.push(member.respond(wait, &challenge, guard)?);
     }
 
     // From here on only what was published: t, w, z of each member and c_tilde.
     let start = Instant::now();
-    let a_hat = matrix();
+    let a_hat = matrix(RHO);
     let c_hat = challenge_of(challenge.c_tilde());
     let (mut s1_sum, mut t_sum) = (polys(L), polys(K));
     for ((public_key, w), response) in public_keys.iter().zip(&seen).zip(&responses) {
@@ -92,9 +94,9 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
     );
 
     let forged_message = b"pay 10000 to Mallory";
-    let (signature, tries) = forge(&a_hat, &s1_sum, &t_sum, forged_message)?;
+    let (signature, tries) = forge(&a_hat, &s1_sum, &t_sum, forged_message, round.ctx())?;
     let key = round.key();
-    key.verify(forged_message, Context::new(CTX)?, &signature)?;
+    key.verify(forged_message, Context::new(round.ctx())?, &signature)?;
     println!("   another message under the same aggregate key: valid after {tries} tries");
 
     // What stands against it: off unless switched on, a label for one message,
@@ -103,28 +105,29 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
         payload: forged_message,
         ..decision
     };
-    let refused = gate.round(&other, public_keys.clone()).map(|_| ());
+    let refused = gate.round(&other, 0, public_keys.clone()).map(|_| ());
     println!(
-        "   gate, the same label for that message: {}",
-        expect(refused, mladsa_aggregate::Error::ModeRefused)
+        "   gate, the same keys for that message: {}",
+        expect(refused, mladsa_aggregate::Error::CohortMismatch)
     );
     let mut combiner = Combiner::new(&challenge);
-    for (member, response) in members.iter().zip(responses) {
-        combiner.add(member.id(), response)?;
+    for response in &responses {
+        combiner.add(response)?;
     }
     let aggregate = match combiner.finish() {
         Ok(aggregate) => aggregate,
-        Err(_) => gate.aggregate_one_party(&members, CTX, Kind::Consensus, payload)?,
+        Err(_) => gate.aggregate_one_party(&members, &decision)?,
     };
-    let (_, pinned) = pinned(&members, &registry)?;
-    let refused = aggregate.verify(&pinned, &public_keys).map(|_| ());
+    let policy = Policy::two_thirds(&registry);
+    let (_, agreed, _) = agreed(&members, &registry)?;
+    let refused = aggregate.verify_expecting(&agreed, &public_keys, &decision, &policy);
     println!(
         "   a verifier that did not ask for base mode: {}",
-        expect(refused, mladsa_aggregate::Error::ModeRefused)
+        expect(refused.map(|_| ()), mladsa_aggregate::Error::ModeRefused)
     );
-    let mut consumed = ConsumedLabels::default();
     if aggregate.label() == &label {
-        gate.verify(&aggregate, &public_keys, &mut consumed)?;
+        let mut consumed = InMemoryPinsForTests::default();
+        gate.verify(&aggregate, &public_keys, &decision, &policy, &mut consumed)?;
     }
     Ok(())
 }
@@ -136,44 +139,45 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
     println!("2. Offset mode: the same decision twice, one commitment changed");
     let members = members();
     let registry = registry(&members)?;
-    let (trees, pinned) = pinned(&members, &registry)?;
-    let label = BaseLabel::new(b"slot 1")?.attempt(0)?;
+    let (trees, agreed, mut guards) = agreed(&members, &registry)?;
+    let slot = BaseLabel::new(b"slot 1")?;
+    let label = slot.attempt(0)?;
     let mut public_keys = Vec::new();
-    for (member, tree) in members.iter().zip(&trees) {
-        let opening = member.open(&pinned, tree, &label)?;
-        public_keys.push(pinned.authenticate(member.id(), &label, &opening)?);
+    for ((member, tree), guard) in members.iter().zip(&trees).zip(&guards) {
+        let opening = member.open(&agreed, tree, &label, guard)?;
+        public_keys.push(agreed.authenticate(&opening)?);
     }
     let decision = Decision {
         ctx: CTX,
-        label: &label,
+        label: &slot,
         kind: Kind::Decision,
         payload: b"block 77",
     };
-    let round = Round::new(&pinned, &decision, public_keys.clone())?;
+    let round = Round::new(&agreed, &decision, 0, public_keys.clone())?;
     let victim = &members[0];
     let mut commitments = Vec::new();
-    for member in &members {
-        let mut guard = InMemoryGuardForTests::new(member.seed());
-        commitments.push(member.commit(&round, &mut guard)?.1);
+    for (member, guard) in members.iter().zip(&mut guards) {
+        commitments.push(member.commit(&round, guard)?.1);
     }
-    let challenge_with = |last: &Commitment| {
+    let mallory = members[MEMBERS - 1].id();
+    let challenge_with = |last: &Message| {
         let mut set = CommitmentSet::new(&round);
-        for (member, commitment) in members.iter().zip(&commitments[..MEMBERS - 1]) {
-            set.add(member.id(), commitment.clone())?;
+        for commitment in &commitments[..MEMBERS - 1] {
+            set.add(commitment)?;
         }
-        set.add(members[MEMBERS - 1].id(), last.clone())?;
+        set.add(last)?;
         set.challenge()
     };
-    let mut other = commitments[MEMBERS - 1].as_bytes().to_vec();
-    other[0] ^= 1;
+    let other = second_commitment(&commitments[MEMBERS - 1], &agreed)?;
     let first = challenge_with(&commitments[MEMBERS - 1])?;
-    let second = challenge_with(&Commitment::from_bytes(&round, &other)?)?;
+    let second = challenge_with(&other)?;
 
     // A signer whose guard was lost, or restored from a backup, in between.
-    let answer = |challenge: &Challenge<'_>| {
-        let mut forgetful = InMemoryGuardForTests::new(victim.seed());
+    let answer = |challenge: &Challenge| {
+        let mut forgetful = Guard::in_memory_for_tests(victim.seed())?;
+        victim.acknowledge(agreed.pinned(), &mut forgetful, Hedge::Deterministic)?;
         let (pending, _) = victim.commit(&round, &mut forgetful)?;
-        pending.respond(challenge, &mut forgetful)
+        victim.respond(pending, challenge, &mut forgetful)
     };
     let (z1, z2) = (
         read_response(&answer(&first)?),
@@ -183,7 +187,7 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
         challenge_of(first.c_tilde()),
         challenge_of(second.c_tilde()),
     );
-    let a_hat = matrix();
+    let a_hat = matrix(RHO);
     let s1: Vec<Poly> = z1
         .iter()
         .zip(&z2)
@@ -201,19 +205,19 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
     assert_small(&s1, &s2);
     println!("   s1 = (z - z') / (c - c'): the whole key from two responses");
 
-    let mut guard = InMemoryGuardForTests::new(victim.seed());
-    let (pending, _) = victim.commit(&round, &mut guard)?;
-    pending.respond(&first, &mut guard)?;
-    let refused = victim
-        .resume(&round, &mut guard)?
-        .respond(&second, &mut guard);
+    let guard = &mut guards[0];
+    let pending = victim.resume(&round, guard)?;
+    victim.respond(pending, &first, guard)?;
+    let pending = victim.resume(&round, guard)?;
+    let refused = victim.respond(pending, &second, guard).map(|_| ());
     println!(
         "   a signer with its guard: {}",
-        expect(
-            refused.map(|_| ()),
-            mladsa_aggregate::Error::OneTimeViolation
-        )
+        expect(refused, mladsa_aggregate::Error::OneTimeViolation)
     );
+    let evidence = Equivocation::new(&commitments[MEMBERS - 1], &other).ok_or("no evidence")?;
+    let evidence = Equivocation::from_bytes(&evidence.to_bytes(), &registry)?;
+    assert_eq!(evidence.id(), mallory);
+    println!("   the two signed commitments name {}", evidence.id());
     Ok(())
 }
 
@@ -222,17 +226,18 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
     println!("3. A registered member that publishes its key last");
     let members = members();
     let registry = registry(&members)?;
-    let (trees, pinned) = pinned(&members, &registry)?;
+    let (trees, agreed, guards) = agreed(&members, &registry)?;
     let label = BaseLabel::new(b"slot 1")?.attempt(0)?;
     let honest = &members[..MEMBERS - 1];
     let rogue = &members[MEMBERS - 1];
     let mut t_others = polys(K);
-    for (member, tree) in honest.iter().zip(&trees) {
-        let opening = member.open(&pinned, tree, &label)?;
-        linear::add(&mut t_others, &read_vec(opening.public_key().as_bytes()));
+    for ((member, tree), guard) in honest.iter().zip(&trees).zip(&guards) {
+        let opening = member.open(&agreed, tree, &label, guard)?;
+        let t = &opening.body()[..CONTENT_PUBLIC_KEY_LEN];
+        linear::add(&mut t_others, &read_vec(t));
     }
     // A key of its own, and the one that the others' keys vanish in.
-    let a_hat = matrix();
+    let a_hat = matrix(RHO);
     let mut s = polys(L + K);
     linear::expand_s(Backend::detect(), P, &[9; 64], &mut s);
     let t_own = product(&a_hat, &s[..L], &s[L..]);
@@ -268,21 +273,20 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
     // Its root was pinned before it saw anything, so it does not open.
     let public_key = write_vec(&t_rogue);
     let tree = &trees[MEMBERS - 1];
-    let mut opening = rogue.open(&pinned, tree, &label)?.to_bytes();
-    opening[..public_key.len()].copy_from_slice(&public_key);
-    let opening = Opening::from_bytes(&opening)?;
-    let refused = pinned
-        .authenticate(rogue.id(), &label, &opening)
-        .map(|_| ());
+    let own = rogue.open(&agreed, tree, &label, &guards[MEMBERS - 1])?;
+    let mut body = own.body().to_vec();
+    body[..public_key.len()].copy_from_slice(&public_key);
+    let claim = signed(&own, &body, &agreed)?;
+    let refused = agreed.authenticate(&claim).map(|_| ());
     println!(
-        "   its opening against the pinned root: {}",
+        "   its opening against the agreed root: {}",
         expect(refused, mladsa_aggregate::Error::BadPath)
     );
     // Nor can it prove that it knows the key.
-    let matrix = registry.matrix();
-    let own_proof = rogue.prove_content_key(matrix, &label, &[3; 64])?;
+    let own_proof = rogue.prove_content_key(&registry, 1, &label, &[3; 64])?;
     let public_key = ContentPublicKey::from_bytes(&public_key)?;
-    let refused = verify_content_key(matrix, rogue.id(), &label, &public_key, own_proof.as_ref());
+    let proof = own_proof.as_ref();
+    let refused = verify_content_key(&registry, 1, rogue.id(), &label, &public_key, proof);
     println!(
         "   its proof of the content key: {}",
         expect(refused, mladsa_aggregate::Error::BadKeyProof)
@@ -313,24 +317,53 @@ fn registry(members: &[Member]) -> Result<Arc<Registry>, mladsa_aggregate::Error
     Registry::new(RHO, entries?)
 }
 
-fn pinned(
-    members: &[Member],
-    registry: &Arc<Registry>,
-) -> Result<(Vec<EpochTree>, PinnedRoots), mladsa_aggregate::Error> {
+type Agreed = (Vec<EpochTree>, AgreedRoots, Vec<Guard>);
+
+fn agreed(members: &[Member], registry: &Arc<Registry>) -> Result<Agreed, Box<dyn Error>> {
     let plan = EpochPlan::new(1, vec![BaseLabel::new(b"slot 1")?])?;
-    let trees: Result<Vec<_>, _> = members
-        .iter()
-        .map(|member| member.epoch_tree(registry.matrix(), &plan))
-        .collect();
-    let trees = trees?;
-    let roots: Result<Vec<_>, _> = members
-        .iter()
-        .zip(&trees)
-        .map(|(member, tree)| member.announce(tree, Hedge::Deterministic))
-        .collect();
-    let mut store = InMemoryRootsForTests::default();
-    let pinned = PinnedRoots::pin(&mut store, registry, &plan, &roots?)?;
-    Ok((trees, pinned))
+    let (mut trees, mut roots, mut guards) = (Vec::new(), Vec::new(), Vec::new());
+    for member in members {
+        let mut guard = Guard::in_memory_for_tests(member.seed())?;
+        let tree = member.epoch_tree(registry, &plan)?;
+        roots.push(member.announce(&tree, &mut guard, Hedge::Deterministic)?);
+        trees.push(tree);
+        guards.push(guard);
+    }
+    let mut pins = InMemoryPinsForTests::default();
+    let pinned = PinnedRoots::pin(&mut pins, registry, &plan, &roots)?;
+    let mut words = Vec::new();
+    for (member, guard) in members.iter().zip(&mut guards) {
+        words.push(member.acknowledge(&pinned, guard, Hedge::Deterministic)?);
+    }
+    let agreed = AgreedRoots::new(&pinned, &words)?;
+    Ok((trees, agreed, guards))
+}
+
+/// Another commitment of the same member, signed with its registration key.
+fn second_commitment(message: &Message, agreed: &AgreedRoots) -> Result<Message, Box<dyn Error>> {
+    let mut body = message.body().to_vec();
+    body[0] ^= 1;
+    signed(message, &body, agreed)
+}
+
+/// A message with another body, as a member with code of its own signs it.
+fn signed(message: &Message, body: &[u8], agreed: &AgreedRoots) -> Result<Message, Box<dyn Error>> {
+    let mut bytes = message.to_bytes();
+    let end = bytes.len() - MlDsa87::SIG_LEN;
+    bytes.truncate(end);
+    bytes[end - body.len()..].copy_from_slice(body);
+    let mut framed = Vec::new();
+    for part in [&b"F.msg"[..], &bytes] {
+        framed.extend(u32::try_from(part.len())?.to_be_bytes());
+        framed.extend(part);
+    }
+    let mut digest = [0; 64];
+    Shake256::digest(Backend::detect().permutation(), &[&framed], &mut digest);
+    let number = message.id().as_bytes()[1] - b'0';
+    let key = SigningKey::<MlDsa87>::from_seed(&[number + 100; 32]);
+    let signature = key.sign(&digest, Context::new(b"F.msg")?, Hedge::Deterministic)?;
+    bytes.extend(signature.as_ref());
+    Ok(agreed.receive(&bytes)?)
 }
 
 /// A message signed as FIPS 204 does, with the sums of recovered secrets. `t_sum`
@@ -340,12 +373,13 @@ fn forge(
     s1: &[Poly],
     t: &[Poly],
     message: &[u8],
+    ctx: &[u8],
 ) -> Result<([u8; MlDsa87::SIG_LEN], usize), Box<dyn Error>> {
     let backend = Backend::detect();
     let mut pk = [0; MlDsa87::PK_LEN];
     linear::pk_encode(RHO, t, &mut pk);
     let key = VerifyingKey::<MlDsa87>::from_bytes(&pk)?;
-    let mut mu = MuBuilder::from_tr(key.tr(), Context::new(CTX)?);
+    let mut mu = MuBuilder::from_tr(key.tr(), Context::new(ctx)?);
     mu.update(message);
     let mu = mu.finish();
     let mut s1_hat = ntt_polys(L);
@@ -375,180 +409,6 @@ fn forge(
         }
     }
     Err("no signature in 99 tries".into())
-}
-
-/// `s2 = t - (A z - w) / c`, slot by slot of the transform.
-fn s2_from(a_hat: &[NttPoly], c_hat: &NttPoly, t: &[Poly], w: &[Poly], z: &[Poly]) -> Vec<Poly> {
-    let az = product(a_hat, z, &polys(K));
-    t.iter()
-        .zip(w)
-        .zip(&az)
-        .map(|((t, w), az)| {
-            let difference = Poly(core::array::from_fn(|n| az.0[n] - w.0[n]));
-            let (t_hat, d_hat) = (transform(t), transform(&difference));
-            inverse(&NttPoly(core::array::from_fn(|n| {
-                let quotient = mul(d_hat.0[n], invert(c_hat.0[n]));
-                reduce(i64::from(t_hat.0[n]) - i64::from(quotient))
-            })))
-        })
-        .collect()
-}
-
-/// s1 from `A s1 = t - s2`: 256 systems of 8 equations in 7 unknowns.
-fn solve(a_hat: &[NttPoly], t: &[Poly], s2: &[Poly]) -> Vec<Poly> {
-    let right: Vec<NttPoly> = t
-        .iter()
-        .zip(s2)
-        .map(|(t, s2)| transform(&Poly(core::array::from_fn(|n| t.0[n] - s2.0[n]))))
-        .collect();
-    let mut s1_hat = ntt_polys(L);
-    for n in 0..N {
-        let mut rows: Vec<[i32; L + 1]> = (0..K)
-            .map(|i| {
-                core::array::from_fn(|j| {
-                    if j < L {
-                        a_hat[i * L + j].0[n]
-                    } else {
-                        right[i].0[n]
-                    }
-                })
-            })
-            .collect();
-        for j in 0..L {
-            let pivot = (j..K).find(|&i| rows[i][j] != 0).expect("A has full rank");
-            rows.swap(j, pivot);
-            let scale = invert(rows[j][j]);
-            rows[j] = rows[j].map(|a| mul(a, scale));
-            let row = rows[j];
-            for (i, other) in rows.iter_mut().enumerate() {
-                let factor = other[j];
-                if i != j {
-                    for (a, &b) in other.iter_mut().zip(&row) {
-                        *a = reduce(i64::from(*a) - i64::from(mul(factor, b)));
-                    }
-                }
-            }
-        }
-        for (s1_hat, row) in s1_hat.iter_mut().zip(&rows) {
-            s1_hat.0[n] = row[L];
-        }
-    }
-    s1_hat.iter().map(inverse).collect()
-}
-
-/// `t - A s1`, centred.
-fn rest(a_hat: &[NttPoly], s1: &[Poly], t: &[Poly]) -> Vec<Poly> {
-    product(a_hat, s1, &polys(K))
-        .iter()
-        .zip(t)
-        .map(|(a, t)| Poly(core::array::from_fn(|n| centre(t.0[n] - a.0[n]))))
-        .collect()
-}
-
-fn is_key(a_hat: &[NttPoly], s1: &[Poly], s2: &[Poly], t: &[Poly]) -> bool {
-    rest(a_hat, s1, t).iter().zip(s2).all(|(a, b)| a.0 == b.0)
-}
-
-fn assert_small(s1: &[Poly], s2: &[Poly]) {
-    assert!(linear::norm(s1) <= 2 && linear::norm(s2) <= 2);
-}
-
-/// `A x + add`.
-fn product(a_hat: &[NttPoly], x: &[Poly], add: &[Poly]) -> Vec<Poly> {
-    let mut x_hat = ntt_polys(L);
-    linear::ntt(Backend::detect(), x, &mut x_hat);
-    let mut out = polys(K);
-    linear::full_t(Backend::detect(), a_hat, &x_hat, add, &mut out);
-    out
-}
-
-fn matrix() -> Vec<NttPoly> {
-    let mut a_hat = ntt_polys(K * L);
-    linear::expand_a(Backend::detect(), P, RHO, &mut a_hat);
-    a_hat
-}
-
-fn challenge_of(c_tilde: &[u8; 64]) -> NttPoly {
-    let mut c = Poly::ZERO;
-    Ball::sample_in_ball(Backend::PORTABLE.permutation(), P.tau, c_tilde).to_poly(&mut c);
-    transform(&c)
-}
-
-/// The plain transform, reduced.
-fn transform(a: &Poly) -> NttPoly {
-    let mut out = NttPoly::ZERO;
-    ntt(a, &mut out);
-    out.0 = out.0.map(|a| a.rem_euclid(Q));
-    out
-}
-
-/// The plain inverse, centred: without the factor 2^32 of the core's products.
-fn inverse(a: &NttPoly) -> Poly {
-    let scale = invert(reduce(1 << 32));
-    let mut out = Poly::ZERO;
-    inv_ntt(&NttPoly(a.0.map(|a| mul(a, scale))), &mut out);
-    out.0 = out.0.map(centre);
-    out
-}
-
-fn reduce(a: i64) -> i32 {
-    a.rem_euclid(i64::from(Q)) as i32
-}
-
-fn mul(a: i32, b: i32) -> i32 {
-    reduce(i64::from(a) * i64::from(b))
-}
-
-fn invert(a: i32) -> i32 {
-    let (mut power, mut base, mut exponent) = (1, a, Q - 2);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            power = mul(power, base);
-        }
-        base = mul(base, base);
-        exponent >>= 1;
-    }
-    power
-}
-
-fn centre(a: i32) -> i32 {
-    let a = a.rem_euclid(Q);
-    if a > Q / 2 { a - Q } else { a }
-}
-
-fn polys(len: usize) -> Vec<Poly> {
-    (0..len).map(|_| Poly::ZERO).collect()
-}
-
-fn ntt_polys(len: usize) -> Vec<NttPoly> {
-    (0..len).map(|_| NttPoly::ZERO).collect()
-}
-
-fn read_vec(bytes: &[u8]) -> Vec<Poly> {
-    let mut out = polys(K);
-    for (bytes, poly) in bytes.as_chunks::<FULL_POLY_LEN>().0.iter().zip(&mut out) {
-        unpack_full(bytes, &mut poly.0);
-    }
-    out
-}
-
-fn write_vec(polys: &[Poly]) -> Vec<u8> {
-    polys
-        .iter()
-        .flat_map(|poly| {
-            poly.0
-                .iter()
-                .flat_map(|a| [*a as u8, (a >> 8) as u8, (a >> 16) as u8])
-        })
-        .collect()
-}
-
-fn read_response(response: &Response) -> Vec<Poly> {
-    let mut out = polys(L);
-    for (bytes, poly) in response.as_bytes().chunks(384).zip(&mut out) {
-        unpack_signed::<12>(bytes, poly);
-    }
-    out
 }
 
 #[test]

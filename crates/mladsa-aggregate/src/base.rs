@@ -6,4 +6,4 @@
 pub(crate) mod gate;
 mod one_party;
 
-pub use gate::{ConsumedLabels, Gate, SignedKey};
+pub use gate::{Gate, SignedKey};

@@ -3,9 +3,12 @@
 
 pub(crate) mod merkle;
 pub(crate) mod registry;
+pub(crate) mod policy;
 pub(crate) mod plan;
 pub(crate) mod tree;
 pub(crate) mod announcement;
+pub(crate) mod pins;
 pub(crate) mod pinned;
-#[cfg(feature = "std")]
-pub(crate) mod root_store;
+pub(crate) mod message;
+pub(crate) mod agreed;
+pub(crate) mod proof;

@@ -35,6 +35,25 @@ pub enum Error {
     BadKeyProof,
     /// The root is not on the pinned list, or another list is pinned already.
     RootNotPinned,
+    /// Too few members, or not the one in question, have acknowledged this list of
+    /// roots.
+    RootsNotAgreed,
+    /// The seed serves another plan or list of roots in this epoch, or the epoch is
+    /// closed.
+    EpochConflict,
+    /// Those who signed are too few for the policy.
+    QuorumMissed,
+    /// The aggregate is about another decision than the expected one.
+    UnexpectedDecision,
+    /// The signature of a message does not verify, or it is of another committee,
+    /// epoch or list.
+    BadMessage,
+    /// The message belongs to another round or challenge. That is no fault of its
+    /// sender.
+    OtherRound,
+    /// The member has signed two different messages where it may sign one:
+    /// [`Equivocation`](crate::Equivocation) proves it to others.
+    Equivocation(MemberId),
     /// The contributions are not exactly those of the cohort.
     CohortMismatch,
     /// The mode is not admitted here.
@@ -73,6 +92,15 @@ impl fmt::Display for Error {
             Self::BadPath => "opening does not lead to the pinned root",
             Self::BadKeyProof => "proof of the content key does not verify",
             Self::RootNotPinned => "root is not pinned, or another list is pinned for this epoch",
+            Self::RootsNotAgreed => "list of roots is not acknowledged by a quorum and every member",
+            Self::EpochConflict => {
+                "the seed serves another plan or list of roots in this epoch, or the epoch is closed"
+            }
+            Self::QuorumMissed => "signers are too few for the policy",
+            Self::UnexpectedDecision => "aggregate is about another decision",
+            Self::BadMessage => "message is not signed by its sender for this epoch",
+            Self::OtherRound => "message belongs to another round or challenge",
+            Self::Equivocation(id) => return write!(f, "{id} signed two different messages"),
             Self::CohortMismatch => "contributions are not exactly those of the cohort",
             Self::ModeRefused => "mode is not admitted",
             Self::BadContribution(id) => return write!(f, "contribution of {id} is wrong"),

@@ -21,22 +21,28 @@ pub mod base;
 #[path = "../tests/vectors/mod.rs"]
 mod vectors;
 
+pub use crate::epoch::agreed::{Acknowledgement, AgreedRoots, AuthenticatedKey};
 pub use crate::epoch::announcement::RootAnnouncement;
 pub use crate::epoch::merkle::Hash;
-pub use crate::epoch::pinned::{AuthenticatedKey, InMemoryRootsForTests, PinnedRoots, RootStore};
-pub use crate::epoch::plan::{DEFAULT_ATTEMPTS, EpochPlan, MAX_LEAVES};
-pub use crate::epoch::registry::{MAX_MEMBERS, Registration, Registry};
+pub use crate::epoch::message::{Equivocation, Message, Part};
+pub use crate::epoch::pinned::PinnedRoots;
 #[cfg(feature = "std")]
-pub use crate::epoch::root_store::FileRootStore;
+pub use crate::epoch::pins::FilePins;
+pub use crate::epoch::pins::{InMemoryPinsForTests, PinStore};
+pub use crate::epoch::plan::{DEFAULT_ATTEMPTS, EpochPlan, MAX_LEAVES, attempts_for};
+pub use crate::epoch::policy::Policy;
+pub use crate::epoch::proof::verify_content_key;
+pub use crate::epoch::registry::{MAX_MEMBERS, Registration, Registry};
 pub use crate::epoch::tree::{EpochTree, Opening};
 pub use crate::error::Error;
 #[cfg(feature = "std")]
-pub use crate::guard::{FileGuard, FileMedium, GuardMedium};
-pub use crate::guard::{GuardKey, GuardState, InMemoryGuardForTests, OneTimeGuard};
+pub use crate::guard::file::{FileLog, FileMark};
+pub use crate::guard::journal::Guard;
+pub use crate::guard::medium::{LogMedium, MarkMedium, MediumError};
+pub use crate::guard::memory::{MemoryLogForTests, MemoryMarkForTests};
 pub use crate::keys::content_key::{CONTENT_PUBLIC_KEY_LEN, ContentPublicKey};
 pub use crate::keys::matrix::Matrix;
 pub use crate::keys::member::Member;
-pub use crate::keys::proof::verify_content_key;
 pub use crate::keys::seed::{MasterSeed, SeedFingerprint};
 pub use crate::member_id::MemberId;
 pub use crate::round::aggregate::Aggregate;
@@ -45,6 +51,5 @@ pub use crate::round::combine::{Combiner, RESPONSE_LEN, Response};
 pub use crate::round::commitment::{COMMITMENT_LEN, Challenge, Commitment, CommitmentSet};
 pub use crate::round::signer::Pending;
 pub use crate::wire::bits::SignerBits;
-pub use crate::wire::envelope::Part;
 pub use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS};
 pub use mldsa_core::hazmat::linear::Miss;

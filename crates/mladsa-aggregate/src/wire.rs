@@ -1,6 +1,5 @@
-//! What travels and is hashed: framing, names, labels, messages.
+//! What travels and is hashed: framing, labels, bits.
 
 pub(crate) mod framing;
 pub(crate) mod label;
 pub(crate) mod bits;
-pub(crate) mod envelope;

@@ -7,7 +7,7 @@ mod committee;
 mod peers;
 
 use committee::*;
-use mladsa_aggregate::base::{ConsumedLabels, Gate};
+use mladsa_aggregate::base::Gate;
 use mladsa_aggregate::*;
 use mldsa_core::Hedge;
 
@@ -16,17 +16,18 @@ fn gate(registry: &std::sync::Arc<Registry>) -> Gate {
 }
 
 /// Everybody's authenticated key for the attempt.
-fn public_keys(
-    gate: &Gate,
-    registry: &Registry,
-    members: &[Member],
-    label: &ContentLabel,
-) -> Vec<AuthenticatedKey> {
+fn public_keys(gate: &Gate, members: &[Member], label: &ContentLabel) -> Vec<AuthenticatedKey> {
     members
         .iter()
         .map(|member| {
             let signed = member
-                .sign_content_key(registry, label, Hedge::Deterministic, &[3; 64])
+                .sign_content_key(
+                    gate,
+                    label,
+                    &mut guard(member),
+                    Hedge::Deterministic,
+                    &[3; 64],
+                )
                 .unwrap();
             gate.authenticate(member.id(), label, &signed).unwrap()
         })
@@ -38,48 +39,46 @@ fn the_gate_admits_one_message_for_each_label() {
     let members: Vec<Member> = (0..4).map(member).collect();
     let registry = registry(&members);
     let gate = gate(&registry);
-    let one_party = |payload| {
-        gate.aggregate_one_party(&members, b"TEST", Kind::Decision, payload)
-            .unwrap()
+    let slot = base("slot 1");
+    let (first, second) = (decision(&slot, b"first"), decision(&slot, b"second"));
+    let one_party = |decision| gate.aggregate_one_party(&members, decision).unwrap();
+    let aggregate = one_party(&first);
+    let public_keys_of = |aggregate: &Aggregate| public_keys(&gate, &members, aggregate.label());
+    let known = public_keys_of(&aggregate);
+    let mut consumed = InMemoryPinsForTests::default();
+    let policy = Policy::two_thirds(&registry);
+    let mut verify = |aggregate: &Aggregate, known: &[AuthenticatedKey], decision| {
+        gate.verify(aggregate, known, decision, &policy, &mut consumed)
     };
-    let aggregate = one_party(b"first");
-    let shares_of =
-        |aggregate: &Aggregate| public_keys(&gate, &registry, &members, aggregate.label());
-    let known = shares_of(&aggregate);
-    let mut consumed = ConsumedLabels::default();
-    let round = gate.verify(&aggregate, &known, &mut consumed).unwrap();
-    gate.verify(&aggregate, &known, &mut consumed).unwrap();
+    let round = verify(&aggregate, &known, &first).unwrap();
+    verify(&aggregate, &known, &first).unwrap();
     let (pk, signature) = (round.key().as_bytes(), aggregate.signature().as_ref());
     peers::check(pk, round.message(), round.ctx(), signature);
 
     // The interactive form gives the same bytes.
-    let decision = Decision {
-        ctx: b"TEST",
-        label: aggregate.label(),
-        kind: Kind::Decision,
-        payload: b"first",
-    };
     let mut set = CommitmentSet::new(&round);
     let mut pending = Vec::new();
-    let mut guards: Vec<_> = members
-        .iter()
-        .map(|m| InMemoryGuardForTests::new(m.seed()))
-        .collect();
+    let mut guards: Vec<Guard> = members.iter().map(guard).collect();
     for (member, guard) in members.iter().zip(&mut guards) {
-        let (wait, commitment) = member.commit(&round, guard).unwrap();
-        set.add(
-            member.id(),
-            Commitment::from_bytes(&round, commitment.as_bytes()).unwrap(),
-        )
-        .unwrap();
+        // Base mode has no list of roots: what it has instead is bound with the key.
+        assert_eq!(
+            member.commit(&round, guard).unwrap_err(),
+            Error::RootsNotAgreed
+        );
+        let label = round.label();
+        member
+            .sign_content_key(&gate, label, guard, Hedge::Deterministic, &[3; 64])
+            .unwrap();
+        let (wait, message) = member.commit(&round, guard).unwrap();
+        set.add(&gate.receive(&message.to_bytes()).unwrap())
+            .unwrap();
         pending.push(wait);
     }
     let challenge = set.challenge().unwrap();
     let mut combiner = Combiner::new(&challenge);
     for ((member, wait), guard) in members.iter().zip(pending).zip(&mut guards) {
-        combiner
-            .add(member.id(), wait.respond(&challenge, guard).unwrap())
-            .unwrap();
+        let message = member.respond(wait, &challenge, guard).unwrap();
+        combiner.add(&message).unwrap();
     }
     assert_eq!(combiner.finish().unwrap(), aggregate);
     // A coefficient of w that is not reduced.
@@ -90,19 +89,13 @@ fn the_gate_admits_one_message_for_each_label() {
     );
 
     // A second message under the same base label.
-    let second = one_party(b"second");
-    let refused = gate.verify(&second, &shares_of(&second), &mut consumed);
+    let other = one_party(&second);
+    let refused = verify(&other, &public_keys_of(&other), &second);
     assert_eq!(refused.unwrap_err(), Error::ModeRefused);
-    // The label of the first message does not serve another payload: neither for
-    // a round nor in an object.
-    let other = Decision {
-        payload: b"second",
-        ..decision
-    };
-    assert_eq!(
-        gate.round(&other, known.clone()).unwrap_err(),
-        Error::ModeRefused
-    );
+    // The keys of the first message do not serve another payload: neither for a
+    // round nor in an object.
+    let refused = gate.round(&second, aggregate.label().attempt(), known.clone());
+    assert_eq!(refused.unwrap_err(), Error::CohortMismatch);
     let mut bytes = aggregate.to_bytes();
     let at = bytes
         .windows(5)
@@ -110,29 +103,19 @@ fn the_gate_admits_one_message_for_each_label() {
         .unwrap();
     bytes[at] ^= 1;
     let changed = Aggregate::from_bytes(&bytes).unwrap();
-    let refused = gate.verify(&changed, &known, &mut ConsumedLabels::default());
+    let refused = verify(&changed, &known, &first);
+    assert_eq!(refused.unwrap_err(), Error::UnexpectedDecision);
+    // Another label than the gate's.
+    let elsewhere = base("slot 2");
+    let refused = gate.round(&decision(&elsewhere, b"first"), 0, known.clone());
     assert_eq!(refused.unwrap_err(), Error::ModeRefused);
-    // A label that says nothing of the message.
-    let label = base("slot 1").attempt(0).unwrap();
-    let plain = Decision {
-        label: &label,
-        ..decision
-    };
-    assert_eq!(
-        gate.round(&plain, known.clone()).unwrap_err(),
-        Error::ModeRefused
-    );
     // Who does not ask for base mode does not get it.
-    let committee = Committee::new(4, &["x"]);
-    assert_eq!(
-        aggregate.verify(&committee.pinned, &known).unwrap_err(),
-        Error::ModeRefused
-    );
-    let (offset, _) = { committee }.sign(&[0, 1, 2, 3], "x", b"first");
-    assert_eq!(
-        gate.verify(&offset, &known, &mut consumed).unwrap_err(),
-        Error::ModeRefused
-    );
+    let mut committee = Committee::new(4, &["x"]);
+    let refused = committee.verify(&aggregate, &known, &slot, b"first");
+    assert_eq!(refused.unwrap_err(), Error::ModeRefused);
+    let (offset, _) = committee.sign(&[0, 1, 2, 3], "x", b"first");
+    let refused = verify(&offset, &known, &first);
+    assert_eq!(refused.unwrap_err(), Error::ModeRefused);
 }
 
 #[test]
@@ -140,12 +123,20 @@ fn keys_are_signed_twice() {
     let members: Vec<Member> = (0..2).map(member).collect();
     let registry = registry(&members);
     let gate = gate(&registry);
-    let label = gate.label(b"TEST", b"payload", 0).unwrap();
+    let label = gate
+        .label(&decision(&base("slot 1"), b"payload"), 0)
+        .unwrap();
     let signed = members[0]
-        .sign_content_key(&registry, &label, Hedge::Deterministic, &[3; 64])
+        .sign_content_key(
+            &gate,
+            &label,
+            &mut guard(&members[0]),
+            Hedge::Deterministic,
+            &[3; 64],
+        )
         .unwrap();
     assert!(gate.authenticate(&id(0), &label, &signed).is_ok());
-    let other = gate.label(b"TEST", b"other", 0).unwrap();
+    let other = gate.label(&decision(&base("slot 1"), b"other"), 0).unwrap();
     for (id, label) in [(id(1), &label), (id(0), &other)] {
         assert_eq!(
             gate.authenticate(&id, label, &signed).unwrap_err(),
@@ -160,15 +151,19 @@ fn one_party_aggregates_of_every_size_verify() {
         let members: Vec<Member> = (0..n).map(member).collect();
         let registry = registry(&members);
         let gate = gate(&registry);
-        let aggregate = gate
-            .aggregate_one_party(&members, b"TEST", Kind::Consensus, b"payload")
-            .unwrap();
-        let known = public_keys(&gate, &registry, &members, aggregate.label());
-        let round = gate
-            .verify(&aggregate, &known, &mut ConsumedLabels::default())
-            .unwrap();
+        let slot = base("slot 1");
+        let decision = Decision {
+            kind: Kind::Consensus,
+            ..decision(&slot, b"payload")
+        };
+        let aggregate = gate.aggregate_one_party(&members, &decision).unwrap();
+        let known = public_keys(&gate, &members, aggregate.label());
+        let policy = Policy::two_thirds(&registry);
+        let mut consumed = InMemoryPinsForTests::default();
+        let round = gate.verify(&aggregate, &known, &decision, &policy, &mut consumed);
+        let round = round.unwrap();
         let (pk, signature) = (round.key().as_bytes(), aggregate.signature().as_ref());
-        peers::check(pk, b"payload", b"TEST", signature);
+        peers::check(pk, b"payload", round.ctx(), signature);
         println!(
             "n = {n}: attempts {}, hints {}",
             aggregate.label().attempt() + 1,

@@ -3,13 +3,19 @@
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
+mod disk;
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use committee::*;
+use disk::Disk;
 use mladsa_aggregate::*;
+use mldsa_core::Hedge;
+
+const HEADER: usize = 112;
+const RECORD: usize = 152;
 
 /// A directory of its own, removed afterwards.
 struct Place(PathBuf);
@@ -30,12 +36,18 @@ impl Place {
         self.0.join("guard.mark")
     }
 
-    fn create(&self, seed: &MasterSeed) -> Result<FileGuard, Error> {
-        FileGuard::create(&self.log(), &self.mark(), seed)
+    fn create(&self, seed: &MasterSeed) -> Result<Guard, Error> {
+        Guard::create_files(&self.log(), &self.mark(), seed)
     }
 
-    fn open(&self, seed: &MasterSeed) -> Result<FileGuard, Error> {
-        FileGuard::open(&self.log(), &self.mark(), seed)
+    fn open(&self, seed: &MasterSeed) -> Result<Guard, Error> {
+        Guard::open_files(&self.log(), &self.mark(), seed)
+    }
+
+    /// The log with `bytes`, whose opening fails.
+    fn refuses(&self, seed: &MasterSeed, bytes: &[u8]) {
+        fs::write(self.log(), bytes).unwrap();
+        assert_eq!(self.open(seed).unwrap_err(), Error::GuardFailure);
     }
 }
 
@@ -45,120 +57,176 @@ impl Drop for Place {
     }
 }
 
-fn label(n: u8) -> ContentLabel {
-    base(&format!("label {n}")).attempt(0).unwrap()
+/// Steps of member 0 of a committee of its own, on a guard of the caller.
+struct Steps {
+    member: Member,
+    agreed: AgreedRoots,
+    tree: EpochTree,
+    pinned: PinnedRoots,
+}
+
+impl Steps {
+    fn new() -> Self {
+        let committee = Committee::new(1, &["a", "b", "c", "d"]);
+        Self {
+            member: member(0),
+            tree: committee.trees[0].clone(),
+            pinned: committee.agreed.pinned().clone(),
+            agreed: committee.agreed,
+        }
+    }
+
+    fn seed(&self) -> &MasterSeed {
+        self.member.seed()
+    }
+
+    /// The two records that precede every round.
+    fn begin(&self, guard: &mut Guard) -> Result<(), Error> {
+        self.member
+            .announce(&self.tree, guard, Hedge::Deterministic)?;
+        self.member
+            .acknowledge(&self.pinned, guard, Hedge::Deterministic)?;
+        Ok(())
+    }
+
+    fn round(
+        &self,
+        name: &str,
+        attempt: u8,
+        payload: &[u8],
+        guard: &Guard,
+    ) -> Result<Arc<Round>, Error> {
+        let label = base(name);
+        let content = label.attempt(attempt)?;
+        let opening = self
+            .member
+            .open(&self.agreed, &self.tree, &content, guard)?;
+        let key = self.agreed.authenticate(&opening)?;
+        Round::new(&self.agreed, &decision(&label, payload), attempt, [key])
+    }
+
+    fn commit(
+        &self,
+        name: &str,
+        attempt: u8,
+        payload: &[u8],
+        guard: &mut Guard,
+    ) -> Result<(Pending, Message), Error> {
+        let round = self.round(name, attempt, payload, guard)?;
+        self.member.commit(&round, guard)
+    }
+
+    fn respond(&self, name: &str, guard: &mut Guard) -> Result<Message, Error> {
+        let round = self.round(name, 0, b"payload", guard)?;
+        let (pending, message) = self.member.commit(&round, guard)?;
+        let mut set = CommitmentSet::new(&round);
+        set.add(&message)?;
+        let challenge = set.challenge()?;
+        self.member.respond(pending, &challenge, guard)
+    }
+
+    fn retire(&self, name: &str, guard: &mut Guard) -> Result<(), Error> {
+        self.member
+            .retire(&self.agreed, &base(name).attempt(0)?, guard)
+    }
 }
 
 #[test]
 fn states_survive_a_restart() {
-    let place = Place::new("restart");
-    let member = member(0);
-    assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
-    let mut guard = place.create(member.seed()).unwrap();
-    for n in 0..5 {
-        member.retire(&label(n), &mut guard).unwrap();
+    let (place, steps) = (Place::new("restart"), Steps::new());
+    let seed = steps.seed();
+    assert_eq!(place.open(seed).unwrap_err(), Error::GuardFailure);
+    let mut guard = place.create(seed).unwrap();
+    steps.begin(&mut guard).unwrap();
+    for name in ["a", "b", "c"] {
+        steps.retire(name, &mut guard).unwrap();
     }
     // One process at a time, by either door.
-    assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardInUse);
-    assert_eq!(place.create(member.seed()).unwrap_err(), Error::GuardInUse);
+    assert_eq!(place.open(seed).unwrap_err(), Error::GuardInUse);
+    assert_eq!(place.create(seed).unwrap_err(), Error::GuardInUse);
     drop(guard);
     // A store is not made anew, nor opened for another seed.
-    assert_eq!(
-        place.create(member.seed()).unwrap_err(),
-        Error::GuardFailure
-    );
-    assert_eq!(
-        place.open(committee::member(1).seed()).unwrap_err(),
-        Error::GuardFailure
-    );
-    let len = fs::metadata(place.log()).unwrap().len();
-    assert_eq!(len, 40 + 5 * 144);
-    let mut guard = place.open(member.seed()).unwrap();
-    for n in 0..5 {
-        member.retire(&label(n), &mut guard).unwrap();
+    assert_eq!(place.create(seed).unwrap_err(), Error::GuardFailure);
+    let other = committee::member(1);
+    assert_eq!(place.open(other.seed()).unwrap_err(), Error::GuardFailure);
+    let len = fs::metadata(place.log()).unwrap().len() as usize;
+    assert_eq!(len, HEADER + 5 * RECORD);
+    let mut guard = place.open(seed).unwrap();
+    assert_eq!(guard.roots(EPOCH), Some(*steps.pinned.digest()));
+    steps.begin(&mut guard).unwrap();
+    for name in ["a", "b", "c"] {
+        steps.retire(name, &mut guard).unwrap();
     }
-    // What was retired is not written again.
-    assert_eq!(fs::metadata(place.log()).unwrap().len(), len);
+    // What is recorded is not written again.
+    assert_eq!(fs::metadata(place.log()).unwrap().len() as usize, len);
 }
 
-/// A log of five records, one of them a response, with its mark.
-fn written(name: &str) -> (Place, Member) {
-    let place = Place::new(name);
-    let committee = Committee::new(1, &["a", "b", "c"]);
-    let member = member(0);
-    let mut guard = place.create(member.seed()).unwrap();
-    for name in ["a", "b"] {
-        let label = base(name).attempt(0).unwrap();
-        let round = committee.round(&[0], &label, b"payload");
-        let (pending, commitment) = member.commit(&round, &mut guard).unwrap();
-        let mut set = CommitmentSet::new(&round);
-        set.add(&id(0), commitment).unwrap();
-        let challenge = set.challenge().unwrap();
-        pending.respond(&challenge, &mut guard).unwrap();
-    }
-    member.retire(&label(0), &mut guard).unwrap();
-    (place, member)
+/// A log of six records, one of them a response, with its mark.
+fn written(name: &str) -> (Place, Steps) {
+    let (place, steps) = (Place::new(name), Steps::new());
+    let mut guard = place.create(steps.seed()).unwrap();
+    steps.begin(&mut guard).unwrap();
+    steps.respond("a", &mut guard).unwrap();
+    steps.commit("b", 0, b"payload", &mut guard).unwrap();
+    steps.retire("c", &mut guard).unwrap();
+    (place, steps)
 }
 
 #[test]
 fn a_log_that_is_older_than_its_mark_is_refused() {
-    let (place, member) = written("rollback");
+    let (place, steps) = written("rollback");
     let whole = fs::read(place.log()).unwrap();
-    assert_eq!(whole.len(), 40 + 5 * 144);
-    for records in 0..5 {
-        fs::write(place.log(), &whole[..40 + records * 144]).unwrap();
-        assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
+    assert_eq!(whole.len(), HEADER + 6 * RECORD);
+    for records in 0..6 {
+        place.refuses(steps.seed(), &whole[..HEADER + records * RECORD]);
     }
     // Torn below the mark is rolled back too.
-    for len in [0, 20, 40 + 4 * 144 + 1, 40 + 5 * 144 - 1] {
-        fs::write(place.log(), &whole[..len]).unwrap();
-        assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
+    for len in [0, 20, HEADER + 5 * RECORD + 1, HEADER + 6 * RECORD - 1] {
+        place.refuses(steps.seed(), &whole[..len]);
     }
     fs::write(place.log(), &whole).unwrap();
-    assert!(place.open(member.seed()).is_ok());
+    assert!(place.open(steps.seed()).is_ok());
     fs::remove_file(place.mark()).unwrap();
-    assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
+    assert_eq!(place.open(steps.seed()).unwrap_err(), Error::GuardFailure);
 }
 
 #[test]
 fn a_torn_last_record_is_cut_off_before_anything_is_appended() {
-    let (place, member) = written("torn");
+    let (place, steps) = written("torn");
     let whole = fs::read(place.log()).unwrap();
-    for torn in [1, 8, 143, 144] {
-        // Behind the mark's last record: a crash while the sixth was written.
+    for torn in [1, 8, RECORD - 1, RECORD] {
+        // Behind the mark's last record: a crash while the seventh was written.
         fs::write(place.log(), [&whole[..], &vec![0xee; torn]].concat()).unwrap();
-        let mut guard = place.open(member.seed()).unwrap();
+        let mut guard = place.open(steps.seed()).unwrap();
         assert_eq!(fs::read(place.log()).unwrap(), whole);
-        if torn == 144 {
-            member.retire(&label(9), &mut guard).unwrap();
+        if torn == RECORD {
+            steps.retire("d", &mut guard).unwrap();
             drop(guard);
-            assert!(place.open(member.seed()).is_ok());
+            assert!(place.open(steps.seed()).is_ok());
         }
     }
 }
 
 #[test]
 fn any_other_damage_is_refused() {
-    let (place, member) = written("damage");
+    let (place, steps) = written("damage");
+    let seed = steps.seed();
     let whole = fs::read(place.log()).unwrap();
     for at in (0..whole.len()).step_by(13) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
-        fs::write(place.log(), &damaged).unwrap();
-        assert_eq!(
-            place.open(member.seed()).unwrap_err(),
-            Error::GuardFailure,
-            "byte {at}"
-        );
+        place.refuses(seed, &damaged);
     }
     // More than one record's worth of rubbish; two records swapped.
-    fs::write(place.log(), [&whole[..], &[0xee; 145]].concat()).unwrap();
-    assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
+    place.refuses(seed, &[&whole[..], &[0xee; RECORD + 1]].concat());
     let mut swapped = whole.clone();
-    swapped[40..40 + 144].copy_from_slice(&whole[184..184 + 144]);
-    swapped[184..184 + 144].copy_from_slice(&whole[40..40 + 144]);
-    fs::write(place.log(), &swapped).unwrap();
-    assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
+    let (first, second) = (
+        HEADER..HEADER + RECORD,
+        HEADER + RECORD..HEADER + 2 * RECORD,
+    );
+    swapped[first.clone()].copy_from_slice(&whole[second.clone()]);
+    swapped[second].copy_from_slice(&whole[first]);
+    place.refuses(seed, &swapped);
 
     fs::write(place.log(), &whole).unwrap();
     let mark = fs::read(place.mark()).unwrap();
@@ -166,91 +234,145 @@ fn any_other_damage_is_refused() {
         let mut damaged = mark.clone();
         damaged[at] ^= 1;
         fs::write(place.mark(), &damaged).unwrap();
-        assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
+        assert_eq!(place.open(seed).unwrap_err(), Error::GuardFailure);
     }
     fs::write(place.mark(), &mark[..mark.len() - 1]).unwrap();
-    assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
+    assert_eq!(place.open(seed).unwrap_err(), Error::GuardFailure);
     fs::write(place.mark(), &mark).unwrap();
-    assert!(place.open(member.seed()).is_ok());
-}
-
-/// A medium whose operation number `fail_at` reports an error.
-struct Failing {
-    files: FileMedium,
-    left: usize,
-}
-
-impl Failing {
-    fn step(&mut self) -> io::Result<()> {
-        if self.left == 0 {
-            return Err(io::Error::other("made to fail"));
-        }
-        self.left -= 1;
-        Ok(())
-    }
-}
-
-impl GuardMedium for Failing {
-    fn read_log(&mut self) -> io::Result<Vec<u8>> {
-        self.files.read_log()
-    }
-    fn append_log(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.left == 0 {
-            // The disk was full in the middle of it.
-            self.files.append_log(&bytes[..bytes.len() / 2])?;
-        }
-        self.step()?;
-        self.files.append_log(bytes)
-    }
-    fn truncate_log(&mut self, len: u64) -> io::Result<()> {
-        self.files.truncate_log(len)
-    }
-    fn flush_log(&mut self) -> io::Result<()> {
-        self.step()?;
-        self.files.flush_log()
-    }
-    fn read_mark(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.files.read_mark()
-    }
-    fn write_mark(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.step()?;
-        self.files.write_mark(bytes)
-    }
-    fn publish_mark(&mut self) -> io::Result<()> {
-        self.step()?;
-        self.files.publish_mark()
-    }
+    assert!(place.open(seed).is_ok());
 }
 
 #[test]
 fn a_failed_write_or_flush_ends_the_process_s_use_of_the_store() {
-    for fail_at in 0..4 {
-        let place = Place::new(&format!("failing-{fail_at}"));
-        let member = member(0);
-        drop(place.create(member.seed()).unwrap());
-        let medium = Failing {
-            files: FileMedium::open(&place.log(), &place.mark()).unwrap(),
-            left: fail_at,
-        };
-        let mut guard = FileGuard::open_on(medium, member.seed()).unwrap();
-        assert_eq!(
-            member.retire(&label(0), &mut guard),
-            Err(Error::GuardFailure)
-        );
+    let steps = Steps::new();
+    let disk = Disk::new();
+    let mut guard = Guard::create(disk.log(), disk.mark(), steps.seed()).unwrap();
+    let all = disk.steps();
+    steps.begin(&mut guard).unwrap();
+    // Append, flush, and two steps of the mark.
+    let each = (disk.steps() - all) / 2;
+    assert_eq!(each, 4);
+    for fail_at in 0..each {
+        let disk = Disk::new();
+        let mut guard = Guard::create(disk.log(), disk.mark(), steps.seed()).unwrap();
+        steps.begin(&mut guard).unwrap();
+        disk.fail_at(disk.steps() + fail_at);
+        assert_eq!(steps.retire("a", &mut guard), Err(Error::GuardFailure));
         // Also for what would have worked, and for what is already recorded.
-        assert_eq!(
-            member.retire(&label(0), &mut guard),
-            Err(Error::GuardFailure)
-        );
-        assert_eq!(
-            member.retire(&label(1), &mut guard),
-            Err(Error::GuardFailure)
-        );
+        assert_eq!(steps.retire("a", &mut guard), Err(Error::GuardFailure));
+        assert_eq!(steps.begin(&mut guard), Err(Error::GuardFailure));
         drop(guard);
-        let mut guard = place.open(member.seed()).unwrap();
-        member.retire(&label(0), &mut guard).unwrap();
-        member.retire(&label(1), &mut guard).unwrap();
+        disk.repair();
+        let mut guard = Guard::open(disk.log(), disk.mark(), steps.seed()).unwrap();
+        steps.retire("a", &mut guard).unwrap();
+        steps.retire("b", &mut guard).unwrap();
     }
+}
+
+/// The power is cut at every step, and whatever was not flushed is lost, all of it
+/// or but for a part: what a guard has let out, it still knows.
+#[test]
+fn a_disk_that_loses_what_was_not_flushed_loses_nothing_that_was_released() {
+    let steps = Steps::new();
+    let script: [&dyn Fn(&mut Guard) -> Result<(), Error>; 6] = [
+        &|guard| steps.begin(guard),
+        &|guard| steps.respond("a", guard).map(drop),
+        &|guard| steps.commit("b", 0, b"payload", guard).map(drop),
+        &|guard| steps.retire("b", guard),
+        &|guard| steps.commit("b", 1, b"payload", guard).map(drop),
+        &|guard| guard.close_epoch(EPOCH - 1),
+    ];
+    let mut cuts = 0;
+    for keep in [0, 1, 77, usize::MAX] {
+        for cut_at in 0.. {
+            let disk = Disk::new();
+            disk.fail_at(cut_at);
+            let mut done = 0;
+            let created = Guard::create(disk.log(), disk.mark(), steps.seed());
+            let was_created = created.is_ok();
+            if let Ok(mut guard) = created {
+                done = script
+                    .iter()
+                    .take_while(|step| step(&mut guard).is_ok())
+                    .count();
+            }
+            if done == script.len() {
+                break;
+            }
+            cuts += 1;
+            disk.cut_power(keep);
+            let opened = Guard::open(disk.log(), disk.mark(), steps.seed());
+            let mut guard = match opened {
+                Ok(guard) => guard,
+                Err(error) => {
+                    // Only a store that has never been complete.
+                    assert!(!was_created, "cut at {cut_at}, kept {keep}: {error}");
+                    Guard::create(disk.log(), disk.mark(), steps.seed()).unwrap()
+                }
+            };
+            if done >= 1 {
+                assert_eq!(guard.roots(EPOCH), Some(*steps.pinned.digest()));
+            } else {
+                steps.begin(&mut guard).unwrap();
+            }
+            if done >= 2 {
+                let round = steps.round("a", 0, b"payload", &guard).unwrap();
+                let again = steps.member.commit(&round, &mut guard);
+                assert_eq!(again.unwrap_err(), Error::OneTimeViolation);
+            }
+            if done >= 3 {
+                let other = steps.commit("b", 0, b"another", &mut guard);
+                assert_eq!(other.unwrap_err(), Error::OneTimeViolation);
+            }
+            if done >= 4 {
+                let retired = steps.commit("b", 0, b"payload", &mut guard);
+                assert_eq!(retired.unwrap_err(), Error::OneTimeViolation);
+            }
+            if done >= 5 {
+                let other = steps.commit("b", 1, b"another", &mut guard);
+                assert_eq!(other.unwrap_err(), Error::OneTimeViolation);
+            }
+            // And it goes on.
+            steps.retire("d", &mut guard).unwrap();
+        }
+    }
+    assert!(cuts > 100, "{cuts}");
+}
+
+/// A log that two processes write to because locks do not work: neither releases
+/// what the other does not know.
+#[test]
+fn two_writers_without_a_lock_see_each_other() {
+    let steps = Steps::new();
+    for first in [false, true] {
+        let disk = Disk::new();
+        let mut guard = Guard::create(disk.log(), disk.mark(), steps.seed()).unwrap();
+        steps.begin(&mut guard).unwrap();
+        drop(guard);
+        let open = || Guard::open(disk.log(), disk.mark(), steps.seed()).unwrap();
+        let (mut one, mut two) = (open(), open());
+        if first {
+            // Both look before either writes.
+            disk.write_between(two);
+            let refused = steps.commit("a", 0, b"block A", &mut one);
+            assert_eq!(refused.unwrap_err(), Error::GuardFailure);
+        } else {
+            steps.commit("a", 0, b"block A", &mut one).unwrap();
+            let refused = steps.commit("a", 0, b"block B", &mut two);
+            assert_eq!(refused.unwrap_err(), Error::GuardFailure);
+            // It looks again before each step, not only at the first.
+            let refused = steps.retire("b", &mut two);
+            assert_eq!(refused.unwrap_err(), Error::GuardFailure);
+        }
+    }
+    // Two files, one of them moved into the place of the other.
+    let (place, steps) = written("moved");
+    let mut guard = place.open(steps.seed()).unwrap();
+    let copy = place.0.join("copy");
+    fs::copy(place.log(), &copy).unwrap();
+    fs::rename(&copy, place.log()).unwrap();
+    let refused = steps.retire("d", &mut guard);
+    assert_eq!(refused.unwrap_err(), Error::GuardFailure);
 }
 
 #[test]
@@ -259,7 +381,7 @@ fn an_interrupted_creation_is_completed() {
     let reference = Place::new("whole");
     drop(reference.create(member.seed()).unwrap());
     let header = fs::read(reference.log()).unwrap();
-    for len in [0, 7, 39, 40] {
+    for len in [0, 7, HEADER - 1, HEADER] {
         let place = Place::new(&format!("creation-{len}"));
         fs::write(place.log(), &header[..len]).unwrap();
         assert_eq!(place.open(member.seed()).unwrap_err(), Error::GuardFailure);
@@ -273,27 +395,101 @@ fn an_interrupted_creation_is_completed() {
         Error::GuardFailure
     );
     assert_eq!(fs::read(place.log()).unwrap(), b"something else");
+    // A log of the version before has another magic.
+    let mut old = header;
+    old[7] = b'1';
+    fs::copy(reference.mark(), place.mark()).unwrap();
+    place.refuses(member.seed(), &old);
 }
 
 #[test]
-fn pinned_lists_are_never_replaced() {
-    let place = Place::new("roots");
-    let mut store = FileRootStore::new(&place.0);
-    store.pin(7, b"list").unwrap();
-    let mut restarted = FileRootStore::new(&place.0);
-    restarted.pin(7, b"list").unwrap();
-    assert_eq!(restarted.pin(7, b"another"), Err(Error::RootNotPinned));
-    restarted.pin(8, b"another").unwrap();
-    // A process that was killed before its list was in place leaves nothing pinned.
-    let torn = place.0.join(format!("epoch-9.{}.next", std::process::id()));
+fn a_closed_epoch_leaves_the_log_and_stays_closed() {
+    let (place, steps) = written("closed");
+    let len = |place: &Place| fs::metadata(place.log()).unwrap().len() as usize;
+    let mut guard = place.open(steps.seed()).unwrap();
+    // The next epoch has begun when this one is closed.
+    let registry = Arc::clone(steps.agreed.registry());
+    let next = EpochPlan::new(EPOCH + 1, vec![base("a")]).unwrap();
+    let mut guards = [guard];
+    let members = [member(0)];
+    let (trees, agreed) = agree(&members, &mut guards, &registry, &next);
+    [guard] = guards;
+    assert_eq!(len(&place), HEADER + 8 * RECORD);
+    guard.close_epoch(EPOCH).unwrap();
+    assert_eq!(len(&place), HEADER + 3 * RECORD);
+    assert_eq!(guard.closed(), Some(EPOCH));
+    // Locked all the time, and usable by nobody else.
+    assert_eq!(place.open(steps.seed()).unwrap_err(), Error::GuardInUse);
+    for restarted in [false, true] {
+        if restarted {
+            drop(guard);
+            guard = place.open(steps.seed()).unwrap();
+        }
+        assert_eq!(steps.begin(&mut guard), Err(Error::EpochConflict));
+        let refused = steps.commit("d", 0, b"payload", &mut guard);
+        assert_eq!(refused.unwrap_err(), Error::RootsNotAgreed);
+        let label = base("a").attempt(0).unwrap();
+        steps
+            .member
+            .open(&agreed, &trees[0], &label, &guard)
+            .unwrap();
+    }
+    guard.close_epoch(EPOCH).unwrap();
+    guard.close_epoch(EPOCH - 1).unwrap();
+    assert_eq!(guard.closed(), Some(EPOCH));
+}
+
+#[test]
+fn pinned_values_are_never_replaced() {
+    let place = Place::new("pins");
+    let mut store = FilePins::new(&place.0);
+    store.pin("seven", b"list").unwrap();
+    let mut restarted = FilePins::new(&place.0);
+    restarted.pin("seven", b"list").unwrap();
+    assert_eq!(
+        restarted.pin("seven", b"another"),
+        Err(Error::RootNotPinned)
+    );
+    restarted.pin("eight", b"another").unwrap();
+    assert_eq!(store.pinned("seven"), Ok(Some(b"list".to_vec())));
+    assert_eq!(store.pinned("nine"), Ok(None));
+    // A process that was killed before its list was in place leaves nothing pinned,
+    // and does not stand in the way of another of the same number.
+    let torn = place.0.join(format!("nine.{}-0.next", std::process::id()));
     fs::write(torn, b"lis").unwrap();
-    restarted.pin(9, b"list").unwrap();
-    assert_eq!(restarted.pin(9, b"lis"), Err(Error::RootNotPinned));
-    let file = place.0.join("epoch-7.roots");
+    restarted.pin("nine", b"list").unwrap();
+    assert_eq!(restarted.pin("nine", b"lis"), Err(Error::RootNotPinned));
+    let file = place.0.join("seven");
     let mut bytes = fs::read(&file).unwrap();
     bytes[0] ^= 1;
     fs::write(&file, bytes).unwrap();
-    assert_eq!(store.pin(7, b"list"), Err(Error::RootNotPinned));
-    let mut nowhere = FileRootStore::new(&place.0.join("missing"));
-    assert_eq!(nowhere.pin(7, b"list"), Err(Error::GuardFailure));
+    assert_eq!(store.pin("seven", b"list"), Err(Error::RootNotPinned));
+    assert_eq!(store.pinned("seven"), Err(Error::GuardFailure));
+    let mut nowhere = FilePins::new(&place.0.join("missing"));
+    assert_eq!(nowhere.pin("seven", b"list"), Err(Error::GuardFailure));
+}
+
+/// Processes of one number, as in containers: here threads. Whoever hears `Ok` has
+/// its list in the file.
+#[test]
+fn a_race_to_pin_has_one_winner() {
+    let place = Place::new("race");
+    for round in 0..200 {
+        let name = format!("list-{round}");
+        let racers: Vec<_> = (0..2u8)
+            .map(|n| {
+                let (mut store, name) = (FilePins::new(&place.0), name.clone());
+                std::thread::spawn(move || store.pin(&name, &[n; 9000]).is_ok().then_some(n))
+            })
+            .collect();
+        let winners: Vec<u8> = racers
+            .into_iter()
+            .filter_map(|racer| racer.join().unwrap())
+            .collect();
+        let [winner] = winners[..] else {
+            panic!("{winners:?} have pinned {name}");
+        };
+        let kept = FilePins::new(&place.0).pinned(&name).unwrap();
+        assert_eq!(kept, Some(vec![winner; 9000]));
+    }
 }

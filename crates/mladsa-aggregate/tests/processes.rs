@@ -8,12 +8,16 @@
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
+#[allow(dead_code, reason = "shared with the other tests")]
+mod hostile;
 mod peers;
 
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
 
 use committee::*;
 use mladsa_aggregate::*;
@@ -73,55 +77,56 @@ impl Place {
     fn step(&self, n: usize, step: &str, challenge: &str, kill_at: usize) -> Result<(), Error> {
         let member = member(n);
         let (log, mark) = (self.own(n, "log"), self.own(n, "mark"));
-        let killing = |files| Killing {
-            files,
-            at: 0,
-            kill_at,
+        let open = || {
+            let log = Killing::new(FileLog::open(&log)?, kill_at);
+            Guard::open(
+                log,
+                Killing::new(FileMark::new(&mark), kill_at),
+                member.seed(),
+            )
         };
         match step {
             "init" => {
                 // Started again after a kill, the store may be complete already.
-                let medium = killing(FileMedium::create(&log, &mark)?);
-                if FileGuard::create_on(medium, member.seed()).is_err() {
-                    FileGuard::open(&log, &mark, member.seed())?;
+                let medium = Killing::new(FileLog::create(&log)?, kill_at);
+                let marks = Killing::new(FileMark::new(&mark), kill_at);
+                if Guard::create(medium, marks, member.seed()).is_err() {
+                    open()?;
                 }
                 let registration = member.register(Hedge::Deterministic)?;
                 self.publish(n, "registration", &registration.to_bytes());
-                let plan = plan(&["decision"]);
-                let tree = member.epoch_tree(&Matrix::expand(&RHO), &plan)?;
-                let root = member.announce(&tree, Hedge::Deterministic)?;
+            }
+            "root" => {
+                let tree = member.epoch_tree(&self.registry()?, &plan(&["decision"]))?;
+                let root = member.announce(&tree, &mut open()?, Hedge::Deterministic)?;
                 self.publish(n, "root", &root.to_bytes());
             }
-            "open" => {
+            "agree" => {
                 let pinned = self.pinned(n)?;
-                let plan = plan(&["decision"]);
-                let tree = member.epoch_tree(pinned.registry().matrix(), &plan)?;
-                let opening = member.open(&pinned, &tree, &label())?;
+                let word = member.acknowledge(&pinned, &mut open()?, Hedge::Deterministic)?;
+                self.publish(n, "agree", &word.to_bytes());
+            }
+            "open" => {
+                let agreed = self.agreed(n)?;
+                let tree = member.epoch_tree(agreed.registry(), agreed.plan())?;
+                let opening = member.open(&agreed, &tree, &label(), &open()?)?;
                 self.publish(n, "opening", &opening.to_bytes());
             }
             "commit" => {
-                let round = self.round(n)?;
-                let medium = killing(FileMedium::open(&log, &mark)?);
-                let mut guard = FileGuard::open_on(medium, member.seed())?;
-                let (_, commitment) = member.commit(&round, &mut guard)?;
-                self.publish(n, "commitment", commitment.as_bytes());
+                let (_, commitment) = member.commit(&self.round(n)?, &mut open()?)?;
+                self.publish(n, "commitment", &commitment.to_bytes());
             }
             "respond" => {
                 let round = self.round(n)?;
-                let medium = killing(FileMedium::open(&log, &mark)?);
-                let mut guard = FileGuard::open_on(medium, member.seed())?;
+                let mut guard = open()?;
                 let challenge_set = self.challenge(&round, challenge)?;
-                let pending = member.resume(&round, &mut guard)?;
-                let response = pending.respond(&challenge_set, &mut guard)?;
-                self.publish(n, &format!("response-{challenge}"), response.as_bytes());
+                let pending = member.resume(&round, &guard)?;
+                let response = member.respond(pending, &challenge_set, &mut guard)?;
+                self.publish(n, &format!("response-{challenge}"), &response.to_bytes());
             }
-            "retire" => {
-                let medium = killing(FileMedium::open(&log, &mark)?);
-                let mut guard = FileGuard::open_on(medium, member.seed())?;
-                member.retire(&label(), &mut guard)?;
-            }
+            "retire" => member.retire(&self.agreed(n)?, &label(), &mut open()?)?,
             "hold" => {
-                let _guard = FileGuard::open(&log, &mark, member.seed())?;
+                let _guard = open()?;
                 self.publish(n, "held", b"");
                 // Until the parent closes the pipe.
                 let _ = io::read_to_string(io::stdin());
@@ -142,48 +147,47 @@ impl Place {
         fs::read(self.file(n, name)).unwrap()
     }
 
-    fn pinned(&self, n: usize) -> Result<PinnedRoots, Error> {
+    fn registry(&self) -> Result<Arc<Registry>, Error> {
         let entries: Result<Vec<_>, _> = (0..N)
             .map(|n| Registration::from_bytes(&self.read(n, "registration")))
             .collect();
-        let registry = Registry::new(&RHO, entries?)?;
+        Registry::new(&RHO, entries?)
+    }
+
+    fn pinned(&self, n: usize) -> Result<PinnedRoots, Error> {
         let roots: Result<Vec<_>, _> = (0..N)
             .map(|n| RootAnnouncement::from_bytes(&self.read(n, "root")))
             .collect();
-        let mut store = FileRootStore::new(&self.0.join(format!("{n}")));
-        PinnedRoots::pin(&mut store, &registry, &plan(&["decision"]), &roots?)
+        let mut store = FilePins::new(&self.0.join(format!("{n}")));
+        PinnedRoots::pin(&mut store, &self.registry()?, &plan(&["decision"]), &roots?)
     }
 
-    fn public_keys(&self, pinned: &PinnedRoots) -> Result<Vec<AuthenticatedKey>, Error> {
-        (0..N)
-            .map(|n| {
-                let opening = Opening::from_bytes(&self.read(n, "opening"))?;
-                pinned.authenticate(&id(n), &label(), &opening)
-            })
-            .collect()
+    fn agreed(&self, n: usize) -> Result<AgreedRoots, Error> {
+        let words: Result<Vec<_>, _> = (0..N)
+            .map(|n| Acknowledgement::from_bytes(&self.read(n, "agree")))
+            .collect();
+        AgreedRoots::new(&self.pinned(n)?, &words?)
     }
 
-    fn round(&self, n: usize) -> Result<Round, Error> {
-        let pinned = self.pinned(n)?;
-        let decision = Decision {
-            ctx: b"PROC",
-            label: &label(),
-            kind: Kind::Decision,
-            payload: b"payload",
-        };
-        Round::new(&pinned, &decision, self.public_keys(&pinned)?)
+    fn round(&self, n: usize) -> Result<Arc<Round>, Error> {
+        let agreed = self.agreed(n)?;
+        let keys: Result<Vec<_>, _> = (0..N)
+            .map(|n| agreed.authenticate(&agreed.receive(&self.read(n, "opening"))?))
+            .collect();
+        Round::new(&agreed, &decision(&base("decision"), b"payload"), 0, keys?)
     }
 
     /// The challenge of everybody's commitment, or of a set in which the last
     /// member changed its own.
-    fn challenge<'r>(&self, round: &'r Round, which: &str) -> Result<Challenge<'r>, Error> {
+    fn challenge(&self, round: &Arc<Round>, which: &str) -> Result<Arc<Challenge>, Error> {
+        let agreed = self.agreed(0)?;
         let mut set = CommitmentSet::new(round);
         for n in 0..N {
-            let mut bytes = self.read(n, "commitment");
+            let mut message = agreed.receive(&self.read(n, "commitment"))?;
             if which == "split" && n == N - 1 {
-                bytes[0] ^= 1;
+                message = hostile::other_commitment(&member(n), &message, &agreed);
             }
-            set.add(&id(n), Commitment::from_bytes(round, &bytes)?)?;
+            set.add(&message)?;
         }
         set.challenge()
     }
@@ -222,13 +226,12 @@ impl Place {
     }
 
     fn combine(&self) -> Vec<u8> {
-        let round = self.round(0).unwrap();
+        let (agreed, round) = (self.agreed(0).unwrap(), self.round(0).unwrap());
         let challenge = self.challenge(&round, "whole").unwrap();
         let mut combiner = Combiner::new(&challenge);
         for n in 0..N {
-            let bytes = self.read(n, "response-whole");
-            let response = Response::from_bytes(&round, &bytes).unwrap();
-            combiner.add(&id(n), response).unwrap();
+            let response = agreed.receive(&self.read(n, "response-whole")).unwrap();
+            combiner.add(&response).unwrap();
         }
         let aggregate = combiner.finish().unwrap();
         let pk = round.key().as_bytes();
@@ -251,61 +254,78 @@ fn label() -> ContentLabel {
     base("decision").attempt(0).unwrap()
 }
 
-/// Real files; the process ends at step `kill_at`: before an operation, in the
-/// middle of a write, or after the operation and before the next.
-struct Killing {
-    files: FileMedium,
-    at: usize,
+/// Real files; the process ends at step `kill_at` of all that a guard does: before an
+/// operation, in the middle of a write, or after the operation and before the next.
+struct Killing<M> {
+    files: M,
     kill_at: usize,
 }
 
-impl Killing {
+static STEPS: AtomicUsize = AtomicUsize::new(0);
+
+impl<M> Killing<M> {
+    fn new(files: M, kill_at: usize) -> Self {
+        Self { files, kill_at }
+    }
+
     fn step(&mut self) {
-        if self.at == self.kill_at {
+        if STEPS.fetch_add(1, Relaxed) == self.kill_at {
             std::process::abort();
         }
-        self.at += 1;
     }
 }
 
-impl GuardMedium for Killing {
-    fn read_log(&mut self) -> io::Result<Vec<u8>> {
-        self.files.read_log()
+impl LogMedium for Killing<FileLog> {
+    fn read(&mut self) -> Result<Vec<u8>, MediumError> {
+        self.files.read()
     }
 
-    fn append_log(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn size(&mut self) -> Result<u64, MediumError> {
+        self.files.size()
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
         self.step();
         let (first, second) = bytes.split_at(bytes.len() / 3);
-        self.files.append_log(first)?;
+        self.files.append(first)?;
         self.step();
-        self.files.append_log(second)?;
-        self.step();
-        Ok(())
-    }
-
-    fn truncate_log(&mut self, len: u64) -> io::Result<()> {
-        self.step();
-        self.files.truncate_log(len)
-    }
-
-    fn flush_log(&mut self) -> io::Result<()> {
-        self.files.flush_log()?;
+        self.files.append(second)?;
         self.step();
         Ok(())
     }
 
-    fn read_mark(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.files.read_mark()
+    fn truncate(&mut self, len: u64) -> Result<(), MediumError> {
+        self.step();
+        self.files.truncate(len)
     }
 
-    fn write_mark(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.files.write_mark(bytes)?;
+    fn flush(&mut self) -> Result<(), MediumError> {
+        self.files.flush()?;
         self.step();
         Ok(())
     }
 
-    fn publish_mark(&mut self) -> io::Result<()> {
-        self.files.publish_mark()?;
+    fn replace(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+        self.step();
+        self.files.replace(bytes)?;
+        self.step();
+        Ok(())
+    }
+}
+
+impl MarkMedium for Killing<FileMark> {
+    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
+        self.files.read()
+    }
+
+    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+        self.files.stage(bytes)?;
+        self.step();
+        Ok(())
+    }
+
+    fn publish(&mut self) -> Result<(), MediumError> {
+        self.files.publish()?;
         self.step();
         Ok(())
     }
@@ -323,7 +343,12 @@ fn kill_everywhere(step: &str, before: &[&str], after: impl Fn(&Place, usize)) -
         match place.run(0, step, "whole", kill_at) {
             // Killed: no exit code, and nothing was published.
             None => {
-                let name = if step == "init" { "registration" } else { step };
+                let name = match step {
+                    "init" => "registration",
+                    "commit" => "commitment",
+                    "respond" => "response-whole",
+                    other => other,
+                };
                 assert!(!place.file(0, name).exists());
                 after(&place, kill_at);
             }
@@ -338,7 +363,7 @@ fn kill_everywhere(step: &str, before: &[&str], after: impl Fn(&Place, usize)) -
 fn committee_survives_kills_at_every_write() {
     // What comes out when nobody is killed.
     let place = Place::new("whole");
-    for step in ["init", "open", "commit", "respond"] {
+    for step in ["init", "root", "agree", "open", "commit", "respond"] {
         place.run_all(step);
     }
     let expected = place.combine();
@@ -350,58 +375,82 @@ fn committee_survives_kills_at_every_write() {
     assert_eq!(place.run(0, "commit", "whole", NEVER), Some(3));
 
     let init = kill_everywhere("init", &[], |place, _| {
-        for step in ["init", "open", "commit", "respond"] {
+        for step in ["init", "root", "agree", "open", "commit", "respond"] {
             place.run_all(step);
         }
         assert_eq!(place.combine(), expected);
     });
-    let commit = kill_everywhere("commit", &["init", "open"], |place, _| {
+    let root = kill_everywhere("root", &["init"], |place, _| {
+        for step in ["root", "agree", "open", "commit", "respond"] {
+            place.run_all(step);
+        }
+        assert_eq!(place.combine(), expected);
+    });
+    let agree = kill_everywhere("agree", &["init", "root"], |place, _| {
+        for step in ["agree", "open", "commit", "respond"] {
+            place.run_all(step);
+        }
+        assert_eq!(place.combine(), expected);
+    });
+    let commit = kill_everywhere("commit", &["init", "root", "agree", "open"], |place, _| {
         assert!(!place.file(0, "commitment").exists());
         place.run_all("commit");
         place.run_all("respond");
         assert_eq!(place.combine(), expected);
     });
-    let asked_again = kill_everywhere("respond", &["init", "open", "commit"], |place, _| {
-        assert!(!place.file(0, "response-whole").exists());
-        place.run_all("respond");
-        assert_eq!(place.combine(), expected);
-        assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
-    });
-    let asked_otherwise = kill_everywhere("respond", &["init", "open", "commit"], |place, at| {
-        // After the restart another challenge comes first: answered if and only if
-        // the first one had not reached the log, and never both.
-        let split = place.run(0, "respond", "split", NEVER);
-        let whole = place.run(0, "respond", "whole", NEVER);
-        let expected = if at < 2 {
-            (Some(0), Some(3))
-        } else {
-            (Some(3), Some(0))
-        };
-        assert_eq!((split, whole), expected, "killed at {at}");
-        let files = ["response-split", "response-whole"];
-        let released = files.iter().filter(|name| place.file(0, name).exists());
-        assert_eq!(released.count(), 1);
-    });
-    let retire = kill_everywhere("retire", &["init", "open", "commit"], |place, at| {
-        // Retired or not, but not in between; and retired for ever in the end.
-        let expected = if at < 2 { Some(0) } else { Some(3) };
-        assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
-        assert_eq!(place.run(0, "retire", "whole", NEVER), Some(0));
-        for step in ["respond", "commit"] {
-            assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
-        }
-    });
+    let asked_again = kill_everywhere(
+        "respond",
+        &["init", "root", "agree", "open", "commit"],
+        |place, _| {
+            assert!(!place.file(0, "response-whole").exists());
+            place.run_all("respond");
+            assert_eq!(place.combine(), expected);
+            assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
+        },
+    );
+    let asked_otherwise = kill_everywhere(
+        "respond",
+        &["init", "root", "agree", "open", "commit"],
+        |place, at| {
+            // After the restart another challenge comes first: answered if and only if
+            // the first one had not reached the log, and never both.
+            let split = place.run(0, "respond", "split", NEVER);
+            let whole = place.run(0, "respond", "whole", NEVER);
+            let expected = if at < 2 {
+                (Some(0), Some(3))
+            } else {
+                (Some(3), Some(0))
+            };
+            assert_eq!((split, whole), expected, "killed at {at}");
+            let files = ["response-split", "response-whole"];
+            let released = files.iter().filter(|name| place.file(0, name).exists());
+            assert_eq!(released.count(), 1);
+        },
+    );
+    let retire = kill_everywhere(
+        "retire",
+        &["init", "root", "agree", "open", "commit"],
+        |place, at| {
+            // Retired or not, but not in between; and retired for ever in the end.
+            let expected = if at < 2 { Some(0) } else { Some(3) };
+            assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
+            assert_eq!(place.run(0, "retire", "whole", NEVER), Some(0));
+            for step in ["respond", "commit"] {
+                assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
+            }
+        },
+    );
     println!(
-        "kills: init {init}, commit {commit}, respond {asked_again} + {asked_otherwise}, \
+        "kills: init {init}, root {root}, agree {agree}, commit {commit}, respond {asked_again} + {asked_otherwise}, \
          retire {retire}"
     );
     assert!(init >= 6 && commit >= 6 && asked_again >= 6 && asked_otherwise == asked_again);
-    assert!(retire >= 6);
+    assert!(root >= 6 && agree >= 6 && retire >= 6);
 }
 
 fn one_store_serves_one_process() {
     let place = Place::new("two");
-    for step in ["init", "open"] {
+    for step in ["init", "root", "agree", "open"] {
         place.run_all(step);
     }
     let mut holder = place.spawn(0, "hold", "whole", NEVER);

@@ -3,6 +3,7 @@
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
+mod hostile;
 mod peers;
 
 use committee::*;
@@ -10,14 +11,19 @@ use mladsa_aggregate::*;
 use mldsa_core::Hedge;
 
 fn check(
+    committee: &Committee,
     aggregate: &Aggregate,
     round: &Round,
-    pinned: &PinnedRoots,
     public_keys: &[AuthenticatedKey],
+    expected: &Decision<'_>,
 ) {
+    let policy = Policy::count(committee.agreed.registry(), 1).unwrap();
+    let verify = |aggregate: &Aggregate| {
+        aggregate.verify_expecting(&committee.agreed, public_keys, expected, &policy)
+    };
     let read = Aggregate::from_bytes(&aggregate.to_bytes()).unwrap();
     assert_eq!(&read, aggregate);
-    let rebuilt = read.verify(pinned, public_keys).unwrap();
+    let rebuilt = verify(&read).unwrap();
     assert_eq!(rebuilt.key().as_bytes(), round.key().as_bytes());
     peers::check(
         rebuilt.key().as_bytes(),
@@ -26,14 +32,14 @@ fn check(
         aggregate.signature().as_bytes(),
     );
     // Another cohort is another key, whoever is left out or put in.
-    let n = pinned.registry().len();
+    let n = committee.agreed.registry().len();
     let bytes = aggregate.to_bytes();
     let bits = bytes.len() - 4627 - (n / 8 + 1);
     for member in [0, n / 2, n - 1] {
         let mut changed = bytes.clone();
         changed[bits + member / 8] ^= 1 << (member % 8);
         let changed = Aggregate::from_bytes(&changed).unwrap();
-        assert!(changed.verify(pinned, public_keys).is_err(), "bit {member}");
+        assert!(verify(&changed).is_err(), "bit {member}");
     }
 }
 
@@ -42,10 +48,16 @@ fn sign_with(n: usize) {
     let everybody = committee.everybody();
     let (aggregate, round) = committee.sign(&everybody, "decision", b"payload");
     let public_keys = committee.public_keys(&everybody, round.label());
-    check(&aggregate, &round, &committee.pinned, &public_keys);
+    check(
+        &committee,
+        &aggregate,
+        &round,
+        &public_keys,
+        &decision(&base("decision"), b"payload"),
+    );
     assert_eq!(
         aggregate
-            .signers(committee.pinned.registry())
+            .signers(committee.agreed.registry())
             .unwrap()
             .len(),
         n
@@ -77,10 +89,16 @@ fn part_of_the_members_sign_and_the_bits_say_which() {
     let mut committee = Committee::new(9, &["a", "b"]);
     let cohort = [8, 3, 0];
     let (aggregate, round) = committee.sign(&cohort, "b", b"payload");
-    let ids = aggregate.signers(committee.pinned.registry()).unwrap();
+    let ids = aggregate.signers(committee.agreed.registry()).unwrap();
     assert_eq!(ids, [id(0), id(3), id(8)]);
     let public_keys = committee.public_keys(&committee.everybody(), round.label());
-    check(&aggregate, &round, &committee.pinned, &public_keys);
+    check(
+        &committee,
+        &aggregate,
+        &round,
+        &public_keys,
+        &decision(&base("b"), b"payload"),
+    );
 
     // Every change of a bit gives another cohort, hence another key.
     let bytes = aggregate.to_bytes();
@@ -89,9 +107,8 @@ fn part_of_the_members_sign_and_the_bits_say_which() {
     for bit in 0..16 {
         let mut changed = bytes.clone();
         changed[at + bit / 8] ^= 1 << (bit % 8);
-        let result = Aggregate::from_bytes(&changed)
-            .unwrap()
-            .verify(&committee.pinned, &public_keys);
+        let changed = Aggregate::from_bytes(&changed).unwrap();
+        let result = committee.verify(&changed, &public_keys, &base("b"), b"payload");
         let expected = if bit < 9 {
             Error::VerifyFailed
         } else {
@@ -100,7 +117,7 @@ fn part_of_the_members_sign_and_the_bits_say_which() {
         assert_eq!(result.unwrap_err(), expected, "bit {bit}");
     }
     // Without a signer's key there is nothing to verify under.
-    let missing = aggregate.verify(&committee.pinned, &public_keys[1..]);
+    let missing = committee.verify(&aggregate, &public_keys[1..], &base("b"), b"payload");
     assert_eq!(missing.unwrap_err(), Error::CohortMismatch);
 }
 
@@ -115,82 +132,16 @@ fn the_key_of_one_member_changes_the_verdict() {
         let seed = MasterSeed::from_bytes(&bytes32("another seed", changed));
         members[changed] = Member::new(id(changed), seed, &bytes32("xi", changed));
         let other = Committee::of(members, &["key"]);
-        let registry = committee.pinned.registry();
-        assert_eq!(other.pinned.registry().root(), registry.root());
+        let registry = committee.agreed.registry();
+        assert_eq!(other.agreed.registry().root(), registry.root());
         let public_keys = other.public_keys(&everybody, round.label());
-        let refused = aggregate.verify(&other.pinned, &public_keys);
+        let refused = other.verify(&aggregate, &public_keys, &base("key"), b"payload");
         assert_eq!(refused.unwrap_err(), Error::VerifyFailed);
         // One key from elsewhere among the right ones.
         let mut mixed = committee.public_keys(&everybody, round.label());
         mixed[changed] = public_keys[changed].clone();
-        let refused = aggregate.verify(&committee.pinned, &mixed);
+        let refused = committee.verify(&aggregate, &mixed, &base("key"), b"payload");
         assert_eq!(refused.unwrap_err(), Error::RootNotPinned);
-    }
-}
-
-/// A member that has seen the others' keys claims one that cancels them.
-#[test]
-fn a_rogue_key_does_not_open() {
-    use mldsa_core::hazmat::pack::{FULL_POLY_LEN, pack_full, unpack_full};
-    use mldsa_core::hazmat::{Element, Poly, Q};
-
-    let committee = Committee::new(4, &["rogue"]);
-    let label = base("rogue").attempt(0).unwrap();
-    let openings: Vec<Opening> = (0..4)
-        .map(|n| {
-            let (member, tree) = (&committee.members[n], &committee.trees[n]);
-            member.open(&committee.pinned, tree, &label).unwrap()
-        })
-        .collect();
-    let mut rogue = openings[3].to_bytes();
-    for (row, bytes) in rogue[..CONTENT_PUBLIC_KEY_LEN]
-        .as_chunks_mut()
-        .0
-        .iter_mut()
-        .enumerate()
-    {
-        let (mut t, mut other) = (Poly::ZERO, Poly::ZERO);
-        assert!(unpack_full(bytes, &mut t.0));
-        for opening in &openings[..3] {
-            let rows = opening
-                .public_key()
-                .as_bytes()
-                .as_chunks::<FULL_POLY_LEN>()
-                .0;
-            assert!(unpack_full(&rows[row], &mut other.0));
-            for (t, other) in t.0.iter_mut().zip(other.0) {
-                *t = (*t - other).rem_euclid(Q);
-            }
-        }
-        pack_full(&t.0, bytes);
-    }
-    let rogue = Opening::from_bytes(&rogue).unwrap();
-    let refused = committee.pinned.authenticate(&id(3), &label, &rogue);
-    assert_eq!(refused.unwrap_err(), Error::BadPath);
-    // Where roots cannot be fixed first, it has no proof of the key either.
-    let matrix = committee.pinned.registry().matrix();
-    let proof = committee.members[3].prove_content_key(matrix, &label, &[5; 64]);
-    let proof = proof.unwrap();
-    let check = |public_key| verify_content_key(matrix, &id(3), &label, public_key, proof.as_ref());
-    assert_eq!(check(openings[3].public_key()), Ok(()));
-    assert_eq!(check(rogue.public_key()), Err(Error::BadKeyProof));
-
-    // Together the honest ones pass, and nobody else does.
-    let mut all: Vec<(MemberId, Opening)> = (0..3).map(|n| (id(n), openings[n].clone())).collect();
-    all.push((id(3), rogue));
-    all.push((id(9), openings[0].clone()));
-    all.push((id(3), openings[3].clone()));
-    let results = committee.pinned.authenticate_each(&label, &all);
-    let errors: Vec<_> = results.iter().map(|result| result.as_ref().err()).collect();
-    let (bad, unknown) = (Some(&Error::BadPath), Some(&Error::UnknownMember));
-    assert_eq!(errors, [None, None, None, bad, unknown, None]);
-    for (result, (id, opening)) in results.into_iter().zip(&all) {
-        if let Ok(public_key) = result {
-            assert_eq!(
-                (public_key.id(), public_key.public_key()),
-                (id, opening.public_key())
-            );
-        }
     }
 }
 
@@ -206,16 +157,20 @@ fn any_order_and_grouping_gives_the_same_bytes() {
     let mut pending = Vec::new();
     for n in (0..5).rev() {
         let (wait, commitment) = again.members[n].commit(&round, &mut guards[n]).unwrap();
-        set.add(&id(n), commitment.clone()).unwrap();
+        set.add(&commitment).unwrap();
         // The same again changes nothing.
-        set.add(&id(n), commitment).unwrap();
+        set.add(&commitment).unwrap();
         pending.push(wait);
     }
     let challenge = set.challenge().unwrap();
-    let responses: Vec<Response> = (0..5)
+    let responses: Vec<Message> = (0..5)
         .rev()
         .zip(pending)
-        .map(|(n, wait)| wait.respond(&challenge, &mut guards[n]).unwrap())
+        .map(|(n, wait)| {
+            again.members[n]
+                .respond(wait, &challenge, &mut guards[n])
+                .unwrap()
+        })
         .rev_collect();
     let mut orders = vec![vec![]];
     for n in 0..5 {
@@ -236,7 +191,7 @@ fn any_order_and_grouping_gives_the_same_bytes() {
         let mut groups = [Combiner::new(&challenge), Combiner::new(&challenge)];
         for (at, &n) in order.iter().enumerate() {
             let group = usize::from(at >= number % 6);
-            groups[group].add(&id(n), responses[n].clone()).unwrap();
+            groups[group].add(&responses[n]).unwrap();
         }
         let [mut left, right] = groups;
         left.merge(right).unwrap();
@@ -264,14 +219,16 @@ fn groupings_of_a_larger_committee() {
     let mut pending = Vec::new();
     for (n, guard) in guards.iter_mut().enumerate() {
         let (wait, commitment) = again.members[n].commit(&round, guard).unwrap();
-        set.add(&id(n), commitment).unwrap();
+        set.add(&commitment).unwrap();
         pending.push(wait);
     }
     let challenge = set.challenge().unwrap();
     let mut groups: Vec<Combiner> = (0..7).map(|_| Combiner::new(&challenge)).collect();
     for (n, wait) in pending.into_iter().enumerate() {
-        let response = wait.respond(&challenge, &mut guards[n]).unwrap();
-        groups[n * n % 7].add(&id(n), response).unwrap();
+        let response = again.members[n]
+            .respond(wait, &challenge, &mut guards[n])
+            .unwrap();
+        groups[n * n % 7].add(&response).unwrap();
     }
     let mut whole = Combiner::new(&challenge);
     for group in groups.into_iter().rev() {
@@ -284,19 +241,29 @@ fn groupings_of_a_larger_committee() {
 #[test]
 fn consensus_messages_are_signed_as_they_are() {
     let mut committee = Committee::new(3, &["block"]);
-    let label = base("block").attempt(0).unwrap();
-    let public_keys = committee.public_keys(&[0, 1, 2], &label);
+    let label = base("block");
+    let public_keys = committee.public_keys(&[0, 1, 2], &label.attempt(0).unwrap());
     let decision = Decision {
         ctx: b"ZOND",
         label: &label,
         kind: Kind::Consensus,
         payload: b"signing root",
     };
-    let round = Round::new(&committee.pinned, &decision, public_keys.clone()).unwrap();
+    let round = Round::new(&committee.agreed, &decision, 0, public_keys.clone()).unwrap();
     assert_eq!(round.message(), b"signing root");
+    assert_eq!(round.ctx(), [b"ZOND", &round.part_root()[..]].concat());
     match committee.attempt(&[0, 1, 2], &round) {
-        Ok(aggregate) => check(&aggregate, &round, &committee.pinned, &public_keys),
+        Ok(aggregate) => check(&committee, &aggregate, &round, &public_keys, &decision),
         Err(error) => panic!("this label succeeds at the first attempt: {error}"),
+    }
+    // The root needs its place in the context.
+    for (len, fits) in [(223, true), (224, false)] {
+        let long = Decision {
+            ctx: &[7; 224][..len],
+            ..decision
+        };
+        let round = Round::new(&committee.agreed, &long, 0, public_keys.clone());
+        assert_eq!(round.is_ok(), fits);
     }
 }
 
@@ -308,91 +275,65 @@ fn a_guard_answers_once_however_one_asks() {
     let round = committee.round(&all, &label, b"payload");
     let other_message = committee.round(&all, &label, b"another payload");
     let other_cohort = committee.round(&[0, 1], &label, b"payload");
+    let agreed = committee.agreed.clone();
     let [g0, g1, g2] = &mut committee.guards[..] else {
         panic!()
     };
     let m = &committee.members;
+    let once = Error::OneTimeViolation;
 
     // Nothing was committed to, so there is nothing to take up.
-    assert_eq!(
-        m[0].resume(&round, g0).unwrap_err(),
-        Error::OneTimeViolation
-    );
+    assert_eq!(m[0].resume(&round, g0).unwrap_err(), once);
     let (p0, c0) = m[0].commit(&round, g0).unwrap();
     let (p1, c1) = m[1].commit(&round, g1).unwrap();
     let (p2, c2) = m[2].commit(&round, g2).unwrap();
-    // The same commitment again, no other one.
-    assert_eq!(m[0].commit(&round, g0).unwrap().1, c0);
-    assert_eq!(
-        m[0].commit(&other_message, g0).unwrap_err(),
-        Error::OneTimeViolation
-    );
-    assert_eq!(
-        m[0].commit(&other_cohort, g0).unwrap_err(),
-        Error::OneTimeViolation
-    );
-    assert_eq!(
-        m[0].resume(&other_message, g0).unwrap_err(),
-        Error::OneTimeViolation
-    );
+    // The same commitment again, in the same message, and no other one.
+    let again = m[0].commit(&round, g0).unwrap().1;
+    assert_eq!(again.to_bytes(), c0.to_bytes());
+    assert_eq!(m[0].commit(&other_message, g0).unwrap_err(), once);
+    assert_eq!(m[0].commit(&other_cohort, g0).unwrap_err(), once);
+    assert_eq!(m[0].resume(&other_message, g0).unwrap_err(), once);
 
-    let challenge_of = |c1: &Commitment| {
+    let challenge_of = |c1: &Message| {
         let mut set = CommitmentSet::new(&round);
-        set.add(&id(0), c0.clone()).unwrap();
-        set.add(&id(1), c1.clone()).unwrap();
-        set.add(&id(2), c2.clone()).unwrap();
+        set.add(&c0).unwrap();
+        set.add(c1).unwrap();
+        set.add(&c2).unwrap();
         set.challenge().unwrap()
     };
     let challenge = challenge_of(&c1);
-    // Member 1 commits to something else towards member 0: what 17.3 is about.
-    let mut bytes = c1.as_bytes().to_vec();
-    bytes[0] ^= 3;
-    let split = challenge_of(&Commitment::from_bytes(&round, &bytes).unwrap());
+    // Member 1 commits to something else towards member 0.
+    let split = challenge_of(&hostile::other_commitment(&m[1], &c1, &agreed));
     assert_ne!(split.c_tilde(), challenge.c_tilde());
 
-    let z0 = p0.respond(&challenge, g0).unwrap();
+    let z0 = m[0].respond(p0, &challenge, g0).unwrap();
     let resumed = m[0].resume(&round, g0).unwrap();
-    assert_eq!(resumed.respond(&challenge, g0).unwrap(), z0);
+    assert_eq!(m[0].respond(resumed, &challenge, g0).unwrap(), z0);
     let resumed = m[0].resume(&round, g0).unwrap();
-    assert_eq!(
-        resumed.respond(&split, g0).unwrap_err(),
-        Error::OneTimeViolation
-    );
+    assert_eq!(m[0].respond(resumed, &split, g0).unwrap_err(), once);
     // A commitment is not given out any more once it was answered.
-    assert_eq!(
-        m[0].commit(&round, g0).unwrap_err(),
-        Error::OneTimeViolation
-    );
+    assert_eq!(m[0].commit(&round, g0).unwrap_err(), once);
 
     // Member 1 sees that its own commitment is not in the set.
-    assert_eq!(p1.respond(&split, g1).unwrap_err(), Error::CohortMismatch);
-    // A challenge of another round.
-    let mut set = CommitmentSet::new(&other_cohort);
-    set.add(&id(0), c0.clone()).unwrap();
-    set.add(&id(1), c1.clone()).unwrap();
-    let foreign = set.challenge().unwrap();
-    let p1 = m[1].resume(&round, g1).unwrap();
-    assert_eq!(p1.respond(&foreign, g1).unwrap_err(), Error::CohortMismatch);
+    let refused = m[1].respond(p1, &split, g1);
+    assert_eq!(refused.unwrap_err(), Error::CohortMismatch);
+    // Neither another member's step nor another seed's guard.
+    let resumed = m[1].resume(&round, g1).unwrap();
+    let refused = m[0].respond(resumed, &challenge, g0);
+    assert_eq!(refused.unwrap_err(), Error::CohortMismatch);
+    let resumed = m[1].resume(&round, g1).unwrap();
+    let refused = m[1].respond(resumed, &challenge, g2);
+    assert_eq!(refused.unwrap_err(), Error::GuardFailure);
+    assert_eq!(m[2].commit(&round, g1).unwrap_err(), Error::GuardFailure);
+    let refused = m[1].retire(&agreed, &label, g2);
+    assert_eq!(refused.unwrap_err(), Error::GuardFailure);
 
     // Retired: nothing, for ever.
-    m[2].retire(&label, g2).unwrap();
-    m[2].retire(&label, g2).unwrap();
-    assert_eq!(
-        p2.respond(&challenge, g2).unwrap_err(),
-        Error::OneTimeViolation
-    );
-    assert_eq!(
-        m[2].commit(&round, g2).unwrap_err(),
-        Error::OneTimeViolation
-    );
-    assert_eq!(
-        m[2].resume(&round, g2).unwrap_err(),
-        Error::OneTimeViolation
-    );
-
-    // A store serves the seed it was made for.
-    assert_eq!(m[2].commit(&round, g1).unwrap_err(), Error::GuardFailure);
-    assert_eq!(m[1].retire(&label, g2).unwrap_err(), Error::GuardFailure);
+    m[2].retire(&agreed, &label, g2).unwrap();
+    m[2].retire(&agreed, &label, g2).unwrap();
+    assert_eq!(m[2].respond(p2, &challenge, g2).unwrap_err(), once);
+    assert_eq!(m[2].commit(&round, g2).unwrap_err(), once);
+    assert_eq!(m[2].resume(&round, g2).unwrap_err(), once);
 }
 
 /// Who stays silent is left out together with the next attempt, and nothing of the
@@ -407,97 +348,135 @@ fn the_next_attempt_goes_on_without_a_silent_member() {
     for n in 0..3 {
         let (member, guard) = (&committee.members[n], &mut committee.guards[n]);
         let (wait, commitment) = member.commit(&round, guard).unwrap();
-        set.add(&id(n), commitment).unwrap();
+        set.add(&commitment).unwrap();
         pending.push(wait);
     }
     let challenge = set.challenge().unwrap();
     let mut combiner = Combiner::new(&challenge);
     let silent = pending.pop().unwrap();
     for (n, wait) in pending.into_iter().enumerate() {
-        let response = wait.respond(&challenge, &mut committee.guards[n]).unwrap();
-        combiner.add(&id(n), response).unwrap();
+        let guard = &mut committee.guards[n];
+        let response = committee.members[n]
+            .respond(wait, &challenge, guard)
+            .unwrap();
+        combiner.add(&response).unwrap();
     }
     assert!(combiner.missing().eq(&[id(2)]));
     assert_eq!(combiner.finish().unwrap_err(), Error::CohortMismatch);
 
+    let agreed = committee.agreed.clone();
     for (member, guard) in committee.members.iter().zip(&mut committee.guards) {
-        member.retire(&label, guard).unwrap();
+        member.retire(&agreed, &label, guard).unwrap();
     }
     // Too late, and the old keys serve no smaller cohort.
-    let refused = silent.respond(&challenge, &mut committee.guards[2]);
+    let refused = committee.members[2].respond(silent, &challenge, &mut committee.guards[2]);
     assert_eq!(refused.unwrap_err(), Error::OneTimeViolation);
     let smaller = committee.round(&[0, 1], &label, b"payload");
     let refused = committee.attempt(&[0, 1], &smaller);
     assert_eq!(refused.unwrap_err(), Error::OneTimeViolation);
 
-    let (aggregate, round) = committee.sign_from(&[0, 1], label.next().unwrap(), b"payload");
-    assert!(round.label().attempt() >= 1);
+    let next = label.next().unwrap();
+    let (aggregate, round) = committee.sign_from(&[0, 1], next, b"payload");
+    assert!(aggregate.label().attempt() > 0);
     let public_keys = committee.public_keys(&[0, 1], round.label());
-    check(&aggregate, &round, &committee.pinned, &public_keys);
-    let ids = aggregate.signers(committee.pinned.registry()).unwrap();
-    assert_eq!(ids, [id(0), id(1)]);
+    let expected = base("silent");
+    check(
+        &committee,
+        &aggregate,
+        &round,
+        &public_keys,
+        &decision(&expected, b"payload"),
+    );
 }
 
 #[test]
 fn contributions_are_checked_and_blamed() {
-    let mut committee = Committee::new(3, &["blame"]);
+    let mut committee = Committee::new(4, &["blame"]);
     let label = base("blame").attempt(0).unwrap();
     let round = committee.round(&[0, 1, 2], &label, b"payload");
-    let outsider = MemberId::new(b"nobody").unwrap();
-
+    let elsewhere = committee.round(&[0, 1, 2, 3], &label, b"payload");
+    let agreed = committee.agreed.clone();
     let mut set = CommitmentSet::new(&round);
     let mut pending = Vec::new();
     let mut commitments = Vec::new();
     for n in 0..3 {
-        let (wait, c) = committee.members[n]
-            .commit(&round, &mut committee.guards[n])
-            .unwrap();
+        let (member, guard) = (&committee.members[n], &mut committee.guards[n]);
+        let (wait, commitment) = member.commit(&round, guard).unwrap();
         pending.push(wait);
-        commitments.push(c);
+        commitments.push(commitment);
     }
-    set.add(&id(0), commitments[0].clone()).unwrap();
+    let outsider = committee.members[3].commit(&elsewhere, &mut committee.guards[3]);
+    let (_, outsider) = outsider.unwrap();
+    assert_eq!(set.add(&outsider), Err(Error::UnknownMember));
+    set.add(&commitments[0]).unwrap();
+    // A commitment of another round is nobody's fault.
+    let mut other = CommitmentSet::new(&elsewhere);
+    assert_eq!(other.add(&commitments[0]), Err(Error::OtherRound));
+    // Two different ones are the sender's, and anybody can see it.
+    let second = hostile::other_commitment(&committee.members[0], &commitments[0], &agreed);
+    assert_eq!(set.add(&second), Err(Error::Equivocation(id(0))));
+    let evidence = Equivocation::new(set.get(&id(0)).unwrap(), &second).unwrap();
+    let registry = agreed.registry();
+    let read = Equivocation::from_bytes(&evidence.to_bytes(), registry).unwrap();
+    assert_eq!((read.id(), &read), (&id(0), &evidence));
+    for (first, second) in [(0, 0), (0, 1)] {
+        assert_eq!(
+            Equivocation::new(&commitments[first], &commitments[second]),
+            None
+        );
+    }
+    let mut bytes = evidence.to_bytes();
+    let at = bytes.len() - 4627 - 100;
+    bytes[at] ^= 1;
     assert_eq!(
-        set.add(&outsider, commitments[0].clone()),
-        Err(Error::UnknownMember)
+        Equivocation::from_bytes(&bytes, registry),
+        Err(Error::BadMessage)
     );
-    assert_eq!(
-        set.add(&id(0), commitments[1].clone()),
-        Err(Error::BadContribution(id(0)))
-    );
+
     assert!(set.missing().eq(&[id(1), id(2)]));
-    set.add(&id(1), commitments[1].clone()).unwrap();
+    set.add(&commitments[1]).unwrap();
     // One is withheld: no challenge.
     assert_eq!(set.challenge().unwrap_err(), Error::CohortMismatch);
-    let mut set = CommitmentSet::new(&round);
-    for (n, commitment) in commitments.iter().enumerate() {
-        set.add(&id(n), commitment.clone()).unwrap();
-    }
+    set.add(&commitments[2]).unwrap();
     let challenge = set.challenge().unwrap();
-    let responses: Vec<Response> = pending
+    let responses: Vec<Message> = pending
         .into_iter()
         .enumerate()
-        .map(|(n, wait)| wait.respond(&challenge, &mut committee.guards[n]).unwrap())
+        .map(|(n, wait)| {
+            let guard = &mut committee.guards[n];
+            committee.members[n]
+                .respond(wait, &challenge, guard)
+                .unwrap()
+        })
         .collect();
 
     let mut combiner = Combiner::new(&challenge);
-    assert_eq!(
-        combiner.add(&outsider, responses[0].clone()),
-        Err(Error::UnknownMember)
-    );
-    // Another member's response, and one that is off by one.
+    assert_eq!(combiner.add(&commitments[0]), Err(Error::OtherRound));
+    // Another member's response under one's own name, and one that is off by one.
     let blamed = Err(Error::BadContribution(id(1)));
-    assert_eq!(combiner.add(&id(1), responses[0].clone()), blamed);
-    let mut bytes = responses[1].as_bytes().to_vec();
-    bytes[0] ^= 1;
-    let off = Response::from_bytes(&round, &bytes).unwrap();
-    assert_eq!(combiner.add(&id(1), off), blamed);
-    combiner.add(&id(0), responses[0].clone()).unwrap();
-    combiner.add(&id(0), responses[0].clone()).unwrap();
-    combiner.add(&id(1), responses[1].clone()).unwrap();
+    let m1 = &committee.members[1];
+    let stolen = hostile::with_body(m1, &responses[1], responses[0].body(), &agreed);
+    assert_eq!(combiner.add(&stolen), blamed);
+    let mut body = responses[1].body().to_vec();
+    body[0] ^= 1;
+    let off = hostile::with_body(m1, &responses[1], &body, &agreed);
+    assert_eq!(combiner.add(&off), blamed);
+    combiner.add(&responses[0]).unwrap();
+    combiner.add(&responses[0]).unwrap();
+    combiner.add(&responses[1]).unwrap();
     // A second, different response.
-    assert_eq!(combiner.add(&id(1), responses[0].clone()), blamed);
+    assert_eq!(combiner.add(&off), Err(Error::Equivocation(id(1))));
+    assert!(Equivocation::new(&responses[1], &off).is_some());
     assert!(combiner.missing().eq(&[id(2)]));
     assert_eq!(combiner.finish().unwrap_err(), Error::CohortMismatch);
+
+    // Nobody speaks for another, nor for another epoch or list.
+    let mut bytes = responses[2].to_bytes();
+    bytes[16] ^= 1;
+    assert!(agreed.receive(&bytes).is_err());
+    let foreign = Committee::new(3, &["blame"]);
+    let refused = foreign.agreed.receive(&responses[2].to_bytes());
+    assert_eq!(refused.unwrap_err(), Error::OtherRound);
 }
 
 #[test]
@@ -505,12 +484,12 @@ fn every_encoding_is_strict() {
     let mut committee = Committee::new(2, &["wire"]);
     let label = base("wire").attempt(0).unwrap();
     let round = committee.round(&[0, 1], &label, b"payload");
-    let (_, commitment) = committee.members[0]
+    let (_, message) = committee.members[0]
         .commit(&round, &mut committee.guards[0])
         .unwrap();
+    let good = message.body();
 
     // Commitments: length, and |q| <= gamma2 + R.
-    let good = commitment.as_bytes();
     assert_eq!(good.len(), COMMITMENT_LEN);
     for bad in [&good[1..], &[good, &[0]].concat(), &[]] {
         assert_eq!(Commitment::from_bytes(&round, bad), Err(Error::BadLength));
@@ -564,7 +543,11 @@ fn every_encoding_is_strict() {
         assert!(Registration::from_bytes(bad).is_err());
     }
     let announcement = committee.members[0]
-        .announce(&committee.trees[0], Hedge::Deterministic)
+        .announce(
+            &committee.trees[0],
+            &mut committee.guards[0],
+            Hedge::Deterministic,
+        )
         .unwrap();
     let bytes = announcement.to_bytes();
     assert_eq!(RootAnnouncement::from_bytes(&bytes), Ok(announcement));
@@ -578,11 +561,8 @@ fn every_encoding_is_strict() {
     }
 
     // Openings.
-    let opening = committee.members[0]
-        .open(&committee.pinned, &committee.trees[0], &label)
-        .unwrap();
-    let bytes = opening.to_bytes();
-    assert_eq!(bytes.len(), committee.pinned.plan().opening_len());
+    let bytes = committee.open(0, &label).body().to_vec();
+    assert_eq!(bytes.len(), committee.agreed.plan().opening_len());
     for bad in [
         &bytes[..bytes.len() - 1],
         &[&bytes[..], &[0]].concat(),
@@ -597,6 +577,38 @@ fn every_encoding_is_strict() {
     let mut changed = bytes.clone();
     changed[..3].copy_from_slice(&[0xff; 3]);
     assert_eq!(Opening::from_bytes(&changed), Err(Error::OutOfRange));
+
+    // Acknowledgements, messages, trees: every byte, every prefix, one more.
+    let (member, guard) = (&committee.members[0], &mut committee.guards[0]);
+    let pinned = committee.agreed.pinned();
+    let acknowledgement = member
+        .acknowledge(pinned, guard, Hedge::Deterministic)
+        .unwrap();
+    let acknowledgement = acknowledgement.to_bytes();
+    let tree = committee.trees[0].to_bytes();
+    let message = message.to_bytes();
+    let acknowledged =
+        |bytes: &[u8]| Acknowledgement::from_bytes(bytes).and_then(|read| read.verify(pinned));
+    let received = |bytes: &[u8]| committee.agreed.receive(bytes).map(|_| ());
+    let kept = |bytes: &[u8]| {
+        let registry = committee.agreed.registry();
+        EpochTree::from_bytes(registry, committee.agreed.plan(), bytes).map(|_| ())
+    };
+    let readers: [(&[u8], &dyn Fn(&[u8]) -> Result<(), Error>); 3] = [
+        (&acknowledgement, &acknowledged),
+        (&message, &received),
+        (&tree, &kept),
+    ];
+    for (bytes, read) in readers {
+        assert_eq!(read(bytes), Ok(()));
+        assert!(read(&[bytes, &[0]].concat()).is_err());
+        for at in (0..bytes.len()).step_by(bytes.len() / 150 + 1) {
+            assert!(read(&bytes[..at]).is_err());
+            let mut changed = bytes.to_vec();
+            changed[at] ^= 4;
+            assert!(read(&changed).is_err(), "byte {at}");
+        }
+    }
 }
 
 #[test]
@@ -615,6 +627,8 @@ fn aggregate_objects_are_strict() {
     };
     assert_eq!(refused(&|b| b.push(0)), Error::BadLength);
     assert_eq!(refused(&|b| b[0] ^= 1), Error::BadLength);
+    // The object of the old derivation.
+    assert_eq!(refused(&|b| b[7] = b'1'), Error::BadLength);
     assert_eq!(refused(&|b| b[8] = 2), Error::OutOfRange);
     assert_eq!(refused(&|b| b[9] = 2), Error::OutOfRange);
     // magic, mode, kind, lp("TEST"), lp("object"), attempt
@@ -647,15 +661,21 @@ fn aggregate_objects_are_strict() {
         let mut changed = bytes.clone();
         change(&mut changed);
         let changed = Aggregate::from_bytes(&changed).unwrap();
-        changed.verify(&committee.pinned, &public_keys).map(|_| ())
+        committee
+            .verify(&changed, &public_keys, &base("object"), b"payload")
+            .map(|_| ())
     };
     assert_eq!(verify(&|_| {}), Ok(()));
     assert_eq!(verify(&|b| b[8] = 0), Err(Error::ModeRefused));
-    assert_eq!(verify(&|b| b[9] = 1), Err(Error::VerifyFailed));
-    assert_eq!(verify(&|b| b[14] ^= 1), Err(Error::VerifyFailed));
+    assert_eq!(verify(&|b| b[9] = 1), Err(Error::UnexpectedDecision));
+    assert_eq!(verify(&|b| b[14] ^= 1), Err(Error::UnexpectedDecision));
+    assert_eq!(verify(&|b| b[22] ^= 1), Err(Error::UnexpectedDecision));
     assert_eq!(verify(&|b| b[attempt] ^= 1), Err(Error::CohortMismatch));
     assert_eq!(verify(&|b| b[attempt + 8] ^= 1), Err(Error::OutOfRange));
-    assert_eq!(verify(&|b| b[attempt + 13] ^= 1), Err(Error::VerifyFailed));
+    assert_eq!(
+        verify(&|b| b[attempt + 13] ^= 1),
+        Err(Error::UnexpectedDecision)
+    );
     let signature = bytes.len() - 4627;
     assert_eq!(verify(&|b| b[signature] ^= 1), Err(Error::VerifyFailed));
 }
@@ -685,20 +705,22 @@ fn registries_refuse_what_is_not_proven() {
 }
 
 #[test]
-fn nothing_opens_before_the_list_is_pinned_and_nothing_joins_after() {
+fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
     let members: Vec<Member> = (0..4).map(member).collect();
+    let mut guards: Vec<Guard> = members.iter().map(guard).collect();
     let registry = registry(&members);
     let plan = plan(&["x", "y"]);
     let trees: Vec<EpochTree> = members
         .iter()
-        .map(|member| member.epoch_tree(registry.matrix(), &plan).unwrap())
+        .map(|member| member.epoch_tree(&registry, &plan).unwrap())
         .collect();
     let roots: Vec<RootAnnouncement> = members
         .iter()
         .zip(&trees)
-        .map(|(member, tree)| member.announce(tree, Hedge::Deterministic).unwrap())
+        .zip(&mut guards)
+        .map(|((member, tree), guard)| member.announce(tree, guard, Hedge::Deterministic).unwrap())
         .collect();
-    let mut store = InMemoryRootsForTests::default();
+    let mut store = InMemoryPinsForTests::default();
     let mut pin = |list: &[RootAnnouncement]| PinnedRoots::pin(&mut store, &registry, &plan, list);
     assert_eq!(pin(&[]).unwrap_err(), Error::EmptyCohort);
     let twice = [roots[0].clone(), roots[0].clone()];
@@ -709,15 +731,13 @@ fn nothing_opens_before_the_list_is_pinned_and_nothing_joins_after() {
     let forged = RootAnnouncement::from_bytes(&bytes).unwrap();
     assert_eq!(pin(&[forged]).unwrap_err(), Error::BadTreeSignature);
     let stranger = member(9);
-    let tree = stranger.epoch_tree(registry.matrix(), &plan).unwrap();
-    let root = stranger.announce(&tree, Hedge::Deterministic).unwrap();
-    assert_eq!(pin(&[root]).unwrap_err(), Error::UnknownMember);
+    let tree = stranger.epoch_tree(&registry, &plan).unwrap();
+    let root = stranger.announce(&tree, &mut guard(&stranger), Hedge::Deterministic);
+    assert_eq!(pin(&[root.unwrap()]).unwrap_err(), Error::UnknownMember);
     let other_epoch = EpochPlan::new(EPOCH + 1, vec![base("x")]).unwrap();
-    let tree = members[0]
-        .epoch_tree(registry.matrix(), &other_epoch)
-        .unwrap();
-    let root = members[0].announce(&tree, Hedge::Deterministic).unwrap();
-    assert_eq!(pin(&[root]).unwrap_err(), Error::OutOfRange);
+    let tree = members[0].epoch_tree(&registry, &other_epoch).unwrap();
+    let root = members[0].announce(&tree, &mut guards[0], Hedge::Deterministic);
+    assert_eq!(pin(&[root.unwrap()]).unwrap_err(), Error::OutOfRange);
 
     // Three are pinned; the fourth comes too late.
     let pinned = pin(&roots[..3]).unwrap();
@@ -725,65 +745,143 @@ fn nothing_opens_before_the_list_is_pinned_and_nothing_joins_after() {
     assert_eq!(pin(&roots[..2]).unwrap_err(), Error::RootNotPinned);
     let again = [roots[2].clone(), roots[0].clone(), roots[1].clone()];
     assert_eq!(pin(&again).unwrap().digest(), pinned.digest());
+    let loaded = PinnedRoots::load(&store, &registry, &plan)
+        .unwrap()
+        .unwrap();
+    assert_eq!(loaded.digest(), pinned.digest());
+    assert_eq!(loaded.root(&id(2)), pinned.root(&id(2)));
+    assert_eq!(loaded.root(&id(3)), Err(Error::RootNotPinned));
+    assert!(
+        PinnedRoots::load(&store, &registry, &other_epoch)
+            .unwrap()
+            .is_none()
+    );
+
+    // More than two thirds of the registry, whether or not they take part.
+    let mut acknowledge = |n: usize| {
+        members[n]
+            .acknowledge(&pinned, &mut guards[n], Hedge::Deterministic)
+            .unwrap()
+    };
+    let acknowledgements: Vec<Acknowledgement> = (0..3).map(&mut acknowledge).collect();
+    let too_few = AgreedRoots::new(&pinned, &acknowledgements[..2]);
+    assert_eq!(too_few.unwrap_err(), Error::RootsNotAgreed);
+    let twice = [&acknowledgements[..2], &acknowledgements[..2]].concat();
+    assert!(AgreedRoots::new(&pinned, &twice).is_err());
+    let mut junk = acknowledgements[2].to_bytes();
+    junk[100] ^= 1;
+    let junk = Acknowledgement::from_bytes(&junk).unwrap();
+    assert_eq!(junk.verify(&pinned), Err(Error::BadMessage));
+    let with_junk = [&acknowledgements[..2], &[junk]].concat();
+    assert!(AgreedRoots::new(&pinned, &with_junk).is_err());
+    let agreed = AgreedRoots::new(&pinned, &acknowledgements).unwrap();
+    // Without one of the three, the fourth as a witness: its guard holds it to the
+    // list too, but neither the silent one nor itself takes part.
+    let witness = acknowledge(3);
+    let quorum = [&acknowledgements[..2], &[witness]].concat();
+    let without = AgreedRoots::new(&pinned, &quorum).unwrap();
+    assert!(without.ids().eq(&[id(0), id(1)]));
+
     let label = base("x").attempt(0).unwrap();
+    let open = |n: usize, agreed: &AgreedRoots, tree: &EpochTree| {
+        members[n].open(agreed, tree, &label, &guards[n])
+    };
     assert_eq!(
-        members[3].open(&pinned, &trees[3], &label),
-        Err(Error::RootNotPinned)
+        open(3, &agreed, &trees[3]).unwrap_err(),
+        Error::RootNotPinned
+    );
+    assert_eq!(
+        open(2, &without, &trees[2]).unwrap_err(),
+        Error::RootsNotAgreed
     );
     // A tree that is not the pinned one.
     let other = EpochPlan::new(EPOCH, vec![base("x"), base("z")]).unwrap();
-    let tree = members[0].epoch_tree(registry.matrix(), &other).unwrap();
+    let tree = members[0].epoch_tree(&registry, &other).unwrap();
+    assert_eq!(open(0, &agreed, &tree).unwrap_err(), Error::RootNotPinned);
     assert_eq!(
-        members[0].open(&pinned, &tree, &label),
-        Err(Error::RootNotPinned)
+        open(0, &agreed, &trees[1]).unwrap_err(),
+        Error::RootNotPinned
     );
-    assert_eq!(
-        members[0].open(&pinned, &trees[1], &label),
-        Err(Error::RootNotPinned)
-    );
+    // A guard that does not know of the list, or is another seed's.
+    let refused = members[0].open(&agreed, &trees[0], &label, &guard(&members[0]));
+    assert_eq!(refused.unwrap_err(), Error::RootsNotAgreed);
+    let refused = members[0].open(&agreed, &trees[0], &label, &guards[1]);
+    assert_eq!(refused.unwrap_err(), Error::GuardFailure);
 
-    let opening = members[0].open(&pinned, &trees[0], &label).unwrap();
-    assert!(pinned.authenticate(&id(0), &label, &opening).is_ok());
-    let refused = |n, label: &ContentLabel, opening: &Opening| {
-        pinned.authenticate(&id(n), label, opening).unwrap_err()
+    let opening = open(0, &agreed, &trees[0]).unwrap();
+    assert!(agreed.authenticate(&opening).is_ok());
+    // From a file, the tree is the same; another seed's does not open.
+    let kept = EpochTree::from_bytes(&registry, &plan, &trees[0].to_bytes()).unwrap();
+    assert_eq!(open(0, &agreed, &kept).unwrap(), opening);
+    let reseeded = Member::new(id(0), MasterSeed::from_bytes(&[7; 32]), &bytes32("xi", 0));
+    let mut its_guard = guard(&reseeded);
+    reseeded
+        .acknowledge(&pinned, &mut its_guard, Hedge::Deterministic)
+        .unwrap();
+    let refused = reseeded.open(&agreed, &trees[0], &label, &its_guard);
+    assert_eq!(refused.unwrap_err(), Error::BadPath);
+
+    let claim = |n: usize, label: &ContentLabel, body: &[u8]| {
+        let message = hostile::opening(&members[n], label, body, &agreed);
+        agreed.authenticate(&message).unwrap_err()
     };
-    assert_eq!(refused(1, &label, &opening), Error::BadPath);
-    assert_eq!(refused(3, &label, &opening), Error::RootNotPinned);
-    assert_eq!(refused(9, &label, &opening), Error::UnknownMember);
+    let body = opening.body();
+    assert_eq!(claim(1, &label, body), Error::BadPath);
+    assert_eq!(claim(3, &label, body), Error::RootNotPinned);
     assert_eq!(
-        refused(0, &base("y").attempt(0).unwrap(), &opening),
+        claim(0, &base("y").attempt(0).unwrap(), body),
         Error::BadPath
     );
-    assert_eq!(refused(0, &label.next().unwrap(), &opening), Error::BadPath);
+    assert_eq!(claim(0, &label.next().unwrap(), body), Error::BadPath);
     assert_eq!(
-        refused(0, &base("w").attempt(0).unwrap(), &opening),
+        claim(0, &base("w").attempt(0).unwrap(), body),
         Error::UnknownLabel
     );
-    assert_eq!(
-        refused(0, &base("x").attempt(4).unwrap(), &opening),
-        Error::AttemptsExhausted
-    );
+    let late = base("x").attempt(4).unwrap();
+    assert_eq!(claim(0, &late, body), Error::AttemptsExhausted);
     for at in [0, 6147, 6148] {
-        let mut bytes = opening.to_bytes();
-        bytes[at] ^= 1;
-        let changed = Opening::from_bytes(&bytes).unwrap();
-        assert_eq!(refused(0, &label, &changed), Error::BadPath);
+        let mut body = body.to_vec();
+        body[at] ^= 1;
+        assert_eq!(claim(0, &label, &body), Error::BadPath);
     }
+    // Together the honest ones pass, and nobody else does.
+    let bad = hostile::opening(&members[1], &label, body, &agreed);
+    let short = hostile::opening(&members[1], &label, &body[1..], &agreed);
+    let second = open(1, &agreed, &trees[1]).unwrap();
+    let all = [opening.clone(), bad, second, short];
+    let results = agreed.authenticate_each(&all);
+    let errors: Vec<_> = results.iter().map(|result| result.as_ref().err()).collect();
+    assert_eq!(
+        errors,
+        [None, Some(&Error::BadPath), None, Some(&Error::BadLength)]
+    );
 
     // A cohort with a key that was authenticated against another list.
-    let mut elsewhere = InMemoryRootsForTests::default();
+    let mut elsewhere = InMemoryPinsForTests::default();
     let other = PinnedRoots::pin(&mut elsewhere, &registry, &plan, &roots).unwrap();
-    let foreign = other.authenticate(&id(0), &label, &opening).unwrap();
-    let own = pinned.authenticate(&id(0), &label, &opening).unwrap();
-    let decision = Decision {
-        ctx: b"",
-        label: &label,
-        kind: Kind::Decision,
-        payload: b"",
-    };
-    let round = |public_keys: Vec<AuthenticatedKey>| {
-        Round::new(&pinned, &decision, public_keys).map(|_| ())
-    };
+    let mut fresh: Vec<Guard> = members.iter().map(guard).collect();
+    let others: Vec<Acknowledgement> = members
+        .iter()
+        .zip(&mut fresh)
+        .map(|(member, guard)| {
+            member
+                .acknowledge(&other, guard, Hedge::Deterministic)
+                .unwrap()
+        })
+        .collect();
+    // The guards that acknowledged the first list do not acknowledge the second.
+    let refused = members[1].acknowledge(&other, &mut guards[1], Hedge::Deterministic);
+    assert_eq!(refused.unwrap_err(), Error::EpochConflict);
+    assert_eq!(others[0].verify(&pinned), Err(Error::RootsNotAgreed));
+    let other = AgreedRoots::new(&other, &others).unwrap();
+    let foreign = members[0]
+        .open(&other, &trees[0], &label, &fresh[0])
+        .unwrap();
+    let foreign = other.authenticate(&foreign).unwrap();
+    let own = agreed.authenticate(&opening).unwrap();
+    let x = base("x");
+    let subject = decision(&x, b"");
+    let round = |keys: Vec<AuthenticatedKey>| Round::new(&agreed, &subject, 0, keys).map(|_| ());
     assert_eq!(round(vec![own.clone(), foreign]), Err(Error::RootNotPinned));
     assert_eq!(
         round(vec![own.clone(), own.clone()]),
@@ -792,21 +890,75 @@ fn nothing_opens_before_the_list_is_pinned_and_nothing_joins_after() {
     assert_eq!(round(vec![]), Err(Error::EmptyCohort));
     let long = Decision {
         ctx: &[0; 256],
-        ..decision
+        ..subject
     };
-    assert_eq!(
-        Round::new(&pinned, &long, [own.clone()]).unwrap_err(),
-        Error::BadLength
-    );
-    let next = label.next().unwrap();
-    let other = Decision {
-        label: &next,
-        ..decision
+    let refused = Round::new(&agreed, &long, 0, [own.clone()]);
+    assert_eq!(refused.unwrap_err(), Error::BadLength);
+    let refused = Round::new(&agreed, &subject, 1, [own]);
+    assert_eq!(refused.unwrap_err(), Error::CohortMismatch);
+}
+
+#[test]
+fn policies_say_who_is_enough() {
+    let mut committee = Committee::new(4, &["quorum"]);
+    let (aggregate, round) = committee.sign(&[1, 3], "quorum", b"payload");
+    let public_keys = committee.public_keys(&[1, 3], round.label());
+    let (registry, label) = (committee.agreed.registry(), base("quorum"));
+    let expected = decision(&label, b"payload");
+    let verify = |policy: &Policy, expected: &Decision<'_>| {
+        aggregate
+            .verify_expecting(&committee.agreed, &public_keys, expected, policy)
+            .map(|_| ())
     };
+    let count = |n| Policy::count(registry, n).unwrap();
+    assert_eq!(verify(&count(2), &expected), Ok(()));
+    assert_eq!(verify(&count(3), &expected), Err(Error::QuorumMissed));
+    let two_thirds = Policy::two_thirds(registry);
+    assert_eq!(verify(&two_thirds, &expected), Err(Error::QuorumMissed));
+    assert_eq!(Policy::count(registry, 0).unwrap_err(), Error::OutOfRange);
+    assert_eq!(Policy::count(registry, 5).unwrap_err(), Error::OutOfRange);
+    let weights = |threshold| {
+        let weights = [(id(0), 10), (id(1), 3), (id(3), 4)];
+        Policy::weights(registry, &weights, threshold)
+    };
+    assert_eq!(verify(&weights(7).unwrap(), &expected), Ok(()));
     assert_eq!(
-        Round::new(&pinned, &other, [own]).unwrap_err(),
-        Error::CohortMismatch
+        verify(&weights(8).unwrap(), &expected),
+        Err(Error::QuorumMissed)
     );
+    assert_eq!(weights(0).unwrap_err(), Error::OutOfRange);
+    assert_eq!(weights(18).unwrap_err(), Error::OutOfRange);
+    let refused = |weights: &[(MemberId, u64)]| Policy::weights(registry, weights, 1).unwrap_err();
+    assert_eq!(refused(&[(id(0), 1), (id(0), 1)]), Error::DuplicateId);
+    assert_eq!(refused(&[(id(9), 1)]), Error::UnknownMember);
+    assert_eq!(refused(&[(id(0), u64::MAX), (id(1), 1)]), Error::OutOfRange);
+    // A policy of another committee.
+    let other = Committee::new(2, &["quorum"]);
+    let foreign = Policy::count(other.agreed.registry(), 1).unwrap();
+    assert_eq!(verify(&foreign, &expected), Err(Error::CohortMismatch));
+
+    // Whatever is not the expected decision is refused.
+    let elsewhere = base("another");
+    for other in [
+        Decision {
+            ctx: b"other",
+            ..expected
+        },
+        Decision {
+            label: &elsewhere,
+            ..expected
+        },
+        Decision {
+            kind: Kind::Consensus,
+            ..expected
+        },
+        Decision {
+            payload: b"other",
+            ..expected
+        },
+    ] {
+        assert_eq!(verify(&count(1), &other), Err(Error::UnexpectedDecision));
+    }
 }
 
 #[test]
@@ -831,7 +983,9 @@ fn plans_are_bounded() {
         Error::OutOfRange
     );
     let plan = EpochPlan::with_attempts(1, vec![base("b"), base("a")], 3).unwrap();
-    assert_eq!(plan.depth(), 3);
+    assert_eq!((plan.depth(), plan.len(), plan.attempts()), (3, 6, 3));
+    // f silent members, each in an attempt of its own, and some luck to spare.
+    assert_eq!([1, 4, 16, 100, 8192].map(attempts_for), [4, 5, 9, 37, 64]);
     assert_eq!(plan.index(&base("b").attempt(2).unwrap()), Ok(2));
     assert_eq!(plan.index(&base("a").attempt(0).unwrap()), Ok(3));
 }

@@ -85,13 +85,13 @@ fn signers_free_no_secrets() {
     assert_eq!(counts, [(1, 0), (4, 1), (1, 0)]);
 
     let mut set = CommitmentSet::new(&round);
-    set.add(&id(0), commitment).unwrap();
+    set.add(&commitment).unwrap();
     let challenge = set.challenge().unwrap();
     // 7: twice y and s1. 15: s1 and s2 of the recomputation, whose t stays zero.
-    let (response, counts) = watched(|| pending.respond(&challenge, guard).unwrap());
+    let (response, counts) = watched(|| member.respond(pending, &challenge, guard).unwrap());
     assert_eq!(counts, [(4, 0), (1, 0), (1, 0)]);
     let mut combiner = Combiner::new(&challenge);
-    combiner.add(&id(0), response).unwrap();
+    combiner.add(&response).unwrap();
 
     // Given up half-way: y and s1.
     let pending = member.resume(&round, guard).unwrap();

@@ -5,7 +5,7 @@ mod files;
 mod steps;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mladsa_aggregate::Error;
 
@@ -26,26 +26,37 @@ EXPERIMENTAL: no independent review, no proof for the narrow masks. One key is
 good for one decision; the guard in the store is what keeps it so. A store that
 was lost, copied or restored from a backup must never sign again.
 
-Every step is a process of its own. `--committee` is a directory that all public_key
-(plan, registrations, roots), `--round` one for each attempt (openings,
-commitments, responses), `--store` a member's own. Files must reach the others
-over authenticated channels.
+Every step is a process of its own. `--committee` is a directory that all share
+(registrations; for each epoch plan, roots, acknowledgements), `--round` one for
+each attempt (openings, commitments, responses), `--store` a member's own.
 
-EXIT CODE  0 done or valid, 1 invalid or to be retried with the next attempt,
-2 unusable or refused.";
+  init      everybody, once; then, once for each epoch,
+  plan      somebody: matrix, members and contents
+  root      everybody, then everybody
+  agree     after the printed digest was compared over another channel;
+  open      everybody, commit everybody, respond everybody
+  combine   somebody; after a miss `retire` everybody, then the next attempt
+  close     everybody, when nothing of the epoch is to be signed any more, or
+  rotate    with a new seed
+
+EXIT CODE  0 done or valid, 1 invalid, not enough signers, another decision, or to
+be retried with the next attempt, 2 unusable or refused.";
 
 #[derive(clap::Subcommand)]
 enum Step {
     Run(RunArgs),
-    Plan(PlanArgs),
     Init(InitArgs),
-    Root(RootArgs),
+    Plan(PlanArgs),
+    Root(EpochArgs),
+    Agree(EpochArgs),
     Open(DecisionArgs),
     Commit(DecisionArgs),
     Respond(DecisionArgs),
     Retire(DecisionArgs),
     Combine(CombineArgs),
     Verify(VerifyArgs),
+    Close(CloseArgs),
+    Rotate(CloseArgs),
 }
 
 /// A whole committee in one process, with guards and files as in the steps
@@ -63,11 +74,12 @@ struct RunArgs {
     subject: SubjectArgs,
 }
 
-/// Fix rho, the epoch and its contents: once, by agreement
+/// Fix matrix, members and contents of an epoch: once, by agreement
 #[derive(clap::Args)]
 struct PlanArgs {
-    #[command(flatten)]
-    committee: CommitteeArgs,
+    /// The directory that the committee shares
+    #[arg(long, value_name = "DIR")]
+    committee: PathBuf,
 
     /// The epoch
     #[arg(long, default_value_t = 1)]
@@ -77,16 +89,21 @@ struct PlanArgs {
     #[arg(long = "content", required = true)]
     contents: Vec<String>,
 
-    /// Keys for each content
-    #[arg(long, default_value_t = mladsa_aggregate::DEFAULT_ATTEMPTS)]
-    attempts: u8,
+    /// Keys for each content; enough for a third of silent members unless given
+    #[arg(long)]
+    attempts: Option<u8>,
+
+    /// The members of this epoch; everybody who is registered unless given
+    #[arg(long, value_delimiter = ',')]
+    members: Vec<String>,
 }
 
 /// Make a member: its secrets, its guard and its registration
 #[derive(clap::Args)]
 struct InitArgs {
-    #[command(flatten)]
-    committee: CommitteeArgs,
+    /// The directory that the committee shares
+    #[arg(long, value_name = "DIR")]
+    committee: PathBuf,
 
     #[command(flatten)]
     store: StoreArgs,
@@ -94,16 +111,31 @@ struct InitArgs {
     /// The member's name, 1 to 64 bytes
     #[arg(long)]
     id: String,
+
+    /// Keep the high-water mark of the guard here, on another device than the store
+    #[arg(long, value_name = "FILE")]
+    mark: Option<PathBuf>,
 }
 
-/// Announce the root over the keys of the epoch
+/// Announce the root over the keys of the epoch, or acknowledge the list of all roots
 #[derive(clap::Args)]
-struct RootArgs {
+struct EpochArgs {
     #[command(flatten)]
     committee: CommitteeArgs,
 
     #[command(flatten)]
     store: StoreArgs,
+}
+
+/// End an epoch: nothing more of it, nor of any before, is ever signed
+#[derive(clap::Args)]
+struct CloseArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// The epoch
+    #[arg(long)]
+    epoch: u64,
 }
 
 /// One step of a round
@@ -130,7 +162,7 @@ struct CombineArgs {
     out: PathBuf,
 }
 
-/// Rebuild the key of an aggregate from pinned roots and openings, and verify it
+/// Verify that enough members signed what you expect
 #[derive(clap::Args)]
 struct VerifyArgs {
     #[command(flatten)]
@@ -147,6 +179,21 @@ struct VerifyArgs {
     #[arg(long)]
     aggregate: PathBuf,
 
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    /// How many members have to have signed
+    #[arg(long, required_unless_present = "weights", conflicts_with = "weights")]
+    quorum: Option<usize>,
+
+    /// Their weights, one `name weight` a line
+    #[arg(long, value_name = "FILE", requires = "threshold")]
+    weights: Option<PathBuf>,
+
+    /// The weight that has to have signed
+    #[arg(long, requires = "weights")]
+    threshold: Option<u64>,
+
     /// Write the ordinary ML-DSA-87 public key, for `mldsa verify`: a new file
     #[arg(long)]
     pk_out: Option<PathBuf>,
@@ -158,6 +205,10 @@ struct VerifyArgs {
     /// Write the bytes that it signs
     #[arg(long)]
     message_out: Option<PathBuf>,
+
+    /// Write the FIPS 204 context that it is made under
+    #[arg(long)]
+    ctx_out: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -165,6 +216,14 @@ struct CommitteeArgs {
     /// The directory that the committee shares
     #[arg(long, value_name = "DIR")]
     committee: PathBuf,
+
+    /// The epoch
+    #[arg(long, default_value_t = 1)]
+    epoch: u64,
+
+    /// The digest of the list of roots, as others have read it to you
+    #[arg(long, value_name = "HEX")]
+    expect_roots: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -184,7 +243,7 @@ struct RoundArgs {
     #[arg(long, default_value_t = 0)]
     attempt: u8,
 
-    /// Who takes part; all members with a pinned root unless given
+    /// Who takes part; all members that have acknowledged the roots unless given
     #[arg(long, value_delimiter = ',')]
     cohort: Vec<String>,
 
@@ -198,15 +257,15 @@ struct SubjectArgs {
     #[arg(long, default_value = "decision")]
     content: String,
 
-    /// The bytes to sign
+    /// The bytes to sign, or that are expected to be signed
     #[arg(long, value_name = "FILE")]
     payload: PathBuf,
 
-    /// FIPS 204 context: the domain
+    /// The domain
     #[arg(long, default_value = "")]
     ctx: String,
 
-    /// Sign the payload as it is, without participants, registry and epoch
+    /// Sign the payload as it is, the participants in the context
     #[arg(long)]
     consensus: bool,
 }
@@ -214,18 +273,32 @@ struct SubjectArgs {
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     match &args.step {
         Step::Run(args) => run_committee(args),
-        Step::Plan(args) => {
-            Committee::create(&args.committee.committee, args)?;
+        Step::Init(args) => {
+            let mark = args.mark.as_deref();
+            let store = Store::create(&args.store.store, args.id.as_bytes(), mark)?;
+            Committee::register(&args.committee, &store)?;
             Ok(Status::Good)
         }
-        Step::Init(args) => {
-            let store = Store::create(&args.store.store, args.id.as_bytes())?;
-            Committee::open(&args.committee.committee)?.register(&store)?;
+        Step::Plan(args) => {
+            Committee::plan(&args.committee, args)?;
             Ok(Status::Good)
         }
         Step::Root(args) => {
             let store = Store::open(&args.store.store)?;
-            Committee::open(&args.committee.committee)?.announce(&store)?;
+            Committee::open(&args.committee.committee, args.committee.epoch)?.announce(&store)?;
+            Ok(Status::Good)
+        }
+        Step::Agree(args) => {
+            let store = Store::open(&args.store.store)?;
+            agree(&args.committee, &args.store.store, &store)?;
+            Ok(Status::Good)
+        }
+        Step::Close(args) => {
+            Store::open(&args.store.store)?.close(args.epoch)?;
+            Ok(Status::Good)
+        }
+        Step::Rotate(args) => {
+            Store::rotate(&args.store.store, args.epoch)?;
             Ok(Status::Good)
         }
         Step::Open(args) => step(Session::new(args)?.open()),
@@ -237,11 +310,25 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     }
 }
 
+/// Pins the list, prints its digest and acknowledges it.
+fn agree(args: &CommitteeArgs, path: &Path, store: &Store) -> io::Result<()> {
+    let committee = Committee::open(&args.committee, args.epoch)?;
+    let pinned = committee.pin(path)?;
+    files::expect_roots(&pinned, args.expect_roots.as_deref())?;
+    committee.acknowledge(store, &pinned)?;
+    writeln!(io::stdout(), "roots: {}", files::hex(pinned.digest()))
+}
+
 /// Turns the outcomes that are verdicts into an exit code.
 fn step(result: Result<(), StepError>) -> io::Result<Status> {
     match result {
         Ok(()) => Ok(Status::Good),
-        Err(StepError::Refused(error @ (Error::Retry(_) | Error::VerifyFailed))) => {
+        Err(StepError::Refused(
+            error @ (Error::Retry(_)
+            | Error::VerifyFailed
+            | Error::QuorumMissed
+            | Error::UnexpectedDecision),
+        )) => {
             writeln!(io::stderr(), "mldsa: {error}")?;
             Ok(Status::Invalid)
         }
@@ -274,23 +361,34 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
     std::fs::create_dir(&args.dir)?;
     let committee = || CommitteeArgs {
         committee: at("committee"),
-    };
-    let plan = PlanArgs {
-        committee: committee(),
         epoch: 1,
-        contents: vec![args.subject.content.clone()],
-        attempts: mladsa_aggregate::DEFAULT_ATTEMPTS,
+        expect_roots: None,
     };
-    let shared = Committee::create(&at("committee"), &plan)?;
-    let stores: Vec<PathBuf> = (0..args.members)
+    let paths: Vec<PathBuf> = (0..args.members)
         .map(|n| at(&format!("member-{n:04}")))
         .collect();
-    for (n, path) in stores.iter().enumerate() {
-        let store = Store::create(path, format!("member-{n:04}").as_bytes())?;
-        shared.register(&store)?;
-        shared.announce(&store)?;
+    let mut stores = Vec::new();
+    for (n, path) in paths.iter().enumerate() {
+        let store = Store::create(path, format!("member-{n:04}").as_bytes(), None)?;
+        Committee::register(&at("committee"), &store)?;
+        stores.push(store);
     }
-    for attempt in 0..plan.attempts {
+    let plan = PlanArgs {
+        committee: at("committee"),
+        epoch: 1,
+        contents: vec![args.subject.content.clone()],
+        attempts: None,
+        members: Vec::new(),
+    };
+    Committee::plan(&plan.committee, &plan)?;
+    let shared = Committee::open(&plan.committee, 1)?;
+    for store in &stores {
+        shared.announce(store)?;
+    }
+    for (path, store) in paths.iter().zip(&stores) {
+        shared.acknowledge(store, &shared.pin(path)?)?;
+    }
+    for attempt in 0..shared.plan.attempts() {
         let decision = |store: &PathBuf| DecisionArgs {
             committee: committee(),
             store: StoreArgs {
@@ -304,7 +402,7 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
             },
         };
         let everybody = |act: fn(Session) -> Result<(), StepError>| {
-            stores
+            paths
                 .iter()
                 .try_for_each(|store| match act(Session::new(&decision(store))?) {
                     Ok(()) => Ok(()),

@@ -31,70 +31,93 @@ impl Place {
         mldsa(&[&["aggregate"], args].concat(), b"")
     }
 
-    /// One step of member `n` in the first attempt.
-    fn member(&self, step: &str, n: usize, more: &[&str]) -> Run {
+    /// A step that has the committee's directory and the store of member `n`.
+    fn own(&self, step: &str, n: usize, more: &[&str]) -> Run {
         let (committee, store) = (self.at("committee"), self.at(&format!("member-{n}")));
-        let (round, payload) = (self.at("round"), self.at("payload"));
-        let args = [
-            step,
-            "--committee",
-            &committee,
-            "--store",
-            &store,
-            "--round",
-            &round,
-            "--content",
-            "slot 7",
-            "--ctx",
-            "TEST",
-            "--payload",
-            &payload,
-        ];
+        let args = [step, "--committee", &committee, "--store", &store];
         self.step(&[&args, more].concat())
     }
 
-    /// The aggregate verified, and its parts as ordinary ML-DSA-87.
-    fn verify(&self, aggregate: &str, committee: &str, round: &str, ctx: &[u8]) -> Run {
-        let paths = [
-            committee, "verifier", round, aggregate, "pk", "sig", "message",
-        ];
-        let [committee, store, round, aggregate, pk, sig, message] =
-            paths.map(|name| self.at(name));
-        let run = self.step(&[
-            "verify",
-            "--committee",
-            &committee,
-            "--store",
-            &store,
-            "--round",
-            &round,
-            "--aggregate",
-            &aggregate,
-            "--pk-out",
-            &pk,
-            "--sig-out",
-            &sig,
-            "--message-out",
-            &message,
-        ]);
-        if run.code == 0 {
-            // To `mldsa verify` it is a signature like any other.
-            let ctx_text = core::str::from_utf8(ctx).unwrap();
-            let ordinary = |ctx: &str| {
-                mldsa(
-                    &[
-                        "verify", "--key", &pk, "--sig", &sig, "--ctx", ctx, &message,
-                    ],
-                    b"",
-                )
-            };
-            assert_eq!(ordinary(ctx_text).stdout, "valid\n");
-            assert_eq!(ordinary("another").code, 1);
-            let [pk, sig, message] = [pk, sig, message].map(|path| fs::read(path).unwrap());
-            let pk = PublicKey::try_from_bytes(pk.try_into().unwrap()).unwrap();
-            assert!(pk.verify(&message, &sig.try_into().unwrap(), ctx));
+    /// One step of member `n` in the first attempt.
+    fn member(&self, step: &str, n: usize, more: &[&str]) -> Run {
+        let (round, payload) = (self.at("round"), self.at("payload"));
+        let args = ["--round", &round, "--payload", &payload];
+        let args = [&args[..], &["--content", "slot 7", "--ctx", "TEST"], more];
+        self.own(step, n, &args.concat())
+    }
+
+    /// Three members up to the agreement on the roots of an epoch: returns its digest.
+    fn agreed(&self, epoch: &str) -> String {
+        if epoch == "1" {
+            for n in 0..3 {
+                good(&self.own("init", n, &["--id", &format!("m{n}")]));
+            }
         }
-        run
+        let committee = self.at("committee");
+        let plan = ["plan", "--committee", &committee, "--epoch", epoch];
+        let contents = ["--content", "slot 6", "--content", "slot 7"];
+        good(&self.step(&[&plan[..], &contents].concat()));
+        // A plan is made once.
+        assert_eq!(self.step(&[&plan[..], &contents].concat()).code, 2);
+        for n in 0..3 {
+            good(&self.own("root", n, &["--epoch", epoch]));
+        }
+        let agreed = self.own("agree", 0, &["--epoch", epoch]);
+        good(&agreed);
+        let digest = agreed.lines()[0]
+            .strip_prefix("roots: ")
+            .unwrap()
+            .to_owned();
+        for n in 0..3 {
+            good(&self.own("agree", n, &["--epoch", epoch, "--expect-roots", &digest]));
+        }
+        digest
+    }
+
+    /// The whole of a round that succeeds, attempt after attempt: its directory.
+    fn signed(&self, epoch: &str, out: &str) -> String {
+        for attempt in 0..4 {
+            let name = format!("round-{epoch}-{attempt}");
+            let (round, number, out) = (self.at(&name), attempt.to_string(), self.at(out));
+            let step = |step: &str, n: usize, more: &[&str]| {
+                let args = ["--epoch", epoch, "--round", &round, "--attempt", &number];
+                let payload = self.at("payload");
+                let subject = [
+                    "--content",
+                    "slot 7",
+                    "--ctx",
+                    "TEST",
+                    "--payload",
+                    &payload,
+                ];
+                self.own(step, n, &[&args[..], &subject, more].concat())
+            };
+            for part in ["open", "commit", "respond"] {
+                for n in 0..3 {
+                    good(&step(part, n, &[]));
+                }
+            }
+            let combined = step("combine", 0, &["--out", &out]);
+            if combined.code == 0 {
+                return name;
+            }
+            assert_eq!(combined.code, 1, "{}", combined.stderr);
+            for n in 0..3 {
+                good(&step("retire", n, &[]));
+            }
+        }
+        panic!("four misses in a row");
+    }
+
+    /// What a verifier with a store of its own says; `more` is its policy and what else
+    /// it expects.
+    fn verify(&self, aggregate: &str, committee: &str, round: &str, more: &[&str]) -> Run {
+        let paths = [committee, "verifier", round, aggregate, "payload"];
+        let [committee, store, round, aggregate, payload] = paths.map(|name| self.at(name));
+        let args = ["verify", "--committee", &committee, "--store", &store];
+        let files = ["--round", &round, "--aggregate", &aggregate];
+        let expected = ["--payload", &payload, "--ctx", "TEST"];
+        self.step(&[&args[..], &files, &expected, more].concat())
     }
 }
 
@@ -109,7 +132,12 @@ fn good(run: &Run) {
 }
 
 fn refused(run: &Run, reason: &str) {
-    assert_eq!(run.code, 2);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains(reason), "{}", run.stderr);
+}
+
+fn invalid(run: &Run, reason: &str) {
+    assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(run.stderr.contains(reason), "{}", run.stderr);
 }
 
@@ -130,23 +158,48 @@ fn a_committee_at_once() {
     ];
     let run = place.step(&args);
     good(&run);
-    assert_eq!(run.lines()[0], "signers: 5 of 5");
-    let attempt = run.lines()[1].strip_prefix("attempt: ").unwrap().to_owned();
+    let names = "member-0000 member-0001 member-0002 member-0003 member-0004";
+    assert_eq!(run.lines()[0], format!("signers: 5 of 5: {names}"));
+    let attempt = run.lines()[3].strip_prefix("attempt: ").unwrap().to_owned();
     let round = format!("all/round-{attempt}");
-    let verified = place.verify("all/aggregate", "all/committee", &round, b"TEST");
+    let verify =
+        |aggregate: &str, more: &[&str]| place.verify(aggregate, "all/committee", &round, more);
+    let outputs = ["pk", "sig", "message", "ctx"].map(|name| place.at(name));
+    let [pk, sig, message, ctx] = &outputs;
+    let out = [
+        "--pk-out",
+        pk,
+        "--sig-out",
+        sig,
+        "--message-out",
+        message,
+        "--ctx-out",
+        ctx,
+    ];
+    let verified = verify("all/aggregate", &[&["--quorum", "5"], &out[..]].concat());
     good(&verified);
     assert_eq!(verified.stdout, run.stdout);
-    // 4 leaves: openings of 6,144 + 4 + 64 bytes.
+    // 8 leaves, one content with room for a silent member: 6,144 + 4 + 96 bytes.
     let object = fs::metadata(place.at("all/aggregate")).unwrap().len();
     let totals = [
         format!("aggregate: {object} bytes, signature 4627 of them"),
         format!(
-            "for a verifier without the openings: {} bytes (31060 of openings)",
-            object + 31_060
+            "for a verifier without the openings: {} bytes (31220 of openings)",
+            object + 31_220
         ),
         "a list of 5 signatures: 23135 bytes".into(),
     ];
-    assert_eq!(run.lines()[3..], totals);
+    assert_eq!(run.lines()[5..], totals);
+    // To `mldsa verify` it is a signature like any other.
+    let ordinary = |ctx: &str| {
+        let args = ["verify", "--key", pk, "--sig", sig, "--ctx", ctx, message];
+        mldsa(&args, b"")
+    };
+    assert_eq!(ordinary("TEST").stdout, "valid\n");
+    assert_eq!(ordinary("another").code, 1);
+    let [pk, sig, message, ctx] = outputs.each_ref().map(|path| fs::read(path).unwrap());
+    let pk = PublicKey::try_from_bytes(pk.try_into().unwrap()).unwrap();
+    assert!(pk.verify(&message, &sig.try_into().unwrap(), &ctx));
     // Not twice into one place.
     assert_eq!(place.step(&args).code, 2);
 
@@ -154,111 +207,160 @@ fn a_committee_at_once() {
     let last = bytes.len() - 1000;
     bytes[last] ^= 1;
     fs::write(place.at("all/changed"), bytes).unwrap();
-    let changed = place.verify("all/changed", "all/committee", &round, b"TEST");
-    assert_eq!(changed.code, 1);
+    invalid(
+        &verify("all/changed", &["--quorum", "5"]),
+        "does not verify",
+    );
+}
+
+#[test]
+fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
+    let place = Place::new("policy");
+    let digest = place.agreed("1");
+    // One signer of three.
+    for step in ["open", "commit", "respond"] {
+        good(&place.member(step, 0, &["--cohort", "m0"]));
+    }
+    let out = place.at("aggregate");
+    let combined = place.member("combine", 0, &["--cohort", "m0", "--out", &out]);
+    if combined.code == 1 {
+        return;
+    }
+    good(&combined);
+    let verify = |more: &[&str]| {
+        let more = [&["--content", "slot 7"], more].concat();
+        place.verify("aggregate", "committee", "round", &more)
+    };
+    assert_eq!(verify(&[]).code, 2);
+    invalid(&verify(&["--quorum", "2"]), "too few");
+    refused(&verify(&["--quorum", "0"]), "out of range");
+    let alone = verify(&["--quorum", "1", "--expect-roots", &digest]);
+    good(&alone);
+    assert_eq!(alone.lines()[0], "signers: 1 of 3: m0");
+    let payload = "847fb2c33a0510a8b4f606d8392fdac8659fe657b3206b7e0f99b6d432ff4f7d";
+    assert_eq!(alone.lines()[1], format!("payload: SHA-256 {payload}"));
+    assert_eq!(alone.lines()[2], format!("roots: {digest}"));
+    refused(
+        &verify(&["--quorum", "1", "--expect-roots", "00"]),
+        "list of roots is",
+    );
+    let weights = place.at("weights");
+    fs::write(&weights, "m0 5\nm1 7\n").unwrap();
+    good(&verify(&["--weights", &weights, "--threshold", "5"]));
+    invalid(
+        &verify(&["--weights", &weights, "--threshold", "6"]),
+        "too few",
+    );
+    assert_eq!(verify(&["--weights", &weights]).code, 2);
+    // Another payload, label, domain or kind than the expected one.
+    fs::write(place.at("payload"), b"something else").unwrap();
+    invalid(&verify(&["--quorum", "1"]), "another decision");
+    fs::write(place.at("payload"), b"what is decided").unwrap();
+    invalid(
+        &verify(&["--quorum", "1", "--consensus"]),
+        "another decision",
+    );
+    let other = place.verify(
+        "aggregate",
+        "committee",
+        "round",
+        &["--quorum", "1", "--content", "slot 6"],
+    );
+    invalid(&other, "another decision");
 }
 
 #[test]
 fn a_committee_step_by_step() {
     let place = Place::new("steps");
-    let committee = place.at("committee");
-    let plan = [
-        "plan",
-        "--committee",
-        &committee,
-        "--epoch",
-        "3",
-        "--content",
-        "slot 6",
-    ];
-    good(&place.step(&[&plan[..], &["--content", "slot 7"]].concat()));
-    // A plan is made once.
-    assert_eq!(place.step(&plan).code, 2);
+    // Nothing without an agreement on the roots.
     for n in 0..3 {
-        let (store, id) = (place.at(&format!("member-{n}")), format!("m{n}"));
-        let args = ["--committee", &committee, "--store", &store];
-        good(&place.step(&[&["init"], &args[..], &["--id", &id]].concat()));
-        refused(
-            &place.step(&[&["init"], &args[..], &["--id", &id]].concat()),
-            "one-time guard failed",
-        );
-        good(&place.step(&[&["root"], &args[..]].concat()));
+        let id = format!("m{n}");
+        good(&place.own("init", n, &["--id", &id]));
+        refused(&place.own("init", n, &["--id", &id]), "the store exists");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(place.at(&format!("member-{n}/secret")))
-                .unwrap()
-                .permissions();
+            let secret = place.at(&format!("member-{n}/secret"));
+            let mode = fs::metadata(secret).unwrap().permissions();
             assert_eq!(mode.mode() & 0o777, 0o600);
         }
     }
+    let committee = place.at("committee");
+    let plan = ["plan", "--committee", &committee, "--content", "slot 7"];
+    // Junk is named and skipped.
+    fs::write(Path::new(&committee).join("registrations/junk"), b"junk").unwrap();
+    let planned = place.step(&plan);
+    good(&planned);
+    assert!(planned.stderr.contains("skipped") && planned.stderr.contains("junk"));
+    for n in 0..3 {
+        good(&place.own("root", n, &[]));
+    }
+    fs::write(Path::new(&committee).join("epoch-1/roots/junk"), b"junk").unwrap();
+    refused(&place.member("open", 0, &[]), "not acknowledged");
+    for n in 0..2 {
+        good(&place.own("agree", n, &[]));
+    }
+    refused(
+        &place.own("agree", 2, &["--expect-roots", "ab"]),
+        "list of roots is",
+    );
+    refused(&place.member("open", 0, &[]), "not acknowledged");
+    good(&place.own("agree", 2, &[]));
     for n in 0..3 {
         good(&place.member("open", n, &[]));
     }
-    // Roots are pinned now: the committee cannot grow.
-    let late = place.at("member-9");
-    let args = ["--committee", &committee, "--store", &late];
-    good(&place.step(&[&["init"], &args[..], &["--id", "m9"]].concat()));
-    refused(&place.member("commit", 0, &[]), "another list is pinned");
-    let late_file = Path::new(&committee)
-        .join("registrations")
-        .join(hex::encode("m9"));
-    fs::remove_file(late_file).unwrap();
-
+    // A registration that comes later is none of this epoch's.
+    good(&place.own("init", 9, &["--id", "m9"]));
     // No response without a commitment, no commitment without all openings.
     refused(&place.member("respond", 0, &[]), "commitment");
+    let message = |n: usize, part: &str| {
+        Path::new(&place.at("round")).join(format!("{}.{part}", hex::encode(format!("m{n}"))))
+    };
     for n in 0..3 {
         good(&place.member("commit", n, &[]));
         // Again the same.
-        let file = Path::new(&place.at("round"))
-            .join(format!("{}.commitment", hex::encode(format!("m{n}"))));
-        let commitment = fs::read(&file).unwrap();
+        let commitment = fs::read(message(n, "commitment")).unwrap();
         good(&place.member("commit", n, &[]));
-        assert_eq!(fs::read(&file).unwrap(), commitment);
+        assert_eq!(fs::read(message(n, "commitment")).unwrap(), commitment);
     }
-    // Another cohort for the same attempt is another decision.
+    // Another cohort, or another payload, for the same label is another decision.
     refused(
         &place.member("commit", 0, &["--cohort", "m0,m1"]),
         "already used",
     );
+    fs::write(place.at("payload"), b"block B").unwrap();
+    refused(&place.member("commit", 0, &[]), "already used");
+    good(&place.member("open", 0, &["--attempt", "1"]));
+    let alone = ["--attempt", "1", "--cohort", "m0"];
+    refused(&place.member("commit", 0, &alone), "already used");
+    fs::write(place.at("payload"), b"what is decided").unwrap();
+    good(&place.member("open", 0, &[]));
     for n in 0..2 {
         good(&place.member("respond", n, &[]));
     }
     let out = place.at("aggregate");
     refused(&place.member("combine", 0, &["--out", &out]), "response");
 
-    // m2 changes its commitment afterwards and asks again.
-    let file = Path::new(&place.at("round")).join(format!("{}.commitment", hex::encode("m2")));
-    let commitment = fs::read(&file).unwrap();
+    // Somebody changes a commitment on its way.
+    let commitment = fs::read(message(2, "commitment")).unwrap();
     let mut changed = commitment.clone();
-    let at = changed.len() - 6144;
+    let at = changed.len() - 6144 - 4627;
     changed[at] ^= 1;
-    fs::write(&file, &changed).unwrap();
-    let again = place.member("respond", 0, &[]);
-    assert_eq!(again.code, 2);
-    assert!(again.stderr.contains("already used"), "{}", again.stderr);
-    fs::write(&file, &commitment).unwrap();
+    fs::write(message(2, "commitment"), &changed).unwrap();
+    refused(&place.member("respond", 0, &[]), "not signed");
+    fs::write(message(2, "commitment"), &commitment).unwrap();
     good(&place.member("respond", 2, &[]));
 
-    // A message in another member's name.
-    let response =
-        |id: &str| Path::new(&place.at("round")).join(format!("{}.response", hex::encode(id)));
-    let own = fs::read(response("m1")).unwrap();
-    fs::write(response("m1"), fs::read(response("m0")).unwrap()).unwrap();
-    refused(
-        &place.member("combine", 0, &["--out", &out]),
-        "unknown member",
-    );
-    // A response that is not its member's.
+    // A message in another member's name, and one that is not its member's.
+    let own = fs::read(message(1, "response")).unwrap();
+    fs::copy(message(0, "response"), message(1, "response")).unwrap();
+    refused(&place.member("combine", 0, &["--out", &out]), "not signed");
     let mut forged = own.clone();
-    let body = forged.len() - 2688;
+    let body = forged.len() - 2688 - 4627;
     forged[body] ^= 1;
-    fs::write(response("m1"), forged).unwrap();
-    refused(
-        &place.member("combine", 0, &["--out", &out]),
-        "contribution of m1 is wrong",
-    );
-    fs::write(response("m1"), own).unwrap();
+    fs::write(message(1, "response"), forged).unwrap();
+    refused(&place.member("combine", 0, &["--out", &out]), "not signed");
+    fs::write(message(1, "response"), own).unwrap();
 
     let combined = place.member("combine", 0, &["--out", &out]);
     if combined.code == 1 {
@@ -269,16 +371,108 @@ fn a_committee_step_by_step() {
         }
     } else {
         good(&combined);
-        good(&place.verify("aggregate", "committee", "round", b"TEST"));
+        let more = ["--quorum", "3", "--content", "slot 7"];
+        good(&place.verify("aggregate", "committee", "round", &more));
     }
     // Used up either way.
     refused(
         &place.member("commit", 0, &["--cohort", "m0,m1"]),
         "already used",
     );
-    // A label that is not in the plan, an attempt that it does not foresee.
+    // An attempt that the plan does not foresee.
     refused(
         &place.member("open", 0, &["--attempt", "4"]),
         "no attempts left",
     );
+}
+
+/// Two epochs with the same members and labels, and a change of members.
+#[test]
+fn the_next_epoch_has_other_keys_and_old_messages_are_worth_nothing() {
+    let place = Place::new("epochs");
+    let first = place.agreed("1");
+    let round = place.signed("1", "first");
+    let verify = |aggregate: &str, round: &str, epoch: &str| {
+        let more = ["--epoch", epoch, "--quorum", "3", "--content", "slot 7"];
+        place.verify(aggregate, "committee", round, &more)
+    };
+    good(&verify("first", &round, "1"));
+    // The same labels again, in another epoch.
+    let second = place.agreed("2");
+    assert_ne!(first, second);
+    let next = place.signed("2", "second");
+    good(&verify("second", &next, "2"));
+    assert_eq!(verify("first", &next, "2").code, 2);
+    // An opening of the first epoch, replayed in the second.
+    let opening = format!("{}.opening", hex::encode("m0"));
+    let old = Path::new(&place.at(&round)).join(&opening);
+    fs::copy(old, Path::new(&place.at(&next)).join(&opening)).unwrap();
+    refused(&verify("second", &next, "2"), "another round");
+
+    // Closed is closed; a new seed serves none of it either, and goes on.
+    let store = place.at("member-0");
+    good(&place.step(&["close", "--store", &store, "--epoch", "1"]));
+    refused(&place.own("root", 0, &["--epoch", "1"]), "epoch is closed");
+    let secret = fs::read(place.at("member-0/secret")).unwrap();
+    good(&place.step(&["rotate", "--store", &store, "--epoch", "2"]));
+    let rotated = fs::read(place.at("member-0/secret")).unwrap();
+    assert_ne!(secret[13..45], rotated[13..45]);
+    assert_eq!(secret[45..], rotated[45..]);
+    refused(&place.own("root", 0, &["--epoch", "2"]), "epoch is closed");
+    // Two of the three go on, and somebody new.
+    good(&place.own("init", 3, &["--id", "m3"]));
+    let committee = place.at("committee");
+    let plan = ["plan", "--committee", &committee, "--epoch", "3"];
+    let rest = ["--members", "m0,m2,m3", "--content", "slot 7"];
+    good(&place.step(&[&plan[..], &rest].concat()));
+    assert_eq!(place.own("root", 1, &["--epoch", "3"]).code, 2);
+    for step in ["root", "agree"] {
+        for n in [0, 2, 3] {
+            good(&place.own(step, n, &["--epoch", "3"]));
+        }
+    }
+}
+
+/// What an operator may do to a store, and what it then does not do any more.
+#[test]
+fn a_store_that_lost_its_guard_signs_nothing() {
+    let place = Place::new("restore");
+    place.agreed("1");
+    good(&place.member("open", 0, &[]));
+    for n in 1..3 {
+        good(&place.member("open", n, &[]));
+    }
+    let backup = |name: &str| fs::read(place.at(name)).unwrap();
+    let (log, mark) = (
+        backup("member-0/guard-0.log"),
+        backup("member-0/guard-0.mark"),
+    );
+    good(&place.member("commit", 0, &[]));
+    let newer = backup("member-0/guard-0.log");
+    // An older log under the present mark.
+    fs::write(place.at("member-0/guard-0.log"), &log).unwrap();
+    refused(&place.member("commit", 0, &[]), "guard failed");
+    fs::write(place.at("member-0/guard-0.log"), &newer).unwrap();
+    good(&place.member("commit", 0, &[]));
+    // No guard at all: neither a step nor `init` makes another.
+    for name in ["member-0/guard-0.log", "member-0/guard-0.mark"] {
+        fs::remove_file(place.at(name)).unwrap();
+    }
+    refused(&place.member("commit", 0, &[]), "make a new member");
+    refused(&place.own("init", 0, &["--id", "m0"]), "the store exists");
+    refused(&place.member("commit", 0, &[]), "make a new member");
+    // A secret of the version before, without the marker.
+    let secret = backup("member-1/secret");
+    fs::write(place.at("member-1/secret"), &secret[13..]).unwrap();
+    refused(&place.own("init", 1, &["--id", "m1"]), "older version");
+
+    // With the mark elsewhere, a restore of the whole store is noticed.
+    let elsewhere = place.at("mark-of-m9");
+    good(&place.own("init", 9, &["--id", "m9", "--mark", &elsewhere]));
+    assert!(!Path::new(&place.at("member-9/guard-0.mark")).exists());
+    let log = backup("member-9/guard-0.log");
+    good(&place.step(&["close", "--store", &place.at("member-9"), "--epoch", "1"]));
+    fs::write(place.at("member-9/guard-0.log"), &log).unwrap();
+    let again = place.step(&["close", "--store", &place.at("member-9"), "--epoch", "2"]);
+    refused(&again, "guard failed");
 }

@@ -1,22 +1,28 @@
 //! The gate of base mode: who may sign what under which label.
 
-use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt::Write;
 
 use mldsa_core::{Context, Hedge, MlDsa87, Signature};
 
+use crate::epoch::agreed::AuthenticatedKey;
 use crate::epoch::merkle::{Hash, leaf, leaves};
-use crate::epoch::pinned::AuthenticatedKey;
+use crate::epoch::message::{Message, Subject};
+use crate::epoch::pins::PinStore;
+use crate::epoch::policy::Policy;
+use crate::epoch::proof::verify;
 use crate::epoch::registry::Registry;
 use crate::epoch::tree::leaf_parts;
 use crate::error::Error;
+use crate::guard::journal::Guard;
 use crate::keys::content_key::{ContentKey, ContentPublicKey};
 use crate::keys::member::Member;
-use crate::keys::proof::verify_content_key;
+use crate::keys::scope::{EpochLabel, Scope};
 use crate::member_id::MemberId;
 use crate::round::aggregate::Aggregate;
-use crate::round::cohort::{Decision, Kind, Mode, Parts, Round};
+use crate::round::cohort::{Decision, Mode, Parts, Round};
 use crate::wire::framing::{hash_lp, lp};
 use crate::wire::label::{BaseLabel, ContentLabel};
 
@@ -39,24 +45,63 @@ impl Gate {
         }
     }
 
-    /// The content label of `payload`: bound to it.
+    /// The content label of a decision: bound to its domain and payload.
     ///
     /// # Errors
+    /// [`Error::ModeRefused`] for another base label than this gate's,
     /// [`Error::AttemptsExhausted`].
-    pub fn label(&self, ctx: &[u8], payload: &[u8], attempt: u8) -> Result<ContentLabel, Error> {
+    pub fn label(&self, decision: &Decision<'_>, attempt: u8) -> Result<ContentLabel, Error> {
+        if *decision.label != self.base {
+            return Err(Error::ModeRefused);
+        }
+        let (ctx, payload) = (decision.ctx, decision.payload);
         self.base
             .bound(ctx, payload, self.registry.root(), self.epoch)
             .attempt(attempt)
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
     /// What vouches for a key of base mode.
     pub(crate) fn source(&self) -> Hash {
         let epoch = self.epoch.to_be_bytes();
-        hash_lp(b"MLADSA base", &[self.registry.root(), &epoch])
+        let rho = self.registry.matrix().rho();
+        hash_lp(b"MLADSA base", &[rho, self.registry.root(), &epoch])
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::base(
+            self.registry.matrix().rho(),
+            self.epoch,
+            self.registry.root(),
+        )
+    }
+
+    pub(crate) fn epoch_label(&self, label: &ContentLabel) -> EpochLabel {
+        self.scope().label(label.as_bytes())
+    }
+
+    /// Reads a message of a member and checks its signature, and that it is of this
+    /// epoch and mode.
+    ///
+    /// # Errors
+    /// As [`AgreedRoots::receive`](crate::AgreedRoots::receive).
+    pub fn receive(&self, bytes: &[u8]) -> Result<Message, Error> {
+        let message = Message::receive(bytes, &self.registry)?;
+        let subject = message.subject();
+        (*subject == self.subject(&subject.label))
+            .then_some(message)
+            .ok_or(Error::OtherRound)
+    }
+
+    fn subject(&self, label: &ContentLabel) -> Subject {
+        Subject {
+            epoch: self.epoch,
+            roots: self.source(),
+            label: label.clone(),
+        }
     }
 
     /// Accepts a content key that its member signed with both keys.
@@ -70,18 +115,19 @@ impl Gate {
         signed: &SignedKey,
     ) -> Result<AuthenticatedKey, Error> {
         let ctx = Context::new(b"F.ck").map_err(|_| Error::BadLength)?;
-        let message = message(id, label, &signed.public_key);
+        let epoch_label = self.epoch_label(label);
+        let message = message(id, &epoch_label, &signed.public_key);
         self.registry
             .key(id)?
             .verify(&message, ctx, signed.signature.as_ref())
             .map_err(|_| Error::BadKeyProof)?;
-        let matrix = self.registry.matrix();
-        verify_content_key(matrix, id, label, &signed.public_key, signed.proof.as_ref())?;
+        let (matrix, public_key) = (self.registry.matrix(), &signed.public_key);
+        verify(matrix, id, &epoch_label, public_key, signed.proof.as_ref())?;
         Ok(AuthenticatedKey {
             id: *id,
             label: label.clone(),
-            leaf: leaf(&leaf_parts(id, label, &signed.public_key)),
-            public_key: signed.public_key.clone(),
+            leaf: leaf(&leaf_parts(id, &epoch_label, public_key)),
+            public_key: public_key.clone(),
             source: self.source(),
         })
     }
@@ -94,10 +140,11 @@ impl Gate {
         ids: impl Iterator<Item = &'a MemberId> + Clone,
         public_keys: Vec<ContentPublicKey>,
     ) -> Vec<AuthenticatedKey> {
+        let epoch_label = self.epoch_label(label);
         let parts: Vec<_> = ids
             .clone()
             .zip(&public_keys)
-            .map(|(id, public_key)| leaf_parts(id, label, public_key))
+            .map(|(id, public_key)| leaf_parts(id, &epoch_label, public_key))
             .collect();
         let source = self.source();
         ids.zip(leaves(&parts))
@@ -115,77 +162,69 @@ impl Gate {
     /// A round of base mode.
     ///
     /// # Errors
-    /// [`Error::ModeRefused`] for a label that is not bound to the payload, and
-    /// those of [`Round::new`].
+    /// Those of [`Self::label`] and [`Round::new`].
     pub fn round(
         &self,
         decision: &Decision<'_>,
+        attempt: u8,
         public_keys: impl IntoIterator<Item = AuthenticatedKey>,
-    ) -> Result<Round, Error> {
-        let attempt = decision.label.attempt();
-        if *decision.label != self.label(decision.ctx, decision.payload, attempt)? {
-            return Err(Error::ModeRefused);
-        }
-        Round::assemble(self.parts(&self.source()), decision, public_keys)
-    }
-
-    fn parts<'a>(&'a self, source: &'a Hash) -> Parts<'a> {
-        Parts {
+    ) -> Result<Arc<Round>, Error> {
+        let parts = Parts {
             registry: &self.registry,
-            source,
-            epoch: self.epoch,
+            scope: self.scope(),
+            subject: self.subject(&self.label(decision, attempt)?),
             mode: Mode::Base,
             width: None,
-        }
+        };
+        Round::assemble(parts, decision, public_keys)
     }
 
-    /// Verifies an aggregate of base mode and consumes the application's label:
-    /// another payload under it is refused from now on.
+    /// Verifies that a quorum signed the expected decision in base mode, and
+    /// consumes the application's label: another decision under it is refused from
+    /// now on.
     ///
     /// # Errors
     /// [`Error::ModeRefused`] for offset mode, another label, or a label that was
-    /// consumed by another payload, and those of [`Aggregate::verify`].
-    pub fn verify(
+    /// consumed by another decision, [`Error::GuardFailure`], and those of
+    /// [`Aggregate::verify_expecting`].
+    pub fn verify<S: PinStore + ?Sized>(
         &self,
         aggregate: &Aggregate,
         public_keys: &[AuthenticatedKey],
-        consumed: &mut ConsumedLabels,
-    ) -> Result<Round, Error> {
+        decision: &Decision<'_>,
+        policy: &Policy,
+        consumed: &mut S,
+    ) -> Result<Arc<Round>, Error> {
         if aggregate.mode() != Mode::Base {
             return Err(Error::ModeRefused);
         }
         if aggregate.epoch() != self.epoch {
             return Err(Error::OutOfRange);
         }
-        let cohort = aggregate.cohort(&self.registry, public_keys)?;
-        let round = self.round(&aggregate.decision(), cohort)?;
+        aggregate.expect(decision)?;
+        let attempt = aggregate.label().attempt();
+        if *aggregate.label() != self.label(decision, attempt)? {
+            return Err(Error::UnexpectedDecision);
+        }
+        let cohort = aggregate.cohort(&self.registry, public_keys, policy)?;
+        let round = self.round(decision, attempt, cohort)?;
         aggregate.verify_round(&round)?;
-        consumed.consume(aggregate.ctx(), &self.base, round.kind, aggregate.payload())?;
-        Ok(round)
+        match consumed.pin(&consumed_name(decision), &decision.digest()) {
+            Err(Error::RootNotPinned) => Err(Error::ModeRefused),
+            result => result.map(|()| round),
+        }
     }
 }
 
-/// Which (context, base label) a verifier has seen decided, and how. The
-/// application keeps it for as long as it accepts aggregates of base mode.
-#[derive(Clone, Debug, Default)]
-pub struct ConsumedLabels(BTreeMap<Vec<u8>, Hash>);
-
-impl ConsumedLabels {
-    fn consume(
-        &mut self,
-        ctx: &[u8],
-        base: &BaseLabel,
-        kind: Kind,
-        payload: &[u8],
-    ) -> Result<(), Error> {
-        let kind: &[u8] = match kind {
-            Kind::Decision => &[0],
-            Kind::Consensus => &[1],
-        };
-        let decided = hash_lp(b"MLADSA decided", &[kind, payload]);
-        let known = self.0.entry(lp(&[ctx, base.as_bytes()])).or_insert(decided);
-        (*known == decided).then_some(()).ok_or(Error::ModeRefused)
+/// The name of a domain and label among those that were decided.
+fn consumed_name(decision: &Decision<'_>) -> String {
+    let hash: Hash = hash_lp(&[], &[&lp(&[decision.ctx, decision.label.as_bytes()])]);
+    let mut name = String::from("decided-");
+    for byte in hash {
+        // Writing to a string does not fail.
+        let _ = write!(name, "{byte:02x}");
     }
+    name
 }
 
 /// A content key of base mode, signed with the registration key and with itself.
@@ -197,22 +236,32 @@ pub struct SignedKey {
 }
 
 impl Member {
-    /// Publishes the key of `label` for base mode. `rnd` is 64 fresh random bytes.
+    /// Publishes the key of `label` for base mode, after its guard has bound the
+    /// seed to this registry, matrix and mode for the epoch. `rnd` is 64 fresh
+    /// random bytes.
     ///
     /// # Errors
-    /// [`Error::Fault`] if signing fails.
+    /// [`Error::EpochConflict`] if the seed serves something else in this epoch,
+    /// [`Error::GuardFailure`]; [`Error::Fault`] if signing fails.
     pub fn sign_content_key(
         &self,
-        registry: &Registry,
+        gate: &Gate,
         label: &ContentLabel,
+        guard: &mut Guard,
         hedge: Hedge<'_>,
         rnd: &[u8; 64],
     ) -> Result<SignedKey, Error> {
-        let matrix = registry.matrix();
-        let public_key = ContentKey::derive(matrix, &self.seed, label.as_bytes()).public_key;
+        if guard.fingerprint() != self.seed.fingerprint() {
+            return Err(Error::GuardFailure);
+        }
+        let source = gate.source();
+        guard.agree(gate.epoch, &source, &source)?;
+        let (matrix, label) = (gate.registry.matrix(), gate.epoch_label(label));
+        let public_key = ContentKey::derive(matrix, &self.seed, &label).public_key;
+        let message = message(&self.id, &label, &public_key);
         Ok(SignedKey {
-            signature: self.sign(b"F.ck", &message(&self.id, label, &public_key), hedge)?,
-            proof: self.prove_content_key(matrix, label, rnd)?,
+            signature: self.sign(b"F.ck", &message, hedge)?,
+            proof: self.prove(matrix, &label, rnd)?,
             public_key,
         })
     }
@@ -220,16 +269,14 @@ impl Member {
 
 pub(crate) fn message(
     id: &MemberId,
-    label: &ContentLabel,
+    label: &EpochLabel,
     public_key: &ContentPublicKey,
 ) -> [u8; 64] {
-    hash_lp(
-        &[],
-        &[
-            b"F.ck",
-            id.as_bytes(),
-            label.as_bytes(),
-            public_key.as_bytes(),
-        ],
-    )
+    let parts: [&[u8]; 4] = [
+        b"F.ck",
+        id.as_bytes(),
+        label.as_bytes(),
+        public_key.as_bytes(),
+    ];
+    hash_lp(&[], &parts)
 }

@@ -1,5 +1,6 @@
 //! A whole cohort in one process: for simulations, tests and measurements.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mldsa_core::hazmat::{NttPoly, Poly, Secret, linear};
@@ -12,13 +13,13 @@ use crate::keys::member::Member;
 use crate::keys::nonce::{SIGMA_BASE, add_nonces};
 use crate::keys::seed::MasterSeed;
 use crate::round::aggregate::Aggregate;
-use crate::round::cohort::{Decision, Kind, Round};
+use crate::round::cohort::{Decision, Round};
 use crate::round::combine::complete;
 use crate::round::commitment::Challenge;
 use crate::wire::label::MAX_ATTEMPTS;
 
 impl Gate {
-    /// What [`Member::commit`], [`Pending::respond`](crate::Pending::respond) and
+    /// What [`Member::commit`], [`Member::respond`] and
     /// [`Combiner::finish`](crate::Combiner::finish) come to when one party holds
     /// all members' secrets, attempt after attempt: the same bytes. Because
     /// everything is linear, one product with A serves for all commitments and one
@@ -31,16 +32,14 @@ impl Gate {
     pub fn aggregate_one_party(
         &self,
         members: &[Member],
-        ctx: &[u8],
-        kind: Kind,
-        payload: &[u8],
+        decision: &Decision<'_>,
     ) -> Result<Aggregate, Error> {
         let matrix = self.registry().matrix();
         let seeds: Vec<&MasterSeed> = members.iter().map(|member| &member.seed).collect();
         for attempt in 0..MAX_ATTEMPTS {
-            let label = self.label(ctx, payload, attempt)?;
-            let content = label.as_bytes();
-            let keys: Vec<_> = seeds.iter().map(|seed| (*seed, content)).collect();
+            let label = self.label(decision, attempt)?;
+            let content = self.epoch_label(&label);
+            let keys: Vec<_> = seeds.iter().map(|seed| (*seed, &content)).collect();
             let mut s1_hat = Secret::new(ntt_vector(L));
             let mut public_keys = Vec::with_capacity(members.len());
             derive_each(matrix, &keys, |s1, public_key| {
@@ -48,15 +47,9 @@ impl Gate {
                 public_keys.push(public_key);
             });
             let mut y = Secret::new(vector(L));
-            add_nonces(&seeds, content, SIGMA_BASE, y.expose_mut());
+            add_nonces(&seeds, &content, SIGMA_BASE, y.expose_mut());
             let public_keys = self.own_keys(&label, members.iter().map(Member::id), public_keys);
-            let decision = Decision {
-                ctx,
-                label: &label,
-                kind,
-                payload,
-            };
-            let round = self.round(&decision, public_keys)?;
+            let round = self.round(decision, attempt, public_keys)?;
             match finish(&round, matrix, s1_hat.expose(), y.expose_mut()) {
                 Err(Error::Retry(_)) => {}
                 result => return result,
@@ -67,7 +60,7 @@ impl Gate {
 }
 
 fn finish(
-    round: &Round,
+    round: &Arc<Round>,
     matrix: &Matrix,
     s1_hat: &[NttPoly],
     y: &mut [Poly],

@@ -2,48 +2,62 @@
 
 use alloc::vec::Vec;
 
-use mldsa_core::{Hedge, MlDsa87, ParameterSet, Signature};
+use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature};
 
 use crate::epoch::merkle::Hash;
+use crate::epoch::plan::EpochPlan;
+use crate::epoch::registry::Registry;
 use crate::epoch::tree::EpochTree;
 use crate::error::Error;
+use crate::guard::journal::Guard;
 use crate::keys::member::Member;
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
 impl Member {
-    /// Signs the root of a tree: what is published before anything is opened.
+    /// Signs the root of a tree: what is published before anything is opened. From
+    /// here on the guard holds the seed to this plan, registry and matrix for the
+    /// epoch.
     ///
     /// # Errors
-    /// [`Error::CohortMismatch`] for another member's tree, [`Error::Fault`].
-    pub fn announce(&self, tree: &EpochTree, hedge: Hedge<'_>) -> Result<RootAnnouncement, Error> {
-        if tree.id != self.id {
+    /// [`Error::CohortMismatch`] for another member's tree,
+    /// [`Error::EpochConflict`] if the seed serves another plan in this epoch,
+    /// [`Error::GuardFailure`], [`Error::Fault`].
+    pub fn announce(
+        &self,
+        tree: &EpochTree,
+        guard: &mut Guard,
+        hedge: Hedge<'_>,
+    ) -> Result<RootAnnouncement, Error> {
+        if tree.id != self.id || guard.fingerprint() != self.seed.fingerprint() {
             return Err(Error::CohortMismatch);
         }
-        let message = root_message(tree.plan.epoch, &tree.root);
+        let (epoch, plan) = (tree.plan.epoch(), tree.plan.binding(&tree.registry));
+        guard.bind(epoch, &plan)?;
+        let message = root_message(epoch, &plan, tree.root());
         Ok(RootAnnouncement {
             id: self.id,
-            epoch: tree.plan.epoch,
-            root: tree.root,
+            epoch,
+            root: *tree.root(),
             signature: self.sign(b"F.kt", &message, hedge)?,
         })
     }
 }
 
-pub(super) fn root_message(epoch: u64, root: &Hash) -> [u8; 64] {
-    hash_lp(&[], &[b"F.kt", &epoch.to_be_bytes(), root])
+fn root_message(epoch: u64, plan: &Hash, root: &Hash) -> [u8; 64] {
+    hash_lp(&[], &[b"F.kt", &epoch.to_be_bytes(), plan, root])
 }
 
 /// A member's signed root for an epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootAnnouncement {
-    pub(super) id: MemberId,
-    pub(super) epoch: u64,
-    pub(super) root: Hash,
-    pub(super) signature: Signature<MlDsa87>,
+    id: MemberId,
+    epoch: u64,
+    root: Hash,
+    signature: Signature<MlDsa87>,
 }
 
-const ANNOUNCEMENT: &[u8; 8] = b"MLADSAT1";
+const ANNOUNCEMENT: &[u8; 8] = b"MLADSAT2";
 
 impl RootAnnouncement {
     /// Who announces.
@@ -56,7 +70,24 @@ impl RootAnnouncement {
         &self.root
     }
 
-    /// `"MLADSAT1" || lp(id) || BE64(epoch) || root || signature`.
+    /// Whether its member announces this for that plan: for telling one bad
+    /// announcement from the others.
+    ///
+    /// # Errors
+    /// [`Error::UnknownMember`], [`Error::OutOfRange`] for another epoch,
+    /// [`Error::BadTreeSignature`].
+    pub fn verify(&self, registry: &Registry, plan: &EpochPlan) -> Result<(), Error> {
+        let key = registry.key(&self.id)?;
+        if self.epoch != plan.epoch() {
+            return Err(Error::OutOfRange);
+        }
+        let ctx = Context::new(b"F.kt").map_err(|_| Error::BadLength)?;
+        let message = root_message(self.epoch, &plan.binding(registry), &self.root);
+        key.verify(&message, ctx, self.signature.as_ref())
+            .map_err(|_| Error::BadTreeSignature)
+    }
+
+    /// `"MLADSAT2" || lp(id) || BE64(epoch) || root || signature`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = ANNOUNCEMENT.to_vec();
         out.extend(lp(&[self.id.as_bytes()]));
@@ -67,7 +98,7 @@ impl RootAnnouncement {
     }
 
     /// Reads what [`Self::to_bytes`] wrote. The signature is checked by
-    /// [`PinnedRoots::pin`].
+    /// [`Self::verify`].
     ///
     /// # Errors
     /// [`Error::BadLength`]; [`Error::BadTreeSignature`] for a malformed

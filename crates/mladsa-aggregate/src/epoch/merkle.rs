@@ -68,40 +68,56 @@ pub(crate) fn depth(leaves: usize) -> usize {
     leaves.next_power_of_two().trailing_zeros() as usize
 }
 
-/// All levels, leaves first, the root alone in the last.
-fn levels(leaves: &[Hash]) -> Result<Vec<Vec<Hash>>, Error> {
-    if leaves.is_empty() {
-        return Err(Error::EmptyCohort);
+/// A whole tree: all levels, leaves first, the root alone in the last.
+#[derive(Clone, Debug)]
+pub(crate) struct Levels(Vec<Vec<Hash>>);
+
+impl Levels {
+    pub(crate) fn new(leaves: &[Hash]) -> Result<Self, Error> {
+        if leaves.is_empty() {
+            return Err(Error::EmptyCohort);
+        }
+        let mut level = leaves.to_vec();
+        level.resize(leaves.len().next_power_of_two(), raw_leaf(b""));
+        let mut levels = Vec::with_capacity(1 + depth(leaves.len()));
+        while level.len() > 1 {
+            let above = hash(level.as_chunks::<2>().0.iter().map(node_input));
+            levels.push(core::mem::replace(&mut level, above));
+        }
+        levels.push(level);
+        Ok(Self(levels))
     }
-    let mut level = leaves.to_vec();
-    level.resize(leaves.len().next_power_of_two(), raw_leaf(b""));
-    let mut levels = Vec::with_capacity(1 + depth(leaves.len()));
-    while level.len() > 1 {
-        let above = hash(level.as_chunks::<2>().0.iter().map(node_input));
-        levels.push(core::mem::replace(&mut level, above));
+
+    pub(crate) fn root(&self) -> &Hash {
+        let top = self.0.last().and_then(|level| level.first());
+        top.unwrap_or(&[0; 32])
     }
-    levels.push(level);
-    Ok(levels)
+
+    /// The first `n` leaves, which are all but the padding.
+    pub(crate) fn leaves(&self, n: usize) -> &[Hash] {
+        let leaves = self.0.first().and_then(|leaves| leaves.get(..n));
+        leaves.unwrap_or_default()
+    }
+
+    pub(crate) fn leaf(&self, index: u32) -> Option<&Hash> {
+        self.0.first()?.get(index as usize)
+    }
+
+    /// The siblings of leaf `index`, lowest first.
+    pub(crate) fn path(&self, index: usize) -> Result<Vec<Hash>, Error> {
+        let mut path = Vec::with_capacity(self.0.len());
+        let (_, below) = self.0.split_last().ok_or(Error::EmptyCohort)?;
+        for (height, level) in below.iter().enumerate() {
+            let sibling = level.get((index >> height) ^ 1);
+            path.push(*sibling.ok_or(Error::OutOfRange)?);
+        }
+        Ok(path)
+    }
 }
 
 /// The root over leaf hashes.
 pub(crate) fn root(leaves: &[Hash]) -> Result<Hash, Error> {
-    levels(leaves)?
-        .last()
-        .and_then(|level| level.first().copied())
-        .ok_or(Error::EmptyCohort)
-}
-
-/// The siblings of leaf `index`, lowest first.
-pub(crate) fn path(leaves: &[Hash], index: usize) -> Result<Vec<Hash>, Error> {
-    if index >= leaves.len() {
-        return Err(Error::OutOfRange);
-    }
-    let levels = levels(leaves)?;
-    let siblings = levels.iter().enumerate();
-    Ok(siblings
-        .filter_map(|(height, level)| level.get((index >> height) ^ 1).copied())
-        .collect())
+    Ok(*Levels::new(leaves)?.root())
 }
 
 /// Whether `path`, of the length that the caller expects, leads from leaf
@@ -136,11 +152,15 @@ mod tests {
         assert_eq!(root(&[]), Err(Error::EmptyCohort));
         for n in 1..=17usize {
             let leaves: Vec<Hash> = (0..n).map(|i| raw_leaf(&[i as u8])).collect();
-            let root = root(&leaves).unwrap();
+            let levels = Levels::new(&leaves).unwrap();
+            let root = *levels.root();
             let depth = depth(n);
-            assert_eq!(path(&leaves, n), Err(Error::OutOfRange));
+            assert_eq!(levels.leaves(n), leaves);
+            if n > 1 {
+                assert_eq!(levels.path(n.next_power_of_two()), Err(Error::OutOfRange));
+            }
             for (i, leaf) in leaves.iter().enumerate() {
-                let path = path(&leaves, i).unwrap();
+                let path = levels.path(i).unwrap();
                 let index = i as u32;
                 assert_eq!(path.len(), depth);
                 assert!(verify_path(leaf, index, &path, depth, &root));

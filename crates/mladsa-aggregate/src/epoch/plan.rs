@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::epoch::merkle::{Hash, depth};
+use crate::epoch::registry::Registry;
 use crate::error::Error;
 use crate::keys::content_key::CONTENT_PUBLIC_KEY_LEN;
 use crate::wire::framing::hash_lp;
@@ -10,6 +11,18 @@ use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS};
 
 /// Attempts that a plan foresees for each content unless told otherwise.
 pub const DEFAULT_ATTEMPTS: u8 = 4;
+
+/// Attempts that a committee of `n` needs to decide although each of the f members
+/// that may fail, fewer than a third, stays silent in an attempt of its own: f and
+/// [`DEFAULT_ATTEMPTS`], but no more than 64.
+pub fn attempts_for(n: usize) -> u8 {
+    let silent = n.saturating_sub(1) / 3;
+    u8::try_from(silent)
+        .unwrap_or(u8::MAX)
+        .saturating_add(DEFAULT_ATTEMPTS)
+        .min(MAX_ATTEMPTS)
+}
+
 /// Leaves of one epoch tree.
 pub const MAX_LEAVES: usize = 1 << 20;
 
@@ -18,7 +31,7 @@ pub const MAX_LEAVES: usize = 1 << 20;
 /// so that a member cannot hold two keys for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EpochPlan {
-    pub(crate) epoch: u64,
+    epoch: u64,
     attempts: u8,
     contents: Vec<BaseLabel>,
     // label and position, by label
@@ -74,9 +87,20 @@ impl EpochPlan {
         self.epoch
     }
 
+    /// Keys of each member: contents times attempts.
+    #[allow(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.contents.len() * usize::from(self.attempts)
+    }
+
+    /// Keys for each content.
+    pub fn attempts(&self) -> u8 {
+        self.attempts
+    }
+
     /// Levels of every tree of this epoch.
     pub fn depth(&self) -> usize {
-        depth(self.contents.len() * usize::from(self.attempts))
+        depth(self.len())
     }
 
     /// Bytes of an opening in this epoch: 6,144 + 4 + 32 for each level.
@@ -108,7 +132,14 @@ impl EpochPlan {
             .flat_map(|base| (0..self.attempts).filter_map(|attempt| base.attempt(attempt).ok()))
     }
 
-    pub(crate) fn digest(&self) -> Hash {
+    /// What a seed is bound to for the epoch: the matrix, the members and the
+    /// contents.
+    pub(crate) fn binding(&self, registry: &Registry) -> Hash {
+        let parts: [&[u8]; 3] = [registry.matrix().rho(), registry.root(), &self.digest()];
+        hash_lp(b"MLADSA epoch", &parts)
+    }
+
+    fn digest(&self) -> Hash {
         let parts: Vec<&[u8]> = self.contents.iter().map(BaseLabel::as_bytes).collect();
         let contents: Hash = hash_lp(&[], &parts);
         hash_lp(

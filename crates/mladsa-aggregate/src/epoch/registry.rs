@@ -10,6 +10,7 @@ use crate::epoch::merkle::{Hash, leaves, root};
 use crate::error::Error;
 use crate::keys::matrix::Matrix;
 use crate::keys::member::Member;
+use crate::keys::scope::Scope;
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
@@ -129,6 +130,11 @@ impl Registry {
             entries,
             root,
         }))
+    }
+
+    /// Where labels of `epoch` are used.
+    pub(crate) fn scope(&self, epoch: u64) -> Scope {
+        Scope::new(self.matrix.rho(), epoch, &self.root)
     }
 
     /// The shared matrix.

@@ -1,41 +1,62 @@
-//! Memory that forgets: for tests and simulations.
+//! Media that a restart erases: for tests and simulations.
 
-use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
-use super::{GuardKey, GuardState, OneTimeGuard};
-use crate::error::Error;
-use crate::keys::seed::{MasterSeed, SeedFingerprint};
+use crate::guard::medium::{LogMedium, MarkMedium, MediumError};
 
-/// A guard that a restart erases. **A signer that
-/// restarts with an empty guard gives its keys away**: for tests, simulations and
-/// measurements only.
-#[derive(Debug)]
-pub struct InMemoryGuardForTests {
-    fingerprint: SeedFingerprint,
-    states: BTreeMap<GuardKey, GuardState>,
-}
+/// A log that a restart erases. **A signer that restarts with an empty guard gives
+/// its keys away**: for tests, simulations and measurements only.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLogForTests(Vec<u8>);
 
-impl InMemoryGuardForTests {
-    /// An empty guard for `seed`.
-    pub fn new(seed: &MasterSeed) -> Self {
-        Self {
-            fingerprint: seed.fingerprint(),
-            states: BTreeMap::new(),
-        }
+impl LogMedium for MemoryLogForTests {
+    fn read(&mut self) -> Result<Vec<u8>, MediumError> {
+        Ok(self.0.clone())
+    }
+
+    fn size(&mut self) -> Result<u64, MediumError> {
+        Ok(self.0.len() as u64)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: u64) -> Result<(), MediumError> {
+        self.0.truncate(usize::try_from(len).unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), MediumError> {
+        Ok(())
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+        self.0 = bytes.into();
+        Ok(())
     }
 }
 
-impl OneTimeGuard for InMemoryGuardForTests {
-    fn fingerprint(&self) -> SeedFingerprint {
-        self.fingerprint
+/// A mark that a restart erases: for tests, simulations and measurements only.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryMarkForTests {
+    present: Option<Vec<u8>>,
+    next: Option<Vec<u8>>,
+}
+
+impl MarkMedium for MemoryMarkForTests {
+    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
+        Ok(self.present.clone())
     }
 
-    fn state(&self, key: &GuardKey) -> Result<Option<GuardState>, Error> {
-        Ok(self.states.get(key).copied())
+    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+        self.next = Some(bytes.into());
+        Ok(())
     }
 
-    fn record(&mut self, key: &GuardKey, state: GuardState) -> Result<(), Error> {
-        self.states.insert(*key, state);
+    fn publish(&mut self) -> Result<(), MediumError> {
+        self.present = Some(self.next.take().ok_or(MediumError)?);
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret, declassify_in_place, sh
 
 use crate::error::Error;
 use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
+use crate::keys::scope::EpochLabel;
 use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
@@ -93,7 +94,7 @@ pub(crate) struct ContentKey {
 impl ContentKey {
     /// ContentKeyDerive. Constant time but for the positions of refused
     /// half-bytes in ExpandS.
-    pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &[u8]) -> Self {
+    pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &EpochLabel) -> Self {
         let mut memory = KeyMemory::new(matrix);
         let public_key = memory.derive(Self::seed(seed, content).expose());
         Self {
@@ -106,7 +107,7 @@ impl ContentKey {
     pub(crate) fn derive_s1(
         matrix: &Matrix,
         seed: &MasterSeed,
-        content: &[u8],
+        content: &EpochLabel,
     ) -> Secret<Box<[NttPoly]>> {
         let mut memory = KeyMemory::new(matrix);
         memory.expand(Self::seed(seed, content).expose());
@@ -114,9 +115,9 @@ impl ContentKey {
     }
 
     /// The rho' of the key's ExpandS.
-    pub(crate) fn seed(seed: &MasterSeed, content: &[u8]) -> Secret<[u8; 64]> {
+    pub(crate) fn seed(seed: &MasterSeed, content: &EpochLabel) -> Secret<[u8; 64]> {
         let mut rho_p = Secret::<[u8; 64]>::zeroed();
-        let framed = lp(&[b"F.key", content]);
+        let framed = lp(&[b"F.key", content.as_bytes()]);
         shake256_lanes(Backend::detect(), [seed.prf(&framed, rho_p.expose_mut())]);
         rho_p
     }
@@ -126,7 +127,7 @@ impl ContentKey {
 /// half of one after the other.
 pub(crate) fn derive_each(
     matrix: &Matrix,
-    keys: &[(&MasterSeed, &[u8])],
+    keys: &[(&MasterSeed, &EpochLabel)],
     mut each: impl FnMut(&[NttPoly], ContentPublicKey),
 ) {
     let mut memory = KeyMemory::new(matrix);
@@ -134,7 +135,7 @@ pub(crate) fn derive_each(
     for group in keys.chunks(KEYS_TOGETHER) {
         let framed: Vec<Vec<u8>> = group
             .iter()
-            .map(|(_, content)| lp(&[b"F.key", content]))
+            .map(|(_, content)| lp(&[b"F.key", content.as_bytes()]))
             .collect();
         let places = group.iter().zip(&framed).zip(rho_p.expose_mut());
         let hashes = places.map(|(((seed, _), framed), rho_p)| seed.prf(framed, rho_p));
@@ -190,6 +191,7 @@ impl<'m> KeyMemory<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::scope::Scope;
 
     #[test]
     fn shares_of_wrong_length_or_range_are_refused() {
@@ -221,13 +223,11 @@ mod tests {
     fn keys_derived_together_are_the_keys_derived_alone() {
         let matrix = Matrix::expand(&[1; 32]);
         let seeds: Vec<MasterSeed> = (0..17).map(|n| MasterSeed::from_bytes(&[n; 32])).collect();
-        let contents = [&b"a"[..], b"a longer content", b"c"];
+        let contents =
+            [&b"a"[..], b"a longer content", b"c"].map(|content| Scope::Published.label(content));
         for n in [0, 1, 7, 8, 9, 17] {
-            let keys: Vec<(&MasterSeed, &[u8])> = seeds
-                .iter()
-                .zip(contents.into_iter().cycle())
-                .take(n)
-                .collect();
+            let keys: Vec<(&MasterSeed, &EpochLabel)> =
+                seeds.iter().zip(contents.iter().cycle()).take(n).collect();
             let mut derived = keys.iter();
             derive_each(&matrix, &keys, |s1_hat, public_key| {
                 let (seed, content) = derived.next().unwrap();

@@ -12,6 +12,7 @@ use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::{Poly, Secret, shake256_lanes};
 
 use crate::keys::matrix::{K, L, vector};
+use crate::keys::scope::EpochLabel;
 use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
@@ -23,14 +24,18 @@ pub(crate) const SIGMA_OFFSET: u32 = 360;
 
 /// DeriveNonce: the mask of base mode, l polynomials in [-sigma, sigma].
 #[cfg(any(test, feature = "transparent-commitments"))]
-pub(crate) fn derive_nonce(seed: &MasterSeed, content: &[u8], sigma: u32) -> Secret<Box<[Poly]>> {
-    sample(seed, b"F.nonce", content, sigma, L)
+pub(crate) fn derive_nonce(
+    seed: &MasterSeed,
+    content: &EpochLabel,
+    sigma: u32,
+) -> Secret<Box<[Poly]>> {
+    sample(seed, b"F.nonce", content.as_bytes(), sigma, L)
 }
 
 /// The sum of DeriveNonce over all `seeds`, added to `y`.
 #[cfg(feature = "transparent-commitments")]
-pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &[u8], sigma: u32, y: &mut [Poly]) {
-    let mask = Mask::new(b"F.nonce", content, sigma, L);
+pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &EpochLabel, sigma: u32, y: &mut [Poly]) {
+    let mask = Mask::new(b"F.nonce", content.as_bytes(), sigma, L);
     let mut nonces = Secret::new(vector(L * KEYS_TOGETHER.min(seeds.len())));
     for group in seeds.chunks(KEYS_TOGETHER) {
         let (nonces, _) = nonces.expose_mut().split_at_mut(L * group.len());
@@ -44,22 +49,28 @@ pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &[u8], sigma: u32, y: &
 /// DeriveNonceMB: the mask of offset mode, which also depends on `mu`.
 pub(crate) fn derive_nonce_bound(
     seed: &MasterSeed,
-    content: &[u8],
+    content: &EpochLabel,
     mu: &[u8],
     sigma: u32,
 ) -> Secret<Box<[Poly]>> {
-    sample(seed, b"F.nonce.mb", &lp(&[content, mu]), sigma, L)
+    sample(
+        seed,
+        b"F.nonce.mb",
+        &lp(&[content.as_bytes(), mu]),
+        sigma,
+        L,
+    )
 }
 
 /// DeriveOffset: what hides the low bits of w, k polynomials in
 /// [-width, width].
 pub(crate) fn derive_offset(
     seed: &MasterSeed,
-    content: &[u8],
+    content: &EpochLabel,
     mu: &[u8],
     width: u32,
 ) -> Secret<Box<[Poly]>> {
-    let bound = lp(&[content, mu, &width.to_be_bytes()]);
+    let bound = lp(&[content.as_bytes(), mu, &width.to_be_bytes()]);
     sample(seed, b"F.offset", &bound, width, K)
 }
 

@@ -1,11 +1,13 @@
 //! The finished aggregate: what travels, and how it is verified.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
-use crate::epoch::pinned::{AuthenticatedKey, PinnedRoots};
+use crate::epoch::agreed::{AgreedRoots, AuthenticatedKey};
+use crate::epoch::policy::Policy;
 use crate::epoch::registry::Registry;
 use crate::error::Error;
 use crate::member_id::MemberId;
@@ -32,16 +34,16 @@ pub struct Aggregate {
     signature: Signature<MlDsa87>,
 }
 
-const AGGREGATE: &[u8; 8] = b"MLADSAF1";
+const AGGREGATE: &[u8; 8] = b"MLADSAF2";
 
 impl Aggregate {
     pub(crate) fn new(round: &Round, signature: Signature<MlDsa87>) -> Self {
         Self {
             mode: round.mode,
             kind: round.kind,
-            ctx: round.ctx.clone(),
-            label: round.label.clone(),
-            epoch: round.epoch,
+            ctx: round.domain.clone(),
+            label: round.subject.label.clone(),
+            epoch: round.subject.epoch,
             payload: round.payload.clone(),
             bits: round.bits.as_bytes().into(),
             signature,
@@ -49,7 +51,8 @@ impl Aggregate {
     }
 
     /// The ordinary ML-DSA-87 signature. It says nothing about who signed unless
-    /// its key was rebuilt: see [`Self::verify`].
+    /// its key was rebuilt: see
+    /// [`Self::verify_expecting`].
     pub fn signature(&self) -> &Signature<MlDsa87> {
         &self.signature
     }
@@ -64,7 +67,7 @@ impl Aggregate {
         self.mode
     }
 
-    /// The context.
+    /// The domain.
     pub fn ctx(&self) -> &[u8] {
         &self.ctx
     }
@@ -100,53 +103,66 @@ impl Aggregate {
             .collect())
     }
 
-    pub(crate) fn decision(&self) -> Decision<'_> {
-        Decision {
-            ctx: &self.ctx,
-            label: &self.label,
-            kind: self.kind,
-            payload: &self.payload,
-        }
-    }
-
-    /// Verifies who signed what: rebuilds the cohort from the bits and its key
-    /// from the members' authenticated keys, and only then verifies the
-    /// signature. `public_keys` may hold the keys of more members and other contents.
-    /// Returns the rebuilt round.
+    /// Verifies that a quorum signed the expected decision: rebuilds the cohort from
+    /// the bits and its key from the members' authenticated keys, and only then
+    /// verifies the signature. `public_keys` may hold the keys of more members and
+    /// other contents. Returns the rebuilt round, which says who signed.
+    ///
+    /// Domain, label, kind and payload come from the caller: what the aggregate says
+    /// of them is compared, never believed.
     ///
     /// # Errors
+    /// [`Error::UnexpectedDecision`], [`Error::QuorumMissed`],
     /// [`Error::ModeRefused`] for base mode, [`Error::OutOfRange`] for another
-    /// epoch, [`Error::CohortMismatch`] if a signer's key is not among `public_keys`,
-    /// [`Error::VerifyFailed`], and those of [`Self::signers`] and [`Round::new`].
-    pub fn verify(
+    /// epoch, [`Error::CohortMismatch`] if a signer's key is not among
+    /// `public_keys`, [`Error::VerifyFailed`], and those of [`Self::signers`] and
+    /// [`Round::new`].
+    pub fn verify_expecting(
         &self,
-        pinned: &PinnedRoots,
+        agreed: &AgreedRoots,
         public_keys: &[AuthenticatedKey],
-    ) -> Result<Round, Error> {
+        decision: &Decision<'_>,
+        policy: &Policy,
+    ) -> Result<Arc<Round>, Error> {
         if self.mode != Mode::Offset {
             return Err(Error::ModeRefused);
         }
-        if self.epoch != pinned.plan().epoch() {
+        if self.epoch != agreed.plan().epoch() {
             return Err(Error::OutOfRange);
         }
-        let cohort = self.cohort(pinned.registry(), public_keys)?;
-        let round = Round::new(pinned, &self.decision(), cohort)?;
+        if self.label.base() != decision.label.as_bytes() {
+            return Err(Error::UnexpectedDecision);
+        }
+        self.expect(decision)?;
+        let cohort = self.cohort(agreed.registry(), public_keys, policy)?;
+        let round = Round::new(agreed, decision, self.label.attempt(), cohort)?;
         self.verify_round(&round)?;
         Ok(round)
     }
 
-    /// The keys of the signers for this content.
+    /// Refuses another decision than the expected one, but for its label.
+    pub(crate) fn expect(&self, decision: &Decision<'_>) -> Result<(), Error> {
+        let same = *self.ctx == *decision.ctx
+            && self.kind == decision.kind
+            && *self.payload == *decision.payload;
+        same.then_some(()).ok_or(Error::UnexpectedDecision)
+    }
+
+    /// The keys of the signers for this content, if they are enough.
     pub(crate) fn cohort(
         &self,
         registry: &Registry,
         public_keys: &[AuthenticatedKey],
+        policy: &Policy,
     ) -> Result<Vec<AuthenticatedKey>, Error> {
+        let signers = self.signers(registry)?;
+        policy.check(registry, signers.iter())?;
         let mut known: Vec<&AuthenticatedKey> = public_keys
             .iter()
             .filter(|public_key| public_key.label == self.label)
             .collect();
         known.sort_by_key(|public_key| public_key.id);
-        self.signers(registry)?
+        signers
             .iter()
             .map(|id| {
                 let at = known.binary_search_by_key(id, |public_key| public_key.id);
@@ -173,10 +189,7 @@ impl Aggregate {
             Mode::Base => 0,
             Mode::Offset => 1,
         });
-        out.push(match self.kind {
-            Kind::Decision => 0,
-            Kind::Consensus => 1,
-        });
+        out.push(self.kind.code());
         out.extend(lp(&[&self.ctx, self.label.base()]));
         out.push(self.label.attempt());
         out.extend_from_slice(&self.epoch.to_be_bytes());

@@ -9,16 +9,20 @@ use core::fmt;
 use mldsa_core::hazmat::linear;
 use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, VerifyingKey};
 
+use crate::epoch::agreed::{AgreedRoots, AuthenticatedKey};
 use crate::epoch::merkle::{Hash, root};
-use crate::epoch::pinned::{AuthenticatedKey, PinnedRoots};
+use crate::epoch::message::Subject;
 use crate::epoch::registry::{MAX_MEMBERS, Registry};
 use crate::error::Error;
+use crate::guard::journal::Guard;
+use crate::guard::states::Attempt;
 use crate::keys::matrix::{K, Matrix, P, encode_key, vector};
 use crate::keys::nonce::SIGMA_OFFSET;
+use crate::keys::scope::{EpochLabel, Scope};
 use crate::member_id::MemberId;
 use crate::wire::bits::SignerBits;
-use crate::wire::framing::lp;
-use crate::wire::label::ContentLabel;
+use crate::wire::framing::{hash_lp, lp};
+use crate::wire::label::{BaseLabel, ContentLabel};
 
 /// What members publish before the challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,21 +63,40 @@ impl Mode {
 pub enum Kind {
     /// The payload framed with the participants, the registry and the epoch.
     Decision,
-    /// The caller's bytes and nothing else.
+    /// The caller's bytes and nothing else. The participants are in the context:
+    /// behind the domain stands the root over their keys.
     Consensus,
 }
 
-/// What a cohort is asked to sign.
+impl Kind {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Decision => 0,
+            Self::Consensus => 1,
+        }
+    }
+}
+
+/// What a cohort is asked to sign, and what a verifier expects to be signed.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision<'a> {
-    /// FIPS 204 context: names the domain, 0 to 255 bytes.
+    /// The domain, part of the FIPS 204 context: 0 to 255 bytes, in consensus mode
+    /// to 223.
     pub ctx: &'a [u8],
-    /// The content label, with its attempt.
-    pub label: &'a ContentLabel,
+    /// The base label: its attempts are all for this decision.
+    pub label: &'a BaseLabel,
     /// How the payload becomes the message.
     pub kind: Kind,
     /// The bytes to be signed.
     pub payload: &'a [u8],
+}
+
+impl Decision<'_> {
+    /// What a guard stores of it: one for each base label.
+    pub(crate) fn digest(&self) -> Hash {
+        let parts: [&[u8]; 4] = [b"F.decided", self.ctx, &[self.kind.code()], self.payload];
+        hash_lp(&[], &parts)
+    }
 }
 
 /// The width R(n) of the offsets: the largest power of two that is at most 4,096
@@ -99,36 +122,46 @@ pub struct Round {
     pub(crate) mode: Mode,
     pub(crate) width: u32,
     pub(crate) kind: Kind,
-    pub(crate) ctx: Box<[u8]>,
-    pub(crate) label: ContentLabel,
-    pub(crate) epoch: u64,
+    pub(crate) domain: Box<[u8]>,
     pub(crate) payload: Box<[u8]>,
+    pub(crate) subject: Subject,
+    /// The label, with and without its attempt, where it is used.
+    pub(crate) content: EpochLabel,
+    pub(crate) base: EpochLabel,
+    pub(crate) decided: Hash,
     pub(crate) members: Vec<AuthenticatedKey>,
     pub(crate) bits: SignerBits,
     key: VerifyingKey<MlDsa87>,
     part_root: Hash,
+    ctx: Vec<u8>,
     pub(crate) message: Vec<u8>,
     mu: Mu,
 }
 
 impl Round {
     /// A round of offset mode over exactly the members whose keys are given, all
-    /// authenticated against `pinned`.
+    /// authenticated against `agreed`.
     ///
     /// # Errors
     /// [`Error::EmptyCohort`], [`Error::TooManyMembers`], [`Error::DuplicateId`],
-    /// [`Error::BadLength`] for a context over 255 bytes, [`Error::RootNotPinned`]
-    /// for a key that was authenticated otherwise, [`Error::CohortMismatch`] for
-    /// one of another content.
+    /// [`Error::AttemptsExhausted`], [`Error::BadLength`] for a domain that is too
+    /// long, [`Error::RootNotPinned`] for a key that was authenticated otherwise,
+    /// [`Error::RootsNotAgreed`] for a member that has not acknowledged the list,
+    /// [`Error::CohortMismatch`] for a key of another content.
     pub fn new(
-        pinned: &PinnedRoots,
+        agreed: &AgreedRoots,
         decision: &Decision<'_>,
+        attempt: u8,
         public_keys: impl IntoIterator<Item = AuthenticatedKey>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Arc<Self>, Error> {
+        let public_keys: Vec<_> = public_keys.into_iter().collect();
+        for public_key in &public_keys {
+            agreed.root(&public_key.id)?;
+        }
         let parts = Parts {
-            registry: pinned.registry(),
-            source: pinned.digest(),
-            epoch: pinned.plan().epoch(),
+            registry: agreed.registry(),
+            scope: agreed.registry().scope(agreed.plan().epoch()),
+            subject: agreed.subject(&decision.label.attempt(attempt)?),
             mode: Mode::Offset,
             width: None,
         };
@@ -139,25 +172,30 @@ impl Round {
         parts: Parts<'_>,
         decision: &Decision<'_>,
         public_keys: impl IntoIterator<Item = AuthenticatedKey>,
-    ) -> Result<Self, Error> {
-        let ctx = Context::new(decision.ctx).map_err(|_| Error::BadLength)?;
-        let registry = parts.registry;
+    ) -> Result<Arc<Self>, Error> {
+        let Parts {
+            registry,
+            scope,
+            subject,
+            mode,
+            width,
+        } = parts;
         let mut members = Vec::new();
         let mut positions = Vec::new();
         for public_key in public_keys {
-            if members.len() == parts.mode.max_members() {
+            if members.len() == mode.max_members() {
                 return Err(Error::TooManyMembers);
             }
-            if public_key.source != *parts.source {
+            if public_key.source != subject.roots {
                 return Err(Error::RootNotPinned);
             }
-            if public_key.label != *decision.label {
+            if public_key.label != subject.label {
                 return Err(Error::CohortMismatch);
             }
             positions.push(registry.position(&public_key.id)?);
             members.push(public_key);
         }
-        let width = match (parts.mode, parts.width) {
+        let width = match (mode, width) {
             (Mode::Base, _) => 0,
             (Mode::Offset, None) => offset_width(members.len())?,
             (Mode::Offset, Some(width)) => width,
@@ -172,33 +210,39 @@ impl Round {
         let leaves: Vec<Hash> = members.iter().map(|public_key| public_key.leaf).collect();
         let part_root = root(&leaves)?;
         let key = aggregate_key(registry.matrix(), &members)?;
-        let message = match decision.kind {
-            Kind::Consensus => decision.payload.to_vec(),
-            Kind::Decision => lp(&[
-                decision.payload,
-                &part_root,
-                registry.root(),
-                &parts.epoch.to_be_bytes(),
-            ]),
+        let (ctx, message) = match decision.kind {
+            Kind::Consensus => {
+                let ctx = [decision.ctx, &part_root].concat();
+                (ctx, decision.payload.to_vec())
+            }
+            Kind::Decision => {
+                let epoch = subject.epoch.to_be_bytes();
+                let parts: [&[u8]; 4] = [decision.payload, &part_root, registry.root(), &epoch];
+                (decision.ctx.to_vec(), lp(&parts))
+            }
         };
-        let mut mu = MuBuilder::from_tr(key.tr(), ctx);
+        let context = Context::new(&ctx).map_err(|_| Error::BadLength)?;
+        let mut mu = MuBuilder::from_tr(key.tr(), context);
         mu.update(&message);
-        Ok(Self {
+        Ok(Arc::new(Self {
             registry: Arc::clone(registry),
-            mode: parts.mode,
+            mode,
             width,
             kind: decision.kind,
-            ctx: decision.ctx.into(),
-            label: decision.label.clone(),
-            epoch: parts.epoch,
+            domain: decision.ctx.into(),
             payload: decision.payload.into(),
+            content: scope.label(subject.label.as_bytes()),
+            base: scope.label(subject.label.base()),
+            decided: decision.digest(),
+            subject,
             members,
             bits: SignerBits::new(registry.len(), &positions)?,
             key,
             part_root,
-            message,
             mu: mu.finish(),
-        })
+            ctx,
+            message,
+        }))
     }
 
     /// The aggregate key: the ordinary ML-DSA-87 key of this cohort for this
@@ -212,7 +256,8 @@ impl Round {
         &self.message
     }
 
-    /// The FIPS 204 context.
+    /// The FIPS 204 context: the domain, and in consensus mode the root over the
+    /// participants' keys behind it.
     pub fn ctx(&self) -> &[u8] {
         &self.ctx
     }
@@ -224,7 +269,7 @@ impl Round {
 
     /// The content label.
     pub fn label(&self) -> &ContentLabel {
-        &self.label
+        &self.subject.label
     }
 
     /// The root over the participants' keys.
@@ -240,6 +285,15 @@ impl Round {
     /// The mode.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// The attempt in the guard of a seed.
+    pub(crate) fn attempt(&self, guard: &Guard) -> Attempt {
+        Attempt {
+            epoch: self.subject.epoch,
+            key: guard.decision_key(&self.base),
+            number: self.subject.label.attempt(),
+        }
     }
 
     pub(crate) fn matrix(&self) -> &Matrix {
@@ -275,8 +329,8 @@ impl fmt::Debug for Round {
 /// Where the parts of a round come from.
 pub(crate) struct Parts<'a> {
     pub(crate) registry: &'a Arc<Registry>,
-    pub(crate) source: &'a Hash,
-    pub(crate) epoch: u64,
+    pub(crate) scope: Scope,
+    pub(crate) subject: Subject,
     pub(crate) mode: Mode,
     /// Another width than the rule's: for published vectors only.
     pub(crate) width: Option<u32>,

@@ -1,6 +1,7 @@
 //! Responses, their check, and the signature they sum to. All public.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
@@ -9,8 +10,9 @@ use mldsa_core::hazmat::pack::{pack_signed, unpack_signed};
 use mldsa_core::hazmat::{Element, Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
+use crate::epoch::message::{Message, Part};
 use crate::error::Error;
-use crate::keys::matrix::{K, L, P, ntt_vector, vector};
+use crate::keys::matrix::{L, ntt_vector, vector};
 use crate::member_id::MemberId;
 use crate::round::aggregate::Aggregate;
 use crate::round::cohort::Round;
@@ -74,38 +76,52 @@ impl fmt::Debug for Response {
 /// Collects the responses to a challenge, in any order and grouping, and completes
 /// the signature.
 #[derive(Debug)]
-pub struct Combiner<'c> {
-    challenge: &'c Challenge<'c>,
+pub struct Combiner {
+    challenge: Arc<Challenge>,
     // by position in the cohort
-    responses: Vec<Option<Response>>,
+    responses: Vec<Option<(Message, Response)>>,
 }
 
-impl<'c> Combiner<'c> {
+impl Combiner {
     /// An empty one.
-    pub fn new(challenge: &'c Challenge<'c>) -> Self {
+    pub fn new(challenge: &Arc<Challenge>) -> Self {
         Self {
-            challenge,
+            challenge: Arc::clone(challenge),
             responses: challenge.round.ids().map(|_| None).collect(),
         }
     }
 
     /// Checks a response against its member's commitment and key, and adds it.
-    /// The same one again is ignored. Blame is sound only if contributions came
-    /// over authenticated channels, bound to id, label and attempt.
+    /// The same one again is ignored.
     ///
     /// # Errors
-    /// [`Error::UnknownMember`] outside the cohort; [`Error::BadContribution`] for
-    /// a provably wrong response or a second, different one.
-    pub fn add(&mut self, id: &MemberId, response: Response) -> Result<(), Error> {
-        let (at, _) = self.challenge.round.member(id)?;
-        let slot = self.responses.get(at).ok_or(Error::UnknownMember)?;
-        if slot.as_ref() == Some(&response) {
-            return Ok(());
+    /// [`Error::UnknownMember`] outside the cohort; [`Error::OtherRound`] for the
+    /// response to another challenge: somebody showed two commitments, and not
+    /// necessarily the sender; [`Error::BadContribution`] for a response that is
+    /// provably wrong, [`Error::Equivocation`] for a second, different one.
+    pub fn add(&mut self, message: &Message) -> Result<(), Error> {
+        let id = message.id();
+        let challenge = &self.challenge;
+        let (at, _) = challenge.round.member(id)?;
+        if message.part() != Part::Response
+            || *message.subject() != challenge.round.subject
+            || *message.about() != challenge.c_tilde
+        {
+            return Err(Error::OtherRound);
         }
-        if slot.is_some() || !self.is_consistent(at, &response) {
+        let slot = self.responses.get(at).ok_or(Error::UnknownMember)?;
+        if let Some((known, _)) = slot {
+            let same = known.body() == message.body();
+            return same.then_some(()).ok_or(Error::Equivocation(*id));
+        }
+        let response = Response::from_bytes(&challenge.round, message.body());
+        let response = response.map_err(|_| Error::BadContribution(*id))?;
+        let mut z = vector(L);
+        response.unpack(&mut z);
+        if !challenge.is_answered_by(at, &challenge.c_hat, &z) {
             return Err(Error::BadContribution(*id));
         }
-        self.put(at, Some(response));
+        self.put(at, Some((message.clone(), response)));
         Ok(())
     }
 
@@ -113,7 +129,7 @@ impl<'c> Combiner<'c> {
     /// checked.
     ///
     /// # Errors
-    /// [`Error::CohortMismatch`] for another challenge; [`Error::BadContribution`]
+    /// [`Error::CohortMismatch`] for another challenge; [`Error::Equivocation`]
     /// if both have different responses of one member.
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         if other.challenge.c_tilde != self.challenge.c_tilde
@@ -123,8 +139,10 @@ impl<'c> Combiner<'c> {
         }
         let ids = self.challenge.round.ids();
         for ((id, own), theirs) in ids.zip(&self.responses).zip(&other.responses) {
-            if own.is_some() && theirs.is_some() && own != theirs {
-                return Err(Error::BadContribution(*id));
+            if let (Some((_, own)), Some((_, theirs))) = (own, theirs)
+                && own != theirs
+            {
+                return Err(Error::Equivocation(*id));
             }
         }
         for (at, response) in other.responses.into_iter().enumerate() {
@@ -135,40 +153,10 @@ impl<'c> Combiner<'c> {
         Ok(())
     }
 
-    fn put(&mut self, at: usize, response: Option<Response>) {
+    fn put(&mut self, at: usize, response: Option<(Message, Response)>) {
         if let Some(slot) = self.responses.get_mut(at) {
             *slot = response;
         }
-    }
-
-    /// `|z| <= sigma + beta` and `|w + c t - A z| <= R + beta`: an honest member
-    /// always passes, because the second term is the offset plus c s2.
-    fn is_consistent(&self, at: usize, response: &Response) -> bool {
-        let round = self.challenge.round;
-        let (Some(member), Some(commitment)) =
-            (round.members.get(at), self.challenge.commitments.get(at))
-        else {
-            return false;
-        };
-        let (mut w, mut t, mut z) = (vector(K), vector(K), vector(L));
-        commitment.w(round.mode, &mut w);
-        member.public_key.unpack(&mut t);
-        response.unpack(&mut z);
-        let matrix = round.matrix();
-        let mut z_hat = ntt_vector(L);
-        let mut z = ResponseHat {
-            z: &z,
-            z_hat: &mut z_hat,
-        };
-        linear::norm(z.z) <= round.response_bound()
-            && linear::response_distance(
-                matrix.backend(),
-                matrix.a_hat(),
-                &self.challenge.c_hat,
-                &w,
-                &t,
-                &mut z,
-            ) <= round.width as i32 + P.beta()
     }
 
     /// Who has not responded yet. A member that stays silent is left out together
@@ -185,14 +173,14 @@ impl<'c> Combiner<'c> {
     /// [`Error::CohortMismatch`] while responses are missing; [`Error::Retry`] if
     /// the attempt failed, the same for everybody: discard all of it and retire
     /// its label; [`Error::VerifyFailed`] is a fault.
-    pub fn finish(self) -> Result<Aggregate, Error> {
-        let responses: Option<Vec<Response>> = self.responses.into_iter().collect();
+    pub fn finish(&self) -> Result<Aggregate, Error> {
         let (mut sum, mut z) = (vector(L), vector(L));
-        for response in responses.ok_or(Error::CohortMismatch)? {
+        for slot in &self.responses {
+            let (_, response) = slot.as_ref().ok_or(Error::CohortMismatch)?;
             response.unpack(&mut z);
             linear::add_integers(&mut sum, &z);
         }
-        complete(self.challenge, &sum)
+        complete(&self.challenge, &sum)
     }
 }
 
@@ -200,8 +188,8 @@ impl<'c> Combiner<'c> {
 ///
 /// Bounds: at most 8,192 members with |z| <= 480 or 1,024 with |z| <= 1,560, so
 /// |z_sum| < q / 2.
-pub(crate) fn complete(challenge: &Challenge<'_>, z_sum: &[Poly]) -> Result<Aggregate, Error> {
-    let round = challenge.round;
+pub(crate) fn complete(challenge: &Challenge, z_sum: &[Poly]) -> Result<Aggregate, Error> {
+    let round = &challenge.round;
     let matrix = round.matrix();
     let mut z_hat = ntt_vector(L);
     let z = ResponseHat {

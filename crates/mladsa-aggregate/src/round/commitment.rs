@@ -6,13 +6,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
+use mldsa_core::hazmat::linear::{self, ResponseHat};
 use mldsa_core::hazmat::pack::{unpack_full, unpack_signed, unpack_w1};
-use mldsa_core::hazmat::{Element, NttPoly, Poly, linear};
+use mldsa_core::hazmat::{Element, NttPoly, Poly};
 
 use crate::epoch::merkle::Hash;
+use crate::epoch::message::{Message, Part};
 use crate::error::Error;
 use crate::keys::content_key::{CONTENT_PUBLIC_KEY_LEN, unpack_vec};
-use crate::keys::matrix::{K, P, vector};
+use crate::keys::matrix::{K, L, P, ntt_vector, vector};
 use crate::member_id::MemberId;
 use crate::round::cohort::{Mode, Round};
 use crate::wire::framing::hash_lp;
@@ -101,17 +103,17 @@ impl fmt::Debug for Commitment {
 
 /// The commitments of a round as they come in, in any order.
 #[derive(Debug)]
-pub struct CommitmentSet<'r> {
-    round: &'r Round,
+pub struct CommitmentSet {
+    round: Arc<Round>,
     // by position in the cohort
-    commitments: Vec<Option<Commitment>>,
+    commitments: Vec<Option<(Message, Commitment)>>,
 }
 
-impl<'r> CommitmentSet<'r> {
+impl CommitmentSet {
     /// An empty set.
-    pub fn new(round: &'r Round) -> Self {
+    pub fn new(round: &Arc<Round>) -> Self {
         Self {
-            round,
+            round: Arc::clone(round),
             commitments: round.ids().map(|_| None).collect(),
         }
     }
@@ -119,16 +121,36 @@ impl<'r> CommitmentSet<'r> {
     /// Adds a commitment. The same one again is ignored.
     ///
     /// # Errors
-    /// [`Error::UnknownMember`] outside the cohort; [`Error::BadContribution`] for
-    /// a second, different one.
-    pub fn add(&mut self, id: &MemberId, commitment: Commitment) -> Result<(), Error> {
+    /// [`Error::UnknownMember`] outside the cohort; [`Error::OtherRound`] for one of
+    /// another round, which is no fault of its sender; [`Error::BadContribution`]
+    /// for a malformed one; [`Error::Equivocation`] for a second, different one:
+    /// [`Equivocation::new`](crate::Equivocation::new) of it and [`Self::get`]
+    /// proves that to others.
+    pub fn add(&mut self, message: &Message) -> Result<(), Error> {
+        let id = message.id();
         let (at, _) = self.round.member(id)?;
+        let round = &self.round;
+        if message.part() != Part::Commitment
+            || *message.subject() != round.subject
+            || message.about() != round.mu().as_bytes()
+        {
+            return Err(Error::OtherRound);
+        }
+        let commitment = Commitment::from_bytes(round, message.body());
+        let commitment = commitment.map_err(|_| Error::BadContribution(*id))?;
         match self.commitments.get_mut(at).ok_or(Error::UnknownMember)? {
-            slot @ None => *slot = Some(commitment),
-            Some(known) if *known == commitment => {}
-            Some(_) => return Err(Error::BadContribution(*id)),
+            slot @ None => *slot = Some((message.clone(), commitment)),
+            Some((_, known)) if *known == commitment => {}
+            Some(_) => return Err(Error::Equivocation(*id)),
         }
         Ok(())
+    }
+
+    /// The commitment of a member, if it is there.
+    pub fn get(&self, id: &MemberId) -> Option<&Message> {
+        let (at, _) = self.round.member(id).ok()?;
+        let slot = self.commitments.get(at)?.as_ref();
+        slot.map(|(message, _)| message)
     }
 
     /// Who has not committed yet.
@@ -142,41 +164,42 @@ impl<'r> CommitmentSet<'r> {
     ///
     /// # Errors
     /// [`Error::CohortMismatch`] while commitments are missing.
-    pub fn challenge(self) -> Result<Challenge<'r>, Error> {
-        let commitments: Option<Vec<Commitment>> = self.commitments.into_iter().collect();
+    pub fn challenge(&self) -> Result<Arc<Challenge>, Error> {
+        let slots = self.commitments.iter();
+        let commitments: Option<Vec<Commitment>> = slots
+            .map(|slot| slot.as_ref().map(|(_, commitment)| commitment.clone()))
+            .collect();
         let commitments = commitments.ok_or(Error::CohortMismatch)?;
-        let round = self.round;
         let (mut sum, mut w) = (vector(K), vector(K));
         for commitment in &commitments {
-            commitment.w(round.mode, &mut w);
+            commitment.w(self.round.mode, &mut w);
             linear::add(&mut sum, &w);
         }
-        let mut challenge = Challenge::new(round, sum);
+        let mut challenge = Challenge::new(&self.round, sum);
         challenge.commitments = commitments;
-        Ok(challenge)
+        Ok(Arc::new(challenge))
     }
 }
 
 /// The challenge of a round, computed from the complete commitment set: what a
 /// response answers, and what a combination has to meet.
-pub struct Challenge<'r> {
-    pub(crate) round: &'r Round,
+pub struct Challenge {
+    pub(crate) round: Arc<Round>,
     pub(crate) commitments: Vec<Commitment>,
     pub(crate) c_tilde: [u8; 64],
     pub(crate) c_hat: Box<NttPoly>,
     pub(crate) w1: Box<[Poly]>,
 }
 
-impl<'r> Challenge<'r> {
+impl Challenge {
     /// From the sum of all w.
-    pub(crate) fn new(round: &'r Round, mut w: Box<[Poly]>) -> Self {
+    pub(crate) fn new(round: &Arc<Round>, mut w: Box<[Poly]>) -> Self {
         let backend = round.matrix().backend();
         let mut c_tilde = [0; 64];
         linear::commitment_hash(backend, P, round.mu(), &mut w, &mut c_tilde);
-        let mut c_hat = Box::new(NttPoly::ZERO);
-        linear::challenge(backend, P, &c_tilde, &mut c_hat);
+        let c_hat = challenge_polynomial(round, &c_tilde);
         Self {
-            round,
+            round: Arc::clone(round),
             commitments: Vec::new(),
             c_tilde,
             c_hat,
@@ -185,17 +208,45 @@ impl<'r> Challenge<'r> {
     }
 
     /// The round.
-    pub fn round(&self) -> &'r Round {
-        self.round
+    pub fn round(&self) -> &Arc<Round> {
+        &self.round
     }
 
     /// The 64 bytes that the signature will start with.
     pub fn c_tilde(&self) -> &[u8; 64] {
         &self.c_tilde
     }
+
+    /// `|z| <= sigma + beta` and `|w + c t - A z| <= R + beta`: an honest member
+    /// always passes, because the second term is the offset plus c s2.
+    pub(crate) fn is_answered_by(&self, at: usize, c_hat: &NttPoly, z: &[Poly]) -> bool {
+        let round = &self.round;
+        let (Some(member), Some(commitment)) = (round.members.get(at), self.commitments.get(at))
+        else {
+            return false;
+        };
+        let (mut w, mut t) = (vector(K), vector(K));
+        commitment.w(round.mode, &mut w);
+        member.public_key.unpack(&mut t);
+        let (matrix, mut z_hat) = (round.matrix(), ntt_vector(L));
+        let mut z = ResponseHat {
+            z,
+            z_hat: &mut z_hat,
+        };
+        linear::norm(z.z) <= round.response_bound()
+            && linear::response_distance(matrix.backend(), matrix.a_hat(), c_hat, &w, &t, &mut z)
+                <= round.width as i32 + P.beta()
+    }
 }
 
-impl fmt::Debug for Challenge<'_> {
+/// c of `c_tilde`, in NTT form.
+pub(crate) fn challenge_polynomial(round: &Round, c_tilde: &[u8; 64]) -> Box<NttPoly> {
+    let mut c_hat = Box::new(NttPoly::ZERO);
+    linear::challenge(round.matrix().backend(), P, c_tilde, &mut c_hat);
+    c_hat
+}
+
+impl fmt::Debug for Challenge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Challenge(..)")
     }

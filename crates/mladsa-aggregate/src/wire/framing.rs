@@ -61,6 +61,11 @@ impl<'a> Reader<'a> {
         bytes.strip_prefix(magic).map(Self).ok_or(Error::BadLength)
     }
 
+    /// What has no magic of its own.
+    pub(crate) fn rest_of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         let (head, rest) = self.0.split_at_checked(len).ok_or(Error::BadLength)?;
         self.0 = rest;
@@ -78,8 +83,8 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(len).map_err(|_| Error::BadLength)?)
     }
 
-    pub(crate) fn rest(self) -> &'a [u8] {
-        self.0
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(crate) fn end(self) -> Result<(), Error> {

@@ -9,6 +9,16 @@ use mldsa_core::Hedge;
 pub const RHO: [u8; 32] = *b"rho of a committee for the tests";
 pub const EPOCH: u64 = 5;
 
+/// A decision of the tests' domain.
+pub fn decision<'a>(label: &'a BaseLabel, payload: &'a [u8]) -> Decision<'a> {
+    Decision {
+        ctx: b"TEST",
+        label,
+        kind: Kind::Decision,
+        payload,
+    }
+}
+
 /// 32 bytes that only `label` and `n` determine.
 pub fn bytes32(label: &str, n: usize) -> [u8; 32] {
     use sha2::{Digest, Sha256};
@@ -39,12 +49,47 @@ pub fn plan(names: &[&str]) -> EpochPlan {
     EpochPlan::new(EPOCH, names.iter().map(|name| base(name)).collect()).unwrap()
 }
 
-/// Members, their trees, and the list of roots that all have pinned.
+/// Everything up to the agreement on a list of roots.
+pub fn agree(
+    members: &[Member],
+    guards: &mut [Guard],
+    registry: &Arc<Registry>,
+    plan: &EpochPlan,
+) -> (Vec<EpochTree>, AgreedRoots) {
+    let trees: Vec<EpochTree> = members
+        .iter()
+        .map(|member| member.epoch_tree(registry, plan).unwrap())
+        .collect();
+    let announcements: Vec<RootAnnouncement> = members
+        .iter()
+        .zip(&trees)
+        .zip(&mut *guards)
+        .map(|((member, tree), guard)| member.announce(tree, guard, Hedge::Deterministic).unwrap())
+        .collect();
+    let mut pins = InMemoryPinsForTests::default();
+    let pinned = PinnedRoots::pin(&mut pins, registry, plan, &announcements).unwrap();
+    let acknowledgements: Vec<Acknowledgement> = members
+        .iter()
+        .zip(guards)
+        .map(|(member, guard)| {
+            member
+                .acknowledge(&pinned, guard, Hedge::Deterministic)
+                .unwrap()
+        })
+        .collect();
+    (trees, AgreedRoots::new(&pinned, &acknowledgements).unwrap())
+}
+
+pub fn guard(member: &Member) -> Guard {
+    Guard::in_memory_for_tests(member.seed()).unwrap()
+}
+
+/// Members, their trees, and the list of roots that all have acknowledged.
 pub struct Committee {
     pub members: Vec<Member>,
     pub trees: Vec<EpochTree>,
-    pub pinned: PinnedRoots,
-    pub guards: Vec<InMemoryGuardForTests>,
+    pub agreed: AgreedRoots,
+    pub guards: Vec<Guard>,
 }
 
 impl Committee {
@@ -54,52 +99,55 @@ impl Committee {
 
     pub fn of(members: Vec<Member>, names: &[&str]) -> Self {
         let registry = registry(&members);
-        let plan = plan(names);
-        let trees: Vec<EpochTree> = members
-            .iter()
-            .map(|member| member.epoch_tree(registry.matrix(), &plan).unwrap())
-            .collect();
-        let announcements: Vec<RootAnnouncement> = members
-            .iter()
-            .zip(&trees)
-            .map(|(member, tree)| member.announce(tree, Hedge::Deterministic).unwrap())
-            .collect();
-        let mut roots = InMemoryRootsForTests::default();
-        let pinned = PinnedRoots::pin(&mut roots, &registry, &plan, &announcements).unwrap();
-        let guards = members
-            .iter()
-            .map(|member| InMemoryGuardForTests::new(member.seed()))
-            .collect();
+        let mut guards: Vec<Guard> = members.iter().map(guard).collect();
+        let (trees, agreed) = agree(&members, &mut guards, &registry, &plan(names));
         Self {
             members,
             trees,
-            pinned,
+            agreed,
             guards,
         }
     }
 
+    /// The opening of member `n`, through the wire.
+    pub fn open(&self, n: usize, label: &ContentLabel) -> Message {
+        let (member, tree) = (&self.members[n], &self.trees[n]);
+        let message = member
+            .open(&self.agreed, tree, label, &self.guards[n])
+            .unwrap();
+        self.agreed.receive(&message.to_bytes()).unwrap()
+    }
+
     /// The authenticated keys of the members in `cohort` for `label`.
     pub fn public_keys(&self, cohort: &[usize], label: &ContentLabel) -> Vec<AuthenticatedKey> {
-        let openings: Vec<(MemberId, Opening)> = cohort
-            .iter()
-            .map(|&n| {
-                let (member, tree) = (&self.members[n], &self.trees[n]);
-                let opening = member.open(&self.pinned, tree, label).unwrap();
-                (id(n), Opening::from_bytes(&opening.to_bytes()).unwrap())
-            })
-            .collect();
-        let public_keys = self.pinned.authenticate_each(label, &openings);
+        let messages: Vec<Message> = cohort.iter().map(|&n| self.open(n, label)).collect();
+        let public_keys = self.agreed.authenticate_each(&messages);
         public_keys.into_iter().map(Result::unwrap).collect()
     }
 
-    pub fn round(&self, cohort: &[usize], label: &ContentLabel, payload: &[u8]) -> Round {
-        let decision = Decision {
-            ctx: b"TEST",
-            label,
-            kind: Kind::Decision,
-            payload,
-        };
-        Round::new(&self.pinned, &decision, self.public_keys(cohort, label)).unwrap()
+    pub fn round(&self, cohort: &[usize], label: &ContentLabel, payload: &[u8]) -> Arc<Round> {
+        let base = BaseLabel::new(label.base()).unwrap();
+        let public_keys = self.public_keys(cohort, label);
+        let decision = decision(&base, payload);
+        Round::new(&self.agreed, &decision, label.attempt(), public_keys).unwrap()
+    }
+
+    /// The verdict of who expects `payload` under `label` and is content with one
+    /// signer.
+    pub fn verify(
+        &self,
+        aggregate: &Aggregate,
+        public_keys: &[AuthenticatedKey],
+        label: &BaseLabel,
+        payload: &[u8],
+    ) -> Result<Arc<Round>, Error> {
+        let policy = Policy::count(self.agreed.registry(), 1).unwrap();
+        aggregate.verify_expecting(
+            &self.agreed,
+            public_keys,
+            &decision(label, payload),
+            &policy,
+        )
     }
 
     pub fn everybody(&self) -> Vec<usize> {
@@ -107,28 +155,30 @@ impl Committee {
     }
 
     /// One attempt with everybody's step through the wire.
-    pub fn attempt(&mut self, cohort: &[usize], round: &Round) -> Result<Aggregate, Error> {
+    pub fn attempt(&mut self, cohort: &[usize], round: &Arc<Round>) -> Result<Aggregate, Error> {
         let mut set = CommitmentSet::new(round);
         let mut pending = Vec::new();
         for &n in cohort {
-            let (wait, commitment) = self.members[n].commit(round, &mut self.guards[n])?;
-            set.add(
-                &id(n),
-                Commitment::from_bytes(round, commitment.as_bytes())?,
-            )?;
+            let (wait, message) = self.members[n].commit(round, &mut self.guards[n])?;
+            set.add(&self.agreed.receive(&message.to_bytes())?)?;
             pending.push(wait);
         }
         let challenge = set.challenge()?;
         let mut combiner = Combiner::new(&challenge);
         for (&n, wait) in cohort.iter().zip(pending) {
-            let response = wait.respond(&challenge, &mut self.guards[n])?;
-            combiner.add(&id(n), Response::from_bytes(round, response.as_bytes())?)?;
+            let message = self.members[n].respond(wait, &challenge, &mut self.guards[n])?;
+            combiner.add(&self.agreed.receive(&message.to_bytes())?)?;
         }
         combiner.finish()
     }
 
     /// Attempt after attempt, as an application does it.
-    pub fn sign(&mut self, cohort: &[usize], name: &str, payload: &[u8]) -> (Aggregate, Round) {
+    pub fn sign(
+        &mut self,
+        cohort: &[usize],
+        name: &str,
+        payload: &[u8],
+    ) -> (Aggregate, Arc<Round>) {
         self.sign_from(cohort, base(name).attempt(0).unwrap(), payload)
     }
 
@@ -138,14 +188,16 @@ impl Committee {
         cohort: &[usize],
         mut label: ContentLabel,
         payload: &[u8],
-    ) -> (Aggregate, Round) {
+    ) -> (Aggregate, Arc<Round>) {
         loop {
             let round = self.round(cohort, &label, payload);
             match self.attempt(cohort, &round) {
                 Ok(aggregate) => return (aggregate, round),
                 Err(Error::Retry(_)) => {
                     for &n in cohort {
-                        self.members[n].retire(&label, &mut self.guards[n]).unwrap();
+                        self.members[n]
+                            .retire(&self.agreed, &label, &mut self.guards[n])
+                            .unwrap();
                     }
                     label = label.next().unwrap();
                 }

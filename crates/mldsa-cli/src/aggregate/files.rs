@@ -1,13 +1,13 @@
 //! What lies where: the committee's directory and a member's store.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mladsa_aggregate::{
-    BaseLabel, EpochPlan, EpochTree, FileGuard, FileRootStore, MasterSeed, Member, MemberId,
-    PinnedRoots, Registration, Registry, RootAnnouncement,
+    Acknowledgement, AgreedRoots, BaseLabel, EpochPlan, EpochTree, FilePins, Guard, MasterSeed,
+    Member, MemberId, PinnedRoots, Registration, Registry, RootAnnouncement, attempts_for,
 };
 use mldsa_core::Hedge;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use super::PlanArgs;
 
-/// What the whole committee has agreed on, as a file.
+/// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlanFile {
@@ -23,111 +23,203 @@ struct PlanFile {
     epoch: u64,
     attempts: u8,
     contents: Vec<String>,
+    members: Vec<String>,
+    registry_root: String,
 }
 
-/// The directory that the committee shares: `plan.json`, `registrations/`,
-/// `roots/`.
+/// The directory that the committee shares, and one epoch in it: `registrations/`,
+/// `epoch-N/plan.json`, `epoch-N/roots/`, `epoch-N/acknowledgements/`. Only files of
+/// the members that the plan names are read.
 pub(crate) struct Committee {
-    path: PathBuf,
-    rho: [u8; 32],
+    epoch: PathBuf,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) plan: EpochPlan,
 }
 
 impl Committee {
-    pub(crate) fn create(path: &Path, args: &PlanArgs) -> io::Result<Self> {
-        fs::create_dir_all(path.join("registrations"))?;
-        fs::create_dir_all(path.join("roots"))?;
+    /// Fixes an epoch over the registrations that are there now.
+    pub(crate) fn plan(path: &Path, args: &PlanArgs) -> io::Result<()> {
+        let registrations = path.join("registrations");
+        let mut ids = Vec::new();
+        for path in finished(&registrations)? {
+            match Registration::from_bytes(&read(&path)?) {
+                Ok(registration) => ids.push(*registration.id()),
+                Err(error) => skipped(&path, error),
+            }
+        }
+        if !args.members.is_empty() {
+            let named: Result<Vec<_>, _> = args
+                .members
+                .iter()
+                .map(|id| MemberId::new(id.as_bytes()))
+                .collect();
+            ids = named.map_err(refused)?;
+        }
         let mut rho = [0; 32];
         getrandom::fill(&mut rho).map_err(io::Error::other)?;
+        let registry = read_registry(&registrations, &rho, &ids)?;
         let plan = PlanFile {
-            rho: rho.iter().map(|byte| format!("{byte:02x}")).collect(),
+            rho: hex(&rho),
             epoch: args.epoch,
-            attempts: args.attempts,
+            attempts: args.attempts.unwrap_or(attempts_for(registry.len())),
             contents: args.contents.clone(),
+            members: registry.ids().map(|id| hex(id.as_bytes())).collect(),
+            registry_root: hex(registry.root()),
         };
         plan.parse()?;
-        write_new(
-            &path.join("plan.json"),
-            &serde_json::to_vec_pretty(&plan)?,
-            false,
-        )?;
-        Self::open(path)
+        let epoch = path.join(format!("epoch-{}", args.epoch));
+        fs::create_dir_all(epoch.join("roots"))?;
+        fs::create_dir_all(epoch.join("acknowledgements"))?;
+        let json = serde_json::to_vec_pretty(&plan)?;
+        write_new(&epoch.join("plan.json"), &json, false)
     }
 
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file: PlanFile = serde_json::from_slice(&read(&path.join("plan.json"))?)?;
-        let (rho, plan) = file.parse()?;
+    pub(crate) fn open(path: &Path, epoch: u64) -> io::Result<Self> {
+        let directory = path.join(format!("epoch-{epoch}"));
+        let file: PlanFile = serde_json::from_slice(&read(&directory.join("plan.json"))?)?;
+        let (rho, plan, ids) = file.parse()?;
+        let registry = read_registry(&path.join("registrations"), &rho, &ids)?;
+        if hex(registry.root()) != file.registry_root || plan.epoch() != epoch {
+            return Err(io::Error::other(
+                "a registration is not the one that was planned with",
+            ));
+        }
         Ok(Self {
-            path: path.into(),
-            rho,
+            epoch: directory,
+            registry,
             plan,
         })
     }
 
-    pub(crate) fn register(&self, store: &Store) -> io::Result<()> {
+    /// Publishes a member's registration; it can do so before there is a plan.
+    pub(crate) fn register(path: &Path, store: &Store) -> io::Result<()> {
+        let directory = path.join("registrations");
+        fs::create_dir_all(&directory)?;
         let rnd = random()?;
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
-        publish(
-            &self
-                .path
-                .join("registrations")
-                .join(file_name(store.member.id())),
-            &registration.to_bytes(),
-        )
+        let path = directory.join(file_name(store.member.id()));
+        publish(&path, &registration.to_bytes())
     }
 
     pub(crate) fn announce(&self, store: &Store) -> io::Result<()> {
         let tree = self.tree(store)?;
-        let rnd = random()?;
+        let (rnd, mut guard) = (random()?, store.guard()?);
         let root = store
             .member
-            .announce(&tree, Hedge::Bytes(&rnd))
+            .announce(&tree, &mut guard, Hedge::Bytes(&rnd))
             .map_err(refused)?;
+        let path = self.epoch.join("roots").join(file_name(store.member.id()));
+        publish(&path, &root.to_bytes())
+    }
+
+    pub(crate) fn acknowledge(&self, store: &Store, pinned: &PinnedRoots) -> io::Result<()> {
+        let (rnd, mut guard) = (random()?, store.guard()?);
+        let word = store
+            .member
+            .acknowledge(pinned, &mut guard, Hedge::Bytes(&rnd))
+            .map_err(refused)?;
+        let directory = self.epoch.join("acknowledgements");
         publish(
-            &self.path.join("roots").join(file_name(store.member.id())),
-            &root.to_bytes(),
+            &directory.join(file_name(store.member.id())),
+            &word.to_bytes(),
         )
     }
 
+    /// A member's tree, from its store after it was derived once.
     pub(crate) fn tree(&self, store: &Store) -> io::Result<EpochTree> {
-        let matrix = mladsa_aggregate::Matrix::expand(&self.rho);
-        store
-            .member
-            .epoch_tree(&matrix, &self.plan)
-            .map_err(refused)
+        let path = store.tree(self.plan.epoch());
+        if let Ok(bytes) = fs::read(&path)
+            && let Ok(tree) = EpochTree::from_bytes(&self.registry, &self.plan, &bytes)
+        {
+            return Ok(tree);
+        }
+        let tree = store.member.epoch_tree(&self.registry, &self.plan);
+        let tree = tree.map_err(refused)?;
+        publish(&path, &tree.to_bytes())?;
+        Ok(tree)
     }
 
-    /// Reads all registrations and roots and pins the list in `store`: what comes
-    /// later is refused.
+    /// Reads all roots and pins the list in `store`: what comes later is refused.
     pub(crate) fn pin(&self, store: &Path) -> io::Result<PinnedRoots> {
-        let entries: Result<Vec<_>, _> = read_all(&self.path.join("registrations"))?
-            .iter()
-            .map(|bytes| Registration::from_bytes(bytes))
-            .collect();
-        let registry: Arc<Registry> =
-            Registry::new(&self.rho, entries.map_err(refused)?).map_err(refused)?;
-        let roots: Result<Vec<_>, _> = read_all(&self.path.join("roots"))?
-            .iter()
-            .map(|bytes| RootAnnouncement::from_bytes(bytes))
-            .collect();
         fs::create_dir_all(store)?;
-        let mut pins = FileRootStore::new(store);
-        PinnedRoots::pin(&mut pins, &registry, &self.plan, &roots.map_err(refused)?)
-            .map_err(refused)
+        let mut pins = FilePins::new(store);
+        let known = PinnedRoots::load(&pins, &self.registry, &self.plan).map_err(refused)?;
+        if let Some(pinned) = known {
+            return Ok(pinned);
+        }
+        let roots = self.read_each("roots", |bytes| {
+            let root = RootAnnouncement::from_bytes(bytes)?;
+            root.verify(&self.registry, &self.plan)?;
+            Ok(root)
+        })?;
+        PinnedRoots::pin(&mut pins, &self.registry, &self.plan, &roots).map_err(refused)
+    }
+
+    /// The pinned list with everybody's acknowledgements; `expected` is what somebody
+    /// has read to the caller.
+    pub(crate) fn agreed(&self, store: &Path, expected: Option<&str>) -> io::Result<AgreedRoots> {
+        let pinned = self.pin(store)?;
+        expect_roots(&pinned, expected)?;
+        let words = self.read_each("acknowledgements", |bytes| {
+            let word = Acknowledgement::from_bytes(bytes)?;
+            word.verify(&pinned)?;
+            Ok(word)
+        })?;
+        AgreedRoots::new(&pinned, &words).map_err(refused)
+    }
+
+    /// What the members of the plan have put into a directory. What is malformed is
+    /// named and skipped.
+    fn read_each<T>(
+        &self,
+        directory: &str,
+        parse: impl Fn(&[u8]) -> Result<T, mladsa_aggregate::Error>,
+    ) -> io::Result<Vec<T>> {
+        let mut found = Vec::new();
+        for id in self.registry.ids() {
+            let path = self.epoch.join(directory).join(file_name(id));
+            match fs::read(&path) {
+                Ok(bytes) => match parse(&bytes) {
+                    Ok(item) => found.push(item),
+                    Err(error) => skipped(&path, error),
+                },
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => skipped(&path, error),
+            }
+        }
+        Ok(found)
     }
 }
 
+/// Compares the digest of a list with the one that was read out.
+pub(crate) fn expect_roots(pinned: &PinnedRoots, expected: Option<&str>) -> io::Result<()> {
+    match expected {
+        Some(expected) if !hex(pinned.digest()).eq_ignore_ascii_case(expected) => Err(
+            io::Error::other(format!("the list of roots is {}", hex(pinned.digest()))),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn read_registry(directory: &Path, rho: &[u8; 32], ids: &[MemberId]) -> io::Result<Arc<Registry>> {
+    let mut entries = Vec::new();
+    for id in ids {
+        let path = directory.join(file_name(id));
+        let named = |error| io::Error::other(format!("{}: {error}", path.display()));
+        entries.push(Registration::from_bytes(&read(&path)?).map_err(named)?);
+    }
+    Registry::new(rho, entries).map_err(refused)
+}
+
+fn skipped(path: &Path, error: impl core::fmt::Display) {
+    // A closed stderr does not stop a step.
+    let _ = writeln!(io::stderr(), "mldsa: skipped {}: {error}", path.display());
+}
+
 impl PlanFile {
-    fn parse(&self) -> io::Result<([u8; 32], EpochPlan)> {
-        let bad = || io::Error::other("plan.json: rho is not 64 hex digits");
-        let mut rho = [0; 32];
-        if self.rho.len() != 64 || !self.rho.is_ascii() {
-            return Err(bad());
-        }
-        for (n, byte) in rho.iter_mut().enumerate() {
-            let digits = self.rho.get(2 * n..2 * n + 2).ok_or_else(bad)?;
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| bad())?;
-        }
+    fn parse(&self) -> io::Result<([u8; 32], EpochPlan, Vec<MemberId>)> {
+        let bad = || io::Error::other("plan.json: not the hex digits that belong there");
+        let rho = unhex(&self.rho).and_then(|rho| rho.try_into().ok());
         let contents: Result<Vec<_>, _> = self
             .contents
             .iter()
@@ -136,60 +228,188 @@ impl PlanFile {
         let contents = contents.map_err(refused)?;
         let plan =
             EpochPlan::with_attempts(self.epoch, contents, self.attempts).map_err(refused)?;
-        Ok((rho, plan))
+        let mut ids = Vec::new();
+        for id in &self.members {
+            let id = unhex(id).ok_or_else(bad)?;
+            ids.push(MemberId::new(&id).map_err(refused)?);
+        }
+        Ok((rho.ok_or_else(bad)?, plan, ids))
     }
 }
 
-/// A member's own directory: its name, its secrets (mode 0600), its guard and the
-/// lists that it has pinned.
+const SECRET: &[u8; 8] = b"MLADSAS2";
+const SECRET_LEN: usize = 8 + 1 + 4 + 64;
+
+/// A member's own directory: its name, its secrets (mode 0600), its guard, its trees
+/// and the lists that it has pinned.
+///
+/// The secret says whether its guard was ever complete. Once it was, a guard that is
+/// missing is an error and never made anew.
 pub(crate) struct Store {
     path: PathBuf,
+    generation: u32,
+    guarded: bool,
     pub(crate) member: Member,
 }
 
 impl Store {
     /// Makes the secrets and the guard, or completes an interrupted beginning.
-    pub(crate) fn create(path: &Path, id: &[u8]) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, id: &[u8], mark: Option<&Path>) -> io::Result<Self> {
         fs::create_dir_all(path)?;
         MemberId::new(id).map_err(refused)?;
-        if !path.join("secret").exists() {
-            let mut secret = Zeroizing::new([0; 64]);
-            getrandom::fill(&mut *secret).map_err(io::Error::other)?;
-            write_new(&path.join("secret"), &*secret, true)?;
-        }
         if !path.join("id").exists() {
             write_new(&path.join("id"), id, false)?;
         }
-        let store = Self::open(path)?;
+        if let Some(mark) = mark {
+            let mark = std::path::absolute(mark)?;
+            let mark = mark
+                .to_str()
+                .ok_or_else(|| io::Error::other("--mark: not a text"))?;
+            publish(&path.join("mark-path"), mark.as_bytes())?;
+        }
+        let secret = path.join("secret");
+        if !secret.exists() {
+            let mut random = Zeroizing::new([0; 64]);
+            getrandom::fill(&mut *random).map_err(io::Error::other)?;
+            write_new(&secret, &*encode_secret(0, false, &random), true)?;
+        }
+        let mut store = Self::read(path)?;
         if store.member.id().as_bytes() != id {
             return Err(io::Error::other("the store belongs to another member"));
         }
-        FileGuard::create(
-            &path.join("guard.log"),
-            &path.join("guard.mark"),
-            store.member.seed(),
-        )
-        .map_err(refused)?;
+        if store.guarded {
+            return Err(io::Error::other("the store exists"));
+        }
+        store.complete(None)?;
         Ok(store)
     }
 
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let store = Self::read(path)?;
+        if store.guarded {
+            Ok(store)
+        } else {
+            Err(io::Error::other(
+                "the store is incomplete: finish `init` or `rotate`",
+            ))
+        }
+    }
+
+    fn read(path: &Path) -> io::Result<Self> {
         let secret = Zeroizing::new(read(&path.join("secret"))?);
         let id = MemberId::new(&read(&path.join("id"))?).map_err(refused)?;
-        let (seed, xi) = match secret.as_chunks() {
-            ([seed, xi], []) => (seed, xi),
-            _ => return Err(io::Error::other("the secret does not have 64 bytes")),
+        let bad = || io::Error::other("the secret is malformed, or of an older version: retire it");
+        let rest = secret.strip_prefix(SECRET).ok_or_else(bad)?;
+        let (&[guarded @ 0..=1], rest) = rest.split_first_chunk::<1>().ok_or_else(bad)? else {
+            return Err(bad());
+        };
+        let (generation, rest) = rest.split_first_chunk().ok_or_else(bad)?;
+        let ([seed, xi], []) = rest.as_chunks() else {
+            return Err(bad());
         };
         Ok(Self {
             path: path.into(),
+            generation: u32::from_be_bytes(*generation),
+            guarded: guarded == 1,
             member: Member::new(id, MasterSeed::from_bytes(seed), xi),
         })
     }
 
-    pub(crate) fn guard(&self) -> io::Result<FileGuard> {
-        let (log, mark) = (self.path.join("guard.log"), self.path.join("guard.mark"));
-        FileGuard::open(&log, &mark, self.member.seed()).map_err(refused)
+    /// Makes the guard of a fresh seed, and only then says in the secret that there
+    /// is one. A new seed serves no epoch that an old one has served.
+    fn complete(&mut self, closed: Option<u64>) -> io::Result<()> {
+        let (log, mark) = self.guard_paths()?;
+        let seed = self.member.seed();
+        let guard = Guard::create_files(&log, &mark, seed);
+        let mut guard = match guard {
+            Ok(guard) => guard,
+            Err(_) => Guard::open_files(&log, &mark, seed).map_err(refused)?,
+        };
+        if let Some(closed) = closed {
+            guard.close_epoch(closed).map_err(refused)?;
+        }
+        let secret = Zeroizing::new(read(&self.path.join("secret"))?);
+        let random = secret.last_chunk().ok_or(io::ErrorKind::InvalidData)?;
+        replace_secret(&self.path, &*encode_secret(self.generation, true, random))?;
+        self.guarded = true;
+        Ok(())
     }
+
+    /// Ends all epochs up to `epoch`, takes a new master seed with a new guard, and
+    /// erases the old one. The registration stays.
+    pub(crate) fn rotate(path: &Path, epoch: u64) -> io::Result<()> {
+        let mut store = Self::read(path)?;
+        if store.guarded {
+            store.guard()?.close_epoch(epoch).map_err(refused)?;
+            let secret = Zeroizing::new(read(&path.join("secret"))?);
+            let mut random: Zeroizing<[u8; 64]> =
+                Zeroizing::new(*secret.last_chunk().ok_or(io::ErrorKind::InvalidData)?);
+            let (seed, _) = random.split_at_mut(32);
+            getrandom::fill(seed).map_err(io::Error::other)?;
+            let next = encode_secret(store.generation + 1, false, &random);
+            replace_secret(path, &*next)?;
+            store = Self::read(path)?;
+        }
+        store.complete(Some(epoch))
+    }
+
+    /// Ends all epochs up to `epoch`.
+    pub(crate) fn close(&self, epoch: u64) -> io::Result<()> {
+        self.guard()?.close_epoch(epoch).map_err(refused)
+    }
+
+    fn guard_paths(&self) -> io::Result<(PathBuf, PathBuf)> {
+        let name = |what| format!("guard-{}.{what}", self.generation);
+        let mark = match fs::read_to_string(self.path.join("mark-path")) {
+            Ok(mark) => PathBuf::from(format!("{mark}.{}", self.generation)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.path.join(name("mark")),
+            Err(error) => return Err(error),
+        };
+        Ok((self.path.join(name("log")), mark))
+    }
+
+    pub(crate) fn guard(&self) -> io::Result<Guard> {
+        let (log, mark) = self.guard_paths()?;
+        for path in [&log, &mark] {
+            if !path.exists() {
+                return Err(io::Error::other(format!(
+                    "the guard of this store is gone ({}): what its seed has signed is not \
+                     known any more; make a new member, never a new guard",
+                    path.display()
+                )));
+            }
+        }
+        Guard::open_files(&log, &mark, self.member.seed()).map_err(refused)
+    }
+
+    fn tree(&self, epoch: u64) -> PathBuf {
+        self.path
+            .join(format!("epoch-{epoch}-{}.tree", self.generation))
+    }
+}
+
+/// `"MLADSAS2" || guarded || BE32(generation) || seed || xi`.
+fn encode_secret(generation: u32, guarded: bool, random: &[u8; 64]) -> Zeroizing<[u8; SECRET_LEN]> {
+    let mut out = Zeroizing::new([0; SECRET_LEN]);
+    let (head, tail) = out.split_at_mut(13);
+    head[..8].copy_from_slice(SECRET);
+    head[8] = guarded.into();
+    head[9..].copy_from_slice(&generation.to_be_bytes());
+    tail.copy_from_slice(random);
+    out
+}
+
+/// Puts another secret into the place of the present one, whose bytes are overwritten:
+/// as far as the file system writes in place.
+fn replace_secret(store: &Path, secret: &[u8]) -> io::Result<()> {
+    let (path, next) = (store.join("secret"), store.join("secret.next"));
+    let _ = fs::remove_file(&next);
+    write_new(&next, secret, true)?;
+    let mut old = OpenOptions::new().write(true).open(&path)?;
+    fs::rename(&next, &path)?;
+    flush_directory(&path)?;
+    old.write_all(&[0; SECRET_LEN])?;
+    old.sync_all()
 }
 
 pub(crate) fn refused(error: mladsa_aggregate::Error) -> io::Error {
@@ -198,10 +418,15 @@ pub(crate) fn refused(error: mladsa_aggregate::Error) -> io::Error {
 
 /// A name that every file system takes.
 pub(crate) fn file_name(id: &MemberId) -> String {
-    id.as_bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(id.as_bytes())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    base16ct::mixed::decode_vec(text).ok()
 }
 
 fn random() -> io::Result<Zeroizing<[u8; 32]>> {
@@ -216,26 +441,28 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// All finished files of a directory, in the order of their names.
-fn read_all(path: &Path) -> io::Result<Vec<Vec<u8>>> {
+fn finished(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(path)? {
         let path = entry?.path();
-        if path.extension().is_none() {
+        if path.extension().is_none() && path.is_file() {
             names.push(path);
         }
     }
     names.sort();
-    names.iter().map(|path| read(path)).collect()
+    Ok(names)
 }
 
 /// Writes a file that others may read at any time: whole or not at all.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let next = path.with_extension(format!("{}.tmp", std::process::id()));
+    let mut suffix = [0; 8];
+    getrandom::fill(&mut suffix).map_err(io::Error::other)?;
+    let next = path.with_extension(format!("{}.tmp", hex(&suffix)));
     fs::write(&next, bytes)?;
     fs::rename(&next, path)
 }
 
-/// Writes a file that must not exist yet, and flushes it.
+/// Writes a file that must not exist yet, and flushes it and its name.
 fn write_new(path: &Path, bytes: &[u8], secret: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -249,5 +476,18 @@ fn write_new(path: &Path, bytes: &[u8], secret: bool) -> io::Result<()> {
         .open(path)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     file.write_all(bytes)?;
-    file.sync_all()
+    file.sync_all()?;
+    flush_directory(path)
+}
+
+/// Flushes the directory of `path`, and the one that holds that: both may be new.
+fn flush_directory(path: &Path) -> io::Result<()> {
+    // Only Unix opens directories.
+    if cfg!(unix) {
+        let directory = std::path::absolute(path)?;
+        for directory in directory.ancestors().skip(1).take(2) {
+            File::open(directory)?.sync_all()?;
+        }
+    }
+    Ok(())
 }

@@ -3,39 +3,71 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mladsa_aggregate::{
-    Aggregate, AuthenticatedKey, BaseLabel, Challenge, Combiner, Commitment, CommitmentSet,
-    ContentLabel, Decision, Kind, MemberId, Opening, Part, PinnedRoots, Response, Round,
+    Aggregate, AgreedRoots, AuthenticatedKey, BaseLabel, Challenge, Combiner, CommitmentSet,
+    ContentLabel, Decision, Error, Kind, MemberId, Message, Part, Policy, Round,
 };
 
-use super::files::{Committee, Store, file_name, publish, read};
-use super::{DecisionArgs, StepError, VerifyArgs};
+use sha2::{Digest, Sha256};
+
+use super::files::{Committee, Store, file_name, hex, publish, read, refused};
+use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
 use crate::output::{Content, Output, keep_apart};
+
+/// What is decided.
+struct Subject {
+    ctx: Vec<u8>,
+    label: BaseLabel,
+    kind: Kind,
+    payload: Vec<u8>,
+}
+
+impl Subject {
+    fn new(args: &SubjectArgs) -> io::Result<Self> {
+        Ok(Self {
+            ctx: args.ctx.as_bytes().to_vec(),
+            label: BaseLabel::new(args.content.as_bytes()).map_err(refused)?,
+            kind: if args.consensus {
+                Kind::Consensus
+            } else {
+                Kind::Decision
+            },
+            payload: read(&args.payload)?,
+        })
+    }
+
+    fn decision(&self) -> Decision<'_> {
+        Decision {
+            ctx: &self.ctx,
+            label: &self.label,
+            kind: self.kind,
+            payload: &self.payload,
+        }
+    }
+}
 
 /// One attempt at one decision, as a member or a combiner sees it.
 pub(crate) struct Session {
     committee: Committee,
     store: PathBuf,
-    pinned: PinnedRoots,
+    agreed: AgreedRoots,
     round: PathBuf,
+    subject: Subject,
     label: ContentLabel,
     cohort: Vec<MemberId>,
-    ctx: Vec<u8>,
-    payload: Vec<u8>,
-    kind: Kind,
 }
 
 impl Session {
-    /// Pins the roots before anything else.
+    /// Nothing before the list of roots is agreed on.
     pub(crate) fn new(args: &DecisionArgs) -> io::Result<Self> {
-        let committee = Committee::open(&args.committee.committee)?;
-        let pinned = committee.pin(&args.store.store)?;
+        let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
+        let expected = args.committee.expect_roots.as_deref();
+        let agreed = committee.agreed(&args.store.store, expected)?;
         let round = &args.round;
-        let refused = super::files::refused;
-        let label = BaseLabel::new(round.subject.content.as_bytes())
-            .and_then(|base| base.attempt(round.attempt))
-            .map_err(refused)?;
+        let subject = Subject::new(&round.subject)?;
+        let label = subject.label.attempt(round.attempt).map_err(refused)?;
         committee.plan.index(&label).map_err(refused)?;
         let cohort: Result<Vec<_>, _> = round
             .cohort
@@ -44,22 +76,15 @@ impl Session {
             .collect();
         let mut cohort = cohort.map_err(refused)?;
         if cohort.is_empty() {
-            let ids = pinned.registry().ids();
-            cohort.extend(ids.filter(|id| pinned.root(id).is_ok()));
+            cohort.extend(agreed.ids());
         }
         fs::create_dir_all(&round.round)?;
         Ok(Self {
             store: args.store.store.clone(),
             round: round.round.clone(),
-            ctx: round.subject.ctx.as_bytes().to_vec(),
-            payload: read(&round.subject.payload)?,
-            kind: if round.subject.consensus {
-                Kind::Consensus
-            } else {
-                Kind::Decision
-            },
             committee,
-            pinned,
+            agreed,
+            subject,
             label,
             cohort,
         })
@@ -68,15 +93,18 @@ impl Session {
     pub(crate) fn open(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let tree = self.committee.tree(&store)?;
-        let opening = store.member.open(&self.pinned, &tree, &self.label)?;
-        self.send(Part::Opening, &store, &opening.to_bytes())
+        let guard = store.guard()?;
+        let opening = store
+            .member
+            .open(&self.agreed, &tree, &self.label, &guard)?;
+        self.send(&opening)
     }
 
     pub(crate) fn commit(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let round = self.read_round()?;
         let (_, commitment) = store.member.commit(&round, &mut store.guard()?)?;
-        self.send(Part::Commitment, &store, commitment.as_bytes())
+        self.send(&commitment)
     }
 
     pub(crate) fn respond(self) -> Result<(), StepError> {
@@ -84,14 +112,15 @@ impl Session {
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
         let mut guard = store.guard()?;
-        let pending = store.member.resume(&round, &mut guard)?;
-        let response = pending.respond(&challenge, &mut guard)?;
-        self.send(Part::Response, &store, response.as_bytes())
+        let pending = store.member.resume(&round, &guard)?;
+        let response = store.member.respond(pending, &challenge, &mut guard)?;
+        self.send(&response)
     }
 
     pub(crate) fn retire(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
-        Ok(store.member.retire(&self.label, &mut store.guard()?)?)
+        let mut guard = store.guard()?;
+        Ok(store.member.retire(&self.agreed, &self.label, &mut guard)?)
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
@@ -99,45 +128,36 @@ impl Session {
         let challenge = self.read_challenge(&round)?;
         let mut combiner = Combiner::new(&challenge);
         for id in &self.cohort {
-            let message = self.receive(Part::Response, id)?;
-            let body = Part::Response.open(id, &self.label, &message)?;
-            combiner.add(id, Response::from_bytes(&round, body)?)?;
+            combiner.add(&receive(&self.agreed, &self.round, Part::Response, id)?)?;
         }
         let aggregate = combiner.finish()?;
         // Replaces nothing: neither what was read nor anything else.
         Output::new(out, false, Content::Binary)?.write(&aggregate.to_bytes())?;
-        Ok(report(&aggregate, &self.pinned)?)
+        Ok(report(&aggregate, &self.agreed)?)
     }
 
-    fn read_round(&self) -> Result<Round, StepError> {
-        let public_keys = public_keys(&self.round, &self.pinned, &self.cohort, &self.label)?;
-        let decision = Decision {
-            ctx: &self.ctx,
-            label: &self.label,
-            kind: self.kind,
-            payload: &self.payload,
-        };
-        Ok(Round::new(&self.pinned, &decision, public_keys)?)
+    fn read_round(&self) -> Result<Arc<Round>, StepError> {
+        let keys = public_keys(&self.round, &self.agreed, &self.cohort, &self.label)?;
+        let decision = self.subject.decision();
+        Ok(Round::new(
+            &self.agreed,
+            &decision,
+            self.label.attempt(),
+            keys,
+        )?)
     }
 
-    fn read_challenge<'r>(&self, round: &'r Round) -> Result<Challenge<'r>, StepError> {
+    fn read_challenge(&self, round: &Arc<Round>) -> Result<Arc<Challenge>, StepError> {
         let mut set = CommitmentSet::new(round);
         for id in &self.cohort {
-            let message = self.receive(Part::Commitment, id)?;
-            let body = Part::Commitment.open(id, &self.label, &message)?;
-            set.add(id, Commitment::from_bytes(round, body)?)?;
+            set.add(&receive(&self.agreed, &self.round, Part::Commitment, id)?)?;
         }
         Ok(set.challenge()?)
     }
 
-    fn send(&self, part: Part, store: &Store, body: &[u8]) -> Result<(), StepError> {
-        let id = store.member.id();
-        let message = part.seal(id, &self.label, body);
-        Ok(publish(&path(&self.round, part, id), &message)?)
-    }
-
-    fn receive(&self, part: Part, id: &MemberId) -> io::Result<Vec<u8>> {
-        read(&path(&self.round, part, id))
+    fn send(&self, message: &Message) -> Result<(), StepError> {
+        let path = path(&self.round, message.part(), message.id());
+        Ok(publish(&path, &message.to_bytes())?)
     }
 }
 
@@ -150,35 +170,56 @@ fn path(round: &Path, part: Part, id: &MemberId) -> PathBuf {
     round.join(format!("{}.{part}", file_name(id)))
 }
 
+/// A member's message, which has to be that part and that member's.
+fn receive(
+    agreed: &AgreedRoots,
+    round: &Path,
+    part: Part,
+    id: &MemberId,
+) -> Result<Message, StepError> {
+    let path = path(round, part, id);
+    let message = agreed.receive(&read(&path)?);
+    let message = message.and_then(|message| {
+        let fits = message.id() == id && message.part() == part;
+        fits.then_some(message).ok_or(Error::BadMessage)
+    });
+    let named = |error| io::Error::other(format!("{}: {error}", path.display()));
+    Ok(message.map_err(named)?)
+}
+
 fn public_keys(
     round: &Path,
-    pinned: &PinnedRoots,
+    agreed: &AgreedRoots,
     cohort: &[MemberId],
     label: &ContentLabel,
 ) -> Result<Vec<AuthenticatedKey>, StepError> {
-    let openings: Result<Vec<_>, StepError> = cohort
-        .iter()
-        .map(|id| {
-            let message = read(&path(round, Part::Opening, id))?;
-            let opening = Part::Opening.open(id, label, &message)?;
-            Ok((*id, Opening::from_bytes(opening)?))
-        })
-        .collect();
-    let public_keys = pinned.authenticate_each(label, &openings?);
-    Ok(public_keys.into_iter().collect::<Result<_, _>>()?)
+    let mut openings = Vec::new();
+    for id in cohort {
+        let opening = receive(agreed, round, Part::Opening, id)?;
+        if opening.label() != label {
+            return Err(Error::OtherRound.into());
+        }
+        openings.push(opening);
+    }
+    let keys = agreed.authenticate_each(&openings);
+    Ok(keys.into_iter().collect::<Result<_, _>>()?)
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
-    let committee = Committee::open(&args.committee.committee)?;
-    let pinned = committee.pin(&args.store.store)?;
+    let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
+    let expected = args.committee.expect_roots.as_deref();
+    let agreed = committee.agreed(&args.store.store, expected)?;
+    let subject = Subject::new(&args.subject)?;
+    let policy = policy(args, &agreed)?;
     let aggregate = Aggregate::from_bytes(&read(&args.aggregate)?)?;
-    let signers = aggregate.signers(pinned.registry())?;
-    let public_keys = public_keys(&args.round, &pinned, &signers, aggregate.label())?;
-    let round = aggregate.verify(&pinned, &public_keys)?;
+    let signers = aggregate.signers(agreed.registry())?;
+    let keys = public_keys(&args.round, &agreed, &signers, aggregate.label())?;
+    let round = aggregate.verify_expecting(&agreed, &keys, &subject.decision(), &policy)?;
     let results = [
         (&args.pk_out, &round.key().as_bytes()[..]),
         (&args.sig_out, aggregate.signature().as_ref()),
         (&args.message_out, round.message()),
+        (&args.ctx_out, round.ctx()),
     ];
     let results: Vec<(&Path, &[u8])> = results
         .into_iter()
@@ -193,18 +234,51 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     for (output, (_, bytes)) in outputs?.iter().zip(&results) {
         output.write(bytes)?;
     }
-    Ok(report(&aggregate, &pinned)?)
+    Ok(report(&aggregate, &agreed)?)
 }
 
-/// Who signed, and what it costs on the wire: with and without openings, beside
+/// Who is enough: so many members, or a file of `name weight` lines and a threshold.
+fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> {
+    let registry = agreed.registry();
+    match (&args.weights, args.quorum, args.threshold) {
+        (None, Some(quorum), None) => Ok(Policy::count(registry, quorum)?),
+        (Some(path), None, Some(threshold)) => {
+            let text = fs::read_to_string(path)?;
+            let mut weights = Vec::new();
+            for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                let bad = || io::Error::other(format!("{}: {line}", path.display()));
+                let (id, weight) = line
+                    .trim()
+                    .rsplit_once(char::is_whitespace)
+                    .ok_or_else(bad)?;
+                let id = MemberId::new(id.trim().as_bytes())?;
+                weights.push((id, weight.parse().map_err(|_| bad())?));
+            }
+            Ok(Policy::weights(registry, &weights, threshold)?)
+        }
+        _ => Err(io::Error::other("--quorum, or --weights with --threshold").into()),
+    }
+}
+
+/// Who signed what, and what it costs on the wire: with and without openings, beside
 /// the list of signatures that it replaces.
-fn report(aggregate: &Aggregate, pinned: &PinnedRoots) -> io::Result<()> {
-    let registry = pinned.registry();
-    let n = aggregate.signers(registry).map_err(io::Error::other)?.len();
+fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> io::Result<()> {
+    let registry = agreed.registry();
+    let signers = aggregate.signers(registry).map_err(io::Error::other)?;
+    let n = signers.len();
     let object = aggregate.to_bytes().len();
-    let openings = n * pinned.plan().opening_len();
+    let openings = n * agreed.plan().opening_len();
+    let names: Vec<String> = signers.iter().map(ToString::to_string).collect();
+    let payload = Sha256::digest(aggregate.payload());
     let mut out = io::stdout().lock();
-    writeln!(out, "signers: {n} of {}", registry.len())?;
+    writeln!(
+        out,
+        "signers: {n} of {}: {}",
+        registry.len(),
+        names.join(" ")
+    )?;
+    writeln!(out, "payload: SHA-256 {}", hex(&payload))?;
+    writeln!(out, "roots: {}", hex(agreed.digest()))?;
     writeln!(out, "attempt: {}", aggregate.label().attempt())?;
     writeln!(out, "hints: {} of 75", aggregate.hint_weight())?;
     writeln!(out, "aggregate: {object} bytes, signature 4627 of them")?;

@@ -286,32 +286,33 @@ mod check {
         let registry = Registry::new(&[7; 32], [member.register(Hedge::Deterministic)?])?;
         let base = BaseLabel::new(b"decision")?;
         let label = base.attempt(0)?;
-        let plan = EpochPlan::new(1, vec![base])?;
-        let tree = member.epoch_tree(registry.matrix(), &plan)?;
-        let root = member.announce(&tree, Hedge::Deterministic)?;
-        let mut roots = InMemoryRootsForTests::default();
-        let pinned = PinnedRoots::pin(&mut roots, &registry, &plan, &[root])?;
-        let opening = member.open(&pinned, &tree, &label)?;
-        expect_public(opening.public_key().as_bytes(), "t");
-        let public_key = pinned.authenticate(&id, &label, &opening)?;
+        let plan = EpochPlan::new(1, vec![base.clone()])?;
+        let mut guard = Guard::in_memory_for_tests(member.seed())?;
+        let tree = member.epoch_tree(&registry, &plan)?;
+        let root = member.announce(&tree, &mut guard, Hedge::Deterministic)?;
+        let mut pins = InMemoryPinsForTests::default();
+        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
+        let word = member.acknowledge(&pinned, &mut guard, Hedge::Deterministic)?;
+        let agreed = AgreedRoots::new(&pinned, &[word])?;
+        let opening = member.open(&agreed, &tree, &label, &guard)?;
+        expect_public(opening.body(), "t");
+        let public_key = agreed.authenticate(&opening)?;
         let decision = Decision {
             ctx: b"context",
-            label: &label,
+            label: &base,
             kind: Kind::Decision,
             payload: b"payload",
         };
-        let round = Round::new(&pinned, &decision, [public_key])?;
-        let mut guard = InMemoryGuardForTests::new(member.seed());
+        let round = Round::new(&agreed, &decision, 0, [public_key])?;
         let (pending, commitment) = member.commit(&round, &mut guard)?;
-        expect_public(commitment.as_bytes(), "commitment");
+        expect_public(commitment.body(), "commitment");
         let mut set = CommitmentSet::new(&round);
-        set.add(&id, commitment)?;
+        set.add(&commitment)?;
         let challenge = set.challenge()?;
-        let response = pending.respond(&challenge, &mut guard)?;
-        expect_public(response.as_bytes(), "response");
-        let again = member
-            .resume(&round, &mut guard)?
-            .respond(&challenge, &mut guard)?;
+        let response = member.respond(pending, &challenge, &mut guard)?;
+        expect_public(response.body(), "response");
+        let resumed = member.resume(&round, &guard)?;
+        let again = member.respond(resumed, &challenge, &mut guard)?;
         assert_eq!(again, response);
         Ok(())
     }

@@ -4,29 +4,42 @@
 use mldsa_core::hazmat::{Secret, Zeroed, keygen_from_rho_p};
 use mldsa_core::{Context, Hedge, MlDsa87, MuBuilder, ParameterSet, Signature, bytes};
 
+use crate::epoch::registry::Registry;
 use crate::error::Error;
 use crate::keys::content_key::{ContentKey, ContentPublicKey};
 use crate::keys::matrix::{K, Matrix, encode_key, vector};
 use crate::keys::member::Member;
+use crate::keys::scope::EpochLabel;
 use crate::member_id::MemberId;
 use crate::wire::framing::hash_lp;
 use crate::wire::label::ContentLabel;
 
 impl Member {
-    /// Signs the public half of the key of `label` with the key itself. `rnd` is 64
-    /// fresh random bytes: half of them take the place of K, half are the rnd of
-    /// FIPS 204, so that the mask depends on all of them.
+    /// Signs the public half of the key of `label` in `epoch` with the key itself.
+    /// `rnd` is 64 fresh random bytes: half of them take the place of K, half are the
+    /// rnd of FIPS 204, so that the mask depends on all of them.
     ///
     /// # Errors
     /// [`Error::Fault`] if signing fails.
     pub fn prove_content_key(
         &self,
-        matrix: &Matrix,
+        registry: &Registry,
+        epoch: u64,
         label: &ContentLabel,
         rnd: &[u8; 64],
     ) -> Result<Signature<MlDsa87>, Error> {
-        let rho_p = ContentKey::seed(&self.seed, label.as_bytes());
-        let public_key = ContentKey::derive(matrix, &self.seed, label.as_bytes()).public_key;
+        let label = registry.scope(epoch).label(label.as_bytes());
+        self.prove(registry.matrix(), &label, rnd)
+    }
+
+    pub(crate) fn prove(
+        &self,
+        matrix: &Matrix,
+        label: &EpochLabel,
+        rnd: &[u8; 64],
+    ) -> Result<Signature<MlDsa87>, Error> {
+        let rho_p = ContentKey::seed(&self.seed, label);
+        let public_key = ContentKey::derive(matrix, &self.seed, label).public_key;
         let (k_seed, rnd) = rnd.split_first_chunk().ok_or(Error::BadLength)?;
         let rnd = rnd.first_chunk().ok_or(Error::BadLength)?;
         let mut pk = [0; MlDsa87::PK_LEN];
@@ -53,9 +66,21 @@ impl Member {
 /// # Errors
 /// [`Error::BadKeyProof`].
 pub fn verify_content_key(
-    matrix: &Matrix,
+    registry: &Registry,
+    epoch: u64,
     id: &MemberId,
     label: &ContentLabel,
+    public_key: &ContentPublicKey,
+    proof: &[u8],
+) -> Result<(), Error> {
+    let label = registry.scope(epoch).label(label.as_bytes());
+    verify(registry.matrix(), id, &label, public_key, proof)
+}
+
+pub(crate) fn verify(
+    matrix: &Matrix,
+    id: &MemberId,
+    label: &EpochLabel,
     public_key: &ContentPublicKey,
     proof: &[u8],
 ) -> Result<(), Error> {
@@ -68,7 +93,7 @@ pub fn verify_content_key(
 
 pub(crate) fn message(
     id: &MemberId,
-    label: &ContentLabel,
+    label: &EpochLabel,
     public_key: &ContentPublicKey,
 ) -> [u8; 64] {
     hash_lp(
