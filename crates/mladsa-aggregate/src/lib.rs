@@ -49,6 +49,7 @@ pub use crate::round::aggregate::Aggregate;
 pub use crate::round::cohort::{Decision, Kind, Mode, Round, offset_width};
 pub use crate::round::combine::{Combiner, RESPONSE_LEN, Response};
 pub use crate::round::commitment::{COMMITMENT_LEN, Challenge, Commitment, CommitmentSet};
+pub use crate::round::session::{Event, Session, Topic};
 pub use crate::round::signer::Pending;
 pub use crate::wire::bits::SignerBits;
 pub use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS};

@@ -5,3 +5,4 @@ pub(crate) mod commitment;
 pub(crate) mod aggregate;
 pub(crate) mod combine;
 pub(crate) mod signer;
+pub(crate) mod session;

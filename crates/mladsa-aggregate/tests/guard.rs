@@ -274,7 +274,8 @@ fn a_failed_write_or_flush_ends_the_process_s_use_of_the_store() {
 #[test]
 fn a_disk_that_loses_what_was_not_flushed_loses_nothing_that_was_released() {
     let steps = Steps::new();
-    let script: [&dyn Fn(&mut Guard) -> Result<(), Error>; 6] = [
+    type Step<'a> = &'a dyn Fn(&mut Guard) -> Result<(), Error>;
+    let script: [Step<'_>; 6] = [
         &|guard| steps.begin(guard),
         &|guard| steps.respond("a", guard).map(drop),
         &|guard| steps.commit("b", 0, b"payload", guard).map(drop),
@@ -316,9 +317,9 @@ fn a_disk_that_loses_what_was_not_flushed_loses_nothing_that_was_released() {
                 steps.begin(&mut guard).unwrap();
             }
             if done >= 2 {
-                let round = steps.round("a", 0, b"payload", &guard).unwrap();
-                let again = steps.member.commit(&round, &mut guard);
-                assert_eq!(again.unwrap_err(), Error::OneTimeViolation);
+                let other = steps.commit("a", 0, b"another", &mut guard);
+                assert_eq!(other.unwrap_err(), Error::OneTimeViolation);
+                steps.respond("a", &mut guard).unwrap();
             }
             if done >= 3 {
                 let other = steps.commit("b", 0, b"another", &mut guard);

@@ -8,7 +8,6 @@
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
-#[allow(dead_code, reason = "shared with the other tests")]
 mod hostile;
 mod peers;
 
@@ -372,7 +371,9 @@ fn committee_survives_kills_at_every_write() {
     assert_eq!(place.run(0, "respond", "whole", NEVER), Some(0));
     assert_eq!(place.read(0, "response-whole"), released);
     assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
-    assert_eq!(place.run(0, "commit", "whole", NEVER), Some(3));
+    let committed = place.read(0, "commitment");
+    assert_eq!(place.run(0, "commit", "whole", NEVER), Some(0));
+    assert_eq!(place.read(0, "commitment"), committed);
 
     let init = kill_everywhere("init", &[], |place, _| {
         for step in ["init", "root", "agree", "open", "commit", "respond"] {

@@ -164,7 +164,7 @@ impl Xof {
     fn new(variant: Variant, parts: &[&[u8]]) -> Self {
         match variant {
             Variant::Nist => {
-                let mut sponge = Sponge::new(Backend::detect());
+                let mut sponge = Sponge::new(Backend::detect().permutation());
                 parts.iter().for_each(|part| sponge.absorb(part));
                 sponge.finish();
                 Self::Shake(sponge)
@@ -209,7 +209,7 @@ impl Xof {
 
 fn keccak256(parts: &[&[u8]]) -> [u8; 32] {
     let mut out = [0; 32];
-    let mut sponge = Sponge::<136>::new(Backend::detect());
+    let mut sponge = Sponge::<136>::new(Backend::detect().permutation());
     parts.iter().for_each(|part| sponge.absorb(part));
     sponge.finish_with(0x01);
     sponge.squeeze(&mut out);

@@ -8,10 +8,16 @@ use mldsa_core::pkcs8::{EncodePrivateKey, EncodePublicKey, LineEnding};
 use mldsa_core::{
     Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey,
 };
+use mldsa_interop::aggregate::Committee;
 
 fn main() -> io::Result<()> {
     let root = env::args().nth(1).unwrap_or_else(|| "fuzz/corpus".into());
     let root = Path::new(&root);
+    let committee = Committee::new().map_err(io::Error::other)?;
+    for (number, (parser, sample)) in committee.samples.iter().enumerate() {
+        let data = [&[*parser], &sample[..]].concat();
+        write(root, "aggregate", &format!("sample-{number}"), &data)?;
+    }
     seeds::<MlDsa44>(root, 0)?;
     seeds::<MlDsa65>(root, 1)?;
     seeds::<MlDsa87>(root, 2)

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
 pub mod differential;
 pub mod encodings;
 pub mod lines;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use mldsa_core::Backend;
-use mldsa_interop::{differential, encodings, lines, verify};
+use mldsa_interop::{aggregate, differential, encodings, lines, verify};
 
 /// Held by who has chosen the backend of the process.
 static BACKEND: Mutex<()> = Mutex::new(());
@@ -38,6 +38,7 @@ macro_rules! targets {
     )+};
 }
 targets! {
+    aggregate: aggregate::aggregate, at least 16;
     decode: encodings::decode, at least 24;
     pkcs8: encodings::pkcs8, at least 12;
     pem: encodings::pem, at least 15;

@@ -20,7 +20,8 @@ impl Member {
     /// epoch.
     ///
     /// # Errors
-    /// [`Error::CohortMismatch`] for another member's tree,
+    /// [`Error::CohortMismatch`] for another member's tree, [`Error::UnknownMember`] for
+    /// a registry without this member,
     /// [`Error::EpochConflict`] if the seed serves another plan in this epoch,
     /// [`Error::GuardFailure`], [`Error::Fault`].
     pub fn announce(
@@ -32,6 +33,7 @@ impl Member {
         if tree.id != self.id || guard.fingerprint() != self.seed.fingerprint() {
             return Err(Error::CohortMismatch);
         }
+        tree.registry.position(&self.id)?;
         let (epoch, plan) = (tree.plan.epoch(), tree.plan.binding(&tree.registry));
         guard.bind(epoch, &plan)?;
         let message = root_message(epoch, &plan, tree.root());

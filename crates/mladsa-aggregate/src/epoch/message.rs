@@ -16,7 +16,7 @@ use crate::wire::framing::{Reader, hash_lp, lp};
 use crate::wire::label::ContentLabel;
 
 /// What a message carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// An [`Opening`](crate::Opening).
     Opening,

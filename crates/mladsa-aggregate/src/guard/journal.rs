@@ -225,8 +225,11 @@ impl Guard {
     pub(crate) fn resume(&self, attempt: &Attempt, digest: &Digest) -> Result<(), Error> {
         match self.states.progress(attempt) {
             _ if !self.usable => Err(Error::GuardFailure),
-            Some(Progress::Committed(known)) if known == *digest => Ok(()),
-            Some(Progress::Responded(_)) => Ok(()),
+            Some(Progress::Committed(known) | Progress::Responded(known, _))
+                if known == *digest =>
+            {
+                Ok(())
+            }
             _ => Err(Error::OneTimeViolation),
         }
     }

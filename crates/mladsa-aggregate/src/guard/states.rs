@@ -48,7 +48,8 @@ impl Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Committed(Digest),
-    Responded([u8; 64]),
+    /// With the commitment that was answered for.
+    Responded(Digest, [u8; 64]),
     Retired,
 }
 
@@ -121,12 +122,16 @@ impl States {
                 match progress {
                     _ if other || !(0..attempt.number).all(retired) => Err(Error::OneTimeViolation),
                     None => Ok(true),
-                    Some(Progress::Committed(known)) if known == digest => Ok(false),
+                    Some(Progress::Committed(known) | Progress::Responded(known, _))
+                        if known == digest =>
+                    {
+                        Ok(false)
+                    }
                     Some(_) => Err(Error::OneTimeViolation),
                 }
             }
             (Entry::Responded(..), Some(Progress::Committed(_))) => Ok(true),
-            (Entry::Responded(_, c_tilde), Some(Progress::Responded(known)))
+            (Entry::Responded(_, c_tilde), Some(Progress::Responded(_, known)))
                 if known == c_tilde =>
             {
                 Ok(false)
@@ -161,7 +166,12 @@ impl States {
                 return;
             }
             Entry::Committed(attempt, digest, _) => (attempt, Progress::Committed(*digest)),
-            Entry::Responded(attempt, c_tilde) => (attempt, Progress::Responded(*c_tilde)),
+            Entry::Responded(attempt, c_tilde) => match self.progress(attempt) {
+                Some(Progress::Committed(digest)) => {
+                    (attempt, Progress::Responded(digest, *c_tilde))
+                }
+                _ => return,
+            },
             Entry::Retired(attempt) => (attempt, Progress::Retired),
         };
         if let Some(epoch) = self.epochs.get_mut(&attempt.epoch) {

@@ -30,7 +30,7 @@ use crate::wire::label::ContentLabel;
 impl Member {
     /// Commits to a nonce for `round`. The guard has stored the commitment when
     /// this returns; the same commitment comes out again whenever the same round
-    /// is asked for, and no other ever does: neither for another payload under the
+    /// is asked for, also after it was answered, and no other ever does: neither for another payload under the
     /// same base label, nor before every earlier attempt is retired.
     ///
     /// Constant time in the secrets.
