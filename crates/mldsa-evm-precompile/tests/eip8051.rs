@@ -14,7 +14,7 @@ use mldsa_evm_precompile::eip8051::{GAS, INPUT_LEN, KEY_LEN, MESSAGE_LEN, Varian
 /// The counter generator once more, from the words of the proposal.
 fn counter_prng(parts: &[&[u8]], len: usize) -> Vec<u8> {
     let keccak = |parts: &[&[u8]]| {
-        let mut sponge = Sponge::<136>::new(Backend::detect());
+        let mut sponge = Sponge::<136>::new(Backend::detect().permutation());
         parts.iter().for_each(|part| sponge.absorb(part));
         sponge.finish_with(1);
         let mut out = [0; 32];
@@ -45,7 +45,7 @@ fn expanded(variant: Variant, pk: &[u8]) -> Vec<u8> {
             match variant {
                 Variant::Nist => {
                     let rho = rho.try_into().unwrap();
-                    sample::rej_ntt_poly(Backend::detect(), rho, s, r, &mut entry);
+                    sample::rej_ntt_poly(Backend::detect().permutation(), rho, s, r, &mut entry);
                 }
                 Variant::Eth => {
                     let bytes = counter_prng(&[rho, &[s, r]], 3 * 400);
@@ -59,7 +59,7 @@ fn expanded(variant: Variant, pk: &[u8]) -> Vec<u8> {
     match variant {
         Variant::Nist => {
             let mut tr = [0; 64];
-            Shake256::digest(Backend::detect(), &[pk], &mut tr);
+            Shake256::digest(Backend::detect().permutation(), &[pk], &mut tr);
             key.extend_from_slice(&tr);
         }
         Variant::Eth => key.extend(counter_prng(&[pk], 64)),
