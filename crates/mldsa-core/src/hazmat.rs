@@ -1,65 +1,39 @@
-//! The expert door: the algorithms of FIPS 204 one by one, for the sibling
-//! crates and for validation suites. Misuse breaks security; nothing here is
-//! covered by semantic versioning. Switching it on changes no behaviour.
+//! The algorithms of FIPS 204 one by one, for validation suites, and all of
+//! [`siblings`](crate::siblings). Misuse breaks security; nothing here is covered
+//! by semantic versioning. Switching it on changes no behaviour.
 
-pub use crate::backend::shake256_lanes;
-pub use crate::coding::encode::{
-    PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
-};
-pub use crate::coding::expansion::{Expansion, PackedPoly};
-pub use crate::hash::keccak::Permutation;
-pub use crate::hash::transcript::{
-    CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
-};
-pub use crate::hash::xof::{LaneHash, Shake128, Shake256, Sponge};
-pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
+pub use crate::hash::transcript::mu_from_m_prime;
+pub use crate::hash::xof::{Shake128, Sponge};
 #[cfg(mldsa_ct_check)]
 pub use crate::memory::secret::ct_check;
-pub use crate::memory::secret::{Secret, declassify, declassify_in_place};
-pub use crate::params::{
-    CRH_LEN, D, MAX_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
-};
-pub use crate::ring::poly::{NttPoly, Poly};
-pub use crate::scheme::keygen::{
-    check_expanded, check_secret_range, keygen_from_rho_p, keygen_internal,
-};
-pub use crate::scheme::sign::Rejection;
-pub use crate::siblings::{JobMessage, Verification, verify_lanes};
+pub use crate::params::{D, Q};
+pub use crate::scheme::keygen::{check_expanded, check_secret_range, keygen_internal};
+pub use crate::siblings::*;
 
 use crate::error::{SignError, VerifyError};
 use crate::hash::transcript::{Hedge, Mu};
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
-macro_rules! rooms {
-    ($($folder:ident::$room:ident: $doc:literal;)+) => {$(
-        #[doc = $doc]
-        pub mod $room {
-            pub use crate::$folder::$room::*;
-        }
-    )+};
+/// Branch-free selection.
+pub mod ct {
+    pub use crate::memory::ct::*;
 }
-rooms! {
-    memory::ct: "Branch-free selection.";
-    ring::field: "Z_q.";
-    ring::ntt: "The number-theoretic transform.";
-    ring::rounding: "Rounding.";
-    coding::hint: "Hint vectors.";
-    coding::pack: "Bit packing.";
-    summing::interval: "Uniform sampling from centred intervals.";
-    summing::linear: "Linear relations on whole vectors.";
-    streaming::row: "The steps of the scheme on one row.";
-    streaming::sparse: "Products with the challenge in coefficient form.";
-    streaming::window: "Matrix products in quarter transforms.";
+/// Z_q.
+pub mod field {
+    pub use crate::ring::field::*;
+}
+/// The number-theoretic transform.
+pub mod ntt {
+    pub use crate::ring::ntt::*;
+}
+/// Rounding.
+pub mod rounding {
+    pub use crate::ring::rounding::*;
 }
 /// Pseudorandom sampling.
 pub mod sample {
     pub use crate::sample::*;
-}
-
-/// The 32 bytes `rnd` that a hedge stands for.
-pub fn hedge_rnd<'a>(hedge: &'a Hedge<'_>) -> &'a [u8; SEED_LEN] {
-    hedge.rnd()
 }
 
 /// Algorithm 7 on a given M' (the ACVP internal interface).

@@ -40,7 +40,7 @@
 
 #![no_std]
 #![deny(missing_docs)]
-// Rooms are private; `hazmat` is a door to some of their items.
+// Modules are private; `siblings` and `hazmat` export some of their items.
 #![allow(unreachable_pub)]
 #![cfg_attr(
     not(all(
@@ -69,8 +69,9 @@ mod sample;
 mod lanes;
 mod backend;
 mod scheme;
-#[cfg(feature = "hazmat")]
+#[cfg(feature = "siblings")]
 mod streaming;
+#[cfg(feature = "siblings")]
 mod summing;
 mod keys;
 pub mod cost;
@@ -78,8 +79,9 @@ mod self_test;
 mod formats;
 #[cfg(feature = "signature")]
 mod traits;
-#[cfg(feature = "hazmat")]
-mod siblings;
+#[cfg(feature = "siblings")]
+#[doc(hidden)]
+pub mod siblings;
 #[cfg(feature = "hazmat")]
 pub mod hazmat;
 

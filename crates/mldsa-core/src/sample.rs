@@ -139,7 +139,7 @@ pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled:
 /// polynomial in between.
 ///
 /// Constant time but for the positions of refused half-bytes.
-#[cfg(feature = "hazmat")]
+#[cfg(feature = "siblings")]
 #[inline(never)]
 pub fn rej_bounded_packed(
     keccak: Permutation,
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
     use crate::memory::array::Zeroed;
 
-    #[cfg(feature = "hazmat")]
+    #[cfg(feature = "siblings")]
     #[test]
     fn streamed_forms_are_the_packed_polynomials() {
         for nonce in 0..20 {

@@ -1,99 +1,66 @@
-//! Verification in lanes, as sibling crates ask for it.
+//! What the crates beside this one build on. Hidden, not for users, and not
+//! covered by semantic versioning; misuse breaks security. Switching it on changes
+//! no behaviour.
 
-use core::fmt;
-use core::marker::PhantomData;
+mod verification;
 
-use crate::backend::Backend;
-use crate::coding::encode::PublicKeyParts;
-use crate::error::VerifyError;
-use crate::keys::{PreparedVerifyingKeyRef, VerifyingKey};
+pub use self::verification::{Verification, verify_lanes};
+pub use crate::backend::shake256_lanes;
+pub use crate::coding::encode::{
+    PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
+};
+pub use crate::coding::expansion::{Expansion, PackedPoly};
+pub use crate::hash::keccak::Permutation;
+pub use crate::hash::transcript::{CommitmentHash, ExpandedSeed, expand_seed, rho_pp, tr};
+pub use crate::hash::xof::{LaneHash, Shake256};
 pub use crate::lanes::job::JobMessage;
-use crate::lanes::job::{Job, JobKey};
-use crate::params::ParameterSet;
-use crate::scheme::verify::{verify_jobs, verify_one};
+pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
+pub use crate::memory::secret::{Secret, declassify, declassify_in_place};
+pub use crate::params::{CRH_LEN, MAX_ATTEMPTS, N, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
+pub use crate::ring::poly::{NttPoly, Poly};
+pub use crate::scheme::keygen::keygen_from_rho_p;
+pub use crate::scheme::sign::Rejection;
 
-/// One signature to verify, with its key, its message and the backend of its key.
-#[derive(Clone, Copy)]
-pub struct Verification<'a, P> {
-    backend: Backend,
-    job: Job<'a>,
-    set: PhantomData<P>,
+use crate::hash::transcript::Hedge;
+
+/// Branch-free selection.
+pub mod ct {
+    pub use crate::memory::ct::is_negative;
+}
+/// Hint vectors.
+pub mod hint {
+    pub use crate::coding::hint::{HINT_ROW_LEN, Hint, hint_bit_pack_vartime, weight};
+}
+/// Bit packing.
+pub mod pack {
+    pub use crate::coding::pack::*;
+}
+/// Pseudorandom sampling.
+pub mod sample {
+    pub use crate::sample::{expand_mask_packed, expand_mask_poly, rej_bounded_packed};
+}
+/// Uniform sampling from centred intervals.
+pub mod interval {
+    pub use crate::summing::interval::*;
+}
+/// Linear relations on whole vectors.
+pub mod linear {
+    pub use crate::summing::linear::*;
+}
+/// The steps of the scheme on one row.
+pub mod row {
+    pub use crate::streaming::row::*;
+}
+/// Products with the challenge in coefficient form.
+pub mod sparse {
+    pub use crate::streaming::sparse::*;
+}
+/// Matrix products in quarter transforms.
+pub mod window {
+    pub use crate::streaming::window::*;
 }
 
-impl<'a, P: ParameterSet> Verification<'a, P> {
-    /// Under a key that was expanded before.
-    pub fn prepared(
-        key: PreparedVerifyingKeyRef<'a, P>,
-        message: JobMessage<'a>,
-        signature: &'a [u8],
-    ) -> Self {
-        Self::new(key.backend(), key.job_key(), message, signature)
-    }
-
-    /// Under a key that is expanded for this signature.
-    pub fn cold(key: &'a VerifyingKey<P>, message: JobMessage<'a>, signature: &'a [u8]) -> Self {
-        Self::new(key.backend(), key.job_key(), message, signature)
-    }
-
-    /// Under an encoded key: its `tr` is computed in lanes too.
-    pub fn encoded(
-        backend: Backend,
-        key: &'a P::PublicKeyBytes,
-        message: JobMessage<'a>,
-        signature: &'a [u8],
-    ) -> Self {
-        let key = JobKey::Cold(PublicKeyParts::of::<P>(key), None);
-        Self::new(backend, key, message, signature)
-    }
-
-    fn new(
-        backend: Backend,
-        key: JobKey<'a>,
-        message: JobMessage<'a>,
-        signature: &'a [u8],
-    ) -> Self {
-        let job = Job {
-            key,
-            message,
-            signature,
-        };
-        Self {
-            backend,
-            job,
-            set: PhantomData,
-        }
-    }
-}
-
-impl<P> fmt::Debug for Verification<'_, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Verification").field(&self.job).finish()
-    }
-}
-
-/// Verifies the signatures `item(0)` to `item(results.len() - 1)` together and
-/// writes every result: what [`VerifyingKey::verify`] returns for each.
-///
-/// Any number, keys and message lengths in any mix; eight at a time share their
-/// hashing. A bad signature costs its neighbours nothing and does not change
-/// their results. `item` must return the same item for the same index; it may
-/// be asked more than once. No allocation.
-///
-/// The keys' backend computes; keys of different backends are verified one by one.
-pub fn verify_lanes<'a, P: ParameterSet>(
-    item: impl Fn(usize) -> Verification<'a, P>,
-    results: &mut [Result<(), VerifyError>],
-) {
-    if results.is_empty() {
-        return;
-    }
-    results.fill(Err(VerifyError::ChallengeMismatch));
-    let backend = item(0).backend;
-    if (1..results.len()).all(|n| item(n).backend == backend) {
-        return verify_jobs::<P>(backend, &|n| item(n).job, results);
-    }
-    for (n, result) in results.iter_mut().enumerate() {
-        let item = item(n);
-        *result = verify_one::<P>(item.backend, item.job);
-    }
+/// The 32 bytes `rnd` that a hedge stands for.
+pub fn hedge_rnd<'a>(hedge: &'a Hedge<'_>) -> &'a [u8; SEED_LEN] {
+    hedge.rnd()
 }

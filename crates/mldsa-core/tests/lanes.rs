@@ -1,8 +1,10 @@
 //! Verification in lanes: every backend, every set, valid and invalid
 //! signatures in every position, groups of every size.
-#![cfg(feature = "hazmat")]
+#![cfg(feature = "siblings")]
 
-use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes};
+use mldsa_core::siblings::{
+    Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes,
+};
 use mldsa_core::{
     Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyError,
     VerifyingKey,

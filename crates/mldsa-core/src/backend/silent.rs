@@ -13,10 +13,10 @@ static KERNELS: Kernels = Kernels {
 /// A backend that never comes to a verdict.
 const SILENT: Backend = Backend(&KERNELS);
 
-#[cfg(all(feature = "ml-dsa-44", feature = "hazmat"))]
+#[cfg(all(feature = "ml-dsa-44", feature = "siblings"))]
 mod tests {
     use super::SILENT;
-    use crate::hazmat::{JobMessage, Verification, verify_lanes};
+    use crate::siblings::{JobMessage, Verification, verify_lanes};
     use crate::{Backend, Context, Hedge, MlDsa44, SigningKey};
 
     #[test]

@@ -163,7 +163,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 }
 
 /// Prepared keys side by side in one arena of the caller's.
-#[cfg(feature = "hazmat")]
+#[cfg(feature = "siblings")]
 impl<P: ParameterSet> VerifyingKey<P> {
     /// Polynomials of one prepared key: 20, 36 or 64.
     pub const PREPARED_POLYS: usize = P::K * (P::L + 1);

@@ -9,7 +9,7 @@ use super::reader::Kind;
 const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::scheme::verify", VERIFICATION),
     ("mldsa_core::backend::rows", VERIFICATION),
-    ("mldsa_core::siblings", VERIFICATION),
+    ("mldsa_core::siblings::verification", VERIFICATION),
     ("mldsa_core::streaming::row::verify_row", VERIFICATION),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
     ("mldsa_core::lanes::job", VERIFICATION),
@@ -178,7 +178,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         PARAMETERS,
     ),
     (
-        "mldsa_core::hazmat::hedge_rnd",
+        "mldsa_core::siblings::hedge_rnd",
         0,
         1,
         "whether signing is hedged",
