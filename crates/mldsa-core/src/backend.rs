@@ -82,7 +82,7 @@ impl Backend {
         Self::available().find(|backend| backend.name() == name)
     }
 
-    /// `"portable"`, `"avx2"`, `"avx512"` or `"neon"`.
+    /// `"portable"`, or on x86-64 with the feature `simd` `"avx2"` or `"avx512"`.
     pub fn name(self) -> &'static str {
         self.table().name
     }

@@ -1,4 +1,4 @@
-//! Keys and signatures in the formats of other systems. Every room is a
+//! Keys and signatures in the formats of other systems. Every module is a
 //! feature; none changes anything outside itself.
 
 #[cfg(feature = "jwk")]

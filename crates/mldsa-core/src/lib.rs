@@ -36,7 +36,10 @@
 //! Forms that return a key or a signature by value add its size.
 //!
 //! Names are those of FIPS 204; every function that is one of its algorithms
-//! says which. Not audited, not formally verified, no FIPS certificate.
+//! says which. Where secrets are handled every function is constant time in them;
+//! one whose name ends in `_vartime` is not, and takes public values only.
+//! Verification and all decoding of public keys and signatures see public data
+//! alone. Not audited, not formally verified, no FIPS certificate.
 
 #![no_std]
 #![deny(missing_docs)]

@@ -16,7 +16,7 @@ pub const SEED_LEN: usize = 32;
 pub const CRH_LEN: usize = 64;
 /// Attempts after which signing gives up: FIPS 204 appendix C asks for at
 /// least 814, which are all needed with probability below 2^-256.
-pub const MAX_ATTEMPTS: u16 = 814;
+pub const MAX_SIGN_ATTEMPTS: u16 = 814;
 
 /// The numbers of one parameter set, as a value: what functions that are not
 /// generic over the set take.

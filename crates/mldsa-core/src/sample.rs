@@ -9,7 +9,7 @@ use crate::ring::poly::{NttPoly, Poly};
 
 /// Algorithm 14 CoeffFromThreeBytes: a candidate below 2^23, kept if below q.
 #[inline(always)]
-pub const fn coeff_from_three_bytes(bytes: [u8; 3]) -> Option<i32> {
+pub const fn coeff_from_three_bytes_vartime(bytes: [u8; 3]) -> Option<i32> {
     let z = i32::from_le_bytes([bytes[0], bytes[1], bytes[2] & 0x7f, 0]);
     if z < Q { Some(z) } else { None }
 }
@@ -34,7 +34,7 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
 /// `sink` until it refuses one: for callers that hold no polynomial.
 ///
 /// Variable time: A is public.
-pub fn rej_ntt_poly_each(
+pub fn rej_ntt_poly_each_vartime(
     keccak: Permutation,
     rho: &[u8; SEED_LEN],
     s: u8,
@@ -53,7 +53,7 @@ pub fn rej_ntt_poly_each(
                 *bytes = word.to_le_bytes();
             }
             for &candidate in bytes.as_chunks::<3>().0 {
-                if let Some(a) = coeff_from_three_bytes(candidate)
+                if let Some(a) = coeff_from_three_bytes_vartime(candidate)
                     && !sink(a)
                 {
                     return;
@@ -66,7 +66,13 @@ pub fn rej_ntt_poly_each(
 /// Algorithm 30 RejNTTPoly: the entry of A in row `r`, column `s`.
 ///
 /// Variable time: A is public. Bounds: 0 <= out < q.
-pub fn rej_ntt_poly(keccak: Permutation, rho: &[u8; SEED_LEN], s: u8, r: u8, out: &mut NttPoly) {
+pub fn rej_ntt_poly_vartime(
+    keccak: Permutation,
+    rho: &[u8; SEED_LEN],
+    s: u8,
+    r: u8,
+    out: &mut NttPoly,
+) {
     let mut xof = Shake128::new(keccak);
     xof.absorb(rho);
     xof.absorb(&[s, r]);
@@ -75,16 +81,16 @@ pub fn rej_ntt_poly(keccak: Permutation, rho: &[u8; SEED_LEN], s: u8, r: u8, out
     while filled < N {
         let mut block = [0u8; 168];
         xof.squeeze(&mut block);
-        filled = rej_ntt_block(&block, &mut out.0, filled);
+        filled = rej_ntt_block_vartime(&block, &mut out.0, filled);
     }
 }
 
 /// Appends the accepted candidates of `bytes` to `out[filled..]` and returns the
 /// new fill, at most 256.
 #[inline(always)]
-pub fn rej_ntt_block(bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
+pub fn rej_ntt_block_vartime(bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
     for &candidate in bytes.as_chunks::<3>().0 {
-        if let Some(a) = coeff_from_three_bytes(candidate)
+        if let Some(a) = coeff_from_three_bytes_vartime(candidate)
             && let Some(slot) = out.get_mut(filled)
         {
             *slot = a;
@@ -180,7 +186,7 @@ pub fn rej_bounded_packed(
 pub fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
     for (n, entry) in out.iter_mut().enumerate() {
         let (r, s) = ((first + n) / l, (first + n) % l);
-        rej_ntt_poly(Permutation::PORTABLE, rho, s as u8, r as u8, entry);
+        rej_ntt_poly_vartime(Permutation::PORTABLE, rho, s as u8, r as u8, entry);
     }
 }
 
@@ -239,7 +245,7 @@ impl Challenge {
     /// Algorithm 29 SampleInBall, from all bytes of `c_tilde`.
     ///
     /// Variable time: the challenge of an attempt is public.
-    pub fn sample_in_ball(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
+    pub fn sample_in_ball_vartime(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
         let mut xof = Shake256::new(keccak);
         xof.absorb(c_tilde);
         xof.finish();
@@ -269,7 +275,7 @@ impl Challenge {
     }
 
     fn fill(&mut self, tau: usize, next: impl FnMut() -> Option<u8>) -> Option<()> {
-        sample_in_ball_steps(tau, next, |i, j, negative| {
+        sample_in_ball_steps_vartime(tau, next, |i, j, negative| {
             self.0[usize::from(i)] = self.0[usize::from(j)];
             self.0[usize::from(j)] = if negative { -1 } else { 1 };
         })
@@ -286,7 +292,7 @@ impl Challenge {
 /// The steps of algorithm 29: `step(i, j, negative)` stands for
 /// `c[i] = c[j]; c[j] = +-1`, tau times. `None` if `next` runs out of bytes.
 #[inline(always)]
-pub(crate) fn sample_in_ball_steps(
+pub(crate) fn sample_in_ball_steps_vartime(
     tau: usize,
     mut next: impl FnMut() -> Option<u8>,
     mut step: impl FnMut(u8, u8, bool),
@@ -360,7 +366,10 @@ mod tests {
         for word in 0..1u32 << 24 {
             let [a, b, c, _] = word.to_le_bytes();
             let z = (word & 0x7f_ffff) as i32;
-            assert_eq!(coeff_from_three_bytes([a, b, c]), (z < Q).then_some(z));
+            assert_eq!(
+                coeff_from_three_bytes_vartime([a, b, c]),
+                (z < Q).then_some(z)
+            );
         }
     }
 
@@ -376,9 +385,9 @@ mod tests {
     fn streamed_matrix_entries_equal_whole_ones() {
         for (s, r) in [(0, 0), (6, 7), (3, 1)] {
             let mut whole = NttPoly::zeroed();
-            rej_ntt_poly(Permutation::PORTABLE, &[9; 32], s, r, &mut whole);
+            rej_ntt_poly_vartime(Permutation::PORTABLE, &[9; 32], s, r, &mut whole);
             let mut n = 0;
-            rej_ntt_poly_each(Permutation::PORTABLE, &[9; 32], s, r, |a| {
+            rej_ntt_poly_each_vartime(Permutation::PORTABLE, &[9; 32], s, r, |a| {
                 assert_eq!(a, whole.0[n]);
                 n += 1;
                 n < N
@@ -393,7 +402,8 @@ mod tests {
             for seed in 0..50u8 {
                 let mut block = [0; 136];
                 Shake256::digest(Permutation::PORTABLE, &[&[seed; 48]], &mut block);
-                let plain = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 48]);
+                let plain =
+                    Challenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &[seed; 48]);
                 let from_block = Challenge::from_block(tau, &block).expect("chance");
                 assert_eq!(from_block.0, plain.0);
             }
@@ -416,7 +426,7 @@ mod tests {
     fn challenges_have_tau_signs() {
         for tau in [39, 49, 60] {
             for seed in 0..50u8 {
-                let c = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 32]);
+                let c = Challenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &[seed; 32]);
                 assert_eq!(c.0.iter().filter(|c| c.abs() == 1).count(), tau);
                 assert_eq!(c.0.iter().filter(|&&c| c == 0).count(), N - tau);
             }

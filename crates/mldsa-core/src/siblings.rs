@@ -16,7 +16,9 @@ pub use crate::hash::xof::{LaneHash, Shake256};
 pub use crate::lanes::job::JobMessage;
 pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
 pub use crate::memory::secret::{Secret, declassify, declassify_in_place};
-pub use crate::params::{CRH_LEN, MAX_ATTEMPTS, N, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
+pub use crate::params::{
+    CRH_LEN, MAX_SIGN_ATTEMPTS, N, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
+};
 pub use crate::ring::poly::{NttPoly, Poly};
 pub use crate::scheme::keygen::keygen_from_rho_p;
 pub use crate::scheme::sign::Rejection;

@@ -15,7 +15,7 @@
 //! The key is in the caller's hands altogether: who takes an expanded key from
 //! somebody has to check that the matrix is ExpandA of something nobody chose.
 
-use mldsa_core::hazmat::rounding::use_hint;
+use mldsa_core::hazmat::rounding::use_hint_vartime;
 use mldsa_core::hazmat::sample::Challenge;
 use mldsa_core::hazmat::{
     CRH_LEN, D, N, NttPoly, Params, Poly, Q, SignatureParts, Sponge, Zeroed, ntt, pack,
@@ -121,7 +121,7 @@ fn verified(variant: Variant, key: &[u8], message: &[u8], signature: &[u8]) -> O
             hint[usize::from(n)] = true;
         }
         for (w, hint) in poly.0.iter_mut().zip(hint) {
-            *w = use_hint(P.gamma2, i32::from(hint), w.rem_euclid(Q));
+            *w = use_hint_vartime(P.gamma2, i32::from(hint), w.rem_euclid(Q));
         }
         pack::w1_encode(P.gamma2, &poly, w1, |w1| w1);
     }

@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 
 use mldsa_core::hazmat::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
-use mldsa_core::hazmat::pack::{low_bits_len, pack_low, unpack_low, unpack_z_part};
+use mldsa_core::hazmat::pack::{low_part_bits, pack_low, unpack_low, unpack_z_part};
 use mldsa_core::hazmat::row::{
     absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
@@ -14,7 +14,7 @@ use mldsa_core::hazmat::window::{
     store_compact,
 };
 use mldsa_core::hazmat::{
-    CRH_LEN, CommitmentHash, MAX_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
+    CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
     declassify_in_place, signature_parts_mut,
 };
 use mldsa_core::{Mu, ParameterSet};
@@ -112,7 +112,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     }
     let mut rho_pp = mldsa_core::hazmat::Secret::<[u8; CRH_LEN]>::zeroed();
     mldsa_core::hazmat::rho_pp(KECCAK, key.k_seed(), rnd, mu, rho_pp.expose_mut());
-    for attempt in 0..MAX_ATTEMPTS {
+    for attempt in 0..MAX_SIGN_ATTEMPTS {
         report(watch, Progress::Attempt(attempt))?;
         let kappa = attempt * p.l as u16;
         if T::KEEPS == Keeps::Pair && attempt % 2 == 0 {
@@ -166,7 +166,7 @@ fn low_slot<P: ParameterSet, T: Tier<P>>(
     attempt: u16,
     i: usize,
 ) -> &mut [u8] {
-    let len = 32 * low_bits_len(P::PARAMS.gamma2);
+    let len = 32 * low_part_bits(P::PARAMS.gamma2);
     let bytes = workspace.bytes.as_mut();
     if T::KEEPS == Keeps::Pair {
         let pair = pair_slot(bytes, attempt, i);
@@ -260,7 +260,7 @@ fn respond<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     watch: &mut Watch<'_>,
 ) -> Result<(), Miss> {
     let p = job.p;
-    let c = SparseChallenge::sample_in_ball(KECCAK, p.tau, slots.c_tilde);
+    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, slots.c_tilde);
     check_z(job, &c, slots.z)?;
     let mut hints = room::<P::Rows<[u8; HINT_ROW_LEN]>>();
     let hints = hints.expose_mut().as_mut();

@@ -8,7 +8,7 @@
 //! that `mu` was made with. Everything here is public data.
 
 use mldsa_core::hazmat::hint::Hint;
-use mldsa_core::hazmat::row::{response_row_reaches, verify_row};
+use mldsa_core::hazmat::row::{absorb_w1_row, response_row_reaches};
 use mldsa_core::hazmat::sparse::SparseChallenge;
 use mldsa_core::hazmat::window::finish_row;
 use mldsa_core::hazmat::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY_LEN};
@@ -82,11 +82,11 @@ pub fn verify_mu_from<P: ParameterSet, E>(
     signature
         .read(z_at + p.l * p.z_poly_len(), hint)
         .map_err(read)?;
-    let hint = Hint::parse(hint, p.omega)?;
+    let hint = Hint::hint_bit_unpack_vartime(hint, p.omega)?;
     let mut c_tilde = [0; CRH_LEN];
     let c_tilde = &mut c_tilde[..p.c_tilde_len];
     signature.read(0, c_tilde).map_err(read)?;
-    let c = SparseChallenge::sample_in_ball(KECCAK, p.tau, c_tilde);
+    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
 
     let mut key_hash = Shake256::new(KECCAK);
     let mut rho = [0; SEED_LEN];
@@ -123,7 +123,7 @@ pub fn verify_mu_from<P: ParameterSet, E>(
         let mut t1 = [0; T1_POLY_LEN];
         pk.read(SEED_LEN + i * T1_POLY_LEN, &mut t1).map_err(read)?;
         key_hash.absorb(&t1);
-        verify_row(p, &c, &t1, hint.row(i), &mut acc, &mut hash);
+        absorb_w1_row(p, &c, &t1, hint.row(i), &mut acc, &mut hash);
     }
     if digest(&mut key_hash) != *tr {
         return Err(SourceError::Changed);

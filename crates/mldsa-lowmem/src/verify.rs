@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::hazmat::row::{response_row_reaches, verify_row};
+use mldsa_core::hazmat::row::{absorb_w1_row, response_row_reaches};
 use mldsa_core::hazmat::sparse::SparseChallenge;
 use mldsa_core::hazmat::{
     Array, CRH_LEN, CommitmentHash, N, Params, PublicKeyParts, SEED_LEN, SignatureParts,
@@ -211,13 +211,13 @@ fn verify_internal<T: T1>(
     if rows.any(|z| response_row_reaches(p, z)) {
         return Err(VerifyError::ResponseNorm);
     }
-    let c = SparseChallenge::sample_in_ball(KECCAK, p.tau, parts.c_tilde);
+    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, parts.c_tilde);
     let mut hash = CommitmentHash::new(KECCAK, mu);
     let mut room = room::<T::Room>();
     for i in 0..p.k {
         let t1 = t1.t1(p, i, acc, room.expose_mut());
         mask_row(p, &Matrix::Sampled(rho), i, parts.z, acc);
-        verify_row(p, &c, t1, parts.hint.row(i), acc, &mut hash);
+        absorb_w1_row(p, &c, t1, parts.hint.row(i), acc, &mut hash);
     }
     compare(&mut hash, parts.c_tilde)
 }

@@ -14,7 +14,7 @@ const ALLOWED: [(&str, usize, &str); 11] = [
     ("mldsa_core::backend::avx2::expand_group", 8, ENTRY),
     ("mldsa_core::backend::avx2::prepare", 4, ENTRY),
     (
-        "mldsa_core::backend::avx512::reject::Group::expand",
+        "mldsa_core::backend::avx512::reject::EightEntries::expand",
         16,
         ENTRY,
     ),

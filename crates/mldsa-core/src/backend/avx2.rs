@@ -18,11 +18,11 @@ use crate::hash::keccak::{Word, keccak_f1600};
 use crate::hash::xof::LaneHash;
 use crate::lanes::job::{Job, JobKey};
 use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
-use crate::lanes::verify::{self, Engine, Rider};
+use crate::lanes::verify::{self, Engine, SideHash};
 use crate::memory::array::Element;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::sample::{Challenge, rej_ntt_block};
+use crate::sample::{Challenge, rej_ntt_block_vartime};
 
 cpufeatures::new!(cpu, "avx2", "bmi1", "bmi2");
 
@@ -61,17 +61,17 @@ pub(super) static KERNELS: Kernels = Kernels {
     product_inv_ntt: recompiled!(portable::product_inv_ntt: a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly),
     inv_ntt_high_bits: recompiled!(portable::inv_ntt_high_bits: gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]),
     inv_ntt_use_hint: recompiled!(portable::inv_ntt_use_hint: gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]),
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     keccak_f1600: |state| unsafe { permute_x1(state) },
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     expand_a: |rho, l, first, out| unsafe { expand_a(rho, l, first, out) },
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     prepare: Some(|p, pk, rows| unsafe { prepare(p, pk, rows) }),
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     expand_s: |rho_p, eta, first, out| unsafe { expand_s(rho_p, eta, first, out) },
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     shake256: Some(|hashes| unsafe { shake256(hashes) }),
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     verify: Some(|p, job, results| unsafe { verify(p, job, results) }),
     ..portable::KERNELS
 };
@@ -92,13 +92,13 @@ impl Word for X4 {
 
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        // SAFETY: as in `xor`.
+        // SAFETY: words of this type are used by this backend's kernels only.
         unsafe { self.xor(Self(_mm256_andnot_si256(b.0, c.0))) }
     }
 
     #[inline(always)]
     fn rotl<const BITS: u32>(self) -> Self {
-        // SAFETY: as in `xor`. The counts are constants, so these are shifts by
+        // SAFETY: words of this type are used by this backend's kernels only. The counts are constants, so these are shifts by
         // an immediate.
         unsafe {
             let left = _mm256_sllv_epi64(self.0, _mm256_set1_epi64x(BITS as i64));
@@ -109,7 +109,7 @@ impl Word for X4 {
 
     #[inline(always)]
     fn splat(value: u64) -> Self {
-        // SAFETY: as in `xor`.
+        // SAFETY: words of this type are used by this backend's kernels only.
         unsafe { Self(_mm256_set1_epi64x(value as i64)) }
     }
 
@@ -177,7 +177,7 @@ impl LaneSponge for Sponge4 {
 
     #[inline]
     fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as in `words`.
+        // SAFETY: the same words as `words` gives, and borrowed for writing.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 100) }
     }
 }
@@ -210,7 +210,7 @@ fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly
         for ((n, poly), filled) in out.iter_mut().enumerate().zip(&mut filled) {
             let mut block = [0; RATE];
             sponge.squeeze(n, &mut block);
-            *filled = rej_ntt_block(&block, &mut poly.0, *filled);
+            *filled = rej_ntt_block_vartime(&block, &mut poly.0, *filled);
         }
     }
 }
@@ -267,7 +267,7 @@ impl Engine for Avx2 {
         key: &JobKey<'_>,
         parts: &SignatureParts<'_>,
         c: &Challenge,
-        _: &mut Rider<'_>,
+        _: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool {
         match key {

@@ -58,17 +58,17 @@ static KERNELS: Kernels = Kernels {
         static CALLS: AtomicUsize = AtomicUsize::new(0);
         &CALLS
     },
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     keccak_f1600: |state| unsafe { plane::permute_x1(state) },
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     expand_a: |rho, l, first, out| unsafe { verify::expand_a(rho, l, first, out) },
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     prepare: Some(|p, pk, rows| unsafe { verify::prepare(p, pk, rows) }),
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     expand_s: |rho_p, eta, first, out| unsafe { sponge::expand_s(rho_p, eta, first, out) },
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     shake256: Some(|hashes| unsafe { sponge::shake256(hashes) }),
-    // SAFETY: see above.
+    // SAFETY: the table is handed out after detection only.
     verify: Some(|p, job, results| unsafe { verify::verify(p, job, results) }),
     ..avx2::KERNELS
 };

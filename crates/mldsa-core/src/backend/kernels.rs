@@ -10,9 +10,10 @@ use crate::lanes::job::Job;
 use crate::params::{Params, SEED_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 
-/// The kernels of one instruction set. Every entry computes exactly what its
-/// portable twin computes, up to the representative modulo q where bounds say
-/// so; coarse entries exist where a fused form is faster.
+/// The kernels of one instruction set. An entry computes exactly what that of the
+/// portable table computes, up to the representative modulo q where bounds say so.
+/// Coarse entries exist where a fused form is faster; those that are `None` in the
+/// portable table do what their callers otherwise put together from the others.
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
     /// Times that this table was asked for a kernel.
@@ -20,7 +21,7 @@ pub(crate) struct Kernels {
     pub(crate) dispatched: &'static AtomicUsize,
     /// FIPS 202 Keccak-f[1600], one state.
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
-    /// Algorithm 41. |in| < 2^26 gives |out| < |in| + 8q.
+    /// Algorithm 41, with the bounds of [`crate::ring::ntt::ntt`].
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
     /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
@@ -48,8 +49,9 @@ pub(crate) struct Kernels {
     /// Fused inverse NTT, UseHint and w1Encode of one row: (gamma2, w_hat, hint
     /// indices, w1).
     pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
-    /// The rows of a prepared key in an order of the backend's own; `None` where
-    /// that is the order of [`rows::expand_row`]. 0 <= out < q.
+    /// All rows of a prepared key, in the order that `verify` of the same table
+    /// reads; `None` where they are made one by one. That order is the one of
+    /// [`super::rows::expand_row`] in every table but AVX-512's. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
     /// SHAKE256 of any number of strings, which may be secret; `None` where nothing
     /// is gained over one after the other.

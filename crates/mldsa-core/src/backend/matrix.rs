@@ -5,19 +5,19 @@ use crate::memory::array::Element;
 use crate::params::{Params, SEED_LEN};
 use crate::ring::poly::NttPoly;
 
-/// A, row after row, sampled `GROUP` entries at a time whatever row they belong
+/// A, row after row, sampled `LANES` entries at a time whatever row they belong
 /// to: rows of 5 or 7 would leave lanes of a backend empty, and A in full takes 16,
 /// 30 or 56 KiB. Public data.
-pub(crate) struct MatrixRows<'a, const GROUP: usize> {
+pub(crate) struct MatrixRows<'a, const LANES: usize> {
     kernels: &'static Kernels,
     rho: &'a [u8; SEED_LEN],
     l: usize,
     entries: usize,
     next: usize,
-    group: [NttPoly; GROUP],
+    group: [NttPoly; LANES],
 }
 
-impl<'a, const GROUP: usize> MatrixRows<'a, GROUP> {
+impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
     #[inline]
     pub(crate) fn new(kernels: &'static Kernels, p: &Params, rho: &'a [u8; SEED_LEN]) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl<'a, const GROUP: usize> MatrixRows<'a, GROUP> {
             l: p.l,
             entries: p.k * p.l,
             next: 0,
-            group: [const { NttPoly::ZERO }; GROUP],
+            group: [const { NttPoly::ZERO }; LANES],
         }
     }
 
@@ -35,9 +35,9 @@ impl<'a, const GROUP: usize> MatrixRows<'a, GROUP> {
     #[inline]
     pub(crate) fn next_row(&mut self, row: &mut [NttPoly]) {
         for entry in row {
-            let place = self.next % GROUP;
+            let place = self.next % LANES;
             if place == 0 {
-                let count = GROUP.min(self.entries.saturating_sub(self.next));
+                let count = LANES.min(self.entries.saturating_sub(self.next));
                 let group = &mut self.group[..count];
                 (self.kernels.expand_a)(self.rho, self.l, self.next, group);
             }

@@ -1,4 +1,4 @@
-//! The portable table: the plain bodies of the other rooms, and the fused
+//! The portable table: the plain bodies of other modules, and the fused
 //! kernels spelled out from them.
 
 use super::kernels::Kernels;
@@ -106,11 +106,11 @@ pub(super) fn inv_ntt_use_hint(gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &m
     // High bits for all, then the few hinted coefficients again.
     let mut w1_row = Poly::zeroed();
     for (high, &a) in w1_row.0.iter_mut().zip(&w.0) {
-        *high = rounding::use_hint(gamma2, 0, a);
+        *high = rounding::use_hint_vartime(gamma2, 0, a);
     }
     for &n in hint {
         let n = usize::from(n);
-        w1_row.0[n] = rounding::use_hint(gamma2, 1, w.0[n]);
+        w1_row.0[n] = rounding::use_hint_vartime(gamma2, 1, w.0[n]);
     }
     pack::w1_encode(gamma2, &w1_row, w1, |a| a);
 }

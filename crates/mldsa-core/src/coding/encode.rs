@@ -161,7 +161,7 @@ impl<'a> SignatureParts<'a> {
         Ok(Self {
             c_tilde,
             z,
-            hint: Hint::parse(hint, p.omega)?,
+            hint: Hint::hint_bit_unpack_vartime(hint, p.omega)?,
         })
     }
 }

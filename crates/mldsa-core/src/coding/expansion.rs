@@ -7,7 +7,7 @@ use crate::coding::pack::{FULL_POLY_LEN, pack_full, unpack_full};
 use crate::memory::array::Element;
 use crate::ring::poly::NttPoly;
 
-/// The k (l + 1) polynomials of a prepared key, in an order of its backend's own;
+/// The k (l + 1) polynomials of a prepared key, in the order of its backend;
 /// 0 <= a < q.
 #[derive(Clone, Copy, Debug)]
 pub enum Expansion<'a> {

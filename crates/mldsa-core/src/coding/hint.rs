@@ -50,7 +50,7 @@ impl<'a> Hint<'a> {
     /// # Errors
     /// [`VerifyError::HintEncoding`] for a count that falls or exceeds omega,
     /// indices of a row that do not rise, or a non-zero byte after the last.
-    pub fn parse(bytes: &'a [u8], omega: usize) -> Result<Self, VerifyError> {
+    pub fn hint_bit_unpack_vartime(bytes: &'a [u8], omega: usize) -> Result<Self, VerifyError> {
         let Some((indices, counts)) = bytes.split_at_checked(omega) else {
             return Err(VerifyError::HintEncoding);
         };
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn rows_of_a_parsed_hint() {
-        let hint = Hint::parse(&[3, 7, 7, 0, 0, 2, 2, 3], 5).unwrap();
+        let hint = Hint::hint_bit_unpack_vartime(&[3, 7, 7, 0, 0, 2, 2, 3], 5).unwrap();
         assert_eq!(hint.row(0), [3, 7]);
         assert!(hint.row(1).is_empty());
         assert_eq!(hint.row(2), [7]);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn only_unique_encodings_parse() {
-        let parse = |bytes: [u8; 8]| Hint::parse(&bytes, 5).is_ok();
+        let parse = |bytes: [u8; 8]| Hint::hint_bit_unpack_vartime(&bytes, 5).is_ok();
         assert!(parse([0, 0, 0, 0, 0, 0, 0, 0]));
         assert!(parse([1, 2, 3, 4, 5, 5, 5, 5]), "all in the first row");
         assert!(parse([9, 3, 9, 0, 0, 1, 3, 3]), "indices fall between rows");
@@ -110,12 +110,15 @@ mod tests {
             !parse([1, 2, 3, 4, 5, 6, 6, 6]),
             "count above omega at once"
         );
-        assert!(Hint::parse(&[0; 4], 5).is_err(), "no counts");
+        assert!(
+            Hint::hint_bit_unpack_vartime(&[0; 4], 5).is_err(),
+            "no counts"
+        );
     }
 
     #[test]
     fn rows_that_do_not_exist_are_empty() {
-        let hint = Hint::parse(&[3, 7, 7, 0, 0, 2, 2, 3], 5).unwrap();
+        let hint = Hint::hint_bit_unpack_vartime(&[3, 7, 7, 0, 0, 2, 2, 3], 5).unwrap();
         for i in [3, 4, 255, usize::MAX] {
             assert!(hint.row(i).is_empty());
         }
@@ -138,7 +141,7 @@ mod tests {
             prop_assert_eq!(weight(&rows) as usize, ones.len());
             let mut packed = [0xffu8; 83];
             hint_bit_pack_vartime(&rows, 75, &mut packed);
-            let hint = Hint::parse(&packed, 75).unwrap();
+            let hint = Hint::hint_bit_unpack_vartime(&packed, 75).unwrap();
             for i in 0..8 {
                 let row = ones.iter().filter(|one| one.0 == i).map(|one| one.1);
                 prop_assert!(hint.row(i).iter().copied().eq(row));
@@ -149,7 +152,7 @@ mod tests {
         #[test]
         fn parsed_hints_pack_back(mut bytes in prop::collection::vec(0u8..6, 12)) {
             bytes[8..].sort_unstable();
-            if let Ok(hint) = Hint::parse(&bytes, 8) {
+            if let Ok(hint) = Hint::hint_bit_unpack_vartime(&bytes, 8) {
                 let mut rows = [0u8; 4 * HINT_ROW_LEN];
                 for i in 0..4 {
                     for &n in hint.row(i) {

@@ -234,7 +234,7 @@ pub fn unpack_compact(bytes: &[u8], a: &mut [i32]) {
 }
 
 /// Bits of one coefficient in [`pack_low`].
-pub const fn low_bits_len(gamma2: i32) -> usize {
+pub const fn low_part_bits(gamma2: i32) -> usize {
     if gamma2 == GAMMA2_88 { 19 } else { 20 }
 }
 
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn low_parts_with_flags_pack_and_unpack_over_their_range() {
         for gamma2 in [GAMMA2_88, GAMMA2_32] {
-            let bits = low_bits_len(gamma2);
+            let bits = low_part_bits(gamma2);
             for first in (-2 * gamma2..=2 * gamma2 + 1 - N as i32).step_by(N - 1) {
                 let w: [i32; N] = core::array::from_fn(|n| first + n as i32);
                 let mut bytes = [0u8; 640];

@@ -5,7 +5,7 @@ use core::fmt;
 use crate::hash::keccak::Permutation;
 use crate::memory::array::Wipe;
 
-/// SHAKE128: algorithm 32's XOF G.
+/// SHAKE128: the XOF G, from which A is sampled.
 pub type Shake128 = Sponge<168>;
 /// SHAKE256: the XOF H.
 pub type Shake256 = Sponge<136>;

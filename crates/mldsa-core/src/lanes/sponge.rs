@@ -278,7 +278,7 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
         }
     }
 
-    /// Moves the states of the lanes that are left to a sponge with room for them:
+    /// Moves the states of the lanes that are left to a narrower sponge:
     /// their places, and how many they are.
     #[inline]
     fn narrow_down<A: LaneSponge, B: LaneSponge>(
@@ -310,7 +310,7 @@ impl<S: LaneSponge> Drop for Wiped<S> {
     }
 }
 
-/// [`crate::backend::Kernels::shake256`].
+/// [`crate::backend::kernels::Kernels::shake256`].
 pub(crate) fn shake256<W: Widths>(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
     let mut queue = Queue::<W>::new();
     for hash in hashes {
@@ -319,7 +319,7 @@ pub(crate) fn shake256<W: Widths>(hashes: &mut dyn Iterator<Item = LaneHash<'_>>
     queue.run();
 }
 
-/// [`crate::backend::Kernels::expand_s`]. Constant time but for the positions of
+/// [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for the positions of
 /// refused half-bytes.
 pub(crate) fn expand_s<W: Widths>(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     // One block is too short for half of the polynomials with eta = 2, two are too

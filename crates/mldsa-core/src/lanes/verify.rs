@@ -15,19 +15,19 @@ pub(crate) trait Engine: Widths {
     /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment that `parts`
     /// claims, k packed rows to `w1`. False if a coefficient of z is too large.
     ///
-    /// `rider` may be given one permutation with each of the engine's own.
+    /// `side` may be given one permutation with each of the engine's own.
     fn commitment(
         p: &Params,
         key: &JobKey<'_>,
         parts: &SignatureParts<'_>,
         c: &Challenge,
-        rider: &mut Rider<'_>,
+        side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool;
 }
 
-/// A signature that passed the checks of its form.
-struct Ready<'a> {
+/// A signature whose length and hint are right, in parts.
+struct Parsed<'a> {
     index: usize,
     job: Job<'a>,
     parts: SignatureParts<'a>,
@@ -52,13 +52,13 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
     let mut commitments = Commitments::<LANES>::new(p);
     let mut next = 0;
     while next < results.len() {
-        let mut ready = [const { None::<Ready<'_>> }; LANES];
+        let mut parsed = [const { None::<Parsed<'_>> }; LANES];
         let mut count = 0;
         while count < width && next < results.len() {
             let job = job(next);
             match SignatureParts::parse(p, job.signature) {
                 Ok(parts) => {
-                    ready[count] = Some(Ready {
+                    parsed[count] = Some(Parsed {
                         index: next,
                         job,
                         parts,
@@ -70,24 +70,28 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
             next += 1;
         }
         // A lone cold key hashes beside its own matrix, several in lanes.
-        let rides = LANES == 1;
-        let hashes = hash_inputs::<E, LANES>(&ready, rides);
-        for (ready, (mu, ball)) in ready.iter().flatten().zip(&hashes) {
+        let mu_beside = LANES == 1;
+        let hashes = hash_inputs::<E, LANES>(&parsed, mu_beside);
+        for (parsed, (mu, ball)) in parsed.iter().flatten().zip(&hashes) {
             let c = Challenge::from_block(p.tau, ball).unwrap_or_else(|| {
-                Challenge::sample_in_ball(Permutation::PORTABLE, p.tau, ready.parts.c_tilde)
+                Challenge::sample_in_ball_vartime(
+                    Permutation::PORTABLE,
+                    p.tau,
+                    parsed.parts.c_tilde,
+                )
             });
-            let mut rider = if rides {
-                Rider::mu_of(&ready.job)
+            let mut side = if mu_beside {
+                SideHash::mu_of(&parsed.job)
             } else {
-                Rider::idle()
+                SideHash::idle()
             };
             let w1 = commitments.next_w1();
-            if !E::commitment(p, &ready.job.key, &ready.parts, &c, &mut rider, w1) {
-                results[ready.index] = Err(VerifyError::ResponseNorm);
+            if !E::commitment(p, &parsed.job.key, &parsed.parts, &c, &mut side, w1) {
+                results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
-            let mu = rider.finish::<E>().unwrap_or(*mu);
-            commitments.push(ready.index, &mu, ready.parts.c_tilde);
+            let mu = side.finish::<E>().unwrap_or(*mu);
+            commitments.push(parsed.index, &mu, parsed.parts.c_tilde);
             if commitments.count == width {
                 commitments.compare::<E>(results);
             }
@@ -96,32 +100,32 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
     commitments.compare::<E>(results);
 }
 
-/// `mu` and the first block for SampleInBall of every ready signature.
+/// `mu` and the first block for SampleInBall of every parsed signature.
 fn hash_inputs<'a, E: Engine, const LANES: usize>(
-    ready: &[Option<Ready<'a>>; LANES],
-    cold_rides: bool,
+    parsed: &[Option<Parsed<'a>>; LANES],
+    mu_beside: bool,
 ) -> [([u8; CRH_LEN], [u8; RATE]); LANES] {
     let mut tr = [[0; CRH_LEN]; LANES];
     let mut queue = Queue::<E>::new();
-    for (ready, tr) in ready.iter().flatten().zip(&mut tr) {
-        match ready.job.key {
+    for (parsed, tr) in parsed.iter().flatten().zip(&mut tr) {
+        match parsed.job.key {
             JobKey::Prepared(_, known) | JobKey::Cold(_, Some(known)) => *tr = *known,
-            JobKey::Cold(pk, None) if !cold_rides => queue.push(Input::joined([pk.rho, pk.t1]), tr),
+            JobKey::Cold(pk, None) if !mu_beside => queue.push(Input::joined([pk.rho, pk.t1]), tr),
             JobKey::Cold(_, None) => {}
         }
     }
     queue.run();
     let mut hashes = [([0; CRH_LEN], [0; RATE]); LANES];
     let mut queue = Queue::<E>::new();
-    for ((ready, tr), (mu, ball)) in ready.iter().flatten().zip(&tr).zip(&mut hashes) {
-        match ready.job.message {
+    for ((parsed, tr), (mu, ball)) in parsed.iter().flatten().zip(&tr).zip(&mut hashes) {
+        match parsed.job.message {
             JobMessage::Mu(known) => *mu = *known.as_bytes(),
-            JobMessage::Pure(..) if cold_rides && matches!(ready.job.key, JobKey::Cold(..)) => {}
+            JobMessage::Pure(..) if mu_beside && matches!(parsed.job.key, JobKey::Cold(..)) => {}
             JobMessage::Pure(ctx, message) => {
                 queue.push(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message), mu)
             }
         }
-        queue.push(Input::new(ready.parts.c_tilde), ball);
+        queue.push(Input::new(parsed.parts.c_tilde), ball);
     }
     queue.run();
     hashes
@@ -205,17 +209,17 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
     }
 }
 
-/// One scalar hash that rides along with an engine's vector permutations: `tr`
+/// One scalar hash computed beside an engine's vector permutations: `tr`
 /// and `mu` of a single verification from the encoded key.
-pub(crate) struct Rider<'a> {
+pub(crate) struct SideHash<'a> {
     state: [u64; 25],
     input: Option<Input<'a>>,
     message: Option<(Context<'a>, &'a [u8])>,
     digest: Option<[u8; CRH_LEN]>,
 }
 
-impl<'a> Rider<'a> {
-    /// Nobody.
+impl<'a> SideHash<'a> {
+    /// Nothing to hash.
     pub(crate) fn idle() -> Self {
         Self {
             state: [0; 25],
@@ -225,21 +229,21 @@ impl<'a> Rider<'a> {
         }
     }
 
-    /// The `mu` of a job whose key is cold; otherwise nobody.
+    /// The `mu` of a job whose key is cold; otherwise nothing.
     fn mu_of(job: &Job<'a>) -> Self {
-        let mut rider = Self::idle();
+        let mut side = Self::idle();
         if let (JobKey::Cold(pk, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message) {
             match tr {
                 Some(tr) => {
-                    rider.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message))
+                    side.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message))
                 }
                 None => {
-                    rider.input = Some(Input::joined([pk.rho, pk.t1]));
-                    rider.message = Some((ctx, message));
+                    side.input = Some(Input::joined([pk.rho, pk.t1]));
+                    side.message = Some((ctx, message));
                 }
             }
         }
-        rider
+        side
     }
 
     /// Absorbs the next block, if there is one. The state returned is to be
@@ -272,7 +276,7 @@ impl<'a> Rider<'a> {
         self.digest = Some(digest);
     }
 
-    /// Permutes until the digest is there; nothing if nobody rides.
+    /// Permutes until the digest is there; `None` if there was nothing to hash.
     fn finish<E: Engine>(mut self) -> Option<[u8; CRH_LEN]> {
         while let Some(state) = self.absorb() {
             E::permute(state);

@@ -1,5 +1,5 @@
-//! Values that wipe themselves, and the only door through which a value derived
-//! from a secret becomes public.
+//! Values that wipe themselves, and the only way for a value derived from a
+//! secret to become public.
 
 use core::fmt;
 use zeroize::ZeroizeOnDrop;

@@ -7,10 +7,6 @@ use crate::params::Q;
 /// q^-1 mod 2^32.
 const Q_INV: i32 = 58_728_449;
 
-/// 2^32 mod q, centred: multiplying by it enters the Montgomery domain twice
-/// reduced values leave.
-pub const MONT: i32 = -4_186_625;
-
 /// Algorithm 49 MontgomeryReduce: `a * 2^-32 mod q`.
 ///
 /// Bounds: |a| < 2^31 q gives |r| < q, because `(a - t q) / 2^32` lies within
@@ -60,6 +56,8 @@ mod tests {
     use super::*;
 
     const Q64: i64 = Q as i64;
+    /// 2^32 mod q, centred.
+    const MONT: i32 = -4_186_625;
 
     #[test]
     fn constants() {

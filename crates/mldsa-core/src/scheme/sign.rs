@@ -10,7 +10,7 @@ use crate::hash::transcript::{self, CommitmentHash, Mu};
 use crate::memory::array::Zeroed;
 use crate::memory::ct::{abs, is_negative};
 use crate::memory::secret::{Secret, declassify, declassify_in_place};
-use crate::params::{CRH_LEN, MAX_ATTEMPTS, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
+use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding::{low_bits, make_hint};
@@ -121,7 +121,7 @@ pub fn sign_internal<P: ParameterSet>(
     let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
     let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
 
-    for attempt in 0..MAX_ATTEMPTS {
+    for attempt in 0..MAX_SIGN_ATTEMPTS {
         let (y_hat, w) = (y_hat.expose_mut().as_mut(), w.expose_mut().as_mut());
         let kappa = attempt * p.l as u16;
         (backend.kernels().expand_mask_ntt)(rho_pp.expose(), kappa, p.gamma1_bits, y_hat);
@@ -175,7 +175,7 @@ fn challenge(backend: Backend, p: &Params, c_tilde: &mut [u8], c_hat: &mut NttPo
     // A hash of w1 and mu: it reveals nothing of the mask.
     declassify_in_place(c_tilde, "c_tilde of an attempt");
     let mut c = Poly::zeroed();
-    Challenge::sample_in_ball(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
+    Challenge::sample_in_ball_vartime(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
     (backend.kernels().ntt)(&c, c_hat);
 }
 
@@ -206,8 +206,8 @@ fn respond_z(
     Ok(())
 }
 
-/// Lines 22 to 30: `w` becomes w - c s2, and the hint bitmaps are left in
-/// `hints`, or the attempt is rejected.
+/// Lines 22 to 30: the hint bitmaps, left in `hints`, or a rejection. `w` is used
+/// up: w - c s2 takes its place.
 #[inline(never)]
 fn respond_hint(
     backend: Backend,
@@ -231,9 +231,10 @@ fn respond_hint(
         }
     }
 
+    let w_minus_cs2 = w;
     hints.fill(0);
     let mut t0_hat = Secret::<NttPoly>::zeroed();
-    for (i, (w, bitmap)) in w
+    for (i, (w_minus_cs2, bitmap)) in w_minus_cs2
         .iter()
         .zip(hints.chunks_exact_mut(HINT_ROW_LEN))
         .enumerate()
@@ -249,7 +250,11 @@ fn respond_hint(
         };
         (backend.kernels().product_inv_ntt)(c_hat, t0_hat, None, product);
         for n in 0..N {
-            let hint = make_hint(p.gamma2, canonical(w.0[n] + product.0[n]), w.0[n]);
+            let hint = make_hint(
+                p.gamma2,
+                canonical(w_minus_cs2.0[n] + product.0[n]),
+                w_minus_cs2.0[n],
+            );
             bitmap[n / 8] |= (hint as u8) << (n % 8);
         }
         if declassify(product.norm_reaches(p.gamma2), "ct0 verdict of a row") {

@@ -56,7 +56,7 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
         }
     };
     let mut hash = CommitmentHash::new(backend.permutation(), &mu);
-    let c = Challenge::sample_in_ball(backend.permutation(), P::PARAMS.tau, parts.c_tilde);
+    let c = Challenge::sample_in_ball_vartime(backend.permutation(), P::PARAMS.tau, parts.c_tilde);
     let (mut row, mut vector) = (
         <P::VerifyRow<NttPoly>>::zeroed(),
         <P::VerifyRow<NttPoly>>::zeroed(),
@@ -126,7 +126,7 @@ mod tests {
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q, SEED_LEN};
     use crate::ring::field::canonical;
     use crate::ring::field::centred;
-    use crate::ring::rounding::use_hint;
+    use crate::ring::rounding::use_hint_vartime;
     use std::vec;
     use std::vec::Vec;
 
@@ -168,7 +168,7 @@ mod tests {
                 (kernels.inv_ntt)(&w_hat, &mut w);
                 for (n, w) in w.0.iter_mut().enumerate() {
                     let hint = i32::from(bitmap[n / 8] >> (n % 8) & 1);
-                    *w = use_hint(p.gamma2, hint, canonical(*w));
+                    *w = use_hint_vartime(p.gamma2, hint, canonical(*w));
                 }
                 let mut w1 = vec![0; p.w1_poly_len()];
                 pack::w1_encode(p.gamma2, &w, &mut w1, |a| a);

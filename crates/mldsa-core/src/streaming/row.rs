@@ -11,8 +11,10 @@ use crate::memory::ct::{abs, is_negative};
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{D, GAMMA2_88, N, Params};
 use crate::ring::field::canonical;
-use crate::ring::rounding::{high_bits, low_and_flag, make_hint_low, power2round, use_hint};
-use crate::streaming::sparse::{BLOCK, SparseChallenge};
+use crate::ring::rounding::{
+    high_bits, low_and_flag, make_hint_low, power2round, use_hint_vartime,
+};
+use crate::streaming::sparse::{CHUNK, SparseChallenge};
 
 /// Lines 5 and 6 of algorithm 6 for one row: adds the packed row of s2 to
 /// `acc`, which holds the row of A s1 and is used up, and writes the packed rows
@@ -69,11 +71,11 @@ pub fn low_row(gamma2: i32, w: &mut [i32; N]) {
 #[inline(never)]
 pub fn z_row_reaches(p: &Params, c: &SparseChallenge, s1: &[u8], y: &[u8]) -> bool {
     let bits = 1 + p.gamma1_bits as usize;
-    let mut z = Secret::<[i32; BLOCK]>::zeroed();
+    let mut z = Secret::<[i32; CHUNK]>::zeroed();
     let z = z.expose_mut();
     let mut sign = 0;
     c.times_secret(p.eta, s1, |n, cs1| {
-        unpack_z_part(p.gamma1_bits, part(y, bits, n, BLOCK), z);
+        unpack_z_part(p.gamma1_bits, part(y, bits, n, CHUNK), z);
         for (&y, &cs1) in z.iter().zip(&*cs1) {
             sign |= p.gamma1() - p.beta() - 1 - abs(y + cs1);
         }
@@ -87,10 +89,10 @@ pub fn z_row_reaches(p: &Params, c: &SparseChallenge, s1: &[u8], y: &[u8]) -> bo
 #[inline(never)]
 pub fn z_row_write(p: &Params, c: &SparseChallenge, s1: &[u8], y: &mut [u8]) {
     let bits = 1 + p.gamma1_bits as usize;
-    let mut z = Secret::<[i32; BLOCK]>::zeroed();
+    let mut z = Secret::<[i32; CHUNK]>::zeroed();
     let z = z.expose_mut();
     c.times_secret(p.eta, s1, |n, cs1| {
-        let place = part_mut(y, bits, n, BLOCK);
+        let place = part_mut(y, bits, n, CHUNK);
         unpack_z_part(p.gamma1_bits, place, z);
         for (z, &cs1) in z.iter_mut().zip(&*cs1) {
             *z += cs1;
@@ -184,7 +186,7 @@ pub fn response_sign(p: &Params, z: &[i32]) -> i32 {
 /// and absorbs the packed row of w1.
 ///
 /// Bounds: 0 <= acc < q; |c t1 2^13| <= 60 1023 2^13 < 2^29.
-pub fn verify_row(
+pub fn absorb_w1_row(
     p: &Params,
     c: &SparseChallenge,
     t1: &[u8],
@@ -216,7 +218,7 @@ fn absorb_hinted(p: &Params, hint: &[u8], acc: &mut [i32; N], hash: &mut Commitm
     let mut indices = hint.iter().map(|&n| usize::from(n)).peekable();
     for (n, a) in acc.iter_mut().enumerate() {
         let hinted = indices.next_if_eq(&n).is_some();
-        *a = use_hint(p.gamma2, i32::from(hinted), *a);
+        *a = use_hint_vartime(p.gamma2, i32::from(hinted), *a);
     }
     let mut w1 = [0; 24];
     let w1 = &mut w1[..w1_part_len(p.gamma2)];

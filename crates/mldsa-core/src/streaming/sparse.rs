@@ -1,4 +1,4 @@
-//! Products with the challenge in coefficient form, for callers without room
+//! Products with the challenge in coefficient form, for callers without memory
 //! for its transform: tau shifted additions, many coefficients to a word.
 //!
 //! The places of the challenge are addresses; they are public (the challenge of
@@ -10,10 +10,10 @@ use crate::hash::xof::Shake256;
 use crate::memory::array::Wipe;
 use crate::memory::secret::Secret;
 use crate::params::N;
-use crate::sample::sample_in_ball_steps;
+use crate::sample::sample_in_ball_steps_vartime;
 
 /// Coefficients of a product made at once by [`SparseChallenge::times_secret`].
-pub const BLOCK: usize = 16;
+pub const CHUNK: usize = 16;
 
 /// The challenge as its tau places, those with coefficient 1 first: 66 bytes.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl SparseChallenge {
     ///
     /// Variable time: the challenge of an attempt is public.
     #[inline(never)]
-    pub fn sample_in_ball(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
+    pub fn sample_in_ball_vartime(keccak: Permutation, tau: usize, c_tilde: &[u8]) -> Self {
         let mut unsorted = [0u8; 64];
         let mut minus = 0u64;
         let mut count = 0;
@@ -41,7 +41,7 @@ impl SparseChallenge {
             Some(byte[0])
         };
         // A byte that always comes never runs out.
-        let _ = sample_in_ball_steps(tau, next, |i, j, negative| {
+        let _ = sample_in_ball_steps_vartime(tau, next, |i, j, negative| {
             // c[i] = c[j], then c[j] = +-1: what stood at j moves to i.
             let (taken, free) = unsorted.split_at_mut(count);
             if let Some(place) = taken.iter_mut().find(|place| **place == j) {
@@ -84,17 +84,17 @@ impl SparseChallenge {
     ///
     /// Bounds: code words in range, so |out| <= tau eta. Constant time in `s`.
     #[inline(always)]
-    pub fn times_secret(&self, eta: i32, s: &[u8], mut emit: impl FnMut(usize, &mut [i32; BLOCK])) {
-        let mut codes = Secret::<[u8; BLOCK + N]>::zeroed();
+    pub fn times_secret(&self, eta: i32, s: &[u8], mut emit: impl FnMut(usize, &mut [i32; CHUNK])) {
+        let mut codes = Secret::<[u8; CHUNK + N]>::zeroed();
         let codes = codes.expose_mut();
         code_words(eta, s, codes);
         let lanes = if eta == 2 { 63 } else { 31 };
         let (positive, negative) = self.signed_places();
-        let mut block = Secret::<[i32; BLOCK]>::zeroed();
+        let mut block = Secret::<[i32; CHUNK]>::zeroed();
         let block = block.expose_mut();
-        for n in (0..N).step_by(BLOCK) {
+        for n in (0..N).step_by(CHUNK) {
             // sum of (eta - b) over 1s, less the same over -1s
-            *block = [eta * (positive.len() as i32 - negative.len() as i32); BLOCK];
+            *block = [eta * (positive.len() as i32 - negative.len() as i32); CHUNK];
             for places in positive.chunks(lanes) {
                 for (out, sum) in block.iter_mut().zip(sum_codes(codes, eta, n, places)) {
                     *out -= i32::from(sum);
@@ -141,21 +141,21 @@ impl Drop for SparseChallenge {
 /// Code words b = eta - s of a packed row, and before them the last 16 of -s:
 /// X^256 = -1. Four lanes of a word add up to 252 without carry.
 #[inline(never)]
-fn code_words(eta: i32, s: &[u8], codes: &mut [u8; BLOCK + N]) {
+fn code_words(eta: i32, s: &[u8], codes: &mut [u8; CHUNK + N]) {
     let mut group = Secret::<[i32; GROUP]>::zeroed();
     let group = group.expose_mut();
     let bits = if eta == 2 { 3 } else { 4 };
     for (n, codes) in (0..)
         .step_by(GROUP)
-        .zip(codes[BLOCK..].chunks_exact_mut(GROUP))
+        .zip(codes[CHUNK..].chunks_exact_mut(GROUP))
     {
         unpack_eta_part(eta, part(s, bits, n, GROUP), group);
         for (code, &s) in codes.iter_mut().zip(&*group) {
             *code = (eta - s) as u8;
         }
     }
-    let (wrapped, plain) = codes.split_at_mut(BLOCK);
-    for (wrapped, &code) in wrapped.iter_mut().zip(&plain[N - BLOCK..]) {
+    let (wrapped, plain) = codes.split_at_mut(CHUNK);
+    for (wrapped, &code) in wrapped.iter_mut().zip(&plain[N - CHUNK..]) {
         *wrapped = 2 * eta as u8 - code;
     }
 }
@@ -164,15 +164,15 @@ fn code_words(eta: i32, s: &[u8], codes: &mut [u8; BLOCK + N]) {
 /// is wholly below zero, of the code words of the negated coefficients.
 // A call in debug builds, where inlining it takes kilobytes of stack.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn sum_codes(codes: &[u8; BLOCK + N], eta: i32, n: usize, places: &[u8]) -> [u8; BLOCK] {
-    let mut sums = [0u32; BLOCK / 4];
+fn sum_codes(codes: &[u8; CHUNK + N], eta: i32, n: usize, places: &[u8]) -> [u8; CHUNK] {
+    let mut sums = [0u32; CHUNK / 4];
     for &place in places {
         let place = usize::from(place);
-        let below = n + BLOCK < place;
-        let at = if below { BLOCK + N } else { BLOCK } + n - place;
+        let below = n + CHUNK < place;
+        let at = if below { CHUNK + N } else { CHUNK } + n - place;
         if let Some(bytes) = codes
             .get(at..)
-            .and_then(|codes| codes.first_chunk::<BLOCK>())
+            .and_then(|codes| codes.first_chunk::<CHUNK>())
         {
             for (sum, &word) in sums.iter_mut().zip(bytes.as_chunks::<4>().0) {
                 let word = u32::from_le_bytes(word);
@@ -185,7 +185,7 @@ fn sum_codes(codes: &[u8; BLOCK + N], eta: i32, n: usize, places: &[u8]) -> [u8;
             }
         }
     }
-    let mut out = [0; BLOCK];
+    let mut out = [0; CHUNK];
     for (out, sum) in out.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
         *out = sum.to_le_bytes();
     }
@@ -244,9 +244,13 @@ mod tests {
     fn sparse_and_dense_challenges_agree() {
         for seed in 0..200u8 {
             for tau in [39, 49, 60] {
-                let dense = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 48]);
-                let sparse =
-                    SparseChallenge::sample_in_ball(Permutation::PORTABLE, tau, &[seed; 48]);
+                let dense =
+                    Challenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &[seed; 48]);
+                let sparse = SparseChallenge::sample_in_ball_vartime(
+                    Permutation::PORTABLE,
+                    tau,
+                    &[seed; 48],
+                );
                 let mut c = [0i8; N];
                 let (positive, negative) = sparse.signed_places();
                 positive
@@ -266,8 +270,9 @@ mod tests {
         for seed in 0..40u8 {
             for (tau, eta) in [(39, 2), (49, 4), (60, 2)] {
                 let c_tilde = [seed, 1, 2];
-                let dense = Challenge::sample_in_ball(Permutation::PORTABLE, tau, &c_tilde);
-                let c = SparseChallenge::sample_in_ball(Permutation::PORTABLE, tau, &c_tilde);
+                let dense = Challenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &c_tilde);
+                let c =
+                    SparseChallenge::sample_in_ball_vartime(Permutation::PORTABLE, tau, &c_tilde);
                 // Extremes in the first rounds, mixtures later.
                 let s = Poly(core::array::from_fn(|n| match seed {
                     0 => eta,
@@ -278,7 +283,7 @@ mod tests {
                 pack_eta(eta, &s, &mut packed);
                 let mut out = Poly::ZERO;
                 c.times_secret(eta, &packed, |n, block| {
-                    out.0[n..n + BLOCK].copy_from_slice(block)
+                    out.0[n..n + CHUNK].copy_from_slice(block)
                 });
                 assert_eq!(out.0, plain(&dense.0, &s.0));
 

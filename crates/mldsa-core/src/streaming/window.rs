@@ -15,7 +15,7 @@ use crate::memory::secret::Secret;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::field::{add_q_if_negative, canonical, montgomery_mul};
 use crate::ring::ntt::{ZETAS, ntt_layers};
-use crate::sample::rej_ntt_poly_each;
+use crate::sample::rej_ntt_poly_each_vartime;
 
 /// Coefficients in a window.
 pub const WINDOW: usize = N / 4;
@@ -87,7 +87,7 @@ pub fn multiply_accumulate(
     let mut window = Secret::<[i32; WINDOW]>::zeroed();
     let window = window.expose_mut();
     let mut n = 0;
-    rej_ntt_poly_each(keccak, rho, j as u8, i as u8, |a| {
+    rej_ntt_poly_each_vartime(keccak, rho, j as u8, i as u8, |a| {
         if n % WINDOW == 0 {
             fill(n / WINDOW, window);
             last_layers(n / WINDOW, window);
@@ -162,7 +162,7 @@ fn in_groups(
 ) {
     let mut group = [0; GROUP];
     let mut n = 0;
-    rej_ntt_poly_each(keccak, rho, j as u8, i as u8, |a| {
+    rej_ntt_poly_each_vartime(keccak, rho, j as u8, i as u8, |a| {
         group[n % GROUP] = a;
         n += 1;
         if n % GROUP == 0 {
@@ -256,7 +256,7 @@ mod tests {
     use crate::memory::array::Element;
     use crate::ring::ntt::{inv_ntt, ntt, row_product};
     use crate::ring::poly::{NttPoly, Poly};
-    use crate::sample::rej_ntt_poly;
+    use crate::sample::rej_ntt_poly_vartime;
 
     const KECCAK: Permutation = Permutation::PORTABLE;
 
@@ -297,7 +297,7 @@ mod tests {
         let mut acc_compact = [0; N];
         let mut pair = [[0u8; COMPACT_LEN]; 2];
         for j in 0..7 {
-            rej_ntt_poly(KECCAK, &rho, j as u8, 5, &mut a_hat[j]);
+            rej_ntt_poly_vartime(KECCAK, &rho, j as u8, 5, &mut a_hat[j]);
             ntt(&p[j], &mut p_hat[j]);
             multiply_accumulate(KECCAK, &rho, 5, j, &mut acc, |quarter, window| {
                 first_layers(quarter, window, reader(&p[j]));

@@ -16,7 +16,7 @@ use crate::memory::secret::Secret;
 use crate::params::{D, N, ParameterSet, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::field::{add_q_if_negative, canonical, centred};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::ring::rounding::{decompose, high_bits, power2round, use_hint};
+use crate::ring::rounding::{decompose, high_bits, power2round, use_hint_vartime};
 use crate::sample::Challenge;
 
 /// Algorithm 32 on `backend`: k l entries in row order, 0 <= out < q.
@@ -32,7 +32,7 @@ pub fn expand_s(backend: Backend, p: &Params, rho_p: &[u8; 64], s: &mut [Poly]) 
 
 /// Algorithm 41 on every polynomial. Constant time.
 ///
-/// Bounds: |x| < q gives |x_hat| < 9q.
+/// Bounds: those of [`crate::ring::ntt::ntt`], so |x| < q gives |x_hat| < 9q.
 pub fn ntt(backend: Backend, x: &[Poly], x_hat: &mut [NttPoly]) {
     for (x, x_hat) in x.iter().zip(x_hat) {
         (backend.kernels().ntt)(x, x_hat);
@@ -158,7 +158,7 @@ pub fn commitment_hash(backend: Backend, p: &Params, mu: &Mu, w: &mut [Poly], c_
 /// SampleInBall of a public `c_tilde`, in NTT form, 0 <= out < q.
 pub fn challenge(backend: Backend, p: &Params, c_tilde: &[u8], c_hat: &mut NttPoly) {
     let mut c = Poly::zeroed();
-    Challenge::sample_in_ball(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
+    Challenge::sample_in_ball_vartime(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
     (backend.kernels().ntt)(&c, c_hat);
     for a in &mut c_hat.0 {
         *a = canonical(*a);
@@ -230,12 +230,12 @@ fn product_difference(
     }
 }
 
-/// A public response and room for its transform, l polynomials each.
+/// A public response and memory for its transform, l polynomials each.
 #[derive(Debug)]
 pub struct ResponseHat<'a> {
     /// The response.
     pub z: &'a [Poly],
-    /// Room for its transform.
+    /// Memory for its transform.
     pub z_hat: &'a mut [NttPoly],
 }
 
@@ -306,7 +306,7 @@ pub fn combine<P: ParameterSet>(
         for (n, (&r, &w1)) in row.0.iter().zip(&w1.0).enumerate() {
             if high_bits(p.gamma2, r) != w1 {
                 hints[n / 8] |= 1 << (n % 8);
-                carried &= use_hint(p.gamma2, 1, r) == w1;
+                carried &= use_hint_vartime(p.gamma2, 1, r) == w1;
             }
         }
     }

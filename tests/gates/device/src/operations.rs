@@ -5,7 +5,7 @@ use core::hint::black_box;
 
 use mldsa_core::hazmat::field::canonical;
 use mldsa_core::hazmat::hint::HINT_ROW_LEN;
-use mldsa_core::hazmat::pack::{low_bits_len, pack_low, unpack_low};
+use mldsa_core::hazmat::pack::{low_part_bits, pack_low, unpack_low};
 use mldsa_core::hazmat::row::{
     absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
@@ -163,7 +163,7 @@ fn rows<P: ParameterSet>(input: &Input<'_, P>, digest: &mut [u8; 32]) {
     let parts = SecretKeyParts::parse(p, input.sk).expect("a key");
     let mut rho_pp = [0; 64];
     Shake256::digest(keccak, &[parts.k_seed], &mut rho_pp);
-    let c = SparseChallenge::sample_in_ball(keccak, p.tau, input.mu.as_bytes());
+    let c = SparseChallenge::sample_in_ball_vartime(keccak, p.tau, input.mu.as_bytes());
 
     let mut y = [0; 640];
     let y = &mut y[..p.z_poly_len()];
@@ -181,7 +181,7 @@ fn rows<P: ParameterSet>(input: &Input<'_, P>, digest: &mut [u8; 32]) {
     absorb_high_bits(p.gamma2, &w, &mut hash);
     low_row(p.gamma2, &mut w);
     let mut low = [0; 32 * 20];
-    let low = &mut low[..32 * low_bits_len(p.gamma2)];
+    let low = &mut low[..32 * low_part_bits(p.gamma2)];
     pack_low(p.gamma2, &w, low);
     unpack_low(p.gamma2, low, &mut w);
     digest[1] = u8::from(r0_row_reaches(p, &c, &parts.s2[..p.eta_poly_len()], &mut w));

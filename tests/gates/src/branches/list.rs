@@ -10,7 +10,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::scheme::verify", VERIFICATION),
     ("mldsa_core::backend::rows", VERIFICATION),
     ("mldsa_core::siblings::verification", VERIFICATION),
-    ("mldsa_core::streaming::row::verify_row", VERIFICATION),
+    ("mldsa_core::streaming::row::absorb_w1_row", VERIFICATION),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
     ("mldsa_core::lanes::job", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
@@ -33,14 +33,14 @@ const PUBLIC: &[(&str, &str)] = &[
         "the challenge of an attempt is public",
     ),
     (
-        "mldsa_core::streaming::sparse::SparseChallenge::sample_in_ball",
+        "mldsa_core::streaming::sparse::SparseChallenge::sample_in_ball_vartime",
         "the challenge of an attempt is public",
     ),
     (
         "mldsa_core::streaming::sparse::SparseChallenge::signed_places",
         "the challenge of an attempt is public",
     ),
-    ("mldsa_core::sample::rej_ntt_poly", "A is public"),
+    ("mldsa_core::sample::rej_ntt_poly_vartime", "A is public"),
     ("mldsa_core::coding::expansion", "A is public"),
     ("mldsa_core::coding::encode", "lengths"),
     (
@@ -125,7 +125,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::sample::rej_bounded_poly", 0, 2, REFUSED),
     ("mldsa_core::sample::rej_bounded_packed", 0, 2, REFUSED),
     (
-        "mldsa_core::sample::rej_ntt_poly_each",
+        "mldsa_core::sample::rej_ntt_poly_each_vartime",
         0,
         4,
         "refused candidates of A, which is public",

@@ -16,7 +16,7 @@ const HINT: &str = "the hint is part of the finished signature";
 /// Where masks differ, and so challenges.
 pub(super) const MASK: Cuts = &[
     (
-        "mldsa_core::streaming::sparse::SparseChallenge::sample_in_ball",
+        "mldsa_core::streaming::sparse::SparseChallenge::sample_in_ball_vartime",
         CHALLENGE,
     ),
     (
@@ -51,7 +51,10 @@ pub(super) const HOST: Cuts = &[
     ("mldsa_core::sample::expand_s", REFUSALS),
     ("mldsa_core::backend::avx2::expand_s", REFUSALS),
     ("mldsa_core::backend::avx512::sponge::expand_s", REFUSALS),
-    ("mldsa_core::sample::Challenge::sample_in_ball", CHALLENGE),
+    (
+        "mldsa_core::sample::Challenge::sample_in_ball_vartime",
+        CHALLENGE,
+    ),
     ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 

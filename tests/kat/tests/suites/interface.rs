@@ -65,7 +65,7 @@ fn parameters<P: ParameterSet>() {
         sig_len: P::SIG_LEN,
     };
     assert_eq!(&ours, set);
-    assert_eq!(hazmat::MAX_ATTEMPTS, 814, "FIPS 204, appendix C");
+    assert_eq!(hazmat::MAX_SIGN_ATTEMPTS, 814, "FIPS 204, appendix C");
     assert_eq!(
         usize::from(P::CATEGORY),
         if set.lambda == 128 {

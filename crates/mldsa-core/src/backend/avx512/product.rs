@@ -190,7 +190,7 @@ impl RowSums {
             for (a, b) in a.iter().zip(b) {
                 total = total.add(split(block(a, n)), split(block(&b.0, n)));
             }
-            // SAFETY: as above.
+            // SAFETY: the two vectors that were just read.
             unsafe {
                 _mm512_store_si512(memory, total.0);
                 _mm512_store_si512(memory.add(1), total.1);

@@ -7,10 +7,10 @@ use super::registers::Aligned;
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8, permute_x8_and_one};
 use crate::hash::keccak::Word;
-use crate::lanes::verify::Rider;
+use crate::lanes::verify::SideHash;
 use crate::params::Q;
 use crate::params::{N, SEED_LEN};
-use crate::sample::rej_ntt_block;
+use crate::sample::rej_ntt_block_vartime;
 
 /// Bytes SHAKE128 squeezes per permutation.
 const RATE: usize = 168;
@@ -21,12 +21,12 @@ const BLOCKS: usize = 5;
 /// Eight polynomials in standard order. A vector stored across the end of one
 /// is overwritten when the next is sampled; the last needs the slack.
 #[repr(C, align(64))]
-pub(super) struct Group {
+pub(super) struct EightEntries {
     coefficients: [i32; 8 * N + 16],
     stream: Stream,
 }
 
-impl Group {
+impl EightEntries {
     /// Memory for [`Self::expand`], to be used again and again.
     pub(super) const ZERO: Self = Self {
         coefficients: [0; 8 * N + 16],
@@ -34,7 +34,7 @@ impl Group {
     };
 
     /// Entries `range` of ExpandA (algorithm 32) in row order, at most eight: the
-    /// lanes behind the last one repeat it. `rider` gets one permutation with
+    /// lanes behind the last one repeat it. `side` gets one permutation with
     /// each of ours.
     ///
     /// Bounds: `0 <= out < q`. Variable time: A is public.
@@ -44,7 +44,7 @@ impl Group {
         rho: &[u8; SEED_LEN],
         l: usize,
         range: Range<usize>,
-        rider: &mut Rider<'_>,
+        side: &mut SideHash<'_>,
     ) -> &[[i32; N]] {
         let mut state = [X8::splat(0); 25];
         for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
@@ -58,20 +58,20 @@ impl Group {
         }
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);
-        permute(&mut state, rider);
-        self.fill(&mut state, rider)
+        permute(&mut state, side);
+        self.fill(&mut state, side)
     }
 
     /// Algorithm 30 from states that are ready to be squeezed.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
-    pub(super) fn fill(&mut self, state: &mut [X8; 25], rider: &mut Rider<'_>) -> &[[i32; N]] {
+    pub(super) fn fill(&mut self, state: &mut [X8; 25], side: &mut SideHash<'_>) -> &[[i32; N]] {
         let Self {
             coefficients,
             stream,
         } = self;
         stream.squeeze(state, 0);
         for block in 1..BLOCKS {
-            permute(state, rider);
+            permute(state, side);
             stream.squeeze(state, block);
         }
         let mut filled = [0; 8];
@@ -83,7 +83,7 @@ impl Group {
             permute_x8(state);
             stream.squeeze(state, 0);
             for ((poly, bytes), filled) in polys.iter_mut().zip(&stream.0).zip(&mut filled) {
-                *filled = rej_ntt_block(&bytes[..RATE], poly, *filled);
+                *filled = rej_ntt_block_vartime(&bytes[..RATE], poly, *filled);
             }
         }
         polys
@@ -92,11 +92,11 @@ impl Group {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
-fn permute(state: &mut [X8; 25], rider: &mut Rider<'_>) {
-    match rider.absorb() {
+fn permute(state: &mut [X8; 25], side: &mut SideHash<'_>) {
+    match side.absorb() {
         Some(one) => {
             permute_x8_and_one(state, one);
-            rider.permuted();
+            side.permuted();
         }
         None => permute_x8(state),
     }

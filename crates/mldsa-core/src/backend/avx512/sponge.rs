@@ -26,7 +26,7 @@ impl Widths for Avx512 {
 
     #[inline]
     fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
-        // SAFETY: as in `permute`.
+        // SAFETY: reached only through this backend's entries.
         unsafe { plane::digest(blocks) }
     }
 }
@@ -61,7 +61,7 @@ impl LaneSponge for Sponge8 {
 
     #[inline]
     fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as in `words`.
+        // SAFETY: the same words as `words` gives, and borrowed for writing.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 200) }
     }
 }
@@ -88,7 +88,7 @@ impl LaneSponge for Sponge4 {
 
     #[inline]
     fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as in `words`.
+        // SAFETY: the same words as `words` gives, and borrowed for writing.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 100) }
     }
 }

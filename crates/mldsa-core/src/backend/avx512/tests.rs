@@ -3,7 +3,7 @@
 use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
 use super::registers::{self, Aligned};
-use super::reject::{Group, accept};
+use super::reject::{EightEntries, accept};
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
@@ -13,13 +13,13 @@ use crate::backend::differential::{Random, hashes_equal_single_ones};
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::{Word, keccak_f1600};
-use crate::lanes::verify::Rider;
+use crate::lanes::verify::SideHash;
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding;
-use crate::sample::rej_ntt_block;
+use crate::sample::rej_ntt_block_vartime;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use std::vec::Vec;
@@ -338,7 +338,7 @@ fn use_hint_over_all_of_z_q() {
                     _mm512_store_si512((&raw mut out).cast(), w1);
                     for (n, (&r, &w1)) in r.iter().zip(&out.0).enumerate() {
                         let hinted = hint >> (2 * (n % 16) + n / 16 % 2) & 1;
-                        let expected = rounding::use_hint(gamma2, hinted as i32, r);
+                        let expected = rounding::use_hint_vartime(gamma2, hinted as i32, r);
                         assert_eq!(i32::from(w1), expected, "{r}");
                     }
                 }
@@ -462,8 +462,8 @@ fn rejection_that_reaches_the_sixth_block() {
                 let words: [i64; 8] = core::array::from_fn(|n| states[n][w] as i64);
                 *word = X8(Aligned(words).load());
             }
-            let mut group = Group::ZERO;
-            let polys = group.fill(&mut lanes, &mut Rider::idle());
+            let mut group = EightEntries::ZERO;
+            let polys = group.fill(&mut lanes, &mut SideHash::idle());
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let mut expected = [0; N];
                 let (mut filled, mut blocks) = (0, 0);
@@ -475,7 +475,7 @@ fn rejection_that_reaches_the_sixth_block() {
                     for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(state.iter()) {
                         *bytes = word.to_le_bytes();
                     }
-                    filled = rej_ntt_block(&bytes, &mut expected, filled);
+                    filled = rej_ntt_block_vartime(&bytes, &mut expected, filled);
                     blocks += 1;
                 }
                 assert_eq!(*poly, expected, "lane {n} of {pattern:#x}");
@@ -505,7 +505,10 @@ fn rejection_at_the_ends_of_what_is_looked_at() {
                 let mut out = [0; N + 16];
                 let filled = accept(&bytes, &mut out);
                 let mut expected = [0; N];
-                assert_eq!(filled, rej_ntt_block(&bytes[..840], &mut expected, 0));
+                assert_eq!(
+                    filled,
+                    rej_ntt_block_vartime(&bytes[..840], &mut expected, 0)
+                );
                 assert_eq!(filled, N.min(280 - refused));
                 assert_eq!(out[..filled], expected[..filled], "{refused} {place}");
             }

@@ -54,8 +54,7 @@ pub(super) enum Range {
     Canonical,
 }
 
-/// NTT of the challenge. `REDUCED` gives [`Range::Reduced`], otherwise
-/// [`Range::Biased`].
+/// NTT of the challenge, in the given range.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn challenge_ntt<const STANDARD: bool>(

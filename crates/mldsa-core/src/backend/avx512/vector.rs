@@ -69,7 +69,7 @@ macro_rules! on_registers {
         #[inline(always)]
         fn $name $(<const $constant: $type>)? (self $(, $b: $b_type)*) -> Self {
             let $a = self;
-            // SAFETY: registers are calculated with by this backend's kernels only.
+            // SAFETY: registers are calculated with by kernels of this backend only.
             unsafe { $body }
         }
     )* };
@@ -78,13 +78,13 @@ macro_rules! on_registers {
 impl Vector for __m512i {
     #[inline(always)]
     fn splat(value: i32) -> Self {
-        // SAFETY: as below.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { _mm512_set1_epi32(value) }
     }
 
     #[inline(always)]
     fn load(values: &Aligned<[i32; 16]>) -> Self {
-        // SAFETY: as below.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { values.load() }
     }
 
@@ -92,19 +92,20 @@ impl Vector for __m512i {
 
     #[inline(always)]
     fn splat_ratio(value: f32) -> __m512 {
-        // SAFETY: as below.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { _mm512_set1_ps(value) }
     }
 
     #[inline(always)]
     fn load_ratio(values: &Aligned<[f32; 16]>) -> __m512 {
-        // SAFETY: as below; 64 bytes, aligned by the type.
+        // SAFETY: registers are calculated with by kernels of this backend only. 64
+        // bytes, aligned by the type.
         unsafe { _mm512_load_ps(values.0.as_ptr()) }
     }
 
     #[inline(always)]
     fn scaled_ends(self, b: Self, factors: [(i32, u32); 2], lanes: EvenLanes) -> (Self, Self) {
-        // SAFETY: as below.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { registers::scaled_ends(self, b, factors, lanes) }
     }
 
@@ -137,19 +138,19 @@ impl Wide for __m512i {
 
     #[inline(always)]
     fn broadcast(value: u32) -> Self {
-        // SAFETY: as above.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { _mm512_set1_epi64(value.into()) }
     }
 
     #[inline(always)]
     fn even(v: Self) -> Self {
-        // SAFETY: as above.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { _mm512_and_si512(v, _mm512_set1_epi64(0xffff_ffff)) }
     }
 
     #[inline(always)]
     fn odd(v: Self) -> Self {
-        // SAFETY: as above.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { _mm512_srli_epi64::<32>(v) }
     }
 
@@ -161,7 +162,7 @@ impl Wide for __m512i {
 
     #[inline(always)]
     fn upper_halves(even: Self, odd: Self) -> Self {
-        // SAFETY: as above.
+        // SAFETY: registers are calculated with by kernels of this backend only.
         unsafe { _mm512_mask_blend_epi32(0xaaaa, registers::high_dwords(even), odd) }
     }
 }

@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use super::ntt::from_standard_order;
 use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
-use super::reject::Group;
+use super::reject::EightEntries;
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
@@ -15,7 +15,7 @@ use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
 use crate::lanes::job::{Job, JobKey};
 use crate::lanes::sponge::MAX_LANES;
-use crate::lanes::verify::{self, Engine, Rider};
+use crate::lanes::verify::{self, Engine, SideHash};
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::Challenge;
@@ -27,15 +27,15 @@ impl Engine for Avx512 {
         key: &JobKey<'_>,
         parts: &SignatureParts<'_>,
         c: &Challenge,
-        rider: &mut Rider<'_>,
+        side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool {
         // SAFETY: reached only through `verify`, which needs the features.
         unsafe {
             match p.k {
-                4 => commitment::<4, 4, 5, 18, true>(p, key, parts, c, rider, w1),
-                6 => commitment::<6, 5, 6, 20, false>(p, key, parts, c, rider, w1),
-                _ => commitment::<8, 7, 8, 20, false>(p, key, parts, c, rider, w1),
+                4 => commitment::<4, 4, 5, 18, true>(p, key, parts, c, side, w1),
+                6 => commitment::<6, 5, 6, 20, false>(p, key, parts, c, side, w1),
+                _ => commitment::<8, 7, 8, 20, false>(p, key, parts, c, side, w1),
             }
         }
     }
@@ -97,14 +97,14 @@ fn commitment<
     key: &JobKey<'_>,
     parts: &SignatureParts<'_>,
     c: &Challenge,
-    rider: &mut Rider<'_>,
+    side: &mut SideHash<'_>,
     w1: &mut [u8],
 ) -> bool {
     match key {
         JobKey::Prepared(rows, _) => {
             prepared::<K, L, TERMS, Z_BITS, SIX_BITS>(p, *rows, parts, c, w1)
         }
-        JobKey::Cold(pk, _) => cold::<K, L, TERMS, Z_BITS, SIX_BITS>(p, pk, parts, c, rider, w1),
+        JobKey::Cold(pk, _) => cold::<K, L, TERMS, Z_BITS, SIX_BITS>(p, pk, parts, c, side, w1),
     }
 }
 
@@ -180,7 +180,7 @@ fn cold<
     pk: &PublicKeyParts<'_>,
     parts: &SignatureParts<'_>,
     c: &Challenge,
-    rider: &mut Rider<'_>,
+    side: &mut SideHash<'_>,
     w1: &mut [u8],
 ) -> bool {
     let mut memory = [const { MaybeUninit::uninit() }; TERMS];
@@ -189,11 +189,11 @@ fn cold<
     else {
         return false;
     };
-    let mut group = Group::ZERO;
+    let mut group = EightEntries::ZERO;
     let mut sums = RowSums::ZERO;
     for first in (0..K * L).step_by(8) {
         let end = (first + 8).min(K * L);
-        let polys = group.expand(pk.rho, L, first..end, rider);
+        let polys = group.expand(pk.rho, L, first..end, side);
         let mut from = first;
         while from < end {
             // As much of row i as this group holds.
@@ -207,7 +207,7 @@ fn cold<
                     Range::Biased,
                     &mut t1_hat,
                 );
-                // SAFETY: written by the line before.
+                // SAFETY: `unpack_t1_ntt` wrote it.
                 sums.add(&[unsafe { t1_hat.assume_init_ref() }.0], &vector[L..]);
                 let mut row = MaybeUninit::uninit();
                 sums.reduce(&mut row);
@@ -227,13 +227,13 @@ fn cold<
     true
 }
 
-/// Algorithm 32, as [`super::super::Kernels::expand_a`].
+/// Algorithm 32, as [`super::super::kernels::Kernels::expand_a`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
-    let mut group = Group::ZERO;
+    let mut group = EightEntries::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
         let start = first + 8 * n;
-        let polys = group.expand(rho, l, start..start + out.len(), &mut Rider::idle());
+        let polys = group.expand(rho, l, start..start + out.len(), &mut SideHash::idle());
         for (out, poly) in out.iter_mut().zip(polys) {
             out.0 = *poly;
         }
@@ -245,10 +245,10 @@ pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
     let (k, l) = (p.k, p.l);
-    let mut group = Group::ZERO;
+    let mut group = EightEntries::ZERO;
     for first in (0..k * l).step_by(8) {
         let end = (first + 8).min(k * l);
-        let polys = group.expand(pk.rho, l, first..end, &mut Rider::idle());
+        let polys = group.expand(pk.rho, l, first..end, &mut SideHash::idle());
         for (n, poly) in (first..end).zip(polys) {
             let mut v = load(poly);
             for pair in v.as_chunks_mut::<2>().0 {
@@ -260,7 +260,7 @@ pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly])
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let mut t1_hat = MaybeUninit::<NttPoly>::uninit();
         unpack_t1_ntt::<false>(t1, Range::Canonical, &mut t1_hat);
-        // SAFETY: written by the line before.
+        // SAFETY: `unpack_t1_ntt` wrote it.
         place(
             &load(&unsafe { t1_hat.assume_init_ref() }.0),
             k,

@@ -29,25 +29,25 @@ macro_rules! ternary_word {
 
             #[inline(always)]
             fn xor3(self, b: Self, c: Self) -> Self {
-                // SAFETY: as in `xor`.
+                // SAFETY: words of this type are used by this backend's kernels only.
                 unsafe { Self($ternary::<0x96>(self.0, b.0, c.0)) }
             }
 
             #[inline(always)]
             fn chi(self, b: Self, c: Self) -> Self {
-                // SAFETY: as in `xor`.
+                // SAFETY: words of this type are used by this backend's kernels only.
                 unsafe { Self($ternary::<0xd2>(self.0, b.0, c.0)) }
             }
 
             #[inline(always)]
             fn rotl<const BITS: u32>(self) -> Self {
-                // SAFETY: as in `xor`.
+                // SAFETY: words of this type are used by this backend's kernels only.
                 unsafe { Self($rolv(self.0, $set1(BITS as i64))) }
             }
 
             #[inline(always)]
             fn splat(value: u64) -> Self {
-                // SAFETY: as in `xor`.
+                // SAFETY: words of this type are used by this backend's kernels only.
                 unsafe { Self($set1(value as i64)) }
             }
 
