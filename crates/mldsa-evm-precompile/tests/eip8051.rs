@@ -45,7 +45,13 @@ fn expanded(variant: Variant, pk: &[u8]) -> Vec<u8> {
             match variant {
                 Variant::Nist => {
                     let rho = rho.try_into().unwrap();
-                    sample::rej_ntt_poly_vartime(Backend::detect().permutation(), rho, s, r, &mut entry);
+                    sample::rej_ntt_poly_vartime(
+                        Backend::detect().permutation(),
+                        rho,
+                        s,
+                        r,
+                        &mut entry,
+                    );
                 }
                 Variant::Eth => {
                     let bytes = counter_prng(&[rho, &[s, r]], 3 * 400);

@@ -163,10 +163,12 @@ fn unpack_row(row: &mut [i16; N], mut read: impl FnMut(usize, &mut [i32; GROUP])
 #[inline(never)]
 pub fn response_row_reaches(p: &Params, z: &[u8]) -> bool {
     let mut sign = 0;
-    let mut group = [0; GROUP];
+    // A signer that checks itself may refuse what it made.
+    let mut group = Secret::<[i32; GROUP]>::zeroed();
+    let group = group.expose_mut();
     for bytes in z.chunks_exact(1 + p.gamma1_bits as usize) {
-        unpack_z_part(p.gamma1_bits, bytes, &mut group);
-        sign |= response_sign(p, &group);
+        unpack_z_part(p.gamma1_bits, bytes, group);
+        sign |= response_sign(p, group);
     }
     sign < 0
 }
@@ -220,8 +222,8 @@ fn absorb_hinted(p: &Params, hint: &[u8], acc: &mut [i32; N], hash: &mut Commitm
         let hinted = indices.next_if_eq(&n).is_some();
         *a = use_hint_vartime(p.gamma2, i32::from(hinted), *a);
     }
-    let mut w1 = [0; 24];
-    let w1 = &mut w1[..w1_part_len(p.gamma2)];
+    let mut w1 = Secret::<[u8; 24]>::zeroed();
+    let w1 = &mut w1.expose_mut()[..w1_part_len(p.gamma2)];
     for w in acc.chunks_exact(4 * GROUP) {
         w1_encode_part(p.gamma2, w, w1, |a| a);
         hash.absorb_w1(w1);

@@ -10,7 +10,6 @@ use core::mem::MaybeUninit;
 use super::registers::Aligned;
 use super::vector::{Vector, Wide};
 use crate::coding::expansion::Expansion;
-use crate::params::N;
 use crate::params::Q;
 use crate::ring::poly::NttPoly;
 
@@ -181,14 +180,14 @@ impl RowSums {
     /// Bounds: at most eight terms in all, of the ranges above.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn add(&mut self, a: &[[i32; N]], b: &[NttPoly]) {
+    pub(super) fn add(&mut self, a: &[NttPoly], b: &[NttPoly]) {
         for (n, sums) in self.0.iter_mut().enumerate() {
             let memory: *mut __m512i = sums.as_mut_ptr().cast();
             // SAFETY: two vectors of 64 bytes, aligned by the type.
             let mut total =
                 unsafe { Sums(_mm512_load_si512(memory), _mm512_load_si512(memory.add(1))) };
             for (a, b) in a.iter().zip(b) {
-                total = total.add(split(block(a, n)), split(block(&b.0, n)));
+                total = total.add(split(block(&a.0, n)), split(block(&b.0, n)));
             }
             // SAFETY: the two vectors that were just read.
             unsafe {

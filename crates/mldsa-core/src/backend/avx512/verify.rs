@@ -2,11 +2,12 @@
 
 use core::arch::x86_64::_mm512_storeu_si512;
 use core::mem::MaybeUninit;
+use core::slice::from_ref;
 
 use super::ntt::from_standard_order;
 use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
-use super::reject::EightEntries;
+use super::reject::Stream;
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
@@ -16,6 +17,7 @@ use crate::error::VerifyError;
 use crate::lanes::job::{Job, JobKey};
 use crate::lanes::sponge::MAX_LANES;
 use crate::lanes::verify::{self, Engine, SideHash};
+use crate::memory::array::Zeroed;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::Challenge;
@@ -189,11 +191,12 @@ fn cold<
     else {
         return false;
     };
-    let mut group = EightEntries::ZERO;
+    let mut stream = Stream::ZERO;
+    let mut polys = [const { NttPoly::ZEROED }; 8];
     let mut sums = RowSums::ZERO;
     for first in (0..K * L).step_by(8) {
         let end = (first + 8).min(K * L);
-        let polys = group.expand(pk.rho, L, first..end, side);
+        stream.expand(pk.rho, L, first, &mut polys[..end - first], side);
         let mut from = first;
         while from < end {
             // As much of row i as this group holds.
@@ -207,8 +210,8 @@ fn cold<
                     Range::Biased,
                     &mut t1_hat,
                 );
-                // SAFETY: `unpack_t1_ntt` wrote it.
-                sums.add(&[unsafe { t1_hat.assume_init_ref() }.0], &vector[L..]);
+                // SAFETY: written by the line before.
+                sums.add(from_ref(unsafe { t1_hat.assume_init_ref() }), &vector[L..]);
                 let mut row = MaybeUninit::uninit();
                 sums.reduce(&mut row);
                 sums = RowSums::ZERO;
@@ -230,13 +233,9 @@ fn cold<
 /// Algorithm 32, as [`super::super::kernels::Kernels::expand_a`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
-    let mut group = EightEntries::ZERO;
+    let mut stream = Stream::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
-        let start = first + 8 * n;
-        let polys = group.expand(rho, l, start..start + out.len(), &mut SideHash::idle());
-        for (out, poly) in out.iter_mut().zip(polys) {
-            out.0 = *poly;
-        }
+        stream.expand(rho, l, first + 8 * n, out, &mut SideHash::idle());
     }
 }
 
@@ -245,12 +244,13 @@ pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
     let (k, l) = (p.k, p.l);
-    let mut group = EightEntries::ZERO;
+    let mut stream = Stream::ZERO;
+    let mut polys = [const { NttPoly::ZEROED }; 8];
     for first in (0..k * l).step_by(8) {
-        let end = (first + 8).min(k * l);
-        let polys = group.expand(pk.rho, l, first..end, &mut SideHash::idle());
-        for (n, poly) in (first..end).zip(polys) {
-            let mut v = load(poly);
+        let polys = &mut polys[..(k * l - first).min(8)];
+        stream.expand(pk.rho, l, first, polys, &mut SideHash::idle());
+        for (n, poly) in (first..).zip(&*polys) {
+            let mut v = load(&poly.0);
             for pair in v.as_chunks_mut::<2>().0 {
                 (pair[0], pair[1]) = from_standard_order(pair[0], pair[1]);
             }
