@@ -143,21 +143,9 @@ fn expand(tree: &str, prefix: &[String], paths: &mut Vec<Vec<String>>) {
 /// Every other mention gives the number alone.
 #[test]
 fn every_algorithm_has_one_home() {
-    let mut homes = vec![Vec::new(); ALGORITHMS.len()];
-    for file in rust_files(&source()) {
-        let relative = file.strip_prefix(source()).expect("below src");
-        for comment in doc_comments(outside_tests(&read(&file))) {
-            for (at, name) in ALGORITHMS.iter().enumerate() {
-                let title = format!("{} {name}", at + 1);
-                for _ in 0..mentions(&comment, &title) {
-                    homes[at].push(relative.display().to_string());
-                }
-            }
-        }
-    }
     let astray: Vec<_> = (1..)
         .zip(ALGORITHMS)
-        .zip(&homes)
+        .zip(homes())
         .filter(|(_, homes)| homes.len() != 1)
         .map(|((number, name), homes)| format!("{number} {name}: {homes:?}"))
         .collect();
@@ -165,6 +153,96 @@ fn every_algorithm_has_one_home() {
         astray.is_empty(),
         "algorithms without one home: {astray:#?}"
     );
+}
+
+/// The files, below `src`, that each algorithm is at home in.
+fn homes() -> Vec<Vec<String>> {
+    let mut homes = vec![Vec::new(); ALGORITHMS.len()];
+    for file in rust_files(&source()) {
+        let relative = below_source(&file);
+        for comment in doc_comments(outside_tests(&read(&file))) {
+            for (at, name) in ALGORITHMS.iter().enumerate() {
+                let title = format!("{} {name}", at + 1);
+                for _ in 0..mentions(&comment, &title) {
+                    homes[at].push(relative.clone());
+                }
+            }
+        }
+    }
+    homes
+}
+
+/// `docs/architecture.md` gives each algorithm the home that it has, in rows of
+/// number, name, home and other forms, and the other forms are files that exist.
+#[test]
+fn the_table_of_algorithms_is_true() {
+    let page = read(&architecture());
+    let mut rows = Vec::new();
+    for line in page.lines() {
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        if let ["", number, name, home, others, ""] = cells[..]
+            && number.parse::<usize>().is_ok()
+        {
+            rows.push((number, name, home.trim_matches('`').to_owned()));
+            for other in others.split(", ").filter(|other| !other.is_empty()) {
+                let other = other.trim_matches('`');
+                let file = match other.split_once('/') {
+                    Some((upper @ "mldsa-lowmem", file)) => {
+                        source().join("../..").join(upper).join("src").join(file)
+                    }
+                    _ => source().join(other),
+                };
+                assert!(file.is_file(), "algorithm {number}: no file {other}");
+            }
+        }
+    }
+    let numbers: Vec<_> = (1..=ALGORITHMS.len()).map(|n| n.to_string()).collect();
+    let homes: Vec<_> = numbers
+        .iter()
+        .zip(ALGORITHMS)
+        .zip(homes())
+        .map(|((number, name), homes)| (number.as_str(), name, homes.join(" ")))
+        .collect();
+    assert_eq!(rows, homes, "docs/architecture.md");
+}
+
+/// Every file of this crate is named in `docs/architecture.md`, and every file
+/// that the page's tables of modules name is there.
+#[test]
+fn the_page_of_modules_is_complete() {
+    let page = read(&architecture());
+    let files: Vec<_> = rust_files(&source())
+        .iter()
+        .map(|file| below_source(file))
+        .filter(|file| file != "lib.rs")
+        .collect();
+    let unnamed: Vec<_> = files
+        .iter()
+        .filter(|file| !page.contains(&format!("`{file}`")))
+        .collect();
+    assert!(
+        unnamed.is_empty(),
+        "not in docs/architecture.md: {unnamed:#?}"
+    );
+    let gone: Vec<_> = page
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.contains(".rs`"))
+        .filter_map(|line| line.split('|').nth(1))
+        .flat_map(|cell| cell.trim().split(", "))
+        .map(|name| name.trim_matches('`'))
+        .filter(|name| !files.iter().any(|file| file == name))
+        .collect();
+    assert!(gone.is_empty(), "no such files: {gone:#?}");
+}
+
+fn architecture() -> PathBuf {
+    source().join("../../../docs/architecture.md")
+}
+
+fn below_source(file: &Path) -> String {
+    let relative = file.strip_prefix(source()).expect("below src");
+    let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
 }
 
 /// The algorithms of FIPS 204 in order, from number 1 on.
