@@ -7,7 +7,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-// In order of dependency: a room uses those above it.
+// In order of dependency: a module uses only those above it.
 mod member_id;
 mod error;
 mod wire;

@@ -1,6 +1,6 @@
 //! The `mldsa` command: ML-DSA (FIPS 204) for scripts and people.
 //!
-//! One room per command; `batch` is what the commands over JSON lines share,
+//! One module per command; `batch` is what the commands over JSON lines share,
 //! `ahead` and `jsonl` read the lines, `request` is what a line asks for, `engine` is
 //! who does it. `input`, `keyfile`, `message` and `output` are what the commands over
 //! files share.
