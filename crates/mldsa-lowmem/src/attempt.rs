@@ -20,8 +20,9 @@ use mldsa_core::hazmat::{
 use mldsa_core::{Mu, ParameterSet};
 
 use crate::error::SignError;
-use crate::matrix::{KECCAK, Matrix, mask_row};
-use crate::secrets::{SigningSecrets, room, slot_mut};
+use crate::matrix::{Matrix, mask_row};
+use crate::packed::{KECCAK, packed_row_mut, wiped};
+use crate::signing_secrets::SigningSecrets;
 use crate::tier::{Keeps, Tier, Workspace};
 
 /// What signing reports to the caller's progress function. All of it is public:
@@ -49,35 +50,43 @@ fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SignError> {
 }
 
 /// Why an attempt gave no signature.
-enum Miss {
+enum AttemptError {
     Rejected(Rejection),
     Failed(SignError),
 }
 
-impl From<SignError> for Miss {
+impl From<SignError> for AttemptError {
     fn from(error: SignError) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<Rejection> for Miss {
+impl From<Rejection> for AttemptError {
     fn from(rejection: Rejection) -> Self {
         Self::Rejected(rejection)
     }
 }
 
-/// What stays the same over all attempts.
-struct Job<'a, S> {
-    p: &'a Params,
-    key: &'a S,
-    mu: &'a Mu,
+/// What is signed, and how.
+pub(crate) struct Request<'a> {
+    pub(crate) mu: &'a Mu,
+    pub(crate) rnd: &'a [u8; SEED_LEN],
     /// Whether the second pass hashes w1 again.
-    recheck: bool,
+    pub(crate) recheck: bool,
 }
 
-/// The places of a signature, which attempts work in.
-struct Slots<'a> {
+/// What the passes over the rows of one attempt share.
+struct Pass<'a, 'w, P: ParameterSet, S, T: Tier<P>> {
+    key: &'a S,
+    request: &'a Request<'a>,
+    attempt: u16,
+    workspace: &'a mut Workspace<P, T>,
+    /// One polynomial: a row of w, then what signing makes of it.
+    acc: &'a mut [i32; N],
+    watch: &'a mut Watch<'w>,
+    // The parts of the signature.
     c_tilde: &'a mut [u8],
+    /// The packed rows of y until [`Self::write_z`] adds c s1.
     z: &'a mut [u8],
     hint: &'a mut [u8],
 }
@@ -90,49 +99,53 @@ struct Slots<'a> {
 #[inline(never)]
 pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     key: &S,
+    request: &Request<'_>,
     workspace: &mut Workspace<P, T>,
-    mu: &Mu,
-    rnd: &[u8; SEED_LEN],
-    recheck: bool,
-    watch: &mut Watch<'_>,
     acc: &mut [i32; N],
+    watch: &mut Watch<'_>,
     out: &mut [u8],
 ) -> Result<(), SignError> {
     let p = &P::PARAMS;
     let (c_tilde, z, hint) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
-    let mut slots = Slots { c_tilde, z, hint };
-    let job = Job {
-        p,
-        key,
-        mu,
-        recheck,
-    };
     if T::KEEPS == Keeps::Matrix {
         expand_matrix(p, key.rho(), workspace.bytes.as_mut(), watch)?;
     }
-    let mut rho_pp = mldsa_core::hazmat::Secret::<[u8; CRH_LEN]>::zeroed();
-    mldsa_core::hazmat::rho_pp(KECCAK, key.k_seed(), rnd, mu, rho_pp.expose_mut());
+    let mut pass = Pass {
+        key,
+        request,
+        attempt: 0,
+        workspace,
+        acc,
+        watch,
+        c_tilde,
+        z,
+        hint,
+    };
+    let mut rho_pp = wiped::<[u8; CRH_LEN]>();
+    mldsa_core::hazmat::rho_pp(
+        KECCAK,
+        key.k_seed(),
+        request.rnd,
+        request.mu,
+        rho_pp.expose_mut(),
+    );
     for attempt in 0..MAX_SIGN_ATTEMPTS {
-        report(watch, Progress::Attempt(attempt))?;
-        let kappa = attempt * p.l as u16;
-        if T::KEEPS == Keeps::Pair && attempt % 2 == 0 {
-            commit_pair(&job, rho_pp.expose(), kappa, workspace, slots.z, acc, watch)?;
-        } else {
-            for (j, slot) in (0..).zip(slots.z.chunks_exact_mut(p.z_poly_len())) {
-                expand_mask_packed(KECCAK, rho_pp.expose(), kappa + j, slot);
-            }
-        }
-        commit::<P, S, T>(&job, attempt, workspace, &mut slots, acc, watch)?;
-        match respond::<P, S, T>(&job, attempt, workspace, &mut slots, acc, watch) {
+        pass.attempt = attempt;
+        report(pass.watch, Progress::Attempt(attempt))?;
+        pass.mask(rho_pp.expose())?;
+        pass.commit()?;
+        match pass.respond() {
             Ok(()) => return Ok(()),
-            Err(Miss::Failed(error)) => return Err(error),
-            Err(Miss::Rejected(rejection)) => report(watch, Progress::Rejected(rejection))?,
+            Err(AttemptError::Failed(error)) => return Err(error),
+            Err(AttemptError::Rejected(rejection)) => {
+                report(pass.watch, Progress::Rejected(rejection))?;
+            }
         }
     }
     Err(SignError::AttemptsExhausted)
 }
 
-/// Algorithm 32 into the workspace of a caching tier.
+/// Algorithm 32 into the workspace of a tier that keeps A.
 #[inline(never)]
 fn expand_matrix(
     p: &Params,
@@ -161,7 +174,7 @@ fn matrix<'a, P: ParameterSet, T: Tier<P>>(
 }
 
 /// The place of the low part of row `i` of w, in the tiers that keep it.
-fn low_slot<P: ParameterSet, T: Tier<P>>(
+fn kept_low<P: ParameterSet, T: Tier<P>>(
     workspace: &mut Workspace<P, T>,
     attempt: u16,
     i: usize,
@@ -169,47 +182,231 @@ fn low_slot<P: ParameterSet, T: Tier<P>>(
     let len = 32 * low_part_bits(P::PARAMS.gamma2);
     let bytes = workspace.bytes.as_mut();
     if T::KEEPS == Keeps::Pair {
-        let pair = pair_slot(bytes, attempt, i);
-        pair.get_mut(..len).unwrap_or(&mut [])
+        let row = kept_w(bytes, attempt, i);
+        row.get_mut(..len).unwrap_or(&mut [])
     } else {
-        slot_mut(bytes, i, len)
+        packed_row_mut(bytes, i, len)
     }
 }
 
-fn pair_slot(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
-    slot_mut(bytes, 2 * i + usize::from(attempt % 2), COMPACT_LEN)
+/// The place of row `i` of w where two attempts share an expansion of A.
+fn kept_w(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
+    packed_row_mut(bytes, 2 * i + usize::from(attempt % 2), COMPACT_LEN)
 }
 
-/// `A y` of two attempts, transformed, column by column from one expansion of A.
-/// `acc` serves as the first mask; the second lies behind the rows.
-#[inline(never)]
-fn commit_pair<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
-    job: &Job<'_, S>,
-    rho_pp: &[u8; CRH_LEN],
-    kappa: u16,
-    workspace: &mut Workspace<P, T>,
-    z: &mut [u8],
-    acc: &mut [i32; N],
-    watch: &mut Watch<'_>,
-) -> Result<(), SignError> {
-    let p = job.p;
-    let (rows, mask) = workspace.bytes.as_mut().split_at_mut(2 * p.k * COMPACT_LEN);
-    rows.fill(0);
-    for (j, y) in z.chunks_exact_mut(p.z_poly_len()).enumerate() {
-        report(watch, Progress::Row(j))?;
-        let kappa = kappa + j as u16;
-        expand_mask_poly(KECCAK, rho_pp, kappa + p.l as u16, p.gamma1_bits, acc);
-        ntt_in_place(acc);
-        store_compact(acc, mask);
-        expand_mask_packed(KECCAK, rho_pp, kappa, y);
-        unpack_row(p, y, acc);
-        ntt_in_place(acc);
-        for (i, pair) in rows.chunks_exact_mut(2 * COMPACT_LEN).enumerate() {
-            let (first, second) = pair.split_at_mut(COMPACT_LEN);
-            multiply_accumulate_two(KECCAK, job.key.rho(), (i, j), (acc, mask), first, second);
+impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
+    /// Line 11: y, and in the tiers that take attempts in pairs `A y` of both.
+    fn mask(&mut self, rho_pp: &[u8; CRH_LEN]) -> Result<(), SignError> {
+        let p = &P::PARAMS;
+        let kappa = self.attempt * p.l as u16;
+        if T::KEEPS == Keeps::Pair && self.attempt.is_multiple_of(2) {
+            return self.commit_pair(rho_pp, kappa);
+        }
+        for (j, y) in (0..).zip(self.z.chunks_exact_mut(p.z_poly_len())) {
+            expand_mask_packed(KECCAK, rho_pp, kappa + j, y);
+        }
+        Ok(())
+    }
+
+    /// `A y` of two attempts, transformed, column by column from one expansion of A.
+    /// `acc` serves as the first mask; the second lies behind the rows.
+    #[inline(never)]
+    fn commit_pair(&mut self, rho_pp: &[u8; CRH_LEN], kappa: u16) -> Result<(), SignError> {
+        let p = &P::PARAMS;
+        let bytes = self.workspace.bytes.as_mut();
+        let (rows, mask) = bytes.split_at_mut(2 * p.k * COMPACT_LEN);
+        rows.fill(0);
+        for (j, y) in self.z.chunks_exact_mut(p.z_poly_len()).enumerate() {
+            report(self.watch, Progress::Row(j))?;
+            let kappa = kappa + j as u16;
+            let next = kappa + p.l as u16;
+            expand_mask_poly(KECCAK, rho_pp, next, p.gamma1_bits, self.acc);
+            ntt_in_place(self.acc);
+            store_compact(self.acc, mask);
+            expand_mask_packed(KECCAK, rho_pp, kappa, y);
+            unpack_row(p, y, self.acc);
+            ntt_in_place(self.acc);
+            for (i, pair) in rows.chunks_exact_mut(2 * COMPACT_LEN).enumerate() {
+                let (first, second) = pair.split_at_mut(COMPACT_LEN);
+                let masks = (&*self.acc, &*mask);
+                multiply_accumulate_two(KECCAK, self.key.rho(), (i, j), masks, first, second);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines 12 to 15: w = A y row by row, and the hash of its high bits.
+    #[inline(never)]
+    fn commit(&mut self) -> Result<(), SignError> {
+        let p = &P::PARAMS;
+        let mut hash = CommitmentHash::new(KECCAK, self.request.mu);
+        for i in 0..p.k {
+            report(self.watch, Progress::Row(i))?;
+            if T::KEEPS == Keeps::Pair {
+                let w = kept_w(self.workspace.bytes.as_mut(), self.attempt, i);
+                load_compact(w, self.acc);
+                finish_row(self.acc);
+            } else {
+                self.row_of_w(i);
+            }
+            absorb_high_bits(p.gamma2, self.acc, &mut hash);
+            if T::KEEPS.low() {
+                low_row(p.gamma2, self.acc);
+                self.keep_low(i);
+            }
+        }
+        hash.finish(self.c_tilde);
+        // A hash of w1 and mu: it reveals nothing of the mask.
+        declassify_in_place(self.c_tilde, "c_tilde of an attempt");
+        Ok(())
+    }
+
+    /// Lines 16 to 30. Turns y into z and writes the hint, or says why not.
+    #[inline(never)]
+    fn respond(&mut self) -> Result<(), AttemptError> {
+        let p = &P::PARAMS;
+        let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, self.c_tilde);
+        self.check_z(&c)?;
+        let mut hints = wiped::<P::Rows<[u8; HINT_ROW_LEN]>>();
+        let hints = hints.expose_mut().as_mut();
+        self.second_pass(&c, hints)?;
+        if S::COMPUTES_T0 || T::KEEPS.low() {
+            self.third_pass(&c, hints)?;
+        }
+        let ones = weight(hints.as_flattened());
+        if declassify(ones as usize > p.omega, "hint weight verdict") {
+            return Err(Rejection::HintWeight.into());
+        }
+        self.write_z(&c);
+        declassify_in_place(self.z, "the finished signature");
+        declassify_in_place(hints.as_flattened_mut(), "the finished signature");
+        hint_bit_pack_vartime(hints.as_flattened(), p.omega, self.hint);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn check_z(&self, c: &SparseChallenge) -> Result<(), Rejection> {
+        let p = &P::PARAMS;
+        let mut row = wiped::<S::Row>();
+        for (j, y) in self.z.chunks_exact(p.z_poly_len()).enumerate() {
+            let s1 = self.key.row(p, j, row.expose_mut());
+            if z_row_reaches(p, c, s1, y) {
+                return Err(Rejection::Z);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn write_z(&mut self, c: &SparseChallenge) {
+        let p = &P::PARAMS;
+        let mut row = wiped::<S::Row>();
+        for (j, y) in self.z.chunks_exact_mut(p.z_poly_len()).enumerate() {
+            let s1 = self.key.row(p, j, row.expose_mut());
+            z_row_write(p, c, s1, y);
         }
     }
-    Ok(())
+
+    /// Rows of w again: the r0 check, and the hints where t0 is at hand and the low
+    /// part is not kept.
+    #[inline(never)]
+    fn second_pass(
+        &mut self,
+        c: &SparseChallenge,
+        hints: &mut [[u8; HINT_ROW_LEN]],
+    ) -> Result<(), AttemptError> {
+        let p = &P::PARAMS;
+        let recheck = self.request.recheck && !T::KEEPS.low();
+        let mut hash = recheck.then(|| CommitmentHash::new(KECCAK, self.request.mu));
+        for (i, hints) in hints.iter_mut().enumerate() {
+            if T::KEEPS.low() {
+                self.load_low(i);
+            } else {
+                report(self.watch, Progress::Row(i))?;
+                self.row_of_w(i);
+                if let Some(hash) = &mut hash {
+                    absorb_high_bits(p.gamma2, self.acc, hash);
+                }
+                low_row(p.gamma2, self.acc);
+            }
+            if self.subtract_cs2(c, i) {
+                return Err(Rejection::R0.into());
+            }
+            if T::KEEPS.low() {
+                self.keep_low(i);
+            } else if !S::COMPUTES_T0 {
+                let mut t0 = wiped::<S::T0>();
+                let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
+                if hint_row(p, c, t0, self.acc, hints) {
+                    return Err(Rejection::Ct0.into());
+                }
+            }
+        }
+        match &mut hash {
+            Some(hash) => compare(hash, self.c_tilde),
+            None => Ok(()),
+        }
+    }
+
+    /// The hints, where the second pass could not make them: with low parts kept it
+    /// pays to see all r0 verdicts first, and a computed t0 needs `acc` for itself.
+    #[inline(never)]
+    fn third_pass(
+        &mut self,
+        c: &SparseChallenge,
+        hints: &mut [[u8; HINT_ROW_LEN]],
+    ) -> Result<(), AttemptError> {
+        let p = &P::PARAMS;
+        let mut t0 = wiped::<S::T0>();
+        for (i, hints) in hints.iter_mut().enumerate() {
+            if S::COMPUTES_T0 || !T::KEEPS.low() {
+                report(self.watch, Progress::Row(i))?;
+            }
+            let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
+            if T::KEEPS.low() {
+                self.load_low(i);
+            } else {
+                self.row_of_w(i);
+                low_row(p.gamma2, self.acc);
+                self.subtract_cs2(c, i);
+            }
+            if hint_row(p, c, t0, self.acc, hints) {
+                return Err(Rejection::Ct0.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Row `i` of w = A y to `acc`, from A.
+    #[inline(always)]
+    fn row_of_w(&mut self, i: usize) {
+        let a = matrix(self.key.rho(), self.workspace);
+        mask_row(&P::PARAMS, &a, i, self.z, self.acc);
+    }
+
+    /// Keeps what `acc` holds of row `i`: the low part w0 of w after the first pass,
+    /// w0 - c s2 after the second.
+    #[inline(always)]
+    fn keep_low(&mut self, i: usize) {
+        let place = kept_low(self.workspace, self.attempt, i);
+        pack_low(P::PARAMS.gamma2, self.acc, place);
+    }
+
+    /// Brings back what [`Self::keep_low`] kept.
+    #[inline(always)]
+    fn load_low(&mut self, i: usize) {
+        let place = kept_low(self.workspace, self.attempt, i);
+        unpack_low(P::PARAMS.gamma2, place, self.acc);
+    }
+
+    /// Makes w0 - c s2 of the row of w0 in `acc`; whether that fails the r0 check.
+    #[inline(never)]
+    fn subtract_cs2(&mut self, c: &SparseChallenge, i: usize) -> bool {
+        let p = &P::PARAMS;
+        let mut row = wiped::<S::Row>();
+        let s2 = self.key.row(p, p.l + i, row.expose_mut());
+        r0_row_reaches(p, c, s2, self.acc)
+    }
 }
 
 #[inline(never)]
@@ -217,154 +414,8 @@ fn unpack_row(p: &Params, y: &[u8], acc: &mut [i32; N]) {
     unpack_z_part(p.gamma1_bits, y, acc);
 }
 
-/// Lines 12 to 15: w = A y row by row, and the hash of its high bits.
 #[inline(never)]
-fn commit<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
-    job: &Job<'_, S>,
-    attempt: u16,
-    workspace: &mut Workspace<P, T>,
-    slots: &mut Slots<'_>,
-    acc: &mut [i32; N],
-    watch: &mut Watch<'_>,
-) -> Result<(), SignError> {
-    let p = job.p;
-    let mut hash = CommitmentHash::new(KECCAK, job.mu);
-    for i in 0..p.k {
-        report(watch, Progress::Row(i))?;
-        if T::KEEPS == Keeps::Pair {
-            load_compact(pair_slot(workspace.bytes.as_mut(), attempt, i), acc);
-            finish_row(acc);
-        } else {
-            mask_row(p, &matrix(job.key.rho(), workspace), i, slots.z, acc);
-        }
-        absorb_high_bits(p.gamma2, acc, &mut hash);
-        if T::KEEPS.low() {
-            low_row(p.gamma2, acc);
-            pack_low(p.gamma2, acc, low_slot(workspace, attempt, i));
-        }
-    }
-    hash.finish(slots.c_tilde);
-    // A hash of w1 and mu: it reveals nothing of the mask.
-    declassify_in_place(slots.c_tilde, "c_tilde of an attempt");
-    Ok(())
-}
-
-/// Lines 16 to 30. Turns y into z and writes the hint, or says why not.
-#[inline(never)]
-fn respond<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
-    job: &Job<'_, S>,
-    attempt: u16,
-    workspace: &mut Workspace<P, T>,
-    slots: &mut Slots<'_>,
-    acc: &mut [i32; N],
-    watch: &mut Watch<'_>,
-) -> Result<(), Miss> {
-    let p = job.p;
-    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, slots.c_tilde);
-    check_z(job, &c, slots.z)?;
-    let mut hints = room::<P::Rows<[u8; HINT_ROW_LEN]>>();
-    let hints = hints.expose_mut().as_mut();
-    second_pass::<P, S, T>(job, &c, attempt, workspace, slots, acc, hints, watch)?;
-    if S::COMPUTES_T0 || T::KEEPS.low() {
-        third_pass::<P, S, T>(job, &c, attempt, workspace, slots.z, acc, hints, watch)?;
-    }
-    let ones = weight(hints.as_flattened());
-    if declassify(ones as usize > p.omega, "hint weight verdict") {
-        return Err(Rejection::HintWeight.into());
-    }
-    write_z(job, &c, slots.z);
-    declassify_in_place(slots.z, "the finished signature");
-    declassify_in_place(hints.as_flattened_mut(), "the finished signature");
-    hint_bit_pack_vartime(hints.as_flattened(), p.omega, slots.hint);
-    Ok(())
-}
-
-#[inline(never)]
-fn check_z<S: SigningSecrets>(
-    job: &Job<'_, S>,
-    c: &SparseChallenge,
-    y: &[u8],
-) -> Result<(), Rejection> {
-    let p = job.p;
-    let mut row = room::<S::Row>();
-    for (j, y) in y.chunks_exact(p.z_poly_len()).enumerate() {
-        let s1 = job.key.row(p, j, row.expose_mut());
-        if z_row_reaches(p, c, s1, y) {
-            return Err(Rejection::Z);
-        }
-    }
-    Ok(())
-}
-
-#[inline(never)]
-fn write_z<S: SigningSecrets>(job: &Job<'_, S>, c: &SparseChallenge, y: &mut [u8]) {
-    let p = job.p;
-    let mut row = room::<S::Row>();
-    for (j, y) in y.chunks_exact_mut(p.z_poly_len()).enumerate() {
-        let s1 = job.key.row(p, j, row.expose_mut());
-        z_row_write(p, c, s1, y);
-    }
-}
-
-/// Rows of w again: the r0 check, and where t0 is at hand the hints.
-#[inline(never)]
-fn second_pass<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
-    job: &Job<'_, S>,
-    c: &SparseChallenge,
-    attempt: u16,
-    workspace: &mut Workspace<P, T>,
-    slots: &mut Slots<'_>,
-    acc: &mut [i32; N],
-    hints: &mut [[u8; HINT_ROW_LEN]],
-    watch: &mut Watch<'_>,
-) -> Result<(), Miss> {
-    let p = job.p;
-    let mut hash = (job.recheck && !T::KEEPS.low()).then(|| CommitmentHash::new(KECCAK, job.mu));
-    for (i, hints) in hints.iter_mut().enumerate() {
-        if T::KEEPS.low() {
-            unpack_low(p.gamma2, low_slot(workspace, attempt, i), acc);
-        } else {
-            report(watch, Progress::Row(i))?;
-            mask_row(p, &matrix(job.key.rho(), workspace), i, slots.z, acc);
-            if let Some(hash) = &mut hash {
-                absorb_high_bits(p.gamma2, acc, hash);
-            }
-            low_row(p.gamma2, acc);
-        }
-        if subtract_cs2(job, c, i, acc) {
-            return Err(Rejection::R0.into());
-        }
-        if T::KEEPS.low() {
-            pack_low(p.gamma2, acc, low_slot(workspace, attempt, i));
-        } else if !S::COMPUTES_T0 {
-            let mut t0 = room::<S::T0>();
-            let t0 = job.key.t0(p, i, acc, t0.expose_mut());
-            if hint_row(p, c, t0, acc, hints) {
-                return Err(Rejection::Ct0.into());
-            }
-        }
-    }
-    match &mut hash {
-        Some(hash) => compare(hash, slots.c_tilde),
-        None => Ok(()),
-    }
-}
-
-/// Subtracts row `i` of c s2 from the low part in `acc`; whether that fails r0.
-#[inline(never)]
-fn subtract_cs2<S: SigningSecrets>(
-    job: &Job<'_, S>,
-    c: &SparseChallenge,
-    i: usize,
-    acc: &mut [i32; N],
-) -> bool {
-    let mut row = room::<S::Row>();
-    let s2 = job.key.row(job.p, job.p.l + i, row.expose_mut());
-    r0_row_reaches(job.p, c, s2, acc)
-}
-
-#[inline(never)]
-fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), Miss> {
+fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), AttemptError> {
     let mut again = [0; CRH_LEN];
     let again = &mut again[..c_tilde.len()];
     hash.finish(again);
@@ -377,40 +428,6 @@ fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), Miss> {
     }
 }
 
-/// The hints, where the second pass could not make them: with low parts kept it
-/// pays to see all r0 verdicts first, and a computed t0 needs `acc` for itself.
-#[inline(never)]
-fn third_pass<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
-    job: &Job<'_, S>,
-    c: &SparseChallenge,
-    attempt: u16,
-    workspace: &mut Workspace<P, T>,
-    z: &[u8],
-    acc: &mut [i32; N],
-    hints: &mut [[u8; HINT_ROW_LEN]],
-    watch: &mut Watch<'_>,
-) -> Result<(), Miss> {
-    let p = job.p;
-    let mut t0 = room::<S::T0>();
-    for (i, hints) in hints.iter_mut().enumerate() {
-        if S::COMPUTES_T0 || !T::KEEPS.low() {
-            report(watch, Progress::Row(i))?;
-        }
-        let t0 = job.key.t0(p, i, acc, t0.expose_mut());
-        if T::KEEPS.low() {
-            unpack_low(p.gamma2, low_slot(workspace, attempt, i), acc);
-        } else {
-            mask_row(p, &matrix(job.key.rho(), workspace), i, z, acc);
-            low_row(p.gamma2, acc);
-            subtract_cs2(job, c, i, acc);
-        }
-        if hint_row(p, c, t0, acc, hints) {
-            return Err(Rejection::Ct0.into());
-        }
-    }
-    Ok(())
-}
-
 #[cfg(all(test, feature = "ml-dsa-44"))]
 mod tests {
     use mldsa_core::MlDsa44;
@@ -421,7 +438,7 @@ mod tests {
     use crate::tier::Floor;
 
     /// One attempt in which a bit of y changes between the two passes, or none.
-    fn attempt(rho_pp: u8, recheck: bool, disturbed: Option<usize>) -> Result<(), Miss> {
+    fn attempt(rho_pp: u8, recheck: bool, disturbed: Option<usize>) -> Result<(), AttemptError> {
         let p = &MlDsa44::PARAMS;
         let (mut pk, mut sk) = ([0; MlDsa44::PK_LEN], [0; MlDsa44::SK_LEN]);
         keygen_from_seed::<MlDsa44>(&[5; 32], &mut pk, &mut sk);
@@ -429,24 +446,28 @@ mod tests {
         let mut workspace = Workspace::<MlDsa44, Floor>::new();
         let mut out = [0; MlDsa44::SIG_LEN];
         let (c_tilde, z, hint) = signature_parts_mut(p, &mut out).expect("a buffer");
-        let mut slots = Slots { c_tilde, z, hint };
-        let mu = Mu::from_bytes([1; 64]);
-        let job = Job {
-            p,
-            key: &key,
-            mu: &mu,
+        let request = Request {
+            mu: &Mu::from_bytes([1; 64]),
+            rnd: &[0; SEED_LEN],
             recheck,
         };
-        for (j, slot) in (0..).zip(slots.z.chunks_exact_mut(p.z_poly_len())) {
-            expand_mask_packed(KECCAK, &[rho_pp; CRH_LEN], j, slot);
-        }
-        let (mut acc, mut watch) = ([0; N], None);
-        let (workspace, slots) = (&mut workspace, &mut slots);
-        commit(&job, 0, workspace, slots, &mut acc, &mut watch)?;
+        let mut pass = Pass {
+            key: &key,
+            request: &request,
+            attempt: 0,
+            workspace: &mut workspace,
+            acc: &mut [0; N],
+            watch: &mut None,
+            c_tilde,
+            z,
+            hint,
+        };
+        pass.mask(&[rho_pp; CRH_LEN])?;
+        pass.commit()?;
         if let Some(bit) = disturbed {
-            slots.z[bit / 8] ^= 1 << (bit % 8);
+            pass.z[bit / 8] ^= 1 << (bit % 8);
         }
-        respond(&job, 0, workspace, slots, &mut acc, &mut watch)
+        pass.respond()
     }
 
     #[test]
@@ -458,8 +479,8 @@ mod tests {
             }
             let bit = usize::from(rho_pp) * 18;
             match attempt(rho_pp, true, Some(bit)) {
-                Err(Miss::Failed(SignError::CommitmentChanged)) => noticed += 1,
-                Err(Miss::Rejected(_)) => {}
+                Err(AttemptError::Failed(SignError::CommitmentChanged)) => noticed += 1,
+                Err(AttemptError::Rejected(_)) => {}
                 _ => panic!("signed with a mask that was not committed to"),
             }
             // What the second hash is for.

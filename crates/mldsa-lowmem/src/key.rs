@@ -12,8 +12,8 @@ use mldsa_core::hazmat::{
 use mldsa_core::{KeyError, ParameterSet};
 
 use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
-use crate::matrix::KECCAK;
-use crate::secrets::{SigningSecrets, room, slot, slot_mut};
+use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
+use crate::signing_secrets::SigningSecrets;
 
 mod sealed {
     pub trait Sealed {}
@@ -136,7 +136,7 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         let key = Self::new(bytes)?;
         let mut difference = 0;
         let never = for_each_public_row::<WithT0, _, _>(&P::PARAMS, &key.parts, |i, _, t0| {
-            let stored = slot(key.parts.t0, i, T0_POLY_LEN);
+            let stored = packed_row(key.parts.t0, i, T0_POLY_LEN);
             for (a, b) in t0.iter().zip(stored) {
                 difference |= a ^ b;
             }
@@ -161,7 +161,7 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         let (rho, rows) = pk.as_mut().split_at_mut(SEED_LEN);
         rho.copy_from_slice(self.parts.rho);
         let never = for_each_public_row::<WithoutT0, _, _>(&P::PARAMS, &self.parts, |i, t1, _| {
-            slot_mut(rows, i, T1_POLY_LEN).copy_from_slice(t1);
+            packed_row_mut(rows, i, T1_POLY_LEN).copy_from_slice(t1);
             Ok::<(), core::convert::Infallible>(())
         });
         let Ok(_) = never;
@@ -211,7 +211,7 @@ impl<P: ParameterSet> fmt::Debug for ExpandedKey<'_, P> {
 /// Whether s1 and s2 lie in [-eta, eta], without a polynomial in memory.
 #[inline(never)]
 fn check_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
-    let mut group = room::<[i32; GROUP]>();
+    let mut group = wiped::<[i32; GROUP]>();
     let mut sign = 0;
     for rows in [parts.s1, parts.s2] {
         for bytes in rows.chunks_exact(p.eta_bits()) {

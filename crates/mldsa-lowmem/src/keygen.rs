@@ -7,8 +7,9 @@ use mldsa_core::hazmat::{
     expand_seed, tr,
 };
 
-use crate::matrix::{KECCAK, public_row};
-use crate::secrets::{Packed, Secrets, room, slot_mut};
+use crate::matrix::public_row;
+use crate::packed::{KECCAK, packed_row_mut, wiped};
+use crate::secrets::{Packed, Secrets};
 use crate::source::Sink;
 
 /// Key generation (FIPS 204 algorithm 6) from the seed `xi` into the caller's
@@ -30,15 +31,15 @@ pub fn keygen_from_seed<P: ParameterSet>(
     };
     let (pk_rho, t1) = pk.as_mut().split_at_mut(SEED_LEN);
     pk_rho.copy_from_slice(&rho);
-    let mut acc = room::<[i32; N]>();
+    let mut acc = wiped::<[i32; N]>();
     for i in 0..p.k {
         public_row(
             p,
             &secrets,
             i,
             acc.expose_mut(),
-            slot_mut(t1, i, T1_POLY_LEN),
-            slot_mut(parts.t0, i, T0_POLY_LEN),
+            packed_row_mut(t1, i, T1_POLY_LEN),
+            packed_row_mut(parts.t0, i, T0_POLY_LEN),
         );
     }
     parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
@@ -65,7 +66,7 @@ fn sample_secrets(
     seed.rho
 }
 
-/// Room for a row of t0 where it is wanted, or none.
+/// The buffer for a row of t0 where it is wanted, and where it is not.
 pub(crate) type WithT0 = [u8; T0_POLY_LEN];
 pub(crate) type WithoutT0 = [u8; 0];
 
@@ -79,9 +80,9 @@ pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
 ) -> Result<[u8; CRH_LEN], E> {
     let mut hash = Shake256::new(KECCAK);
     hash.absorb(secrets.rho());
-    let mut acc = room::<[i32; N]>();
+    let mut acc = wiped::<[i32; N]>();
     let mut t1 = [0; T1_POLY_LEN];
-    let mut t0 = room::<T0>();
+    let mut t0 = wiped::<T0>();
     let t0 = t0.expose_mut().as_mut();
     for i in 0..p.k {
         public_row(p, secrets, i, acc.expose_mut(), &mut t1, t0);
@@ -118,7 +119,7 @@ pub fn keygen_to<P: ParameterSet, E>(
     let t0_at = rows_at + (p.l + p.k) * p.eta_poly_len();
     sk.write(0, &seed.rho)?;
     sk.write(SEED_LEN, seed.k_seed.expose())?;
-    let mut row = room();
+    let mut row = wiped();
     for n in 0..p.l + p.k {
         let s = seed.row(p, n, row.expose_mut());
         sk.write(rows_at + n * p.eta_poly_len(), s)?;

@@ -18,20 +18,21 @@
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
-// Passes share many borrowed parts; bundling them would only rename them.
-#![allow(clippy::too_many_arguments)]
 
-mod attempt;
+// Lowest first: a module uses only those above it.
 mod error;
-mod key;
-mod keygen;
-mod matrix;
-mod remote;
-mod secrets;
-mod signer;
 mod source;
 mod tier;
+mod packed;
+mod secrets;
+mod matrix;
+mod signing_secrets;
+mod keygen;
+mod key;
 mod verify;
+mod remote;
+mod attempt;
+mod signer;
 
 pub use crate::attempt::Progress;
 pub use crate::error::{SignError, SinkError, SourceError};

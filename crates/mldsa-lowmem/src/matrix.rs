@@ -1,6 +1,5 @@
 //! Rows of matrix products, one polynomial of accumulator at a time.
 
-use mldsa_core::hazmat::Permutation;
 use mldsa_core::hazmat::pack::{GROUP, part, unpack_eta_part, unpack_z_part};
 use mldsa_core::hazmat::row::power2round_row;
 use mldsa_core::hazmat::window::{
@@ -8,10 +7,8 @@ use mldsa_core::hazmat::window::{
 };
 use mldsa_core::hazmat::{N, Params, SEED_LEN, declassify_in_place};
 
-use crate::secrets::{Secrets, room, slot};
-
-/// One state at a time has nothing to gain from vectors.
-pub(crate) const KECCAK: Permutation = Permutation::PORTABLE;
+use crate::packed::{KECCAK, packed_row, wiped};
+use crate::secrets::Secrets;
 
 /// Where the entries of A come from.
 #[derive(Clone, Copy)]
@@ -36,7 +33,7 @@ fn mask_entry(p: &Params, a: &Matrix<'_>, i: usize, j: usize, y: &[u8], acc: &mu
     match *a {
         Matrix::Sampled(rho) => mask_entry_sampled(p, rho, i, j, y, acc),
         Matrix::Compact(entries) => {
-            mask_entry_compact(p, slot(entries, i * p.l + j, COMPACT_LEN), y, acc);
+            mask_entry_compact(p, packed_row(entries, i * p.l + j, COMPACT_LEN), y, acc);
         }
     }
 }
@@ -118,7 +115,7 @@ pub(crate) fn public_row<S: Secrets>(
     t0: &mut [u8],
 ) {
     acc.fill(0);
-    let mut row = room::<S::Row>();
+    let mut row = wiped::<S::Row>();
     for j in 0..p.l {
         let s1 = secrets.row(p, j, row.expose_mut());
         secret_entry(p, secrets.rho(), i, j, s1, acc);

@@ -15,7 +15,8 @@ use mldsa_core::hazmat::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY
 use mldsa_core::{Mu, ParameterSet, VerifyError};
 
 use crate::error::SourceError;
-use crate::matrix::{KECCAK, mask_entry_sampled};
+use crate::matrix::mask_entry_sampled;
+use crate::packed::KECCAK;
 use crate::source::Source;
 use crate::verify::compare;
 

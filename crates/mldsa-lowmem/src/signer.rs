@@ -1,4 +1,4 @@
-//! The public door to signing.
+//! The public calls that sign.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -9,11 +9,11 @@ use mldsa_core::PreHashed;
 use mldsa_core::hazmat::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, hedge_rnd};
 use mldsa_core::{Context, Hedge, Mu, MuBuilder, ParameterSet};
 
-use crate::attempt::{Progress, Watch, sign_internal};
+use crate::attempt::{Progress, Request, Watch, sign_internal};
 use crate::error::{SignError, SinkError};
 use crate::key::PrivateKey;
-use crate::matrix::KECCAK;
-use crate::secrets::{SigningSecrets, room};
+use crate::packed::{KECCAK, wiped};
+use crate::signing_secrets::SigningSecrets;
 use crate::source::Sink;
 use crate::tier::{Tier, Workspace};
 use crate::verify::message_mu;
@@ -315,10 +315,15 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     watch: &mut Watch<'_>,
     out: &mut [u8],
 ) -> Result<(), SignError> {
-    let mut acc = room::<[i32; N]>();
+    let mut acc = wiped::<[i32; N]>();
     let acc = acc.expose_mut();
     let in_use = InUse(workspace);
-    sign_internal(secrets, in_use.0, mu, rnd, checks.recheck, watch, acc, out)?;
+    let request = Request {
+        mu,
+        rnd,
+        recheck: checks.recheck,
+    };
+    sign_internal(secrets, &request, in_use.0, acc, watch, out)?;
     drop(in_use);
     if checks.self_verification
         && !self_verify(&P::PARAMS, secrets, checks.public_key, mu, out, acc)

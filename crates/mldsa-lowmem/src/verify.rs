@@ -13,8 +13,9 @@ use mldsa_core::hazmat::{
 };
 use mldsa_core::{Context, KeyError, Mu, MuBuilder, ParameterSet, VerifyError};
 
-use crate::matrix::{KECCAK, Matrix, mask_row, public_row};
-use crate::secrets::{Secrets, room, slot};
+use crate::matrix::{Matrix, mask_row, public_row};
+use crate::packed::{KECCAK, packed_row, wiped};
+use crate::secrets::Secrets;
 
 /// A public key where it lies. The memory must not change while the key is in
 /// use.
@@ -139,42 +140,42 @@ pub(crate) fn message_mu(tr: &[u8; CRH_LEN], ctx: Context<'_>, message: &[u8]) -
 
 /// Where packed rows of t1 come from.
 trait T1 {
-    /// Room for one row, or none.
-    type Room: Array<u8>;
+    /// The buffer for one row, of length 0 where rows lie in memory.
+    type Buffer: Array<u8>;
 
     fn t1<'a>(
         &'a self,
         p: &Params,
         i: usize,
         acc: &mut [i32; N],
-        room: &'a mut Self::Room,
+        buffer: &'a mut Self::Buffer,
     ) -> &'a [u8];
 }
 
 struct Stored<'a>(&'a [u8]);
 
 impl T1 for Stored<'_> {
-    type Room = [u8; 0];
+    type Buffer = [u8; 0];
 
     fn t1<'a>(&'a self, _: &Params, i: usize, _: &mut [i32; N], _: &'a mut [u8; 0]) -> &'a [u8] {
-        slot(self.0, i, T1_POLY_LEN)
+        packed_row(self.0, i, T1_POLY_LEN)
     }
 }
 
 struct Computed<'a, S>(&'a S);
 
 impl<S: Secrets> T1 for Computed<'_, S> {
-    type Room = [u8; T1_POLY_LEN];
+    type Buffer = [u8; T1_POLY_LEN];
 
     fn t1<'a>(
         &'a self,
         p: &Params,
         i: usize,
         acc: &mut [i32; N],
-        room: &'a mut [u8; T1_POLY_LEN],
+        buffer: &'a mut [u8; T1_POLY_LEN],
     ) -> &'a [u8] {
-        public_row(p, self.0, i, acc, room, &mut []);
-        room
+        public_row(p, self.0, i, acc, buffer, &mut []);
+        buffer
     }
 }
 
@@ -213,9 +214,9 @@ fn verify_internal<T: T1>(
     }
     let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, parts.c_tilde);
     let mut hash = CommitmentHash::new(KECCAK, mu);
-    let mut room = room::<T::Room>();
+    let mut buffer = wiped::<T::Buffer>();
     for i in 0..p.k {
-        let t1 = t1.t1(p, i, acc, room.expose_mut());
+        let t1 = t1.t1(p, i, acc, buffer.expose_mut());
         mask_row(p, &Matrix::Sampled(rho), i, parts.z, acc);
         absorb_w1_row(p, &c, t1, parts.hint.row(i), acc, &mut hash);
     }
