@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every module in order of declaration, a room before its files' users: its path
+/// Every module in order of declaration, a folder before its users: its path
 /// in the crate and its file.
 fn modules(file: &Path, path: &str, out: &mut Vec<(String, PathBuf)>) {
     let text = fs::read_to_string(file).unwrap();

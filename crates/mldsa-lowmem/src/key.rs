@@ -1,4 +1,5 @@
-//! Private keys in the three forms a device keeps them in.
+//! Private keys in the two forms that a signer takes: opened from a seed, and
+//! expanded.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -64,8 +65,8 @@ impl<P: ParameterSet> OpenedKey<P> {
     }
 
     /// Opens the key of the seed `xi` whose `tr` is known, from
-    /// [`Self::tr`](PrivateKey::tr) or [`keygen_to`](crate::keygen_to): three
-    /// permutations. A wrong `tr` gives signatures that do not verify.
+    /// [`Self::tr`](PrivateKey::tr) or [`keygen_to`](crate::keygen_to): one
+    /// permutation. A wrong `tr` gives signatures that do not verify.
     pub fn from_seed_and_tr(xi: &[u8; SEED_LEN], tr: &[u8; CRH_LEN]) -> Self {
         Self {
             seed: expand_seed(KECCAK, &P::PARAMS, xi),

@@ -107,7 +107,7 @@ tier!("ml-dsa-65", MlDsa65, Cached, Matrix, 6 * 5 * COMPACT_LEN);
 tier!("ml-dsa-87", MlDsa87, Cached, Matrix, 8 * 7 * COMPACT_LEN);
 
 /// The memory of a tier beside the stack, for a static, an arena or the stack.
-/// Wiped after every signature and on drop.
+/// Wiped after every signature and on drop, except A, which is public.
 pub struct Workspace<P: ParameterSet, T: Tier<P>> {
     pub(crate) bytes: T::Bytes,
 }

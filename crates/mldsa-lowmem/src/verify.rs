@@ -1,4 +1,5 @@
-//! Verification row by row. Everything here is public data.
+//! Verification row by row. Everything here is public data, but for the secrets
+//! that self-verification computes t1 from where no public key is at hand.
 
 use core::fmt;
 use core::marker::PhantomData;
