@@ -15,8 +15,8 @@ use crate::executor::{Executor, executor};
 use crate::judge::Judge;
 use crate::schedule::{Request, Schedule};
 use crate::{
-    BatchError, BuildError, Builder, Item, KeySet, Mode, Outcome, Panicked, Repeat, Report,
-    Summary, Threads,
+    BatchError, BuildError, Builder, Duplicates, Item, KeySet, Mode, Outcome, Panicked, Repeat,
+    Report, Summary, Threads,
 };
 
 /// Verifies batches of signatures under one parameter set.
@@ -188,22 +188,35 @@ impl<P: ParameterSet> BatchVerifier<P> {
             .collect()
     }
 
-    /// [`verify_each`](Self::verify_each) through a projection, which may be
-    /// called off.
+    /// [`verify_each`](Self::verify_each) through a projection.
     pub(crate) fn verify_each_by<'a, T: Sync>(
         &self,
         elements: &'a [T],
         project: impl Fn(usize, &'a T) -> Item<'a> + Sync,
-        cancel: Option<&AtomicBool>,
     ) -> Result<Vec<bool>, BatchError> {
-        let request = Request {
-            cancel,
-            ..Request::FULL
-        };
-        match self.report(request, elements, &project) {
+        match self.report(Request::FULL, elements, &project) {
             (report, None) => Ok(report.outcomes().iter().map(|o| o.is_valid()).collect()),
             (_, Some(index)) => Err(BatchError::Panicked { index }),
         }
+    }
+
+    /// Everything, on this thread, unless it is called off; and the lowest index that
+    /// panicked. `duplicates` instead of the verifier's rule.
+    pub(crate) fn verify_alone<'a, T: Sync>(
+        &self,
+        elements: &'a [T],
+        project: impl Fn(usize, &'a T) -> Item<'a> + Sync,
+        duplicates: Option<Duplicates>,
+        cancel: Option<&AtomicBool>,
+    ) -> (Vec<Outcome>, Option<usize>) {
+        let request = Request {
+            alone: true,
+            duplicates,
+            cancel,
+            ..Request::FULL
+        };
+        let (report, panicked) = self.report(request, elements, &project);
+        (report.into_outcomes(), panicked)
     }
 
     fn request(&self) -> Request<'static> {

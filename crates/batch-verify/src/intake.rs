@@ -19,7 +19,7 @@ use mldsa_core::ParameterSet;
 use self::state::State;
 use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
-use crate::schedule::{LANES, Request};
+use crate::schedule::LANES;
 use crate::{BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, OwnedItem};
 
 /// How much an [`Intake`] holds and does at once.
@@ -31,22 +31,22 @@ pub struct IntakeLimits {
     pub bytes: usize,
     /// Items of a batch, at least 8.
     pub batch: usize,
-    /// Batches at once, at least 1. Each is spread over the verifier's threads, so
-    /// that one suffices unless these are few.
+    /// Batches at once, each on one thread of the verifier's executor; 0 for as many
+    /// as it has.
     pub workers: usize,
     /// Bytes of valid items that are remembered.
     pub memory_bytes: usize,
 }
 
 impl Default for IntakeLimits {
-    /// 4096 items and 64 MiB for each priority, batches of 256, one at a time, 16 MiB
-    /// of memory.
+    /// 4096 items and 64 MiB for each priority, batches of 64, as many at a time as
+    /// the executor has workers, 16 MiB of memory.
     fn default() -> Self {
         Self {
             items: 4096,
             bytes: 64 << 20,
-            batch: 256,
-            workers: 1,
+            batch: 64,
+            workers: 0,
             memory_bytes: 16 << 20,
         }
     }
@@ -229,6 +229,14 @@ impl<P: ParameterSet> Intake<P> {
         limits: IntakeLimits,
         admission: Option<Box<dyn Admission>>,
     ) -> Self {
+        let limits = IntakeLimits {
+            batch: limits.batch.max(LANES),
+            workers: match limits.workers {
+                0 => verifier.executor().workers().max(1),
+                workers => workers,
+            },
+            ..limits
+        };
         Self(Arc::new(Shared {
             verifier: EpochVerifier::new(verifier),
             limits,
@@ -410,13 +418,9 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    fn batch(&self) -> usize {
-        self.limits.batch.max(LANES)
-    }
-
     /// Verifies what waits, at most one batch, on this thread. False if nothing does.
     fn help(&self) -> bool {
-        let waiting = self.lock().0.cut(self.batch());
+        let waiting = self.lock().0.cut(self.limits.batch);
         if waiting.is_empty() {
             return false;
         }
@@ -453,15 +457,13 @@ impl<P: ParameterSet> Shared<P> {
             .map(|entry| entry.item.as_item())
             .chain(own)
             .collect();
-        let request = Request {
-            // Equal votes share a verdict, whatever the verifier does with repeats.
-            duplicates: Some(Duplicates::Once),
-            ..Request::FULL
-        };
-        let (report, _) = verifier.report(request, &items, &|_, item| *item);
+        // On this thread: one that waited for helpers could meanwhile pick up somebody
+        // who waits for this batch.
+        // Equal votes share a verdict, whatever the verifier does with repeats.
+        let once = Some(Duplicates::Once);
+        let (mut outcomes, _) = verifier.verify_alone(&items, |_, item| *item, once, None);
         self.count(items.len());
         drop(items);
-        let mut outcomes = report.into_outcomes();
         let own = own.and_then(|_| outcomes.pop());
         for (entry, outcome) in waiting.into_iter().zip(outcomes) {
             self.answer(verifier, entry, outcome);
@@ -520,7 +522,7 @@ impl<P: ParameterSet> Worker<P> {
     fn run(mut self) {
         let Some(shared) = self.0.take() else { return };
         loop {
-            let waiting = shared.lock().0.cut_or_retire(shared.batch());
+            let waiting = shared.lock().0.cut_or_retire(shared.limits.batch);
             if waiting.is_empty() {
                 return;
             }

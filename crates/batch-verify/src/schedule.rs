@@ -38,6 +38,8 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'r> {
     pub(crate) mode: Mode,
+    /// On the asking thread, without the executor.
+    pub(crate) alone: bool,
     /// Instead of the verifier's rule.
     pub(crate) duplicates: Option<Duplicates>,
     /// Whether the rest may be left out.
@@ -48,6 +50,7 @@ impl Request<'_> {
     /// Everything, whatever the verifier's mode.
     pub(crate) const FULL: Self = Self {
         mode: Mode::Full,
+        alone: false,
         duplicates: None,
         cancel: None,
     };
@@ -97,7 +100,7 @@ impl Schedule {
             request,
             lowest: AtomicUsize::new(usize::MAX),
         };
-        let threads = if elements.len() < self.inline_below {
+        let threads = if request.alone || elements.len() < self.inline_below {
             1
         } else {
             self.executor.workers().max(1)

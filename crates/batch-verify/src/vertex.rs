@@ -5,14 +5,15 @@ use core::future::Future;
 use core::mem;
 use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll};
 use std::panic::catch_unwind;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
-use crate::oneshot::{Lost, Receiver, oneshot};
-use crate::{BatchError, BatchVerifier, Executor, Item, Message, Signer};
+use crate::oneshot::{Lost, Receiver, Reply, oneshot};
+use crate::{BatchError, BatchVerifier, Duplicates, Executor, Item, Message, Signer};
 
 /// Something signed by its author.
 pub trait SignedVertex {
@@ -37,13 +38,14 @@ pub fn verify_vertex_signatures_batch<V: SignedVertex + Sync, P: ParameterSet>(
     verifier: &BatchVerifier<P>,
     vertices: &[V],
 ) -> Result<Vec<bool>, BatchError> {
-    verifier.verify_each_by(vertices, show, None)
+    verifier.verify_each_by(vertices, show)
 }
 
 /// [`verify_vertex_signatures_batch`] on the verifier's pool (rayon's global one
 /// for [`Threads::Inline`](crate::Threads::Inline)), for callers that must not
-/// block: any executor can await the answer. Dropping the future calls off what
-/// is not in a lane yet. How many batches wait at once is the caller's to bound.
+/// block: any executor can await the answer. Each worker verifies a part, which is a
+/// batch of its own for the metrics. Dropping the future calls off what is not in a
+/// lane yet. How many batches wait at once is the caller's to bound.
 ///
 /// # Errors
 /// The future resolves to [`BatchError::Panicked`] if a method of a vertex
@@ -56,52 +58,129 @@ where
     V: SignedVertex + Send + Sync + 'static,
     P: ParameterSet,
 {
-    let (reply, receiver) = oneshot();
-    let (worker, vertices) = (Arc::clone(verifier), vertices.into());
-    let work: Work = Box::new(move || {
-        // Wakers and vertices are the caller's code too; a panic must not take
-        // the pool down. `reply` answers even then.
-        let work = AssertUnwindSafe(move || {
-            let verdicts = worker.verify_each_by(&vertices, show, Some(reply.cancelled()));
-            drop(vertices);
-            reply.send(verdicts);
-        });
-        catch_unwind(work).unwrap_or_else(mem::forget);
-    });
-    let work = Arc::new(Mutex::new(Some(work)));
+    let vertices = vertices.into();
+    let (reply, answer) = oneshot();
     let executor = verifier.executor();
+    let part = match verifier.schedule.duplicates {
+        // A repeat is refused wherever the earlier one stands.
+        Duplicates::Reject => vertices.len(),
+        _ => vertices.len().div_ceil(executor.workers().max(1)),
+    };
+    let part = part.max(MIN_PART);
+    let parts = vertices.len().div_ceil(part).max(1);
+    let work: Arc<dyn Work> = Arc::new(Batch {
+        verifier: Arc::clone(verifier),
+        progress: Mutex::new(Progress {
+            unfinished: parts,
+            answer: Ok(vec![false; vertices.len()]),
+        }),
+        vertices,
+        part,
+        parts,
+        next: AtomicUsize::new(0),
+        reply,
+    });
     let future = VertexVerdicts {
-        answer: receiver,
+        answer,
         work: Arc::downgrade(&work),
         executor: Arc::clone(executor),
     };
-    executor.spawn(Box::new(move || run(&work)));
+    for _ in 0..parts {
+        let work = Arc::clone(&work);
+        executor.spawn(Box::new(move || {
+            // Vertices are dropped here, by the caller's code: a panic must not take
+            // the pool down.
+            let run = AssertUnwindSafe(move || work.run());
+            catch_unwind(run).unwrap_or_else(mem::forget);
+        }));
+    }
     future
 }
 
-impl Lost for Result<Vec<bool>, BatchError> {
+/// Vertices of a part, at least: more work than it takes to wake a worker.
+const MIN_PART: usize = 32;
+
+/// A batch that several workers take parts of. Each verifies its part alone and waits
+/// for nobody: while it waited, it could pick up somebody who waits for it.
+struct Batch<V, P: ParameterSet> {
+    verifier: Arc<BatchVerifier<P>>,
+    vertices: Arc<[V]>,
+    part: usize,
+    parts: usize,
+    /// The next part to be taken.
+    next: AtomicUsize,
+    progress: Mutex<Progress>,
+    reply: Reply<Answer>,
+}
+
+struct Progress {
+    unfinished: usize,
+    answer: Answer,
+}
+
+type Answer = Result<Vec<bool>, BatchError>;
+
+impl Lost for Answer {
     const LOST: Self = Err(BatchError::Abandoned);
 }
 
-type Work = Box<dyn FnOnce() + Send>;
+/// A [`Batch`] of whatever vertices.
+trait Work: Send + Sync {
+    /// Takes parts until none is left; who finishes the last one answers.
+    fn run(&self);
+}
 
-/// Does the work, unless somebody else has begun it.
-fn run(work: &Mutex<Option<Work>>) {
-    let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(work) = work {
-        work();
+impl<V: SignedVertex + Send + Sync, P: ParameterSet> Work for Batch<V, P> {
+    fn run(&self) {
+        loop {
+            let part = self.next.fetch_add(1, Ordering::Relaxed);
+            if part >= self.parts {
+                return;
+            }
+            let start = part * self.part;
+            let end = self.vertices.len().min(start + self.part);
+            let vertices = &self.vertices[start..end];
+            let cancel = Some(self.reply.cancelled());
+            let (outcomes, panicked) = self.verifier.verify_alone(vertices, show, None, cancel);
+            let mut progress = self.lock();
+            if let Ok(verdicts) = &mut progress.answer {
+                for (verdict, outcome) in verdicts[start..end].iter_mut().zip(outcomes) {
+                    *verdict = outcome.is_valid();
+                }
+            }
+            if let Some(at) = panicked {
+                let index = match progress.answer {
+                    // The lowest, whoever comes first.
+                    Err(BatchError::Panicked { index }) => index.min(start + at),
+                    _ => start + at,
+                };
+                progress.answer = Err(BatchError::Panicked { index });
+            }
+            progress.unfinished -= 1;
+            if progress.unfinished == 0 {
+                let answer = mem::replace(&mut progress.answer, Answer::LOST);
+                drop(progress);
+                self.reply.send(answer);
+            }
+        }
+    }
+}
+
+impl<V, P: ParameterSet> Batch<V, P> {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The answer of [`verify_vertex_signatures_batch_async`], some time.
 ///
-/// A worker of the pool that is to answer may wait for it: it does the work itself
-/// if nobody has begun it, since the other workers may be waiting too.
+/// A worker of the pool that is to answer may wait for it: it does what nobody has
+/// begun, since the other workers may be waiting too.
 #[must_use = "dropping it calls the batch off"]
 pub struct VertexVerdicts {
-    answer: Receiver<Result<Vec<bool>, BatchError>>,
+    answer: Receiver<Answer>,
     /// Owned by the pool: if that drops it, the answer is an error.
-    work: Weak<Mutex<Option<Work>>>,
+    work: Weak<dyn Work>,
     executor: Arc<dyn Executor>,
 }
 
@@ -118,7 +197,7 @@ impl Future for VertexVerdicts {
         if self.executor.is_worker()
             && let Some(work) = self.work.upgrade()
         {
-            run(&work);
+            work.run();
         }
         self.answer.take_or_wake(|| context.waker().clone())
     }

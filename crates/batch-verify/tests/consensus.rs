@@ -920,3 +920,73 @@ fn a_queue_takes_every_form() {
         assert_eq!(report.all_valid(), fits);
     }
 }
+
+/// The async form judges as the blocking one, repeats in other parts included.
+#[test]
+fn vertices_that_repeat() {
+    let keys = signers::<MlDsa44>(3);
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
+    for duplicates in [Duplicates::Once, Duplicates::Verify, Duplicates::Reject] {
+        let engine = BatchVerifier::builder()
+            .keys(set.clone())
+            .context(CONTEXT)
+            .duplicates(duplicates)
+            .threads(Threads::Dedicated(3))
+            .build()
+            .unwrap();
+        let engine = Arc::new(engine);
+        let round = || -> Vec<Vertex> {
+            let (a, b) = (vertices(&keys, 130), vertices(&keys, 40));
+            a.into_iter().chain(b).collect()
+        };
+        let sync = verify_vertex_signatures_batch(&engine, &round()).unwrap();
+        let valid = |n: usize| n % 7 != 3;
+        for (n, verdict) in sync.iter().enumerate() {
+            let repeat = n >= 130 && duplicates == Duplicates::Reject;
+            assert_eq!(*verdict, valid(n % 130) && !repeat, "{duplicates:?} {n}");
+        }
+        let future = verify_vertex_signatures_batch_async(&engine, round());
+        assert_eq!(block_on(future), Ok(sync));
+        // The lowest panic, in whatever part.
+        let mut broken = round();
+        for n in [160, 91, 120, 45] {
+            broken[n].panics = true;
+        }
+        let future = verify_vertex_signatures_batch_async(&engine, broken);
+        assert_eq!(block_on(future), Err(BatchError::Panicked { index: 45 }));
+    }
+}
+
+/// Workers that all wait for batches of their own pool, and for those of others.
+#[test]
+fn a_pool_full_of_waiting_workers() {
+    let keys = signers::<MlDsa44>(2);
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Arc::new(pool.unwrap());
+        let engine = Arc::new(verifier(set.clone(), Threads::Pool(Arc::clone(&pool))));
+        let (send, receive) = std::sync::mpsc::channel();
+        for n in 0..12 {
+            let (engine, send) = (Arc::clone(&engine), send.clone());
+            let round = vertices(&keys, 100);
+            let future = verify_vertex_signatures_batch_async(&engine, vertices(&keys, 100));
+            pool.spawn(move || {
+                let own = verify_vertex_signatures_batch_async(&engine, round);
+                let both = if n % 2 == 0 {
+                    [block_on(own), block_on(future)]
+                } else {
+                    [block_on(future), block_on(own)]
+                };
+                send.send(both).unwrap();
+            });
+        }
+        let expected: Vec<bool> = (0..100).map(|n| n % 7 != 3).collect();
+        for _ in 0..12 {
+            let patience = core::time::Duration::from_secs(60);
+            for answer in receive.recv_timeout(patience).unwrap() {
+                assert_eq!(answer.as_ref(), Ok(&expected));
+            }
+        }
+    }
+}

@@ -301,37 +301,41 @@ fn full_queues_dropped_answers_and_shutdown() {
     assert!(intake.remembers(VOTES[0].as_item()));
 }
 
-/// Awaited on the only worker of the pool that is to answer.
+/// Awaited and waited for on all the workers of the pool that is to answer.
 #[test]
-fn a_worker_that_waits_does_the_work() {
-    let pool = Arc::new(
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .build()
-            .unwrap(),
-    );
-    let intake = Intake::new(
-        verifier(Threads::Pool(Arc::clone(&pool))),
-        IntakeLimits::default(),
-    );
-    let (send, receive) = mpsc::channel();
-    let inside = intake.clone();
-    pool.spawn(move || {
-        for n in 0..10 {
-            let pending = inside.submit(VOTES[n].clone()).unwrap();
-            send.send(block_on(pending)).unwrap();
-            let pending = inside.submit(VOTES[n + 10].clone()).unwrap();
-            send.send(pending.wait()).unwrap();
-        }
-        inside.drain();
-    });
-    for n in 0..10 {
-        let patience = core::time::Duration::from_secs(60);
-        assert_eq!(receive.recv_timeout(patience).unwrap(), Ok(expected(n)));
-        assert_eq!(
-            receive.recv_timeout(patience).unwrap(),
-            Ok(expected(n + 10))
+fn workers_that_wait_do_the_work() {
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Arc::new(pool.unwrap());
+        let intake = Intake::new(
+            verifier(Threads::Pool(Arc::clone(&pool))),
+            IntakeLimits {
+                memory_bytes: 0,
+                ..IntakeLimits::default()
+            },
         );
+        let (send, receive) = mpsc::channel();
+        for task in 0..8 {
+            let (inside, send) = (intake.clone(), send.clone());
+            pool.spawn(move || {
+                for n in 0..20 {
+                    let vote = (n + 3 * task) % VOTES.len();
+                    let pending = inside.submit(VOTES[vote].clone()).unwrap();
+                    let answer = if n % 2 == 0 {
+                        block_on(pending)
+                    } else {
+                        pending.wait()
+                    };
+                    send.send((vote, answer)).unwrap();
+                }
+                inside.drain();
+            });
+        }
+        for _ in 0..160 {
+            let patience = core::time::Duration::from_secs(60);
+            let (vote, answer) = receive.recv_timeout(patience).unwrap();
+            assert_eq!(answer, Ok(expected(vote)));
+        }
     }
 }
 
@@ -446,7 +450,7 @@ fn everybody_is_answered() {
         let limits = IntakeLimits {
             items: 12,
             batch: 8 << (round % 3),
-            workers: 1 + round % 3,
+            workers: round % 4,
             memory_bytes: 20_000,
             ..IntakeLimits::default()
         };

@@ -53,7 +53,7 @@ impl<T> State<T> {
         }
         class.waiting.push_back((entry, bytes));
         class.bytes += bytes;
-        let start = self.workers < limits.workers.max(1);
+        let start = self.workers < limits.workers;
         self.workers += usize::from(start);
         Ok(start)
     }
