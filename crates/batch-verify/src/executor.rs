@@ -17,10 +17,10 @@ pub trait Executor: Send + Sync {
     /// Threads that may work at once, the asking one included.
     fn workers(&self) -> usize;
 
-    /// Calls `task(n)` for numbers below `tasks` and returns when all calls that
-    /// were begun have ended. The asking thread may be one of those that call; any
-    /// call may be left out. A thread that gives the same number each time meets
-    /// the same keys again.
+    /// Calls `task` up to `tasks` times and returns when all calls that were begun
+    /// have ended. The asking thread may be one of those that call; any call may be
+    /// left out. The number, whatever it is, says with which part to begin: a thread
+    /// that gives the same one each time meets the same keys again.
     fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync));
 
     /// Hands over work that nobody waits for; to rayon's current pool unless the
