@@ -17,7 +17,7 @@ use crate::{BatchVerifier, KeySet};
 ///
 /// let old = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
 /// let new = SigningKey::<MlDsa44>::from_seed(&[2; 32]);
-/// let keys = KeySet::from_public_keys([old.verifying_key().as_bytes().as_slice()])?;
+/// let keys = KeySet::<MlDsa44>::from_public_keys([old.verifying_key().as_bytes().as_slice()])?;
 /// let engine = EpochVerifier::new(BatchVerifier::builder().keys(keys).build()?);
 ///
 /// let running = engine.current();

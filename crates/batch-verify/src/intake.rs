@@ -125,7 +125,7 @@ pub trait Admission: Send + Sync {
 /// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-/// let keys = KeySet::from_public_keys([key.verifying_key().as_bytes().as_slice()])?;
+/// let keys = KeySet::<MlDsa44>::from_public_keys([key.verifying_key().as_bytes().as_slice()])?;
 /// let intake = Intake::new(BatchVerifier::builder().keys(keys).build()?, IntakeLimits::default());
 ///
 /// let signature = key.sign(b"vote", Context::EMPTY, Hedge::Deterministic)?;
