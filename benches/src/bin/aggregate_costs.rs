@@ -1,9 +1,15 @@
 //! `cargo run --release -p benches --bin aggregate_costs [-- BACKEND]`: time,
 //! cumulative allocation, peak heap and wire bytes of aggregates.
 
+use std::fs;
+use std::time::Instant;
+
 use benches::committee::{Committee, SIZES, member};
 use cpu_time::ThreadTime;
-use mladsa_aggregate::{BaseLabel, EpochPlan, Error, Matrix, Registry};
+use mladsa_aggregate::{
+    AgreedRoots, BaseLabel, EpochPlan, Error, Guard, InMemoryPinsForTests, Matrix, PinnedRoots,
+    Registry,
+};
 use mldsa_core::{Backend, Hedge};
 
 #[global_allocator]
@@ -69,7 +75,52 @@ fn main() -> Result<(), Error> {
         })?;
     }
     println!();
+    guards()?;
+    println!();
     wire()
+}
+
+/// What a guard in files costs: by the clock, because most of it is waiting for the
+/// disk.
+fn guards() -> Result<(), Error> {
+    let place = std::env::temp_dir().join(format!("aggregate-costs-{}", std::process::id()));
+    fs::create_dir(&place).map_err(|_| Error::GuardFailure)?;
+    let labels: Result<Vec<_>, _> = (0..31u8).map(|n| BaseLabel::new(&[n])).collect();
+    let labels = labels?;
+    let one = member(0);
+    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
+    let plan = EpochPlan::with_attempts(1, labels.clone(), 8)?;
+    let tree = one.epoch_tree(&registry, &plan)?;
+    println!(
+        "{:<44} {:>9} {:>9}",
+        "guard in files, by the clock", "least ms", "median ms"
+    );
+    for (name, last) in [
+        ("one record, log and mark flushed", 0),
+        ("eight records in one flush", 7),
+    ] {
+        let log = place.join(format!("log-{last}"));
+        let mut guard = Guard::create_files(&log, &place.join(format!("mark-{last}")), one.seed())?;
+        let root = one.announce(&tree, &mut guard, Hedge::Deterministic)?;
+        let mut pins = InMemoryPinsForTests::default();
+        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
+        let word = one.acknowledge(&pinned, &mut guard, Hedge::Deterministic)?;
+        let agreed = AgreedRoots::new(&pinned, &[word])?;
+        let mut times = Vec::new();
+        for label in &labels {
+            let label = label.attempt(last)?;
+            let start = Instant::now();
+            one.retire(&agreed, &label, &mut guard)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        println!(
+            "{name:<44} {:>9.3} {:>9.3}",
+            times[0],
+            times[times.len() / 2]
+        );
+    }
+    fs::remove_dir_all(&place).map_err(|_| Error::GuardFailure)
 }
 
 /// What a committee is made of, one by one.

@@ -443,10 +443,7 @@ fn a_store_that_lost_its_guard_signs_nothing() {
         good(&place.member("open", n, &[]));
     }
     let backup = |name: &str| fs::read(place.at(name)).unwrap();
-    let (log, mark) = (
-        backup("member-0/guard-0.log"),
-        backup("member-0/guard-0.mark"),
-    );
+    let log = backup("member-0/guard-0.log");
     good(&place.member("commit", 0, &[]));
     let newer = backup("member-0/guard-0.log");
     // An older log under the present mark.

@@ -12,7 +12,7 @@ use mladsa_aggregate::{
 use mldsa_core::Hedge;
 
 /// A committee of two, as far as a round with a commitment.
-#[allow(missing_debug_implementations, reason = "for tests")]
+#[derive(Debug)]
 pub struct Committee {
     registry: Arc<Registry>,
     agreed: AgreedRoots,
