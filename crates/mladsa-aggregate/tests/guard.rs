@@ -67,12 +67,21 @@ struct Steps {
 
 impl Steps {
     fn new() -> Self {
-        let committee = Committee::new(1, &["a", "b", "c", "d"]);
+        Self::of(EPOCH, 1)
+    }
+
+    /// In an epoch with so many members.
+    fn of(epoch: u64, n: usize) -> Self {
+        let members: Vec<Member> = (0..n).map(member).collect();
+        let mut guards: Vec<Guard> = members.iter().map(guard).collect();
+        let labels = ["a", "b", "c", "d"].map(base).to_vec();
+        let plan = EpochPlan::new(epoch, labels).unwrap();
+        let (mut trees, agreed) = agree(&members, &mut guards, &registry(&members), &plan);
         Self {
             member: member(0),
-            tree: committee.trees[0].clone(),
-            pinned: committee.agreed.pinned().clone(),
-            agreed: committee.agreed,
+            tree: trees.remove(0),
+            pinned: agreed.pinned().clone(),
+            agreed,
         }
     }
 
@@ -273,15 +282,19 @@ fn a_failed_write_or_flush_ends_the_process_s_use_of_the_store() {
 /// or but for a part: what a guard has let out, it still knows.
 #[test]
 fn a_disk_that_loses_what_was_not_flushed_loses_nothing_that_was_released() {
-    let steps = Steps::new();
+    let (steps, next) = (Steps::new(), Steps::of(EPOCH + 1, 2));
     type Step<'a> = &'a dyn Fn(&mut Guard) -> Result<(), Error>;
-    let script: [Step<'_>; 6] = [
+    let script: [Step<'_>; 9] = [
         &|guard| steps.begin(guard),
         &|guard| steps.respond("a", guard).map(drop),
         &|guard| steps.commit("b", 0, b"payload", guard).map(drop),
         &|guard| steps.retire("b", guard),
         &|guard| steps.commit("b", 1, b"payload", guard).map(drop),
         &|guard| guard.close_epoch(EPOCH - 1),
+        // The next epoch, with one member more.
+        &|guard| next.begin(guard),
+        &|guard| guard.close_epoch(EPOCH),
+        &|guard| next.commit("a", 0, b"payload", guard).map(drop),
     ];
     let mut cuts = 0;
     for keep in [0, 1, 77, usize::MAX] {
@@ -311,6 +324,21 @@ fn a_disk_that_loses_what_was_not_flushed_loses_nothing_that_was_released() {
                     Guard::create(disk.log(), disk.mark(), steps.seed()).unwrap()
                 }
             };
+            if done >= 7 {
+                assert_eq!(guard.roots(EPOCH + 1), Some(*next.pinned.digest()));
+            }
+            if done >= 8 {
+                assert_eq!(guard.closed(), Some(EPOCH));
+            }
+            if guard.closed() == Some(EPOCH) {
+                // What was answered is still not answered otherwise.
+                assert!(done >= 7);
+                assert_eq!(steps.begin(&mut guard), Err(Error::EpochConflict));
+                next.commit("a", 0, b"payload", &mut guard).unwrap();
+                let other = next.commit("a", 0, b"another", &mut guard);
+                assert_eq!(other.unwrap_err(), Error::OneTimeViolation);
+                continue;
+            }
             if done >= 1 {
                 assert_eq!(guard.roots(EPOCH), Some(*steps.pinned.digest()));
             } else {

@@ -458,6 +458,16 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     refused(&place.member("commit", 0, &[]), "make a new member");
     refused(&place.own("init", 0, &["--id", "m0"]), "the store exists");
     refused(&place.member("commit", 0, &[]), "make a new member");
+    fs::remove_file(place.at("member-0/id")).unwrap();
+    refused(&place.own("init", 0, &["--id", "m0"]), "the store exists");
+    refused(&place.member("commit", 0, &[]), "make a new member");
+    // Nor does another mark of one's own choice.
+    let mark = place.at("another-mark");
+    refused(
+        &place.own("init", 2, &["--id", "m2", "--mark", &mark]),
+        "the store exists",
+    );
+    good(&place.member("open", 2, &[]));
     // A secret of the version before, without the marker.
     let secret = backup("member-1/secret");
     fs::write(place.at("member-1/secret"), &secret[13..]).unwrap();

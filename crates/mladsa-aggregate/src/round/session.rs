@@ -50,6 +50,9 @@ impl Topic {
 /// signature of the longest names and labels less than 6,000.
 const MAX_MESSAGE_LEN: usize = 16_384;
 
+/// Attempts whose messages are kept before they begin here.
+const AHEAD: u8 = 3;
+
 /// What a session wants of its caller, or tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -142,8 +145,8 @@ impl Session {
     /// Lets time pass: begins, and gives up on who is silent.
     ///
     /// # Errors
-    /// [`Error::GuardFailure`] and whatever else is this member's own fault: nothing
-    /// was released, and the session can go on when that is mended.
+    /// [`Error::GuardFailure`] and whatever else is this member's own trouble: nothing
+    /// was released, and the session has ended; a new one takes the topic up again.
     pub fn tick(&mut self, now: u64, guard: &mut Guard) -> Result<Vec<Event>, Error> {
         let mut events = Vec::new();
         if self.deadline == 0 {
@@ -174,7 +177,10 @@ impl Session {
             .then(|| self.agreed.receive(message).ok())
             .flatten()
             .filter(|message| message.label().base() == self.topic.label.as_bytes())
-            .filter(|message| message.label().attempt() >= self.attempt)
+            .filter(|message| {
+                let ahead = message.label().attempt().checked_sub(self.attempt);
+                ahead.is_some_and(|ahead| ahead <= AHEAD)
+            })
             .filter(|message| self.agreed.plan().index(message.label()).is_ok())
         else {
             return Ok(events);
@@ -293,6 +299,14 @@ impl Session {
         guard: &mut Guard,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
+        let result = self.steps(now, guard, events);
+        if result.is_err() {
+            self.step = Step::Ended;
+        }
+        result
+    }
+
+    fn steps(&mut self, now: u64, guard: &mut Guard, events: &mut Vec<Event>) -> Result<(), Error> {
         loop {
             let part = match self.step {
                 Step::Opening(_) => Part::Opening,
@@ -359,10 +373,7 @@ impl Session {
             }
             // This attempt went another way before a crash.
             Err(Error::OneTimeViolation) => self.give_up(Vec::new(), now, guard, events),
-            Err(error) => {
-                self.step = Step::Opening(keys);
-                Err(error)
-            }
+            Err(error) => Err(error),
         }
     }
 }

@@ -257,6 +257,11 @@ impl Store {
     pub(crate) fn create(path: &Path, id: &[u8], mark: Option<&Path>) -> io::Result<Self> {
         fs::create_dir_all(path)?;
         MemberId::new(id).map_err(refused)?;
+        let secret = path.join("secret");
+        // Before anything of it is touched.
+        if secret.exists() && Self::read(path).is_ok_and(|store| store.guarded) {
+            return Err(io::Error::other("the store exists"));
+        }
         if !path.join("id").exists() {
             write_new(&path.join("id"), id, false)?;
         }
@@ -267,7 +272,6 @@ impl Store {
                 .ok_or_else(|| io::Error::other("--mark: not a text"))?;
             publish(&path.join("mark-path"), mark.as_bytes())?;
         }
-        let secret = path.join("secret");
         if !secret.exists() {
             let mut random = Zeroizing::new([0; 64]);
             getrandom::fill(&mut *random).map_err(io::Error::other)?;
@@ -277,6 +281,7 @@ impl Store {
         if store.member.id().as_bytes() != id {
             return Err(io::Error::other("the store belongs to another member"));
         }
+        // Its name may have been missing above.
         if store.guarded {
             return Err(io::Error::other("the store exists"));
         }
