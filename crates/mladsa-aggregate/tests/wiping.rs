@@ -87,9 +87,11 @@ fn signers_free_no_secrets() {
     let mut set = CommitmentSet::new(&round);
     set.add(&commitment).unwrap();
     let challenge = set.challenge().unwrap();
-    // 7: twice y and s1. 15: s1 and s2 of the recomputation, whose t stays zero.
+    // 7: twice y and s1, and the published response with its transform. 8: the published
+    // commitment and t, and the t of the recomputation, which stays zero. 15: its s1 and
+    // s2.
     let (response, counts) = watched(|| member.respond(pending, &challenge, guard).unwrap());
-    assert_eq!(counts, [(4, 0), (1, 0), (1, 0)]);
+    assert_eq!(counts, [(6, 2), (3, 2), (1, 0)]);
     let mut combiner = Combiner::new(&challenge);
     combiner.add(&response).unwrap();
 
