@@ -1,0 +1,25 @@
+// Written by mldsa-evm-gen: change the generator, not this file.
+object "Stateless87" {
+    code {
+        let size := datasize("runtime")
+        datacopy(0, dataoffset("runtime"), size)
+        codecopy(size, sub(codesize(), 64), 64)
+        setimmutable(0, "expand", mload(add(size, 0)))
+        setimmutable(0, "core", mload(add(size, 32)))
+        return(0, size)
+    }
+    object "runtime" {
+        code {
+if iszero(gt(calldatasize(), 7219)) { fail() }
+calldatacopy(0, 0, 2592)
+let done := staticcall(gas(), loadimmutable("expand"), 0, 2592, 3072, 65600)
+if iszero(and(done, eq(returndatasize(), 65600))) { revert(0, 0) }
+let n := add(sub(calldatasize(), 2592), 65600)
+calldatacopy(68672, 2592, sub(calldatasize(), 2592))
+if iszero(staticcall(gas(), loadimmutable("core"), 3072, n, 0, 32)) { revert(0, 0) }
+    if iszero(eq(returndatasize(), 32)) { revert(0, 0) }
+    return(0, 32)
+function fail() { mstore(0, 0) return(0, 32) }
+        }
+    }
+}

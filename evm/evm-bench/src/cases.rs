@@ -1,0 +1,213 @@
+//! Signatures and what can be wrong with them, each with the verdict of the core.
+
+use mldsa_core::hazmat::Params;
+use mldsa_core::{
+    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey,
+};
+use sha3::digest::{ExtendableOutput, Update, XofReader};
+
+/// A stream of reproducible bytes.
+pub struct Random(Box<dyn XofReader>);
+
+impl Random {
+    /// The stream of a label.
+    pub fn new(label: &str) -> Self {
+        let mut hash = sha3::Shake256::default();
+        hash.update(label.as_bytes());
+        Self(Box::new(hash.finalize_xof()))
+    }
+
+    /// The next bytes.
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let mut out = vec![0; len];
+        self.0.read(&mut out);
+        out
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        let bytes = self.bytes(8);
+        let value = bytes
+            .iter()
+            .fold(0, |value, &byte| value << 8 | u64::from(byte));
+        (value % bound as u64) as usize
+    }
+}
+
+impl core::fmt::Debug for Random {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Random(..)")
+    }
+}
+
+/// A key pair of any set.
+pub struct Key {
+    /// 44, 65 or 87.
+    pub set: u8,
+    /// Encoded public key.
+    pub pk: Vec<u8>,
+    sign: Box<dyn Fn(&[u8], &[u8]) -> Vec<u8>>,
+}
+
+impl core::fmt::Debug for Key {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Key({})", self.set)
+    }
+}
+
+impl Key {
+    /// The key of a seed.
+    pub fn new(set: u8, seed: &[u8; 32]) -> Self {
+        fn of<P: ParameterSet>(set: u8, seed: &[u8; 32]) -> Key {
+            let key = SigningKey::<P>::from_seed(seed);
+            Key {
+                set,
+                pk: key.verifying_key().as_bytes().as_ref().to_vec(),
+                sign: Box::new(move |ctx, message| {
+                    let ctx = Context::new(ctx).expect("a context");
+                    let signature = key.sign(message, ctx, Hedge::Deterministic);
+                    signature.expect("a signature").as_ref().to_vec()
+                }),
+            }
+        }
+        match set {
+            44 => of::<MlDsa44>(set, seed),
+            65 => of::<MlDsa65>(set, seed),
+            _ => of::<MlDsa87>(set, seed),
+        }
+    }
+
+    /// Signs.
+    pub fn sign(&self, ctx: &[u8], message: &[u8]) -> Vec<u8> {
+        (self.sign)(ctx, message)
+    }
+}
+
+/// The core's verdict.
+pub fn verdict(set: u8, pk: &[u8], ctx: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    fn of<P: ParameterSet>(pk: &[u8], ctx: &[u8], message: &[u8], signature: &[u8]) -> bool {
+        let (Ok(key), Ok(ctx)) = (VerifyingKey::<P>::from_bytes(pk), Context::new(ctx)) else {
+            return false;
+        };
+        key.verify(message, ctx, signature).is_ok()
+    }
+    match set {
+        44 => of::<MlDsa44>(pk, ctx, message, signature),
+        65 => of::<MlDsa65>(pk, ctx, message, signature),
+        _ => of::<MlDsa87>(pk, ctx, message, signature),
+    }
+}
+
+/// A question, with its name.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What was done.
+    pub name: &'static str,
+    /// Context.
+    pub ctx: Vec<u8>,
+    /// Message.
+    pub message: Vec<u8>,
+    /// Signature, always of the length of the set.
+    pub signature: Vec<u8>,
+}
+
+/// Writes a packed coefficient of z.
+fn set_z(p: &Params, signature: &mut [u8], poly: usize, n: usize, value: usize) {
+    let bits = p.gamma1_bits as usize + 1;
+    let start = 8 * (p.c_tilde_len + poly * p.z_poly_len()) + bits * n;
+    for bit in 0..bits {
+        let (byte, mask) = ((start + bit) / 8, 1 << ((start + bit) % 8));
+        if value >> bit & 1 == 1 {
+            signature[byte] |= mask;
+        } else {
+            signature[byte] &= !mask;
+        }
+    }
+}
+
+/// A signature of `key` over a random message under a random context, and what chance
+/// makes of it: about a quarter stays valid.
+pub fn case(key: &Key, p: &Params, random: &mut Random) -> Case {
+    let lens = [0, 1, 8, 32, 38, 39, 40, 100, 175, 300];
+    let ctx_len = [0, 0, 1, 8, 32, 255][random.below(6)];
+    let ctx = random.bytes(ctx_len);
+    let message_len = lens[random.below(lens.len())];
+    let message = random.bytes(message_len);
+    let signature = key.sign(&ctx, &message);
+    let mut case = Case {
+        name: "valid",
+        ctx,
+        message,
+        signature,
+    };
+    let s = &mut case.signature;
+    let hint = p.c_tilde_len + p.l * p.z_poly_len();
+    let total = usize::from(s[hint + p.omega + p.k - 1]);
+    case.name = match random.below(16) {
+        0 => {
+            s[random.below(p.c_tilde_len)] ^= 1 << random.below(8);
+            "bit of the challenge"
+        }
+        1 => {
+            s[p.c_tilde_len + random.below(hint - p.c_tilde_len)] ^= 1 << random.below(8);
+            "bit of z"
+        }
+        2 => {
+            // The four values next to the bound, on either side.
+            let (gamma1, beta) = (p.gamma1() as usize, p.beta() as usize);
+            let edges = [beta, beta + 1, 2 * gamma1 - beta - 1, 2 * gamma1 - beta];
+            let (poly, n) = (random.below(p.l), random.below(256));
+            set_z(p, s, poly, n, edges[random.below(4)]);
+            "norm at its bound"
+        }
+        3 => {
+            let (poly, n) = (random.below(p.l), random.below(256));
+            let value = [0, 2 * p.gamma1() as usize - 1][random.below(2)];
+            set_z(p, s, poly, n, value);
+            "largest norm"
+        }
+        4 => {
+            s[hint + random.below(p.omega)] ^= 1 << random.below(8);
+            "bit of the hint"
+        }
+        5 => {
+            s[hint + p.omega + random.below(p.k)] = random.below(256) as u8;
+            "any hint count"
+        }
+        6 => {
+            let count = &mut s[hint + p.omega + random.below(p.k)];
+            *count = count.wrapping_add(1);
+            "hint count one more"
+        }
+        7 if total > 1 => {
+            let n = random.below(total - 1);
+            s.swap(hint + n, hint + n + 1);
+            "hints swapped"
+        }
+        8 if total > 1 => {
+            let n = random.below(total - 1);
+            s[hint + n + 1] = s[hint + n];
+            "hint twice"
+        }
+        9 if total < p.omega => {
+            s[hint + total + random.below(p.omega - total)] = 1 + random.below(255) as u8;
+            "byte after the hints"
+        }
+        10 if total < p.omega => {
+            // One more hint in the last row, well formed where it rises.
+            s[hint + total] = 255;
+            s[hint + p.omega + p.k - 1] += 1;
+            "one more hint"
+        }
+        11 => {
+            case.message.push(0);
+            "longer message"
+        }
+        12 if case.ctx.len() < 255 => {
+            case.ctx.push(0);
+            "longer context"
+        }
+        _ => "valid",
+    };
+    case
+}

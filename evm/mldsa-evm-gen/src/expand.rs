@@ -1,0 +1,453 @@
+//! From the encoded key to its matrix words inside the EVM, and the two contracts
+//! built on it: the registry, which proves a commitment and binds calldata to it, and
+//! the stateless verifier.
+
+use mldsa_core::hazmat::Q;
+use ruint::aliases::U256;
+
+use crate::asm::{Asm, Op};
+use crate::keccak::{self, COMPLEMENTED, Copies};
+use crate::key::{COMMITMENT_TAG, INVERSE_256};
+use crate::lanes::{Lanes, Layout, Q256, literal, ones, repeat};
+use crate::ntt::{self, TABLE_LEN, ZETA_OFFSET};
+use crate::tables;
+use crate::yul::{empty_state, fill, memory, object, shake256};
+
+/// Round constants of four states.
+const FOUR_CONSTANTS: usize = memory::FREE;
+/// Lanes of rho.
+const RHO: usize = FOUR_CONSTANTS + 768;
+/// Where the next coefficients of the four polynomials go, and where they end.
+const NEXT: usize = RHO + 128;
+const END: usize = NEXT + 128;
+const TABLE: usize = END + 128;
+/// Polynomials, four bytes a coefficient.
+const POLYS: usize = TABLE + TABLE_LEN;
+/// Bytes of one, and room for what a block may bring too much.
+const SLOT: usize = 1024 + 256;
+
+/// t1 runs four rows at a time through the transform of ML-DSA-87.
+const T1_LANES: Lanes = Lanes {
+    count: 4,
+    width: 64,
+    shoup: 32,
+    quotient: 32,
+};
+const T1_BIAS: u64 = 10;
+
+/// The contract that answers an encoded key with `tr` and the matrix words. It
+/// reverts for another length.
+pub fn contract(layout: &Layout) -> String {
+    let p = &layout.p;
+    let out = POLYS + SLOT * layout.columns() * p.k;
+    // 87 has the lanes that t1 needs.
+    let transform = Layout::of(87);
+    let ntt = ntt::forward_function(&transform, TABLE);
+    let code = fill(
+        "if iszero(eq(calldatasize(), $PKLEN)) { revert(0, 0) }
+let tables := loadimmutable(\"tables\")
+extcodecopy(tables, $CONSTANTS, $TABCONSTANTS, 768)
+extcodecopy(tables, $TABLE, $TABQUOTIENTS, $ZETALEN)
+extcodecopy(tables, $TABZETAMEM, $TABZETAS, $ZETALEN)
+// Every second triple of constants is rotated for one state, not for four.
+mcopy($FOUR, $CONSTANTS, 768)
+for { let r := add($FOUR, 96) } lt(r, $RHO) { r := add(r, 192) } {
+    for { let i := 0 } lt(i, 96) { i := add(i, 32) } {
+        let c := mload(add(r, i))
+        mstore(add(r, i), or(shr(32, c), shl(224, c)))
+    }
+}
+// tr
+calldatacopy($POLYS, 0, $PKLEN)
+lanes($POLYS, $RHO, 1)
+shake($POLYS, $PKLEN)
+squeeze($BLOCK)
+let tr0 := pack4($BLOCK)
+let tr1 := pack4(add($BLOCK, 128))
+// ExpandA
+for { let t := 0 } lt(t, $ENTRIES) { t := add(t, 4) } {
+    $EMPTY
+    $SEED
+    mstore($NONCELANE, or(or(nonce(t), shl(64, nonce(add(t, 1)))), or(shl(128, nonce(add(t, 2))), shl(192, nonce(add(t, 3))))))
+    mstore($LASTLANE, xor(mload($LASTLANE), $TOPS))
+    for { let j := 0 } lt(j, 4) { j := add(j, 1) } {
+        let u := add(t, j)
+        let at := add($POLYS, mul($SLOT, add(mul(div(u, $L), $COLUMNS), mod(u, $L))))
+        mstore(add($NEXT, shl(5, j)), at)
+        mstore(add($END, shl(5, j)), add(at, mul(1024, lt(u, $ENTRIES))))
+    }
+    for { let busy := 1 } busy {} {
+        for { let r := $FOUR } lt(r, $RHO) { r := add(r, 64) } { mstore($CONSTANT, r) $ROUNDS }
+        busy := 0
+        for { let j := 0 } lt(j, 4) { j := add(j, 1) } {
+            let at := mload(add($NEXT, shl(5, j)))
+            let end := mload(add($END, shl(5, j)))
+            if lt(at, end) {
+                let n := shl(6, j)
+                $HEADGROUPS
+                if lt(at, end) {
+                    $TAILGROUPS
+                }
+                mstore(add($NEXT, shl(5, j)), at)
+                busy := or(busy, lt(at, end))
+            }
+        }
+    }
+}
+// t1
+for { let row := 0 } lt(row, $K) { row := add(row, 4) } {
+    let s := add(32, mul(320, row))
+    for { let d := $OUT } lt(d, $OUTEND) { d := add(d, 512) } {
+        $DECODE
+        s := add(s, 20)
+    }
+    ntt($OUT)
+    for { let lane := 0 } lt(lane, 4) { lane := add(lane, 1) } {
+        if lt(add(row, lane), $K) {
+            let to := add($POLYS, mul($SLOT, add(mul(add(row, lane), $COLUMNS), $L)))
+            let shift := shl(6, lane)
+            for { let d := $OUT } lt(d, $OUTEND) { d := add(d, 32) } {
+                let t := mulmod(and(shr(shift, mload(d)), $WORD), $MINUS, $Q)
+                mstore(to, shl(224, t))
+                to := add(to, 4)
+            }
+        }
+    }
+}
+// words
+mstore($OUT, tr0)
+mstore(add($OUT, 32), tr1)
+{
+    let d := add($OUT, 64)
+    for { let group := $POLYS } lt(group, $OUT) { group := add(group, $GROUPLEN) } {
+        for { let j := group } lt(j, add(group, $STEPS)) { j := add(j, 4) } {
+            $WORDS
+            d := add(d, $WORDLEN)
+        }
+    }
+}
+return($OUT, $RESULT)
+function nonce(t) -> v { v := or(0x1f0000, or(mod(t, $L), shl(8, div(t, $L)))) }
+function pack4(from) -> v {
+    v := swap64(or(or(shl(192, mload(from)), shl(128, mload(add(from, 32)))), or(shl(64, mload(add(from, 64))), mload(add(from, 96)))))
+}
+function bswap(x) -> v {
+    v := swap64(x)
+    v := or(or(shr(192, v), shl(192, v)), or(and(shl(64, v), $THIRD), and(shr(64, v), $SECOND)))
+}
+function put(v, at) -> next { next := $PUT }
+$NTT
+$SHAKE",
+        &[
+            ("PKLEN", p.pk_len().to_string()),
+            ("TABCONSTANTS", tables::CONSTANTS.to_string()),
+            ("TABQUOTIENTS", tables::QUOTIENTS_32.to_string()),
+            ("TABZETAMEM", (TABLE + ZETA_OFFSET).to_string()),
+            ("TABZETAS", tables::ZETAS.to_string()),
+            ("TABLE", TABLE.to_string()),
+            ("ZETALEN", ZETA_OFFSET.to_string()),
+            ("CONSTANTS", memory::CONSTANTS.to_string()),
+            ("CONSTANT", memory::CONSTANT.to_string()),
+            ("FOUR", FOUR_CONSTANTS.to_string()),
+            ("RHO", RHO.to_string()),
+            ("POLYS", POLYS.to_string()),
+            ("BLOCK", memory::BLOCK.to_string()),
+            ("ENTRIES", (p.k * p.l).to_string()),
+            ("EMPTY", empty_state()),
+            ("SEED", seed()),
+            ("NONCELANE", (memory::STATE + 32 * 4).to_string()),
+            ("LASTLANE", (memory::STATE + 32 * 20).to_string()),
+            ("TOPS", literal(keccak::quarters() << 63)),
+            ("SLOT", SLOT.to_string()),
+            ("COLUMNS", layout.columns().to_string()),
+            ("NEXT", NEXT.to_string()),
+            ("HEADGROUPS", groups(0..4)),
+            ("TAILGROUPS", groups(4..7)),
+            (
+                "ROUNDS",
+                keccak::rounds(
+                    Copies::Four,
+                    2,
+                    memory::STATE,
+                    memory::OTHER,
+                    memory::CONSTANT,
+                )
+                .verbatim(&[]),
+            ),
+            ("DECODE", decode_t1()),
+            ("OUTEND", (out + 8192).to_string()),
+            ("OUT", out.to_string()),
+            ("WORDLEN", (32 * layout.words).to_string()),
+            ("WORDS", words(layout)),
+            ("WORD", literal(ones(64))),
+            ("MINUS", (Q - INVERSE_256).to_string()),
+            ("GROUPLEN", (SLOT * layout.columns() * layout.inverse.count).to_string()),
+            ("STEPS", (4 * layout.steps).to_string()),
+            ("RESULT", (64 + layout.words_len()).to_string()),
+            ("THIRD", literal(ones(64) << 128)),
+            ("SECOND", literal(ones(64) << 64)),
+            ("PUT", put()),
+            ("NTT", ntt),
+            ("SHAKE", shake256(6)),
+            ("END", END.to_string()),
+            ("K", p.k.to_string()),
+            ("L", p.l.to_string()),
+            ("Q", Q.to_string()),
+        ],
+    );
+    object(
+        &format!("Expand{}", layout.name),
+        &[("tables", Some(tables::code_hash()))],
+        &code,
+    )
+}
+
+/// rho into the first four lanes of all states, none of which is complemented but
+/// 1 and 2.
+fn seed() -> String {
+    let copies = literal(keccak::quarters());
+    (0..4)
+        .map(|i| {
+            let lane = memory::STATE + 32 * i;
+            format!(
+                "mstore({lane}, xor(mload({lane}), mul(mload({}), {copies})))\n",
+                RHO + 32 * i
+            )
+        })
+        .collect()
+}
+
+/// Yul that takes groups of three lanes, eight candidates each, of the state at bit n.
+fn groups(range: core::ops::Range<usize>) -> String {
+    let lane = |i: usize| {
+        let mut value = format!("mload({})", memory::STATE + 32 * i);
+        if COMPLEMENTED.contains(&i) {
+            value = format!("not({value})");
+        }
+        format!("and(shr(n, {value}), {})", literal(ones(64)))
+    };
+    range
+        .map(|group| {
+            format!(
+                "at := put(or({}, or(shl(64, {}), shl(128, {}))), at)\n",
+                lane(3 * group),
+                lane(3 * group + 1),
+                lane(3 * group + 2)
+            )
+        })
+        .collect()
+}
+
+/// Eight candidates of algorithm 14 CoeffFromThreeBytes: each is stored, times
+/// 256^-1, and the place moves on if it was below q.
+fn put() -> String {
+    let mut a = Asm::new(["v", "at"]);
+    for n in 0..8 {
+        a.push(Q256).dup("v");
+        if n > 0 {
+            a.push(24 * n).op(&[Op::Shr]);
+        }
+        a.push(ones(23)).op(&[Op::And]).name("c");
+        a.push(Q256).push(INVERSE_256).dup("c").op(&[Op::MulMod]);
+        a.push(224).op(&[Op::Shl]).dup("at").op(&[Op::Mstore]);
+        a.op(&[Op::Lt])
+            .push(2)
+            .op(&[Op::Shl])
+            .dup("at")
+            .op(&[Op::Add]);
+        a.swap_into("at").pop(1);
+    }
+    a.pop(1);
+    a.verbatim(&["v", "at"].map(String::from))
+}
+
+/// Sixteen coefficients of four rows of t1, times 2^13, with the bias.
+fn decode_t1() -> String {
+    let rows = T1_LANES.count;
+    let values: Vec<String> = (0..rows).map(|row| format!("v{row}")).collect();
+    let masks: Vec<String> = (0..rows).map(|row| format!("m{row}")).collect();
+    let inputs: Vec<String> = [String::from("to")]
+        .into_iter()
+        .chain(values.clone())
+        .chain(masks.clone())
+        .chain([String::from("bias")])
+        .collect();
+    let mut a = Asm::new(inputs.clone());
+    let shift = |row: usize| T1_LANES.width * row + 13;
+    for i in 0..16 {
+        a.dup("bias");
+        for row in 0..rows {
+            a.dup(&values[row]);
+            let (from, to) = (10 * i, shift(row));
+            if from > to {
+                a.push(from - to).op(&[Op::Shr]);
+            } else if to > from {
+                a.push(to - from).op(&[Op::Shl]);
+            }
+            a.dup(&masks[row]).op(&[Op::And, Op::Add]);
+        }
+        a.dup("to");
+        if i > 0 {
+            a.push(32 * i).op(&[Op::Add]);
+        }
+        a.op(&[Op::Mstore]);
+    }
+    a.pop(inputs.len());
+    let loads = (0..rows).map(|row| format!("bswap(calldataload(add(s, {})))", 320 * row));
+    let masks = (0..rows).map(|row| literal(ones(10) << shift(row)));
+    let bias = repeat(T1_BIAS * Q as u64, rows, T1_LANES.width);
+    let arguments: Vec<String> = [String::from("d")]
+        .into_iter()
+        .chain(loads)
+        .chain(masks)
+        .chain([literal(bias)])
+        .collect();
+    a.verbatim(&arguments)
+}
+
+/// The words of one step, from the polynomials of a group at j to d.
+fn words(layout: &Layout) -> String {
+    let mut a = Asm::new(["j", "d"]);
+    for (word, slots) in layout.slots().iter().enumerate() {
+        let mut terms = 0;
+        for (slot, &(row, columns, half)) in slots.iter().enumerate() {
+            for lane in 0..layout.forward.count {
+                let column = layout.forward.count * columns + lane;
+                let offset = SLOT * (row * layout.columns() + column) + 4 * layout.steps * half;
+                a.dup("j");
+                if offset > 0 {
+                    a.push(offset).op(&[Op::Add]);
+                }
+                a.op(&[Op::Mload]).push(224).op(&[Op::Shr]);
+                let shift = layout.lift() + layout.spacing * slot + layout.forward.width * lane;
+                if shift > 0 {
+                    a.push(shift).op(&[Op::Shl]);
+                }
+                if terms > 0 {
+                    a.op(&[Op::Or]);
+                }
+                terms += 1;
+            }
+        }
+        a.dup("d");
+        if word > 0 {
+            a.push(32 * word).op(&[Op::Add]);
+        }
+        a.op(&[Op::Mstore]);
+    }
+    a.pop(2);
+    a.verbatim(&["j", "d"].map(String::from))
+}
+
+/// Where `tr`, words, signature and the rest are put together for the core.
+const CORE_INPUT: usize = 0xc00;
+
+/// The registry. Its input is told by its length:
+/// - an encoded key: expands it, stores its commitment, answers the commitment;
+/// - 32 bytes: answers whether that commitment is stored;
+/// - commitment, rho, `tr`, words, signature, length of the context, context,
+///   message: answers whether the commitment is stored, is that of rho, `tr` and the
+///   words, and the signature is valid.
+pub fn registry(layout: &Layout) -> String {
+    let p = &layout.p;
+    let hashes: String = (0..layout.inverse_groups())
+        .map(|group| {
+            format!(
+                "    mstore({}, keccak256({}, {}))\n",
+                110 + 32 * group,
+                CORE_INPUT + 64 + group * layout.group_len(),
+                layout.group_len()
+            )
+        })
+        .collect();
+    let tag = [&COMMITMENT_TAG[..], &[layout.name]].concat();
+    let tag = U256::try_from_be_slice(&tag).unwrap_or_default() << (256 - 8 * tag.len());
+    let code = fill(
+        "switch calldatasize()
+case 32 { mstore(0, sload(calldataload(0))) return(0, 32) }
+case $PKLEN {
+    calldatacopy(0, 0, $PKLEN)
+    let done := staticcall(gas(), loadimmutable(\"expand\"), 0, $PKLEN, $INPUT, $EXPANDED)
+    if iszero(and(done, eq(returndatasize(), $EXPANDED))) { revert(0, 0) }
+    let c := commitment(0)
+    sstore(c, 1)
+    mstore(0, c)
+    return(0, 32)
+}
+default {
+    if iszero(gt(calldatasize(), $LEAST)) { fail() }
+    let n := sub(calldatasize(), 64)
+    calldatacopy($INPUT, 64, n)
+    let c := commitment(32)
+    if iszero(eq(c, calldataload(0))) { fail() }
+    if iszero(sload(c)) { fail() }
+    $CALL
+}
+function commitment(rho) -> c {
+    mstore(0, $TAG)
+    calldatacopy(14, rho, 32)
+    mcopy(46, $INPUT, 64)
+$HASHES    c := keccak256(0, $HASHED)
+}
+$FAIL",
+        &[
+            ("PKLEN", p.pk_len().to_string()),
+            ("INPUT", CORE_INPUT.to_string()),
+            ("EXPANDED", (64 + layout.words_len()).to_string()),
+            (
+                "LEAST",
+                (128 + layout.words_len() + p.sig_len()).to_string(),
+            ),
+            ("CALL", call_core()),
+            ("TAG", literal(tag)),
+            ("HASHES", hashes),
+            ("HASHED", (110 + 32 * layout.inverse_groups()).to_string()),
+            ("FAIL", crate::yul::FAIL.to_owned()),
+        ],
+    );
+    object(
+        &format!("Registry{}", layout.name),
+        &[("expand", None), ("core", None)],
+        &code,
+    )
+}
+
+/// The verifier whose input is encoded key, signature, length of the context, context,
+/// message.
+pub fn stateless(layout: &Layout) -> String {
+    let p = &layout.p;
+    let code = fill(
+        "if iszero(gt(calldatasize(), $LEAST)) { fail() }
+calldatacopy(0, 0, $PKLEN)
+let done := staticcall(gas(), loadimmutable(\"expand\"), 0, $PKLEN, $INPUT, $EXPANDED)
+if iszero(and(done, eq(returndatasize(), $EXPANDED))) { revert(0, 0) }
+let n := add(sub(calldatasize(), $PKLEN), $EXPANDED)
+calldatacopy($AFTER, $PKLEN, sub(calldatasize(), $PKLEN))
+$CALL
+$FAIL",
+        &[
+            ("LEAST", (p.pk_len() + p.sig_len()).to_string()),
+            ("PKLEN", p.pk_len().to_string()),
+            ("INPUT", CORE_INPUT.to_string()),
+            ("EXPANDED", (64 + layout.words_len()).to_string()),
+            ("AFTER", (CORE_INPUT + 64 + layout.words_len()).to_string()),
+            ("CALL", call_core()),
+            ("FAIL", crate::yul::FAIL.to_owned()),
+        ],
+    );
+    object(
+        &format!("Stateless{}", layout.name),
+        &[("expand", None), ("core", None)],
+        &code,
+    )
+}
+
+/// Yul that hands n bytes to the core and returns its answer; without an answer, for
+/// want of gas, the call reverts.
+fn call_core() -> String {
+    format!(
+        "if iszero(staticcall(gas(), loadimmutable(\"core\"), {CORE_INPUT}, n, 0, 32)) {{ revert(0, 0) }}
+    if iszero(eq(returndatasize(), 32)) {{ revert(0, 0) }}
+    return(0, 32)"
+    )
+}

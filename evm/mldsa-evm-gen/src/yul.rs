@@ -1,0 +1,204 @@
+//! Pieces of Yul that several contracts share.
+
+use crate::keccak::{self, COMPLEMENTED, Copies, LANES};
+use crate::lanes::{literal, ones};
+
+/// Lanes that SHAKE256 absorbs or squeezes at a time.
+pub const RATE: usize = 17;
+
+/// `template` with every `$NAME` replaced; names must not begin with one another.
+pub fn fill(template: &str, values: &[(&str, String)]) -> String {
+    let mut text = template.to_owned();
+    for (name, value) in values {
+        let name = format!("${name}");
+        assert!(text.contains(&name), "{name} is not in the template");
+        text = text.replace(&name, value);
+    }
+    assert!(!text.contains('$'), "unfilled: {text}");
+    text
+}
+
+/// Fixed places in memory, the same in every contract.
+pub mod memory {
+    /// State of Keccak.
+    pub const STATE: usize = 0x20;
+    /// Where every second round leaves it.
+    pub const OTHER: usize = STATE + 800;
+    /// Address of the next round constants.
+    pub const CONSTANT: usize = OTHER + 800;
+    /// Round constants.
+    pub const CONSTANTS: usize = CONSTANT + 32;
+    /// A block as lanes, 20 words.
+    pub const BLOCK: usize = CONSTANTS + 768;
+    /// Free memory.
+    pub const FREE: usize = BLOCK + 640;
+}
+use memory::{BLOCK, CONSTANT, CONSTANTS, OTHER, STATE};
+
+/// A contract: constructor arguments become immutables, `(name, check)` each with
+/// the code hash that the address must have, and `code` runs.
+pub fn object(name: &str, immutables: &[(&str, Option<String>)], code: &str) -> String {
+    let mut constructor = String::from(
+        "let size := datasize(\"runtime\")
+        datacopy(0, dataoffset(\"runtime\"), size)\n",
+    );
+    let count = immutables.len();
+    if count > 0 {
+        constructor.push_str(&format!(
+            "        codecopy(size, sub(codesize(), {0}), {0})\n",
+            32 * count
+        ));
+    }
+    for (i, (name, hash)) in immutables.iter().enumerate() {
+        let value = format!("mload(add(size, {}))", 32 * i);
+        if let Some(hash) = hash {
+            constructor.push_str(&format!(
+                "        if iszero(eq(extcodehash({value}), {hash})) {{ revert(0, 0) }}\n"
+            ));
+        }
+        constructor.push_str(&format!("        setimmutable(0, \"{name}\", {value})\n"));
+    }
+    format!(
+        "// Written by mldsa-evm-gen: change the generator, not this file.
+object \"{name}\" {{
+    code {{
+        {constructor}        return(0, size)
+    }}
+    object \"runtime\" {{
+        code {{
+{code}
+        }}
+    }}
+}}
+"
+    )
+}
+
+fn lane(i: usize) -> usize {
+    STATE + 32 * i
+}
+
+/// `keccakf()` on one state, `unrolled` rounds in the code: a multiple of three.
+pub fn keccakf(unrolled: usize) -> String {
+    let code = keccak::rounds(Copies::Same, unrolled, STATE, OTHER, CONSTANT);
+    let back = if unrolled % 2 == 1 {
+        format!(" mcopy({STATE}, {OTHER}, {})", 32 * LANES)
+    } else {
+        String::new()
+    };
+    format!(
+        "function keccakf() {{
+    for {{ let r := {CONSTANTS} }} lt(r, {}) {{ r := add(r, {}) }} {{ mstore({CONSTANT}, r) {}{back} }}
+}}",
+        CONSTANTS + 768,
+        32 * unrolled,
+        code.verbatim(&[])
+    )
+}
+
+/// Yul that empties the state.
+pub fn empty_state() -> String {
+    let complement: String = COMPLEMENTED
+        .iter()
+        .map(|&i| format!(" mstore({}, not(0))", lane(i)))
+        .collect();
+    format!(
+        "calldatacopy({STATE}, calldatasize(), {}){complement}",
+        32 * LANES
+    )
+}
+
+/// SHAKE256: `shake(p, n)` takes n bytes at p, writes behind them, and leaves the
+/// first block ready; `squeeze(p)` writes a block as lanes, `lanes(from, to, n)`
+/// turns n chunks of 32 bytes into lanes, `absorb(p)` takes a block of lanes.
+pub fn shake256(unrolled: usize) -> String {
+    let word = literal(ones(64));
+    let copies = literal(keccak::quarters());
+    let absorb: String = (0..RATE)
+        .map(|i| {
+            let from = if i == 0 {
+                "p".to_owned()
+            } else {
+                format!("add(p, {})", 32 * i)
+            };
+            format!(
+                "    mstore({0}, xor(mload({0}), mul(mload({from}), {copies})))\n",
+                lane(i)
+            )
+        })
+        .collect();
+    let squeeze: String = (0..RATE)
+        .map(|i| {
+            let to = if i == 0 {
+                "p".to_owned()
+            } else {
+                format!("add(p, {})", 32 * i)
+            };
+            let mut value = format!("mload({})", lane(i));
+            if COMPLEMENTED.contains(&i) {
+                value = format!("not({value})");
+            }
+            format!("    mstore({to}, and({value}, {word}))\n")
+        })
+        .collect();
+    fill(
+        "$KECCAKF
+function absorb(p) {
+$ABSORB    keccakf()
+}
+function squeeze(p) {
+$SQUEEZE}
+function empty() { $EMPTY }
+function shake(p, n) {
+    empty()
+    let end := add(p, n)
+    calldatacopy(end, calldatasize(), 168)
+    mstore8(end, 0x1f)
+    end := add(p, mul(136, add(div(n, 136), 1)))
+    mstore8(sub(end, 1), or(shr(248, mload(sub(end, 1))), 0x80))
+    for {} lt(p, end) { p := add(p, 136) } {
+        lanes(p, $BLOCK, 5)
+        absorb($BLOCK)
+    }
+}
+$LANES",
+        &[
+            ("KECCAKF", keccakf(unrolled)),
+            ("ABSORB", absorb),
+            ("SQUEEZE", squeeze),
+            ("EMPTY", empty_state()),
+            ("BLOCK", BLOCK.to_string()),
+            ("LANES", lanes()),
+        ],
+    )
+}
+
+/// `swap64(v)` turns the bytes of each quarter around, and `lanes(from, to, n)`.
+pub fn lanes() -> String {
+    let swap: String = [8usize, 16, 32]
+        .into_iter()
+        .map(|bits| {
+            let mask = literal(crate::lanes::repeat(ones(bits), 128 / bits, 2 * bits));
+            format!("    v := or(and(shr({bits}, v), {mask}), shl({bits}, and(v, {mask})))\n")
+        })
+        .collect();
+    fill(
+        "function swap64(x) -> v {
+    v := x
+$SWAP}
+function lanes(from, to, n) {
+    for { let end := add(from, shl(5, n)) } lt(from, end) { from := add(from, 32) } {
+        let v := swap64(mload(from))
+        mstore(to, shr(192, v))
+        mstore(add(to, 32), and(shr(128, v), $WORD))
+        mstore(add(to, 64), and(shr(64, v), $WORD))
+        mstore(add(to, 96), and(v, $WORD))
+        to := add(to, 128)
+    }
+}",
+        &[("SWAP", swap), ("WORD", literal(ones(64)))],
+    )
+}
+
+/// `fail()` ends the call with the answer zero.
+pub const FAIL: &str = "function fail() { mstore(0, 0) return(0, 32) }";
