@@ -164,6 +164,19 @@ impl Chain {
         account.map_or(U256::ZERO, |account| account.info.balance)
     }
 
+    /// Adds to a balance.
+    pub fn give(&mut self, address: Address, amount: U256) {
+        let mut info = self
+            .db
+            .cache
+            .accounts
+            .get(&address)
+            .map(|account| account.info.clone())
+            .unwrap_or_default();
+        info.balance += amount;
+        self.db.insert_account_info(address, info);
+    }
+
     /// Takes the code of an address away, as a contract that destroyed itself.
     pub fn erase(&mut self, address: Address) {
         self.db.insert_account_info(address, AccountInfo::default());

