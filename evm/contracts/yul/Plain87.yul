@@ -7,6 +7,7 @@ object "Plain87" {
     }
     object "runtime" {
         code {
+{
 mstore(2048, 0x1)
 mstore(2080, 0x8082)
 mstore(2112, 0x800000000000808a)
@@ -391,6 +392,7 @@ for { let i := 0 } lt(i, 64) { i := add(i, 1) } {
 }
 mstore(0, same)
 return(0, 32)
+}
 
 // width bits of calldata at bit at behind from, little endian
 function bits(from, at, width) -> v {

@@ -130,6 +130,14 @@ impl Chain {
         receipt.gas - crate::gas::BASE - crate::gas::Calldata::of(data).standard
     }
 
+    /// A call of any gas, for the plain twin: the rules of Cancun have no cap.
+    pub fn call_uncapped(&mut self, to: Address, data: impl Into<Vec<u8>>) -> Receipt {
+        self.spec = SpecId::CANCUN;
+        let receipt = self.transact(SENDER, TxKind::Call(to), data.into(), 1 << 40);
+        self.spec = SpecId::OSAKA;
+        receipt
+    }
+
     /// Deploys and returns the address and the gas.
     ///
     /// # Panics

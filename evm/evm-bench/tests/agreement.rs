@@ -73,6 +73,37 @@ fn random_87() {
     random_cases(87);
 }
 
+/// The plain twin and the fast contract, on fewer cases: the twin takes hundreds of
+/// millions of gas.
+#[test]
+fn plain_twin() {
+    for layout in Layout::all() {
+        let set = layout.name;
+        let mut deployed = Deployed::new(layout);
+        let (plain, _) = deployed.deploy(&format!("Plain{set}"), &[]);
+        let mut random = Random::new(&format!("evm twin {set}"));
+        let seed = random.bytes(32).try_into().unwrap();
+        let pair = Key::new(set, &seed);
+        let mut valid = 0;
+        for n in 0..(cases() / 25).max(4) {
+            let case = case(&pair, &layout.p, &mut random);
+            let tail = tail(&case.ctx, &case.message);
+            let input = [&pair.pk[..], &case.signature, &tail].concat();
+            let twin = deployed.chain.call_uncapped(plain, input);
+            let fast = deployed.verify_stateless(&pair.pk, &case.signature, &tail);
+            assert!(twin.success && fast.success);
+            assert_eq!(
+                twin.output, fast.output,
+                "ML-DSA-{set}, case {n}: {}",
+                case.name
+            );
+            assert_eq!(twin.accepts(), case.name == "valid");
+            valid += usize::from(twin.accepts());
+        }
+        assert!(valid > 0, "ML-DSA-{set}: no valid case");
+    }
+}
+
 /// Every case of the files; those with keys or signatures of another length, or a
 /// context that has no length byte, are refused before anything is computed.
 #[test]

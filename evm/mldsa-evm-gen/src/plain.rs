@@ -32,7 +32,8 @@ pub fn contract(layout: &Layout) -> String {
     // mu and w1, then a message of any length.
     let hashed = poly(p.l + 4);
     let code = fill(
-        "$CONSTANTTABLE$ZETATABLE
+        "{
+$CONSTANTTABLE$ZETATABLE
 let sig := $PKLEN
 let tail := add(sig, $SIGLEN)
 if iszero(gt(calldatasize(), tail)) { fail() }
@@ -136,6 +137,7 @@ for { let i := 0 } lt(i, $CLEN) { i := add(i, 1) } {
 }
 mstore(0, same)
 return(0, 32)
+}
 
 // width bits of calldata at bit at behind from, little endian
 function bits(from, at, width) -> v {
