@@ -28,9 +28,9 @@ async function deploy(name, ...args) {
   return result.createdAddress;
 }
 
-async function call(to, hex) {
+async function call(to, input) {
   evm.journal.cleanJournal();
-  const result = await evm.runCall({ to, data: bytes(hex), gasLimit: 16777216n });
+  const result = await evm.runCall({ to, data: bytes(input), gasLimit: 16777216n });
   if (result.execResult.exceptionError) throw new Error(result.execResult.exceptionError.error);
   return { word: hex(result.execResult.returnValue), gas: result.execResult.executionGasUsed };
 }

@@ -171,8 +171,9 @@ pub fn case(key: &Key, p: &Params, random: &mut Random) -> Case {
             "bit of the hint"
         }
         5 => {
-            s[hint + p.omega + random.below(p.k)] = random.below(256) as u8;
-            "any hint count"
+            let count = &mut s[hint + p.omega + random.below(p.k)];
+            *count = count.wrapping_add(1 + random.below(255) as u8);
+            "any other hint count"
         }
         6 => {
             let count = &mut s[hint + p.omega + random.below(p.k)];
