@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mldsa_core::hazmat::{
+use mldsa_core::siblings::{
     JobMessage, SignatureParts, Verification, tr as public_key_hash, verify_lanes,
 };
 use mldsa_core::{

@@ -11,7 +11,7 @@ use std::path::Path;
 use batch_verify::{
     BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, SignerId, Threads,
 };
-use mldsa_core::hazmat::{JobMessage, Verification, verify_lanes};
+use mldsa_core::siblings::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
     Backend, ByteArray, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
     SigningKey, VerifyingKey,
