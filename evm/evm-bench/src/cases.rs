@@ -40,13 +40,16 @@ impl core::fmt::Debug for Random {
     }
 }
 
+/// From context and message to signature.
+type Signer = dyn Fn(&[u8], &[u8]) -> Vec<u8>;
+
 /// A key pair of any set.
 pub struct Key {
     /// 44, 65 or 87.
     pub set: u8,
     /// Encoded public key.
     pub pk: Vec<u8>,
-    sign: Box<dyn Fn(&[u8], &[u8]) -> Vec<u8>>,
+    sign: Box<Signer>,
 }
 
 impl core::fmt::Debug for Key {

@@ -7,9 +7,7 @@
 //!
 //! // Where an `EvmFactory` makes its EVM.
 //! let mut map = PrecompilesMap::from_static(Precompiles::osaka());
-//! for (address, precompile) in precompiles(DRAFT_ADDRESSES) {
-//!     map.apply_precompile(&address, |_| Some(precompile));
-//! }
+//! map.extend_precompiles(precompiles(DRAFT_ADDRESSES));
 //! assert!(DRAFT_ADDRESSES.iter().all(|address| map.get(address).is_some()));
 //! ```
 
