@@ -62,8 +62,8 @@ pub struct Layout {
     /// Whether lanes are so narrow that every layer adds a bias and stages begin
     /// with a reduction.
     pub tight: bool,
-    /// Matrix words of one inverse group for one step, and the coefficients j that
-    /// a step serves, `j` and `j + N / coefficients`...
+    /// Matrix words of one step of an inverse group. A step serves one coefficient
+    /// of w, or, where a group has 128 steps, coefficients j and j + 128.
     pub words: usize,
     /// Steps of a group: 128 or 256.
     pub steps: usize,

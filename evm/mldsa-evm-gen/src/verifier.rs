@@ -91,7 +91,6 @@ pub fn contract(layout: &Layout, words: Words, profile: bool) -> String {
         map: Map::of(layout),
         words,
         profile,
-        unrolled: 6,
     };
     object(
         &format!("{name}{}", layout.name),
@@ -110,7 +109,6 @@ pub fn kernels(layout: &Layout) -> String {
         map,
         words: Words::Calldata,
         profile: false,
-        unrolled: 6,
     };
     let vector = 8192 * layout.forward_groups();
     let transforms: String = (0..layout.forward_groups())
@@ -163,7 +161,6 @@ struct Verifier<'a> {
     map: Map,
     words: Words,
     profile: bool,
-    unrolled: usize,
 }
 
 impl Verifier<'_> {
@@ -225,7 +222,7 @@ impl Verifier<'_> {
         }
         [
             code.as_str(),
-            &shake256(self.unrolled),
+            &shake256(),
             &self.bswap(),
             &ntt::functions(layout, map.table),
             &self.product(),

@@ -78,20 +78,19 @@ fn lane(i: usize) -> usize {
     STATE + 32 * i
 }
 
-/// `keccakf()` on one state, `unrolled` rounds in the code: a multiple of three.
-pub fn keccakf(unrolled: usize) -> String {
-    let code = keccak::rounds(Copies::Same, unrolled, STATE, OTHER, CONSTANT);
-    let back = if unrolled % 2 == 1 {
-        format!(" mcopy({STATE}, {OTHER}, {})", 32 * LANES)
-    } else {
-        String::new()
-    };
+/// Rounds in the code of `keccakf()`: the state is back where it began, and copied
+/// again, after six.
+const UNROLLED: usize = 6;
+
+/// `keccakf()` on one state.
+fn keccakf() -> String {
+    let code = keccak::rounds(Copies::Same, UNROLLED, STATE, OTHER, CONSTANT);
     format!(
         "function keccakf() {{
-    for {{ let r := {CONSTANTS} }} lt(r, {}) {{ r := add(r, {}) }} {{ mstore({CONSTANT}, r) {}{back} }}
+    for {{ let r := {CONSTANTS} }} lt(r, {}) {{ r := add(r, {}) }} {{ mstore({CONSTANT}, r) {} }}
 }}",
         CONSTANTS + 768,
-        32 * unrolled,
+        32 * UNROLLED,
         code.verbatim(&[])
     )
 }
@@ -111,7 +110,7 @@ pub fn empty_state() -> String {
 /// SHAKE256: `shake(p, n)` takes n bytes at p, writes behind them, and leaves the
 /// first block ready; `squeeze(p)` writes a block as lanes, `lanes(from, to, n)`
 /// turns n chunks of 32 bytes into lanes, `absorb(p)` takes a block of lanes.
-pub fn shake256(unrolled: usize) -> String {
+pub fn shake256() -> String {
     let word = literal(ones(64));
     let copies = literal(keccak::quarters());
     let absorb: String = (0..RATE)
@@ -163,7 +162,7 @@ function shake(p, n) {
 }
 $LANES",
         &[
-            ("KECCAKF", keccakf(unrolled)),
+            ("KECCAKF", keccakf()),
             ("ABSORB", absorb),
             ("SQUEEZE", squeeze),
             ("EMPTY", empty_state()),
