@@ -11,10 +11,13 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::backend::rows", VERIFICATION),
     ("mldsa_core::siblings::verification", VERIFICATION),
     ("mldsa_core::streaming::row::absorb_w1_row", VERIFICATION),
+    ("mldsa_core::streaming::row::subtract_ct1", VERIFICATION),
+    ("mldsa_core::streaming::row::absorb_hinted", VERIFICATION),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
     ("mldsa_core::lanes::job", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
     ("mldsa_core::backend::avx2::prepare", VERIFICATION),
+    ("mldsa_core::backend::avx2::verify_one", VERIFICATION),
     ("mldsa_core::backend::avx512::verify", VERIFICATION),
     ("mldsa_core::backend::avx512::reject", "A is public"),
     (
@@ -136,6 +139,24 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         3,
         "lengths of rows",
     ),
+    (
+        "mldsa_core::scheme::keygen::public_row",
+        0,
+        5,
+        "where a row begins, against lengths",
+    ),
+    (
+        "mldsa_core::keys::signing::SigningKey::sign_mu_observed",
+        0,
+        1,
+        SELF_CHECK,
+    ),
+    (
+        "mldsa_core::keys::verifying::VerifyingKey::release",
+        0,
+        1,
+        SELF_CHECK,
+    ),
     ("mldsa_core::memory::secret::scrub_stack", 0, 2, LENGTHS),
     (
         "mldsa_core::hash::transcript::CommitmentHash::finish",
@@ -200,7 +221,14 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         1,
         "whether there is a public key",
     ),
+    (
+        "mldsa_lowmem::signer::Signer::sign_in",
+        0,
+        1,
+        "whether there is a public key",
+    ),
 ];
+const SELF_CHECK: &str = "the verdict of self-verification, which the caller gets";
 const PLACES: &str = "places of the challenge of an attempt, which are public";
 const REFUSED: &str = "ExpandS: which half-bytes were refused";
 const LENGTHS: &str = "lengths of rows and layers";
