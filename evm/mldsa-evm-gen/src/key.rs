@@ -120,7 +120,7 @@ impl ExpandedKey {
         Ok(Self {
             layout,
             rho: *parts.rho,
-            tr: mldsa_core::hazmat::tr(backend, pk),
+            tr: mldsa_core::hazmat::tr(backend.permutation(), pk),
             rows,
         })
     }

@@ -114,10 +114,10 @@ impl ExpandedKey {
             }
             ntt::ntt(&poly, column);
         }
-        let backend = Backend::detect();
-        sample::Challenge::sample_in_ball(backend, p.tau, parts.c_tilde).to_poly(&mut poly);
+        let keccak = Backend::detect().permutation();
+        sample::Challenge::sample_in_ball_vartime(keccak, p.tau, parts.c_tilde).to_poly(&mut poly);
         ntt::ntt(&poly, &mut columns[p.l]);
-        let mut hash = CommitmentHash::new(backend, &mu.finish());
+        let mut hash = CommitmentHash::new(keccak, &mu.finish());
         let mut product = NttPoly::zeroed();
         let mut w1 = vec![0; p.w1_poly_len()];
         for (i, row) in self.rows.iter().enumerate() {
@@ -129,7 +129,7 @@ impl ExpandedKey {
                 hinted[usize::from(n)] = true;
             }
             for (w, hinted) in poly.0.iter_mut().zip(hinted) {
-                *w = rounding::use_hint(p.gamma2, i32::from(hinted), w.rem_euclid(Q));
+                *w = rounding::use_hint_vartime(p.gamma2, i32::from(hinted), w.rem_euclid(Q));
             }
             pack::w1_encode(p.gamma2, &poly, &mut w1, |w1| w1);
             hash.absorb_w1(&w1);
