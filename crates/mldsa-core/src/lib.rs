@@ -43,8 +43,9 @@
 
 #![no_std]
 #![deny(missing_docs)]
-// Modules are private; `siblings` and `hazmat` export some of their items.
-#![allow(unreachable_pub)]
+// Modules are private; `siblings` and `hazmat` export some of their items, which
+// nobody reaches without these features.
+#![cfg_attr(not(feature = "hazmat"), allow(unreachable_pub))]
 #![cfg_attr(
     not(all(
         feature = "hazmat",

@@ -93,9 +93,9 @@ pub const T1_POLY_LEN: usize = 320;
 /// Bytes of one packed polynomial of t0.
 pub const T0_POLY_LEN: usize = 416;
 /// gamma2 of ML-DSA-44: (q - 1) / 88.
-pub const GAMMA2_88: i32 = (Q - 1) / 88;
+pub(crate) const GAMMA2_88: i32 = (Q - 1) / 88;
 /// gamma2 of ML-DSA-65 and ML-DSA-87: (q - 1) / 32.
-pub const GAMMA2_32: i32 = (Q - 1) / 32;
+pub(crate) const GAMMA2_32: i32 = (Q - 1) / 32;
 
 /// A parameter set of FIPS 204. Sealed: the three sets are all there are.
 pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'static {
@@ -192,6 +192,7 @@ parameter_set!(
     /// ML-DSA-44 with a challenge of 120 signs, for which one block of SHAKE256 is
     /// not enough: what SampleInBall does then, chance does not show in the real
     /// sets.
+    #[allow(unreachable_pub, reason = "the macro makes published sets")]
     LongChallenge, "ml-dsa-44", "long challenge", category = 0,
     k = 4, l = 4, eta = 2, tau = 120, gamma1_bits = 17, gamma2 = GAMMA2_88, omega = 200, lambda = 128,
     pk = 1312, sk = 2560, sig = 2540

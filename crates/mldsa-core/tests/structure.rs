@@ -57,14 +57,14 @@ fn declared(file: &Path, parent: &[String]) -> Vec<Vec<String>> {
             .trim_start_matches("pub(super) ")
             .strip_prefix("mod ")
             .and_then(|rest| rest.strip_suffix(';'));
-        if let Some(name) = name {
-            if !for_tests {
-                let mut path = parent.to_vec();
-                path.push(name.to_owned());
-                let below = path.iter().collect::<PathBuf>().with_extension("rs");
-                order.extend(declared(&source().join(below), &path));
-                order.push(path);
-            }
+        if let Some(name) = name
+            && !for_tests
+        {
+            let mut path = parent.to_vec();
+            path.push(name.to_owned());
+            let below = path.iter().collect::<PathBuf>().with_extension("rs");
+            order.extend(declared(&source().join(below), &path));
+            order.push(path);
         }
         let attribute = line.starts_with("#[");
         for_tests = attribute && (for_tests || line.starts_with("#[cfg(") && line.contains("test"));

@@ -46,7 +46,7 @@ pub(crate) fn commitment(
 
 /// Row `i` of A, and behind it NTT(-t1[i] 2^13), so that one product of l + 1
 /// terms gives `A z - c t1 2^13`. `out` has l + 1 entries; 0 <= out < q.
-pub fn expand_row(
+pub(crate) fn expand_row(
     kernels: &Kernels,
     p: &Params,
     pk: &PublicKeyParts<'_>,

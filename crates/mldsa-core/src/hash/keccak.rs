@@ -56,7 +56,7 @@ pub(crate) fn portable(state: &mut [u64; 25]) {
 }
 
 /// What the permutation needs of its words. One implementation per vector type.
-pub trait Word: Copy {
+pub(crate) trait Word: Copy {
     /// What theta adds to a column: two parities, combined as early (one word) or
     /// as late (both words, where a three-input exclusive or exists) as suits.
     type Effect: Copy;
@@ -116,7 +116,7 @@ impl Word for u64 {
 
 /// Round constants of iota, computed by the compiler from the LFSR of FIPS 202
 /// algorithm 5.
-pub const ROUND_CONSTANTS: [u64; 24] = {
+pub(crate) const ROUND_CONSTANTS: [u64; 24] = {
     let mut constants = [0u64; 24];
     let mut lfsr = 1u8;
     let mut round = 0;
@@ -136,7 +136,7 @@ pub const ROUND_CONSTANTS: [u64; 24] = {
 
 /// Keccak-f[1600] on the state `a[x + 5 y]`. Constant time.
 #[inline(always)]
-pub fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
+pub(crate) fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
     let mut a = *state;
     for constant in ROUND_CONSTANTS {
         a = round(a, constant);
@@ -231,7 +231,7 @@ fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
 
 /// The same permutation as a compact loop over the state: a smaller frame and
 /// less code, for targets whose registers cannot hold the state anyway.
-pub fn keccak_f1600_compact(a: &mut [u64; 25]) {
+pub(crate) fn keccak_f1600_compact(a: &mut [u64; 25]) {
     // By reference: by value the constants would be copied to the stack.
     for constant in &ROUND_CONSTANTS {
         let mut c = [0u64; 5];

@@ -13,7 +13,7 @@
 /// An empty instruction in a register, so that it costs no memory access; where
 /// stable Rust has no inline assembler, the value takes a way over the stack.
 #[inline(always)]
-pub fn value_barrier(a: i32) -> i32 {
+pub(crate) fn value_barrier(a: i32) -> i32 {
     #[cfg(all(
         not(miri),
         any(

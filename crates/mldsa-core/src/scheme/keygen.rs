@@ -140,8 +140,8 @@ fn public_row(
 }
 
 /// Unpacks rows of s1 or s2 and transforms them. Returns whether every
-/// coefficient was in range; |out| < 9q.
-pub fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut [NttPoly]) -> bool {
+/// coefficient was in range, for keys of which that is not known; |out| < 9q.
+pub(crate) fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut [NttPoly]) -> bool {
     let mut s = Secret::<Poly>::zeroed();
     let mut in_range = true;
     for (packed, s_hat) in packed.chunks_exact(p.eta_poly_len()).zip(out) {

@@ -32,7 +32,7 @@ pub enum Rejection {
 }
 
 /// What signing needs of a key, transformed.
-pub struct SigningMaterial<'a> {
+pub(crate) struct SigningMaterial<'a> {
     pub k_seed: &'a [u8; SEED_LEN],
     /// k l entries, row after row.
     pub a_hat: &'a [NttPoly],
@@ -44,7 +44,7 @@ pub struct SigningMaterial<'a> {
 /// t0 is needed only for attempts that pass the first two checks, so a key that
 /// is used once transforms it on demand.
 #[derive(Clone, Copy)]
-pub enum T0<'a> {
+pub(crate) enum T0<'a> {
     /// k rows of 416 bytes.
     Packed(&'a [u8]),
     /// k transformed rows.
@@ -57,7 +57,7 @@ pub enum T0<'a> {
 /// # Errors
 /// [`SignError::BufferLength`], [`SignError::Key`] for s1 or s2 out of range, and
 /// those of [`sign_internal`].
-pub fn sign_expanded<P: ParameterSet>(
+pub(crate) fn sign_expanded<P: ParameterSet>(
     backend: Backend,
     sk: &[u8],
     mu: &Mu,
@@ -94,7 +94,7 @@ pub fn sign_expanded<P: ParameterSet>(
 ///
 /// # Errors
 /// [`SignError::BufferLength`], [`SignError::AttemptsExhausted`].
-pub fn sign_internal<P: ParameterSet>(
+pub(crate) fn sign_internal<P: ParameterSet>(
     backend: Backend,
     key: &SigningMaterial<'_>,
     mu: &Mu,

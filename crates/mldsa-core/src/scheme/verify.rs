@@ -101,7 +101,7 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
 /// # Errors
 /// [`VerifyError::SignatureLength`], [`VerifyError::HintEncoding`],
 /// [`VerifyError::ResponseNorm`].
-pub fn check_signature(p: &Params, signature: &[u8]) -> Result<(), VerifyError> {
+pub(crate) fn check_signature(p: &Params, signature: &[u8]) -> Result<(), VerifyError> {
     let parts = SignatureParts::parse(p, signature)?;
     let mut z = Poly::zeroed();
     for bytes in parts.z.chunks_exact(p.z_poly_len()) {
