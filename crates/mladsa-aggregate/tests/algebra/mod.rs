@@ -112,7 +112,7 @@ pub fn matrix(rho: &[u8; 32]) -> Vec<NttPoly> {
 
 pub fn challenge_of(c_tilde: &[u8; 64]) -> NttPoly {
     let mut c = Poly::ZERO;
-    Ball::sample_in_ball(Backend::PORTABLE.permutation(), P.tau, c_tilde).to_poly(&mut c);
+    Ball::sample_in_ball_vartime(Backend::PORTABLE.permutation(), P.tau, c_tilde).to_poly(&mut c);
     transform(&c)
 }
 
