@@ -14,13 +14,13 @@ fn aggregate(criterion: &mut Criterion) {
     group.sample_size(20);
     group.bench_function("expand_a", |b| b.iter(|| Matrix::expand(&[7; 32])));
 
-    let matrix = Matrix::expand(&[7; 32]);
+    let single = Committee::new(1).expect("a committee");
     let base = BaseLabel::new(b"one content").expect("a label");
     let plan = EpochPlan::with_attempts(1, vec![base], 1).expect("a plan");
     let one = member(0);
     // One key, its leaf and a tree of that leaf alone.
     group.bench_function("content_key_derive_and_leaf", |b| {
-        b.iter(|| one.epoch_tree(&matrix, &plan).expect("one leaf"));
+        b.iter(|| one.epoch_tree(&single.registry, &plan).expect("one leaf"));
     });
     let mut n = 0;
     group.bench_function("member_keygen_with_pop", |b| {

@@ -49,6 +49,7 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one of them")]
 enum Command {
     Keygen(keygen::Args),
     Pubkey(pubkey::Args),

@@ -206,7 +206,7 @@ fn failures_leave_nothing_behind() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.contains("/key: "), "{text}");
-        let left = if force == "" { 1 } else { 2 };
+        let left = if force.is_empty() { 1 } else { 2 };
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), left);
     }
     assert_eq!(folder.get("key"), b"old");

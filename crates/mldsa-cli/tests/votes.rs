@@ -6,7 +6,6 @@
 #[path = "../examples/make_votes.rs"]
 #[allow(dead_code, reason = "an example with its own main")]
 mod make_votes;
-#[allow(dead_code, reason = "shared with the other tests")]
 mod tool;
 
 use std::fs;

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use core::time::Duration;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
 
 /// The tool on two pipes. A hang ends the test: the process is killed after a
 /// minute, and its answers with it.
