@@ -24,14 +24,14 @@
 //!
 //! | row | calls | 44 | 65 | 87 |
 //! | --- | --- | --: | --: | --: |
-//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 22,104 / 22,104 / 36,504 | 24,152 / 24,152 / 38,552 | 28,248 / 28,248 / 42,648 |
-//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 20,952 / 20,952 / 35,416 | 23,000 / 23,000 / 37,464 | 27,096 / 27,096 / 41,560 |
-//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 43,224 / 43,224 / 43,736 | 63,704 / 63,704 / 64,152 | 98,520 / 98,520 / 98,968 |
-//! | sign prepared | every `sign*` of `PreparedSigningKey` | 18,264 / 18,264 / 18,712 | 21,336 / 21,336 / 21,784 | 25,432 / 25,432 / 25,880 |
-//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,344 / 29,848 / 40,168 | 18,392 / 29,848 / 34,088 | 22,488 / 29,848 / 36,136 |
-//! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 45,208 / 21,976 | 18,328 / 45,208 / 17,880 | 22,424 / 45,208 / 21,976 |
-//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,328 / 8,280 / 26,328 | 2,328 / 8,280 / 26,328 | 2,328 / 8,280 / 26,328 |
-//! | prepare to sign | `SigningKey::prepare` | 5,480 / 6,808 / 22,680 | 6,760 / 8,088 / 23,960 | 8,040 / 9,368 / 25,240 |
+//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 22,104 / 22,104 / 28,248 | 24,152 / 24,152 / 30,296 | 28,248 / 28,248 / 34,392 |
+//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 20,952 / 20,952 / 27,160 | 23,000 / 23,000 / 29,208 | 27,096 / 27,096 / 33,304 |
+//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 43,288 / 43,288 / 43,288 | 63,768 / 63,768 / 63,768 | 98,584 / 98,584 / 98,584 |
+//! | sign prepared | every `sign*` of `PreparedSigningKey` | 18,328 / 18,328 / 18,328 | 21,400 / 21,400 / 21,400 | 25,496 / 25,496 / 25,496 |
+//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 29,976 / 40,232 | 18,456 / 29,976 / 34,152 | 22,552 / 29,976 / 36,200 |
+//! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 45,272 / 21,976 | 18,328 / 45,272 / 17,880 | 22,424 / 45,272 / 21,976 |
+//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,392 / 8,344 / 26,392 | 2,392 / 8,344 / 26,392 | 2,392 / 8,344 / 26,392 |
+//! | prepare to sign | `SigningKey::prepare` | 5,416 / 6,744 / 14,360 | 6,696 / 8,024 / 15,640 | 7,976 / 9,304 / 16,920 |
 //!
 //! Forms that return a key or a signature by value add its size.
 //!
