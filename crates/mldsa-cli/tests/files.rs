@@ -500,7 +500,7 @@ fn a_private_key_is_never_taken_for_a_raw_public_key() {
     let run = good(&["inspect", &file], b"");
     assert!(
         run.stdout
-            .contains("private key\nformat:     DER\nset:        ML-DSA-44")
+            .contains("private key\nformat:      DER\nset:         ML-DSA-44")
     );
 }
 
