@@ -42,7 +42,7 @@ impl Verified {
     }
 }
 
-/// What [`Memory`] holds and how often it helped.
+/// What the memory of verdicts holds and how often it helped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryStats {
