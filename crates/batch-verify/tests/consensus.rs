@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use core::future::Future;
+mod waiting;
+
 use core::pin::pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use core::task::{Context as Task, Poll, Waker};
 use std::sync::Arc;
-use std::task::Wake;
-use std::thread::Thread;
 
 use batch_verify::{
     BatchError, BatchQueue, BatchVerifier, Duplicates, EpochVerifier, Item, KeyPolicy, KeySet,
@@ -19,6 +17,7 @@ use batch_verify::{
 use mldsa_core::{
     Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, PreHash, PreHashed, SigningKey,
 };
+use waiting::block_on;
 
 const CONTEXT: &[u8] = b"chain/v1";
 
@@ -442,26 +441,6 @@ fn vertices(keys: &[SigningKey<MlDsa44>], count: usize) -> Vec<Vertex> {
             }
         })
         .collect()
-}
-
-/// Wakes the thread that waits.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    loop {
-        match future.as_mut().poll(&mut Task::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
-    }
 }
 
 #[test]

@@ -3,19 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod waiting;
+
 use core::future::Future;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
-use std::task::Wake;
-use std::thread::Thread;
 
 use batch_verify::{
     Admission, BatchVerifier, Executor, Intake, IntakeError, IntakeLimits, Item, KeySet, Message,
     Outcome, OwnedItem, Priority, Reason, SignerId, Threads,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+use waiting::block_on;
 
 const CONTEXT: &[u8] = b"intake/v1";
 const MEMBERS: usize = 6;
@@ -65,25 +66,6 @@ fn expected(n: usize) -> Outcome {
         Outcome::Invalid(Reason::ChallengeMismatch)
     } else {
         Outcome::Valid
-    }
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    loop {
-        match future.as_mut().poll(&mut Task::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
     }
 }
 
