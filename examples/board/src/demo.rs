@@ -1,11 +1,12 @@
-//! Key generation, signing in tier `Floor` with all checks, and verification, each
-//! under the meter; what comes out must be what the host computed.
+//! Key generation, signing in the tiers that such a part has room for with all
+//! checks, and verification, each under the meter; what comes out must be what the
+//! host computed.
 
 use core::convert::Infallible;
 
 use mldsa_lowmem::{
-    Context, Floor, Hedge, OpenedKey, Output, ParameterSet, PublicKey, Signer, Sink, VerifyError,
-    Workspace, keygen_to,
+    Context, Floor, Hedge, KeepW0, OpenedKey, Output, ParameterSet, PublicKey, Signer, Sink, Tier,
+    VerifyError, Workspace, keygen_to,
 };
 
 use crate::meter::{Meter, Use, flash, statics};
@@ -32,8 +33,11 @@ pub struct Part {
 pub struct Limits {
     /// For a key from its seed.
     pub keygen: (usize, u64),
-    /// For a signature from the seed.
-    pub sign: (usize, u64),
+    /// For a signature from the seed in tier `Floor`, workspace included.
+    pub floor: (usize, u64),
+    /// The same in tier `KeepW0`, where the part has room for it beside key and
+    /// signature.
+    pub keep_w0: Option<(usize, u64)>,
     /// For its verification.
     pub verify: (usize, u64),
 }
@@ -113,7 +117,10 @@ fn demonstrate<P: ParameterSet>(
     signature: &mut [u8],
     expected_pk: &[u8],
     expected_signature: &[u8],
-) -> bool {
+) -> bool
+where
+    KeepW0: Tier<P>,
+{
     let report = |op, used: Use, (stack, millions): (usize, u64), right: bool| {
         let kept = used.stack <= stack && used.instructions <= 1_000_000 * millions;
         println!(
@@ -141,16 +148,16 @@ fn demonstrate<P: ParameterSet>(
     });
     let mut kept = report("keygen", used, limits.keygen, *pk == *expected_pk);
 
-    let used = meter.measure(|| {
-        let key = OpenedKey::<P>::from_seed_and_tr(&SEED, &tr);
-        let mut workspace = Workspace::<P, Floor>::new();
-        let out = Output::in_place(signature).expect("a buffer of the right length");
-        Signer::new(&key, &mut workspace)
-            .sign(MESSAGE, Context::EMPTY, Hedge::Bytes(&RND), out)
-            .expect("a signature");
-    });
+    let used = meter.measure(|| sign::<P, Floor>(&tr, signature));
     let same = *signature == *expected_signature;
-    kept &= report("sign, Floor, self-verified", used, limits.sign, same);
+    kept &= report("sign, Floor, self-verified", used, limits.floor, same);
+
+    if let Some(limits) = limits.keep_w0 {
+        signature.fill(0);
+        let used = meter.measure(|| sign::<P, KeepW0>(&tr, signature));
+        let same = *signature == *expected_signature;
+        kept &= report("sign, KeepW0, self-verified", used, limits, same);
+    }
 
     let mut verdict = Ok(());
     let used = meter.measure(|| verdict = verify::<P>(pk, signature));
@@ -166,6 +173,15 @@ fn demonstrate<P: ParameterSet>(
         refused
     );
     kept && refused
+}
+
+fn sign<P: ParameterSet, T: Tier<P>>(tr: &[u8; 64], signature: &mut [u8]) {
+    let key = OpenedKey::<P>::from_seed_and_tr(&SEED, tr);
+    let mut workspace = Workspace::<P, T>::new();
+    let out = Output::in_place(signature).expect("a buffer of the right length");
+    Signer::new(&key, &mut workspace)
+        .sign(MESSAGE, Context::EMPTY, Hedge::Bytes(&RND), out)
+        .expect("a signature");
 }
 
 fn verify<P: ParameterSet>(pk: &[u8], signature: &[u8]) -> Result<(), VerifyError> {

@@ -41,17 +41,20 @@ fn main() -> ! {
         limits: [
             Limits {
                 keygen: (3_500, 10),
-                sign: (3_800, 55),
+                keep_w0: Some((6_200, 39)),
+                floor: (3_800, 55),
                 verify: (2_800, 9),
             },
             Limits {
                 keygen: (3_500, 19),
-                sign: (3_850, 137),
+                keep_w0: Some((7_700, 105)),
+                floor: (3_850, 137),
                 verify: (2_800, 17),
             },
             Limits {
                 keygen: (3_500, 33),
-                sign: (3_900, 180),
+                keep_w0: None,
+                floor: (3_900, 180),
                 verify: (2_800, 29),
             },
         ],

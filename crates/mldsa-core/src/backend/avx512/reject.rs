@@ -13,17 +13,21 @@ use crate::sample::rej_ntt_block_vartime;
 
 /// Bytes SHAKE128 squeezes per permutation.
 const RATE: usize = 168;
-/// Blocks sampled before anything is counted: 280 candidates, of which 256 are
-/// accepted but for a probability below 2^-100.
-const BLOCKS: usize = 5;
+/// Blocks sampled before anything is counted, in two parts so that they take less
+/// memory: 168 and 112 candidates, of which 256 are accepted but for a probability
+/// below 2^-100.
+const FIRST_BLOCKS: usize = 3;
+const LAST_BLOCKS: usize = 2;
+/// Bytes of [`FIRST_BLOCKS`], with room for whole vectors.
+const PART: usize = 576;
 
-/// What eight states squeezed, five blocks each, with room for whole vectors:
-/// memory for [`Self::expand`], to be used again and again.
+/// What eight states squeezed, three blocks each: memory for [`Self::expand`], to be
+/// used again and again.
 #[repr(C, align(64))]
-pub(super) struct Stream([[u8; 896]; 8]);
+pub(super) struct Stream([[u8; PART]; 8]);
 
 impl Stream {
-    pub(super) const ZERO: Self = Self([[0; 896]; 8]);
+    pub(super) const ZERO: Self = Self([[0; PART]; 8]);
 
     /// Entries of ExpandA (algorithm 32) in row order from `first` on, at most eight:
     /// the lanes behind the last one repeat it. `side` gets one permutation with
@@ -64,13 +68,20 @@ impl Stream {
         side: &mut SideHash<'_>,
     ) {
         self.squeeze(state, 0);
-        for block in 1..BLOCKS {
+        for block in 1..FIRST_BLOCKS {
             permute(state, side);
             self.squeeze(state, block);
         }
         let mut filled = [N; 8];
         for ((poly, bytes), filled) in out.iter_mut().zip(&self.0).zip(&mut filled) {
-            *filled = accept(bytes, &mut poly.0);
+            *filled = accept_first(bytes, &mut poly.0);
+        }
+        for block in 0..LAST_BLOCKS {
+            permute(state, side);
+            self.squeeze(state, block);
+        }
+        for ((poly, bytes), filled) in out.iter_mut().zip(&self.0).zip(&mut filled) {
+            *filled = accept_last(bytes, &mut poly.0, *filled);
         }
         while filled.iter().any(|&filled| filled < N) {
             permute_x8(state);
@@ -111,34 +122,53 @@ fn permute(state: &mut [X8; 25], side: &mut SideHash<'_>) {
     }
 }
 
-/// Algorithm 14 on 280 candidates: the accepted ones to the front of `out`.
-/// Returns how many of `out` are filled.
+/// Algorithm 14 on the 168 candidates of [`FIRST_BLOCKS`]: the accepted ones to the
+/// front of `out`. Returns how many of `out` are filled.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")]
-pub(super) fn accept(bytes: &[u8; 896], out: &mut [i32; N]) -> usize {
+pub(super) fn accept_first(bytes: &[u8; PART], out: &mut [i32; N]) -> usize {
     let mut filled = 0;
-    for n in 0..16 {
-        let (accepted, count) = accepted(&bytes[48 * n..], 0xffff);
-        // A full store and the register form of the compression: the memory form is
-        // slow on Zen 4.
-        // SAFETY: 16 coefficients, which the slice checks.
-        unsafe { _mm512_storeu_si512(out[filled..filled + 16].as_mut_ptr().cast(), accepted) };
-        filled += count;
+    for n in 0..10 {
+        filled += accept_16(&bytes[48 * n..], 0xffff, &mut out[filled..]);
     }
-    // Two polynomials in nine need the 17th vector: a branch on it would often be
-    // guessed wrong and costs more than the vector.
-    filled += accept_end(&bytes[48 * 16..], 0xffff, &mut out[filled..]);
+    filled + accept_16(&bytes[480..], 0x00ff, &mut out[filled..])
+}
+
+/// The same on the 112 candidates of [`LAST_BLOCKS`], `filled` being what the 168
+/// before them left: `filled <= 168`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")]
+pub(super) fn accept_last(bytes: &[u8; PART], out: &mut [i32; N], mut filled: usize) -> usize {
+    // Up to the 248th candidate there is room for all.
+    for n in 0..5 {
+        filled += accept_16(&bytes[48 * n..], 0xffff, &mut out[filled..]);
+    }
+    filled += accept_end(&bytes[240..], &mut out[filled..]);
+    // 264 candidates are nearly always enough.
     if filled < N {
-        filled += accept_end(&bytes[48 * 17..], 0x00ff, &mut out[filled..]);
+        filled += accept_end(&bytes[288..], &mut out[filled..]);
     }
     filled
+}
+
+/// Sixteen candidates, those of `present`, to `out`, which has room for all.
+/// Returns how many are accepted.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")]
+fn accept_16(bytes: &[u8], present: u16, out: &mut [i32]) -> usize {
+    let (accepted, count) = accepted(bytes, present);
+    // A full store and the register form of the compression: the memory form is
+    // slow on Zen 4.
+    // SAFETY: 16 coefficients, which the slice checks.
+    unsafe { _mm512_storeu_si512(out[..16].as_mut_ptr().cast(), accepted) };
+    count
 }
 
 /// As many of sixteen candidates as `out` has room for. Returns how many.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")]
-fn accept_end(bytes: &[u8], present: u16, out: &mut [i32]) -> usize {
-    let (accepted, count) = accepted(bytes, present);
+fn accept_end(bytes: &[u8], out: &mut [i32]) -> usize {
+    let (accepted, count) = accepted(bytes, 0xffff);
     let count = count.min(out.len());
     // SAFETY: the first `count` coefficients, of which there are so many.
     unsafe {

@@ -3,7 +3,7 @@
 use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
 use super::registers::{self, Aligned};
-use super::reject::{Stream, accept};
+use super::reject::{Stream, accept_first, accept_last};
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
@@ -488,30 +488,34 @@ fn rejection_that_reaches_the_sixth_block() {
     });
 }
 
-/// Around 17 and 17 and a half vectors, where the kernel decides whether it has
-/// enough: every number of refused candidates, at the front, at the end and spread.
+/// Around 16 and a half and 17 and a half vectors, where the kernel decides whether it
+/// has enough: every number of refused candidates, at the front, at the end, spread
+/// and where the two parts meet.
 #[test]
 fn rejection_at_the_ends_of_what_is_looked_at() {
     on_this_cpu!({
         let mut random = Random::new(10);
         for refused in 0..30 {
-            for place in 0..3 {
-                // Behind 840 bytes only candidates that would be accepted.
-                let mut bytes = [0; 896];
-                for candidate in bytes[..840].as_chunks_mut::<3>().0 {
+            for place in 0..4 {
+                let mut bytes = [0; 840];
+                for candidate in bytes.as_chunks_mut::<3>().0 {
                     *candidate = [random.next() as u8, random.next() as u8, 0x7e];
                 }
                 for n in 0..refused {
-                    let at = [n, 279 - n, 280 * n / refused][place];
+                    let at = [n, 279 - n, 280 * n / refused, 153 + n][place];
                     bytes[3 * at..3 * at + 3].fill(0xff);
                 }
+                // Behind them only candidates that would be accepted.
+                let part = |of: &[u8]| {
+                    let mut part = [0; 576];
+                    part[..of.len()].copy_from_slice(of);
+                    part
+                };
                 let mut out = [0; N];
-                let filled = accept(&bytes, &mut out);
+                let filled = accept_first(&part(&bytes[..504]), &mut out);
+                let filled = accept_last(&part(&bytes[504..]), &mut out, filled);
                 let mut expected = [0; N];
-                assert_eq!(
-                    filled,
-                    rej_ntt_block_vartime(&bytes[..840], &mut expected, 0)
-                );
+                assert_eq!(filled, rej_ntt_block_vartime(&bytes, &mut expected, 0));
                 assert_eq!(filled, N.min(280 - refused));
                 assert_eq!(out[..filled], expected[..filled], "{refused} {place}");
             }
