@@ -130,7 +130,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         commit(backend, p, key.a_hat, y_hat, mu, w, c_tilde);
         challenge(backend, p, c_tilde, &mut c_hat);
         let response = respond_z(backend, p, key, &c_hat, y_hat, z)
-            .and_then(|()| respond_hint(backend, p, key, &c_hat, w, hints));
+            .and_then(|()| respond_hint(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
         match response {
             Ok(()) => {
                 declassify_in_place(z, "the finished signature");
@@ -207,7 +207,7 @@ fn respond_z(
 }
 
 /// Lines 22 to 30: the hint bitmaps, left in `hints`, or a rejection. `w` is used
-/// up: w - c s2 takes its place.
+/// up: w - c s2 takes its place; so is `t0_hat`, memory for a row of t0.
 #[inline(never)]
 fn respond_hint(
     backend: Backend,
@@ -215,6 +215,7 @@ fn respond_hint(
     key: &SigningMaterial<'_>,
     c_hat: &NttPoly,
     w: &mut [Poly],
+    t0_hat: &mut NttPoly,
     hints: &mut [u8],
 ) -> Result<(), Rejection> {
     let mut product = Secret::<Poly>::zeroed();
@@ -233,19 +234,18 @@ fn respond_hint(
 
     let w_minus_cs2 = w;
     hints.fill(0);
-    let mut t0_hat = Secret::<NttPoly>::zeroed();
     for (i, (w_minus_cs2, bitmap)) in w_minus_cs2
         .iter()
         .zip(hints.chunks_exact_mut(HINT_ROW_LEN))
         .enumerate()
     {
-        let t0_hat = match key.t0 {
+        let t0_hat: &NttPoly = match key.t0 {
             #[cfg(feature = "alloc")]
             T0::Transformed(rows) => &rows[i],
             T0::Packed(rows) => {
                 pack::unpack_t0(&rows[i * T0_POLY_LEN..][..T0_POLY_LEN], product);
-                (backend.kernels().ntt)(product, t0_hat.expose_mut());
-                t0_hat.expose()
+                (backend.kernels().ntt)(product, t0_hat);
+                &*t0_hat
             }
         };
         (backend.kernels().product_inv_ntt)(c_hat, t0_hat, None, product);
