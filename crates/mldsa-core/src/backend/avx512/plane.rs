@@ -78,19 +78,19 @@ pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
     digest
 }
 
-// Always inlined: a call would pass the registers through memory.
+// From here on everything is inlined in every profile, which functions with features of
+// their own cannot be made to be: a call would pass the registers through memory. The
+// two entries above have the features.
+
 #[inline(always)]
 fn permute(mut r: State) -> State {
     for constants in ROUND_CONSTANTS.as_chunks::<6>().0 {
-        // SAFETY: called by functions of this backend only.
-        unsafe {
-            r = round::<0>(r, constants[0]);
-            r = round::<1>(r, constants[1]);
-            r = round::<2>(r, constants[2]);
-            r = round::<3>(r, constants[3]);
-            r = round::<4>(r, constants[4]);
-            r = round::<5>(r, constants[5]);
-        }
+        r = round::<0>(r, constants[0]);
+        r = round::<1>(r, constants[1]);
+        r = round::<2>(r, constants[2]);
+        r = round::<3>(r, constants[3]);
+        r = round::<4>(r, constants[4]);
+        r = round::<5>(r, constants[5]);
         // Row y is in register 2 y now.
         r = [r[0], r[2], r[4], r[1], r[3]];
     }
@@ -98,8 +98,7 @@ fn permute(mut r: State) -> State {
 }
 
 /// Round number `N` of six.
-#[inline]
-#[target_feature(enable = "avx512f")]
+#[inline(always)]
 fn round<const N: usize>(r: State, constant: u64) -> State {
     let (now, pi, next) = const { LAYOUTS[N] };
     let mut r = match now.b {
@@ -107,23 +106,17 @@ fn round<const N: usize>(r: State, constant: u64) -> State {
         _ => theta_across(r, now.step),
     };
     for (r, rho) in r.iter_mut().zip(&ROTATIONS[N]) {
-        *r = _mm512_rolv_epi64(*r, rho.load());
+        *r = rotate(*r, rho);
     }
-    let iota = |v| _mm512_mask_xor_epi64(v, 1, v, _mm512_set1_epi64(constant as i64));
     let mut out = r;
     if pi.a == 0 {
         // Word (x, y) comes from where x + 3 y was.
         for (n, (out, r)) in out.iter_mut().zip(r).enumerate() {
-            let row = [0, 1, 2].map(
-                #[inline(always)]
-                |offset| {
-                    let first = 3 * n * inverse(pi.b) + offset;
-                    move_lanes(r, now.step, now.step * first)
-                },
-            );
-            *out = chi(row[0], row[1], row[2]);
+            let first = 3 * n * inverse(pi.b);
+            let word = |offset| move_lanes(r, now.step, now.step * (first + offset));
+            *out = chi(word(0), word(1), word(2));
         }
-        out[0] = iota(out[0]);
+        out[0] = iota(out[0], constant);
         return out;
     }
     for (n, r) in r.iter_mut().enumerate() {
@@ -131,7 +124,7 @@ fn round<const N: usize>(r: State, constant: u64) -> State {
     }
     for (n, out) in out.iter_mut().enumerate() {
         // Iota before chi waits for nothing.
-        let first = if n == 0 { iota(r[0]) } else { r[n] };
+        let first = if n == 0 { iota(r[0], constant) } else { r[n] };
         *out = chi(first, r[(n + pi.a) % 5], r[(n + 2 * pi.a) % 5]);
     }
     if next.b != 0 {
@@ -143,57 +136,63 @@ fn round<const N: usize>(r: State, constant: u64) -> State {
 }
 
 /// Theta where x is in lane `step x`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn theta_across(r: State, step: usize) -> State {
+#[inline(always)]
+fn theta_across(mut r: State, step: usize) -> State {
     let parity = xor3(xor3(r[0], r[1], r[2]), r[3], r[4]);
-    let right = _mm512_rol_epi64::<1>(move_lanes(parity, 1, step));
+    let right = rotate_by_one(move_lanes(parity, 1, step));
     let left = move_lanes(parity, 1, 4 * step);
-    r.map(
-        #[inline(always)]
-        |r| xor3(r, left, right),
-    )
+    for r in &mut r {
+        *r = xor3(*r, left, right);
+    }
+    r
 }
 
 /// Theta where a register is a column, number `a x`.
-#[inline]
-#[target_feature(enable = "avx512f")]
+#[inline(always)]
 fn theta_inside(r: State, a: usize) -> State {
-    let parity = r.map(
-        #[inline(always)]
-        |r| {
-            let pairs = _mm512_xor_si512(r, move_lanes(r, 1, 1));
-            xor3(pairs, move_lanes(pairs, 1, 2), move_lanes(r, 1, 4))
-        },
-    );
+    let mut parity = r;
+    for r in &mut parity {
+        let pairs = xor(*r, move_lanes(*r, 1, 1));
+        *r = xor3(pairs, move_lanes(pairs, 1, 2), move_lanes(*r, 1, 4));
+    }
     let mut out = r;
     for n in 0..5 {
-        let right = _mm512_rol_epi64::<1>(parity[(n + a) % 5]);
+        let right = rotate_by_one(parity[(n + a) % 5]);
         out[n] = xor3(r[n], parity[(n + 4 * a) % 5], right);
     }
     out
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi64::<0x96>(a, b, c)
+macro_rules! on_registers {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $body:expr;)*) => { $(
+        $(#[$doc])*
+        #[inline(always)]
+        fn $name($($argument: $type),*) -> __m512i {
+            // SAFETY: registers come from the two entries, which have the features.
+            unsafe { $body }
+        }
+    )* };
 }
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn chi(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi64::<0xd2>(a, b, c)
+on_registers! {
+    xor(a: __m512i, b: __m512i) _mm512_xor_si512(a, b);
+    xor3(a: __m512i, b: __m512i, c: __m512i) _mm512_ternarylogic_epi64::<0x96>(a, b, c);
+    chi(a: __m512i, b: __m512i, c: __m512i) _mm512_ternarylogic_epi64::<0xd2>(a, b, c);
+    rotate(v: __m512i, by: &Aligned<[i64; 8]>) _mm512_rolv_epi64(v, by.load());
+    rotate_by_one(v: __m512i) _mm512_rol_epi64::<1>(v);
+    /// The round constant to word (0, 0).
+    iota(v: __m512i, constant: u64)
+        _mm512_mask_xor_epi64(v, 1, v, _mm512_set1_epi64(constant as i64));
+    permute_lanes(v: __m512i, order: &Aligned<[i64; 8]>)
+        _mm512_permutexvar_epi64(order.load(), v);
 }
 
 /// Lane `n` from lane `factor n + first mod 5`.
-#[inline]
-#[target_feature(enable = "avx512f")]
+#[inline(always)]
 fn move_lanes(v: __m512i, factor: usize, first: usize) -> __m512i {
     if (factor % 5, first % 5) == (1, 0) {
         return v;
     }
-    _mm512_permutexvar_epi64(MOVES[factor % 5][first % 5].load(), v)
+    permute_lanes(v, &MOVES[factor % 5][first % 5])
 }
 
 /// Word (x, y) is in register `a x + b y mod 5`. Its lane is `step` times x at the

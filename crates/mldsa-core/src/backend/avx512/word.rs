@@ -132,10 +132,12 @@ pub(super) fn permute_x8(state: &mut [X8; 25]) {
 #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
 pub(super) fn permute_x8_and_one(state: &mut [X8; 25], one: &mut [u64; 25]) {
     align_frame!();
-    let mut nine: [(X8, u64); 25] = core::array::from_fn(
-        #[inline(always)]
-        |w| (state[w], one[w]),
-    );
+    // In a loop: the library's functions on arrays are inlined only as the profile
+    // likes, and take registers through memory otherwise.
+    let mut nine = [(state[0], 0); 25];
+    for w in 0..25 {
+        nine[w] = (state[w], one[w]);
+    }
     keccak_f1600(&mut nine);
     for w in 0..25 {
         (state[w], one[w]) = nine[w];
