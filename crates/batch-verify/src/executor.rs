@@ -31,7 +31,8 @@ pub trait Executor: Send + Sync {
     }
 
     /// Whether this thread is one of those that [`spawn`](Self::spawn) may choose:
-    /// it then does the work that it waits for, rather than waiting for itself.
+    /// it then does the work that it waits for, rather than waiting for itself. Whoever
+    /// replaces one of the two replaces both: a pool of one thread would wait for ever.
     fn is_worker(&self) -> bool {
         rayon::current_thread_index().is_some()
     }

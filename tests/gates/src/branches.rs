@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Verdict, root, succeed, target};
+use crate::{Verdict, root, succeed, target, unknown};
 
 mod list;
 mod reader;
@@ -66,6 +66,10 @@ const PLANTED: [(&str, Kind); 5] = [
 /// `--all`: every level, and both numbers of codegen units. `--print`: every
 /// function with its jumps. Names of targets: those alone.
 pub(crate) fn run(arguments: &[String]) -> Verdict {
+    let target = |name: &str| TARGETS.iter().any(|target| target.0 == name);
+    if let Some(argument) = unknown(arguments, &["--all", "--print"], target) {
+        return Verdict::Failed(format!("no option or target `{argument}`"));
+    }
     let said = |word: &str| arguments.iter().any(|argument| argument == word);
     let all = said("--all");
     let some = TARGETS.iter().any(|target| said(target.0));

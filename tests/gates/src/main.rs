@@ -21,6 +21,9 @@ enum Verdict {
     NotRun(String),
 }
 
+/// The exit status if nothing failed and something was not run.
+const NOT_RUN: u8 = 77;
+
 type Gate = fn(&[String]) -> Verdict;
 
 const GATES: [(&str, Gate, &str); 8] = [
@@ -63,14 +66,16 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     };
-    let mut failed = false;
-    let mut known = false;
+    let (mut known, mut failed, mut not_run) = (false, false, false);
     for (name, run, _) in GATES {
         if wanted == name || (wanted == "all" && name != "mutants") {
             known = true;
             match run(rest) {
                 Verdict::Passed => println!("{name}: passed"),
-                Verdict::NotRun(reason) => println!("{name}: not run: {reason}"),
+                Verdict::NotRun(reason) => {
+                    println!("{name}: not run: {reason}");
+                    not_run = true;
+                }
                 Verdict::Failed(reason) => {
                     println!("{name}: FAILED: {reason}");
                     failed = true;
@@ -81,7 +86,21 @@ fn main() -> ExitCode {
     if !known {
         eprintln!("no gate `{wanted}`");
     }
-    ExitCode::from(u8::from(failed || !known))
+    ExitCode::from(match (failed || !known, not_run) {
+        (true, _) => 1,
+        (false, true) => NOT_RUN,
+        (false, false) => 0,
+    })
+}
+
+/// The first of `arguments` that is none of `options` and that `target` does not take.
+fn unknown<'a>(
+    arguments: &'a [String],
+    options: &[&str],
+    target: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let mut arguments = arguments.iter().map(String::as_str);
+    arguments.find(|argument| !options.contains(argument) && !target(argument))
 }
 
 /// Unoptimised and optimised: compilers leave different traces.

@@ -18,7 +18,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use mldsa_core::Backend;
-use mldsa_core::hazmat::{Secret, declassify_in_place, shake256_lanes};
+use mldsa_core::hazmat::{Secret, declassify, declassify_in_place, shake256_lanes};
+use subtle::ConstantTimeEq;
 
 use crate::error::Error;
 use crate::guard::medium::{LogMedium, MarkMedium, MediumError};
@@ -71,14 +72,16 @@ impl Guard {
         seed: &MasterSeed,
     ) -> Result<Self, Error> {
         let mut guard = Self::empty(Box::new(log), Box::new(mark), seed);
-        guard.digest = guard.mac(b"start", guard.fingerprint.as_bytes());
+        guard.digest = published(guard.mac(b"start", guard.fingerprint.as_bytes()));
         let header = guard.header();
         let log = guard.log.read().map_err(failure)?;
         let mark = guard.mark.read().map_err(failure)?;
         // Without a mark no record has ever been written, so nothing was released.
-        if mark.is_some() || !header.starts_with(&log) {
+        let begun = header.get(..log.len()).is_some_and(|own| same(own, &log));
+        if mark.is_some() || !begun {
             return Err(Error::GuardFailure);
         }
+        let header = published(header);
         if log.len() < HEADER_LEN {
             guard.log.truncate(0).map_err(failure)?;
             guard.log.append(&header).map_err(failure)?;
@@ -169,7 +172,7 @@ impl Guard {
         // The new log goes on where the old one ends, so the present mark is known
         // to both: whichever is there after a crash is accepted.
         let old = self.log.read().map_err(failure)?;
-        let mut compact = Self::header(self).to_vec();
+        let mut compact = published(self.header()).to_vec();
         let (mut count, mut digest) = (self.count, self.digest);
         let records = old.get(HEADER_LEN..).unwrap_or_default();
         let closed = Entry::Closed(epoch);
@@ -177,10 +180,9 @@ impl Guard {
         let kept = kept.filter_map(|record| decode(record).ok().map(|(_, entry)| entry));
         let kept = kept.filter(|entry| entry.epoch() > epoch);
         for entry in core::iter::once(closed).chain(kept) {
-            let record = self.encode(count, &digest, &entry);
-            digest = record.1;
-            count += 1;
-            compact.extend_from_slice(&record.0);
+            let (record, chained) = self.encode(count, &digest, &entry);
+            compact.extend_from_slice(&published(record));
+            (count, digest) = (count + 1, published(chained));
         }
         self.log.replace(&compact).map_err(failure)?;
         (self.count, self.digest) = (count, digest);
@@ -268,9 +270,9 @@ impl Guard {
         for entry in entries {
             if self.states.admit(entry)? {
                 let (record, chained) = self.encode(count, &digest, entry);
-                bytes.extend_from_slice(&record);
+                bytes.extend_from_slice(&published(record));
                 new.push(entry);
-                (count, digest) = (count + 1, chained);
+                (count, digest) = (count + 1, published(chained));
             }
         }
         if new.is_empty() {
@@ -308,7 +310,7 @@ impl Guard {
         mark.extend_from_slice(self.fingerprint.as_bytes());
         mark.extend_from_slice(&self.count.to_be_bytes());
         mark.extend_from_slice(&self.digest);
-        mark.extend_from_slice(&self.mac(b"mark", &mark));
+        mark.extend_from_slice(&published(self.mac(b"mark", &mark)));
         self.mark.stage(&mark).map_err(failure)?;
         self.mark.publish().map_err(failure)?;
         self.marked = mark;
@@ -333,10 +335,10 @@ impl Guard {
         }
     }
 
+    /// A keyed digest. Until it is [`published`] it is a secret: who learns that of a
+    /// record of his own can write it.
     fn mac(&self, what: &[u8], bytes: &[u8]) -> Digest {
-        let mut mac = hash_lp(b"MLADSA guard", &[self.key.expose(), what, bytes]);
-        declassify_in_place(&mut mac, "a keyed digest of the guard");
-        mac
+        hash_lp(b"MLADSA guard", &[self.key.expose(), what, bytes])
     }
 
     fn header(&self) -> [u8; HEADER_LEN] {
@@ -360,7 +362,7 @@ impl Guard {
         self.count = u64::from_be_bytes(reader.array()?);
         self.digest = reader.array()?;
         // One encoding only: fingerprint and mac are compared with it.
-        (self.header() == header)
+        same(&self.header(), header)
             .then_some(records)
             .ok_or(Error::GuardFailure)
     }
@@ -378,7 +380,7 @@ impl Guard {
         };
         let (fingerprint, count, digest) = parse().map_err(|_| Error::GuardFailure)?;
         let whole = body.len() == 80 && fingerprint == *self.fingerprint.as_bytes();
-        (whole && self.mac(b"mark", body) == *mac)
+        (whole && same(&self.mac(b"mark", body), mac))
             .then_some((count, digest))
             .ok_or(Error::GuardFailure)
     }
@@ -387,12 +389,13 @@ impl Guard {
     fn replay(&mut self, record: &[u8; RECORD_LEN]) -> Result<(), Error> {
         let (number, entry) = decode(record)?;
         let (expected, digest) = self.encode(number, &self.digest, &entry);
-        if number != self.count || expected != *record || !self.states.admit(&entry)? {
+        if number != self.count || !same(&expected, record) || !self.states.admit(&entry)? {
             return Err(Error::GuardFailure);
         }
         self.states.apply(&entry);
         self.count += 1;
-        self.digest = digest;
+        // The same as what was read.
+        self.digest = published(digest);
         Ok(())
     }
 
@@ -449,6 +452,20 @@ impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Guard({} records)", self.count)
     }
+}
+
+/// What the guard writes to its files.
+fn published<const LEN: usize>(mut bytes: [u8; LEN]) -> [u8; LEN] {
+    declassify_in_place(&mut bytes, "a keyed digest of the guard");
+    bytes
+}
+
+/// Whether a file has what the guard computed. Constant time in where they differ.
+fn same(own: &[u8], read: &[u8]) -> bool {
+    declassify(
+        bool::from(own.ct_eq(read)),
+        "verdict over a file of the guard",
+    )
 }
 
 /// `SHAKE256("F.onetime" || lp(fingerprint, label), 32)`.

@@ -25,7 +25,8 @@ const PUBLIC: &[(&str, &str)] = &[
         VERIFICATION,
     ),
     ("mldsa_core::backend::portable::unpack_z_ntt", VERIFICATION),
-    ("mldsa_lowmem::verify", VERIFICATION),
+    ("mldsa_lowmem::verify::compare", VERIFICATION),
+    ("mldsa_lowmem::verify::verify_internal", VERIFICATION),
     ("mldsa_lowmem::remote", VERIFICATION),
     (
         "mldsa_core::coding::hint::hint_bit_pack_vartime",
@@ -72,27 +73,25 @@ const PUBLIC: &[(&str, &str)] = &[
         "public responses, as it says",
     ),
     (
-        "mldsa_core::hash::keccak",
-        "round numbers and the public bits of iota",
-    ),
-    (
         "mldsa_lowmem::attempt::compare",
         "c_tilde of an attempt, computed twice",
     ),
     (
         "mladsa_aggregate",
-        "what members publish; its secrets are handled in mldsa_core::linear, \
-        interval and sample, and in the modules listed below",
+        "what members publish, and log entries, whose MACs are compared without \
+        memcmp; secrets are handled in mldsa_core::summing and sample, and in the \
+        modules listed below",
     ),
 ];
 const VERIFICATION: &str = "verification reads public data only";
 
 /// Modules of a public crate above that do handle secrets.
-const NOT_PUBLIC: [&str; 4] = [
+const NOT_PUBLIC: [&str; 5] = [
     "mladsa_aggregate::keys::nonce",
     "mladsa_aggregate::keys::content_key",
     "mladsa_aggregate::keys::seed",
     "mladsa_aggregate::base::one_party",
+    "mladsa_aggregate::round::signer",
 ];
 
 /// Function; how many jumps on a sign, and on what was loaded from a row; why.
@@ -211,6 +210,13 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         9,
         LENGTHS,
     ),
+    (
+        "mladsa_aggregate::round::signer",
+        1,
+        2,
+        "the mode of the round, its members, whether derivation succeeded",
+    ),
+    ("mldsa_lowmem::verify::self_verify", 0, 1, LENGTHS),
     ("mldsa_lowmem::keygen", 0, 2, POSITION),
     ("mldsa_lowmem::attempt", 0, 2, PARAMETERS),
     ("mldsa_lowmem::matrix::mask_row", 0, 1, PARAMETERS),
@@ -228,6 +234,82 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "whether there is a public key",
     ),
 ];
+/// Functions that handle secrets and divide or compare bytes that are public: how
+/// often, and what.
+const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
+    (
+        "mladsa_aggregate::keys::nonce::sample",
+        Kind::Division,
+        4,
+        LENGTHS,
+    ),
+    (
+        "mladsa_aggregate::round::signer",
+        Kind::Compare,
+        2,
+        "fingerprints and public keys",
+    ),
+    (
+        "mldsa_core::backend::avx2::expand_a",
+        Kind::Division,
+        1,
+        "the index of an entry of A",
+    ),
+    (
+        "mldsa_core::backend::avx2::with_products",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    ("mldsa_core::cost::hash_message", Kind::Division, 1, LENGTHS),
+    (
+        "mldsa_core::sample::expand_a",
+        Kind::Division,
+        1,
+        "the index of an entry of A",
+    ),
+    (
+        "mldsa_core::sample::rej_bounded_packed",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    ("mldsa_core::scheme::keygen", Kind::Division, 2, LENGTHS),
+    (
+        "mldsa_core::scheme::sign::commit",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::scheme::sign::respond_z",
+        Kind::Division,
+        2,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::scheme::sign::sign_expanded",
+        Kind::Division,
+        2,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::streaming::row::response_row_reaches",
+        Kind::Division,
+        2,
+        LENGTHS,
+    ),
+    ("mldsa_core::summing::linear", Kind::Division, 1, LENGTHS),
+    ("mldsa_lowmem::attempt", Kind::Division, 4, LENGTHS),
+    ("mldsa_lowmem::key::check_range", Kind::Division, 4, LENGTHS),
+    (
+        "mldsa_lowmem::keygen::sample_secrets",
+        Kind::Division,
+        2,
+        LENGTHS,
+    ),
+    ("mldsa_lowmem::matrix::mask_row", Kind::Division, 1, LENGTHS),
+];
 const SELF_CHECK: &str = "the verdict of self-verification, which the caller gets";
 const PLACES: &str = "places of the challenge of an attempt, which are public";
 const REFUSED: &str = "ExpandS: which half-bytes were refused";
@@ -242,7 +324,10 @@ pub(super) fn allowed(name: &str, kind: Kind, used: &mut BTreeSet<&'static str>)
     // code where they are given a closure; without one they see lengths and addresses.
     let foreign = !is_ours(name);
     if !ours || (foreign && !name.contains("{closure")) {
-        return if kind == Kind::Loaded || name.contains("mladsa_aggregate") || !ours {
+        return if matches!(kind, Kind::Loaded | Kind::Division)
+            || name.contains("mladsa_aggregate")
+            || !ours
+        {
             usize::MAX
         } else {
             0
@@ -272,8 +357,14 @@ pub(super) fn allowed(name: &str, kind: Kind, used: &mut BTreeSet<&'static str>)
             most = most.max(match kind {
                 Kind::Sign => *sign,
                 Kind::Loaded => *loaded,
-                Kind::Compare => 0,
+                Kind::Compare | Kind::Division => 0,
             });
+        }
+    }
+    for (pattern, of, count, _) in PUBLIC_VALUES {
+        if kind == *of && matches(pattern) {
+            used.insert(pattern);
+            most = most.max(*count);
         }
     }
     most
@@ -289,6 +380,7 @@ pub(super) fn unused(used: &BTreeSet<&'static str>) -> Vec<String> {
     let patterns = PUBLIC.iter().map(|entry| entry.0);
     patterns
         .chain(SECRET.iter().map(|entry| entry.0))
+        .chain(PUBLIC_VALUES.iter().map(|entry| entry.0))
         .filter(|pattern| !used.contains(pattern))
         .map(|pattern| format!("`{pattern}` stands in the list for nothing"))
         .collect()

@@ -11,6 +11,9 @@
 //!   behind pointers that stay, or apart from where these point.
 //! - `memcmp`, whose time depends on what it compares.
 //!
+//! Beside the jumps, divisions of integers, whose time depends on the operands on
+//! most CPUs.
+//!
 //! A test that a stretch of code takes over from another one, or from the stack,
 //! is not followed. RV32 shifts 64 bits by a distance with a jump on `distance -
 //! 32`; no distance in this library is secret, and these are left out.
@@ -26,6 +29,8 @@ pub(super) enum Kind {
     Loaded,
     /// It is a call of `memcmp`.
     Compare,
+    /// It divides, or calls what does.
+    Division,
 }
 
 /// How a family of targets writes its instructions.
@@ -132,6 +137,16 @@ fn split_operands(text: &str) -> Vec<&str> {
     .collect()
 }
 
+/// What compilers call to divide 64 bits. Cortex-M0 calls a function for 32 bits too,
+/// whose steps the gate `trace` follows.
+const DIVIDING: [&str; 6] = [
+    "__aeabi_ldivmod",
+    "__aeabi_uldivmod",
+    "__divdi3",
+    "__moddi3",
+    "__udivdi3",
+    "__umoddi3",
+];
 /// Signed orders and signs, as Arm calls them.
 const SIGNED: [&str; 6] = ["mi", "pl", "lt", "ge", "gt", "le"];
 /// Arithmetic that leaves flags, as Arm calls it; a condition may look like its `s`.
@@ -151,7 +166,14 @@ impl Dialect {
                 .split(['@', '('])
                 .next()
                 .unwrap_or("");
-            return matches!(target, "memcmp" | "bcmp" | "__aeabi_memcmp").then_some(Kind::Compare);
+            return match target {
+                "memcmp" | "bcmp" | "__aeabi_memcmp" => Some(Kind::Compare),
+                _ if DIVIDING.contains(&target) => Some(Kind::Division),
+                _ => None,
+            };
+        }
+        if self.divides(line) {
+            return Some(Kind::Division);
         }
         let signed = self.jump(line)?;
         if signed {
@@ -162,11 +184,31 @@ impl Dialect {
             .then_some(Kind::Loaded)
     }
 
+    /// Whether control goes to another function, and whether it comes back or not.
     fn is_call(self, line: &Line<'_>) -> bool {
+        let elsewhere = |jump: &[&str]| {
+            let to = line.operands.last().copied().unwrap_or("");
+            jump.contains(&line.mnemonic) && !to.contains(".L")
+        };
         match self {
-            Self::Thumb | Self::Arm64 => matches!(line.mnemonic, "bl" | "blx" | "blr"),
-            Self::Riscv => matches!(line.mnemonic, "call" | "jal" | "jalr" | "tail"),
-            Self::X86 => line.mnemonic.starts_with("call"),
+            Self::Thumb | Self::Arm64 => {
+                matches!(line.mnemonic, "bl" | "blx" | "blr") || elsewhere(&["b", "b.w"])
+            }
+            Self::Riscv => {
+                matches!(line.mnemonic, "call" | "jal" | "jalr" | "tail") || elsewhere(&["j"])
+            }
+            Self::X86 => line.mnemonic.starts_with("call") || elsewhere(&["jmp", "jmpl", "jmpq"]),
+        }
+    }
+
+    fn divides(self, line: &Line<'_>) -> bool {
+        match self {
+            Self::Thumb | Self::Arm64 => matches!(line.mnemonic, "udiv" | "sdiv"),
+            Self::Riscv => matches!(line.mnemonic, "div" | "divu" | "rem" | "remu"),
+            Self::X86 => matches!(
+                line.mnemonic.trim_start_matches('i'),
+                "divb" | "divw" | "divl" | "divq"
+            ),
         }
     }
 
