@@ -15,7 +15,7 @@ use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding::{low_bits, make_hint};
 use crate::sample::Challenge;
-use crate::scheme::keygen::{check_secret_range, unpack_ntt};
+use crate::scheme::keygen::unpack_ntt;
 
 /// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.
@@ -70,13 +70,15 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
         return Err(SignError::BufferLength);
     }
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
-    check_secret_range(p, &parts).map_err(|_| SignError::Key)?;
+    let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
+    let mut in_range = unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());
+    let mut s2_hat = Secret::<P::Rows<NttPoly>>::zeroed();
+    in_range &= unpack_ntt(backend, p, parts.s2, s2_hat.expose_mut().as_mut());
+    if !declassify(in_range, "verdict of a key import") {
+        return Err(SignError::Key);
+    }
     let mut a_hat = <P::Matrix<NttPoly>>::zeroed();
     (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat.as_mut());
-    let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
-    unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());
-    let mut s2_hat = Secret::<P::Rows<NttPoly>>::zeroed();
-    unpack_ntt(backend, p, parts.s2, s2_hat.expose_mut().as_mut());
     let material = SigningMaterial {
         k_seed: parts.k_seed,
         a_hat: a_hat.as_ref(),
