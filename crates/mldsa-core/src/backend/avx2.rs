@@ -11,18 +11,18 @@ use super::kernels::Kernels;
 use super::matrix::MatrixRows;
 use super::portable;
 use super::rows::{commitment, t1_column};
-use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
 use crate::hash::keccak::{Word, keccak_f1600};
 use crate::hash::xof::LaneHash;
 use crate::lanes::job::{Job, JobKey};
 use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
-use crate::lanes::verify::{self, Engine, SideHash};
+use crate::lanes::verify::{self, Claim, Engine, SideHash};
 use crate::memory::array::Element;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::sample::{Challenge, rej_ntt_block_vartime};
+use crate::sample::rej_ntt_block_vartime;
 
 cpufeatures::new!(cpu, "avx2", "bmi1", "bmi2");
 
@@ -263,17 +263,15 @@ impl Widths for Avx2 {
 
 impl Engine for Avx2 {
     fn commitment(
-        p: &Params,
         key: &JobKey<'_>,
-        parts: &SignatureParts<'_>,
-        c: &Challenge,
+        claim: &Claim<'_>,
         _: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool {
         match key {
             // SAFETY: reached only through `verify`, which needs the features.
-            JobKey::Cold(pk, _) => unsafe { cold(p, pk, parts, c, w1) },
-            JobKey::Prepared(rows, _) => prepared(p, *rows, parts, c, w1),
+            JobKey::Cold(pk, _) => unsafe { cold(pk, claim, w1) },
+            JobKey::Prepared(rows, _) => prepared(*rows, claim, w1),
         }
     }
 }
@@ -281,52 +279,38 @@ impl Engine for Avx2 {
 // Not inlined, as `prepared`: their frames would add up.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn cold(
-    p: &Params,
-    pk: &PublicKeyParts<'_>,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
-    w1: &mut [u8],
-) -> bool {
+fn cold(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+    let p = claim.p;
     let mut row = [const { NttPoly::ZERO }; 8];
     let row = &mut row[..=p.l];
     let mut a = MatrixRows::new(&KERNELS, p, pk.rho);
-    with_products(p, parts, c, w1, &mut |i, vector, w_hat| {
+    with_products(claim, w1, &mut |i, vector, w_hat| {
         next_row(&mut a, &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN], row);
         (KERNELS.row_product)(row, vector, w_hat);
     })
 }
 
 #[inline(never)]
-fn prepared(
-    p: &Params,
-    rows: Expansion<'_>,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
-    w1: &mut [u8],
-) -> bool {
+fn prepared(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+    let l = claim.p.l;
     let mut row = [const { NttPoly::ZERO }; 8];
-    let row = &mut row[..=p.l];
-    with_products(p, parts, c, w1, &mut |i, vector, w_hat| {
-        (KERNELS.row_product)(rows.polys(i * (p.l + 1), row), vector, w_hat);
+    let row = &mut row[..=l];
+    with_products(claim, w1, &mut |i, vector, w_hat| {
+        (KERNELS.row_product)(rows.polys(i * (l + 1), row), vector, w_hat);
     })
 }
 
 fn with_products(
-    p: &Params,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
+    claim: &Claim<'_>,
     w1: &mut [u8],
     product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
 ) -> bool {
     let mut vector = [const { NttPoly::ZERO }; 8];
-    let mut packed = w1.chunks_exact_mut(p.w1_poly_len());
+    let mut packed = w1.chunks_exact_mut(claim.p.w1_poly_len());
     commitment(
         &KERNELS,
-        p,
-        parts,
-        c,
-        &mut vector[..=p.l],
+        claim,
+        &mut vector[..=claim.p.l],
         product,
         &mut |row| {
             if let Some(w1) = packed.next() {

@@ -13,6 +13,7 @@ use super::kernels::Kernels;
 #[cfg(test)]
 use super::portable;
 
+mod shape;
 mod registers;
 mod vector;
 mod ntt;

@@ -2,28 +2,27 @@
 //! commitment that a signature claims. Public data.
 
 use super::kernels::Kernels;
-use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::encode::PublicKeyParts;
 use crate::coding::pack;
+use crate::lanes::verify::Claim;
 use crate::memory::array::Zeroed;
 use crate::params::{Params, T1_POLY_LEN};
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
-use crate::sample::Challenge;
 
-/// Lines 9 and 10 of algorithm 8: the packed rows of the commitment that `parts`
-/// claims, one after the other to `w1`. False if a coefficient of z is too large.
+/// Lines 9 and 10 of algorithm 8: the packed rows of the commitment that `claim`
+/// makes, one after the other to `w1`. False if a coefficient of z is too large.
 ///
 /// `product(i, vector, w_hat)` is called for one row after the other: the row (A[i],
 /// -t1[i] 2^13) of the key times the vector (z, c), for which `z_c_hat` has room.
 pub(crate) fn commitment(
     kernels: &Kernels,
-    p: &Params,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
+    claim: &Claim<'_>,
     z_c_hat: &mut [NttPoly],
     product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
     w1: &mut dyn FnMut(&[u8]),
 ) -> bool {
+    let Claim { p, parts, c } = *claim;
     let (z_hat, c_hat) = z_c_hat.split_at_mut(p.l);
     for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
         if !(kernels.unpack_z_ntt)(p.gamma1_bits, p.gamma1() - p.beta(), bytes, z_hat) {

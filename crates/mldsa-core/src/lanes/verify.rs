@@ -12,18 +12,23 @@ use crate::sample::Challenge;
 
 /// What a backend adds to the common algorithm.
 pub(crate) trait Engine: Widths {
-    /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment that `parts`
-    /// claims, k packed rows to `w1`. False if a coefficient of z is too large.
+    /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment of the
+    /// signature, k packed rows to `w1`. False if a coefficient of z is too large.
     ///
     /// `side` may be given one permutation with each of the engine's own.
     fn commitment(
-        p: &Params,
         key: &JobKey<'_>,
-        parts: &SignatureParts<'_>,
-        c: &Challenge,
+        claim: &Claim<'_>,
         side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool;
+}
+
+/// What a commitment is computed from beside the key.
+pub(crate) struct Claim<'a> {
+    pub(crate) p: &'a Params,
+    pub(crate) parts: &'a SignatureParts<'a>,
+    pub(crate) c: &'a Challenge,
 }
 
 /// A signature whose length and hint are right, in parts.
@@ -86,7 +91,12 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 SideHash::idle()
             };
             let w1 = commitments.next_w1();
-            if !E::commitment(p, &parsed.job.key, &parsed.parts, &c, &mut side, w1) {
+            let claim = Claim {
+                p,
+                parts: &parsed.parts,
+                c: &c,
+            };
+            if !E::commitment(&parsed.job.key, &claim, &mut side, w1) {
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }

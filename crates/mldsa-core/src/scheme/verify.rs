@@ -7,6 +7,7 @@ use crate::coding::pack;
 use crate::error::VerifyError;
 use crate::hash::transcript::{CommitmentHash, mu_from_parts, mu_head, tr_of_parts};
 use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::lanes::verify::Claim;
 use crate::memory::array::Zeroed;
 use crate::params::{CRH_LEN, ParameterSet, Params};
 use crate::ring::poly::{NttPoly, Poly};
@@ -73,16 +74,14 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
         };
         (kernels.row_product)(row, vector, w_hat);
     };
-    let vector = vector.as_mut();
-    if !commitment(
-        kernels,
-        &P::PARAMS,
-        &parts,
-        &c,
-        vector,
-        &mut product,
-        &mut |w1| hash.absorb_w1(w1),
-    ) {
+    let claim = Claim {
+        p: &P::PARAMS,
+        parts: &parts,
+        c: &c,
+    };
+    if !commitment(kernels, &claim, vector.as_mut(), &mut product, &mut |w1| {
+        hash.absorb_w1(w1)
+    }) {
         return Err(VerifyError::ResponseNorm);
     }
     let mut c_tilde = [0; CRH_LEN];

@@ -7,7 +7,7 @@
 //! level: their quotients come from single precision. See `docs/simd.md`.
 //!
 //! The last four levels work inside registers; the order they leave the
-//! coefficients in is private to this backend ([`to_standard_order`]).
+//! coefficients in is private to this backend ([`Order`]).
 
 use super::registers::{Aligned, EvenLanes};
 use super::vector::Vector;
@@ -158,6 +158,44 @@ pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
 #[inline(always)]
 pub(super) fn reduce<V: Vector>(v: V) -> V {
     shoup_by(v, const { (1, quotient(1)) }, EvenLanes::new())
+}
+
+/// The order that a polynomial in NTT form has in memory.
+pub(super) trait Order {
+    /// One pair of registers as [`ntt_registers`] leaves it, in this order.
+    fn from_private<V: Vector>(a: V, b: V) -> (V, V);
+    /// One pair of registers in this order, as [`inv_ntt_registers`] takes it.
+    fn to_private<V: Vector>(a: V, b: V) -> (V, V);
+}
+
+/// The order of algorithm 41.
+pub(super) enum Standard {}
+
+impl Order for Standard {
+    #[inline(always)]
+    fn from_private<V: Vector>(a: V, b: V) -> (V, V) {
+        to_standard_order(a, b)
+    }
+
+    #[inline(always)]
+    fn to_private<V: Vector>(a: V, b: V) -> (V, V) {
+        from_standard_order(a, b)
+    }
+}
+
+/// The order of this backend, in which nothing has to move.
+pub(super) enum Private {}
+
+impl Order for Private {
+    #[inline(always)]
+    fn from_private<V: Vector>(a: V, b: V) -> (V, V) {
+        (a, b)
+    }
+
+    #[inline(always)]
+    fn to_private<V: Vector>(a: V, b: V) -> (V, V) {
+        (a, b)
+    }
 }
 
 /// Reorders one pair of registers from private to standard order.

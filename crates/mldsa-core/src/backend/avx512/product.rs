@@ -8,6 +8,7 @@ use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
 use super::registers::Aligned;
+use super::shape::{Array, Shape};
 use super::vector::{Vector, Wide};
 use crate::coding::expansion::Expansion;
 use crate::params::Q;
@@ -64,29 +65,29 @@ fn block(poly: &[i32], n: usize) -> __m512i {
 }
 
 /// Every row of the prepared matrix times the vector: `a` is
-/// `[block 0..16][row 0..K][column 0..TERMS][16]`, `b` has `TERMS` polynomials.
+/// `[block 0..16][row 0..K][column 0..TERMS][16]`. Every element of `out` is written.
 /// Algorithm 48 and the c t1 column in one.
 ///
 /// Bounds: `0 <= a < q`, `0 <= b < 22 q`, `|out| <= q`; the factor `2^-32` stays.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
-pub(super) fn matrix_product<const K: usize, const TERMS: usize>(
+pub(super) fn matrix_product<S: Shape>(
     a: Expansion<'_>,
-    b: &[NttPoly; TERMS],
-    out: &mut [MaybeUninit<NttPoly>; K],
+    b: &S::Terms<NttPoly>,
+    out: &mut MaybeUninit<S::Rows<NttPoly>>,
 ) {
     match a {
         Expansion::Wide(a) => {
-            let a = &a[..K * TERMS];
+            let a = &a[..S::K * S::TERMS];
             // SAFETY: `NttPoly` is 256 coefficients without padding.
             let a = unsafe { core::slice::from_raw_parts(a.as_ptr().cast(), 16 * a.len()) };
-            product_of::<K, TERMS, WideBlock>(a, b, out);
+            product_of::<S, WideBlock>(a, b, out);
         }
         Expansion::Packed(a) => {
-            let a = &a[..K * TERMS];
+            let a = &a[..S::K * S::TERMS];
             // SAFETY: `PackedPoly` is 256 coefficients of three bytes without padding.
             let a = unsafe { core::slice::from_raw_parts(a.as_ptr().cast(), 16 * a.len()) };
-            product_of::<K, TERMS, PackedBlock>(a, b, out);
+            product_of::<S, PackedBlock>(a, b, out);
         }
     }
 }
@@ -144,19 +145,21 @@ static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
-fn product_of<const K: usize, const TERMS: usize, B: Block>(
+fn product_of<S: Shape, B: Block>(
     a: &[B],
-    b: &[NttPoly; TERMS],
-    out: &mut [MaybeUninit<NttPoly>; K],
+    b: &S::Terms<NttPoly>,
+    out: &mut MaybeUninit<S::Rows<NttPoly>>,
 ) {
-    for (n, rows) in a.chunks_exact(K * TERMS).enumerate() {
-        let mut vector = [(_mm512_setzero_si512(), _mm512_setzero_si512()); TERMS];
-        for (term, b) in vector.iter_mut().zip(b) {
+    let out = S::Rows::elements(out);
+    let zero = _mm512_setzero_si512();
+    for (n, rows) in a.chunks_exact(S::K * S::TERMS).enumerate() {
+        let mut vector = S::Terms::filled((zero, zero));
+        for (term, b) in vector.as_mut().iter_mut().zip(b.as_ref()) {
             *term = split(block(&b.0, n));
         }
-        for (row, out) in rows.chunks_exact(TERMS).zip(out.iter_mut()) {
+        for (row, out) in rows.chunks_exact(S::TERMS).zip(out.iter_mut()) {
             let mut sums = Sums::zero();
-            for (a, &term) in row.iter().zip(&vector) {
+            for (a, &term) in row.iter().zip(vector.as_ref()) {
                 // SAFETY: the features of this function.
                 sums = sums.add(unsafe { a.split() }, term);
             }

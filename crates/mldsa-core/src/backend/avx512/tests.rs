@@ -1,9 +1,11 @@
 //! Every kernel against its plain twin.
 
+use super::ntt::{Private, Standard};
 use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
 use super::registers::{self, Aligned};
 use super::reject::{Stream, accept_first, accept_last};
+use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
@@ -180,8 +182,9 @@ fn unpacked_z_and_its_norm() {
             crate::ring::ntt::ntt(&plain, &mut expected);
             on_this_cpu!({
                 let (mut first, mut second) = (false, false);
-                let own = written(|out| first = unpack_z_ntt::<BITS, false>(bytes, beta, out));
-                let ordered = written(|out| second = unpack_z_ntt::<BITS, true>(bytes, beta, out));
+                let own = written(|out| first = unpack_z_ntt::<BITS, Private>(bytes, beta, out));
+                let ordered =
+                    written(|out| second = unpack_z_ntt::<BITS, Standard>(bytes, beta, out));
                 assert!(own.0.iter().all(|&x| 0 < x && x < 22 * Q));
                 congruent(&standard(&own), &expected.0);
                 congruent(&ordered.0, &expected.0);
@@ -231,8 +234,8 @@ fn unpacked_t1_and_challenges_in_every_range() {
                 (Range::Reduced, Q / 2, 9 * (Q / 4) + 9),
                 (Range::Canonical, 0, Q),
             ] {
-                let own = written(|out| unpack_t1_ntt::<false>(&bytes, range, out));
-                let ordered = written(|out| unpack_t1_ntt::<true>(&bytes, range, out));
+                let own = written(|out| unpack_t1_ntt::<Private>(&bytes, range, out));
+                let ordered = written(|out| unpack_t1_ntt::<Standard>(&bytes, range, out));
                 assert!(own.0.iter().all(|&x| low <= x && x < high));
                 congruent(&standard(&own), &expected);
                 congruent(&ordered.0, &expected);
@@ -241,7 +244,7 @@ fn unpacked_t1_and_challenges_in_every_range() {
             let mut c_hat = NttPoly::zeroed();
             crate::ring::ntt::ntt(&c, &mut c_hat);
             let c = c.0.map(|x| x as i8);
-            let own = written(|out| challenge_ntt::<true>(&c, Range::Reduced, out));
+            let own = written(|out| challenge_ntt::<Standard>(&c, Range::Reduced, out));
             congruent(&own.0, &c_hat.0);
         }
     });
@@ -263,7 +266,7 @@ fn plain_product(terms: &[(&[i32; N], &[i32; N])]) -> [i32; N] {
 
 #[test]
 fn products_at_their_largest_operands() {
-    fn check<const K: usize, const TERMS: usize>(random: &mut Random) {
+    fn check<S: Shape>(random: &mut Random) {
         for round in 0..6 {
             let mut entry = |bound: i32| -> [i32; N] {
                 match round {
@@ -274,28 +277,34 @@ fn products_at_their_largest_operands() {
                         .map(|x| (x + bound / 2).min(bound - 1)),
                 }
             };
-            let matrix: Vec<_> = (0..K * TERMS).map(|_| entry(Q)).collect();
-            let vector: [NttPoly; TERMS] = core::array::from_fn(|_| NttPoly(entry(22 * Q)));
-            let mut rows: Vec<_> = (0..K * TERMS).map(|_| NttPoly::zeroed()).collect();
+            let matrix: Vec<_> = (0..S::K * S::TERMS).map(|_| entry(Q)).collect();
+            let mut vector = MaybeUninit::<S::Terms<NttPoly>>::uninit();
+            for b in S::Terms::elements(&mut vector) {
+                b.write(NttPoly(entry(22 * Q)));
+            }
+            // SAFETY: every element was written.
+            let vector = unsafe { vector.assume_init() };
+            let mut rows: Vec<_> = (0..S::K * S::TERMS).map(|_| NttPoly::zeroed()).collect();
             for (at, poly) in matrix.iter().enumerate() {
                 for n in 0..16 {
-                    let place = 16 * (n * K * TERMS + at);
+                    let place = 16 * (n * S::K * S::TERMS + at);
                     rows[place / N].0[place % N..][..16]
                         .copy_from_slice(&poly[16 * n..16 * n + 16]);
                 }
             }
             on_this_cpu!({
-                let mut out = [const { MaybeUninit::new(NttPoly([0; N])) }; K];
-                matrix_product::<K, TERMS>(Expansion::Wide(&rows), &vector, &mut out);
-                let mut of_packed = [const { MaybeUninit::new(NttPoly([0; N])) }; K];
+                let mut out = MaybeUninit::uninit();
+                matrix_product::<S>(Expansion::Wide(&rows), &vector, &mut out);
+                let mut of_packed = MaybeUninit::uninit();
                 let packed: Vec<_> = rows.iter().map(PackedPoly::from).collect();
-                matrix_product::<K, TERMS>(Expansion::Packed(&packed), &vector, &mut of_packed);
-                for (wide, packed) in out.iter().zip(&of_packed) {
-                    assert_eq!(wide.assume_init_ref().0, packed.assume_init_ref().0);
+                matrix_product::<S>(Expansion::Packed(&packed), &vector, &mut of_packed);
+                let out = out.assume_init_ref().as_ref();
+                for (wide, packed) in out.iter().zip(of_packed.assume_init_ref().as_ref()) {
+                    assert_eq!(wide.0, packed.0);
                 }
+                let vector = vector.as_ref();
                 for (i, out) in out.iter().enumerate() {
-                    let out = out.assume_init_ref();
-                    let row = &matrix[i * TERMS..][..TERMS];
+                    let row = &matrix[i * S::TERMS..][..S::TERMS];
                     let terms: Vec<_> = row.iter().zip(vector.iter().map(|b| &b.0)).collect();
                     congruent(&out.0, &plain_product(&terms));
                     assert!(out.0.iter().all(|x| x.abs() <= Q));
@@ -303,9 +312,9 @@ fn products_at_their_largest_operands() {
                     // The same row piece by piece, the last term as the cold path
                     // has it: a biased polynomial by a reduced one.
                     let mut sums = RowSums::ZERO;
-                    let (split, last) = (TERMS / 2, TERMS - 1);
+                    let (split, last) = (S::TERMS / 2, S::L);
                     let entries: Vec<_> = row.iter().map(|a| NttPoly(*a)).collect();
-                    sums.add(&entries[..split], &vector);
+                    sums.add(&entries[..split], vector);
                     sums.add(&entries[split..last], &vector[split..]);
                     let biased = &vector[last];
                     let reduced = NttPoly(row[last].map(|x| x + Q + Q / 4));
@@ -320,9 +329,9 @@ fn products_at_their_largest_operands() {
         }
     }
     let mut random = Random::new(5);
-    check::<4, 5>(&mut random);
-    check::<6, 6>(&mut random);
-    check::<8, 8>(&mut random);
+    check::<Shape44>(&mut random);
+    check::<Shape65>(&mut random);
+    check::<Shape87>(&mut random);
 }
 
 #[test]
@@ -385,11 +394,11 @@ fn packed_commitments_equal_the_portable_ones() {
                 let masks = hint_masks(&indices);
                 let (mut own, mut ordered) = ([0; 192], [0; 192]);
                 if gamma2 == GAMMA2_88 {
-                    inv_ntt_use_hint::<true, false>(&private(&w_hat), &masks, &mut own);
-                    inv_ntt_use_hint::<true, true>(&NttPoly(w_hat), &masks, &mut ordered);
+                    inv_ntt_use_hint::<true, Private>(&private(&w_hat), &masks, &mut own);
+                    inv_ntt_use_hint::<true, Standard>(&NttPoly(w_hat), &masks, &mut ordered);
                 } else {
-                    inv_ntt_use_hint::<false, false>(&private(&w_hat), &masks, &mut own);
-                    inv_ntt_use_hint::<false, true>(&NttPoly(w_hat), &masks, &mut ordered);
+                    inv_ntt_use_hint::<false, Private>(&private(&w_hat), &masks, &mut own);
+                    inv_ntt_use_hint::<false, Standard>(&NttPoly(w_hat), &masks, &mut ordered);
                 }
                 assert_eq!(own, expected);
                 assert_eq!(ordered, expected);

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::ntt::{ntt_registers, reduce, to_standard_order};
+use super::ntt::{Order, ntt_registers, reduce};
 use super::registers::Aligned;
 use super::registers::Registers;
 use super::vector::Vector;
@@ -19,11 +19,10 @@ const BIAS: i32 = 11 * Q;
 /// `bytes` holds `32 * BITS` bytes, `BITS` is 18 or 20. Returns whether every
 /// `|z| < 2^(BITS - 1) - beta`.
 ///
-/// `STANDARD` asks for standard order, otherwise the order is this backend's.
 /// Bounds: `0 < out < 22 q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(
+pub(super) fn unpack_z_ntt<const BITS: usize, O: Order>(
     bytes: &[u8],
     beta: i32,
     out: &mut MaybeUninit<NttPoly>,
@@ -39,7 +38,7 @@ pub(super) fn unpack_z_ntt<const BITS: usize, const STANDARD: bool>(
     }
     let limit = _mm512_set1_epi32(2 * gamma1 - 2 * beta - 1);
     let within = _mm512_cmplt_epu32_mask(largest, limit) == 0xffff;
-    transform::<STANDARD>(&mut v, Range::Biased, out);
+    transform::<O>(&mut v, Range::Biased, out);
     within
 }
 
@@ -57,32 +56,24 @@ pub(super) enum Range {
 /// NTT of the challenge, in the given range.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn challenge_ntt<const STANDARD: bool>(
-    c: &[i8; N],
-    range: Range,
-    out: &mut MaybeUninit<NttPoly>,
-) {
+pub(super) fn challenge_ntt<O: Order>(c: &[i8; N], range: Range, out: &mut MaybeUninit<NttPoly>) {
     let mut v = [_mm512_setzero_si512(); 16];
     for (register, chunk) in v.iter_mut().zip(c.as_chunks::<16>().0) {
         // SAFETY: a chunk has 16 bytes.
         *register = _mm512_cvtepi8_epi32(unsafe { _mm_loadu_si128(chunk.as_ptr().cast()) });
     }
-    transform::<STANDARD>(&mut v, range, out);
+    transform::<O>(&mut v, range, out);
 }
 
 /// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) fn unpack_t1_ntt<const STANDARD: bool>(
-    bytes: &[u8],
-    range: Range,
-    out: &mut MaybeUninit<NttPoly>,
-) {
+pub(super) fn unpack_t1_ntt<O: Order>(bytes: &[u8], range: Range, out: &mut MaybeUninit<NttPoly>) {
     let mut v = unpack::<10>(bytes);
     for t1 in &mut v {
         *t1 = minus_t1_2d(*t1);
     }
-    transform::<STANDARD>(&mut v, range, out);
+    transform::<O>(&mut v, range, out);
 }
 
 /// z from its field. Bounds: `0 <= x < 2 gamma1` gives `-gamma1 < out <= gamma1`.
@@ -101,16 +92,10 @@ pub(super) fn minus_t1_2d<V: Vector>(t1: V) -> V {
 ///
 /// Bounds: `|v| <= q` in, so that `|v| < 11 q` before the range is chosen.
 #[inline(always)]
-fn transform<const STANDARD: bool>(
-    v: &mut Registers,
-    range: Range,
-    out: &mut MaybeUninit<NttPoly>,
-) {
+fn transform<O: Order>(v: &mut Registers, range: Range, out: &mut MaybeUninit<NttPoly>) {
     ntt_registers(v);
     for pair in v.as_chunks_mut::<2>().0 {
-        if STANDARD {
-            (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
-        }
+        (pair[0], pair[1]) = O::from_private(pair[0], pair[1]);
         for a in pair {
             *a = range.of(*a);
         }

@@ -4,40 +4,38 @@ use core::arch::x86_64::_mm512_storeu_si512;
 use core::mem::MaybeUninit;
 use core::slice::from_ref;
 
-use super::ntt::from_standard_order;
+use super::ntt::{Order, Private, Standard, from_standard_order};
 use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
 use super::reject::Stream;
+use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
 use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
-use crate::coding::encode::{PublicKeyParts, SignatureParts};
+use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::error::VerifyError;
 use crate::lanes::job::{Job, JobKey};
 use crate::lanes::sponge::MAX_LANES;
-use crate::lanes::verify::{self, Engine, SideHash};
+use crate::lanes::verify::{self, Claim, Engine, SideHash};
 use crate::memory::array::Zeroed;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
-use crate::sample::Challenge;
 
 impl Engine for Avx512 {
     #[inline]
     fn commitment(
-        p: &Params,
         key: &JobKey<'_>,
-        parts: &SignatureParts<'_>,
-        c: &Challenge,
+        claim: &Claim<'_>,
         side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool {
         // SAFETY: reached only through `verify`, which needs the features.
         unsafe {
-            match p.k {
-                4 => commitment::<4, 4, 5, 18, true>(p, key, parts, c, side, w1),
-                6 => commitment::<6, 5, 6, 20, false>(p, key, parts, c, side, w1),
-                _ => commitment::<8, 7, 8, 20, false>(p, key, parts, c, side, w1),
+            match claim.p.k {
+                4 => commitment::<Shape44>(key, claim, side, w1),
+                6 => commitment::<Shape65>(key, claim, side, w1),
+                _ => commitment::<Shape87>(key, claim, side, w1),
             }
         }
     }
@@ -88,141 +86,124 @@ fn verify_several<'a>(
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
-fn commitment<
-    const K: usize,
-    const L: usize,
-    const TERMS: usize,
-    const Z_BITS: usize,
-    const SIX_BITS: bool,
->(
-    p: &Params,
+fn commitment<S: Shape>(
     key: &JobKey<'_>,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
+    claim: &Claim<'_>,
     side: &mut SideHash<'_>,
     w1: &mut [u8],
 ) -> bool {
     match key {
-        JobKey::Prepared(rows, _) => {
-            prepared::<K, L, TERMS, Z_BITS, SIX_BITS>(p, *rows, parts, c, w1)
-        }
-        JobKey::Cold(pk, _) => cold::<K, L, TERMS, Z_BITS, SIX_BITS>(p, pk, parts, c, side, w1),
+        JobKey::Prepared(rows, _) => prepared::<S>(*rows, claim, w1),
+        JobKey::Cold(pk, _) => cold::<S>(pk, claim, side, w1),
     }
 }
 
 /// z and c in NTT form, or nothing if z is too large.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-fn transform<'m, const TERMS: usize, const Z_BITS: usize, const STANDARD: bool>(
-    p: &Params,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
+fn transform<'m, S: Shape, O: Order>(
+    claim: &Claim<'_>,
     c_range: Range,
-    memory: &'m mut [MaybeUninit<NttPoly>; TERMS],
-) -> Option<&'m [NttPoly; TERMS]> {
-    let [z_hat @ .., c_hat] = memory.as_mut_slice() else {
+    memory: &'m mut MaybeUninit<S::Terms<NttPoly>>,
+) -> Option<&'m S::Terms<NttPoly>> {
+    let [z_hat @ .., c_hat] = S::Terms::elements(memory) else {
         return None;
     };
-    debug_assert_eq!(parts.z.len(), 32 * Z_BITS * z_hat.len());
+    let len = 32 * S::Z_BITS;
+    let z = claim.parts.z;
+    debug_assert_eq!(z.len(), len * z_hat.len());
     for (n, z_hat) in z_hat.iter_mut().enumerate() {
-        let bytes = &parts.z[32 * Z_BITS * n..][..32 * Z_BITS];
-        if !unpack_z_ntt::<Z_BITS, STANDARD>(bytes, p.beta(), z_hat) {
+        let (bytes, beta) = (&z[len * n..][..len], claim.p.beta());
+        let within = match S::Z_BITS {
+            18 => unpack_z_ntt::<18, O>(bytes, beta, z_hat),
+            _ => unpack_z_ntt::<20, O>(bytes, beta, z_hat),
+        };
+        if !within {
             return None;
         }
     }
-    challenge_ntt::<STANDARD>(&c.0, c_range, c_hat);
+    challenge_ntt::<O>(&claim.c.0, c_range, c_hat);
     // SAFETY: every element was written.
-    Some(unsafe { &*memory.as_ptr().cast() })
+    Some(unsafe { memory.assume_init_ref() })
+}
+
+/// Packs w1 of row `i`, whose hint the claim has.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn pack_row<S: Shape, O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
+    let hint = hint_masks(claim.parts.hint.row(i));
+    match S::W1_BITS {
+        6 => inv_ntt_use_hint::<true, O>(w_hat, &hint, w1),
+        _ => inv_ntt_use_hint::<false, O>(w_hat, &hint, w1),
+    }
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma")]
-fn prepared<
-    const K: usize,
-    const L: usize,
-    const TERMS: usize,
-    const Z_BITS: usize,
-    const SIX_BITS: bool,
->(
-    p: &Params,
-    rows: Expansion<'_>,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
-    w1: &mut [u8],
-) -> bool {
-    let mut memory = [const { MaybeUninit::uninit() }; TERMS];
-    let Some(vector) = transform::<TERMS, Z_BITS, false>(p, parts, c, Range::Biased, &mut memory)
-    else {
+fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+    let mut memory = MaybeUninit::uninit();
+    let Some(vector) = transform::<S, Private>(claim, Range::Biased, &mut memory) else {
         return false;
     };
-    let mut w_hat = [const { MaybeUninit::uninit() }; K];
-    matrix_product::<K, TERMS>(rows, vector, &mut w_hat);
+    let mut w_hat = MaybeUninit::uninit();
+    matrix_product::<S>(rows, vector, &mut w_hat);
     // SAFETY: the product wrote every element.
-    let w_hat: &[NttPoly; K] = unsafe { &*w_hat.as_ptr().cast() };
+    let w_hat = unsafe { w_hat.assume_init_ref() };
     for (i, (w_hat, w1)) in w_hat
+        .as_ref()
         .iter()
-        .zip(w1.chunks_exact_mut(p.w1_poly_len()))
+        .zip(w1.chunks_exact_mut(32 * S::W1_BITS))
         .enumerate()
     {
-        inv_ntt_use_hint::<SIX_BITS, false>(w_hat, &hint_masks(parts.hint.row(i)), w1);
+        pack_row::<S, Private>(claim, i, w_hat, w1);
     }
     true
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt")]
-fn cold<
-    const K: usize,
-    const L: usize,
-    const TERMS: usize,
-    const Z_BITS: usize,
-    const SIX_BITS: bool,
->(
-    p: &Params,
+fn cold<S: Shape>(
     pk: &PublicKeyParts<'_>,
-    parts: &SignatureParts<'_>,
-    c: &Challenge,
+    claim: &Claim<'_>,
     side: &mut SideHash<'_>,
     w1: &mut [u8],
 ) -> bool {
-    let mut memory = [const { MaybeUninit::uninit() }; TERMS];
+    let mut memory = MaybeUninit::uninit();
     // One of c and t1 must be small: c, of which there is one.
-    let Some(vector) = transform::<TERMS, Z_BITS, true>(p, parts, c, Range::Reduced, &mut memory)
-    else {
+    let Some(vector) = transform::<S, Standard>(claim, Range::Reduced, &mut memory) else {
         return false;
     };
+    let vector = vector.as_ref();
+    let entries = S::K * S::L;
     let mut stream = Stream::ZERO;
     let mut polys = [const { NttPoly::ZEROED }; 8];
     let mut sums = RowSums::ZERO;
-    for first in (0..K * L).step_by(8) {
-        let end = (first + 8).min(K * L);
-        stream.expand(pk.rho, L, first, &mut polys[..end - first], side);
+    for first in (0..entries).step_by(8) {
+        let end = (first + 8).min(entries);
+        stream.expand(pk.rho, S::L, first, &mut polys[..end - first], side);
         let mut from = first;
         while from < end {
             // As much of row i as this group holds.
-            let (i, j) = (from / L, from % L);
-            let to = end.min(from + L - j);
+            let (i, j) = (from / S::L, from % S::L);
+            let to = end.min(from + S::L - j);
             sums.add(&polys[from - first..to - first], &vector[j..]);
-            if j + to - from == L {
+            if j + to - from == S::L {
                 let mut t1_hat = MaybeUninit::uninit();
-                unpack_t1_ntt::<true>(
+                unpack_t1_ntt::<Standard>(
                     &pk.t1[T1_POLY_LEN * i..][..T1_POLY_LEN],
                     Range::Biased,
                     &mut t1_hat,
                 );
                 // SAFETY: written by the line before.
-                sums.add(from_ref(unsafe { t1_hat.assume_init_ref() }), &vector[L..]);
+                let t1_hat = unsafe { t1_hat.assume_init_ref() };
+                sums.add(from_ref(t1_hat), &vector[S::L..]);
                 let mut row = MaybeUninit::uninit();
                 sums.reduce(&mut row);
                 sums = RowSums::ZERO;
-                let len = p.w1_poly_len();
                 // SAFETY: written by `reduce`.
                 let row = unsafe { row.assume_init_ref() };
-                inv_ntt_use_hint::<SIX_BITS, true>(
-                    row,
-                    &hint_masks(parts.hint.row(i)),
-                    &mut w1[len * i..][..len],
-                );
+                let len = 32 * S::W1_BITS;
+                pack_row::<S, Standard>(claim, i, row, &mut w1[len * i..][..len]);
             }
             from = to;
         }
@@ -259,7 +240,7 @@ pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly])
     }
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let mut t1_hat = MaybeUninit::<NttPoly>::uninit();
-        unpack_t1_ntt::<false>(t1, Range::Canonical, &mut t1_hat);
+        unpack_t1_ntt::<Private>(t1, Range::Canonical, &mut t1_hat);
         // SAFETY: `unpack_t1_ntt` wrote it.
         place(
             &load(&unsafe { t1_hat.assume_init_ref() }.0),

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::ntt::{from_standard_order, inv_ntt_registers};
+use super::ntt::{Order, inv_ntt_registers};
 use super::registers::Aligned;
 use super::unpack::load;
 use crate::ring::poly::NttPoly;
@@ -15,16 +15,14 @@ use crate::ring::poly::NttPoly;
 // Inlined it would share its registers with the caller.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, const STANDARD: bool>(
+pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
     w_hat: &NttPoly,
     hint: &[u32; 8],
     out: &mut [u8],
 ) {
     let mut v = load(&w_hat.0);
-    if STANDARD {
-        for pair in v.as_chunks_mut::<2>().0 {
-            (pair[0], pair[1]) = from_standard_order(pair[0], pair[1]);
-        }
+    for pair in v.as_chunks_mut::<2>().0 {
+        (pair[0], pair[1]) = O::to_private(pair[0], pair[1]);
     }
     inv_ntt_registers(&mut v);
     let len = if SIX_BITS { 48 } else { 32 };
