@@ -13,6 +13,10 @@ pub(crate) mod matrix;
 pub(crate) mod rows;
 mod portable;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod cpu;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod states;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx512;
@@ -107,14 +111,7 @@ impl Backend {
     #[inline(always)]
     pub(crate) fn kernels(self) -> &'static Kernels {
         let table = self.table();
-        #[cfg(feature = "count-dispatch")]
-        {
-            // Cheaper than an atomic addition, and exact on one thread.
-            let count = table.dispatched.load(Ordering::Relaxed);
-            table
-                .dispatched
-                .store(count.wrapping_add(1), Ordering::Relaxed);
-        }
+        table.dispatched.increment();
         table
     }
 
@@ -122,7 +119,7 @@ impl Backend {
     /// what several threads did at once.
     #[cfg(feature = "count-dispatch")]
     pub fn dispatched(self) -> usize {
-        self.table().dispatched.load(Ordering::Relaxed)
+        self.table().dispatched.get()
     }
 }
 

@@ -4,82 +4,80 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;
-#[cfg(feature = "count-dispatch")]
-use core::sync::atomic::AtomicUsize;
 
-use super::kernels::Kernels;
+use super::cpu::Avx2;
+use super::kernels::{Kernels, counter, entry, lane_entries};
 use super::matrix::MatrixRows;
 use super::portable;
 use super::rows::{commitment, t1_column};
+use super::states::{LaneWord, States};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
-use crate::error::VerifyError;
 use crate::hash::keccak::{Word, keccak_f1600};
-use crate::hash::xof::LaneHash;
-use crate::lanes::job::{Job, JobKey};
-use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
-use crate::lanes::verify::{self, Claim, Engine, SideHash};
+use crate::lanes::job::JobKey;
+use crate::lanes::sponge::{Block, LaneSponge, MAX_LANES, Widths};
+use crate::lanes::verify::{Claim, Engine, SideHash};
 use crate::memory::array::Element;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
+use crate::ring;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::rej_ntt_block_vartime;
 
-cpufeatures::new!(cpu, "avx2", "bmi1", "bmi2");
-
-/// The table, if this CPU has all of the above and the operating system keeps
-/// the registers (XCR0: ymm).
+/// The table, if this CPU can use it.
 pub(super) fn detect() -> Option<&'static Kernels> {
-    cpu::get().then_some(&KERNELS)
+    Avx2::is_detected().then_some(&KERNELS)
 }
+
+impl Avx2 {
+    fn kernels(self) -> &'static Kernels {
+        &KERNELS
+    }
+}
+
+lane_entries!(Avx2, "avx2,bmi1,bmi2");
 
 /// A portable body compiled for this instruction set: the compiler vectorises it.
 macro_rules! recompiled {
-    ($body:path: $($argument:ident: $t:ty),*) => {
-        |$($argument: $t),*| {
-            #[target_feature(enable = "avx2,bmi1,bmi2")]
-            fn kernel($($argument: $t),*) {
-                $body($($argument),*)
-            }
-            // SAFETY: the table leaves this file through `detect` only.
-            unsafe { kernel($($argument),*) }
+    ($body:path: $($argument:ident: $t:ty),*) => {{
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn kernel($($argument: $t),*) {
+            $body($($argument),*)
         }
-    };
+        entry!(|$($argument: $t),*| kernel($($argument),*))
+    }};
 }
 
-// SAFETY, of every entry: the table leaves this file through `detect` only, or as
-// a part of that of AVX-512, which asks for the same features.
-pub(super) static KERNELS: Kernels = Kernels {
-    name: "avx2",
-    #[cfg(feature = "count-dispatch")]
-    dispatched: {
-        static CALLS: AtomicUsize = AtomicUsize::new(0);
-        &CALLS
-    },
-    ntt: recompiled!(crate::ring::ntt::ntt: src: &Poly, dst: &mut NttPoly),
-    inv_ntt: recompiled!(crate::ring::ntt::inv_ntt: src: &NttPoly, dst: &mut Poly),
-    row_product: recompiled!(crate::ring::ntt::row_product: a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly),
-    product_inv_ntt: recompiled!(portable::product_inv_ntt: a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly),
-    inv_ntt_high_bits: recompiled!(portable::inv_ntt_high_bits: gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]),
-    inv_ntt_use_hint: recompiled!(portable::inv_ntt_use_hint: gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]),
-    // SAFETY: the table is handed out after detection only.
-    keccak_f1600: |state| unsafe { permute_x1(state) },
-    // SAFETY: the table is handed out after detection only.
-    expand_a: |rho, l, first, out| unsafe { expand_a(rho, l, first, out) },
-    // SAFETY: the table is handed out after detection only.
-    prepare: Some(|p, pk, rows| unsafe { prepare(p, pk, rows) }),
-    // SAFETY: the table is handed out after detection only.
-    expand_s: |rho_p, eta, first, out| unsafe { expand_s(rho_p, eta, first, out) },
-    // SAFETY: the table is handed out after detection only.
-    shake256: Some(|hashes| unsafe { shake256(hashes) }),
-    // SAFETY: the table is handed out after detection only.
-    verify: Some(|p, job, results| unsafe { verify(p, job, results) }),
-    ..portable::KERNELS
-};
+// SAFETY: this file gives the table away behind detection only, or for a proof.
+static KERNELS: Kernels = unsafe { kernels() };
+
+/// The table, for one that has more.
+///
+/// # Safety
+/// Only CPUs that have the features of [`Avx2`] may run what is in it.
+pub(super) const unsafe fn kernels() -> Kernels {
+    Kernels {
+        name: "avx2",
+        dispatched: counter!(),
+        ntt: recompiled!(ring::ntt::ntt: src: &Poly, dst: &mut NttPoly),
+        inv_ntt: recompiled!(ring::ntt::inv_ntt: src: &NttPoly, dst: &mut Poly),
+        row_product: recompiled!(ring::ntt::row_product: a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly),
+        product_inv_ntt: recompiled!(portable::product_inv_ntt: a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly),
+        inv_ntt_high_bits: recompiled!(portable::inv_ntt_high_bits: gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]),
+        inv_ntt_use_hint: recompiled!(portable::inv_ntt_use_hint: gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]),
+        keccak_f1600: entry!(|state| permute_x1(state)),
+        expand_a: entry!(|rho, l, first, out| expand_a(rho, l, first, out)),
+        prepare: Some(entry!(|p, pk, rows| prepare(p, pk, rows))),
+        expand_s: entry!(|rho_p, eta, first, out| expand_s(rho_p, eta, first, out)),
+        shake256: Some(entry!(|hashes| shake256(hashes))),
+        verify: Some(entry!(|p, job, results| verify(p, job, results))),
+        ..portable::KERNELS
+    }
+}
 
 /// One word of four states.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct X4(__m256i);
+pub(super) struct X4(__m256i);
 
 impl Word for X4 {
     type Effect = Self;
@@ -139,21 +137,13 @@ fn permute_x1(state: &mut [u64; 25]) {
     keccak_f1600(state);
 }
 
-/// Four SHAKE256 states.
-#[repr(C, align(64))]
-struct Sponge4([X4; 25]);
-
-impl LaneSponge for Sponge4 {
+// SAFETY: one vector of 256 bits.
+unsafe impl LaneWord for X4 {
     const LANES: usize = 4;
 
     #[inline]
-    fn zero() -> Self {
-        Self([X4::splat(0); 25])
-    }
-
-    #[inline]
-    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
-        for (w, word) in self
+    fn absorb(states: &mut States<Self>, blocks: &[&Block; MAX_LANES]) {
+        for (w, word) in states
             .words_mut()
             .as_chunks_mut::<4>()
             .0
@@ -165,25 +155,13 @@ impl LaneSponge for Sponge4 {
                 *word ^= u64::from_le_bytes(block.as_chunks().0[w]);
             }
         }
-        // SAFETY: only this backend's kernels use this type.
-        unsafe { permute_x4(&mut self.0) }
-    }
-
-    #[inline]
-    fn words(&self) -> &[u64] {
-        // SAFETY: 25 vectors of four words, of the same size and a larger alignment.
-        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), 100) }
-    }
-
-    #[inline]
-    fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: the same words as `words` gives, and borrowed for writing.
-        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 100) }
+        // SAFETY: the states are vectors, which prove the features.
+        unsafe { permute_x4(&mut states.0) }
     }
 }
 
 /// Algorithm 32, as [`Kernels::expand_a`]. Bounds: `0 <= out < q`.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
     for (group, out) in out.chunks_mut(4).enumerate() {
         expand_group(rho, l, first + 4 * group, out);
@@ -191,10 +169,10 @@ fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
 }
 
 /// Up to four entries of A.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
     const RATE: usize = 168;
-    let mut sponge = Sponge4::zero();
+    let mut sponge = Avx2::here().wide();
     let words = sponge.words_mut().as_chunks_mut::<4>().0;
     for (word, bytes) in words.iter_mut().zip(rho.as_chunks::<8>().0) {
         *word = [u64::from_le_bytes(*bytes); 4];
@@ -215,63 +193,60 @@ fn expand_group(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly
     }
 }
 
-/// [`sponge::shake256`] on this backend.
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
-    sponge::shake256::<Avx2>(hashes);
-}
-
-/// [`sponge::expand_s`] on this backend.
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
-    sponge::expand_s::<Avx2>(rho_p, eta, first, out);
-}
-
 /// The next row of A and, behind it, NTT(-t1 2^13) from that row's packed t1.
 #[target_feature(enable = "avx2")]
-fn next_row(rows: &mut MatrixRows<'_, 4>, t1: &[u8], row: &mut [NttPoly]) {
+fn next_row(engine: Avx2, rows: &mut MatrixRows<'_, 4>, t1: &[u8], row: &mut [NttPoly]) {
     if let [a_row @ .., t1_hat] = row {
         rows.next_row(a_row);
-        t1_column(&KERNELS, t1, t1_hat);
+        t1_column(engine.kernels(), t1, t1_hat);
     }
 }
 
 /// The rows of a prepared key in the portable order.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
-    let mut a = MatrixRows::new(&KERNELS, p, pk.rho);
+    let engine = Avx2::here();
+    let mut a = MatrixRows::new(engine.kernels(), p, pk.rho);
     for (row, t1) in rows
         .chunks_exact_mut(p.l + 1)
         .zip(pk.t1.chunks_exact(T1_POLY_LEN))
     {
-        next_row(&mut a, t1, row);
+        next_row(engine, &mut a, t1, row);
     }
 }
 
-/// Marks code that only this backend's table leads to.
-struct Avx2;
-
 impl Widths for Avx2 {
-    type Wide = Sponge4;
-    type Narrow = Sponge4;
+    type Wide = States<X4>;
+    type Narrow = States<X4>;
 
-    fn permute(state: &mut [u64; 25]) {
-        // SAFETY: reached only through this backend's entries.
+    #[inline]
+    fn wide(self) -> States<X4> {
+        States([X4::splat(0); 25])
+    }
+
+    #[inline]
+    fn narrow(self) -> States<X4> {
+        self.wide()
+    }
+
+    fn permute(self, state: &mut [u64; 25]) {
+        // SAFETY: `self` proves the features.
         unsafe { permute_x1(state) }
     }
 }
 
 impl Engine for Avx2 {
     fn commitment(
+        self,
         key: &JobKey<'_>,
         claim: &Claim<'_>,
         _: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool {
         match key {
-            // SAFETY: reached only through `verify`, which needs the features.
-            JobKey::Cold(pk, _) => unsafe { cold(pk, claim, w1) },
-            JobKey::Prepared(rows, _) => prepared(*rows, claim, w1),
+            // SAFETY: `self` proves the features.
+            JobKey::Cold(pk, _) => unsafe { cold(self, pk, claim, w1) },
+            JobKey::Prepared(rows, _) => prepared(self, *rows, claim, w1),
         }
     }
 }
@@ -279,28 +254,34 @@ impl Engine for Avx2 {
 // Not inlined, as `prepared`: their frames would add up.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn cold(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+fn cold(engine: Avx2, pk: &PublicKeyParts<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
     let p = claim.p;
     let mut row = [const { NttPoly::ZERO }; 8];
     let row = &mut row[..=p.l];
-    let mut a = MatrixRows::new(&KERNELS, p, pk.rho);
-    with_products(claim, w1, &mut |i, vector, w_hat| {
-        next_row(&mut a, &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN], row);
-        (KERNELS.row_product)(row, vector, w_hat);
+    let mut a = MatrixRows::new(engine.kernels(), p, pk.rho);
+    with_products(engine, claim, w1, &mut |i, vector, w_hat| {
+        next_row(
+            engine,
+            &mut a,
+            &pk.t1[i * T1_POLY_LEN..][..T1_POLY_LEN],
+            row,
+        );
+        (engine.kernels().row_product)(row, vector, w_hat);
     })
 }
 
 #[inline(never)]
-fn prepared(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+fn prepared(engine: Avx2, rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
     let l = claim.p.l;
     let mut row = [const { NttPoly::ZERO }; 8];
     let row = &mut row[..=l];
-    with_products(claim, w1, &mut |i, vector, w_hat| {
-        (KERNELS.row_product)(rows.polys(i * (l + 1), row), vector, w_hat);
+    with_products(engine, claim, w1, &mut |i, vector, w_hat| {
+        (engine.kernels().row_product)(rows.polys(i * (l + 1), row), vector, w_hat);
     })
 }
 
 fn with_products(
+    engine: Avx2,
     claim: &Claim<'_>,
     w1: &mut [u8],
     product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
@@ -308,7 +289,7 @@ fn with_products(
     let mut vector = [const { NttPoly::ZERO }; 8];
     let mut packed = w1.chunks_exact_mut(claim.p.w1_poly_len());
     commitment(
-        &KERNELS,
+        engine.kernels(),
         claim,
         &mut vector[..=claim.p.l],
         product,
@@ -318,36 +299,6 @@ fn with_products(
             }
         },
     )
-}
-
-/// [`verify::verify_lanes`] on this backend.
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn verify<'a>(p: &Params, job: &dyn Fn(usize) -> Job<'a>, results: &mut [Result<(), VerifyError>]) {
-    if results.len() == 1 {
-        verify_one(p, job, results);
-    } else {
-        verify_several(p, job, results);
-    }
-}
-
-#[inline(never)]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn verify_one<'a>(
-    p: &Params,
-    job: &dyn Fn(usize) -> Job<'a>,
-    results: &mut [Result<(), VerifyError>],
-) {
-    verify::verify_lanes::<Avx2, 1>(p, job, results);
-}
-
-#[inline(never)]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn verify_several<'a>(
-    p: &Params,
-    job: &dyn Fn(usize) -> Job<'a>,
-    results: &mut [Result<(), VerifyError>],
-) {
-    verify::verify_lanes::<Avx2, MAX_LANES>(p, job, results);
 }
 
 #[cfg(test)]
@@ -362,7 +313,8 @@ mod tests {
             return;
         }
         let mut random = Random::new(9);
-        let mut sponge = Sponge4::zero();
+        // SAFETY: `detect` found every feature.
+        let mut sponge = unsafe { Avx2::here() }.wide();
         let states: [[u64; 25]; 4] =
             core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
         for (n, word) in sponge.words_mut().iter_mut().enumerate() {
@@ -382,6 +334,7 @@ mod tests {
             std::eprintln!("skipped: this CPU has no avx2 backend");
             return;
         }
-        hashes_equal_single_ones::<Avx2>();
+        // SAFETY: `detect` found every feature.
+        hashes_equal_single_ones(unsafe { Avx2::here() });
     }
 }

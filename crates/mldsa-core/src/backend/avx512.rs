@@ -1,15 +1,15 @@
 //! AVX-512 (F, BW, DQ, VL, VBMI, IFMA): 512-bit kernels for verification.
 //!
-//! Every function here carries its `#[target_feature]`; the table that leads to
-//! them is handed out only after detection ([`super::Backend::available`]),
-//! which is what the `unsafe` blocks rest on. Derivations: `docs/simd.md`.
+//! Functions carry their `#[target_feature]`, so that the compiler sees to it that one
+//! with fewer calls none with more. The ways in from elsewhere are the table, which is
+//! handed out behind detection only, and the traits of `lanes/`, whose methods take a
+//! proof: [`Avx512`] or a register, which only code for this CPU makes.
+//! Derivations: `docs/simd.md`.
 #![allow(unsafe_code)]
 
-#[cfg(feature = "count-dispatch")]
-use core::sync::atomic::AtomicUsize;
-
 use super::avx2;
-use super::kernels::Kernels;
+use super::cpu::Avx512;
+use super::kernels::{Kernels, counter, entry, lane_entries};
 #[cfg(test)]
 use super::portable;
 
@@ -31,45 +31,25 @@ mod bounds;
 #[cfg(test)]
 mod tests;
 
-cpufeatures::new!(
-    cpu,
-    "avx2",
-    "avx512f",
-    "avx512bw",
-    "avx512dq",
-    "avx512vl",
-    "avx512vbmi",
-    "avx512ifma",
-    "bmi1",
-    "bmi2",
-    "popcnt"
-);
-
-/// The table, if this CPU has all of the above and the operating system keeps
-/// the registers (XCR0: opmask, upper zmm, high zmm).
+/// The table, if this CPU can use it.
 pub(super) fn detect() -> Option<&'static Kernels> {
-    cpu::get().then_some(&KERNELS)
+    Avx512::is_detected().then_some(&KERNELS)
 }
 
-// SAFETY, of every entry: the table leaves this file through `detect` only.
+lane_entries!(
+    Avx512,
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+);
+
 static KERNELS: Kernels = Kernels {
     name: "avx512",
-    #[cfg(feature = "count-dispatch")]
-    dispatched: {
-        static CALLS: AtomicUsize = AtomicUsize::new(0);
-        &CALLS
-    },
-    // SAFETY: the table is handed out after detection only.
-    keccak_f1600: |state| unsafe { plane::permute_x1(state) },
-    // SAFETY: the table is handed out after detection only.
-    expand_a: |rho, l, first, out| unsafe { verify::expand_a(rho, l, first, out) },
-    // SAFETY: the table is handed out after detection only.
-    prepare: Some(|p, pk, rows| unsafe { verify::prepare(p, pk, rows) }),
-    // SAFETY: the table is handed out after detection only.
-    expand_s: |rho_p, eta, first, out| unsafe { sponge::expand_s(rho_p, eta, first, out) },
-    // SAFETY: the table is handed out after detection only.
-    shake256: Some(|hashes| unsafe { sponge::shake256(hashes) }),
-    // SAFETY: the table is handed out after detection only.
-    verify: Some(|p, job, results| unsafe { verify::verify(p, job, results) }),
-    ..avx2::KERNELS
+    dispatched: counter!(),
+    keccak_f1600: entry!(|state| plane::permute_x1(state)),
+    expand_a: entry!(|rho, l, first, out| verify::expand_a(rho, l, first, out)),
+    prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
+    expand_s: entry!(|rho_p, eta, first, out| expand_s(rho_p, eta, first, out)),
+    shake256: Some(entry!(|hashes| shake256(hashes))),
+    verify: Some(entry!(|p, job, results| verify(p, job, results))),
+    // SAFETY: a CPU that this table is for has the features of that one too.
+    ..unsafe { avx2::kernels() }
 };

@@ -1,11 +1,9 @@
 //! The portable table with counters, for the tests of `cost`.
 
 use core::cell::Cell;
-#[cfg(feature = "count-dispatch")]
-use core::sync::atomic::AtomicUsize;
 use std::thread_local;
 
-use super::kernels::Kernels;
+use super::kernels::{Kernels, counter};
 use super::{Backend, portable};
 use crate::cost::Operations;
 
@@ -28,11 +26,7 @@ fn add(change: impl FnOnce(&mut Operations)) {
 
 static KERNELS: Kernels = Kernels {
     name: "counting",
-    #[cfg(feature = "count-dispatch")]
-    dispatched: {
-        static CALLS: AtomicUsize = AtomicUsize::new(0);
-        &CALLS
-    },
+    dispatched: counter!(),
     keccak_f1600: |state| {
         add(|counts| counts.keccak += 1);
         (portable::KERNELS.keccak_f1600)(state);

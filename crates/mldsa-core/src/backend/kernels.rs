@@ -1,7 +1,7 @@
 //! What a backend is made of: one table of kernels for each instruction set.
 
 #[cfg(feature = "count-dispatch")]
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::coding::encode::PublicKeyParts;
 use crate::error::VerifyError;
@@ -16,9 +16,7 @@ use crate::ring::poly::{NttPoly, Poly};
 /// portable table do what their callers otherwise put together from the others.
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
-    /// Times that this table was asked for a kernel.
-    #[cfg(feature = "count-dispatch")]
-    pub(crate) dispatched: &'static AtomicUsize,
+    pub(crate) dispatched: Counter,
     /// FIPS 202 Keccak-f[1600], one state.
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
     /// Algorithm 41, with the bounds of [`crate::ring::ntt::ntt`].
@@ -60,6 +58,106 @@ pub(crate) struct Kernels {
     /// over one after the other.
     pub(crate) verify: Option<VerifyKernel>,
 }
+
+/// How often a table was asked for a kernel; nothing without the feature.
+pub(crate) struct Counter {
+    #[cfg(feature = "count-dispatch")]
+    pub(crate) calls: &'static AtomicUsize,
+}
+
+impl Counter {
+    #[inline(always)]
+    pub(crate) fn increment(&self) {
+        // Cheaper than an atomic addition, and exact on one thread.
+        #[cfg(feature = "count-dispatch")]
+        self.calls
+            .store(self.get().wrapping_add(1), Ordering::Relaxed);
+    }
+
+    #[cfg(feature = "count-dispatch")]
+    pub(crate) fn get(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
+
+/// The counter of one table.
+macro_rules! counter {
+    () => {
+        $crate::backend::kernels::Counter {
+            #[cfg(feature = "count-dispatch")]
+            calls: {
+                static CALLS: core::sync::atomic::AtomicUsize =
+                    core::sync::atomic::AtomicUsize::new(0);
+                &CALLS
+            },
+        }
+    };
+}
+pub(crate) use counter;
+
+/// An entry that calls code for more features than every CPU has.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+macro_rules! entry {
+    (|$($argument:ident $(: $t:ty)?),*| $call:expr) => {
+        |$($argument $(: $t)?),*| {
+            // SAFETY: whoever has the table has a CPU with the features: it leaves the file
+            // of its backend behind detection, and what makes one is unsafe.
+            unsafe { $call }
+        }
+    };
+}
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(crate) use entry;
+
+/// The entries that are written over the lanes of a backend, which `$engine` proves.
+/// They are compiled for its features: what they call is inlined into them.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+macro_rules! lane_entries {
+    ($engine:ident, $features:literal) => {
+        /// [`crate::lanes::sponge::shake256`] on this backend.
+        #[target_feature(enable = $features)]
+        fn shake256(hashes: &mut dyn Iterator<Item = $crate::hash::xof::LaneHash<'_>>) {
+            $crate::lanes::sponge::shake256($engine::here(), hashes);
+        }
+
+        /// [`crate::lanes::sponge::expand_s`] on this backend.
+        #[target_feature(enable = $features)]
+        fn expand_s(
+            rho_p: &[u8; 64],
+            eta: i32,
+            first: usize,
+            out: &mut [$crate::ring::poly::Poly],
+        ) {
+            $crate::lanes::sponge::expand_s($engine::here(), rho_p, eta, first, out);
+        }
+
+        /// [`crate::lanes::verify::verify_lanes`] on this backend.
+        #[target_feature(enable = $features)]
+        fn verify<'a>(
+            p: &$crate::params::Params,
+            job: &dyn Fn(usize) -> $crate::lanes::job::Job<'a>,
+            results: &mut [Result<(), $crate::error::VerifyError>],
+        ) {
+            if results.len() == 1 {
+                verify_up_to::<1>(p, job, results);
+            } else {
+                verify_up_to::<{ $crate::lanes::sponge::MAX_LANES }>(p, job, results);
+            }
+        }
+
+        #[inline(never)]
+        #[target_feature(enable = $features)]
+        fn verify_up_to<'a, const LANES: usize>(
+            p: &$crate::params::Params,
+            job: &dyn Fn(usize) -> $crate::lanes::job::Job<'a>,
+            results: &mut [Result<(), $crate::error::VerifyError>],
+        ) {
+            $crate::lanes::verify::verify_lanes::<_, LANES>($engine::here(), p, job, results);
+        }
+    };
+}
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(crate) use lane_entries;
 
 /// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
 /// before it knows of any spill, puts spilled vectors across cache lines.

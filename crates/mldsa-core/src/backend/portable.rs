@@ -1,7 +1,7 @@
 //! The portable table: the plain bodies of other modules, and the fused
 //! kernels spelled out from them.
 
-use super::kernels::Kernels;
+use super::kernels::{Kernels, counter};
 use crate::coding::pack;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::{Secret, scrub_stack};
@@ -11,16 +11,10 @@ use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding;
 use crate::sample;
 use crate::{hash::keccak, ring::field};
-#[cfg(feature = "count-dispatch")]
-use core::sync::atomic::AtomicUsize;
 
 pub(super) static KERNELS: Kernels = Kernels {
     name: "portable",
-    #[cfg(feature = "count-dispatch")]
-    dispatched: {
-        static CALLS: AtomicUsize = AtomicUsize::new(0);
-        &CALLS
-    },
+    dispatched: counter!(),
     keccak_f1600: keccak::portable,
     ntt: |src, dst| ntt::ntt(src, dst),
     inv_ntt: |src, dst| ntt::inv_ntt(src, dst),

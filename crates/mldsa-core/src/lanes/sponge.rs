@@ -4,7 +4,6 @@
 //! Constant time in the data, which may be secret; lengths are public. States and
 //! blocks are wiped.
 
-use core::marker::PhantomData;
 use core::mem;
 
 use crate::hash::keccak::Permutation;
@@ -28,8 +27,6 @@ pub(crate) trait LaneSponge {
     /// How many, at most [`MAX_LANES`].
     const LANES: usize;
 
-    /// Empty states.
-    fn zero() -> Self;
     /// Absorbs one block in each of the first `LANES` lanes and permutes.
     fn absorb(&mut self, blocks: &[&Block; MAX_LANES]);
     /// Word `w` of lane `n` at `LANES * w + n`.
@@ -52,22 +49,17 @@ pub(crate) trait LaneSponge {
 }
 
 /// One state.
-struct Single<W>([u64; 25], PhantomData<W>);
+struct Single<W>([u64; 25], W);
 
 impl<W: Widths> LaneSponge for Single<W> {
     const LANES: usize = 1;
-
-    #[inline]
-    fn zero() -> Self {
-        Self([0; 25], PhantomData)
-    }
 
     #[inline]
     fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
         for (word, bytes) in self.0.iter_mut().zip(blocks[0].as_chunks().0) {
             *word ^= u64::from_le_bytes(*bytes);
         }
-        W::permute(&mut self.0);
+        self.1.permute(&mut self.0);
     }
 
     #[inline]
@@ -81,20 +73,26 @@ impl<W: Widths> LaneSponge for Single<W> {
     }
 }
 
-/// The vectors of states that a backend has.
-pub(crate) trait Widths: Sized {
+/// The vectors of states that a backend has. A value of the type is the proof that
+/// the CPU can calculate with them.
+pub(crate) trait Widths: Copy {
     /// The widest.
     type Wide: LaneSponge;
     /// For few lanes; the widest again if there is no narrower one.
     type Narrow: LaneSponge;
 
+    /// Empty states.
+    fn wide(self) -> Self::Wide;
+    /// Empty states.
+    fn narrow(self) -> Self::Narrow;
+
     /// One permutation.
-    fn permute(state: &mut [u64; 25]);
+    fn permute(self, state: &mut [u64; 25]);
 
     /// SHAKE256 of one input in padded blocks. For public data: registers are left
     /// as they are.
-    fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
-        let mut sponge = Wiped(Single::<Self>::zero());
+    fn digest(self, blocks: &[Block]) -> [u8; CRH_LEN] {
+        let mut sponge = Wiped(Single([0; 25], self));
         for block in blocks {
             sponge.0.absorb(&[block; MAX_LANES]);
         }
@@ -187,16 +185,16 @@ pub(crate) struct Queue<'a, 'o, W> {
     // those that are done are taken out
     lanes: [Option<Lane<'a, 'o>>; MAX_LANES],
     count: usize,
-    widths: PhantomData<W>,
+    widths: W,
 }
 
 impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
     #[inline]
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(widths: W) -> Self {
         Self {
             lanes: [const { None }; MAX_LANES],
             count: 0,
-            widths: PhantomData,
+            widths,
         }
     }
 
@@ -218,17 +216,17 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
         if count > W::Narrow::LANES {
             self.wide(places);
         } else if count > 1 {
-            self.narrow(&mut Wiped(W::Narrow::zero()).0, places);
+            self.narrow(&mut Wiped(self.widths.narrow()).0, places);
         } else if count > 0 {
-            self.drive(&mut Wiped(Single::<W>::zero()).0, places, 0);
+            self.drive(&mut Wiped(Single([0; 25], self.widths)).0, places, 0);
         }
     }
 
     #[inline]
     fn wide(&mut self, places: &[usize]) {
-        let mut wide = Wiped(W::Wide::zero());
+        let mut wide = Wiped(self.widths.wide());
         self.drive(&mut wide.0, places, W::Narrow::LANES);
-        let mut narrow = Wiped(W::Narrow::zero());
+        let mut narrow = Wiped(self.widths.narrow());
         let (left, count) = self.narrow_down(&wide.0, places, &mut narrow.0);
         if count > 0 {
             self.narrow(&mut narrow.0, &left[..count]);
@@ -239,7 +237,7 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
     #[inline]
     fn narrow(&mut self, narrow: &mut W::Narrow, places: &[usize]) {
         self.drive(narrow, places, 1);
-        let mut single = Wiped(Single::<W>::zero());
+        let mut single = Wiped(Single([0; 25], self.widths));
         let (left, count) = self.narrow_down(narrow, places, &mut single.0);
         if count > 0 {
             self.drive(&mut single.0, &left[..count], 0);
@@ -311,8 +309,8 @@ impl<S: LaneSponge> Drop for Wiped<S> {
 }
 
 /// [`crate::backend::kernels::Kernels::shake256`].
-pub(crate) fn shake256<W: Widths>(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
-    let mut queue = Queue::<W>::new();
+pub(crate) fn shake256<W: Widths>(widths: W, hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
+    let mut queue = Queue::new(widths);
     for hash in hashes {
         queue.push(Input::joined(hash.input), hash.output);
     }
@@ -321,7 +319,13 @@ pub(crate) fn shake256<W: Widths>(hashes: &mut dyn Iterator<Item = LaneHash<'_>>
 
 /// [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for the positions of
 /// refused half-bytes.
-pub(crate) fn expand_s<W: Widths>(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
+pub(crate) fn expand_s<W: Widths>(
+    widths: W,
+    rho_p: &[u8; 64],
+    eta: i32,
+    first: usize,
+    out: &mut [Poly],
+) {
     // One block is too short for half of the polynomials with eta = 2, two are too
     // short for one in 10^5 with eta = 4.
     let mut streams = Secret::<[[u8; 2 * RATE]; MAX_LANES]>::zeroed();
@@ -329,7 +333,7 @@ pub(crate) fn expand_s<W: Widths>(rho_p: &[u8; 64], eta: i32, first: usize, out:
     for (first, out) in (first..).step_by(MAX_LANES).zip(out.chunks_mut(MAX_LANES)) {
         let nonces: [_; MAX_LANES] = core::array::from_fn(|n| (first + n) as u16);
         let nonce_bytes = nonces.map(u16::to_le_bytes);
-        let mut queue = Queue::<W>::new();
+        let mut queue = Queue::new(widths);
         for (nonce, stream) in nonce_bytes.iter().zip(&mut *streams).take(out.len()) {
             queue.push(Input::joined([rho_p, nonce]), stream);
         }

@@ -17,6 +17,7 @@ pub(crate) trait Engine: Widths {
     ///
     /// `side` may be given one permutation with each of the engine's own.
     fn commitment(
+        self,
         key: &JobKey<'_>,
         claim: &Claim<'_>,
         side: &mut SideHash<'_>,
@@ -49,6 +50,7 @@ struct Parsed<'a> {
 /// eight.
 #[inline(always)]
 pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
+    engine: E,
     p: &Params,
     job: &dyn Fn(usize) -> Job<'a>,
     results: &mut [Result<(), VerifyError>],
@@ -76,7 +78,7 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
         }
         // A lone cold key hashes beside its own matrix, several in lanes.
         let mu_beside = LANES == 1;
-        let hashes = hash_inputs::<E, LANES>(&parsed, mu_beside);
+        let hashes = hash_inputs(engine, &parsed, mu_beside);
         for (parsed, (mu, ball)) in parsed.iter().flatten().zip(&hashes) {
             let c = Challenge::from_block(p.tau, ball).unwrap_or_else(|| {
                 Challenge::sample_in_ball_vartime(
@@ -96,27 +98,28 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 parts: &parsed.parts,
                 c: &c,
             };
-            if !E::commitment(&parsed.job.key, &claim, &mut side, w1) {
+            if !engine.commitment(&parsed.job.key, &claim, &mut side, w1) {
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
-            let mu = side.finish::<E>().unwrap_or(*mu);
+            let mu = side.finish(engine).unwrap_or(*mu);
             commitments.push(parsed.index, &mu, parsed.parts.c_tilde);
             if commitments.count == width {
-                commitments.compare::<E>(results);
+                commitments.compare(engine, results);
             }
         }
     }
-    commitments.compare::<E>(results);
+    commitments.compare(engine, results);
 }
 
 /// `mu` and the first block for SampleInBall of every parsed signature.
 fn hash_inputs<'a, E: Engine, const LANES: usize>(
+    engine: E,
     parsed: &[Option<Parsed<'a>>; LANES],
     mu_beside: bool,
 ) -> [([u8; CRH_LEN], [u8; RATE]); LANES] {
     let mut tr = [[0; CRH_LEN]; LANES];
-    let mut queue = Queue::<E>::new();
+    let mut queue = Queue::new(engine);
     for (parsed, tr) in parsed.iter().flatten().zip(&mut tr) {
         match parsed.job.key {
             JobKey::Prepared(_, known) | JobKey::Cold(_, Some(known)) => *tr = *known,
@@ -126,7 +129,7 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     }
     queue.run();
     let mut hashes = [([0; CRH_LEN], [0; RATE]); LANES];
-    let mut queue = Queue::<E>::new();
+    let mut queue = Queue::new(engine);
     for ((parsed, tr), (mu, ball)) in parsed.iter().flatten().zip(&tr).zip(&mut hashes) {
         match parsed.job.message {
             JobMessage::Mu(known) => *mu = *known.as_bytes(),
@@ -179,21 +182,20 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
     }
 
     /// Lines 12 and 13 of algorithm 8 for all that wait.
-    fn compare<E: Engine>(&mut self, results: &mut [Result<(), VerifyError>]) {
+    fn compare<E: Engine>(&mut self, engine: E, results: &mut [Result<(), VerifyError>]) {
         match self.count {
             0 => {}
             1 => {
                 let blocks = self.inputs[0].as_chunks().0;
-                self.decide(0, &E::digest(&blocks[..=self.len / RATE]), results);
+                self.decide(0, &engine.digest(&blocks[..=self.len / RATE]), results);
             }
-            n if n > E::Narrow::LANES => self.compare_with::<E::Wide>(results),
-            _ => self.compare_with::<E::Narrow>(results),
+            n if n > E::Narrow::LANES => self.compare_with(engine.wide(), results),
+            _ => self.compare_with(engine.narrow(), results),
         }
         self.count = 0;
     }
 
-    fn compare_with<S: LaneSponge>(&self, results: &mut [Result<(), VerifyError>]) {
-        let mut sponge = S::zero();
+    fn compare_with<S: LaneSponge>(&self, mut sponge: S, results: &mut [Result<(), VerifyError>]) {
         for block in 0..=self.len / RATE {
             let mut blocks: [&Block; MAX_LANES] = [&[0; RATE]; MAX_LANES];
             for (slot, input) in blocks.iter_mut().zip(&self.inputs).take(self.count) {
@@ -287,9 +289,9 @@ impl<'a> SideHash<'a> {
     }
 
     /// Permutes until the digest is there; `None` if there was nothing to hash.
-    fn finish<E: Engine>(mut self) -> Option<[u8; CRH_LEN]> {
+    fn finish<E: Engine>(mut self, engine: E) -> Option<[u8; CRH_LEN]> {
         while let Some(state) = self.absorb() {
-            E::permute(state);
+            engine.permute(state);
             self.permuted();
         }
         self.digest

@@ -5,104 +5,59 @@ use core::arch::x86_64::*;
 
 use super::plane::{self, permute_x1};
 use super::word::{X4, X8, permute_x4, permute_x8};
+use crate::backend::cpu::Avx512;
+use crate::backend::states::{LaneWord, States};
 use crate::hash::keccak::Word;
-use crate::hash::xof::LaneHash;
-use crate::lanes::sponge::{self, Block, LaneSponge, MAX_LANES, Widths};
+use crate::lanes::sponge::{Block, MAX_LANES, Widths};
 use crate::params::CRH_LEN;
-use crate::ring::poly::Poly;
-
-/// Marks code that only this backend's table leads to.
-pub(super) struct Avx512;
 
 impl Widths for Avx512 {
-    type Wide = Sponge8;
-    type Narrow = Sponge4;
+    type Wide = States<X8>;
+    type Narrow = States<X4>;
 
     #[inline]
-    fn permute(state: &mut [u64; 25]) {
-        // SAFETY: reached only through this backend's entries.
+    fn wide(self) -> States<X8> {
+        States([X8::splat(0); 25])
+    }
+
+    #[inline]
+    fn narrow(self) -> States<X4> {
+        States([X4::splat(0); 25])
+    }
+
+    #[inline]
+    fn permute(self, state: &mut [u64; 25]) {
+        // SAFETY: `self` proves the features.
         unsafe { permute_x1(state) }
     }
 
     #[inline]
-    fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
-        // SAFETY: reached only through this backend's entries.
+    fn digest(self, blocks: &[Block]) -> [u8; CRH_LEN] {
+        // SAFETY: `self` proves the features.
         unsafe { plane::digest(blocks) }
     }
 }
 
-/// Eight SHAKE256 states.
-#[repr(C, align(64))]
-pub(super) struct Sponge8([X8; 25]);
-
-/// Four SHAKE256 states.
-#[repr(C, align(64))]
-pub(super) struct Sponge4([X4; 25]);
-
-impl LaneSponge for Sponge8 {
+// SAFETY: one vector of 512 bits.
+unsafe impl LaneWord for X8 {
     const LANES: usize = 8;
 
     #[inline]
-    fn zero() -> Self {
-        Self([X8::splat(0); 25])
-    }
-
-    #[inline]
-    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
-        // SAFETY: only this backend's kernels use this type.
-        unsafe { absorb_x8(&mut self.0, blocks) }
-    }
-
-    #[inline]
-    fn words(&self) -> &[u64] {
-        // SAFETY: 25 vectors of eight words, of the same size and a larger alignment.
-        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), 200) }
-    }
-
-    #[inline]
-    fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: the same words as `words` gives, and borrowed for writing.
-        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 200) }
+    fn absorb(states: &mut States<Self>, blocks: &[&Block; MAX_LANES]) {
+        // SAFETY: the states are vectors, which prove the features.
+        unsafe { absorb_x8(&mut states.0, blocks) }
     }
 }
 
-impl LaneSponge for Sponge4 {
+// SAFETY: one vector of 256 bits.
+unsafe impl LaneWord for X4 {
     const LANES: usize = 4;
 
     #[inline]
-    fn zero() -> Self {
-        Self([X4::splat(0); 25])
+    fn absorb(states: &mut States<Self>, blocks: &[&Block; MAX_LANES]) {
+        // SAFETY: the states are vectors, which prove the features.
+        unsafe { absorb_x4(&mut states.0, blocks) }
     }
-
-    #[inline]
-    fn absorb(&mut self, blocks: &[&Block; MAX_LANES]) {
-        // SAFETY: only this backend's kernels use this type.
-        unsafe { absorb_x4(&mut self.0, blocks) }
-    }
-
-    #[inline]
-    fn words(&self) -> &[u64] {
-        // SAFETY: 25 vectors of four words, of the same size and a larger alignment.
-        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), 100) }
-    }
-
-    #[inline]
-    fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: the same words as `words` gives, and borrowed for writing.
-        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), 100) }
-    }
-}
-
-/// [`sponge::shake256`] on this backend.
-#[target_feature(enable = "avx512f,avx512vl")]
-pub(super) fn shake256(hashes: &mut dyn Iterator<Item = LaneHash<'_>>) {
-    sponge::shake256::<Avx512>(hashes);
-}
-
-/// [`sponge::expand_s`] on this backend.
-#[target_feature(enable = "avx512f,avx512vl")]
-pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
-    sponge::expand_s::<Avx512>(rho_p, eta, first, out);
 }
 
 #[target_feature(enable = "avx512f")]

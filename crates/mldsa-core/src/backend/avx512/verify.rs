@@ -9,15 +9,13 @@ use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
 use super::reject::Stream;
 use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
-use super::sponge::Avx512;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
+use crate::backend::cpu::Avx512;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
-use crate::error::VerifyError;
-use crate::lanes::job::{Job, JobKey};
-use crate::lanes::sponge::MAX_LANES;
-use crate::lanes::verify::{self, Claim, Engine, SideHash};
+use crate::lanes::job::JobKey;
+use crate::lanes::verify::{Claim, Engine, SideHash};
 use crate::memory::array::Zeroed;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
@@ -25,12 +23,13 @@ use crate::ring::poly::NttPoly;
 impl Engine for Avx512 {
     #[inline]
     fn commitment(
+        self,
         key: &JobKey<'_>,
         claim: &Claim<'_>,
         side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool {
-        // SAFETY: reached only through `verify`, which needs the features.
+        // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.k {
                 4 => commitment::<Shape44>(key, claim, side, w1),
@@ -39,46 +38,6 @@ impl Engine for Avx512 {
             }
         }
     }
-}
-
-/// [`verify::verify_lanes`] on this backend.
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
-)]
-pub(super) fn verify<'a>(
-    p: &Params,
-    job: &dyn Fn(usize) -> Job<'a>,
-    results: &mut [Result<(), VerifyError>],
-) {
-    if results.len() == 1 {
-        verify_one(p, job, results);
-    } else {
-        verify_several(p, job, results);
-    }
-}
-
-#[inline(never)]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
-)]
-fn verify_one<'a>(
-    p: &Params,
-    job: &dyn Fn(usize) -> Job<'a>,
-    results: &mut [Result<(), VerifyError>],
-) {
-    verify::verify_lanes::<Avx512, 1>(p, job, results);
-}
-
-#[inline(never)]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
-)]
-fn verify_several<'a>(
-    p: &Params,
-    job: &dyn Fn(usize) -> Job<'a>,
-    results: &mut [Result<(), VerifyError>],
-) {
-    verify::verify_lanes::<Avx512, MAX_LANES>(p, job, results);
 }
 
 // Neither body is inlined here: their frames would add up.
