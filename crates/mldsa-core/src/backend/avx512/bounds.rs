@@ -24,6 +24,10 @@ impl Intervals {
         Self([Interval::new(low, high); 16])
     }
 
+    fn point(value: i32) -> Self {
+        Self::new(value.into(), value.into())
+    }
+
     fn map(self, f: impl Fn(Interval) -> Interval) -> Self {
         Self(self.0.map(f))
     }
@@ -47,11 +51,11 @@ fn constant(a: Interval) -> i64 {
 }
 
 impl Vector for Intervals {
-    fn splat(value: i32) -> Self {
-        Self::new(value.into(), value.into())
+    fn splat(self, value: i32) -> Self {
+        Self::point(value)
     }
 
-    fn load(values: &Aligned<[i32; 16]>) -> Self {
+    fn load(self, values: &Aligned<[i32; 16]>) -> Self {
         Self(
             values
                 .0
@@ -95,11 +99,11 @@ impl Vector for Intervals {
 
     type Ratio = [f32; 16];
 
-    fn splat_ratio(value: f32) -> [f32; 16] {
+    fn splat_ratio(self, value: f32) -> [f32; 16] {
         [value; 16]
     }
 
-    fn load_ratio(values: &Aligned<[f32; 16]>) -> [f32; 16] {
+    fn load_ratio(self, values: &Aligned<[f32; 16]>) -> [f32; 16] {
         values.0
     }
 
@@ -176,6 +180,8 @@ impl Vector for Intervals {
 struct WideIntervals([(u128, u128); 8]);
 
 impl WideIntervals {
+    const ZERO: Self = Self([(0, 0); 8]);
+
     fn checked(low: u128, high: u128) -> (u128, u128) {
         assert!(low <= high && high < 1 << 64, "beyond 64 bits");
         (low, high)
@@ -198,7 +204,7 @@ impl WideIntervals {
 impl Wide for WideIntervals {
     type Narrow = Intervals;
 
-    fn broadcast(value: u32) -> Self {
+    fn broadcast(self, value: u32) -> Self {
         Self([(value.into(), value.into()); 8])
     }
 
@@ -242,7 +248,7 @@ impl Wide for WideIntervals {
 /// One row: `terms` products of a matrix entry and a vector entry, and the last.
 fn row(terms: usize, entry: Intervals, last: (Intervals, Intervals)) -> Intervals {
     let biased = split(Intervals::new(0, 22 * Q64 - 1));
-    let mut sums = Sums::<WideIntervals>::zero();
+    let mut sums = Sums::new(WideIntervals::ZERO);
     for _ in 0..terms {
         sums = sums.add(split(entry), biased);
     }
@@ -352,7 +358,7 @@ fn intervals_contain_what_the_registers_hold() {
                 v[9] = a.blocks::<0xdd>(b);
                 (v[10], v[11]) = to_standard_order(a, b);
                 v[12] = a.permute_qwords(&Aligned([0, 1, 8, 9, 2, 3, 10, 11]), b);
-                v[13] = a.mul(5).sub(b).add(V::splat(7));
+                v[13] = a.mul(5).sub(b).add(a.splat(7));
                 v[14] = a.canonical();
             }
             rearranged(&mut v);
@@ -379,15 +385,15 @@ fn intervals_contain_what_the_registers_hold() {
                 entries(&mut random, Q - 1),
                 entries(&mut random, 22 * Q - 2),
             );
-            fn summed<W: Wide>(a: &[W::Narrow; 16], b: &[W::Narrow; 16]) -> W::Narrow {
+            fn summed<W: Wide>(zero: W, a: &[W::Narrow; 16], b: &[W::Narrow; 16]) -> W::Narrow {
                 (0..8)
-                    .fold(Sums::<W>::zero(), |sums, n| {
+                    .fold(Sums::new(zero), |sums, n| {
                         sums.add(split(a[n]), split(b[n]))
                     })
                     .reduce()
             }
-            let v = summed::<__m512i>(&load(&a), &load(&b));
-            let intervals = summed::<WideIntervals>(&points(&a), &points(&b));
+            let v = summed(_mm512_setzero_si512(), &load(&a), &load(&b));
+            let intervals = summed(WideIntervals::ZERO, &points(&a), &points(&b));
             check(&[v; 16], &[intervals; 16]);
         }
     });
@@ -398,19 +404,19 @@ fn intervals_contain_what_the_registers_hold() {
 #[test]
 #[should_panic(expected = "the ratio of another factor")]
 fn a_wrong_ratio_is_noticed() {
-    Intervals::new(-1, 1).nearest(Intervals::splat(1_753), [1_753.0 / 8_380_415.0; 16]);
+    Intervals::new(-1, 1).nearest(Intervals::point(1_753), [1_753.0 / 8_380_415.0; 16]);
 }
 
 #[test]
 #[should_panic(expected = "the ratio of another factor")]
 fn a_ratio_of_the_wrong_sign_is_noticed() {
-    Intervals::new(-1, 1).nearest(Intervals::splat(1_753), [-1_753.0 / Q as f32; 16]);
+    Intervals::new(-1, 1).nearest(Intervals::point(1_753), [-1_753.0 / Q as f32; 16]);
 }
 
 #[test]
 #[should_panic(expected = "too far for `scaled_ends`")]
 fn a_last_level_of_too_much_is_noticed() {
-    let (a, b) = (Intervals::splat(200 * Q), Intervals::splat(56 * Q + 1));
+    let (a, b) = (Intervals::point(200 * Q), Intervals::point(56 * Q + 1));
     a.scaled_ends(b, [(1, 0); 2], EvenLanes::new());
 }
 
@@ -430,7 +436,7 @@ fn an_inverse_transform_without_reduction_is_noticed() {
 #[test]
 #[should_panic(expected = "the quotient of another factor")]
 fn a_wrong_table_is_noticed() {
-    let (w, quotient) = (Intervals::splat(1_753), Intervals::splat(1_754));
+    let (w, quotient) = (Intervals::point(1_753), Intervals::point(1_754));
     Intervals::new(-1, 1).shoup(w, quotient, quotient, EvenLanes::new());
 }
 
@@ -462,6 +468,6 @@ fn a_negative_entry_is_noticed() {
     row(
         1,
         Intervals::new(-1, 1),
-        (Intervals::splat(0), Intervals::splat(0)),
+        (Intervals::point(0), Intervals::point(0)),
     );
 }

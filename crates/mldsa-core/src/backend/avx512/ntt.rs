@@ -16,24 +16,24 @@ use crate::params::Q;
 /// One twiddle factor for every lane.
 #[inline(always)]
 fn shoup_by<V: Vector>(b: V, w: (i32, i32), lanes: EvenLanes) -> V {
-    let w_shoup = V::splat(w.1);
-    b.shoup(V::splat(w.0), w_shoup, w_shoup, lanes)
+    let w_shoup = b.splat(w.1);
+    b.shoup(b.splat(w.0), w_shoup, w_shoup, lanes)
 }
 
 #[inline(always)]
 fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
-    b.shoup(V::load(&w.w), V::load(&w.even), V::load(&w.odd), lanes)
+    b.shoup(b.load(&w.w), b.load(&w.even), b.load(&w.odd), lanes)
 }
 
 /// One factor for every lane, and one per lane.
 #[inline(always)]
 fn nearest_by<V: Vector>(b: V, w: (i32, f32)) -> V {
-    b.nearest(V::splat(w.0), V::splat_ratio(w.1))
+    b.nearest(b.splat(w.0), b.splat_ratio(w.1))
 }
 
 #[inline(always)]
 fn nearest_lanes<V: Vector>(b: V, w: &LaneRatio) -> V {
-    b.nearest(V::load(&w.w), V::load_ratio(&w.ratio))
+    b.nearest(b.load(&w.w), b.load_ratio(&w.ratio))
 }
 
 macro_rules! forward {

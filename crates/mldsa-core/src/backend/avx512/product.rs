@@ -22,9 +22,10 @@ const NEGATED_Q_INV: u32 = 4_236_238_847;
 pub(super) struct Sums<W>(W, W);
 
 impl<W: Wide> Sums<W> {
+    /// No products yet, from two zeros.
     #[inline(always)]
-    pub(super) fn zero() -> Self {
-        Self(W::broadcast(0), W::broadcast(0))
+    pub(super) fn new(zero: W) -> Self {
+        Self(zero, zero)
     }
 
     /// Adds `a b`, both split into even and odd lanes.
@@ -40,13 +41,14 @@ impl<W: Wide> Sums<W> {
     /// and less q that lies in `[-q, q)`.
     #[inline(always)]
     pub(super) fn reduce(self) -> W::Narrow {
-        let q = W::broadcast(Q.cast_unsigned());
-        let factor = W::broadcast(NEGATED_Q_INV);
+        let q = self.0.broadcast(Q.cast_unsigned());
+        let factor = self.0.broadcast(NEGATED_Q_INV);
         let [even, odd] = [self.0, self.1].map(
             #[inline(always)]
             |sum| sum.plus(sum.low_product(factor).low_product(q)),
         );
-        W::upper_halves(even, odd).sub(W::Narrow::splat(Q))
+        let sum = W::upper_halves(even, odd);
+        sum.sub(sum.splat(Q))
     }
 }
 
@@ -158,7 +160,7 @@ fn product_of<S: Shape, B: Block>(
             *term = split(block(&b.0, n));
         }
         for (row, out) in rows.chunks_exact(S::TERMS).zip(out.iter_mut()) {
-            let mut sums = Sums::zero();
+            let mut sums = Sums::new(zero);
             for (a, &term) in row.iter().zip(vector.as_ref()) {
                 // SAFETY: the features of this function.
                 sums = sums.add(unsafe { a.split() }, term);

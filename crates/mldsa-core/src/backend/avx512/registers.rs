@@ -128,3 +128,12 @@ macro_rules! aligned_load {
     )* };
 }
 aligned_load!(i32, 16; i64, 8; u8, 64);
+
+impl Aligned<[f32; 16]> {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn load(&self) -> __m512 {
+        // SAFETY: 64 bytes, aligned to 64 by the type.
+        unsafe { _mm512_load_ps(self.0.as_ptr()) }
+    }
+}

@@ -79,13 +79,13 @@ pub(super) fn unpack_t1_ntt<O: Order>(bytes: &[u8], range: Range, out: &mut Mayb
 /// z from its field. Bounds: `0 <= x < 2 gamma1` gives `-gamma1 < out <= gamma1`.
 #[inline(always)]
 pub(super) fn response<V: Vector>(x: V, gamma1: i32) -> V {
-    V::splat(gamma1).sub(x)
+    x.splat(gamma1).sub(x)
 }
 
 /// `-t1 2^13`. Bounds: `0 <= t1 < 2^10` gives `-q < out <= 0`.
 #[inline(always)]
 pub(super) fn minus_t1_2d<V: Vector>(t1: V) -> V {
-    V::splat(0).sub(t1.mul(1 << D))
+    t1.splat(0).sub(t1.mul(1 << D))
 }
 
 /// NTT, order and range.
@@ -100,7 +100,7 @@ fn transform<O: Order>(v: &mut Registers, range: Range, out: &mut MaybeUninit<Nt
             *a = range.of(*a);
         }
     }
-    // SAFETY: only kernels of this backend come here; a polynomial has 1024 bytes.
+    // SAFETY: `v` is registers, which prove the features; a polynomial has 1024 bytes.
     unsafe { store(v, out.as_mut_ptr().cast()) };
 }
 
@@ -109,8 +109,8 @@ impl Range {
     #[inline(always)]
     pub(super) fn of<V: Vector>(self, a: V) -> V {
         match self {
-            Self::Biased => a.add(V::splat(BIAS)),
-            Self::Reduced => reduce(a).add(V::splat(Q)),
+            Self::Biased => a.add(a.splat(BIAS)),
+            Self::Reduced => reduce(a).add(a.splat(Q)),
             Self::Canonical => reduce(a).canonical(),
         }
     }

@@ -6,10 +6,15 @@ use super::registers::{self, Aligned, EvenLanes};
 
 /// Sixteen coefficients. The library has `__m512i`; the tests have intervals,
 /// with which the same schedules prove their bounds.
+///
+/// There is no safe way to a register but through code for a CPU that has them, and
+/// in this crate there is none of AVX-512 but behind detection of all of it. So a
+/// register proves the features, and every method takes one.
 pub(super) trait Vector: Copy {
-    /// The same value in every lane.
-    fn splat(value: i32) -> Self;
-    fn load(values: &Aligned<[i32; 16]>) -> Self;
+    /// The same value in every lane, whatever is in this register.
+    fn splat(self, value: i32) -> Self;
+    /// A table, whatever is in this register.
+    fn load(self, values: &Aligned<[i32; 16]>) -> Self;
     fn add(self, b: Self) -> Self;
     fn sub(self, b: Self) -> Self;
     fn mul(self, factor: i32) -> Self;
@@ -17,8 +22,8 @@ pub(super) trait Vector: Copy {
     fn shoup(self, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes) -> Self;
     /// A constant over q for every lane.
     type Ratio: Copy;
-    fn splat_ratio(value: f32) -> Self::Ratio;
-    fn load_ratio(values: &Aligned<[f32; 16]>) -> Self::Ratio;
+    fn splat_ratio(self, value: f32) -> Self::Ratio;
+    fn load_ratio(self, values: &Aligned<[f32; 16]>) -> Self::Ratio;
     /// The product by one constant a lane, `ratio` is that over q.
     fn nearest(self, w: Self, ratio: Self::Ratio) -> Self;
     /// The last level of the inverse transform, [`registers::scaled_ends`].
@@ -47,10 +52,11 @@ pub(super) trait Vector: Copy {
 }
 
 /// Eight numbers of 64 bits, not negative: the even or the odd lanes of a vector.
+/// They prove the features as [`Vector`] does.
 pub(super) trait Wide: Copy {
     type Narrow: Vector;
-    /// The same value in every lane.
-    fn broadcast(value: u32) -> Self;
+    /// The same value in every lane, whatever is in this register.
+    fn broadcast(self, value: u32) -> Self;
     /// The even lanes of `v`. Bounds: `v >= 0`.
     fn even(v: Self::Narrow) -> Self;
     /// The odd lanes of `v`. Bounds: `v >= 0`.
@@ -65,70 +71,45 @@ pub(super) trait Wide: Copy {
 }
 
 macro_rules! on_registers {
-    ($($name:ident $(<$constant:ident: $type:ty>)? ($a:ident $(, $b:ident: $b_type:ty)*) $body:expr;)*) => { $(
+    ($($name:ident $(<$constant:ident: $type:ty>)? ($a:ident $(, $b:ident: $b_type:ty)*) -> $out:ty, $body:expr;)*) => { $(
         #[inline(always)]
-        fn $name $(<const $constant: $type>)? (self $(, $b: $b_type)*) -> Self {
+        fn $name $(<const $constant: $type>)? (self $(, $b: $b_type)*) -> $out {
             let $a = self;
-            // SAFETY: registers are calculated with by kernels of this backend only.
+            // SAFETY: `self` is a register, which proves the features.
             unsafe { $body }
         }
     )* };
 }
 
 impl Vector for __m512i {
-    #[inline(always)]
-    fn splat(value: i32) -> Self {
-        // SAFETY: registers are calculated with by kernels of this backend only.
-        unsafe { _mm512_set1_epi32(value) }
-    }
-
-    #[inline(always)]
-    fn load(values: &Aligned<[i32; 16]>) -> Self {
-        // SAFETY: registers are calculated with by kernels of this backend only.
-        unsafe { values.load() }
-    }
-
     type Ratio = __m512;
 
-    #[inline(always)]
-    fn splat_ratio(value: f32) -> __m512 {
-        // SAFETY: registers are calculated with by kernels of this backend only.
-        unsafe { _mm512_set1_ps(value) }
-    }
-
-    #[inline(always)]
-    fn load_ratio(values: &Aligned<[f32; 16]>) -> __m512 {
-        // SAFETY: registers are calculated with by kernels of this backend only. 64
-        // bytes, aligned by the type.
-        unsafe { _mm512_load_ps(values.0.as_ptr()) }
-    }
-
-    #[inline(always)]
-    fn scaled_ends(self, b: Self, factors: [(i32, u32); 2], lanes: EvenLanes) -> (Self, Self) {
-        // SAFETY: registers are calculated with by kernels of this backend only.
-        unsafe { registers::scaled_ends(self, b, factors, lanes) }
-    }
-
     on_registers! {
-        add(a, b: Self) _mm512_add_epi32(a, b);
-        sub(a, b: Self) _mm512_sub_epi32(a, b);
-        mul(a, factor: i32) _mm512_mullo_epi32(a, _mm512_set1_epi32(factor));
-        shoup(a, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes)
+        splat(_register, value: i32) -> Self, _mm512_set1_epi32(value);
+        load(_register, values: &Aligned<[i32; 16]>) -> Self, values.load();
+        splat_ratio(_register, value: f32) -> __m512, _mm512_set1_ps(value);
+        load_ratio(_register, values: &Aligned<[f32; 16]>) -> __m512, values.load();
+        scaled_ends(a, b: Self, factors: [(i32, u32); 2], lanes: EvenLanes) -> (Self, Self),
+            registers::scaled_ends(a, b, factors, lanes);
+        add(a, b: Self) -> Self, _mm512_add_epi32(a, b);
+        sub(a, b: Self) -> Self, _mm512_sub_epi32(a, b);
+        mul(a, factor: i32) -> Self, _mm512_mullo_epi32(a, _mm512_set1_epi32(factor));
+        shoup(a, w: Self, w_even: Self, w_odd: Self, lanes: EvenLanes) -> Self,
             registers::shoup(a, w, w_even, w_odd, lanes);
-        nearest(a, w: Self, ratio: __m512) registers::nearest(a, w, ratio);
-        canonical(a) registers::canonical(a);
-        low_dwords(a, b: Self) _mm512_unpacklo_epi32(a, b);
-        high_dwords(a, b: Self) _mm512_unpackhi_epi32(a, b);
-        low_qwords(a, b: Self) _mm512_unpacklo_epi64(a, b);
-        high_qwords(a, b: Self) _mm512_unpackhi_epi64(a, b);
-        dwords<MASK: i32>(a, b: Self) _mm512_castps_si512(_mm512_shuffle_ps::<MASK>(
+        nearest(a, w: Self, ratio: __m512) -> Self, registers::nearest(a, w, ratio);
+        canonical(a) -> Self, registers::canonical(a);
+        low_dwords(a, b: Self) -> Self, _mm512_unpacklo_epi32(a, b);
+        high_dwords(a, b: Self) -> Self, _mm512_unpackhi_epi32(a, b);
+        low_qwords(a, b: Self) -> Self, _mm512_unpacklo_epi64(a, b);
+        high_qwords(a, b: Self) -> Self, _mm512_unpackhi_epi64(a, b);
+        dwords<MASK: i32>(a, b: Self) -> Self, _mm512_castps_si512(_mm512_shuffle_ps::<MASK>(
             _mm512_castsi512_ps(a),
             _mm512_castsi512_ps(b),
         ));
-        blocks<MASK: i32>(a, b: Self) _mm512_shuffle_i64x2::<MASK>(a, b);
-        permute_dwords(a, order: &Aligned<[i32; 16]>, b: Self)
+        blocks<MASK: i32>(a, b: Self) -> Self, _mm512_shuffle_i64x2::<MASK>(a, b);
+        permute_dwords(a, order: &Aligned<[i32; 16]>, b: Self) -> Self,
             _mm512_permutex2var_epi32(a, order.load(), b);
-        permute_qwords(a, order: &Aligned<[i64; 8]>, b: Self)
+        permute_qwords(a, order: &Aligned<[i64; 8]>, b: Self) -> Self,
             _mm512_permutex2var_epi64(a, order.load(), b);
     }
 }
@@ -136,33 +117,28 @@ impl Vector for __m512i {
 impl Wide for __m512i {
     type Narrow = Self;
 
-    #[inline(always)]
-    fn broadcast(value: u32) -> Self {
-        // SAFETY: registers are calculated with by kernels of this backend only.
-        unsafe { _mm512_set1_epi64(value.into()) }
+    on_registers! {
+        broadcast(_register, value: u32) -> Self, _mm512_set1_epi64(value.into());
+        plus(a, b: Self) -> Self, _mm512_add_epi64(a, b);
+        low_product(a, b: Self) -> Self, _mm512_mul_epu32(a, b);
+        accumulate(sum, a: Self, b: Self) -> Self, _mm512_madd52lo_epu64(sum, a, b);
     }
 
     #[inline(always)]
     fn even(v: Self) -> Self {
-        // SAFETY: registers are calculated with by kernels of this backend only.
+        // SAFETY: `v` is a register, which proves the features.
         unsafe { _mm512_and_si512(v, _mm512_set1_epi64(0xffff_ffff)) }
     }
 
     #[inline(always)]
     fn odd(v: Self) -> Self {
-        // SAFETY: registers are calculated with by kernels of this backend only.
+        // SAFETY: `v` is a register, which proves the features.
         unsafe { _mm512_srli_epi64::<32>(v) }
-    }
-
-    on_registers! {
-        plus(a, b: Self) _mm512_add_epi64(a, b);
-        low_product(a, b: Self) _mm512_mul_epu32(a, b);
-        accumulate(sum, a: Self, b: Self) _mm512_madd52lo_epu64(sum, a, b);
     }
 
     #[inline(always)]
     fn upper_halves(even: Self, odd: Self) -> Self {
-        // SAFETY: registers are calculated with by kernels of this backend only.
+        // SAFETY: `even` is a register, which proves the features.
         unsafe { _mm512_mask_blend_epi32(0xaaaa, registers::high_dwords(even), odd) }
     }
 }
