@@ -66,6 +66,8 @@ extern crate std;
 mod memory;
 mod error;
 mod params;
+#[cfg(test)]
+mod random;
 mod ring;
 mod coding;
 mod hash;

@@ -304,7 +304,8 @@ fn with_products(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::differential::{Random, hashes_equal_single_ones};
+    use crate::backend::differential::hashes_equal_single_ones;
+    use crate::random::Random;
 
     #[test]
     fn four_permutations() {

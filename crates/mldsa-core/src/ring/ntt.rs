@@ -193,6 +193,7 @@ pub fn multiply_add<C: Coefficient>(a: C, b: C, add: C) -> C {
 mod tests {
     use super::*;
     use crate::memory::array::Element;
+    use crate::random::Random;
     use crate::ring::field::canonical;
 
     fn schoolbook(a: &[i32; N], b: &[i32; N]) -> [i32; N] {
@@ -211,20 +212,11 @@ mod tests {
         out.map(|a| a.rem_euclid(i64::from(Q)) as i32)
     }
 
-    fn noise(seed: u64, bound: i32) -> [i32; N] {
-        let mut state = seed;
-        core::array::from_fn(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 33) as i32).rem_euclid(2 * bound - 1) - (bound - 1)
-        })
-    }
-
     #[test]
     fn products_match_schoolbook_multiplication() {
-        for seed in 0..20 {
-            let (a, b) = (noise(seed, Q), noise(seed + 1000, 1 << 19));
+        let mut random = Random::new(1);
+        for _ in 0..20 {
+            let (a, b) = (random.poly(Q - 1), random.poly((1 << 19) - 1));
             let (mut a_hat, mut b_hat, mut sum) = (NttPoly::ZERO, NttPoly::ZERO, NttPoly::ZERO);
             let mut product = Poly::ZERO;
             ntt(&Poly(a), &mut a_hat);
@@ -239,7 +231,7 @@ mod tests {
     #[test]
     fn transform_evaluates_at_the_odd_powers_of_zeta() {
         // Algorithm 41 in its defining form: w_hat[n] = w(zeta^(2 brv(n) + 1)).
-        let w = noise(7, Q);
+        let w = Random::new(7).poly(Q - 1);
         let mut w_hat = NttPoly::ZERO;
         ntt(&Poly(w), &mut w_hat);
         for n in 0..N {

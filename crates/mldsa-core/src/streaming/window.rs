@@ -254,19 +254,12 @@ pub fn finish_row(acc: &mut [i32; N]) {
 mod tests {
     use super::*;
     use crate::memory::array::Element;
+    use crate::random::Random;
     use crate::ring::ntt::{inv_ntt, ntt, row_product};
     use crate::ring::poly::{NttPoly, Poly};
     use crate::sample::rej_ntt_poly_vartime;
 
     const KECCAK: Permutation = Permutation::PORTABLE;
-
-    fn noise(seed: u32, bound: i32) -> Poly {
-        let mut state = seed;
-        Poly(core::array::from_fn(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 2) as i32 % (2 * bound + 1) - bound
-        }))
-    }
 
     fn reader(p: &Poly) -> impl Fn(usize, &mut [i32; GROUP]) {
         |n, out| out.copy_from_slice(&p.0[n..n + GROUP])
@@ -274,8 +267,9 @@ mod tests {
 
     #[test]
     fn windows_are_the_quarters_of_the_transform() {
-        for seed in 0..20 {
-            let p = noise(seed, 1 << 19);
+        let mut random = Random::new(1);
+        for _ in 0..20 {
+            let p = Poly(random.poly(1 << 19));
             let mut whole = NttPoly::ZERO;
             ntt(&p, &mut whole);
             for quarter in 0..4 {
@@ -290,7 +284,8 @@ mod tests {
     #[test]
     fn streamed_and_compact_rows_are_matrix_rows() {
         let rho = [7; SEED_LEN];
-        let p: [Poly; 7] = core::array::from_fn(|j| noise(j as u32, 1 << 19));
+        let mut random = Random::new(2);
+        let p: [Poly; 7] = core::array::from_fn(|_| Poly(random.poly(1 << 19)));
         let mut a_hat: [NttPoly; 7] = [const { NttPoly::ZERO }; 7];
         let mut p_hat: [NttPoly; 7] = [const { NttPoly::ZERO }; 7];
         let mut acc = [0; N];

@@ -50,6 +50,7 @@ impl CentredInterval {
 mod tests {
     use super::*;
     use crate::memory::array::Zeroed;
+    use crate::random::Random;
 
     #[test]
     fn equal_to_division_at_the_edges_and_between() {
@@ -62,12 +63,9 @@ mod tests {
                 let edge = (u64::from(k) * u64::from(m)).min(u64::from(u32::MAX)) as u32;
                 words.extend([edge.wrapping_sub(1), edge, edge.wrapping_add(1)]);
             }
-            let mut state = u64::from(h);
+            let mut random = Random::new(h.into());
             while words.len() < 4096 {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                words.push((state >> 32) as u32);
+                words.push((random.next() >> 32) as u32);
             }
             for words in words.chunks_exact(N) {
                 let mut bytes = [0; INTERVAL_POLY_LEN];

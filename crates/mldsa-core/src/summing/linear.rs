@@ -334,6 +334,7 @@ mod tests {
     use crate::hash::transcript::tr;
     use crate::memory::array::Element;
     use crate::params::{MlDsa87, Q};
+    use crate::random::Random;
     use crate::scheme::keygen::keygen_from_rho_p;
     use std::vec::Vec;
 
@@ -349,17 +350,8 @@ mod tests {
     }
 
     fn noise(seed: u64, bound: i32, len: usize) -> Vec<Poly> {
-        let mut state = seed;
-        (0..len)
-            .map(|_| {
-                Poly(core::array::from_fn(|_| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1_442_695_040_888_963_407);
-                    ((state >> 33) as i32).rem_euclid(2 * bound + 1) - bound
-                }))
-            })
-            .collect()
+        let mut random = Random::new(seed);
+        (0..len).map(|_| Poly(random.poly(bound))).collect()
     }
 
     /// One signer that goes through the split commitment and back.

@@ -9,9 +9,9 @@ use super::tests::on_this_cpu;
 use super::unpack::{Range, load, minus_t1_2d, response, store};
 use super::vector::{Vector, Wide};
 use super::*;
-use crate::backend::differential::Random;
 use crate::params::N;
 use crate::params::Q;
+use crate::random::Random;
 use crate::ring::ntt::bounds::{Interval, Q64};
 use core::arch::x86_64::*;
 

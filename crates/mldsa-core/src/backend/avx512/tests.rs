@@ -10,13 +10,14 @@ use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_n
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
 use super::*;
-use crate::backend::differential::{Random, hashes_equal_single_ones};
+use crate::backend::differential::hashes_equal_single_ones;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::{Word, keccak_f1600};
 use crate::lanes::verify::SideHash;
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
+use crate::random::Random;
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding;
