@@ -100,11 +100,11 @@ struct Content<'a> {
     parts: &'a [&'a [u8]],
 }
 
-/// A member is the same by id and by key.
+/// A member is the same by id and by key; a key that is no member's stands for itself.
 #[derive(PartialEq, Eq, Hash)]
 enum Identity<'a> {
     Member(SignerId),
-    Stranger(&'a [u8]),
+    Encoded(&'a [u8]),
 }
 
 fn content<'a, P: ParameterSet>(judge: &'a Judge<P>, item: &Item<'a>) -> Content<'a> {
@@ -119,7 +119,7 @@ fn content<'a, P: ParameterSet>(judge: &'a Judge<P>, item: &Item<'a>) -> Content
             Signer::Id(id) => Identity::Member(id),
             Signer::Key(key) => judge
                 .member_of(key, None)
-                .map_or(Identity::Stranger(key), Identity::Member),
+                .map_or(Identity::Encoded(key), Identity::Member),
         },
         signature: item.signature,
         context: judge.context(item).unwrap_or(Context::EMPTY).as_bytes(),
