@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use batch_verify::Reason;
 use mldsa_core::{ParameterSet, VerifyError};
 
 use crate::Status;
@@ -81,42 +82,32 @@ struct Refusal {
 }
 
 impl Refusal {
-    fn new(reason: &'static str, sentence: impl Into<String>) -> Self {
-        Self {
-            reason,
-            sentence: sentence.into(),
-        }
-    }
-
     fn of<P: ParameterSet>(error: VerifyError, signature: &[u8]) -> Self {
-        match error {
-            VerifyError::SignatureLength => {
-                let sentence = match Set::of_signature_len(signature.len()) {
-                    Some(other) => format!(
-                        "this is as long as an {} signature; the key is of {}",
-                        name(other),
-                        P::NAME
-                    ),
-                    None => format!(
-                        "a signature of {} has {} bytes, not {}",
-                        P::NAME,
-                        P::SIG_LEN,
-                        signature.len()
-                    ),
-                };
-                Self::new("signature_length", sentence)
+        let sentence = match error {
+            VerifyError::SignatureLength => match Set::of_signature_len(signature.len()) {
+                Some(other) => format!(
+                    "this is as long as an {} signature; the key is of {}",
+                    name(other),
+                    P::NAME
+                ),
+                None => format!(
+                    "a signature of {} has {} bytes, not {}",
+                    P::NAME,
+                    P::SIG_LEN,
+                    signature.len()
+                ),
+            },
+            VerifyError::HintEncoding | VerifyError::ResponseNorm => {
+                "this is no signature of any message: damaged, or not made by ML-DSA".into()
             }
-            VerifyError::HintEncoding => Self::new("hint_encoding", DAMAGED),
-            VerifyError::ResponseNorm => Self::new("response_norm", DAMAGED),
-            _ => Self::new(
-                "challenge_mismatch",
-                "the signature is for another message, context or key, or it is damaged",
-            ),
+            _ => "the signature is for another message, context or key, or it is damaged".into(),
+        };
+        Self {
+            reason: Reason::from(error).name(),
+            sentence,
         }
     }
 }
-
-const DAMAGED: &str = "this is no signature of any message: damaged, or not made by ML-DSA";
 
 fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), Refusal>> {
     let key = file
@@ -129,8 +120,10 @@ fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(),
         match args.message.mu(&key)? {
             Some(mu) => mu,
             None => {
-                let sentence = "a context has 255 bytes at most";
-                return Ok(Err(Refusal::new("context_too_long", sentence)));
+                return Ok(Err(Refusal {
+                    reason: "context_too_long",
+                    sentence: "a context has 255 bytes at most".into(),
+                }));
             }
         }
     };
