@@ -5,6 +5,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::hash::keccak::Permutation;
+#[cfg(any(feature = "siblings", test))]
 use crate::hash::xof::{LaneHash, Shake256};
 use kernels::Kernels;
 
@@ -25,6 +26,7 @@ pub(crate) mod counting;
 #[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
 pub(crate) mod differential;
 #[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "siblings", feature = "ml-dsa-44"))]
 mod silent;
 
 /// Number of the backend that [`Backend::set_default`] chose, from 1; 0 if none.
@@ -148,6 +150,7 @@ impl fmt::Debug for Backend {
 /// no lane idle.
 ///
 /// Constant time in the data; lengths are public. States and blocks are wiped.
+#[cfg(any(feature = "siblings", test))]
 pub fn shake256_lanes<'a>(backend: Backend, hashes: impl IntoIterator<Item = LaneHash<'a>>) {
     let mut hashes = hashes.into_iter();
     match backend.kernels().shake256 {

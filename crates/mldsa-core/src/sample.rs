@@ -34,6 +34,7 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
 /// `sink` until it refuses one: for callers that hold no polynomial.
 ///
 /// Variable time: A is public.
+#[cfg(any(feature = "siblings", test))]
 pub fn rej_ntt_poly_each_vartime(
     keccak: Permutation,
     rho: &[u8; SEED_LEN],
@@ -199,6 +200,7 @@ pub fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
 
 /// One polynomial of algorithm 34 in its packed form, which is also
 /// the packed form of z: 576 or 640 bytes of H(rho_pp || kappa).
+#[cfg(feature = "siblings")]
 pub fn expand_mask_packed(keccak: Permutation, rho_pp: &[u8; 64], kappa: u16, out: &mut [u8]) {
     Shake256::digest(keccak, &[rho_pp, &kappa.to_le_bytes()], out);
 }

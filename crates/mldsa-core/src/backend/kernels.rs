@@ -18,6 +18,10 @@ pub(crate) struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) dispatched: Counter,
     /// FIPS 202 Keccak-f[1600], one state.
+    #[cfg_attr(
+        not(all(feature = "simd", target_arch = "x86_64")),
+        allow(dead_code, reason = "called directly where there is no choice")
+    )]
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
     /// Algorithm 41, with the bounds of [`crate::ring::ntt::ntt`].
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
@@ -51,6 +55,10 @@ pub(crate) struct Kernels {
     /// reads; `None` where they are made one by one. That order is the one of
     /// [`super::rows::expand_row`] in every table but AVX-512's. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
+    #[cfg_attr(
+        not(feature = "siblings"),
+        allow(dead_code, reason = "siblings hash in lanes")
+    )]
     /// SHAKE256 of any number of strings, which may be secret; `None` where nothing
     /// is gained over one after the other.
     pub(crate) shake256: Option<HashKernel>,

@@ -4,7 +4,7 @@
 use super::kernels::Kernels;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::pack;
-use crate::lanes::verify::Claim;
+use crate::lanes::job::Claim;
 use crate::memory::array::Zeroed;
 use crate::params::{Params, T1_POLY_LEN};
 use crate::ring::field::canonical;

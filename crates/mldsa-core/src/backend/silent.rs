@@ -14,7 +14,6 @@ static KERNELS: Kernels = Kernels {
 /// A backend that never comes to a verdict.
 const SILENT: Backend = Backend(&KERNELS);
 
-#[cfg(all(feature = "ml-dsa-44", feature = "siblings"))]
 mod tests {
     use super::SILENT;
     use crate::siblings::{JobMessage, Verification, verify_lanes};

@@ -14,11 +14,16 @@ pub enum Expansion<'a> {
     /// 1024 bytes each: the fastest while the cache holds them.
     Wide(&'a [NttPoly]),
     /// 768 bytes each: less to load for sets of keys beyond the cache.
+    #[cfg_attr(
+        not(feature = "siblings"),
+        allow(dead_code, reason = "siblings keep sets of keys")
+    )]
     Packed(&'a [PackedPoly]),
 }
 
 impl<'a> Expansion<'a> {
     /// Number of polynomials.
+    #[cfg(feature = "siblings")]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {
         match self {

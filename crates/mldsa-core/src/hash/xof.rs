@@ -93,6 +93,7 @@ impl<const RATE: usize> Sponge<RATE> {
 
     /// Squeezes a whole block as words, where the last one was used up: without
     /// a copy.
+    #[cfg(any(feature = "siblings", test))]
     pub fn squeeze_block(&mut self) -> &[u64] {
         self.keccak.permute(&mut self.state);
         &self.state[..RATE / 8]
@@ -123,6 +124,10 @@ impl<const RATE: usize> fmt::Debug for Sponge<RATE> {
 
 /// A string in two parts, and where as much of its SHAKE256 goes as fits.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "siblings"),
+    allow(dead_code, reason = "siblings hash in lanes")
+)]
 pub struct LaneHash<'a> {
     /// What is hashed: both parts as one string.
     pub input: [&'a [u8]; 2],

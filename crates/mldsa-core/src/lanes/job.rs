@@ -2,10 +2,11 @@
 //! whoever makes a [`Job`] holds beside it: the constructors of the types above
 //! see to it that lengths agree.
 
-use crate::coding::encode::PublicKeyParts;
+use crate::coding::encode::{PublicKeyParts, SignatureParts};
 use crate::coding::expansion::Expansion;
 use crate::hash::transcript::{Context, Mu};
-use crate::params::CRH_LEN;
+use crate::params::{CRH_LEN, Params};
+use crate::sample::Challenge;
 
 /// The key of one signature.
 #[derive(Clone, Copy, Debug)]
@@ -32,4 +33,11 @@ pub(crate) struct Job<'a> {
     pub(crate) message: JobMessage<'a>,
     /// Of any length: a wrong one is a refusal.
     pub(crate) signature: &'a [u8],
+}
+
+/// What a commitment is computed from beside the key.
+pub(crate) struct Claim<'a> {
+    pub(crate) p: &'a Params,
+    pub(crate) parts: &'a SignatureParts<'a>,
+    pub(crate) c: &'a Challenge,
 }

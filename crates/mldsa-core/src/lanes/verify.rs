@@ -5,7 +5,7 @@ use crate::coding::encode::SignatureParts;
 use crate::error::VerifyError;
 use crate::hash::keccak::Permutation;
 use crate::hash::transcript::{Context, mu_head};
-use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::lanes::job::{Claim, Job, JobKey, JobMessage};
 use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
@@ -23,13 +23,6 @@ pub(crate) trait Engine: Widths {
         side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool;
-}
-
-/// What a commitment is computed from beside the key.
-pub(crate) struct Claim<'a> {
-    pub(crate) p: &'a Params,
-    pub(crate) parts: &'a SignatureParts<'a>,
-    pub(crate) c: &'a Challenge,
 }
 
 /// A signature whose length and hint are right, in parts.

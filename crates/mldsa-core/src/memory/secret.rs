@@ -12,6 +12,7 @@ pub struct Secret<T: Wipe>(T);
 
 impl<T: Wipe> Secret<T> {
     /// Takes ownership of `value`.
+    #[cfg(any(feature = "alloc", feature = "siblings"))]
     #[inline(always)]
     pub fn new(value: T) -> Self {
         Self(value)

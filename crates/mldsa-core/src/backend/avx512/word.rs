@@ -9,12 +9,12 @@ use crate::hash::keccak::{Word, keccak_f1600};
 /// One word of eight states.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(in crate::backend) struct X8(pub(super) __m512i);
+pub(crate) struct X8(pub(super) __m512i);
 
 /// One word of up to four states, with AVX-512's logic and rotations.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(in crate::backend) struct X4(pub(super) __m256i);
+pub(crate) struct X4(pub(super) __m256i);
 
 macro_rules! ternary_word {
     ($word:ident, $set1:ident, $xor:ident, $ternary:ident, $rolv:ident) => {
