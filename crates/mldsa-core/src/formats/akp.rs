@@ -153,7 +153,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Reads a public key from a COSE_Key.
     ///
     /// # Errors
-    /// As [`Self::from_jwk`].
+    /// As [`Self::from_jwk`], but for [`JwkError::Encoding`].
     pub fn from_cose_key(key: &CoseKey<'_>) -> Result<Self, JwkError> {
         key.check::<P>()?;
         if key.private.is_some() {

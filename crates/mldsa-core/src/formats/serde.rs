@@ -47,7 +47,7 @@ impl<'de> Visitor<'de> for Bytes<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<usize, E> {
-        // Says "invalid" without repeating what may be a secret.
+        // Without repeating what may be a secret.
         base16ct::mixed::decode(text, self.0)
             .map(<[u8]>::len)
             .map_err(|_| E::custom("not hex, or too long"))

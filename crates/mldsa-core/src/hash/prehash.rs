@@ -10,7 +10,7 @@ use crate::params::{CRH_LEN, ParameterSet};
 
 macro_rules! pre_hashes {
     ($($(#[$doc:meta])* $variant:ident => $name:literal, $oid:literal, $len:literal, $strength:literal;)+) => {
-        /// The hash functions of HashML-DSA: all that NIST registered.
+        /// The hash functions of HashML-DSA: the twelve that NIST's ACVP has.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum PreHash { $($(#[$doc])* $variant,)+ }
 
@@ -77,8 +77,8 @@ impl PreHash {
     }
 
     /// Whether the collision strength is at least that of the set, lambda bits:
-    /// digests of 256, 384 and 512 bits for ML-DSA-44, 65 and 87, SHAKE128 for
-    /// ML-DSA-44 only.
+    /// digests of at least 256, 384 and 512 bits for ML-DSA-44, 65 and 87, SHAKE128
+    /// for ML-DSA-44 only.
     pub const fn is_strong_enough<P: ParameterSet>(self) -> bool {
         self.strength() >= P::LAMBDA
     }
