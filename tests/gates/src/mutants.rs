@@ -9,12 +9,19 @@ use std::process::Command;
 use crate::side_by_side::{self, FEATURES};
 use crate::{Verdict, root, target};
 
-const FILES: [&str; 7] = [
-    "encode", "hint", "pack", "rounding", "verify", "job", "sign",
+/// Below `crates/mldsa-core/src`, without `.rs`.
+const FILES: [&str; 6] = [
+    "coding/encode",
+    "coding/hint",
+    "coding/pack",
+    "ring/rounding",
+    "scheme/verify",
+    "scheme/sign",
 ];
 const LEDGER: &str = "docs/mutants.md";
 
-/// `mutants [FILE ...] [N/M]`: some of the files, shard N of M.
+/// `mutants [FILE ...] [N/M]`: some of the files, with their folder or without it,
+/// and shard N of M.
 pub(crate) fn run(arguments: &[String]) -> Verdict {
     let known = Command::new("cargo")
         .args(["mutants", "--version"])
@@ -31,20 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
 /// First the unit tests of each file alone, side by side in one build; what they
 /// let through has to get past all tests, one at a time.
 fn check(arguments: &[String]) -> Result<(), String> {
-    let (shards, mut files): (Vec<&str>, Vec<&str>) = arguments
-        .iter()
-        .map(String::as_str)
-        .partition(|argument| argument.contains('/'));
-    if files.is_empty() {
-        files.extend(FILES);
-    }
-    let (shard, of) = shards
-        .first()
-        .map_or(Some((0, 1)), |shard| {
-            let (n, of) = shard.split_once('/')?;
-            Some((n.parse().ok()?, of.parse().ok().filter(|of| *of > 0)?))
-        })
-        .ok_or("a shard is N/M")?;
+    let (files, (shard, of)) = selection(arguments)?;
     let mut left = Vec::new();
     for file in files {
         let mut outcome = side_by_side::run(file, |n| n % of == shard)?;
@@ -65,6 +59,30 @@ fn check(arguments: &[String]) -> Result<(), String> {
         survivors.append(&mut all_tests(&left)?);
     }
     judge(&survivors, &ledger)
+}
+
+/// The files and the shard that the arguments ask for: without any, all of them.
+fn selection(arguments: &[String]) -> Result<(Vec<&'static str>, (usize, usize)), String> {
+    let mut files = Vec::new();
+    let mut shard = (0, 1);
+    for argument in arguments {
+        let named = |file: &&str| file == argument || file.ends_with(&format!("/{argument}"));
+        if let Some(file) = FILES.into_iter().find(named) {
+            files.push(file);
+        } else {
+            shard = argument
+                .split_once('/')
+                .and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)))
+                .filter(|(n, of)| n < of)
+                .ok_or_else(|| {
+                    format!("`{argument}` is neither a shard N/M nor one of {FILES:?}")
+                })?;
+        }
+    }
+    if files.is_empty() {
+        files.extend(FILES);
+    }
+    Ok((files, shard))
 }
 
 /// Which of these mutants survive the tests of `mldsa-core`. The time limit
@@ -126,7 +144,7 @@ fn judge(survivors: &[String], ledger: &str) -> Result<(), String> {
     }
 }
 
-/// `src/hint.rs: replace ...`: lines and columns move with every edit.
+/// `src/coding/hint.rs: replace ...`: lines and columns move with every edit.
 fn without_place(mutant: &str) -> String {
     let mut parts = mutant.splitn(4, ':');
     let file = parts.next().unwrap_or_default();
@@ -137,11 +155,43 @@ fn without_place(mutant: &str) -> String {
 mod tests {
     use super::*;
 
-    const MUTANT: &str = "crates/mldsa-core/src/hint.rs:32:22: replace &= with |= in hint_bit_pack";
+    const MUTANT: &str =
+        "crates/mldsa-core/src/coding/hint.rs:32:22: replace &= with |= in hint_bit_pack";
+
+    #[test]
+    fn every_file_is_there() {
+        let ledger = fs::read_to_string(root().join(LEDGER)).unwrap();
+        let (_, survivors) = ledger.split_once("## Survivors").unwrap();
+        let named = survivors.lines().filter_map(|line| {
+            let (file, _) = line.strip_prefix("- `")?.split_once(':')?;
+            Some(file.to_owned())
+        });
+        let files: Vec<_> = FILES.map(side_by_side::source).into_iter().collect();
+        for file in files.iter().cloned().chain(named) {
+            assert!(root().join(&file).is_file(), "{file}");
+            assert!(files.contains(&file), "{file} is in the ledger only");
+        }
+    }
+
+    #[test]
+    fn files_and_a_shard_are_told_apart() {
+        let select = |arguments: &[&str]| {
+            let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+            selection(&arguments)
+        };
+        assert_eq!(select(&[]), Ok((FILES.to_vec(), (0, 1))));
+        let rounding = vec!["ring/rounding"];
+        assert_eq!(select(&["ring/rounding"]), Ok((rounding.clone(), (0, 1))));
+        assert_eq!(select(&["rounding", "3/4"]), Ok((rounding, (3, 4))));
+        assert_eq!(select(&["1/2"]), Ok((FILES.to_vec(), (1, 2))));
+        for wrong in ["ring", "ring/poly", "4/4", "0/0", "1/", "g"] {
+            assert!(select(&[wrong]).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn places_are_left_out() {
-        let expected = "crates/mldsa-core/src/hint.rs: replace &= with |= in hint_bit_pack";
+        let expected = "crates/mldsa-core/src/coding/hint.rs: replace &= with |= in hint_bit_pack";
         assert_eq!(without_place(MUTANT), expected);
     }
 

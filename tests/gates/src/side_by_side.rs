@@ -29,9 +29,14 @@ pub(crate) struct Outcome {
     pub(crate) left: Vec<String>,
 }
 
+/// The path of one of the files that are changed.
+pub(crate) fn source(file: &str) -> String {
+    format!("crates/mldsa-core/src/{file}.rs")
+}
+
 /// Runs those of the mutants of `file` that `selected` picks by their number.
 pub(crate) fn run(file: &str, selected: impl Fn(usize) -> bool) -> Result<Outcome, String> {
-    let source = format!("crates/mldsa-core/src/{file}.rs");
+    let source = source(file);
     let text = read(&root().join(&source))?;
     let mutants: Vec<Value> = list(&source)?
         .into_iter()
