@@ -17,8 +17,9 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::lanes::job", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
     ("mldsa_core::backend::avx2::prepare", VERIFICATION),
-    ("mldsa_core::backend::avx2::verify_one", VERIFICATION),
+    ("mldsa_core::backend::avx2::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::verify", VERIFICATION),
+    ("mldsa_core::backend::avx512::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::reject", "A is public"),
     (
         "mldsa_core::backend::portable::inv_ntt_use_hint",
