@@ -15,8 +15,8 @@ use crate::executor::{Executor, executor};
 use crate::judge::Judge;
 use crate::schedule::{Request, Schedule};
 use crate::{
-    BatchError, BuildError, Builder, Duplicates, Item, KeySet, Mode, Outcome, Panicked, Repeat,
-    Report, Summary, Threads,
+    BatchError, BuildError, Duplicates, Item, KeySet, Mode, Outcome, Panicked, Repeat, Report,
+    Summary, Threads,
 };
 
 /// Verifies batches of signatures under one parameter set.
@@ -35,11 +35,6 @@ pub struct BatchVerifier<P: ParameterSet> {
 pub(crate) type Metrics = Arc<dyn Fn(&Summary) + Send + Sync>;
 
 impl<P: ParameterSet> BatchVerifier<P> {
-    /// Chooses the rest first.
-    pub fn builder() -> Builder<P> {
-        Builder::new()
-    }
-
     /// The key set, if there is one.
     #[must_use]
     pub fn keys(&self) -> Option<&KeySet<P>> {

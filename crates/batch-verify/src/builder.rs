@@ -30,8 +30,15 @@ pub struct Builder<P: ParameterSet> {
     metrics: Option<Metrics>,
 }
 
+impl<P: ParameterSet> BatchVerifier<P> {
+    /// Chooses the rest first.
+    pub fn builder() -> Builder<P> {
+        Builder::new()
+    }
+}
+
 impl<P: ParameterSet> Builder<P> {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self {
             keys: None,
             context: Vec::new(),

@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::Threads;
-
 /// Lends threads to the one that verifies a batch or builds a key set: rayon's
 /// pools, or the pool of the caller's runtime.
 ///
@@ -36,6 +34,24 @@ pub trait Executor: Send + Sync {
     fn is_worker(&self) -> bool {
         rayon::current_thread_index().is_some()
     }
+}
+
+/// Whose threads do the work. The calling thread always takes part, as one of
+/// them.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Threads {
+    /// Rayon's global pool, or the pool the call comes from.
+    #[default]
+    Shared,
+    /// A pool of this many threads, owned by the verifier. Zero is an error.
+    Dedicated(usize),
+    /// A pool that the caller owns.
+    Pool(Arc<ThreadPool>),
+    /// The calling thread alone.
+    Inline,
+    /// Any other: a runtime's own pool.
+    Executor(Arc<dyn Executor>),
 }
 
 /// The executor of a choice of [`Threads`]; `None` if the threads do not start.

@@ -90,6 +90,7 @@ mod plan;
 mod queue;
 mod quorum;
 mod schedule;
+mod signer_id;
 mod verdict;
 mod vertex;
 
@@ -97,17 +98,18 @@ pub use batch::BatchVerifier;
 pub use builder::Builder;
 pub use epoch::EpochVerifier;
 pub use error::{BatchError, BuildError, Panicked};
-pub use executor::Executor;
+pub use executor::{Executor, Threads};
 pub use intake::{Admission, Intake, IntakeError, IntakeLimits, IntakeStats, Pending, Priority};
 pub use item::{Item, Message, Signer};
-pub use key_set::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage, SignerId};
+pub use key_set::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage};
 pub use memory::MemoryStats;
-pub use options::{BatchSize, Duplicates, Mode, Threads};
+pub use options::{BatchSize, Duplicates, Mode};
 pub use owned::{OwnedContext, OwnedItem, OwnedMessage, OwnedSigner};
 pub use queue::{BatchQueue, QueueFull, QueueLimits, QueueReport};
 pub use quorum::{
     Policy, QuorumError, QuorumReport, Subject, Tally, Threshold, Vote, VoteFor, Weights,
 };
+pub use signer_id::SignerId;
 pub use verdict::{Outcome, Reason, Repeat, Report, Summary};
 pub use vertex::{
     SignedVertex, VertexVerdicts, verify_vertex_signatures_batch,

@@ -1,10 +1,5 @@
 //! The choices of a verifier.
 
-use std::sync::Arc;
-
-use rayon::ThreadPool;
-
-use crate::Executor;
 #[cfg(doc)]
 use crate::Reason;
 
@@ -22,24 +17,6 @@ pub enum Mode {
     /// and which of several failures is seen, depends on scheduling; whether
     /// there is a failure does not. Never build blame on it.
     AnyInvalid,
-}
-
-/// Whose threads do the work. The calling thread always takes part, as one of
-/// them.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub enum Threads {
-    /// Rayon's global pool, or the pool the call comes from.
-    #[default]
-    Shared,
-    /// A pool of this many threads, owned by the verifier. Zero is an error.
-    Dedicated(usize),
-    /// A pool that the caller owns.
-    Pool(Arc<ThreadPool>),
-    /// The calling thread alone.
-    Inline,
-    /// Any other: a runtime's own pool.
-    Executor(Arc<dyn Executor>),
 }
 
 /// Items that a worker takes at once. Verdicts do not depend on it.

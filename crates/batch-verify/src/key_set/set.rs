@@ -11,10 +11,11 @@ use mldsa_core::{
 };
 
 use super::arena::{Arena, Member, expansion, settle};
-use super::{KeyPolicy, KeySetError, KeyStorage, SignerId};
+use super::error::KeySetError;
+use super::policy::{KeyPolicy, KeyStorage};
 use crate::cache::KeyCache;
 use crate::executor::{Executor, executor, share};
-use crate::{Message, Reason, Threads};
+use crate::{Message, Reason, SignerId, Threads};
 
 /// An immutable set of public keys; cheap to clone and to share. Two sets are equal
 /// if they give the same ids to the same keys.
