@@ -12,7 +12,7 @@ use std::{
 /// never the one that opens the folder, which comes last.
 #[test]
 fn modules_use_only_modules_above_them() {
-    let order = declared(&source().join("lib.rs"), &[]);
+    let order = declared(&source(), &source().join("lib.rs"), &[]);
     assert!(order.len() > 40, "one module a line: {order:?}");
     let place = |path: &[String]| {
         (1..=path.len())
@@ -22,11 +22,7 @@ fn modules_use_only_modules_above_them() {
     let mut upward = Vec::new();
     for file in rust_files(&source()) {
         let relative = file.strip_prefix(source()).expect("below src");
-        let module: Vec<String> = relative
-            .with_extension("")
-            .components()
-            .map(|part| part.as_os_str().to_str().expect("UTF-8").to_owned())
-            .collect();
+        let module = module_of(relative);
         if module == ["lib"] {
             continue;
         }
@@ -44,9 +40,9 @@ fn modules_use_only_modules_above_them() {
     assert!(upward.is_empty(), "{upward:#?}");
 }
 
-/// The modules that a file declares outside tests, those of a folder before the
-/// module that opens it.
-fn declared(file: &Path, parent: &[String]) -> Vec<Vec<String>> {
+/// The modules that a file of the crate at `source` declares outside tests, those of
+/// a folder before the module that opens it.
+fn declared(source: &Path, file: &Path, parent: &[String]) -> Vec<Vec<String>> {
     let text = read(file);
     let mut order = Vec::new();
     let mut for_tests = false;
@@ -63,7 +59,7 @@ fn declared(file: &Path, parent: &[String]) -> Vec<Vec<String>> {
             let mut path = parent.to_vec();
             path.push(name.to_owned());
             let below = path.iter().collect::<PathBuf>().with_extension("rs");
-            order.extend(declared(&source().join(below), &path));
+            order.extend(declared(source, &source.join(below), &path));
             order.push(path);
         }
         let attribute = line.starts_with("#[");
@@ -136,6 +132,104 @@ fn expand(tree: &str, prefix: &[String], paths: &mut Vec<Vec<String>>) {
             paths.push(path);
         }
     }
+}
+
+fn module_of(file: &Path) -> Vec<String> {
+    let parts = file.with_extension("");
+    let parts = parts.iter().map(|part| part.to_str().expect("UTF-8"));
+    parts.map(str::to_owned).collect()
+}
+
+/// In no crate do two files need each other, directly or through others, outside
+/// tests. What a file takes from the one that opens its folder does not count.
+#[test]
+fn no_files_in_a_circle() {
+    let crates = source().join("../..");
+    for entry in fs::read_dir(&crates).expect("the folder of the crates") {
+        let folder = entry.expect("an entry").path().join("src");
+        let needs = needs(&folder);
+        assert!(
+            circle(&needs).is_none(),
+            "{}: {:?}",
+            folder.display(),
+            circle(&needs)
+        );
+        // Planted: any file needs one that needs it.
+        let uses = needs.iter().find(|(_, used)| !used.is_empty());
+        if let Some((user, used)) = uses.map(|(user, used)| (user.clone(), used[0].clone())) {
+            let mut needs = needs;
+            needs.entry(used).or_default().push(user);
+            assert!(circle(&needs).is_some(), "{}", folder.display());
+        }
+    }
+}
+
+type Needs = BTreeMap<Vec<String>, Vec<Vec<String>>>;
+
+/// The modules of a crate, and of each those that it uses.
+fn needs(folder: &Path) -> Needs {
+    let roots = ["lib.rs", "main.rs"].map(|name| folder.join(name));
+    let root = roots.iter().find(|root| root.is_file()).expect("a root");
+    let modules = declared(folder, root, &[]);
+    // What the root names anew, by where it is from.
+    let mut renamed = BTreeMap::new();
+    let text = read(root);
+    for line in outside_tests(&text).split("use ").skip(1) {
+        let mut paths = Vec::new();
+        expand(line.trim_start_matches("crate::"), &[], &mut paths);
+        for mut path in paths.into_iter().filter(|path| path.len() > 1) {
+            let name = path.pop().expect("two segments");
+            renamed.insert(name, path);
+        }
+    }
+    let module_with = |path: &[String]| {
+        let path = match path.first().and_then(|name| renamed.get(name)) {
+            Some(origin) => origin,
+            None => path,
+        };
+        let mut prefixes = (1..=path.len()).rev().map(|len| path[..len].to_vec());
+        prefixes.find(|prefix| modules.contains(prefix))
+    };
+    let mut needs = Needs::new();
+    for module in &modules {
+        let file = folder.join(module.iter().collect::<PathBuf>());
+        let text = read(&file.with_extension("rs"));
+        let used = used_paths(outside_tests(&text), module);
+        let mut used: Vec<_> = used.iter().filter_map(|path| module_with(path)).collect();
+        used.retain(|used| !module.starts_with(used));
+        let below = |other: &&Vec<String>| other.len() == module.len() + 1;
+        let children = modules.iter().filter(below);
+        used.extend(children.filter(|other| other.starts_with(module)).cloned());
+        needs.insert(module.clone(), used);
+    }
+    needs
+}
+
+/// Modules each of which uses the next, and the last the first.
+fn circle(needs: &Needs) -> Option<Vec<Vec<String>>> {
+    fn follow(needs: &Needs, way: &mut Vec<Vec<String>>, done: &mut Vec<Vec<String>>) -> bool {
+        let here = way.last().expect("a beginning").clone();
+        for next in &needs[&here] {
+            if let Some(at) = way.iter().position(|module| module == next) {
+                way.drain(..at);
+                return true;
+            }
+            if !done.contains(next) {
+                way.push(next.clone());
+                if follow(needs, way, done) {
+                    return true;
+                }
+                way.pop();
+            }
+        }
+        done.push(here);
+        false
+    }
+    let mut done = Vec::new();
+    needs.keys().find_map(|start| {
+        let mut way = vec![start.clone()];
+        follow(needs, &mut way, &mut done).then_some(way)
+    })
 }
 
 /// Each algorithm of FIPS 204 is at home in exactly one place: the doc comment
