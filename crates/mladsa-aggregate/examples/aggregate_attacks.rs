@@ -12,7 +12,7 @@ use algebra::*;
 use mladsa_aggregate::base::Gate;
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
-use mldsa_core::hazmat::linear::{self, ResponseHat};
+use mldsa_core::hazmat::vectors::{self, ResponseHat};
 use mldsa_core::hazmat::{Element, N, NttPoly, Poly, Q, Shake256, keygen_from_rho_p};
 use mldsa_core::{
     Backend, Context, Hedge, MlDsa87, MuBuilder, ParameterSet, SigningKey, VerifyingKey,
@@ -84,8 +84,8 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
         let s1 = solve(&a_hat, &t, &s2);
         assert_small(&s1, &s2);
         assert!(is_key(&a_hat, &s1, &s2, &t));
-        linear::add_integers(&mut s1_sum, &s1);
-        linear::add(&mut t_sum, &t);
+        vectors::add_integers(&mut s1_sum, &s1);
+        vectors::add(&mut t_sum, &t);
     }
     println!(
         "   s1 and s2 of {MEMBERS} members, all {} coefficients of each, in {:?}",
@@ -234,12 +234,12 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
     for ((member, tree), guard) in honest.iter().zip(&trees).zip(&guards) {
         let opening = member.open(&agreed, tree, &label, guard)?;
         let t = &opening.body()[..CONTENT_PUBLIC_KEY_LEN];
-        linear::add(&mut t_others, &read_vec(t));
+        vectors::add(&mut t_others, &read_vec(t));
     }
     // A key of its own, and the one that the others' keys vanish in.
     let a_hat = matrix(RHO);
     let mut s = polys(L + K);
-    linear::expand_s(Backend::detect(), P, &[9; 64], &mut s);
+    vectors::expand_s(Backend::detect(), P, &[9; 64], &mut s);
     let t_own = product(&a_hat, &s[..L], &s[L..]);
     let t_rogue: Vec<Poly> = t_own
         .iter()
@@ -251,10 +251,10 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
         })
         .collect();
     let mut t_sum = polys(K);
-    linear::add(&mut t_sum, &t_others);
-    linear::add(&mut t_sum, &t_rogue);
+    vectors::add(&mut t_sum, &t_others);
+    vectors::add(&mut t_sum, &t_rogue);
     let mut cohort_key = [0; MlDsa87::PK_LEN];
-    linear::pk_encode(RHO, &t_sum, &mut cohort_key);
+    vectors::pk_encode(RHO, &t_sum, &mut cohort_key);
 
     let (mut pk, mut sk) = ([0; MlDsa87::PK_LEN], [0; MlDsa87::SK_LEN]);
     keygen_from_rho_p::<MlDsa87>(Backend::detect(), RHO, &[9; 64], &[8; 32], &mut pk, &mut sk);
@@ -377,13 +377,13 @@ fn forge(
 ) -> Result<([u8; MlDsa87::SIG_LEN], usize), Box<dyn Error>> {
     let backend = Backend::detect();
     let mut pk = [0; MlDsa87::PK_LEN];
-    linear::pk_encode(RHO, t, &mut pk);
+    vectors::pk_encode(RHO, t, &mut pk);
     let key = VerifyingKey::<MlDsa87>::from_bytes(&pk)?;
     let mut mu = MuBuilder::from_tr(key.tr(), Context::new(ctx)?);
     mu.update(message);
     let mu = mu.finish();
     let mut s1_hat = ntt_polys(L);
-    linear::ntt(backend, s1, &mut s1_hat);
+    vectors::ntt(backend, s1, &mut s1_hat);
     for attempt in 1..100u8 {
         let mut y = polys(L);
         for (i, y) in (0u8..).zip(&mut y) {
@@ -393,17 +393,18 @@ fn forge(
         }
         let mut w = product(a_hat, &y, &polys(K));
         let mut c_tilde = [0; 64];
-        linear::commitment_hash(backend, P, &mu, &mut w, &mut c_tilde);
+        vectors::commitment_hash(backend, P, &mu, &mut w, &mut c_tilde);
         let mut c_hat = NttPoly::ZERO;
-        linear::challenge(backend, P, &c_tilde, &mut c_hat);
-        linear::respond(backend, &c_hat, &s1_hat, &mut y);
+        vectors::challenge(backend, P, &c_tilde, &mut c_hat);
+        vectors::respond(backend, &c_hat, &s1_hat, &mut y);
         let mut z_hat = ntt_polys(L);
         let z = ResponseHat {
             z: &y,
             z_hat: &mut z_hat,
         };
         let mut signature = [0; MlDsa87::SIG_LEN];
-        let done = linear::combine::<MlDsa87>(backend, a_hat, &pk, &c_tilde, &w, z, &mut signature);
+        let done =
+            vectors::combine::<MlDsa87>(backend, a_hat, &pk, &c_tilde, &w, z, &mut signature);
         if done.is_ok() {
             return Ok((signature, usize::from(attempt)));
         }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::hazmat::linear::Miss;
+use mldsa_core::hazmat::vectors::Miss;
 
 use crate::member_id::MemberId;
 

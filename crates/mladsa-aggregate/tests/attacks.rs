@@ -13,7 +13,7 @@ use algebra::*;
 use committee::*;
 use hostile::{lp, shake};
 use mladsa_aggregate::*;
-use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, linear};
+use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
 use mldsa_core::{Backend, Context, Hedge, MlDsa87, ParameterSet, SigningKey};
 
 /// t of member 0 for label x of `epoch` under `rho`, with its message.
@@ -45,7 +45,7 @@ fn two_matrices_do_not_share_a_key() {
         })
         .collect();
     let s1 = solve(&difference, &t(&first), &t(&second));
-    assert!(linear::norm(&s1) > 2, "s1 from two openings");
+    assert!(vectors::norm(&s1) > 2, "s1 from two openings");
 }
 
 /// Within one epoch the guard holds a seed to one matrix, one registry and one plan,
@@ -105,7 +105,7 @@ fn forge(committee: &Committee, n: usize, others: &[usize]) -> Forgery {
     let label = base("x").attempt(0).unwrap();
     let a_hat = matrix(&RHO);
     let mut s = polys(L + K);
-    linear::expand_s(Backend::detect(), P, &[9; 64], &mut s);
+    vectors::expand_s(Backend::detect(), P, &[9; 64], &mut s);
     let mut t = product(&a_hat, &s[..L], &s[L..]);
     for &other in others {
         let seen = committee.open(other, &label);

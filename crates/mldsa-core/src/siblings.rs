@@ -45,13 +45,13 @@ pub mod sample {
 pub mod interval {
     pub use crate::summing::interval::*;
 }
-/// Linear relations on whole vectors.
-pub mod linear {
-    pub use crate::summing::linear::*;
+/// Whole vectors: products, sums and relations.
+pub mod vectors {
+    pub use crate::summing::vectors::*;
 }
 /// The steps of the scheme on one row.
-pub mod row {
-    pub use crate::streaming::row::*;
+pub mod row_steps {
+    pub use crate::streaming::row_steps::*;
 }
 /// Products with the challenge in coefficient form.
 pub mod sparse {

@@ -2,4 +2,4 @@
 
 pub(crate) mod window;
 pub(crate) mod sparse;
-pub(crate) mod row;
+pub(crate) mod row_steps;

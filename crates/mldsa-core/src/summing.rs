@@ -1,4 +1,4 @@
 //! Linear relations on whole vectors, for `mladsa-aggregate`.
 
 pub(crate) mod interval;
-pub(crate) mod linear;
+pub(crate) mod vectors;

@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 
 use mldsa_core::hazmat::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use mldsa_core::hazmat::pack::{low_part_bits, pack_low, unpack_low, unpack_z_part};
-use mldsa_core::hazmat::row::{
+use mldsa_core::hazmat::row_steps::{
     absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
 use mldsa_core::hazmat::sample::{expand_mask_packed, expand_mask_poly};

@@ -1,7 +1,7 @@
 //! Rows of matrix products, one polynomial of accumulator at a time.
 
 use mldsa_core::hazmat::pack::{GROUP, part, unpack_eta_part, unpack_z_part};
-use mldsa_core::hazmat::row::power2round_row;
+use mldsa_core::hazmat::row_steps::power2round_row;
 use mldsa_core::hazmat::window::{
     COMPACT_LEN, WINDOW, finish_row, first_layers, multiply_accumulate, multiply_accumulate_compact,
 };

@@ -8,7 +8,7 @@
 //! that `mu` was made with. Everything here is public data.
 
 use mldsa_core::hazmat::hint::Hint;
-use mldsa_core::hazmat::row::{absorb_w1_row, response_row_reaches};
+use mldsa_core::hazmat::row_steps::{absorb_w1_row, response_row_reaches};
 use mldsa_core::hazmat::sparse::SparseChallenge;
 use mldsa_core::hazmat::window::finish_row;
 use mldsa_core::hazmat::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY_LEN};

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::hazmat::row::{absorb_w1_row, response_row_reaches};
+use mldsa_core::hazmat::row_steps::{absorb_w1_row, response_row_reaches};
 use mldsa_core::hazmat::sparse::SparseChallenge;
 use mldsa_core::hazmat::{
     Array, CRH_LEN, CommitmentHash, N, Params, PublicKeyParts, SEED_LEN, SignatureParts,

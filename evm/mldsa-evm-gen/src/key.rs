@@ -1,6 +1,6 @@
 //! Words of a key that are ready to be multiplied, and the contracts that hold them.
 
-use mldsa_core::hazmat::{NttPoly, Poly, PublicKeyParts, Q, Zeroed, linear, ntt, pack};
+use mldsa_core::hazmat::{NttPoly, Poly, PublicKeyParts, Q, Zeroed, ntt, pack, vectors};
 use mldsa_core::{Backend, KeyError};
 use ruint::aliases::U256;
 
@@ -105,7 +105,7 @@ impl ExpandedKey {
         let parts = PublicKeyParts::parse(p, pk)?;
         let backend = Backend::detect();
         let mut matrix: Vec<NttPoly> = (0..p.k * p.l).map(|_| NttPoly::zeroed()).collect();
-        linear::expand_a(backend, p, parts.rho, &mut matrix);
+        vectors::expand_a(backend, p, parts.rho, &mut matrix);
         let (mut t, mut t_hat) = (Poly::zeroed(), NttPoly::zeroed());
         let rows = matrix
             .chunks_exact(p.l)

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mldsa_core::hazmat::{NttPoly, Poly, Secret, linear};
+use mldsa_core::hazmat::{NttPoly, Poly, Secret, vectors};
 
 use crate::base::gate::Gate;
 use crate::error::Error;
@@ -43,7 +43,7 @@ impl Gate {
             let mut s1_hat = Secret::new(ntt_vector(L));
             let mut public_keys = Vec::with_capacity(members.len());
             derive_each(matrix, &keys, |s1, public_key| {
-                linear::add_ntt(s1_hat.expose_mut(), s1);
+                vectors::add_ntt(s1_hat.expose_mut(), s1);
                 public_keys.push(public_key);
             });
             let mut y = Secret::new(vector(L));
@@ -69,6 +69,6 @@ fn finish(
     matrix.apply(y, &mut w);
     let challenge = Challenge::new(round, w);
     // |c sum(s1)| <= 1,024 beta < q / 2: still the integer that it stands for.
-    linear::respond(matrix.backend(), &challenge.c_hat, s1_hat, y);
+    vectors::respond(matrix.backend(), &challenge.c_hat, s1_hat, y);
     complete(&challenge, y)
 }

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use mldsa_core::Backend;
-use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::pack::{FULL_POLY_LEN, pack_full, unpack_full};
+use mldsa_core::hazmat::vectors;
 use mldsa_core::hazmat::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
 
 use crate::error::Error;
@@ -168,16 +168,16 @@ impl<'m> KeyMemory<'m> {
     /// s1 and s2 from rho', and s1 in NTT form.
     fn expand(&mut self, rho_p: &[u8; 64]) {
         let backend = self.matrix.backend();
-        linear::expand_s(backend, P, rho_p, self.s.expose_mut());
+        vectors::expand_s(backend, P, rho_p, self.s.expose_mut());
         let (s1, _) = self.s.expose().split_at(L);
-        linear::ntt(backend, s1, self.s1_hat.expose_mut());
+        vectors::ntt(backend, s1, self.s1_hat.expose_mut());
     }
 
     /// The public half of the key of rho'.
     fn derive(&mut self, rho_p: &[u8; 64]) -> ContentPublicKey {
         self.expand(rho_p);
         let (_, s2) = self.s.expose().split_at(L);
-        linear::full_t(
+        vectors::full_t(
             self.matrix.backend(),
             self.matrix.a_hat(),
             self.s1_hat.expose(),

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::hazmat::linear;
+use mldsa_core::hazmat::vectors;
 use mldsa_core::hazmat::{Element, NttPoly, Params, Poly, Secret};
 use mldsa_core::{Backend, MlDsa87, ParameterSet, VerifyingKey};
 
@@ -28,7 +28,7 @@ impl Matrix {
     pub fn expand(rho: &[u8; 32]) -> Self {
         let backend = Backend::detect();
         let mut a_hat = ntt_vector(K * L);
-        linear::expand_a(backend, P, rho, &mut a_hat);
+        vectors::expand_a(backend, P, rho, &mut a_hat);
         Self {
             rho: *rho,
             a_hat,
@@ -52,8 +52,8 @@ impl Matrix {
     /// `A x` for a secret x.
     pub(crate) fn apply(&self, x: &[Poly], out: &mut [Poly]) {
         let mut x_hat = Secret::new(ntt_vector(L));
-        linear::ntt(self.backend, x, x_hat.expose_mut());
-        linear::matrix_product(self.backend, &self.a_hat, x_hat.expose(), out);
+        vectors::ntt(self.backend, x, x_hat.expose_mut());
+        vectors::matrix_product(self.backend, &self.a_hat, x_hat.expose(), out);
     }
 }
 
@@ -80,6 +80,6 @@ pub(crate) fn ntt_vector(len: usize) -> Box<[NttPoly]> {
 /// `pkEncode(rho, Power2Round(t).t1)`.
 pub(crate) fn encode_key(matrix: &Matrix, t: &[Poly]) -> Result<VerifyingKey<MlDsa87>, Error> {
     let mut pk = [0; MlDsa87::PK_LEN];
-    linear::pk_encode(matrix.rho(), t, &mut pk);
+    vectors::pk_encode(matrix.rho(), t, &mut pk);
     VerifyingKey::from_bytes(&pk).map_err(|_| Error::BadLength)
 }

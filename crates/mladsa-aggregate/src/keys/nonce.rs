@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use mldsa_core::Backend;
 use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
 #[cfg(feature = "transparent-commitments")]
-use mldsa_core::hazmat::linear;
+use mldsa_core::hazmat::vectors;
 use mldsa_core::hazmat::{Poly, Secret, shake256_lanes};
 
 use crate::keys::matrix::{K, L, vector};
@@ -41,7 +41,7 @@ pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &EpochLabel, sigma: u32
         let (nonces, _) = nonces.expose_mut().split_at_mut(L * group.len());
         mask.sample(group, nonces);
         for nonce in nonces.chunks(L) {
-            linear::add_integers(y, nonce);
+            vectors::add_integers(y, nonce);
         }
     }
 }

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::hazmat::linear;
+use mldsa_core::hazmat::vectors;
 use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, VerifyingKey};
 
 use crate::epoch::agreed::{AgreedRoots, AuthenticatedKey};
@@ -344,7 +344,7 @@ fn aggregate_key(
     let (mut sum, mut t) = (vector(K), vector(K));
     for member in members {
         member.public_key.unpack(&mut t);
-        linear::add(&mut sum, &t);
+        vectors::add(&mut sum, &t);
     }
     encode_key(matrix, &sum)
 }

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
-use mldsa_core::hazmat::linear::{self, ResponseHat};
 use mldsa_core::hazmat::pack::{pack_signed, unpack_signed};
+use mldsa_core::hazmat::vectors::{self, ResponseHat};
 use mldsa_core::hazmat::{Element, Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
@@ -39,7 +39,7 @@ impl Response {
         let mut z = Poly::ZERO;
         let valid = bytes.chunks(Z_POLY_LEN).all(|bytes| {
             unpack_signed::<12>(bytes, &mut z);
-            linear::norm(slice::from_ref(&z)) <= round.response_bound()
+            vectors::norm(slice::from_ref(&z)) <= round.response_bound()
         });
         valid.then(|| Self(bytes.into())).ok_or(Error::OutOfRange)
     }
@@ -178,7 +178,7 @@ impl Combiner {
         for slot in &self.responses {
             let (_, response) = slot.as_ref().ok_or(Error::CohortMismatch)?;
             response.unpack(&mut z);
-            linear::add_integers(&mut sum, &z);
+            vectors::add_integers(&mut sum, &z);
         }
         complete(&self.challenge, &sum)
     }
@@ -197,7 +197,7 @@ pub(crate) fn complete(challenge: &Challenge, z_sum: &[Poly]) -> Result<Aggregat
         z_hat: &mut z_hat,
     };
     let mut signature = [0; MlDsa87::SIG_LEN];
-    linear::combine::<MlDsa87>(
+    vectors::combine::<MlDsa87>(
         matrix.backend(),
         matrix.a_hat(),
         round.key().as_bytes(),

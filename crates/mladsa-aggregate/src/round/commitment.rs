@@ -6,8 +6,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
-use mldsa_core::hazmat::linear::{self, ResponseHat};
 use mldsa_core::hazmat::pack::{unpack_full, unpack_signed, unpack_w1};
+use mldsa_core::hazmat::vectors::{self, ResponseHat};
 use mldsa_core::hazmat::{Element, NttPoly, Poly};
 
 use crate::epoch::merkle::Hash;
@@ -46,7 +46,7 @@ impl Commitment {
             Mode::Base => (bytes.as_chunks().0.iter()).all(|bytes| unpack_full(bytes, &mut poly.0)),
             Mode::Offset => bytes.split_at(HI_LEN).1.chunks(Q_POLY_LEN).all(|bytes| {
                 unpack_signed::<20>(bytes, &mut poly);
-                linear::norm(slice::from_ref(&poly)) <= P.gamma2 + round.width as i32
+                vectors::norm(slice::from_ref(&poly)) <= P.gamma2 + round.width as i32
             }),
         };
         valid.then(|| Self(bytes.into())).ok_or(Error::OutOfRange)
@@ -88,7 +88,7 @@ impl Commitment {
                 for ((hi_bytes, q_bytes), w) in rows.zip(w) {
                     unpack_w1(hi_bytes, &mut hi);
                     unpack_signed::<20>(q_bytes, w);
-                    linear::join_commitment(P, slice::from_ref(&hi), slice::from_mut(w));
+                    vectors::join_commitment(P, slice::from_ref(&hi), slice::from_mut(w));
                 }
             }
         }
@@ -173,7 +173,7 @@ impl CommitmentSet {
         let (mut sum, mut w) = (vector(K), vector(K));
         for commitment in &commitments {
             commitment.w(self.round.mode, &mut w);
-            linear::add(&mut sum, &w);
+            vectors::add(&mut sum, &w);
         }
         let mut challenge = Challenge::new(&self.round, sum);
         challenge.commitments = commitments;
@@ -196,7 +196,7 @@ impl Challenge {
     pub(crate) fn new(round: &Arc<Round>, mut w: Box<[Poly]>) -> Self {
         let backend = round.matrix().backend();
         let mut c_tilde = [0; 64];
-        linear::commitment_hash(backend, P, round.mu(), &mut w, &mut c_tilde);
+        vectors::commitment_hash(backend, P, round.mu(), &mut w, &mut c_tilde);
         let c_hat = challenge_polynomial(round, &c_tilde);
         Self {
             round: Arc::clone(round),
@@ -233,8 +233,8 @@ impl Challenge {
             z,
             z_hat: &mut z_hat,
         };
-        linear::norm(z.z) <= round.response_bound()
-            && linear::response_distance(matrix.backend(), matrix.a_hat(), c_hat, &w, &t, &mut z)
+        vectors::norm(z.z) <= round.response_bound()
+            && vectors::response_distance(matrix.backend(), matrix.a_hat(), c_hat, &w, &t, &mut z)
                 <= round.width as i32 + P.beta()
     }
 }
@@ -242,7 +242,7 @@ impl Challenge {
 /// c of `c_tilde`, in NTT form.
 pub(crate) fn challenge_polynomial(round: &Round, c_tilde: &[u8; 64]) -> Box<NttPoly> {
     let mut c_hat = Box::new(NttPoly::ZERO);
-    linear::challenge(round.matrix().backend(), P, c_tilde, &mut c_hat);
+    vectors::challenge(round.matrix().backend(), P, c_tilde, &mut c_hat);
     c_hat
 }
 

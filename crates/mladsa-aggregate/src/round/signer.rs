@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
-use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, declassify_in_place, linear};
+use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
 
 use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::message::{Message, Part};
@@ -101,7 +101,7 @@ impl Member {
         guard.respond(&round.attempt(guard), &digest, &challenge.c_tilde)?;
         let matrix = round.matrix();
         let answer = |c_hat: &NttPoly, s1_hat: &[NttPoly], y: &mut [Poly]| {
-            linear::respond(matrix.backend(), c_hat, s1_hat, y);
+            vectors::respond(matrix.backend(), c_hat, s1_hat, y);
         };
         let y = pending.y.expose_mut();
         answer(&challenge.c_hat, pending.s1_hat.expose(), y);
@@ -195,7 +195,7 @@ impl Pending {
                 let mu = round.mu().as_bytes();
                 let mut q = derive_offset(&member.seed, &round.content, mu, round.width);
                 let mut hi = Secret::new(vector(K));
-                linear::split_commitment(P, w.expose(), hi.expose_mut(), q.expose_mut());
+                vectors::split_commitment(P, w.expose(), hi.expose_mut(), q.expose_mut());
                 let (hi_bytes, q_bytes) = bytes.split_at_mut(HI_LEN);
                 for (hi, bytes) in hi.expose().iter().zip(hi_bytes.chunks_mut(HI_POLY_LEN)) {
                     w1_encode(P.gamma2, hi, bytes, |a| a);

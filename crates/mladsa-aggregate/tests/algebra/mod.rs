@@ -2,10 +2,10 @@
 #![allow(unreachable_pub, dead_code, reason = "a module of several programs")]
 
 use mladsa_aggregate::Message;
-use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::ntt::{inv_ntt, ntt};
 use mldsa_core::hazmat::pack::{FULL_POLY_LEN, unpack_full, unpack_signed};
 use mldsa_core::hazmat::sample::Challenge as Ball;
+use mldsa_core::hazmat::vectors;
 use mldsa_core::hazmat::{Element, N, NttPoly, Params, Poly, Q};
 use mldsa_core::{Backend, MlDsa87, ParameterSet};
 
@@ -92,21 +92,21 @@ pub fn is_key(a_hat: &[NttPoly], s1: &[Poly], s2: &[Poly], t: &[Poly]) -> bool {
 }
 
 pub fn assert_small(s1: &[Poly], s2: &[Poly]) {
-    assert!(linear::norm(s1) <= 2 && linear::norm(s2) <= 2);
+    assert!(vectors::norm(s1) <= 2 && vectors::norm(s2) <= 2);
 }
 
 /// `A x + add`.
 pub fn product(a_hat: &[NttPoly], x: &[Poly], add: &[Poly]) -> Vec<Poly> {
     let mut x_hat = ntt_polys(L);
-    linear::ntt(Backend::detect(), x, &mut x_hat);
+    vectors::ntt(Backend::detect(), x, &mut x_hat);
     let mut out = polys(K);
-    linear::full_t(Backend::detect(), a_hat, &x_hat, add, &mut out);
+    vectors::full_t(Backend::detect(), a_hat, &x_hat, add, &mut out);
     out
 }
 
 pub fn matrix(rho: &[u8; 32]) -> Vec<NttPoly> {
     let mut a_hat = ntt_polys(K * L);
-    linear::expand_a(Backend::detect(), P, rho, &mut a_hat);
+    vectors::expand_a(Backend::detect(), P, rho, &mut a_hat);
     a_hat
 }
 

@@ -7,8 +7,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use std::path::Path;
 
-use mldsa_core::hazmat::linear;
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
+use mldsa_core::hazmat::vectors;
 use mldsa_core::hazmat::{Poly, Sponge, shake256_lanes};
 use mldsa_core::{Backend, Hedge, MlDsa87, VerifyingKey};
 use serde_json::Value;
@@ -85,7 +85,7 @@ fn array<const N: usize>(bytes: Vec<u8>) -> [u8; N] {
 /// `vec` of polynomials with any representatives.
 fn vec(polys: &[Poly]) -> Vec<u8> {
     let mut reduced = vector(polys.len());
-    linear::add(&mut reduced, polys);
+    vectors::add(&mut reduced, polys);
     let mut bytes = alloc::vec![0; 768 * polys.len()];
     pack_vec(&reduced, &mut bytes);
     bytes
@@ -94,7 +94,7 @@ fn vec(polys: &[Poly]) -> Vec<u8> {
 fn secrets(seed: &MasterSeed, content: &EpochLabel) -> alloc::boxed::Box<[Poly]> {
     let mut s = vector(L + K);
     let r = ContentKey::seed(seed, content);
-    linear::expand_s(Backend::detect(), P, r.expose(), &mut s);
+    vectors::expand_s(Backend::detect(), P, r.expose(), &mut s);
     s
 }
 
@@ -191,7 +191,7 @@ fn primitives() {
     assert_eq!(q.expose()[0].0[..8], first8(&expected["first8"]));
 
     let mut hi = vector(K);
-    linear::split_commitment(P, &w, &mut hi, q.expose_mut());
+    vectors::split_commitment(P, &w, &mut hi, q.expose_mut());
     let (mut hi_wire, mut q_wire) = (alloc::vec![0; K * 128], alloc::vec![0; K * 640]);
     for (hi, bytes) in hi.iter().zip(hi_wire.chunks_mut(128)) {
         w1_encode(P.gamma2, hi, bytes, |a| a);
@@ -360,7 +360,7 @@ fn published_digests() {
             ContentKey::derive(&matrix, seed, &published(content))
                 .public_key
                 .unpack(&mut t);
-            linear::add(&mut sum, &t);
+            vectors::add(&mut sum, &t);
         }
         *encode_key(&matrix, &sum).unwrap().as_bytes()
     };
@@ -614,9 +614,9 @@ fn run(
         responses[i].unpack(&mut z);
         expected.is_digest_of("z_sha256", &vec(&z));
         expected.is_digest_of("z_wire_sha256", responses[i].as_bytes());
-        linear::add_integers(&mut sum, &z);
+        vectors::add_integers(&mut sum, &z);
     }
-    assert_eq!(linear::norm(&sum) as u64, file.number("z_inf"));
+    assert_eq!(vectors::norm(&sum) as u64, file.number("z_inf"));
     Ok(aggregate)
 }
 

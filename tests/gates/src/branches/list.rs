@@ -10,9 +10,18 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::scheme::verify", VERIFICATION),
     ("mldsa_core::backend::rows", VERIFICATION),
     ("mldsa_core::siblings::verification", VERIFICATION),
-    ("mldsa_core::streaming::row::absorb_w1_row", VERIFICATION),
-    ("mldsa_core::streaming::row::subtract_ct1", VERIFICATION),
-    ("mldsa_core::streaming::row::absorb_hinted", VERIFICATION),
+    (
+        "mldsa_core::streaming::row_steps::absorb_w1_row",
+        VERIFICATION,
+    ),
+    (
+        "mldsa_core::streaming::row_steps::subtract_ct1",
+        VERIFICATION,
+    ),
+    (
+        "mldsa_core::streaming::row_steps::absorb_hinted",
+        VERIFICATION,
+    ),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
     ("mldsa_core::lanes::job", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
@@ -62,15 +71,15 @@ const PUBLIC: &[(&str, &str)] = &[
         "the message",
     ),
     (
-        "mldsa_core::summing::linear::norm",
+        "mldsa_core::summing::vectors::norm",
         "public responses, as it says",
     ),
     (
-        "mldsa_core::summing::linear::response_distance",
+        "mldsa_core::summing::vectors::response_distance",
         "public responses, as it says",
     ),
     (
-        "mldsa_core::summing::linear::combine",
+        "mldsa_core::summing::vectors::combine",
         "public responses, as it says",
     ),
     (
@@ -121,10 +130,25 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         8,
         "hints of the finished signature; lengths of sections",
     ),
-    ("mldsa_core::streaming::row::z_row_reaches", 0, 5, PLACES),
-    ("mldsa_core::streaming::row::z_row_write", 0, 5, PLACES),
-    ("mldsa_core::streaming::row::r0_row_reaches", 0, 5, PLACES),
-    ("mldsa_core::streaming::row::hint_row", 0, 6, PLACES),
+    (
+        "mldsa_core::streaming::row_steps::z_row_reaches",
+        0,
+        5,
+        PLACES,
+    ),
+    (
+        "mldsa_core::streaming::row_steps::z_row_write",
+        0,
+        5,
+        PLACES,
+    ),
+    (
+        "mldsa_core::streaming::row_steps::r0_row_reaches",
+        0,
+        5,
+        PLACES,
+    ),
+    ("mldsa_core::streaming::row_steps::hint_row", 0, 6, PLACES),
     ("mldsa_core::sample::rej_bounded_poly", 0, 2, REFUSED),
     ("mldsa_core::sample::rej_bounded_packed", 0, 2, REFUSED),
     (
@@ -193,7 +217,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::scheme::sign::commit", 0, 1, LENGTHS),
     ("mldsa_core::scheme::keygen::sample_secrets", 0, 1, LENGTHS),
     (
-        "mldsa_core::streaming::row::absorb_high_bits",
+        "mldsa_core::streaming::row_steps::absorb_high_bits",
         0,
         1,
         PARAMETERS,
@@ -295,7 +319,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         LENGTHS,
     ),
     (
-        "mldsa_core::streaming::row::response_row_reaches",
+        "mldsa_core::streaming::row_steps::response_row_reaches",
         Kind::Division,
         2,
         LENGTHS,

@@ -1,5 +1,6 @@
-//! The linear relations of the scheme on whole vectors, for protocols in which
-//! keys, commitments and responses of several signers are summed.
+//! Whole vectors: their products and sums, and the relations of the scheme between
+//! them, for protocols in which keys, commitments and responses of several signers
+//! are summed.
 //!
 //! Vectors are slices of polynomials, `a_hat` is A with k l entries in row
 //! order, and the parameter set comes as a value. What touches a secret is
