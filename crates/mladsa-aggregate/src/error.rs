@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::hazmat::vectors::Miss;
+use mldsa_core::hazmat::vectors::CombineError;
 
 use crate::member_id::MemberId;
 
@@ -62,7 +62,7 @@ pub enum Error {
     BadContribution(MemberId),
     /// No signature came about: go on with the next attempt, with nothing of
     /// this one.
-    Retry(Miss),
+    Retry(CombineError),
     /// No attempts are left for this content.
     AttemptsExhausted,
     /// The guard holds another commitment or another response for this content.
@@ -104,9 +104,9 @@ impl fmt::Display for Error {
             Self::CohortMismatch => "contributions are not exactly those of the cohort",
             Self::ModeRefused => "mode is not admitted",
             Self::BadContribution(id) => return write!(f, "contribution of {id} is wrong"),
-            Self::Retry(Miss::ZNorm) => "summed response too large: next attempt",
-            Self::Retry(Miss::Weight) => "too many hints: next attempt",
-            Self::Retry(Miss::Carry) => "hint cannot reach the commitment: next attempt",
+            Self::Retry(CombineError::ZNorm) => "summed response too large: next attempt",
+            Self::Retry(CombineError::Weight) => "too many hints: next attempt",
+            Self::Retry(CombineError::Carry) => "hint cannot reach the commitment: next attempt",
             Self::AttemptsExhausted => "no attempts left for this content",
             Self::OneTimeViolation => "content key was already used",
             Self::GuardFailure => "one-time guard failed",

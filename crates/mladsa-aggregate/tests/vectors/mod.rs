@@ -429,7 +429,7 @@ fn aggregate(file: &Value) {
     for failure in failed {
         assert_eq!(failure[1], "weight");
         let result = run(file, mode, &registry, &members, &mut guards, &label);
-        assert_eq!(result.unwrap_err(), Error::Retry(Miss::Weight));
+        assert_eq!(result.unwrap_err(), Error::Retry(CombineError::Weight));
         label = label.next().unwrap();
     }
     assert_eq!(u64::from(label.attempt()), file.number("attempt"));

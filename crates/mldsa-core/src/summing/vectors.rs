@@ -257,7 +257,7 @@ pub fn norm(x: &[Poly]) -> i32 {
 /// Why a summed response makes no signature: bad luck, to be met with another
 /// attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Miss {
+pub enum CombineError {
     /// ||z|| >= gamma1 - beta.
     ZNorm,
     /// More than omega hints.
@@ -275,7 +275,7 @@ pub enum Miss {
 /// Bounds: |z| < q; 0 <= w1 < 16; `pk`, `sig` of the set's lengths.
 ///
 /// # Errors
-/// Every [`Miss`], in the order of its variants; `sig` is then unspecified.
+/// Every [`CombineError`], in the order of its variants; `sig` is then unspecified.
 pub fn combine<P: ParameterSet>(
     backend: Backend,
     a_hat: &[NttPoly],
@@ -284,11 +284,11 @@ pub fn combine<P: ParameterSet>(
     w1: &[Poly],
     mut z: ResponseHat<'_>,
     sig: &mut [u8],
-) -> Result<u32, Miss> {
+) -> Result<u32, CombineError> {
     let p = &P::PARAMS;
     debug_assert!((p.tau as i32) << (D - 1) < p.gamma2);
     if norm(z.z) >= p.gamma1() - p.beta() {
-        return Err(Miss::ZNorm);
+        return Err(CombineError::ZNorm);
     }
     let z_hat = z.transform(backend);
     let mut c_hat = NttPoly::zeroed();
@@ -313,10 +313,10 @@ pub fn combine<P: ParameterSet>(
     }
     let ones = weight(bitmap);
     if ones as usize > p.omega {
-        return Err(Miss::Weight);
+        return Err(CombineError::Weight);
     }
     if !carried {
-        return Err(Miss::Carry);
+        return Err(CombineError::Carry);
     }
     if let Some((c_tilde_out, z_out, h_out)) = signature_parts_mut(p, sig) {
         c_tilde_out.copy_from_slice(c_tilde);
@@ -428,7 +428,7 @@ mod tests {
                     sig[100] ^= 1;
                     assert!(key.verify_mu(&mu, &sig).is_err());
                 }
-                Err(miss) => assert!(matches!(miss, Miss::Weight | Miss::Carry)),
+                Err(miss) => assert!(matches!(miss, CombineError::Weight | CombineError::Carry)),
             }
         }
         assert!(completed >= 6);
@@ -454,13 +454,13 @@ mod tests {
         w1[7].0[255] = 15;
         assert_eq!(run(&z, &w1), Ok(1));
         w1[3].0[0] = 1;
-        assert_eq!(run(&z, &w1), Err(Miss::Carry));
+        assert_eq!(run(&z, &w1), Err(CombineError::Carry));
         w1[3].0[0] = 0;
         w1[0].0[..75].fill(15);
-        assert_eq!(run(&z, &w1), Err(Miss::Weight));
+        assert_eq!(run(&z, &w1), Err(CombineError::Weight));
         w1[7].0[255] = 0;
         assert_eq!(run(&z, &w1), Ok(75));
         z[6].0[9] = P.gamma1() - P.beta();
-        assert_eq!(run(&z, &w1), Err(Miss::ZNorm));
+        assert_eq!(run(&z, &w1), Err(CombineError::ZNorm));
     }
 }
