@@ -2,7 +2,7 @@
 
 use base16ct::lower::encode_string;
 use clap::ValueEnum;
-use mldsa_core::hazmat::{Secret, Zeroed};
+use mldsa_core::siblings::{Secret, Zeroed};
 use mldsa_core::{Context, Hedge, KeyError, ParameterSet, PreHash, PreHashed, SigningKey};
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OwnOutput, Signer, Tier, Workspace,

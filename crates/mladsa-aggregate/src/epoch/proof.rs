@@ -1,7 +1,7 @@
 //! Proof of a content key: an ordinary ML-DSA-87 signature made with the key
 //! itself, for where roots cannot be fixed before openings.
 
-use mldsa_core::hazmat::{Secret, Zeroed, keygen_from_rho_p};
+use mldsa_core::siblings::{Secret, Zeroed, keygen_from_rho_p};
 use mldsa_core::{Context, Hedge, MlDsa87, MuBuilder, ParameterSet, Signature, bytes};
 
 use crate::epoch::registry::Registry;

@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
-use mldsa_core::hazmat::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
+use mldsa_core::siblings::pack::{pack_signed, w1_encode};
+use mldsa_core::siblings::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
 
 use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::message::{Message, Part};
