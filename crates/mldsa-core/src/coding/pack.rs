@@ -1,8 +1,8 @@
 //! Bit packing of polynomials (FIPS 204 section 7.1, algorithms 9 to 19 and
 //! 28), one polynomial per call, and one body for every width.
 //!
-//! Algorithms 9 IntegerToBits, 10 BitsToInteger, 11 IntegerToBytes, 12
-//! BitsToBytes and 13 BytesToBits are the little-endian order of these bodies.
+//! Algorithms 9 IntegerToBits, 10 BitsToInteger, 11 IntegerToBytes,
+//! 12 BitsToBytes and 13 BytesToBits are the little-endian order of these bodies.
 //! Constant time: widths and lengths are public, values never steer anything.
 
 use crate::memory::ct::is_negative;

@@ -20,9 +20,8 @@ impl MuBuilder {
 
 #[cfg(feature = "hash-ml-dsa")]
 impl<P: ParameterSet> PreHashed<'_, P> {
-    /// `mu` over M' = 0x01 || |ctx| || ctx || OID || digest (algorithm 4
-    /// HashML-DSA.Sign and algorithm 5 HashML-DSA.Verify), for the key whose
-    /// hash is `tr`.
+    /// `mu` over M' = 0x01 || |ctx| || ctx || OID || digest (algorithms
+    /// 4 HashML-DSA.Sign and 5 HashML-DSA.Verify), for the key whose hash is `tr`.
     pub fn mu(&self, tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Mu {
         self.mu_on(Backend::detect().permutation(), tr, ctx)
     }

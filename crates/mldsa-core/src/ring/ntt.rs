@@ -158,8 +158,8 @@ pub fn inv_ntt_in_place<C: Coefficient>(w: &mut [C; N]) {
     }
 }
 
-/// Algorithms 44 AddNTT and 45 MultiplyNTT as one row of algorithm 48
-/// MatrixVectorNTT: `sum of a[j] b[j] 2^-32`. Vectors are added and scaled
+/// Algorithms 44 AddNTT and 45 MultiplyNTT as one row of algorithm
+/// 48 MatrixVectorNTT: `sum of a[j] b[j] 2^-32`. Vectors are added and scaled
 /// (algorithms 46 AddVectorNTT and 47 ScalarVectorNTT) one polynomial at a time.
 ///
 /// Bounds: the sum of all |a b| under 2^31 q = 256 q^2 gives |out| < q; so do

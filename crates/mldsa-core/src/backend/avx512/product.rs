@@ -95,7 +95,7 @@ pub(super) fn matrix_product<S: Shape>(
 }
 
 /// Sixteen coefficients in memory.
-trait Block {
+trait Stored {
     /// Even and odd lanes as 64-bit numbers.
     ///
     /// # Safety
@@ -105,7 +105,7 @@ trait Block {
 
 type WideBlock = [i32; 16];
 
-impl Block for WideBlock {
+impl Stored for WideBlock {
     #[inline(always)]
     unsafe fn split(&self) -> (__m512i, __m512i) {
         // SAFETY: 64 bytes; the caller has the features.
@@ -115,7 +115,7 @@ impl Block for WideBlock {
 
 type PackedBlock = [u8; 48];
 
-impl Block for PackedBlock {
+impl Stored for PackedBlock {
     #[inline(always)]
     unsafe fn split(&self) -> (__m512i, __m512i) {
         // SAFETY: 48 bytes, no more are touched; the caller has the features.
@@ -147,7 +147,7 @@ static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
-fn product_of<S: Shape, B: Block>(
+fn product_of<S: Shape, B: Stored>(
     a: &[B],
     b: &S::Terms<NttPoly>,
     out: &mut MaybeUninit<S::Rows<NttPoly>>,
