@@ -128,7 +128,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "mldsa_core::scheme::sign::sign_expanded",
         0,
         8,
-        "hints of the finished signature; lengths of sections",
+        "verdict on the range of s1 and s2, hints of the finished signature; lengths of sections",
     ),
     (
         "mldsa_core::streaming::row_steps::z_row_reaches",
