@@ -127,7 +127,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     (
         "mldsa_core::scheme::sign::sign_expanded",
         0,
-        8,
+        9,
         "verdict on the range of s1 and s2, hints of the finished signature; lengths of sections",
     ),
     (
