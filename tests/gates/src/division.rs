@@ -18,7 +18,6 @@ const ALLOWED: [(&str, usize, &str); 11] = [
         16,
         ENTRY,
     ),
-    ("mldsa_core::backend::avx512::verify::prepared", 6, ROWS),
     ("mldsa_core::backend::avx512::verify::prepare", 2, ROWS),
     ("mldsa_core::backend::rows::commitment", 2, ROWS),
     ("mldsa_core::scheme::sign::commit", 2, ROWS),

@@ -324,7 +324,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         2,
         LENGTHS,
     ),
-    ("mldsa_core::summing::linear", Kind::Division, 1, LENGTHS),
+    ("mldsa_core::summing::vectors", Kind::Division, 1, LENGTHS),
     ("mldsa_lowmem::attempt", Kind::Division, 4, LENGTHS),
     ("mldsa_lowmem::key::check_range", Kind::Division, 4, LENGTHS),
     (
