@@ -149,6 +149,12 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         PLACES,
     ),
     ("mldsa_core::streaming::row_steps::hint_row", 0, 6, PLACES),
+    (
+        "mldsa_core::hash::keccak::keccak_f1600_compact",
+        0,
+        1,
+        "which half of a word a rotation by a number of the standard begins with",
+    ),
     ("mldsa_core::sample::rej_bounded_poly", 0, 2, REFUSED),
     ("mldsa_core::sample::rej_bounded_packed", 0, 2, REFUSED),
     (
