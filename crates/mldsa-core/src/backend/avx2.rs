@@ -84,19 +84,19 @@ impl Word for X4 {
 
     #[inline(always)]
     fn xor(self, b: Self) -> Self {
-        // SAFETY: words of this type are used by this backend's kernels only.
+        // SAFETY: `self` is a vector, which proves the features.
         unsafe { Self(_mm256_xor_si256(self.0, b.0)) }
     }
 
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        // SAFETY: words of this type are used by this backend's kernels only.
+        // SAFETY: `self` is a vector, which proves the features.
         unsafe { self.xor(Self(_mm256_andnot_si256(b.0, c.0))) }
     }
 
     #[inline(always)]
     fn rotl<const BITS: u32>(self) -> Self {
-        // SAFETY: words of this type are used by this backend's kernels only. The counts are constants, so these are shifts by
+        // SAFETY: `self` is a vector, which proves the features. The counts are constants, so these are shifts by
         // an immediate.
         unsafe {
             let left = _mm256_sllv_epi64(self.0, _mm256_set1_epi64x(BITS as i64));
@@ -106,9 +106,9 @@ impl Word for X4 {
     }
 
     #[inline(always)]
-    fn splat(value: u64) -> Self {
-        // SAFETY: words of this type are used by this backend's kernels only.
-        unsafe { Self(_mm256_set1_epi64x(value as i64)) }
+    fn xor_constant(self, value: u64) -> Self {
+        // SAFETY: `self` is a vector, which proves the features.
+        self.xor(Self(unsafe { _mm256_set1_epi64x(value as i64) }))
     }
 
     #[inline(always)]
@@ -221,7 +221,8 @@ impl Widths for Avx2 {
 
     #[inline]
     fn wide(self) -> States<X4> {
-        States([X4::splat(0); 25])
+        // SAFETY: `self` proves the features.
+        States([X4(unsafe { _mm256_setzero_si256() }); 25])
     }
 
     #[inline]

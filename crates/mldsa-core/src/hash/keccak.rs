@@ -55,7 +55,8 @@ pub(crate) fn portable(state: &mut [u64; 25]) {
     }
 }
 
-/// What the permutation needs of its words. One implementation per vector type.
+/// What the permutation needs of its words. One implementation per vector type. A
+/// vector proves that the CPU has such, so every method takes one.
 pub(crate) trait Word: Copy {
     /// What theta adds to a column: two parities, combined as early (one word) or
     /// as late (both words, where a three-input exclusive or exists) as suits.
@@ -72,8 +73,8 @@ pub(crate) trait Word: Copy {
     fn chi(self, b: Self, c: Self) -> Self;
     /// `self` rotated left by `BITS`.
     fn rotl<const BITS: u32>(self) -> Self;
-    /// `value` in every lane.
-    fn splat(value: u64) -> Self;
+    /// `self ^ value` in every lane.
+    fn xor_constant(self, value: u64) -> Self;
     /// `left ^ right`, the effect of two column parities.
     fn effect(left: Self, right: Self) -> Self::Effect;
     /// `self ^ effect`.
@@ -99,8 +100,8 @@ impl Word for u64 {
     }
 
     #[inline]
-    fn splat(value: u64) -> Self {
-        value
+    fn xor_constant(self, value: u64) -> Self {
+        self ^ value
     }
 
     #[inline]
@@ -177,7 +178,7 @@ fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
         a33.apply(d3).rotl::<21>(),
         a44.apply(d4).rotl::<14>(),
     );
-    let e00 = b0.chi(b1, b2).xor(W::splat(rc));
+    let e00 = b0.chi(b1, b2).xor_constant(rc);
     let (e10, e20, e30, e40) = (b1.chi(b2, b3), b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
 
     let (b0, b1, b2, b3, b4) = (

@@ -17,12 +17,14 @@ impl Widths for Avx512 {
 
     #[inline]
     fn wide(self) -> States<X8> {
-        States([X8::splat(0); 25])
+        // SAFETY: `self` proves the features.
+        States([unsafe { X8::splat(0) }; 25])
     }
 
     #[inline]
     fn narrow(self) -> States<X4> {
-        States([X4::splat(0); 25])
+        // SAFETY: `self` proves the features.
+        States([unsafe { X4::new(_mm256_setzero_si256()) }; 25])
     }
 
     #[inline]
@@ -95,11 +97,11 @@ fn absorb_x4(state: &mut [X4; 25], blocks: &[&Block; 8]) {
         };
         let columns = transpose_x4([row(0), row(1), row(2), row(3)]);
         for (word, column) in state[4 * quarter..4 * quarter + 4].iter_mut().zip(columns) {
-            *word = word.xor(X4(column));
+            *word = word.xor(X4::new(column));
         }
     }
     let [a, b, c, d] = [0, 1, 2, 3].map(|n: usize| last_word(blocks[n]));
-    state[16] = state[16].xor(X4(_mm256_set_epi64x(d, c, b, a)));
+    state[16] = state[16].xor(X4::new(_mm256_set_epi64x(d, c, b, a)));
     permute_x4(state);
 }
 

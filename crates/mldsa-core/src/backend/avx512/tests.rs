@@ -13,7 +13,7 @@ use super::*;
 use crate::backend::differential::hashes_equal_single_ones;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
-use crate::hash::keccak::{Word, keccak_f1600};
+use crate::hash::keccak::keccak_f1600;
 use crate::lanes::verify::SideHash;
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
@@ -434,7 +434,7 @@ fn every_width_of_the_permutation() {
             }
         }
         let mut four: [X4; 25] = core::array::from_fn(|w| {
-            X4(_mm256_set_epi64x(
+            X4::new(_mm256_set_epi64x(
                 states[3][w] as i64,
                 states[2][w] as i64,
                 states[1][w] as i64,
@@ -444,7 +444,7 @@ fn every_width_of_the_permutation() {
         permute_x4(&mut four);
         for w in 0..25 {
             let mut lanes = [0u64; 4];
-            _mm256_storeu_si256(lanes.as_mut_ptr().cast(), four[w].0);
+            _mm256_storeu_si256(lanes.as_mut_ptr().cast(), four[w].register());
             assert_eq!(lanes, core::array::from_fn(|n| expected[n][w]));
         }
         for (mut one, expected) in states.into_iter().zip(expected) {

@@ -14,7 +14,30 @@ pub(crate) struct X8(pub(super) __m512i);
 /// One word of up to four states, with AVX-512's logic and rotations.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct X4(pub(super) __m256i);
+pub(crate) struct X4(__m256i);
+
+impl X8 {
+    /// `value` in every lane.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn splat(value: u64) -> Self {
+        Self(_mm512_set1_epi64(value as i64))
+    }
+}
+
+impl X4 {
+    /// From a register, which a CPU without AVX-512 may have too.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    pub(super) fn new(register: __m256i) -> Self {
+        Self(register)
+    }
+
+    #[cfg(test)]
+    pub(super) fn register(self) -> __m256i {
+        self.0
+    }
+}
 
 macro_rules! ternary_word {
     ($word:ident, $set1:ident, $xor:ident, $ternary:ident, $rolv:ident) => {
@@ -23,32 +46,32 @@ macro_rules! ternary_word {
 
             #[inline(always)]
             fn xor(self, b: Self) -> Self {
-                // SAFETY: words of this type are used by this backend's kernels only.
+                // SAFETY: `self` is a vector, which proves the features.
                 unsafe { Self($xor(self.0, b.0)) }
             }
 
             #[inline(always)]
             fn xor3(self, b: Self, c: Self) -> Self {
-                // SAFETY: words of this type are used by this backend's kernels only.
+                // SAFETY: `self` is a vector, which proves the features.
                 unsafe { Self($ternary::<0x96>(self.0, b.0, c.0)) }
             }
 
             #[inline(always)]
             fn chi(self, b: Self, c: Self) -> Self {
-                // SAFETY: words of this type are used by this backend's kernels only.
+                // SAFETY: `self` is a vector, which proves the features.
                 unsafe { Self($ternary::<0xd2>(self.0, b.0, c.0)) }
             }
 
             #[inline(always)]
             fn rotl<const BITS: u32>(self) -> Self {
-                // SAFETY: words of this type are used by this backend's kernels only.
+                // SAFETY: `self` is a vector, which proves the features.
                 unsafe { Self($rolv(self.0, $set1(BITS as i64))) }
             }
 
             #[inline(always)]
-            fn splat(value: u64) -> Self {
-                // SAFETY: words of this type are used by this backend's kernels only.
-                unsafe { Self($set1(value as i64)) }
+            fn xor_constant(self, value: u64) -> Self {
+                // SAFETY: `self` is a vector, which proves the features.
+                self.xor(Self(unsafe { $set1(value as i64) }))
             }
 
             #[inline(always)]
@@ -104,8 +127,8 @@ impl<A: Word, B: Word> Word for (A, B) {
     }
 
     #[inline(always)]
-    fn splat(value: u64) -> Self {
-        (A::splat(value), B::splat(value))
+    fn xor_constant(self, value: u64) -> Self {
+        (self.0.xor_constant(value), self.1.xor_constant(value))
     }
 
     #[inline(always)]
