@@ -1,8 +1,8 @@
 //! Key generation row by row, into buffers or sinks.
 
 use mldsa_core::ParameterSet;
-use mldsa_core::hazmat::sample::rej_bounded_packed;
-use mldsa_core::hazmat::{
+use mldsa_core::siblings::sample::rej_bounded_packed;
+use mldsa_core::siblings::{
     Array, CRH_LEN, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN, T1_POLY_LEN,
     expand_seed, tr,
 };

@@ -49,7 +49,7 @@ pub use mldsa_core::MlDsa44;
 pub use mldsa_core::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use mldsa_core::MlDsa87;
-pub use mldsa_core::hazmat::Rejection;
+pub use mldsa_core::siblings::Rejection;
 pub use mldsa_core::{
     Context, ContextError, Hedge, KeyError, Mu, MuBuilder, ParameterSet, VerifyError,
 };

@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::hazmat::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, hedge_rnd};
+use mldsa_core::siblings::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, hedge_rnd};
 use mldsa_core::{Context, Hedge, Mu, MuBuilder, ParameterSet};
 
 use crate::attempt::{Progress, Request, Watch, sign_internal};
@@ -370,7 +370,7 @@ mod tests {
     use std::panic::{catch_unwind, resume_unwind};
     use std::vec::Vec;
 
-    use mldsa_core::hazmat::window::{COMPACT_LEN, expand_compact};
+    use mldsa_core::siblings::window::{COMPACT_LEN, expand_compact};
     use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
     use super::*;

@@ -6,9 +6,9 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::hazmat::row_steps::{absorb_w1_row, response_row_reaches};
-use mldsa_core::hazmat::sparse::SparseChallenge;
-use mldsa_core::hazmat::{
+use mldsa_core::siblings::row_steps::{absorb_w1_row, response_row_reaches};
+use mldsa_core::siblings::sparse::SparseChallenge;
+use mldsa_core::siblings::{
     Array, CRH_LEN, CommitmentHash, N, Params, PublicKeyParts, SEED_LEN, SignatureParts,
     T1_POLY_LEN, tr,
 };
