@@ -392,6 +392,20 @@ fn unsafe_stays_in_the_backends() {
     }
 }
 
+/// Cargo unites features: a crate that needs `hazmat` would open it in every program
+/// that it is a part of. Tests may, and features that say so.
+#[test]
+fn no_crate_depends_on_the_expert_interface() {
+    let crates = source().join("../..");
+    for entry in fs::read_dir(&crates).expect("the folder of the crates") {
+        let manifest = read(&entry.expect("an entry").path().join("Cargo.toml"));
+        let (_, dependencies) = manifest.split_once("[dependencies]").expect("a section");
+        let shipped = dependencies.split("\n[dev-dependencies]").next();
+        let shipped = shipped.expect("a first piece");
+        assert!(!shipped.contains("\"hazmat\""), "{manifest}");
+    }
+}
+
 /// No function body of 15 lines or more stands twice in the crates, whatever its
 /// indentation and its comments.
 #[test]
