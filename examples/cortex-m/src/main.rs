@@ -233,7 +233,7 @@ impl<P: ParameterSet> Bench<P> {
         Balanced: Tier<P>,
         Cached: Tier<P>,
     {
-        use mldsa_core::hazmat::Zeroed;
+        use mldsa_core::siblings::Zeroed;
         let mut bench = Self {
             pk: P::PublicKeyBytes::zeroed(),
             sk: P::SecretKeyBytes::zeroed(),
