@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use mldsa_core::pkcs8::der::asn1::AnyRef;
-use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged, pem};
+use mldsa_core::pkcs8::der::{Decode, Reader as _, SliceReader, Tag, Tagged, pem};
 use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, ObjectIdentifier, PrivateKeyInfoRef};
 use mldsa_core::spki::SubjectPublicKeyInfoRef;
 use mldsa_core::{
@@ -138,6 +138,33 @@ pub(crate) fn from_hex(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     Some(bytes)
 }
 
+/// Whether there is nothing but hexadecimal digits, white space at the end aside. Less
+/// than 2^-110 of all seeds look so; half of one in digits, a key of 128 bits, always.
+fn is_digits(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    !text.is_empty() && text.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// The `N` bytes that a file holds, raw or in digits. Digits are never raw bytes.
+pub(crate) fn exactly<const N: usize>(
+    path: &Path,
+    bytes: &[u8],
+    what: &str,
+) -> io::Result<Zeroizing<[u8; N]>> {
+    let decoded = if is_digits(bytes) {
+        from_hex(bytes).unwrap_or_default()
+    } else {
+        Zeroizing::new(bytes.to_vec())
+    };
+    let mut array = Zeroizing::new([0; N]);
+    if decoded.len() != N {
+        let why = format!("not {N} bytes of {what}, nor {} hexadecimal digits", 2 * N);
+        return Err(unusable(path, why));
+    }
+    array.copy_from_slice(&decoded);
+    Ok(array)
+}
+
 impl KeyFile {
     /// Reads a key file; `set` is needed for a bare seed and otherwise must
     /// agree with the file.
@@ -162,16 +189,18 @@ impl KeyFile {
         }
         // Before any guess from a length: a private key is never to be taken for
         // the bytes of a public one.
-        if is_der(bytes) {
+        // No key in DER is as short as a seed.
+        if bytes.len() != SEED_LEN && is_der(bytes) {
             return Self::der(bytes);
         }
-        if let Some(key) = Self::bare(Format::Raw, bytes, set)? {
-            return Ok(key);
+        if is_digits(text) {
+            let bytes = from_hex(text).unwrap_or_default();
+            return Self::bare(Format::Hex, &bytes, set)?.ok_or(
+                "hexadecimal digits, but as many as no key has: 64 for a seed, 2624, 3904 \
+                 or 5184 for a public key, 5120, 8064 or 9792 for an expanded one",
+            );
         }
-        if let Some(bytes) = from_hex(text) {
-            return Self::bare(Format::Hex, &bytes, set)?.ok_or("hex of no key's length");
-        }
-        Err("not a key in PEM, DER, raw or hex")
+        Self::bare(Format::Raw, bytes, set)?.ok_or("not a key in PEM, DER, raw or hex")
     }
 
     fn pem(text: &[u8]) -> Result<Self, &'static str> {
@@ -206,7 +235,7 @@ impl KeyFile {
 
     /// A key without structure around it, recognised by its length.
     fn bare(format: Format, bytes: &[u8], set: Option<Set>) -> Result<Option<Self>, &'static str> {
-        if bytes.len() == 32 {
+        if bytes.len() == SEED_LEN {
             let set = set.ok_or("a bare seed does not tell its set: use --set")?;
             let content = Content::Private(PrivateKeyForm::Seed, Zeroizing::new(bytes.to_vec()));
             return Ok(Some(Self {
@@ -215,31 +244,29 @@ impl KeyFile {
                 content,
             }));
         }
-        let found = SETS.into_iter().find_map(|set| {
+        for set in SETS {
             let (_, pk_len, sk_len) = sizes(set);
-            let content = if bytes.len() == pk_len {
-                Content::Public(bytes.to_vec())
-            } else if bytes.len() == sk_len {
+            let content = if bytes.len() == sk_len {
                 Content::Private(PrivateKeyForm::Expanded, Zeroizing::new(bytes.to_vec()))
+            } else if bytes.len() != pk_len {
+                continue;
+            } else if is_suspect(bytes) {
+                // Before it is copied to where nothing wipes it.
+                return Err(
+                    "as long as a raw public key, but it may hold a private one and is \
+                     not used: give a public key as PEM or DER, a seed (with --set) or an \
+                     expanded key with nothing before or behind it",
+                );
             } else {
-                return None;
+                Content::Public(bytes.to_vec())
             };
-            Some(Self {
+            return Ok(Some(Self {
                 format,
                 set,
                 content,
-            })
-        });
-        match found {
-            Some(Self {
-                content: Content::Public(_),
-                ..
-            }) if has_structure(bytes) => {
-                Err("as long as a raw public key, but with structure inside: \
-                 it may be a private key and is not used as a public one")
-            }
-            found => Ok(found),
+            }));
         }
+        Ok(None)
     }
 
     fn private(format: Format, der: &[u8]) -> Result<Self, &'static str> {
@@ -298,6 +325,8 @@ impl KeyFile {
     }
 }
 
+const SEED_LEN: usize = 32;
+
 const NOT_PKCS8: &str = "malformed PKCS#8";
 const NOT_SPKI: &str = "malformed SubjectPublicKeyInfo";
 const CERTIFICATE: &str = "a certificate, not a key: \
@@ -315,16 +344,82 @@ fn outer(bytes: &[u8]) -> Option<AnyRef<'_>> {
     AnyRef::from_der(bytes).ok()
 }
 
-/// What no encoded public key has inside by chance: the object identifier of an
-/// ML-DSA key, as in PKCS#8 with something before or behind it, or text, as in PEM
-/// and JSON. Public keys are as good as random: less than 2^-64 of them are refused.
-fn has_structure(bytes: &[u8]) -> bool {
+/// What no encoded public key has inside by chance: DER of a key, text, small
+/// coefficients. Public keys are as good as random; of 2592 bytes, what is refused for
+/// each reason stands below. The whole as DER, 2^-32, is the most of it, and PEM is
+/// there for that one.
+fn is_suspect(bytes: &[u8]) -> bool {
     // joint-iso-itu-t(2) country(16) us(840) organization(1) gov(101) csor(3)
-    // nistAlgorithm(4) sigAlgs(3), with its header.
+    // nistAlgorithm(4) sigAlgs(3), with its header: 2^-80 at each place.
     const SIGNATURE_ALGORITHMS: &[u8] = b"\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03";
     is_der(bytes)
-        || core::str::from_utf8(bytes).is_ok()
+        || begins_like_a_key(bytes)
         || memchr::memmem::find(bytes, SIGNATURE_ALGORITHMS).is_some()
+        || has_text(bytes)
+        || has_small_coefficients(bytes)
+}
+
+/// PKCS#8, PKCS#1, SEC 1, EncryptedPrivateKeyInfo or the two parts of RFC 9881 in a
+/// SEQUENCE, whatever comes behind it. Four given bytes and more, and a length that fits
+/// to the byte: less than 2^-37.
+fn begins_like_a_key(bytes: &[u8]) -> bool {
+    let parse = || {
+        let outer = AnyRef::decode(&mut SliceReader::new(bytes).ok()?).ok()?;
+        let mut inside = SliceReader::new(outer.value()).ok()?;
+        let first = AnyRef::decode(&mut inside).ok()?;
+        let second = AnyRef::decode(&mut inside).ok()?.tag();
+        // Everything else in there is DER too.
+        while !inside.is_finished() {
+            AnyRef::decode(&mut inside).ok()?;
+        }
+        let fits = match first.tag() {
+            Tag::Integer => {
+                matches!(first.value(), [0 | 1])
+                    && matches!(second, Tag::Sequence | Tag::Integer | Tag::OctetString)
+            }
+            Tag::Sequence => first.value().first() == Some(&6) && second == Tag::OctetString,
+            Tag::OctetString => first.value().len() == SEED_LEN && second == Tag::OctetString,
+            _ => false,
+        };
+        Some(outer.tag() == Tag::Sequence && fits)
+    };
+    parse().unwrap_or(false)
+}
+
+/// 48 characters of ASCII in a row, zero bytes aside, as UTF-16 has them: a PEM line, a
+/// seed in digits. (99/256)^48 at each place, 2^-54 in all.
+fn has_text(bytes: &[u8]) -> bool {
+    let mut run = 0u32;
+    bytes.iter().fold(false, |found, &byte| {
+        let character = matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+        run = (run + u32::from(character)) * u32::from(character || byte == 0);
+        found | (run >= 48)
+    })
+}
+
+/// A polynomial of s1 or s2, at whatever byte it begins: 256 coefficients in a row that
+/// are in range, (5/8)^256 = 2^-173 at each place for eta = 2, (9/16)^256 = 2^-212 for
+/// eta = 4. The bytes may be secret: nothing is looked up and nothing ends early.
+fn has_small_coefficients(bytes: &[u8]) -> bool {
+    let longest = |in_range: &mut dyn Iterator<Item = bool>| {
+        let mut run = 0u32;
+        in_range.fold(0, |longest, good| {
+            run = (run + 1) * u32::from(good);
+            longest.max(run)
+        })
+    };
+    // Three bits are too many from 5 on, four from 9 on.
+    let three = |bits: u32| bits >> 2 & (bits >> 1 | bits) & 0o1111_1111 == 0;
+    let four = |bits: u8| bits >> 3 & (bits >> 2 | bits >> 1 | bits) & 0x11 == 0;
+    let eta_2 = (0..3.min(bytes.len())).any(|begin| {
+        let (groups, _) = bytes[begin..].as_chunks();
+        longest(
+            &mut groups
+                .iter()
+                .map(|&[a, b, c]| three(u32::from_le_bytes([a, b, c, 0]))),
+        ) >= 32
+    });
+    eta_2 | (longest(&mut bytes.iter().map(|&byte| four(byte))) >= 128)
 }
 
 /// What a SEQUENCE that is no key of ours is, if it is something usual.
@@ -431,4 +526,43 @@ pub(crate) fn encode_bytes(bytes: &[u8], hex: bool) -> Zeroizing<Vec<u8>> {
     // The buffer has the length of the text.
     let _ = base16ct::lower::encode(bytes, &mut text);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use sha3::digest::{ExtendableOutput, Update, XofReader};
+
+    use super::*;
+
+    /// 3000 of each length that are as random as public keys, and the bounds of what
+    /// is refused.
+    #[test]
+    fn random_bytes_are_no_suspect() {
+        let mut hash = sha3::Shake128::default();
+        hash.update(b"random_bytes_are_no_suspect");
+        let mut random = hash.finalize_xof();
+        for set in SETS {
+            let mut bytes = vec![0; sizes(set).1];
+            for _ in 0..3000 {
+                random.read(&mut bytes);
+                assert!(!is_suspect(&bytes));
+            }
+            let len = bytes.len();
+            for (content, least) in [(b'\n', 48), (0x11, 128), (0x92, 96)] {
+                for at in [0, 1, 2, 500, len - least] {
+                    let mut changed = bytes.clone();
+                    changed[at..at + least].fill(content);
+                    if content == 0x92 {
+                        // 2, 2, 2, .. in groups of three bytes.
+                        let group = [0x92, 0x24, 0x49].iter().cycle();
+                        changed[at..at + least]
+                            .iter_mut()
+                            .zip(group)
+                            .for_each(|(to, from)| *to = *from);
+                    }
+                    assert!(is_suspect(&changed), "{content} at {at} of {len}");
+                }
+            }
+        }
+    }
 }

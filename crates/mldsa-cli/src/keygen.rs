@@ -8,8 +8,8 @@ use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::Status;
-use crate::input::{read_small, unusable};
-use crate::keyfile::{Format, SetArg, encode_private, encode_public, from_hex};
+use crate::input::read_small;
+use crate::keyfile::{Format, SetArg, encode_private, encode_public, exactly};
 use crate::output::{Content, Output, OutputArgs, keep_apart};
 use crate::request::{Set, with_set};
 
@@ -94,19 +94,5 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
 }
 
 fn read_seed(path: &Path) -> io::Result<Zeroizing<[u8; 32]>> {
-    let bytes = read_small(path)?;
-    let decoded = from_hex(&bytes);
-    let seed = match &decoded {
-        Some(decoded) if bytes.len() != 32 => decoded,
-        _ => &bytes,
-    };
-    let mut array = Zeroizing::new([0; 32]);
-    if seed.len() != array.len() {
-        return Err(unusable(
-            path,
-            "a seed has 32 bytes or 64 hexadecimal digits",
-        ));
-    }
-    array.copy_from_slice(seed);
-    Ok(array)
+    exactly(path, &read_small(path)?, "a seed")
 }

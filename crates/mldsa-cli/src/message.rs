@@ -9,8 +9,8 @@ use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, Verif
 use sha2::Digest;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
-use crate::input::{self, read_small, unusable};
-use crate::keyfile::from_hex;
+use crate::input::{self, read_small};
+use crate::keyfile::{exactly, from_hex};
 use crate::request::hash_names;
 
 #[derive(clap::Args)]
@@ -71,15 +71,8 @@ impl MessageArgs {
     /// Reads a finished `mu`: 64 bytes, or 128 hexadecimal digits with white space
     /// behind them.
     pub(crate) fn read_mu(&self) -> io::Result<Mu> {
-        let bytes = read_small(&self.file)?;
-        let decoded = from_hex(&bytes);
-        let mu = match &decoded {
-            Some(decoded) if bytes.len() != 64 => decoded.as_slice(),
-            _ => bytes.as_slice(),
-        };
-        <[u8; 64]>::try_from(mu)
-            .map(Mu::from_bytes)
-            .map_err(|_| unusable(&self.file, "not 64 bytes of mu, nor 128 digits"))
+        let mu = exactly(&self.file, &read_small(&self.file)?, "mu")?;
+        Ok(Mu::from_bytes(*mu))
     }
 
     /// `mu` of the message under `key`; `None` if the context is too long.

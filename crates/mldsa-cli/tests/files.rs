@@ -73,7 +73,7 @@ fn keygen_golden() {
     unusable(&args, b"", "seed and expanded key need PEM or DER");
     let short = folder.put("short", &[7; 31]);
     let args = ["keygen", "--set", "44", "--seed-file", &short];
-    unusable(&args, b"", "a seed has 32 bytes");
+    unusable(&args, b"", "not 32 bytes of a seed");
     unusable(&["keygen", "--set", "66"], b"", "invalid value");
     // Fresh keys differ.
     let fresh = || good(&["keygen", "--set", "44", "--format", "hex"], b"").stdout;
@@ -495,6 +495,60 @@ fn a_private_key_is_never_taken_for_a_raw_public_key() {
         }
     }
     assert!(refused >= 27, "{refused}");
+    // Private parts and text, where lengths alone say: a public key.
+    let seed32: [u8; 32] = seed.clone().try_into().unwrap();
+    let (_, sk44) = Set::MlDsa44.keygen(&seed32);
+    let (_, sk65) = Set::MlDsa65.keygen(&seed32);
+    let (_, sk87) = Set::MlDsa87.keygen(&seed32);
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let encrypted = b"\x30\x0f\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0d\x04\x00";
+    let elliptic = [&b"\x30\x25\x02\x01\x01\x04\x20"[..], &seed].concat();
+    let noise: Vec<u8> = sk87[4896 - 2592..].to_vec();
+    let behind = |der: &[u8], len: usize| [der, &noise[..len - der.len()]].concat();
+    for secret in [
+        [&seed, &sk44[..]].concat(),
+        [&sk44, &seed[..]].concat(),
+        // RFC 9881's choice of both, without its PKCS#8, cut.
+        [
+            &b"\x30\x82\x0a\x26\x04\x20"[..],
+            &seed,
+            b"\x04\x82\x0a\x00",
+            &sk44[..2550],
+        ]
+        .concat(),
+        sk44[..1312].to_vec(),
+        sk65[..1952].to_vec(),
+        sk65[4..1956].to_vec(),
+        sk87[..2592].to_vec(),
+        pad(&wide(SEED_PEM), 1312, b' '),
+        pad(&wide(&format!("\u{feff}{SEED_PEM}")), 1952, 0),
+        behind(&wide(&format!("\u{feff}{SEED_HEX}")), 1312),
+        // Latin-1, and what follows is no text at all.
+        behind(
+            &[&b"# Schl\xfcssel\n"[..], SEED_PEM.as_bytes()].concat(),
+            1952,
+        ),
+        behind(&[&noise[..100], SEED_HEX.as_bytes()].concat(), 2592),
+        behind(encrypted, 1312),
+        behind(&elliptic, 1952),
+        behind(&pkcs8_with_attribute(&seed, 1300), 2592),
+    ] {
+        assert!(
+            [1312, 1952, 2592].contains(&secret.len()),
+            "{}",
+            secret.len()
+        );
+        for file in [
+            folder.put("key", &secret),
+            folder.put("key.hex", hex::encode(&secret).as_bytes()),
+        ] {
+            unusable(&["pubkey", &file], b"", "PEM or DER");
+            unusable(&["inspect", &file], b"", "PEM or DER");
+        }
+    }
+    // The noise alone is as good as a public key.
+    let file = folder.put("key", &behind(&[], 1952));
+    good(&["pubkey", &file], b"");
     // As published, with the attribute, it is the key that it is.
     let file = folder.put("key", &pkcs8_with_attribute(&seed, 1952));
     let run = good(&["inspect", &file], b"");
@@ -555,6 +609,54 @@ fn what_is_no_key_is_called_by_its_name() {
     // A byte order mark before PEM or hex is nothing.
     for text in [SEED_PEM, SEED_HEX] {
         let file = folder.put("file", format!("\u{feff}{text}").as_bytes());
+        good(&["inspect", "--set", "44", &file], b"");
+    }
+}
+
+/// Half as many digits as are wanted are not as many bytes.
+#[test]
+fn digits_are_never_raw_bytes() {
+    let folder = Folder::new("digits");
+    let key = folder.put("key", SEED_PEM.as_bytes());
+    for text in [
+        &SEED_HEX[..32],
+        &format!("{}\n", &SEED_HEX[..31]),
+        &format!("{}\r\n", &SEED_HEX[..30]).to_uppercase(),
+    ] {
+        assert_eq!(text.len(), 32);
+        let file = folder.put("seed", text.as_bytes());
+        unusable(
+            &["keygen", "--set", "44", "--seed-file", &file],
+            b"",
+            "64 hex",
+        );
+        for command in ["pubkey", "inspect"] {
+            unusable(&[command, "--set", "44", &file], b"", "64 for a seed");
+        }
+        unusable(&["sign", "-k", &file, "--set", "44"], b"m", "64 for a seed");
+    }
+    for text in [SEED_HEX.into(), format!("{}\n", &SEED_HEX[..63])] {
+        let sign = ["sign", "-k", &key, "--mu", "--hex"];
+        unusable(&sign, text.as_bytes(), "128 hex");
+    }
+    // Any other bytes are what they are, also where DER would begin.
+    for seed in [
+        [0xff; 32],
+        [b' '; 32],
+        *b"\x30\x1e..............................",
+        [b'g'; 32],
+    ] {
+        let file = folder.put("seed", &seed);
+        let args = [
+            "keygen",
+            "--set",
+            "44",
+            "--format",
+            "hex",
+            "--seed-file",
+            &file,
+        ];
+        assert_eq!(good(&args, b"").stdout.trim_end(), hex::encode(seed));
         good(&["inspect", "--set", "44", &file], b"");
     }
 }
