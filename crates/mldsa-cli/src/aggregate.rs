@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use mladsa_aggregate::Error;
 
 use crate::Status;
+use crate::output::{Files, leads_to_standard_output};
 use files::{Committee, Store};
 use steps::Session;
 
@@ -268,6 +269,62 @@ struct SubjectArgs {
     /// Sign the payload as it is, the participants in the context
     #[arg(long)]
     consensus: bool,
+}
+
+impl Args {
+    /// A step reads the directories that it is given. What the committee and the
+    /// stores get has names of their own there.
+    pub(crate) fn files(&self) -> Files<'_> {
+        let files = Files::default();
+        match &self.step {
+            Step::Run(args) => files.read([&*args.subject.payload]).print(),
+            Step::Init(args) => files.read([&*args.committee, &args.store.store]).print(),
+            Step::Plan(args) => files.read([&*args.committee]).print(),
+            Step::Root(args) | Step::Agree(args) => files
+                .read([&*args.committee.committee, &args.store.store])
+                .print(),
+            Step::Close(args) | Step::Rotate(args) => files.read([&*args.store.store]).print(),
+            Step::Open(args) | Step::Commit(args) | Step::Respond(args) | Step::Retire(args) => {
+                args.files().print()
+            }
+            Step::Combine(args) => reported(args.step.files(), [Some(&args.out)]),
+            Step::Verify(args) => {
+                let files = files
+                    .read([&*args.committee.committee, &args.store.store, &args.round])
+                    .read([&*args.aggregate, &args.subject.payload])
+                    .read(args.weights.as_deref());
+                reported(files, args.results())
+            }
+        }
+    }
+}
+
+impl DecisionArgs {
+    fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.committee.committee, &self.store.store])
+            .read([&*self.round.round, &self.round.subject.payload])
+    }
+}
+
+impl VerifyArgs {
+    fn results(&self) -> [Option<&PathBuf>; 4] {
+        [
+            &self.pk_out,
+            &self.sig_out,
+            &self.message_out,
+            &self.ctx_out,
+        ]
+        .map(Option::as_ref)
+    }
+}
+
+/// Results, and the report on standard output unless one of them goes there.
+fn reported<'a, const N: usize>(files: Files<'a>, results: [Option<&'a PathBuf>; N]) -> Files<'a> {
+    let results = || results.iter().flatten().map(|path| path.as_path());
+    let taken = results().any(leads_to_standard_output);
+    let files = files.write(results());
+    if taken { files } else { files.print() }
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {

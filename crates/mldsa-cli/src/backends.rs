@@ -20,7 +20,7 @@ pub(crate) fn run() -> io::Result<Status> {
         };
         let _ = writeln!(text, "{}{mark}", backend.name());
     }
-    print(&[], &text)?;
+    print(&text)?;
     Ok(Status::Good)
 }
 

@@ -14,7 +14,7 @@ use crate::ahead::Ahead;
 use crate::engine::Engine;
 use crate::input;
 use crate::jsonl::{Fields, LineError, LineReader};
-use crate::output::{keep_apart, standard_failed, standard_output};
+use crate::output::{Files, standard_failed, standard_output};
 
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
@@ -52,10 +52,13 @@ pub(crate) struct Batch {
 }
 
 impl BatchArgs {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default().read([&*self.file]).print()
+    }
+
     /// Opens the input and starts the workers. Chunks have at most `max_lines`
     /// lines.
     pub(crate) fn open(&self, max_lines: usize) -> io::Result<Batch> {
-        keep_apart(&[&self.file], &["-".as_ref()])?;
         let pool = ThreadPoolBuilder::new()
             .num_threads(self.threads.map_or(0, usize::from))
             .build()

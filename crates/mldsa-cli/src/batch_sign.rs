@@ -8,6 +8,7 @@ use crate::Status;
 use crate::batch::{BatchArgs, print_error};
 use crate::engine::{Answer, Order, PrivateKey};
 use crate::jsonl::{Fields, LineError};
+use crate::output::Files;
 use crate::request::{Request, Set, with_set};
 
 /// Sign messages from JSON lines
@@ -43,6 +44,12 @@ const MAX_LINES: usize = 256;
 const FIELDS: &[&str] = &[
     "set", "seed", "sk", "msg", "mu", "prehash", "digest", "ctx", "rnd",
 ];
+
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        self.batch.files()
+    }
+}
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut batch = args.batch.open(MAX_LINES)?;

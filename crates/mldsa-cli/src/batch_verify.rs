@@ -16,6 +16,7 @@ use crate::Status;
 use crate::batch::{Batch, BatchArgs, print_error};
 use crate::engine::Engine;
 use crate::jsonl::{Fields, LineError};
+use crate::output::Files;
 use crate::request::{self, Request, Set};
 
 /// Verify signatures from JSON lines
@@ -81,6 +82,12 @@ unusable, there was no line at all, or the run could not finish."#;
 const MAX_LINES: usize = 1024;
 
 const FIELDS: &[&str] = &["set", "pk", "sig", "msg", "mu", "prehash", "digest", "ctx"];
+
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        self.batch.files()
+    }
+}
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut batch = args.batch.open(MAX_LINES)?;

@@ -9,7 +9,7 @@ use mldsa_core::PrivateKeyForm;
 
 use crate::Status;
 use crate::keyfile::{Content, KeyFile, SetOption, name};
-use crate::output::print;
+use crate::output::{Files, print};
 use crate::request::with_set;
 
 /// Say what a key file holds and whether its parts belong together
@@ -35,6 +35,12 @@ all values strings but `consistent`.
 
 EXIT CODE  0 a good key, 1 its parts do not belong together or are out of range,
 2 no key could be read.";
+
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default().read([&*self.key]).print()
+    }
+}
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let file = KeyFile::read(&args.key, args.set.set)?;
@@ -83,7 +89,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             }
         }
     }
-    print(&[&args.key], &text)?;
+    print(&text)?;
     Ok(if consistent {
         Status::Good
     } else {

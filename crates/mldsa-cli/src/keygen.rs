@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use crate::Status;
 use crate::input::read_small;
 use crate::keyfile::{Format, SetArg, encode_private, encode_public, exactly};
-use crate::output::{Content, Output, OutputArgs, keep_apart};
+use crate::output::{Content, Files, Output, OutputArgs, write_each};
 use crate::request::{Set, with_set};
 
 /// Generate a private key
@@ -45,7 +45,8 @@ pub(crate) struct Args {
 const HELP: &str = "\
 A file is created with mode 0600 and replaces nothing unless --force is given.
 The seed is the whole key: 32 bytes to back up. --pub writes the public key beside
-it, `mldsa pubkey` at any later time.
+it, `mldsa pubkey` at any later time; if one of the two files cannot be written,
+neither is.
 
 EXIT CODE  0 the key is written, 2 it is not.";
 
@@ -60,21 +61,23 @@ enum FormArg {
     Both,
 }
 
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read(self.seed_file.as_deref())
+            .write([self.output.path()])
+            .write(self.public.as_deref())
+    }
+}
+
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     with_set!(Set::from(args.set), P => generate::<P>(args))
 }
 
 fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
-    let inputs: Vec<&Path> = args.seed_file.iter().map(PathBuf::as_path).collect();
-    let output = args.output.prepare(&inputs, Content::Secret)?;
-    let public = match &args.public {
-        Some(path) => {
-            keep_apart(&inputs, &[args.output.path(), path])?;
-            let content = args.format.content();
-            Some(Output::new(path, args.output.force(), content)?)
-        }
-        None => None,
-    };
+    let output = args.output.prepare(Content::Secret)?;
+    let public = |path| Output::new(path, args.output.force(), args.format.content());
+    let public = args.public.as_deref().map(public).transpose()?;
     let key = match &args.seed_file {
         Some(path) => SigningKey::<P>::from_seed(&*read_seed(path)?),
         None => SigningKey::generate().map_err(io::Error::other)?,
@@ -85,11 +88,13 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
         FormArg::Both => PrivateKeyForm::Both,
     };
     let encoded = encode_private(&key, args.format, form).map_err(io::Error::other)?;
-    output.write(&encoded)?;
-    if let Some(public) = public {
-        let encoded = encode_public(key.verifying_key(), args.format).map_err(io::Error::other)?;
-        public.write(&encoded)?;
-    }
+    let Some(public) = public else {
+        output.write(&encoded)?;
+        return Ok(Status::Good);
+    };
+    let half = encode_public(key.verifying_key(), args.format).map_err(io::Error::other)?;
+    // The private key last: it replaces nothing before the public one is there.
+    write_each(&[(&public, &half), (&output, &encoded)])?;
     Ok(Status::Good)
 }
 

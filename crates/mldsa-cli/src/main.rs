@@ -35,6 +35,7 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use mldsa_core::Backend;
+use output::Files;
 
 /// ML-DSA (FIPS 204) signatures
 #[derive(Parser)]
@@ -66,6 +67,24 @@ enum Command {
     Man(manual::ManArgs),
 }
 
+impl Command {
+    /// What it reads and writes: no command runs before these were told apart.
+    fn files(&self) -> Files<'_> {
+        match self {
+            Self::Keygen(args) => args.files(),
+            Self::Pubkey(args) => args.files(),
+            Self::Inspect(args) => args.files(),
+            Self::Sign(args) => args.files(),
+            Self::Verify(args) => args.files(),
+            Self::Mu(args) => args.files(),
+            Self::BatchVerify(args) => args.files(),
+            Self::BatchSign(args) => args.files(),
+            Self::Aggregate(args) => args.files(),
+            Self::Backends | Self::Completions(_) | Self::Man(_) => Files::default(),
+        }
+    }
+}
+
 /// How a command ended, as the exit code tells it.
 enum Status {
     /// Everything asked for was done, everything checked is valid.
@@ -92,7 +111,8 @@ fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let cli = Cli::parse();
     cli.backend.set_default();
-    let result = match cli.command {
+    let apart = cli.command.files().keep_apart();
+    let result = apart.and_then(|()| match cli.command {
         Command::Keygen(args) => keygen::run(&args),
         Command::Pubkey(args) => pubkey::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -105,7 +125,7 @@ fn main() -> ExitCode {
         Command::Backends => backends::run(),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
-    };
+    });
     result
         .unwrap_or_else(|error| {
             // Who closed our output does not want to hear about it.

@@ -28,7 +28,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn completions(args: &CompletionsArgs) -> io::Result<Status> {
     let mut text = Vec::new();
     generate(args.shell, &mut Cli::command(), "mldsa", &mut text);
-    print(&[], &String::from_utf8_lossy(&text))?;
+    print(&String::from_utf8_lossy(&text))?;
     Ok(Status::Good)
 }
 

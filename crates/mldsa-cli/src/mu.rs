@@ -6,7 +6,7 @@ use crate::Status;
 use crate::input::unusable;
 use crate::keyfile::{KeyArgs, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{Content, OutputArgs};
+use crate::output::{Content, Files, OutputArgs};
 use crate::request::with_set;
 
 /// Hash a message into mu, which `sign --mu` signs elsewhere
@@ -33,15 +33,21 @@ signs a mu trusts whoever made it.
 
 EXIT CODE  0 written, 2 not.";
 
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.key.path, self.message.path()])
+            .write([self.output.path()])
+    }
+}
+
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let content = if args.raw {
         Content::Binary
     } else {
         Content::Text
     };
-    let output = args
-        .output
-        .prepare(&[&args.key.path, args.message.path()], content)?;
+    let output = args.output.prepare(content)?;
     let file = args.key.read()?;
     let mu = with_set!(file.set, P => {
         let key = file

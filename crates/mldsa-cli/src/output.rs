@@ -48,9 +48,8 @@ impl OutputArgs {
         self.force
     }
 
-    /// Refuses what would be lost: an output that is one of `inputs`, and bytes or
-    /// secrets on a terminal that nobody named.
-    pub(crate) fn prepare(&self, inputs: &[&Path], content: Content) -> io::Result<Output<'_>> {
+    /// Refuses bytes or secrets on a terminal that nobody named, and what exists.
+    pub(crate) fn prepare(&self, content: Content) -> io::Result<Output<'_>> {
         if self.out.is_none() && content != Content::Text && io::stdout().is_terminal() {
             let what = match content {
                 Content::Secret => "a private key",
@@ -61,48 +60,115 @@ impl OutputArgs {
                  (--out - writes it here all the same)"
             )));
         }
-        keep_apart(inputs, &[self.path()])?;
         Output::new(self.path(), self.force, content)
     }
 }
 
 const STANDARD: &str = "-";
 
-/// Text to standard output, which must not be one of `inputs`.
-pub(crate) fn print(inputs: &[&Path], text: &str) -> io::Result<()> {
-    keep_apart(inputs, &[STANDARD.as_ref()])?;
+/// Text to standard output.
+pub(crate) fn print(text: &str) -> io::Result<()> {
     write_standard(text.as_bytes())
 }
 
-/// Nothing that is read may be written, under whatever name; no two results go to
-/// one place, and standard input is read once.
-pub(crate) fn keep_apart(inputs: &[&Path], outputs: &[&Path]) -> io::Result<()> {
-    let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    if inputs.iter().filter(|path| is_standard(path)).count() > 1 {
-        return refuse("standard input (-) is asked for twice: it can be read once".into());
-    }
-    let read: Vec<_> = inputs
-        .iter()
-        .filter_map(|path| Identity::of(path, standard_input))
-        .collect();
-    for (index, path) in outputs.iter().enumerate() {
-        let identity = Identity::of(path, standard_output);
-        if identity.is_some_and(|identity| read.contains(&identity)) {
-            return refuse(format!("{}: is an input, write elsewhere", name(path)));
-        }
-        if outputs[..index].iter().any(|other| same_place(other, path)) {
-            return refuse(format!("{}: is named for two results", name(path)));
-        }
-    }
-    Ok(())
+/// Whatever a command reads and writes. Every command says it before anything is
+/// opened; a directory that is read stands for the files in it.
+#[derive(Default)]
+pub(crate) struct Files<'a> {
+    inputs: Vec<&'a Path>,
+    outputs: Vec<&'a Path>,
 }
 
-/// A regular file, whatever it is called.
+impl<'a> Files<'a> {
+    pub(crate) fn read(mut self, paths: impl IntoIterator<Item = &'a Path>) -> Self {
+        self.inputs.extend(paths);
+        self
+    }
+
+    pub(crate) fn write(mut self, paths: impl IntoIterator<Item = &'a Path>) -> Self {
+        self.outputs.extend(paths);
+        self
+    }
+
+    /// Text on standard output.
+    pub(crate) fn print(self) -> Self {
+        self.write([STANDARD.as_ref()])
+    }
+
+    /// Nothing that is read may be written, under whatever name; no two results go
+    /// to one place, and a stream is read once.
+    pub(crate) fn keep_apart(&self) -> io::Result<()> {
+        let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let standard = Identity::of(STANDARD.as_ref(), standard_input);
+        let read: Vec<_> = self
+            .inputs
+            .iter()
+            .map(|path| Identity::of(path, standard_input))
+            .collect();
+        for (index, (path, identity)) in self.inputs.iter().zip(&read).enumerate() {
+            let again = self.inputs[..index].iter().zip(&read).any(|(other, same)| {
+                let stream = |identity: &Identity| {
+                    !identity.is_kept() || standard.as_ref() == Some(identity)
+                };
+                (is_standard(path) && is_standard(other))
+                    || (identity == same && identity.as_ref().is_some_and(stream))
+            });
+            if again {
+                let name = if is_standard(path) || *identity == standard {
+                    "standard input (-)".into()
+                } else {
+                    path.display().to_string()
+                };
+                return refuse(format!("{name} is asked for twice: it can be read once"));
+            }
+        }
+        for (index, path) in self.outputs.iter().enumerate() {
+            let is_read = |file: &Identity| {
+                read.iter().flatten().any(|input| input == file)
+                    || self.inputs.iter().any(|input| holds(input, file, 3))
+            };
+            let file = Identity::of(path, standard_output).filter(Identity::is_file);
+            if file.is_some_and(|file| is_read(&file)) {
+                return refuse(format!("{}: is an input, write elsewhere", name(path)));
+            }
+            if self.outputs[..index]
+                .iter()
+                .any(|other| same_place(other, path))
+            {
+                return refuse(format!("{}: is named for two results", name(path)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the file is in this directory, or so many levels below: no deeper than the
+/// directories of a committee, so that links lead nowhere for ever.
+fn holds(directory: &Path, file: &Identity, levels: u8) -> bool {
+    let Some(levels) = levels.checked_sub(1).filter(|_| !is_standard(directory)) else {
+        return false;
+    };
+    fs::metadata(directory).is_ok_and(|metadata| metadata.is_dir())
+        && fs::read_dir(directory).is_ok_and(|entries| {
+            entries.flatten().any(|entry| {
+                let path = entry.path();
+                Identity::of(&path, standard_input).as_ref() == Some(file)
+                    || holds(&path, file, levels)
+            })
+        })
+}
+
+/// Something that exists, whatever it is called.
 #[derive(PartialEq, Eq)]
-struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
+struct Identity {
+    #[cfg(unix)]
+    number: (u64, u64),
+    #[cfg(not(unix))]
+    path: PathBuf,
+    kind: FileType,
+}
 
 impl Identity {
-    /// `None` for what is no file that could be lost: pipes, devices, nothing.
     #[cfg(unix)]
     fn of(path: &Path, standard: fn() -> io::Result<File>) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
@@ -111,17 +177,29 @@ impl Identity {
         } else {
             fs::metadata(path)
         };
-        let metadata = metadata.ok().filter(fs::Metadata::is_file)?;
-        Some(Self((metadata.dev(), metadata.ino())))
+        let metadata = metadata.ok()?;
+        Some(Self {
+            number: (metadata.dev(), metadata.ino()),
+            kind: metadata.file_type(),
+        })
     }
 
     /// Without the standard streams, whose files the system does not tell.
     #[cfg(not(unix))]
     fn of(path: &Path, _: fn() -> io::Result<File>) -> Option<Self> {
-        fs::canonicalize(path)
-            .ok()
-            .filter(|path| path.is_file())
-            .map(Self)
+        let path = fs::canonicalize(path).ok()?;
+        let kind = fs::metadata(&path).ok()?.file_type();
+        Some(Self { path, kind })
+    }
+
+    /// A file that could be lost.
+    fn is_file(&self) -> bool {
+        self.kind.is_file()
+    }
+
+    /// What is still there when it was read.
+    fn is_kept(&self) -> bool {
+        self.kind.is_file() || self.kind.is_dir()
     }
 }
 
@@ -141,6 +219,26 @@ fn same_place(a: &Path, b: &Path) -> bool {
     }
 }
 
+/// Writes several results. Files get their names at the end, in this order, when
+/// everything is on the disk and in the streams: what fails leaves no new file behind
+/// and the old ones as they were.
+pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
+    let mut staged = Vec::new();
+    let mut streams = Vec::new();
+    for (output, bytes) in results {
+        match output.stage(bytes).map_err(|error| output.named(&error))? {
+            Some(file) => staged.push((output, file)),
+            None => streams.push((output, bytes)),
+        }
+    }
+    for (output, bytes) in streams {
+        output.write_stream(bytes)?;
+    }
+    staged
+        .into_iter()
+        .try_for_each(|(output, file)| file.take_name().map_err(|error| output.named(&error)))
+}
+
 impl<'a> Output<'a> {
     /// What exists is refused unless `force` says otherwise.
     pub(crate) fn new(path: &'a Path, force: bool, content: Content) -> io::Result<Self> {
@@ -150,68 +248,114 @@ impl<'a> Output<'a> {
             content,
         };
         if !force && !output.is_standard() && fs::symlink_metadata(path).is_ok() {
-            return Err(named(path, &exists()));
+            return Err(output.named(&exists()));
         }
         Ok(output)
     }
 
     /// Writes all of `bytes` or leaves no new file behind.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        write_each(&[(self, bytes)])
+    }
+
+    /// Puts `bytes` beside the file that they shall be; `None` if that is a stream.
+    fn stage(&self, bytes: &[u8]) -> io::Result<Option<Staged>> {
         if self.is_standard() {
-            return write_standard(bytes);
+            return Ok(None);
         }
-        self.write_file(bytes)
-            .map_err(|error| named(self.path, &error))
-    }
-
-    fn write_file(&self, bytes: &[u8]) -> io::Result<()> {
-        match fs::metadata(self.path) {
-            Ok(_) if !self.force => Err(exists()),
-            Ok(metadata) if metadata.is_file() => {
-                // A file beside the old one takes its place when it is complete,
-                // and never has the old one's mode. Links stay links.
-                let target = fs::canonicalize(self.path)?;
-                let next = beside(&target);
-                self.create(&next, bytes)?;
-                fs::rename(&next, &target).inspect_err(|_| drop(fs::remove_file(&next)))
+        let target = match fs::metadata(self.path) {
+            Ok(_) if !self.force => return Err(exists()),
+            // It never has the old one's mode. Links stay links.
+            Ok(metadata) if metadata.is_file() => fs::canonicalize(self.path)?,
+            Ok(metadata) if takes_writing(metadata.file_type()) => return Ok(None),
+            Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(_) => {
+                return Err(io::Error::other(
+                    "is no file, pipe or character device: nothing is written there",
+                ));
             }
-            Ok(metadata) if takes_writing(metadata.file_type()) => {
-                let mut file = OpenOptions::new().write(true).open(self.path)?;
-                // It may be another one by now.
-                if !takes_writing(file.metadata()?.file_type()) {
-                    return Err(io::Error::other("changed while it was opened"));
-                }
-                file.write_all(bytes)
-            }
-            Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(_) => Err(io::Error::other(
-                "is no file, pipe or character device: nothing is written there",
-            )),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Err(_) if fs::symlink_metadata(self.path).is_ok() => {
-                Err(io::Error::other("is a link to nothing"))
+                return Err(io::Error::other("is a link to nothing"));
             }
-            Err(_) => self.create(self.path, bytes),
-        }
-    }
-
-    /// A new file with all of `bytes`, or none.
-    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+            Err(_) => self.path.to_owned(),
+        };
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         if self.content == Content::Secret {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
-        let mut file = options.open(path)?;
-        file.write_all(bytes)
-            .and_then(|()| file.sync_all())
-            .inspect_err(|_| drop(fs::remove_file(path)))
+        let next = beside(&target)?;
+        let mut file = options.open(&next)?;
+        // From here on it is removed unless it takes its name.
+        let staged = Staged {
+            next,
+            target,
+            replace: self.force,
+        };
+        file.write_all(bytes).and_then(|()| file.sync_all())?;
+        Ok(Some(staged))
+    }
+
+    fn write_stream(&self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_standard() {
+            return write_standard(bytes);
+        }
+        let write = || {
+            let mut file = OpenOptions::new().write(true).open(self.path)?;
+            // It may be another one by now.
+            if !takes_writing(file.metadata()?.file_type()) {
+                return Err(io::Error::other("changed while it was opened"));
+            }
+            file.write_all(bytes)
+        };
+        write().map_err(|error| self.named(&error))
     }
 
     /// Also under a name such as /dev/stdout.
-    fn is_standard(&self) -> bool {
-        is_standard(self.path) || is_standard_output(self.path)
+    pub(crate) fn is_standard(&self) -> bool {
+        leads_to_standard_output(self.path)
+    }
+
+    /// A pipe with a name that somebody closes is an error like others.
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::other(format!("{}: {error}", name(self.path)))
+    }
+}
+
+pub(crate) fn leads_to_standard_output(path: &Path) -> bool {
+    is_standard(path) || is_standard_output(path)
+}
+
+/// A complete file that has not got its name yet.
+struct Staged {
+    next: PathBuf,
+    target: PathBuf,
+    replace: bool,
+}
+
+impl Staged {
+    fn take_name(self) -> io::Result<()> {
+        if self.replace {
+            return fs::rename(&self.next, &self.target);
+        }
+        match fs::hard_link(&self.next, &self.target) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
+            // Not every file system has links: there an empty file holds the name.
+            Err(_) => {
+                File::create_new(&self.target)?;
+                fs::rename(&self.next, &self.target)
+            }
+            linked => linked,
+        }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Gone already if it was renamed.
+        let _ = fs::remove_file(&self.next);
     }
 }
 
@@ -283,13 +427,10 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// A pipe with a name that somebody closes is an error like others.
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::other(format!("{}: {error}", name(path)))
-}
-
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    path.with_file_name(name)
+/// A new name in the same directory, short enough wherever the other one is.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let digits = base16ct::lower::encode_string(&random);
+    Ok(path.with_file_name(format!("mldsa-{digits}.tmp")))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::Status;
 use crate::input::unusable;
 use crate::keyfile::{Format, KeyFile, SetOption, encode_public};
-use crate::output::OutputArgs;
+use crate::output::{Files, OutputArgs};
 use crate::request::with_set;
 
 /// Write the public key of a key
@@ -26,8 +26,16 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.key])
+            .write([self.output.path()])
+    }
+}
+
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let output = args.output.prepare(&[&args.key], args.format.content())?;
+    let output = args.output.prepare(args.format.content())?;
     let file = KeyFile::read(&args.key, args.set.set)?;
     let encoded = with_set!(file.set, P => file
         .verifying_key::<P>()

@@ -9,7 +9,7 @@ use crate::Status;
 use crate::input::unusable;
 use crate::keyfile::{KeyArgs, KeyFile, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{Content, OutputArgs};
+use crate::output::{Content, Files, OutputArgs};
 use crate::request::with_set;
 
 /// Sign a message
@@ -44,15 +44,21 @@ verified before it is written.
 
 EXIT CODE  0 signed, 2 not.";
 
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.key.path, self.message.path()])
+            .write([self.output.path()])
+    }
+}
+
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let content = if args.hex {
         Content::Text
     } else {
         Content::Binary
     };
-    let output = args
-        .output
-        .prepare(&[&args.key.path, args.message.path()], content)?;
+    let output = args.output.prepare(content)?;
     let file = args.key.read()?;
     let signature = with_set!(file.set, P => sign::<P>(args, &file))?;
     output.write(&encode_bytes(&signature, args.hex))?;

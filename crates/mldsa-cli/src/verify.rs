@@ -10,7 +10,7 @@ use crate::Status;
 use crate::input::unusable;
 use crate::keyfile::{KeyArgs, KeyFile, name};
 use crate::message::{MessageArgs, read_signature};
-use crate::output::{keep_apart, print};
+use crate::output::{Files, print};
 use crate::request::{Set, with_set};
 
 /// Verify a signature
@@ -46,9 +46,15 @@ const HELP: &str = r#"Prints `valid`, or `invalid: ` and the first reason that a
 
 EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read."#;
 
+impl Args {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.key.path, &self.sig, self.message.path()])
+            .print()
+    }
+}
+
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let inputs = [&args.key.path, &args.sig, args.message.path()];
-    keep_apart(&inputs, &["-".as_ref()])?;
     let file = args.key.read()?;
     let refusal = with_set!(file.set, P => verify::<P>(args, &file))?.err();
     let set = name(file.set);
@@ -61,7 +67,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         }
     };
     if !args.quiet {
-        print(&inputs, &text)?;
+        print(&text)?;
     }
     Ok(match refusal {
         None => Status::Good,

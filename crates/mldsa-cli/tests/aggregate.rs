@@ -190,6 +190,40 @@ fn a_committee_at_once() {
         "a list of 5 signatures: 23135 bytes".into(),
     ];
     assert_eq!(run.lines()[5..], totals);
+    // A result on standard output is alone there.
+    let verify_to_stdout = |option: &str| {
+        let paths = [
+            "all/committee",
+            "verifier",
+            &round,
+            "all/aggregate",
+            "payload",
+        ];
+        let [committee, store, round, aggregate, payload] = paths.map(|name| place.at(name));
+        std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
+            .args([
+                "aggregate",
+                "verify",
+                "--committee",
+                &committee,
+                "--store",
+                &store,
+            ])
+            .args([
+                "--round",
+                &round,
+                "--aggregate",
+                &aggregate,
+                "--payload",
+                &payload,
+            ])
+            .args(["--ctx", "TEST", "--quorum", "5", option, "-"])
+            .output()
+            .unwrap()
+    };
+    let output = verify_to_stdout("--sig-out");
+    assert_eq!(output.stdout, fs::read(sig).unwrap());
+    assert_eq!(output.stderr, run.stdout.as_bytes());
     // To `mldsa verify` it is a signature like any other.
     let ordinary = |ctx: &str| {
         let args = ["verify", "--key", pk, "--sig", sig, "--ctx", ctx, message];
@@ -342,6 +376,30 @@ fn a_committee_step_by_step() {
     refused(&place.member("combine", 0, &["--out", &out]), "response");
 
     // Somebody changes a commitment on its way.
+    let sent = message(1, "commitment");
+    let before = fs::read(&sent).unwrap();
+    let (round, payload) = (place.at("round"), sent.to_str().unwrap());
+    let args = [
+        "--round",
+        &round,
+        "--payload",
+        payload,
+        "--content",
+        "slot 7",
+    ];
+    let fresh = [&args[..], &["--attempt", "1"]].concat();
+    let opening = message(0, "opening");
+    let own = [
+        &args[..2],
+        &["--payload", opening.to_str().unwrap()],
+        &args[4..],
+    ]
+    .concat();
+    refused(&place.own("open", 0, &own), "is an input");
+    good(&place.own("open", 0, &fresh));
+    assert_eq!(fs::read(&sent).unwrap(), before);
+    good(&place.member("open", 0, &[]));
+
     let commitment = fs::read(message(2, "commitment")).unwrap();
     let mut changed = commitment.clone();
     let at = changed.len() - 6144 - 4627;

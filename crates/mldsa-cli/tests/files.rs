@@ -661,6 +661,42 @@ fn digits_are_never_raw_bytes() {
     }
 }
 
+/// Under whatever name: what is read to its end for one thing is empty for the next.
+#[cfg(unix)]
+#[test]
+fn standard_input_is_read_once_under_any_name() {
+    let folder = Folder::new("once");
+    let key = folder.put("key", SEED_PEM.as_bytes());
+    let input = SEED_PEM.as_bytes();
+    let link = folder.at("link");
+    std::os::unix::fs::symlink("/dev/stdin", &link).unwrap();
+    let names = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", &link];
+    for name in names.into_iter().filter(|name| fs::exists(name).unwrap()) {
+        let once = "can be read once";
+        unusable(
+            &["sign", "--key", name, "--deterministic", "--hex"],
+            input,
+            once,
+        );
+        unusable(&["sign", "--key", "-", "--hex", name], input, once);
+        unusable(&["sign", "--key", name, "--hex", name], input, once);
+        unusable(&["verify", "--key", &key, "--sig", name], input, once);
+        unusable(&["verify", "--key", name, "--sig", "-", &key], input, once);
+        unusable(&["mu", "--key", name], input, once);
+        // For one thing any name will do.
+        good(&["sign", "--key", name, "--hex", &key], input);
+        good(&["sign", "--key", &key, "--hex", name], input);
+        good(&["inspect", name], input);
+    }
+    // Nor is another pipe. Nobody writes into it: it is refused before it is opened.
+    let pipe = folder.at("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    unusable(&["sign", "--key", &pipe, &pipe], b"", "can be read once");
+    // The same file twice is no stream.
+    good(&["sign", "--key", &key, "--hex", &key], b"");
+}
+
 #[test]
 fn standard_input_for_any_one_file() {
     let folder = Folder::new("standard");

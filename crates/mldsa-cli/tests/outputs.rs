@@ -280,3 +280,399 @@ fn private_keys_and_binary_do_not_go_to_a_terminal_unasked() {
     let (code, text, _) = shown(&["pubkey", &key]);
     assert!(code == Some(0) && text.starts_with(b"-----BEGIN PUBLIC KEY"));
 }
+
+/// Two results are two: no stream takes both, whatever its names.
+#[test]
+fn no_stream_takes_two_results() {
+    let folder = Folder::new("outputs-two");
+    for names in [
+        "--out - --pub /dev/stdout",
+        "--out /dev/stdout --pub -",
+        "--pub /dev/fd/1",
+        "--out - --pub /dev/fd/3",
+        "--out /dev/fd/3 --pub /dev/stdout",
+        "--out \"$1/link\" --pub /dev/fd/1",
+        "--out \"$1/pipe\" --pub \"$1/pipe\"",
+        "--out \"$1/new\" --pub \"$1/../outputs-two/new\"",
+    ] {
+        let script = format!(
+            "cd \"$1\"; ln -sf /dev/stdout link; test -p pipe || mkfifo pipe; \
+             {{ \"$0\" keygen --set 44 --force {names}; echo $? > code; }} 3>&1 | cat"
+        );
+        let output = shell(&script, &[folder.0.to_str().unwrap()]);
+        assert!(output.stdout.is_empty(), "{names}: both in one");
+        assert_eq!(folder.get("code"), b"2\n", "{names}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("named for two results"), "{names}: {text}");
+    }
+}
+
+/// A pair is written, or nothing of it: an old key outlives a failing --pub.
+#[test]
+fn a_pair_of_keys_is_written_whole_or_not_at_all() {
+    let folder = Folder::new("outputs-pair");
+    let at = folder.0.to_str().unwrap();
+    fs::create_dir(folder.at("directory")).unwrap();
+    symlink("nowhere", folder.at("dangling")).unwrap();
+    symlink("/dev/full", folder.at("full")).unwrap();
+    let listed = || {
+        let mut names: Vec<_> = fs::read_dir(&folder.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        names
+    };
+    for old in [None, Some(b"old")] {
+        if let Some(old) = old {
+            folder.put("key", old);
+            folder.put("public", old);
+        }
+        for force in ["", "--force"] {
+            if old.is_some() && force.is_empty() {
+                continue;
+            }
+            for (limit, out, public) in [
+                ("", "key", "full"),
+                ("", "key", "directory"),
+                ("", "key", "dangling"),
+                ("", "key", "nowhere/public"),
+                ("", "full", "public"),
+                ("", "directory", "public"),
+                // The private key fits, the public one does not.
+                ("ulimit -f 1;", "key", "public"),
+            ] {
+                let before = listed();
+                let script = format!(
+                    "cd \"$1\"; {limit} exec \"$0\" keygen --set 87 {force} --out {out} --pub {public}"
+                );
+                let output = shell(&script, &[at]);
+                assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
+                assert_eq!(listed(), before, "{script}");
+                if let Some(old) = old {
+                    assert_eq!(folder.get("key"), old, "{script}");
+                    assert_eq!(folder.get("public"), old, "{script}");
+                }
+            }
+        }
+    }
+    good(
+        &[
+            "keygen",
+            "--set",
+            "87",
+            "--force",
+            "--out",
+            &folder.at("key"),
+            "--pub",
+            &folder.at("public"),
+        ],
+        b"",
+    );
+    let public = good(&["pubkey", &folder.at("key")], b"").stdout;
+    assert_eq!(public.into_bytes(), folder.get("public"));
+}
+
+/// Who is ended between two results leaves no private key under its name, half or
+/// whole, and no file that others may read.
+#[test]
+fn an_end_between_two_results_leaves_the_old_key() {
+    let folder = Folder::new("outputs-ended");
+    for old in [None, Some(b"old")] {
+        let key = folder.at("key");
+        if let Some(old) = old {
+            folder.put("key", old);
+        }
+        let pipe = folder.at(if old.is_some() { "pipe-old" } else { "pipe" });
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        // It waits for a reader of the pipe.
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
+            .args([
+                "keygen", "--set", "44", "--force", "--out", &key, "--pub", &pipe,
+            ])
+            .spawn()
+            .unwrap();
+        let known = |name: &std::ffi::OsStr| {
+            ["key", "pipe", "pipe-old"]
+                .iter()
+                .any(|known| name == *known)
+        };
+        let staged = || {
+            let entries = fs::read_dir(&folder.0).unwrap().map(Result::unwrap);
+            let staged: Vec<_> = entries.filter(|entry| !known(&entry.file_name())).collect();
+            staged
+        };
+        for _ in 0..600 {
+            if !staged().is_empty() || fs::read(&key).ok().as_deref() != old.map(|old| &old[..]) {
+                break;
+            }
+            std::thread::sleep(core::time::Duration::from_millis(50));
+        }
+        let ended = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(ended.unwrap().success());
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(fs::read(&key).ok().as_deref(), old.map(|old| &old[..]));
+        for left in staged() {
+            assert_eq!(left.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            fs::remove_file(left.path()).unwrap();
+        }
+    }
+}
+
+/// What a command reads and which of its options name results; `@` stands for the
+/// folder.
+struct Row {
+    command: &'static str,
+    arguments: &'static str,
+    read: &'static [&'static str],
+    results: &'static [&'static str],
+}
+
+const fn row(
+    command: &'static str,
+    arguments: &'static str,
+    read: &'static [&'static str],
+    results: &'static [&'static str],
+) -> Row {
+    Row {
+        command,
+        arguments,
+        read,
+        results,
+    }
+}
+
+const STORE: [&str; 1] = ["@/store/secret"];
+const SHARED: [&str; 3] = [
+    "@/committee/epoch-1/plan.json",
+    "@/committee/registrations/6d30",
+    "@/store/secret",
+];
+const ROUND: [&str; 5] = [
+    "@/committee/epoch-1/roots/6d30",
+    "@/store/secret",
+    "@/store/guard-0.log",
+    "@/round/6d30.opening",
+    "@/payload",
+];
+
+const COMMANDS: [Row; 24] = [
+    row(
+        "keygen",
+        "--set 44 --seed-file @/seed --force",
+        &["@/seed"],
+        &["--out", "--pub"],
+    ),
+    row("pubkey", "@/key --force", &["@/key"], &["--out"]),
+    row("inspect", "@/key", &["@/key"], &[]),
+    row(
+        "sign",
+        "-k @/key --hex --force @/payload",
+        &["@/key", "@/payload"],
+        &["--out"],
+    ),
+    row(
+        "verify",
+        "-k @/key -s @/sig @/payload",
+        &["@/key", "@/sig", "@/payload"],
+        &[],
+    ),
+    row(
+        "mu",
+        "-k @/key --force @/payload",
+        &["@/key", "@/payload"],
+        &["--out"],
+    ),
+    row("batch-verify", "@/payload", &["@/payload"], &[]),
+    row("batch-sign", "@/payload", &["@/payload"], &[]),
+    row("backends", "", &[], &[]),
+    row("completions", "bash", &[], &[]),
+    row("man", "@/nowhere", &[], &[]),
+    row(
+        "aggregate run",
+        "--dir @/new --payload @/payload",
+        &["@/payload"],
+        &[],
+    ),
+    row(
+        "aggregate init",
+        "--committee @/committee --store @/store --id m",
+        &SHARED,
+        &[],
+    ),
+    row(
+        "aggregate plan",
+        "--committee @/committee --content c",
+        &[SHARED[0], SHARED[1]],
+        &[],
+    ),
+    row(
+        "aggregate root",
+        "--committee @/committee --store @/store",
+        &SHARED,
+        &[],
+    ),
+    row(
+        "aggregate agree",
+        "--committee @/committee --store @/store",
+        &SHARED,
+        &[],
+    ),
+    row(
+        "aggregate open",
+        "--committee @/committee --store @/store --round @/round --payload @/payload",
+        &ROUND,
+        &[],
+    ),
+    row(
+        "aggregate commit",
+        "--committee @/committee --store @/store --round @/round --payload @/payload",
+        &ROUND,
+        &[],
+    ),
+    row(
+        "aggregate respond",
+        "--committee @/committee --store @/store --round @/round --payload @/payload",
+        &ROUND,
+        &[],
+    ),
+    row(
+        "aggregate retire",
+        "--committee @/committee --store @/store --round @/round --payload @/payload",
+        &ROUND,
+        &[],
+    ),
+    row(
+        "aggregate combine",
+        "--committee @/committee --store @/store --round @/round --payload @/payload",
+        &ROUND,
+        &["--out"],
+    ),
+    row(
+        "aggregate verify",
+        "--committee @/committee --store @/store --round @/round --payload @/payload \
+         --aggregate @/sig --weights @/key --threshold 1",
+        &[
+            "@/sig",
+            "@/key",
+            "@/payload",
+            "@/store/secret",
+            "@/round/6d30.opening",
+            "@/committee/epoch-1/plan.json",
+        ],
+        &["--pk-out", "--sig-out", "--message-out", "--ctx-out"],
+    ),
+    row("aggregate close", "--store @/store --epoch 1", &STORE, &[]),
+    row("aggregate rotate", "--store @/store --epoch 1", &STORE, &[]),
+];
+
+/// The commands that the tool itself lists.
+fn commands(of: &str) -> Vec<String> {
+    let args: Vec<&str> = of.split_whitespace().chain(["--help"]).collect();
+    let help = good(&args, b"").stdout;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    listed
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().unwrap())
+        .filter(|name| *name != "help")
+        .flat_map(|name| {
+            let name = format!("{of} {name}").trim().to_owned();
+            let inner = commands(&name);
+            if inner.is_empty() { vec![name] } else { inner }
+        })
+        .collect()
+}
+
+#[test]
+fn no_command_writes_into_what_it_reads() {
+    let listed = commands("");
+    for command in &listed {
+        assert!(
+            COMMANDS.iter().any(|row| row.command == command),
+            "{command}: no row"
+        );
+    }
+    assert_eq!(listed.len(), COMMANDS.len());
+
+    let folder = Folder::new("outputs-commands");
+    let at = folder.0.to_str().unwrap();
+    let place = |text: &str| text.replace('@', at);
+    let mut files: Vec<String> = COMMANDS
+        .iter()
+        .flat_map(|row| row.read)
+        .map(|file| place(file))
+        .collect();
+    files.sort();
+    files.dedup();
+    for file in &files {
+        fs::create_dir_all(std::path::Path::new(file).parent().unwrap()).unwrap();
+        fs::write(file, file).unwrap();
+    }
+    let everything = || {
+        files
+            .iter()
+            .all(|file| fs::read(file).unwrap() == file.as_bytes())
+    };
+    let mut tried = 0;
+    let mut refused = |args: &[&str], to: &str| {
+        let log = File::options().append(true).open(to).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_mldsa"))
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(everything(), "{args:?} > {to} changed an input");
+        assert!(text.contains("is an input"), "{args:?} > {to}: {text}");
+        assert_eq!(output.status.code(), Some(2), "{args:?} > {to}");
+        tried += 1;
+    };
+    for row in &COMMANDS {
+        let arguments = place(row.arguments);
+        let words = row
+            .command
+            .split_whitespace()
+            .chain(arguments.split_whitespace());
+        let args: Vec<&str> = words.collect();
+        for input in row.read {
+            let input = place(input);
+            let (hard, soft) = (folder.at("hard"), folder.at("soft"));
+            fs::hard_link(&input, &hard).unwrap();
+            symlink(&input, &soft).unwrap();
+            // A result's own option: the input, its other names, and standard output
+            // that goes there.
+            for option in row.results {
+                let more = ["--out", "new"];
+                let more = if row.command.ends_with("combine") && *option != "--out" {
+                    &more[..]
+                } else {
+                    &[]
+                };
+                for name in [&*input, &hard, &soft] {
+                    refused(&[&args[..], &[option, name], more].concat(), "/dev/null");
+                }
+                for name in ["-", "/dev/stdout"] {
+                    refused(&[&args[..], &[option, name]].concat(), &hard);
+                }
+            }
+            if row.command != "aggregate combine" {
+                refused(&args, &input);
+                refused(&args, &hard);
+            }
+            fs::remove_file(hard).unwrap();
+            fs::remove_file(soft).unwrap();
+        }
+    }
+    assert!(tried > 150, "{tried}");
+}

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::files::{Committee, Store, file_name, hex, publish, read, refused};
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
-use crate::output::{Content, Output, keep_apart};
+use crate::output::{Content, Files, Output, write_each};
 
 /// What is decided.
 struct Subject {
@@ -54,6 +54,7 @@ pub(crate) struct Session {
     store: PathBuf,
     agreed: AgreedRoots,
     round: PathBuf,
+    payload: PathBuf,
     subject: Subject,
     label: ContentLabel,
     cohort: Vec<MemberId>,
@@ -82,6 +83,7 @@ impl Session {
         Ok(Self {
             store: args.store.store.clone(),
             round: round.round.clone(),
+            payload: round.subject.payload.clone(),
             committee,
             agreed,
             subject,
@@ -131,9 +133,10 @@ impl Session {
             combiner.add(&receive(&self.agreed, &self.round, Part::Response, id)?)?;
         }
         let aggregate = combiner.finish()?;
-        // Replaces nothing: neither what was read nor anything else.
-        Output::new(out, false, Content::Binary)?.write(&aggregate.to_bytes())?;
-        Ok(report(&aggregate, &self.agreed)?)
+        // Replaces nothing.
+        let output = Output::new(out, false, Content::Binary)?;
+        output.write(&aggregate.to_bytes())?;
+        Ok(report(&aggregate, &self.agreed, output.is_standard())?)
     }
 
     fn read_round(&self) -> Result<Arc<Round>, StepError> {
@@ -157,6 +160,9 @@ impl Session {
 
     fn send(&self, message: &Message) -> Result<(), StepError> {
         let path = path(&self.round, message.part(), message.id());
+        // It replaces what this member has sent before, and nothing else.
+        let files = Files::default().read([&*self.payload]).write([&*path]);
+        files.keep_apart()?;
         Ok(publish(&path, &message.to_bytes())?)
     }
 }
@@ -216,25 +222,24 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let keys = public_keys(&args.round, &agreed, &signers, aggregate.label())?;
     let round = aggregate.verify_expecting(&agreed, &keys, &subject.decision(), &policy)?;
     let results = [
-        (&args.pk_out, &round.key().as_bytes()[..]),
-        (&args.sig_out, aggregate.signature().as_ref()),
-        (&args.message_out, round.message()),
-        (&args.ctx_out, round.ctx()),
+        &round.key().as_bytes()[..],
+        aggregate.signature().as_ref(),
+        round.message(),
+        round.ctx(),
     ];
-    let results: Vec<(&Path, &[u8])> = results
-        .into_iter()
-        .filter_map(|(path, bytes)| Some((path.as_deref()?, bytes)))
-        .collect();
-    let places: Vec<&Path> = results.iter().map(|(path, _)| *path).collect();
-    keep_apart(&[&args.aggregate], &places)?;
-    let outputs: io::Result<Vec<_>> = places
-        .iter()
-        .map(|path| Output::new(path, false, Content::Binary))
-        .collect();
-    for (output, (_, bytes)) in outputs?.iter().zip(&results) {
-        output.write(bytes)?;
+    let mut outputs = Vec::new();
+    for (path, bytes) in args.results().into_iter().zip(results) {
+        if let Some(path) = path {
+            outputs.push((Output::new(path, false, Content::Binary)?, bytes));
+        }
     }
-    Ok(report(&aggregate, &agreed)?)
+    let results: Vec<_> = outputs
+        .iter()
+        .map(|(output, bytes)| (output, *bytes))
+        .collect();
+    write_each(&results)?;
+    let taken = outputs.iter().any(|(output, _)| output.is_standard());
+    Ok(report(&aggregate, &agreed, taken)?)
 }
 
 /// Who is enough: so many members, or a file of `name weight` lines and a threshold.
@@ -261,8 +266,9 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
 }
 
 /// Who signed what, and what it costs on the wire: with and without openings, beside
-/// the list of signatures that it replaces.
-fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> io::Result<()> {
+/// the list of signatures that it replaces. To standard error if a result has taken
+/// standard output.
+fn report(aggregate: &Aggregate, agreed: &AgreedRoots, taken: bool) -> io::Result<()> {
     let registry = agreed.registry();
     let signers = aggregate.signers(registry).map_err(io::Error::other)?;
     let n = signers.len();
@@ -270,7 +276,11 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> io::Result<()> {
     let openings = n * agreed.plan().opening_len();
     let names: Vec<String> = signers.iter().map(ToString::to_string).collect();
     let payload = Sha256::digest(aggregate.payload());
-    let mut out = io::stdout().lock();
+    let mut out: Box<dyn Write> = if taken {
+        Box::new(io::stderr().lock())
+    } else {
+        Box::new(io::stdout().lock())
+    };
     writeln!(
         out,
         "signers: {n} of {}: {}",
