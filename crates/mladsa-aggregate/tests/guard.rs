@@ -261,6 +261,14 @@ fn a_failed_write_or_flush_ends_the_process_s_use_of_the_store() {
     // Append, flush, and two steps of the mark.
     let each = (disk.steps() - all) / 2;
     assert_eq!(each, 4);
+    // What belongs together is flushed together.
+    let all = disk.steps();
+    let fourth = base("a").attempt(3).unwrap();
+    steps
+        .member
+        .retire(&steps.agreed, &fourth, &mut guard)
+        .unwrap();
+    assert_eq!(disk.steps() - all, each);
     for fail_at in 0..each {
         let disk = Disk::new();
         let mut guard = Guard::create(disk.log(), disk.mark(), steps.seed()).unwrap();
@@ -393,6 +401,27 @@ fn two_writers_without_a_lock_see_each_other() {
             let refused = steps.retire("b", &mut two);
             assert_eq!(refused.unwrap_err(), Error::GuardFailure);
         }
+    }
+    // Of the other there is only a record yet, or only a mark: its log was restored.
+    for restored in [false, true] {
+        let disk = Disk::new();
+        let mut guard = Guard::create(disk.log(), disk.mark(), steps.seed()).unwrap();
+        steps.begin(&mut guard).unwrap();
+        let before = disk.log().size().unwrap();
+        drop(guard);
+        let open = || Guard::open(disk.log(), disk.mark(), steps.seed()).unwrap();
+        let (mut one, mut two) = (open(), open());
+        if restored {
+            steps.commit("a", 0, b"block A", &mut two).unwrap();
+            disk.log().truncate(before).unwrap();
+        } else {
+            disk.fail_at(disk.steps() + 2);
+            let refused = steps.commit("a", 0, b"block A", &mut two);
+            assert_eq!(refused.unwrap_err(), Error::GuardFailure);
+            disk.repair();
+        }
+        let refused = steps.commit("a", 0, b"block B", &mut one);
+        assert_eq!(refused.unwrap_err(), Error::GuardFailure, "{restored}");
     }
     // Two files, one of them moved into the place of the other.
     let (place, steps) = written("moved");

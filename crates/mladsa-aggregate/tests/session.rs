@@ -224,3 +224,89 @@ fn who_shows_two_commitments_is_named() {
     };
     assert_eq!(evidence.id(), &id(3));
 }
+
+/// A bad contribution was looked at again, and its sender blamed again, with every
+/// message that came in.
+#[test]
+fn blame_is_said_once() {
+    let mut network = Network::new();
+    for n in 0..N {
+        network.tick(n);
+    }
+    let committee = &mut network.committee;
+    let label = base("x").attempt(0).unwrap();
+    let own = committee.open(3, &label);
+    let (member, agreed) = (&committee.members[3], &committee.agreed);
+    let bad = hostile::with_body(member, &own, &[0; 7000], agreed);
+    let other = hostile::with_body(member, &own, &[1; 7000], agreed);
+    let mut receive = |message: &Message| {
+        let guard = &mut committee.guards[0];
+        network.sessions[0].receive(&message.to_bytes(), 1, guard)
+    };
+    assert_eq!(receive(&bad).unwrap(), [Event::Blamed(id(3))]);
+    assert_eq!(receive(&bad).unwrap(), []);
+    assert!(matches!(receive(&other).unwrap()[..], [Event::Evidence(_)]));
+    // Nor does the true one help any more.
+    assert!(matches!(receive(&own).unwrap()[..], [Event::Evidence(_)]));
+}
+
+/// What has ended says so once; also when it could not begin, and after an error.
+#[test]
+fn an_end_is_an_end() {
+    let committee = Committee::new(N, &["x"]);
+    let mut guards: Vec<Guard> = committee.members.iter().map(guard).collect();
+    let mut own = session(&committee, 0, DEFAULT_ATTEMPTS + 1);
+    let mut guard_of = |n: usize, session: &mut Session, now| session.tick(now, &mut guards[n]);
+    let failed = [Event::Failed(Error::AttemptsExhausted)];
+    assert_eq!(guard_of(0, &mut own, 1).unwrap(), failed);
+    assert!(own.has_ended());
+    assert_eq!(guard_of(0, &mut own, 2).unwrap(), []);
+    // A guard of another seed: its member's own trouble.
+    let mut own = session(&committee, 0, 0);
+    assert_eq!(guard_of(1, &mut own, 1), Err(Error::GuardFailure));
+    assert!(own.has_ended());
+    assert_eq!(guard_of(1, &mut own, 500), Ok(vec![]));
+}
+
+/// A member that shows another commitment to who has lost its session after it answered
+/// costs it the attempt, and not the decision.
+#[test]
+fn a_second_commitment_after_a_crash_costs_an_attempt() {
+    let mut network = Network::new();
+    let mut sent: Vec<Message> = Vec::new();
+    for n in 0..N {
+        network.tick(n);
+    }
+    while !network.wires.is_empty() {
+        let (to, bytes) = network.wires.remove(0);
+        sent.push(network.committee.agreed.receive(&bytes).unwrap());
+        let guard = &mut network.committee.guards[to];
+        let events = network.sessions[to].receive(&bytes, 1, guard).unwrap();
+        network.handle(to, events);
+    }
+    let label = base("x").attempt(0).unwrap();
+    sent.retain(|message| *message.label() == label && *message.id() != id(0));
+    let mut own = session(&network.committee, 0, 0);
+    let Committee {
+        members,
+        agreed,
+        guards,
+        ..
+    } = &mut network.committee;
+    let mut events = own.tick(1, &mut guards[0]).unwrap();
+    for message in &sent {
+        let message = match message.part() {
+            Part::Commitment if *message.id() == id(3) => {
+                hostile::other_commitment(&members[3], message, agreed)
+            }
+            _ => message.clone(),
+        };
+        events.extend(own.receive(&message.to_bytes(), 1, &mut guards[0]).unwrap());
+    }
+    assert!(events.contains(&Event::LeftOut(vec![])));
+    assert!(!own.has_ended() && own.attempt() == 1);
+    let answers = events.iter().filter(|event| {
+        matches!(event, Event::Send(message) if message.part() == Part::Response)
+    });
+    assert_eq!(answers.count(), 0);
+}

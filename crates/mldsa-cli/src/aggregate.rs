@@ -332,8 +332,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         Step::Run(args) => run_committee(args),
         Step::Init(args) => {
             let mark = args.mark.as_deref();
-            let store = Store::create(&args.store.store, args.id.as_bytes(), mark)?;
-            Committee::register(&args.committee, &store)?;
+            init(&args.committee, &args.store.store, &args.id, mark)?;
             Ok(Status::Good)
         }
         Step::Plan(args) => {
@@ -367,11 +366,20 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     }
 }
 
+/// Registered before the guard is complete: `init` can be repeated until then.
+fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Result<Store> {
+    let mut store = Store::begin(path, id.as_bytes(), mark)?;
+    Committee::register(committee, &store)?;
+    store.complete()?;
+    Ok(store)
+}
+
 /// Pins the list, prints its digest and acknowledges it.
 fn agree(args: &CommitteeArgs, path: &Path, store: &Store) -> io::Result<()> {
     let committee = Committee::open(&args.committee, args.epoch)?;
-    let pinned = committee.pin(path)?;
+    let (pinned, pins) = committee.pin(path)?;
     files::expect_roots(&pinned, args.expect_roots.as_deref())?;
+    pins.keep()?;
     committee.acknowledge(store, &pinned)?;
     writeln!(io::stdout(), "roots: {}", files::hex(pinned.digest()))
 }
@@ -426,9 +434,8 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         .collect();
     let mut stores = Vec::new();
     for (n, path) in paths.iter().enumerate() {
-        let store = Store::create(path, format!("member-{n:04}").as_bytes(), None)?;
-        Committee::register(&at("committee"), &store)?;
-        stores.push(store);
+        let id = format!("member-{n:04}");
+        stores.push(init(&at("committee"), path, &id, None)?);
     }
     let plan = PlanArgs {
         committee: at("committee"),
@@ -443,7 +450,9 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         shared.announce(store)?;
     }
     for (path, store) in paths.iter().zip(&stores) {
-        shared.acknowledge(store, &shared.pin(path)?)?;
+        let (pinned, pins) = shared.pin(path)?;
+        pins.keep()?;
+        shared.acknowledge(store, &pinned)?;
     }
     for attempt in 0..shared.plan.attempts() {
         let decision = |store: &PathBuf| DecisionArgs {

@@ -444,6 +444,248 @@ fn a_committee_step_by_step() {
     );
 }
 
+/// One junk file stopped every step.
+#[test]
+fn junk_in_a_member_s_name_is_skipped_and_named() {
+    let place = Place::new("junk");
+    for n in 0..4 {
+        good(&place.own("init", n, &["--id", &format!("m{n}")]));
+    }
+    let committee = place.at("committee");
+    good(&place.step(&["plan", "--committee", &committee, "--content", "slot 7"]));
+    let last = hex::encode("m3");
+    for (step, directory) in [("root", "roots"), ("agree", "acknowledgements")] {
+        for n in 0..4 {
+            let run = place.own(step, n, &[]);
+            if step == "agree" {
+                assert!(run.stderr.contains("skipped") && run.stderr.contains(&last));
+            }
+            good(&run);
+        }
+        let file = Path::new(&committee).join("epoch-1").join(directory);
+        fs::write(file.join(&last), b"junk").unwrap();
+    }
+    let opened = place.member("open", 0, &[]);
+    good(&opened);
+    assert!(opened.stderr.contains("skipped") && opened.stderr.contains(&last));
+}
+
+/// A list that was pinned by a step that failed stood in the way of the true one.
+#[test]
+fn a_step_that_fails_pins_nothing() {
+    let place = Place::new("pins");
+    for n in 0..3 {
+        good(&place.own("init", n, &["--id", &format!("m{n}")]));
+    }
+    let committee = place.at("committee");
+    good(&place.step(&["plan", "--committee", &committee, "--content", "slot 7"]));
+    let pinned = |store: &str| place.0.join(store).join("epoch-1.roots").exists();
+    good(&place.own("root", 0, &[]));
+    // Too early, and not the list that was read out.
+    refused(&place.member("open", 0, &[]), "not acknowledged");
+    refused(
+        &place.own("agree", 0, &["--expect-roots", "ab"]),
+        "list of roots is",
+    );
+    assert!(!pinned("member-0"));
+    for step in ["root", "agree"] {
+        for n in 0..3 {
+            good(&place.own(step, n, &[]));
+        }
+    }
+    assert!(pinned("member-0"));
+    for step in ["open", "commit", "respond"] {
+        for n in 0..3 {
+            good(&place.member(step, n, &[]));
+        }
+    }
+    let out = place.at("aggregate");
+    let combiner = |more: &[&str]| {
+        let (store, round, payload) = (place.at("combiner"), place.at("round"), place.at("payload"));
+        let args = ["combine", "--committee", &committee, "--store", &store];
+        let subject = ["--round", &round, "--payload", &payload, "--content", "slot 7"];
+        place.step(&[&args[..], &subject, &["--out", &out], more].concat())
+    };
+    // Without the domain it is another decision: another challenge.
+    assert_eq!(combiner(&[]).code, 2);
+    assert!(!place.0.join("combiner").exists());
+    let combined = combiner(&["--ctx", "TEST"]);
+    if combined.code == 1 {
+        assert!(!place.0.join("combiner").exists());
+        return;
+    }
+    good(&combined);
+    assert!(pinned("combiner"));
+    let verify = |more: &[&str]| {
+        let more = [&["--content", "slot 7"], more].concat();
+        place.verify("aggregate", "committee", "round", &more)
+    };
+    let opening = place.0.join("round").join(format!("{}.opening", hex::encode("m1")));
+    let whole = fs::read(&opening).unwrap();
+    fs::remove_file(&opening).unwrap();
+    assert_eq!(verify(&["--quorum", "3"]).code, 2);
+    fs::write(&opening, whole).unwrap();
+    assert_eq!(verify(&["--quorum", "4"]).code, 2);
+    fs::write(place.at("payload"), b"something else").unwrap();
+    assert_eq!(verify(&["--quorum", "3"]).code, 1);
+    fs::write(place.at("payload"), b"what is decided").unwrap();
+    assert!(!place.0.join("verifier").exists());
+    good(&verify(&["--quorum", "3"]));
+    assert!(pinned("verifier"));
+}
+
+/// The aggregate and nothing else goes to standard output.
+#[test]
+fn an_aggregate_can_go_to_a_pipe() {
+    let place = Place::new("pipe");
+    place.agreed("1");
+    let alone = ["--cohort", "m0"];
+    for step in ["open", "commit", "respond"] {
+        good(&place.member(step, 0, &alone));
+    }
+    let out = place.at("aggregate");
+    let combined = place.member("combine", 0, &["--cohort", "m0", "--out", &out]);
+    if combined.code == 1 {
+        return;
+    }
+    good(&combined);
+    let [committee, store, round, payload] =
+        ["committee", "member-0", "round", "payload"].map(|name| place.at(name));
+    // Bytes that are no text.
+    let piped = std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
+        .args(["aggregate", "combine", "--committee", &committee, "--store", &store])
+        .args(["--round", &round, "--payload", &payload, "--content", "slot 7"])
+        .args(["--ctx", "TEST", "--cohort", "m0", "--out", "-"])
+        .output()
+        .unwrap();
+    assert!(piped.status.success());
+    assert_eq!(piped.stdout, fs::read(out).unwrap());
+    assert!(piped.stderr.starts_with(b"signers: 1 of 3: m0"));
+}
+
+/// A new seed that served an epoch of the old one would acknowledge a second list in
+/// its member's name.
+#[test]
+fn a_rotated_seed_serves_no_epoch_of_the_old_one() {
+    let place = Place::new("rotation");
+    place.agreed("1");
+    place.agreed("2");
+    let store = place.at("member-0");
+    let rotate = |epoch: &str| place.step(&["rotate", "--store", &store, "--epoch", epoch]);
+    // The second epoch has begun.
+    refused(&rotate("1"), "epoch 2");
+    good(&place.own("agree", 0, &["--epoch", "2"]));
+    good(&rotate("2"));
+    let served = || refused(&place.own("agree", 0, &["--epoch", "2"]), "epoch is closed");
+    served();
+    // The power went before the new guard was there: whoever completes it, and with
+    // whatever epoch, the old ones stay closed.
+    for complete in ["init", "rotate"] {
+        let secret = Path::new(&store).join("secret");
+        let mut bytes = fs::read(&secret).unwrap();
+        bytes[8] = 0;
+        fs::write(&secret, bytes).unwrap();
+        for name in ["log", "mark"] {
+            fs::remove_file(Path::new(&store).join(format!("guard-1.{name}"))).unwrap();
+        }
+        refused(&place.own("agree", 0, &["--epoch", "2"]), "incomplete");
+        match complete {
+            "init" => good(&place.own("init", 0, &["--id", "m0"])),
+            _ => good(&rotate("1")),
+        }
+        served();
+    }
+    // What was closed is not served by the next seed either.
+    good(&place.step(&["close", "--store", &store, "--epoch", "7"]));
+    refused(&rotate("3"), "epoch 7");
+}
+
+/// A name belongs to who registered it first; who was interrupted in between goes on.
+#[test]
+fn a_registration_is_not_replaced() {
+    let place = Place::new("names");
+    place.agreed("1");
+    let registration = Path::new(&place.at("committee")).join("registrations/6d30");
+    let first = fs::read(&registration).unwrap();
+    refused(&place.own("init", 7, &["--id", "m0"]), "m0");
+    assert_eq!(fs::read(&registration).unwrap(), first);
+    good(&place.member("open", 0, &[]));
+    // Killed before its registration was there, or before the guard was.
+    let registered = Path::new(&place.at("committee")).join("registrations/6d39");
+    good(&place.own("init", 9, &["--id", "m9"]));
+    let key = |bytes: &[u8]| bytes[8 + 4 + 2..][..2592].to_vec();
+    let own = fs::read(&registered).unwrap();
+    let secret = Path::new(&place.at("member-9")).join("secret");
+    let mut bytes = fs::read(&secret).unwrap();
+    bytes[8] = 0;
+    fs::write(&secret, bytes).unwrap();
+    fs::remove_file(&registered).unwrap();
+    good(&place.own("init", 9, &["--id", "m9"]));
+    assert_eq!(key(&fs::read(&registered).unwrap()), key(&own));
+    refused(&place.own("init", 9, &["--id", "m9"]), "the store exists");
+}
+
+/// Files that others put there are read as far as they can mean anything, and pipes not
+/// at all.
+#[cfg(unix)]
+#[test]
+fn files_of_any_size_and_kind_are_refused() {
+    let place = Place::new("sizes");
+    place.agreed("1");
+    let committee = Path::new(&place.at("committee")).to_owned();
+    let huge = |path: &Path| {
+        let _ = fs::remove_file(path);
+        fs::File::create(path).unwrap().set_len(1 << 26).unwrap();
+    };
+    let pipe = |path: &Path| {
+        let _ = fs::remove_file(path);
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    let endless = |path: &Path| {
+        let _ = fs::remove_file(path);
+        std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    };
+    good(&place.member("open", 0, &[]));
+    let opening = Path::new(&place.at("round")).join(format!("{}.opening", hex::encode("m1")));
+    let files = [
+        committee.join("epoch-1/acknowledgements/6d31"),
+        opening,
+        committee.join("registrations/6d31"),
+        committee.join("epoch-1/plan.json"),
+        committee.join("registrations/another"),
+    ];
+    let alone = place.at("alone");
+    for path in files {
+        let whole = fs::read(&path).ok();
+        for (bad, why) in [
+            (&huge as &dyn Fn(&Path), "too long"),
+            (&pipe, "regular file"),
+            (&endless, "regular file"),
+        ] {
+            bad(&path);
+            let run = if path.ends_with("another") {
+                let epoch = ["plan", "--committee", &place.at("committee"), "--epoch", "9"];
+                let run = place.step(&[&epoch[..], &["--content", "a"]].concat());
+                let _ = fs::remove_dir_all(committee.join("epoch-9"));
+                run
+            } else {
+                let cohort = ["--cohort", "m0,m1"];
+                place.member("commit", 0, &cohort)
+            };
+            assert!(run.stderr.contains(why) || path.ends_with("another"), "{}", run.stderr);
+        }
+        fs::remove_file(&path).unwrap();
+        if let Some(whole) = whole {
+            fs::write(&path, whole).unwrap();
+        }
+    }
+    // An aggregate that is longer than the expected payload allows.
+    huge(Path::new(&alone));
+    let verified = place.verify("alone", "committee", "round", &["--quorum", "1"]);
+    refused(&verified, "too long");
+}
+
 /// Two epochs with the same members and labels, and a change of members.
 #[test]
 fn the_next_epoch_has_other_keys_and_old_messages_are_worth_nothing() {

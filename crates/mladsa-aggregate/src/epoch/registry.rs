@@ -49,6 +49,11 @@ impl Registration {
         &self.id
     }
 
+    /// The registration key.
+    pub fn key(&self) -> &VerifyingKey<MlDsa87> {
+        &self.key
+    }
+
     /// The proof of possession, an ordinary ML-DSA-87 signature under the context
     /// `F.pop`.
     pub fn proof_of_possession(&self) -> &Signature<MlDsa87> {

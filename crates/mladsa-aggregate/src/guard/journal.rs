@@ -160,6 +160,12 @@ impl Guard {
         self.states.closed()
     }
 
+    /// The last epoch that the seed has served or closed: one that takes its place
+    /// has to be closed up to there.
+    pub fn last_epoch(&self) -> Option<u64> {
+        self.states.last_epoch()
+    }
+
     /// Ends `epoch` and all before it: nothing more is released for them, and their
     /// records leave the log.
     ///
@@ -502,4 +508,27 @@ fn decode(record: &[u8; RECORD_LEN]) -> Result<(u64, Entry), Error> {
 
 fn failure(_: MediumError) -> Error {
     Error::GuardFailure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fingerprint, count and digest are public: without a key in it, anybody who can
+    /// write to the log could go on with it.
+    #[test]
+    fn who_has_not_the_seed_writes_no_record() {
+        let guards = [1, 2].map(|n| {
+            let seed = MasterSeed::from_bytes(&[n; 32]);
+            Guard::in_memory_for_tests(&seed).unwrap()
+        });
+        let [own, other] = guards.each_ref().map(|guard| {
+            let entry = Entry::Closed(7);
+            guard.encode(3, &[4; 32], &entry)
+        });
+        assert_eq!(own.0[..BODY_LEN], other.0[..BODY_LEN]);
+        assert_ne!(own.0[BODY_LEN..], other.0[BODY_LEN..]);
+        let [own, other] = guards.each_ref().map(|guard| guard.mac(b"mark", b"mark"));
+        assert_ne!(own, other);
+    }
 }

@@ -196,6 +196,11 @@ impl States {
     pub(crate) fn closed(&self) -> Option<u64> {
         self.closed
     }
+
+    pub(crate) fn last_epoch(&self) -> Option<u64> {
+        let served = self.epochs.keys().next_back();
+        self.closed.max(served.copied())
+    }
 }
 
 #[cfg(test)]

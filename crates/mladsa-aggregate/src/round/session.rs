@@ -1,7 +1,7 @@
 //! A member's whole way through a decision: messages and a clock in, messages out.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, mem};
@@ -94,6 +94,8 @@ pub struct Session {
     cohort: Vec<MemberId>,
     // the first message of each member and part, of this attempt and later ones
     inbox: BTreeMap<(u8, Part, MemberId), Message>,
+    // whose message is of no use in this step: looked at once
+    useless: BTreeSet<MemberId>,
     step: Step,
 }
 
@@ -128,6 +130,7 @@ impl Session {
             deadline: 0,
             attempt,
             inbox: BTreeMap::new(),
+            useless: BTreeSet::new(),
             step: Step::Opening(BTreeMap::new()),
         }
     }
@@ -148,15 +151,16 @@ impl Session {
     /// [`Error::GuardFailure`] and whatever else is this member's own trouble: nothing
     /// was released, and the session has ended; a new one takes the topic up again.
     pub fn tick(&mut self, now: u64, guard: &mut Guard) -> Result<Vec<Event>, Error> {
-        let mut events = Vec::new();
-        if self.deadline == 0 {
-            self.begin(now, guard, &mut events)?;
-        } else if now >= self.deadline && !self.has_ended() {
-            let silent = self.missing();
-            self.give_up(silent, now, guard, &mut events)?;
-        }
-        self.advance(now, guard, &mut events)?;
-        Ok(events)
+        self.act(now, guard, |session, guard, events| {
+            if session.deadline == 0 {
+                session.begin(now, guard, events)
+            } else if now >= session.deadline {
+                let silent = session.missing();
+                session.give_up(silent, now, guard, events)
+            } else {
+                Ok(())
+            }
+        })
     }
 
     /// Takes up a message of another member. Junk, and what belongs elsewhere, is
@@ -170,35 +174,10 @@ impl Session {
         now: u64,
         guard: &mut Guard,
     ) -> Result<Vec<Event>, Error> {
-        let mut events = Vec::new();
-        // An opening of the largest tree is the longest body that means anything.
-        let fits = message.len() <= MAX_MESSAGE_LEN;
-        let Some(message) = fits
-            .then(|| self.agreed.receive(message).ok())
-            .flatten()
-            .filter(|message| message.label().base() == self.topic.label.as_bytes())
-            .filter(|message| {
-                let ahead = message.label().attempt().checked_sub(self.attempt);
-                ahead.is_some_and(|ahead| ahead <= AHEAD)
-            })
-            .filter(|message| self.agreed.plan().index(message.label()).is_ok())
-        else {
-            return Ok(events);
-        };
-        let key = (message.label().attempt(), message.part(), *message.id());
-        match self.inbox.get(&key) {
-            None => {
-                self.inbox.insert(key, message);
-            }
-            Some(known) => {
-                let evidence = Equivocation::new(known, &message);
-                events.extend(evidence.map(|evidence| Event::Evidence(Box::new(evidence))));
-            }
-        }
-        if self.deadline > 0 {
-            self.advance(now, guard, &mut events)?;
-        }
-        Ok(events)
+        self.act(now, guard, |session, _, events| {
+            session.take(message, events);
+            Ok(())
+        })
     }
 
     /// Gives the present attempt up and goes on without these members.
@@ -211,12 +190,59 @@ impl Session {
         now: u64,
         guard: &mut Guard,
     ) -> Result<Vec<Event>, Error> {
+        self.act(now, guard, |session, guard, events| {
+            session.give_up(ids.to_vec(), now, guard, events)
+        })
+    }
+
+    /// What is new, and every step that it allows. An error is an end.
+    fn act(
+        &mut self,
+        now: u64,
+        guard: &mut Guard,
+        new: impl FnOnce(&mut Self, &mut Guard, &mut Vec<Event>) -> Result<(), Error>,
+    ) -> Result<Vec<Event>, Error> {
         let mut events = Vec::new();
-        if !self.has_ended() {
-            self.give_up(ids.to_vec(), now, guard, &mut events)?;
-            self.advance(now, guard, &mut events)?;
+        if self.has_ended() {
+            return Ok(events);
         }
-        Ok(events)
+        let result = new(self, guard, &mut events);
+        let result = result.and_then(|()| self.advance(now, guard, &mut events));
+        if result.is_err() {
+            self.step = Step::Ended;
+        }
+        if self.has_ended() {
+            self.inbox.clear();
+        }
+        result.map(|()| events)
+    }
+
+    /// Puts a message into the inbox, if it can be of use.
+    fn take(&mut self, message: &[u8], events: &mut Vec<Event>) {
+        if message.len() > MAX_MESSAGE_LEN {
+            return;
+        }
+        let Ok(message) = self.agreed.receive(message) else {
+            return;
+        };
+        let label = message.label();
+        let ahead = label.attempt().checked_sub(self.attempt);
+        if label.base() != self.topic.label.as_bytes()
+            || ahead.is_none_or(|ahead| ahead > AHEAD)
+            || self.agreed.plan().index(label).is_err()
+        {
+            return;
+        }
+        let key = (label.attempt(), message.part(), *message.id());
+        match self.inbox.get(&key) {
+            None => {
+                self.inbox.insert(key, message);
+            }
+            Some(known) => {
+                let evidence = Equivocation::new(known, &message);
+                events.extend(evidence.map(|evidence| Event::Evidence(Box::new(evidence))));
+            }
+        }
     }
 
     fn label(&self) -> Result<ContentLabel, Error> {
@@ -236,8 +262,7 @@ impl Session {
         let label = label.and_then(|()| self.label());
         match label.map_err(ends) {
             Ok(label) => {
-                self.deadline = now.saturating_add(self.timeout).max(1);
-                self.step = Step::Opening(BTreeMap::new());
+                self.next_step(now, Step::Opening(BTreeMap::new()));
                 let opening = self.member.open(&self.agreed, &self.tree, &label, guard)?;
                 self.send(opening, events);
                 Ok(())
@@ -249,6 +274,12 @@ impl Session {
             }
             Err(Err(error)) => Err(error),
         }
+    }
+
+    fn next_step(&mut self, now: u64, step: Step) -> Step {
+        self.deadline = now.saturating_add(self.timeout).max(1);
+        self.useless.clear();
+        mem::replace(&mut self.step, step)
     }
 
     /// One's own message is in the inbox like everybody's.
@@ -299,14 +330,6 @@ impl Session {
         guard: &mut Guard,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
-        let result = self.steps(now, guard, events);
-        if result.is_err() {
-            self.step = Step::Ended;
-        }
-        result
-    }
-
-    fn steps(&mut self, now: u64, guard: &mut Guard, events: &mut Vec<Event>) -> Result<(), Error> {
         loop {
             let part = match self.step {
                 Step::Opening(_) => Part::Opening,
@@ -314,10 +337,16 @@ impl Session {
                 Step::Responding(_) => Part::Response,
                 Step::Ended => return Ok(()),
             };
+            if self.deadline == 0 {
+                return Ok(());
+            }
             for id in self.missing() {
                 let Some(message) = self.inbox.get(&(self.attempt, part, id)) else {
                     continue;
                 };
+                if self.useless.contains(&id) {
+                    continue;
+                }
                 let taken = match &mut self.step {
                     Step::Opening(keys) => self.agreed.authenticate(message).map(|key| {
                         keys.insert(id, key);
@@ -326,24 +355,32 @@ impl Session {
                     Step::Responding(combiner) => combiner.add(message),
                     Step::Ended => Ok(()),
                 };
-                // What belongs to another round is silence here, and no fault.
-                match taken {
-                    Ok(()) | Err(Error::OtherRound) => {}
-                    Err(_) if events.contains(&Event::Blamed(id)) => {}
-                    Err(_) => events.push(Event::Blamed(id)),
+                if let Err(error) = taken {
+                    self.useless.insert(id);
+                    // What belongs to another round is silence here, and no fault.
+                    if error != Error::OtherRound {
+                        events.push(Event::Blamed(id));
+                    }
                 }
             }
             if !self.missing().is_empty() {
                 return Ok(());
             }
-            self.deadline = now.saturating_add(self.timeout).max(1);
-            match mem::replace(&mut self.step, Step::Ended) {
+            match self.next_step(now, Step::Ended) {
                 Step::Opening(keys) => self.commit(keys, now, guard, events)?,
                 Step::Committing(set, pending) => {
                     let challenge = set.challenge()?;
-                    let response = self.member.respond(pending, &challenge, guard)?;
-                    self.step = Step::Responding(Combiner::new(&challenge));
-                    self.send(response, events);
+                    match self.member.respond(pending, &challenge, guard) {
+                        Ok(response) => {
+                            self.step = Step::Responding(Combiner::new(&challenge));
+                            self.send(response, events);
+                        }
+                        // Answered otherwise before a crash.
+                        Err(Error::OneTimeViolation) => {
+                            self.give_up(Vec::new(), now, guard, events)?;
+                        }
+                        Err(error) => return Err(error),
+                    }
                 }
                 Step::Responding(combiner) => match combiner.finish() {
                     Ok(aggregate) => events.push(Event::Done(Box::new(aggregate))),

@@ -255,10 +255,8 @@ mod tests {
     use crate::round::commitment::CommitmentSet;
     use crate::wire::label::BaseLabel;
 
-    /// Both computations of an answer used the one transformed challenge: a fault in
-    /// it passed the comparison, and answers under two challenges give the key away.
-    #[test]
-    fn a_fault_in_the_challenge_is_noticed() {
+    /// A member that is alone in its committee, with a round.
+    fn alone() -> (Member, Guard, Arc<Round>) {
         let id = MemberId::new(b"member").unwrap();
         let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &[2; 32]);
         let mut guard = Guard::in_memory_for_tests(&member.seed).unwrap();
@@ -282,6 +280,14 @@ mod tests {
             payload: b"payload",
         };
         let round = Round::new(&agreed, &decision, 0, [key]).unwrap();
+        (member, guard, round)
+    }
+
+    /// Both computations of an answer used the one transformed challenge: a fault in
+    /// it passed the comparison, and answers under two challenges give the key away.
+    #[test]
+    fn a_fault_in_the_challenge_is_noticed() {
+        let (member, mut guard, round) = alone();
         let (pending, message) = member.commit(&round, &mut guard).unwrap();
         let mut set = CommitmentSet::new(&round);
         set.add(&message).unwrap();
@@ -300,6 +306,26 @@ mod tests {
         let s1_hat = ContentKey::derive_s1(round.matrix(), &other, &round.content);
         drop(mem::replace(&mut pending.s1_hat, s1_hat));
         let refused = member.respond(pending, &whole, &mut guard);
+        assert_eq!(refused.unwrap_err(), Error::Fault);
+    }
+
+    /// A fault that both computations share: a commitment that is not to the nonce.
+    #[test]
+    fn a_fault_in_the_commitment_is_noticed() {
+        let (member, mut guard, round) = alone();
+        let mut pending = Pending::derive(&member, &round, &guard).unwrap();
+        let mut bytes: [u8; COMMITMENT_LEN] = pending.commitment.as_bytes().try_into().unwrap();
+        bytes[77] ^= 1;
+        pending.commitment = Commitment::new(bytes);
+        let digest = pending.commitment.digest(&round);
+        let attempt = round.attempt(&guard);
+        guard.commit(&attempt, &digest, &round.decided).unwrap();
+        let (subject, mu) = (round.subject.clone(), round.mu().as_bytes());
+        let message = member.seal(Part::Commitment, subject, mu, bytes.to_vec());
+        let mut set = CommitmentSet::new(&round);
+        set.add(&message.unwrap()).unwrap();
+        let challenge = set.challenge().unwrap();
+        let refused = member.respond(pending, &challenge, &mut guard);
         assert_eq!(refused.unwrap_err(), Error::Fault);
     }
 }

@@ -1,19 +1,21 @@
 //! What lies where: the committee's directory and a member's store.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mladsa_aggregate::{
-    Acknowledgement, AgreedRoots, BaseLabel, EpochPlan, EpochTree, FilePins, Guard, MasterSeed,
-    Member, MemberId, PinnedRoots, Registration, Registry, RootAnnouncement, attempts_for,
+    Acknowledgement, AgreedRoots, BaseLabel, EpochPlan, EpochTree, Error, FilePins, Guard,
+    MasterSeed, Member, MemberId, PinStore, PinnedRoots, Registration, Registry, RootAnnouncement,
+    attempts_for,
 };
 use mldsa_core::Hedge;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::PlanArgs;
+use crate::input::{self, read_small};
 
 /// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
@@ -42,9 +44,11 @@ impl Committee {
         let registrations = path.join("registrations");
         let mut ids = Vec::new();
         for path in finished(&registrations)? {
-            match Registration::from_bytes(&read(&path)?) {
+            let registration = read(&path)
+                .and_then(|bytes| Registration::from_bytes(&bytes).map_err(|error| named(&path, error)));
+            match registration {
                 Ok(registration) => ids.push(*registration.id()),
-                Err(error) => skipped(&path, error),
+                Err(error) => skipped(error),
             }
         }
         if !args.members.is_empty() {
@@ -71,12 +75,16 @@ impl Committee {
         fs::create_dir_all(epoch.join("roots"))?;
         fs::create_dir_all(epoch.join("acknowledgements"))?;
         let json = serde_json::to_vec_pretty(&plan)?;
+        if json.len() as u64 > MAX_PLAN {
+            return Err(io::Error::other("too many or too long contents for a plan"));
+        }
         write_new(&epoch.join("plan.json"), &json, false)
     }
 
     pub(crate) fn open(path: &Path, epoch: u64) -> io::Result<Self> {
         let directory = path.join(format!("epoch-{epoch}"));
-        let file: PlanFile = serde_json::from_slice(&read(&directory.join("plan.json"))?)?;
+        let file = read_up_to(&directory.join("plan.json"), MAX_PLAN)?;
+        let file: PlanFile = serde_json::from_slice(&file)?;
         let (rho, plan, ids) = file.parse()?;
         let registry = read_registry(&path.join("registrations"), &rho, &ids)?;
         if hex(registry.root()) != file.registry_root || plan.epoch() != epoch {
@@ -91,13 +99,21 @@ impl Committee {
         })
     }
 
-    /// Publishes a member's registration; it can do so before there is a plan.
+    /// Publishes a member's registration, in nobody's place; it can do so before there
+    /// is a plan.
     pub(crate) fn register(path: &Path, store: &Store) -> io::Result<()> {
         let directory = path.join("registrations");
         fs::create_dir_all(&directory)?;
-        let rnd = random()?;
+        let (rnd, id) = (random()?, store.member.id());
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
-        let path = directory.join(file_name(store.member.id()));
+        let path = directory.join(file_name(id));
+        if fs::symlink_metadata(&path).is_ok() {
+            let known = Registration::from_bytes(&read(&path)?).map_err(|error| named(&path, error))?;
+            // Its own, from an `init` that was interrupted.
+            return (known.key() == registration.key())
+                .then_some(())
+                .ok_or_else(|| named(&path, format!("the name {id} is taken")));
+        }
         publish(&path, &registration.to_bytes())
     }
 
@@ -139,33 +155,39 @@ impl Committee {
         Ok(tree)
     }
 
-    /// Reads all roots and pins the list in `store`: what comes later is refused.
-    pub(crate) fn pin(&self, store: &Path) -> io::Result<PinnedRoots> {
-        fs::create_dir_all(store)?;
-        let mut pins = FilePins::new(store);
+    /// The list that is pinned in `store`, or the one of all roots that are there:
+    /// pinned from [`Pins::keep`] on, when what comes later is refused.
+    pub(crate) fn pin(&self, store: &Path) -> io::Result<(PinnedRoots, Pins)> {
+        let mut pins = Pins::new(store);
         let known = PinnedRoots::load(&pins, &self.registry, &self.plan).map_err(refused)?;
         if let Some(pinned) = known {
-            return Ok(pinned);
+            return Ok((pinned, pins));
         }
         let roots = self.read_each("roots", |bytes| {
             let root = RootAnnouncement::from_bytes(bytes)?;
             root.verify(&self.registry, &self.plan)?;
             Ok(root)
         })?;
-        PinnedRoots::pin(&mut pins, &self.registry, &self.plan, &roots).map_err(refused)
+        let pinned = PinnedRoots::pin(&mut pins, &self.registry, &self.plan, &roots);
+        Ok((pinned.map_err(refused)?, pins))
     }
 
     /// The pinned list with everybody's acknowledgements; `expected` is what somebody
     /// has read to the caller.
-    pub(crate) fn agreed(&self, store: &Path, expected: Option<&str>) -> io::Result<AgreedRoots> {
-        let pinned = self.pin(store)?;
+    pub(crate) fn agreed(
+        &self,
+        store: &Path,
+        expected: Option<&str>,
+    ) -> io::Result<(AgreedRoots, Pins)> {
+        let (pinned, pins) = self.pin(store)?;
         expect_roots(&pinned, expected)?;
         let words = self.read_each("acknowledgements", |bytes| {
             let word = Acknowledgement::from_bytes(bytes)?;
             word.verify(&pinned)?;
             Ok(word)
         })?;
-        AgreedRoots::new(&pinned, &words).map_err(refused)
+        let agreed = AgreedRoots::new(&pinned, &words).map_err(refused)?;
+        Ok((agreed, pins))
     }
 
     /// What the members of the plan have put into a directory. What is malformed is
@@ -178,16 +200,57 @@ impl Committee {
         let mut found = Vec::new();
         for id in self.registry.ids() {
             let path = self.epoch.join(directory).join(file_name(id));
-            match fs::read(&path) {
+            match read(&path) {
                 Ok(bytes) => match parse(&bytes) {
                     Ok(item) => found.push(item),
-                    Err(error) => skipped(&path, error),
+                    Err(error) => skipped(named(&path, error)),
                 },
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => skipped(&path, error),
+                Err(error) => skipped(error),
             }
         }
         Ok(found)
+    }
+}
+
+/// Pinned lists, of which a new one is kept when its step has come to a good end: a
+/// step that fails leaves nothing behind.
+pub(crate) struct Pins {
+    directory: PathBuf,
+    new: Option<(String, Vec<u8>)>,
+}
+
+impl Pins {
+    fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.into(),
+            new: None,
+        }
+    }
+
+    pub(crate) fn keep(&self) -> io::Result<()> {
+        let Some((name, list)) = &self.new else {
+            return Ok(());
+        };
+        fs::create_dir_all(&self.directory)?;
+        let mut pins = FilePins::new(&self.directory);
+        pins.pin(name, list).map_err(refused)
+    }
+}
+
+impl PinStore for Pins {
+    fn pin(&mut self, name: &str, list: &[u8]) -> Result<(), Error> {
+        match self.pinned(name)? {
+            Some(known) => (known == list).then_some(()).ok_or(Error::RootNotPinned),
+            None => {
+                self.new = Some((name.into(), list.into()));
+                Ok(())
+            }
+        }
+    }
+
+    fn pinned(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        FilePins::new(&self.directory).pinned(name)
     }
 }
 
@@ -205,15 +268,15 @@ fn read_registry(directory: &Path, rho: &[u8; 32], ids: &[MemberId]) -> io::Resu
     let mut entries = Vec::new();
     for id in ids {
         let path = directory.join(file_name(id));
-        let named = |error| io::Error::other(format!("{}: {error}", path.display()));
-        entries.push(Registration::from_bytes(&read(&path)?).map_err(named)?);
+        let registration = Registration::from_bytes(&read(&path)?);
+        entries.push(registration.map_err(|error| named(&path, error))?);
     }
     Registry::new(rho, entries).map_err(refused)
 }
 
-fn skipped(path: &Path, error: impl core::fmt::Display) {
+fn skipped(error: io::Error) {
     // A closed stderr does not stop a step.
-    let _ = writeln!(io::stderr(), "mldsa: skipped {}: {error}", path.display());
+    let _ = writeln!(io::stderr(), "mldsa: skipped {error}");
 }
 
 impl PlanFile {
@@ -237,30 +300,34 @@ impl PlanFile {
     }
 }
 
-const SECRET: &[u8; 8] = b"MLADSAS2";
-const SECRET_LEN: usize = 8 + 1 + 4 + 64;
+const SECRET: &[u8; 8] = b"MLADSAS3";
+const SECRET_LEN: usize = 8 + 1 + 4 + 8 + 64;
 
 /// A member's own directory: its name, its secrets (mode 0600), its guard, its trees
 /// and the lists that it has pinned.
 ///
 /// The secret says whether its guard was ever complete. Once it was, a guard that is
-/// missing is an error and never made anew.
+/// missing is an error and never made anew. Of a seed that took the place of another it
+/// says up to which epoch it serves nothing.
 pub(crate) struct Store {
     path: PathBuf,
     generation: u32,
+    closed: u64,
     guarded: bool,
     pub(crate) member: Member,
 }
 
 impl Store {
-    /// Makes the secrets and the guard, or completes an interrupted beginning.
-    pub(crate) fn create(path: &Path, id: &[u8], mark: Option<&Path>) -> io::Result<Self> {
+    /// Makes the secrets, or takes them up from an interrupted beginning: what is left
+    /// is to register, and [`Self::complete`].
+    pub(crate) fn begin(path: &Path, id: &[u8], mark: Option<&Path>) -> io::Result<Self> {
         fs::create_dir_all(path)?;
         MemberId::new(id).map_err(refused)?;
         let secret = path.join("secret");
+        let exists = || Err(io::Error::other("the store exists"));
         // Before anything of it is touched.
         if secret.exists() && Self::read(path).is_ok_and(|store| store.guarded) {
-            return Err(io::Error::other("the store exists"));
+            return exists();
         }
         if !path.join("id").exists() {
             write_new(&path.join("id"), id, false)?;
@@ -275,18 +342,14 @@ impl Store {
         if !secret.exists() {
             let mut random = Zeroizing::new([0; 64]);
             getrandom::fill(&mut *random).map_err(io::Error::other)?;
-            write_new(&secret, &*encode_secret(0, false, &random), true)?;
+            write_new(&secret, &*encode_secret(0, 0, false, &random), true)?;
         }
-        let mut store = Self::read(path)?;
+        let store = Self::read(path)?;
         if store.member.id().as_bytes() != id {
             return Err(io::Error::other("the store belongs to another member"));
         }
         // Its name may have been missing above.
-        if store.guarded {
-            return Err(io::Error::other("the store exists"));
-        }
-        store.complete(None)?;
-        Ok(store)
+        if store.guarded { exists() } else { Ok(store) }
     }
 
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
@@ -301,7 +364,7 @@ impl Store {
     }
 
     fn read(path: &Path) -> io::Result<Self> {
-        let secret = Zeroizing::new(read(&path.join("secret"))?);
+        let secret = read_small(&path.join("secret"))?;
         let id = MemberId::new(&read(&path.join("id"))?).map_err(refused)?;
         let bad = || io::Error::other("the secret is malformed, or of an older version: retire it");
         let rest = secret.strip_prefix(SECRET).ok_or_else(bad)?;
@@ -309,12 +372,14 @@ impl Store {
             return Err(bad());
         };
         let (generation, rest) = rest.split_first_chunk().ok_or_else(bad)?;
+        let (closed, rest) = rest.split_first_chunk().ok_or_else(bad)?;
         let ([seed, xi], []) = rest.as_chunks() else {
             return Err(bad());
         };
         Ok(Self {
             path: path.into(),
             generation: u32::from_be_bytes(*generation),
+            closed: u64::from_be_bytes(*closed),
             guarded: guarded == 1,
             member: Member::new(id, MasterSeed::from_bytes(seed), xi),
         })
@@ -322,7 +387,7 @@ impl Store {
 
     /// Makes the guard of a fresh seed, and only then says in the secret that there
     /// is one. A new seed serves no epoch that an old one has served.
-    fn complete(&mut self, closed: Option<u64>) -> io::Result<()> {
+    pub(crate) fn complete(&mut self) -> io::Result<()> {
         let (log, mark) = self.guard_paths()?;
         let seed = self.member.seed();
         let guard = Guard::create_files(&log, &mark, seed);
@@ -330,12 +395,11 @@ impl Store {
             Ok(guard) => guard,
             Err(_) => Guard::open_files(&log, &mark, seed).map_err(refused)?,
         };
-        if let Some(closed) = closed {
-            guard.close_epoch(closed).map_err(refused)?;
+        if self.generation > 0 {
+            guard.close_epoch(self.closed).map_err(refused)?;
         }
-        let secret = Zeroizing::new(read(&self.path.join("secret"))?);
-        let random = secret.last_chunk().ok_or(io::ErrorKind::InvalidData)?;
-        replace_secret(&self.path, &*encode_secret(self.generation, true, random))?;
+        let secret = encode_secret(self.generation, self.closed, true, &*self.random()?);
+        replace_secret(&self.path, &*secret)?;
         self.guarded = true;
         Ok(())
     }
@@ -344,23 +408,46 @@ impl Store {
     /// erases the old one. The registration stays.
     pub(crate) fn rotate(path: &Path, epoch: u64) -> io::Result<()> {
         let mut store = Self::read(path)?;
+        if !store.guarded && store.generation == 0 {
+            return Self::open(path).map(drop);
+        }
         if store.guarded {
-            store.guard()?.close_epoch(epoch).map_err(refused)?;
-            let secret = Zeroizing::new(read(&path.join("secret"))?);
-            let mut random: Zeroizing<[u8; 64]> =
-                Zeroizing::new(*secret.last_chunk().ok_or(io::ErrorKind::InvalidData)?);
+            let mut guard = store.guard()?;
+            // Somebody else may have rotated before the guard was locked.
+            let again = Self::open(path)?;
+            if again.generation != store.generation {
+                return Err(io::Error::other("the store was rotated just now"));
+            }
+            if let Some(last) = guard.last_epoch().filter(|last| *last > epoch) {
+                return Err(io::Error::other(format!(
+                    "the seed has served epoch {last}, which a new one would not: rotate \
+                     when that has ended"
+                )));
+            }
+            guard.close_epoch(epoch).map_err(refused)?;
+            let generation = store.generation.checked_add(1);
+            let generation = generation.ok_or_else(|| io::Error::other("too many rotations"))?;
+            let mut random = store.random()?;
             let (seed, _) = random.split_at_mut(32);
             getrandom::fill(seed).map_err(io::Error::other)?;
-            let next = encode_secret(store.generation + 1, false, &random);
-            replace_secret(path, &*next)?;
+            replace_secret(path, &*encode_secret(generation, epoch, false, &random))?;
+            drop(guard);
             store = Self::read(path)?;
         }
-        store.complete(Some(epoch))
+        store.complete()?;
+        store.close(epoch)
     }
 
     /// Ends all epochs up to `epoch`.
     pub(crate) fn close(&self, epoch: u64) -> io::Result<()> {
         self.guard()?.close_epoch(epoch).map_err(refused)
+    }
+
+    /// Master seed and registration half.
+    fn random(&self) -> io::Result<Zeroizing<[u8; 64]>> {
+        let secret = read_small(&self.path.join("secret"))?;
+        let random = secret.last_chunk().ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Zeroizing::new(*random))
     }
 
     fn guard_paths(&self) -> io::Result<(PathBuf, PathBuf)> {
@@ -393,13 +480,19 @@ impl Store {
     }
 }
 
-/// `"MLADSAS2" || guarded || BE32(generation) || seed || xi`.
-fn encode_secret(generation: u32, guarded: bool, random: &[u8; 64]) -> Zeroizing<[u8; SECRET_LEN]> {
+/// `"MLADSAS3" || guarded || BE32(generation) || BE64(closed) || seed || xi`.
+fn encode_secret(
+    generation: u32,
+    closed: u64,
+    guarded: bool,
+    random: &[u8; 64],
+) -> Zeroizing<[u8; SECRET_LEN]> {
     let mut out = Zeroizing::new([0; SECRET_LEN]);
-    let (head, tail) = out.split_at_mut(13);
+    let (head, tail) = out.split_at_mut(21);
     head[..8].copy_from_slice(SECRET);
     head[8] = guarded.into();
-    head[9..].copy_from_slice(&generation.to_be_bytes());
+    head[9..13].copy_from_slice(&generation.to_be_bytes());
+    head[13..].copy_from_slice(&closed.to_be_bytes());
     tail.copy_from_slice(random);
     out
 }
@@ -440,9 +533,39 @@ fn random() -> io::Result<Zeroizing<[u8; 32]>> {
     Ok(rnd)
 }
 
+/// What one member writes for the others is shorter.
+const MAX_SHARED: u64 = 1 << 14;
+/// A plan has one label for each content.
+const MAX_PLAN: u64 = 1 << 26;
+
+/// Reads what anybody may have put there: a regular file, as far as it can mean
+/// anything.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    fs::read(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    read_up_to(path, MAX_SHARED)
+}
+
+fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let failed = |error: io::Error| input::named(path, &error);
+    // Before it is opened: a pipe would wait for its other end.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(named(path, "is not a regular file"));
+    }
+    let file = File::open(path).map_err(failed)?;
+    read_from(file, limit).map_err(failed)
+}
+
+/// All of `file`, unless it is longer than `limit`.
+pub(crate) fn read_from(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::other(format!("is too long: {limit} bytes at most")));
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn named(path: &Path, error: impl core::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
 }
 
 /// All finished files of a directory, in the order of their names.
@@ -463,8 +586,11 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut suffix = [0; 8];
     getrandom::fill(&mut suffix).map_err(io::Error::other)?;
     let next = path.with_extension(format!("{}.tmp", hex(&suffix)));
-    fs::write(&next, bytes)?;
-    fs::rename(&next, path)
+    let mut file = File::create_new(&next)?;
+    file.write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&next, path))
+        .inspect_err(|_| drop(fs::remove_file(&next)))
 }
 
 /// Writes a file that must not exist yet, and flushes it and its name.

@@ -12,9 +12,12 @@ use mladsa_aggregate::{
 
 use sha2::{Digest, Sha256};
 
-use super::files::{Committee, Store, file_name, hex, publish, read, refused};
+use super::files::{
+    Committee, Pins, Store, file_name, hex, named, publish, read, read_from, refused,
+};
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
-use crate::output::{Content, Files, Output, write_each};
+use crate::input;
+use crate::output::{Content, Files, Output, print, write_each};
 
 /// What is decided.
 struct Subject {
@@ -53,6 +56,7 @@ pub(crate) struct Session {
     committee: Committee,
     store: PathBuf,
     agreed: AgreedRoots,
+    pins: Pins,
     round: PathBuf,
     payload: PathBuf,
     subject: Subject,
@@ -65,7 +69,7 @@ impl Session {
     pub(crate) fn new(args: &DecisionArgs) -> io::Result<Self> {
         let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
         let expected = args.committee.expect_roots.as_deref();
-        let agreed = committee.agreed(&args.store.store, expected)?;
+        let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
         let round = &args.round;
         let subject = Subject::new(&round.subject)?;
         let label = subject.label.attempt(round.attempt).map_err(refused)?;
@@ -86,6 +90,7 @@ impl Session {
             payload: round.subject.payload.clone(),
             committee,
             agreed,
+            pins,
             subject,
             label,
             cohort,
@@ -133,10 +138,12 @@ impl Session {
             combiner.add(&receive(&self.agreed, &self.round, Part::Response, id)?)?;
         }
         let aggregate = combiner.finish()?;
+        self.pins.keep()?;
         // Replaces nothing.
         let output = Output::new(out, false, Content::Binary)?;
         output.write(&aggregate.to_bytes())?;
-        Ok(report(&aggregate, &self.agreed, output.is_standard())?)
+        let report = report(&aggregate, &self.agreed)?;
+        Ok(show(&report, output.is_standard())?)
     }
 
     fn read_round(&self) -> Result<Arc<Round>, StepError> {
@@ -159,6 +166,7 @@ impl Session {
     }
 
     fn send(&self, message: &Message) -> Result<(), StepError> {
+        self.pins.keep()?;
         let path = path(&self.round, message.part(), message.id());
         // It replaces what this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
@@ -189,8 +197,7 @@ fn receive(
         let fits = message.id() == id && message.part() == part;
         fits.then_some(message).ok_or(Error::BadMessage)
     });
-    let named = |error| io::Error::other(format!("{}: {error}", path.display()));
-    Ok(message.map_err(named)?)
+    Ok(message.map_err(|error| named(&path, error))?)
 }
 
 fn public_keys(
@@ -214,13 +221,18 @@ fn public_keys(
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
     let expected = args.committee.expect_roots.as_deref();
-    let agreed = committee.agreed(&args.store.store, expected)?;
+    let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
     let subject = Subject::new(&args.subject)?;
     let policy = policy(args, &agreed)?;
-    let aggregate = Aggregate::from_bytes(&read(&args.aggregate)?)?;
+    // Whatever has another payload than the expected one may be longer.
+    let limit = subject.payload.len() as u64 + (1 << 14);
+    let bytes = input::open(&args.aggregate)
+        .and_then(|file| read_from(file, limit).map_err(|error| named(&args.aggregate, error)))?;
+    let aggregate = Aggregate::from_bytes(&bytes)?;
     let signers = aggregate.signers(agreed.registry())?;
     let keys = public_keys(&args.round, &agreed, &signers, aggregate.label())?;
     let round = aggregate.verify_expecting(&agreed, &keys, &subject.decision(), &policy)?;
+    pins.keep()?;
     let results = [
         &round.key().as_bytes()[..],
         aggregate.signature().as_ref(),
@@ -239,7 +251,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
         .collect();
     write_each(&results)?;
     let taken = outputs.iter().any(|(output, _)| output.is_standard());
-    Ok(report(&aggregate, &agreed, taken)?)
+    Ok(show(&report(&aggregate, &agreed)?, taken)?)
 }
 
 /// Who is enough: so many members, or a file of `name weight` lines and a threshold.
@@ -266,36 +278,40 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
 }
 
 /// Who signed what, and what it costs on the wire: with and without openings, beside
-/// the list of signatures that it replaces. To standard error if a result has taken
-/// standard output.
-fn report(aggregate: &Aggregate, agreed: &AgreedRoots, taken: bool) -> io::Result<()> {
+/// the list of signatures that it replaces.
+fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, Error> {
     let registry = agreed.registry();
-    let signers = aggregate.signers(registry).map_err(io::Error::other)?;
+    let signers = aggregate.signers(registry)?;
     let n = signers.len();
     let object = aggregate.to_bytes().len();
     let openings = n * agreed.plan().opening_len();
     let names: Vec<String> = signers.iter().map(ToString::to_string).collect();
     let payload = Sha256::digest(aggregate.payload());
-    let mut out: Box<dyn Write> = if taken {
-        Box::new(io::stderr().lock())
+    let lines = [
+        format!(
+            "signers: {n} of {}: {}",
+            registry.len(),
+            names.join(" ")
+        ),
+        format!("payload: SHA-256 {}", hex(&payload)),
+        format!("roots: {}", hex(agreed.digest())),
+        format!("attempt: {}", aggregate.label().attempt()),
+        format!("hints: {} of 75", aggregate.hint_weight()),
+        format!("aggregate: {object} bytes, signature 4627 of them"),
+        format!(
+            "for a verifier without the openings: {} bytes ({openings} of openings)",
+            object + openings
+        ),
+        format!("a list of {n} signatures: {} bytes\n", n * 4627),
+    ];
+    Ok(lines.join("\n"))
+}
+
+/// To standard error if a result has taken standard output.
+fn show(report: &str, taken: bool) -> io::Result<()> {
+    if taken {
+        io::stderr().write_all(report.as_bytes())
     } else {
-        Box::new(io::stdout().lock())
-    };
-    writeln!(
-        out,
-        "signers: {n} of {}: {}",
-        registry.len(),
-        names.join(" ")
-    )?;
-    writeln!(out, "payload: SHA-256 {}", hex(&payload))?;
-    writeln!(out, "roots: {}", hex(agreed.digest()))?;
-    writeln!(out, "attempt: {}", aggregate.label().attempt())?;
-    writeln!(out, "hints: {} of 75", aggregate.hint_weight())?;
-    writeln!(out, "aggregate: {object} bytes, signature 4627 of them")?;
-    writeln!(
-        out,
-        "for a verifier without the openings: {} bytes ({openings} of openings)",
-        object + openings
-    )?;
-    writeln!(out, "a list of {n} signatures: {} bytes", n * 4627)
+        print(report)
+    }
 }
