@@ -269,7 +269,7 @@ fn a_list_that_all_acknowledge_after_openings_is_forgeable() {
     assert_eq!(refused.unwrap_err(), Error::BadPath);
     // Nor are keys of one list good for another.
     let refused = forged.verify_expecting(&committee.agreed, &keys, &expected, &policy);
-    assert_eq!(refused.unwrap_err(), Error::RootNotPinned);
+    assert_eq!(refused.unwrap_err(), Error::CohortMismatch);
 }
 
 /// A rogue key has no proof of itself either, where roots cannot be fixed first.

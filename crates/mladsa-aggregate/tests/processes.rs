@@ -22,20 +22,28 @@ use committee::*;
 use mladsa_aggregate::*;
 use mldsa_core::Hedge;
 
-const N: usize = 3;
+/// Who signs in an epoch: in the second another one has taken the place of the last.
+fn ids(epoch: u64) -> [usize; 3] {
+    if epoch == EPOCH { [0, 1, 2] } else { [0, 1, 3] }
+}
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
     if args.get(1).map(String::as_str) == Some("member") {
-        let [directory, number, step, challenge, kill_at] = &args[2..] else {
+        let [directory, epoch, number, step, challenge, kill_at] = &args[2..] else {
             return ExitCode::from(9);
         };
         let kill_at = kill_at.parse().unwrap();
-        let place = Place(PathBuf::from(directory));
+        let place = Place {
+            path: PathBuf::from(directory),
+            epoch: epoch.parse().unwrap(),
+            own: false,
+        };
         return match place.step(number.parse().unwrap(), step, challenge, kill_at) {
             Ok(()) => ExitCode::SUCCESS,
             Err(Error::OneTimeViolation) => ExitCode::from(3),
             Err(Error::GuardInUse) => ExitCode::from(4),
+            Err(Error::RootsNotAgreed) => ExitCode::from(5),
             Err(error) => {
                 eprintln!("{error}");
                 ExitCode::from(2)
@@ -50,26 +58,67 @@ fn main() -> ExitCode {
 
 const NEVER: usize = usize::MAX;
 
-/// A directory for what is exchanged, with one below it for each member.
-struct Place(PathBuf);
+/// A directory for what is exchanged, with one below it for each member, and the
+/// epoch that it is about.
+struct Place {
+    path: PathBuf,
+    epoch: u64,
+    // whether it goes with this value
+    own: bool,
+}
 
 impl Place {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("mladsa-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).unwrap();
-        for n in 0..N {
-            fs::create_dir(path.join(format!("{n}"))).unwrap();
+        for n in 0..4 {
+            fs::create_dir_all(path.join(format!("{n}"))).unwrap();
         }
-        Self(path)
+        Self {
+            path,
+            epoch: EPOCH,
+            own: true,
+        }
+    }
+
+    /// A copy of everything that the members have and have sent.
+    fn copy(&self, name: &str) -> Self {
+        let mut copy = Self::new(name);
+        copy.epoch = self.epoch;
+        for below in ["", "0", "1", "2", "3"] {
+            for entry in fs::read_dir(self.path.join(below)).unwrap() {
+                let from = entry.unwrap().path();
+                if from.is_file() {
+                    let name = from.file_name().unwrap();
+                    fs::copy(&from, copy.path.join(below).join(name)).unwrap();
+                }
+            }
+        }
+        copy
+    }
+
+    /// A copy in which everybody has taken these steps too.
+    fn after(&self, name: &str, steps: &[&str]) -> Self {
+        let place = self.copy(name);
+        for step in steps {
+            place.run_all(step);
+        }
+        place
     }
 
     fn own(&self, n: usize, name: &str) -> PathBuf {
-        self.0.join(format!("{n}")).join(name)
+        self.path.join(format!("{n}")).join(name)
     }
 
     fn file(&self, n: usize, name: &str) -> PathBuf {
-        self.0.join(format!("{name}.{n}"))
+        match name {
+            "registration" => self.path.join(format!("{name}.{n}")),
+            _ => self.path.join(format!("{}-{name}.{n}", self.epoch)),
+        }
+    }
+
+    fn plan(&self) -> EpochPlan {
+        EpochPlan::new(self.epoch, vec![base("decision")]).unwrap()
     }
 
     /// What a member does in one process.
@@ -96,7 +145,7 @@ impl Place {
                 self.publish(n, "registration", &registration.to_bytes());
             }
             "root" => {
-                let tree = member.epoch_tree(&self.registry()?, &plan(&["decision"]))?;
+                let tree = member.epoch_tree(&self.registry()?, &self.plan())?;
                 let root = member.announce(&tree, &mut open()?, Hedge::Deterministic)?;
                 self.publish(n, "root", &root.to_bytes());
             }
@@ -124,6 +173,7 @@ impl Place {
                 self.publish(n, &format!("response-{challenge}"), &response.to_bytes());
             }
             "retire" => member.retire(&self.agreed(n)?, &label(), &mut open()?)?,
+            "close" => open()?.close_epoch(self.epoch - 1)?,
             "hold" => {
                 let _guard = open()?;
                 self.publish(n, "held", b"");
@@ -147,22 +197,25 @@ impl Place {
     }
 
     fn registry(&self) -> Result<Arc<Registry>, Error> {
-        let entries: Result<Vec<_>, _> = (0..N)
+        let entries: Result<Vec<_>, _> = ids(self.epoch)
+            .into_iter()
             .map(|n| Registration::from_bytes(&self.read(n, "registration")))
             .collect();
         Registry::new(&RHO, entries?)
     }
 
     fn pinned(&self, n: usize) -> Result<PinnedRoots, Error> {
-        let roots: Result<Vec<_>, _> = (0..N)
+        let roots: Result<Vec<_>, _> = ids(self.epoch)
+            .into_iter()
             .map(|n| RootAnnouncement::from_bytes(&self.read(n, "root")))
             .collect();
-        let mut store = FilePins::new(&self.0.join(format!("{n}")));
-        PinnedRoots::pin(&mut store, &self.registry()?, &plan(&["decision"]), &roots?)
+        let mut store = FilePins::new(&self.path.join(format!("{n}")));
+        PinnedRoots::pin(&mut store, &self.registry()?, &self.plan(), &roots?)
     }
 
     fn agreed(&self, n: usize) -> Result<AgreedRoots, Error> {
-        let words: Result<Vec<_>, _> = (0..N)
+        let words: Result<Vec<_>, _> = ids(self.epoch)
+            .into_iter()
             .map(|n| Acknowledgement::from_bytes(&self.read(n, "agree")))
             .collect();
         AgreedRoots::new(&self.pinned(n)?, &words?)
@@ -170,7 +223,8 @@ impl Place {
 
     fn round(&self, n: usize) -> Result<Arc<Round>, Error> {
         let agreed = self.agreed(n)?;
-        let keys: Result<Vec<_>, _> = (0..N)
+        let keys: Result<Vec<_>, _> = ids(self.epoch)
+            .into_iter()
             .map(|n| agreed.authenticate(&agreed.receive(&self.read(n, "opening"))?))
             .collect();
         Round::new(&agreed, &decision(&base("decision"), b"payload"), 0, keys?)
@@ -181,9 +235,9 @@ impl Place {
     fn challenge(&self, round: &Arc<Round>, which: &str) -> Result<Arc<Challenge>, Error> {
         let agreed = self.agreed(0)?;
         let mut set = CommitmentSet::new(round);
-        for n in 0..N {
+        for n in ids(self.epoch) {
             let mut message = agreed.receive(&self.read(n, "commitment"))?;
-            if which == "split" && n == N - 1 {
+            if which == "split" && n == ids(self.epoch)[2] {
                 message = hostile::other_commitment(&member(n), &message, &agreed);
             }
             set.add(&message)?;
@@ -194,8 +248,9 @@ impl Place {
     fn spawn(&self, n: usize, step: &str, challenge: &str, kill_at: usize) -> Child {
         Command::new(std::env::current_exe().unwrap())
             .arg("member")
-            .arg(&self.0)
-            .args([&n.to_string(), step, challenge, &kill_at.to_string()])
+            .arg(&self.path)
+            .args([&self.epoch.to_string(), &n.to_string()])
+            .args([step, challenge, &kill_at.to_string()])
             .stdin(Stdio::piped())
             .stderr(if kill_at == NEVER {
                 Stdio::inherit()
@@ -216,7 +271,8 @@ impl Place {
 
     /// All members at once, each in its process.
     fn run_all(&self, step: &str) {
-        let children: Vec<Child> = (0..N)
+        let children: Vec<Child> = ids(self.epoch)
+            .into_iter()
             .map(|n| self.spawn(n, step, "whole", NEVER))
             .collect();
         for mut child in children {
@@ -228,7 +284,7 @@ impl Place {
         let (agreed, round) = (self.agreed(0).unwrap(), self.round(0).unwrap());
         let challenge = self.challenge(&round, "whole").unwrap();
         let mut combiner = Combiner::new(&challenge);
-        for n in 0..N {
+        for n in ids(self.epoch) {
             let response = agreed.receive(&self.read(n, "response-whole")).unwrap();
             combiner.add(&response).unwrap();
         }
@@ -243,8 +299,8 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // Members leave the exchange to the process that started them.
-        if std::env::args().len() == 1 || std::env::args().nth(1).as_deref() != Some("member") {
-            let _ = fs::remove_dir_all(&self.0);
+        if self.own {
+            let _ = fs::remove_dir_all(&self.path);
         }
     }
 }
@@ -330,15 +386,11 @@ impl MarkMedium for Killing<FileMark> {
     }
 }
 
-/// Kills member 0 at every step of `step`, each time in a new committee prepared
-/// by `before`; `after` then looks at what a restart finds. Returns the number of
-/// kills.
-fn kill_everywhere(step: &str, before: &[&str], after: impl Fn(&Place, usize)) -> usize {
+/// Kills member 0 at every step of `step`, each time in a copy of `before`; `after` then
+/// looks at what a restart finds. Returns the number of kills.
+fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) -> usize {
     for kill_at in 0.. {
-        let place = Place::new(&format!("{step}-{kill_at}"));
-        for step in before {
-            place.run_all(step);
-        }
+        let place = before.copy("killed");
         match place.run(0, step, "whole", kill_at) {
             // Killed: no exit code, and nothing was published.
             None => {
@@ -352,101 +404,116 @@ fn kill_everywhere(step: &str, before: &[&str], after: impl Fn(&Place, usize)) -
                 after(&place, kill_at);
             }
             // There are no more steps.
-            Some(0) => return kill_at,
+            Some(0) => {
+                assert!(kill_at >= 6, "{step}: {kill_at}");
+                return kill_at;
+            }
             Some(code) => panic!("{step} killed at {kill_at}: exit code {code}"),
         }
     }
     unreachable!()
 }
 
-fn committee_survives_kills_at_every_write() {
-    // What comes out when nobody is killed.
-    let place = Place::new("whole");
-    for step in ["init", "root", "agree", "open", "commit", "respond"] {
-        place.run_all(step);
-    }
-    let expected = place.combine();
-    // A second response: the same again, another one never.
-    let released = place.read(0, "response-whole");
-    assert_eq!(place.run(0, "respond", "whole", NEVER), Some(0));
-    assert_eq!(place.read(0, "response-whole"), released);
-    assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
-    let committed = place.read(0, "commitment");
-    assert_eq!(place.run(0, "commit", "whole", NEVER), Some(0));
-    assert_eq!(place.read(0, "commitment"), committed);
+const STEPS_OF_AN_EPOCH: [&str; 5] = ["root", "agree", "open", "commit", "respond"];
 
-    let init = kill_everywhere("init", &[], |place, _| {
-        for step in ["init", "root", "agree", "open", "commit", "respond"] {
-            place.run_all(step);
+/// Kills in every step of an epoch, after each of which the same aggregate comes out.
+/// Returns it with its place.
+fn epoch_survives_kills(begun: &Place) -> Place {
+    let name = |step: &str| format!("{}-{step}", begun.epoch);
+    let mut stages = vec![begun.copy(&name("begun"))];
+    for step in STEPS_OF_AN_EPOCH {
+        stages.push(stages.last().unwrap().after(&name(step), &[step]));
+    }
+    let expected = stages[5].combine();
+    let mut kills = String::new();
+    for (at, step) in STEPS_OF_AN_EPOCH.into_iter().enumerate() {
+        // An opening writes nothing.
+        if step == "open" {
+            continue;
         }
-        assert_eq!(place.combine(), expected);
-    });
-    let root = kill_everywhere("root", &["init"], |place, _| {
-        for step in ["root", "agree", "open", "commit", "respond"] {
-            place.run_all(step);
-        }
-        assert_eq!(place.combine(), expected);
-    });
-    let agree = kill_everywhere("agree", &["init", "root"], |place, _| {
-        for step in ["agree", "open", "commit", "respond"] {
-            place.run_all(step);
-        }
-        assert_eq!(place.combine(), expected);
-    });
-    let commit = kill_everywhere("commit", &["init", "root", "agree", "open"], |place, _| {
-        assert!(!place.file(0, "commitment").exists());
-        place.run_all("commit");
-        place.run_all("respond");
-        assert_eq!(place.combine(), expected);
-    });
-    let asked_again = kill_everywhere(
-        "respond",
-        &["init", "root", "agree", "open", "commit"],
-        |place, _| {
-            assert!(!place.file(0, "response-whole").exists());
-            place.run_all("respond");
+        let killed = kill_everywhere(step, &stages[at], |place, _| {
+            for step in &STEPS_OF_AN_EPOCH[at..] {
+                place.run_all(step);
+            }
             assert_eq!(place.combine(), expected);
             assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
-        },
-    );
-    let asked_otherwise = kill_everywhere(
-        "respond",
-        &["init", "root", "agree", "open", "commit"],
-        |place, at| {
-            // After the restart another challenge comes first: answered if and only if
-            // the first one had not reached the log, and never both.
-            let split = place.run(0, "respond", "split", NEVER);
-            let whole = place.run(0, "respond", "whole", NEVER);
-            let expected = if at < 2 {
-                (Some(0), Some(3))
-            } else {
-                (Some(3), Some(0))
-            };
-            assert_eq!((split, whole), expected, "killed at {at}");
-            let files = ["response-split", "response-whole"];
-            let released = files.iter().filter(|name| place.file(0, name).exists());
-            assert_eq!(released.count(), 1);
-        },
-    );
-    let retire = kill_everywhere(
-        "retire",
-        &["init", "root", "agree", "open", "commit"],
-        |place, at| {
-            // Retired or not, but not in between; and retired for ever in the end.
-            let expected = if at < 2 { Some(0) } else { Some(3) };
-            assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
-            assert_eq!(place.run(0, "retire", "whole", NEVER), Some(0));
-            for step in ["respond", "commit"] {
-                assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
-            }
-        },
-    );
+        });
+        kills += &format!(" {step} {killed}");
+    }
+    let asked_otherwise = kill_everywhere("respond", &stages[4], |place, at| {
+        // After the restart another challenge comes first: answered if and only if
+        // the first one had not reached the log, and never both.
+        let split = place.run(0, "respond", "split", NEVER);
+        let whole = place.run(0, "respond", "whole", NEVER);
+        let expected = if at < 2 {
+            (Some(0), Some(3))
+        } else {
+            (Some(3), Some(0))
+        };
+        assert_eq!((split, whole), expected, "killed at {at}");
+        let files = ["response-split", "response-whole"];
+        let released = files.iter().filter(|name| place.file(0, name).exists());
+        assert_eq!(released.count(), 1);
+    });
+    let retire = kill_everywhere("retire", &stages[4], |place, at| {
+        // Retired or not, but not in between; and retired for ever in the end.
+        let expected = if at < 2 { Some(0) } else { Some(3) };
+        assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
+        assert_eq!(place.run(0, "retire", "whole", NEVER), Some(0));
+        for step in ["respond", "commit"] {
+            assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
+        }
+    });
     println!(
-        "kills: init {init}, root {root}, agree {agree}, commit {commit}, respond {asked_again} + {asked_otherwise}, \
-         retire {retire}"
+        "kills in epoch {}:{kills} respond otherwise {asked_otherwise} retire {retire}",
+        begun.epoch
     );
-    assert!(init >= 6 && commit >= 6 && asked_again >= 6 && asked_otherwise == asked_again);
-    assert!(root >= 6 && agree >= 6 && retire >= 6);
+    stages.pop().unwrap()
+}
+
+fn committee_survives_kills_at_every_write() {
+    let begin = Place::new("fresh");
+    let everybody = begin.after("registered", &["init"]);
+    let first = epoch_survives_kills(&everybody);
+    let killed = kill_everywhere("init", &begin, |place, _| {
+        place.run_all("init");
+        for step in STEPS_OF_AN_EPOCH {
+            place.run_all(step);
+        }
+        assert_eq!(place.combine(), first.combine());
+    });
+    println!("kills: init {killed}");
+    // A second response: the same again, another one never.
+    let released = first.read(0, "response-whole");
+    assert_eq!(first.run(0, "respond", "whole", NEVER), Some(0));
+    assert_eq!(first.read(0, "response-whole"), released);
+    assert_eq!(first.run(0, "respond", "split", NEVER), Some(3));
+    let committed = first.read(0, "commitment");
+    assert_eq!(first.run(0, "commit", "whole", NEVER), Some(0));
+    assert_eq!(first.read(0, "commitment"), committed);
+
+    // The second epoch, with a member that comes and one that has gone.
+    let mut second = first.copy("second");
+    second.epoch += 1;
+    assert_eq!(second.run(3, "init", "whole", NEVER), Some(0));
+    let second = epoch_survives_kills(&second);
+    // The end of the first, while the second is under way.
+    let killed = kill_everywhere("close", &second, |place, at| {
+        let mut old = place.copy("old");
+        old.epoch -= 1;
+        let split = old.run(0, "respond", "split", NEVER);
+        assert_eq!(split, if at < 2 { Some(3) } else { Some(5) });
+        assert_eq!(place.run(0, "close", "whole", NEVER), Some(0));
+        place.run_all("respond");
+        assert_eq!(place.combine(), second.combine());
+        assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
+        let mut old = place.copy("old");
+        old.epoch -= 1;
+        for challenge in ["whole", "split"] {
+            assert_eq!(old.run(0, "respond", challenge, NEVER), Some(5));
+        }
+    });
+    println!("kills: close {killed}");
 }
 
 fn one_store_serves_one_process() {

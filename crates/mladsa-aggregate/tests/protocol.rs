@@ -6,6 +6,8 @@ mod committee;
 mod hostile;
 mod peers;
 
+use std::sync::Arc;
+
 use committee::*;
 use mladsa_aggregate::*;
 use mldsa_core::Hedge;
@@ -141,7 +143,7 @@ fn the_key_of_one_member_changes_the_verdict() {
         let mut mixed = committee.public_keys(&everybody, round.label());
         mixed[changed] = public_keys[changed].clone();
         let refused = committee.verify(&aggregate, &mixed, &base("key"), b"payload");
-        assert_eq!(refused.unwrap_err(), Error::RootNotPinned);
+        assert_eq!(refused.unwrap_err(), Error::CohortMismatch);
     }
 }
 
@@ -967,6 +969,32 @@ fn policies_say_who_is_enough() {
     ] {
         assert_eq!(verify(&count(1), &other), Err(Error::UnexpectedDecision));
     }
+}
+
+/// Who keeps the keys of more than one epoch finds those that an aggregate needs, though
+/// labels come back.
+#[test]
+fn keys_of_another_epoch_do_not_stand_in_the_way() {
+    let mut committee = Committee::new(2, &["x"]);
+    let (aggregate, round) = committee.sign(&[0, 1], "x", b"payload");
+    let label = round.label();
+    let keys = committee.public_keys(&[0, 1], label);
+    let registry = Arc::clone(committee.agreed.registry());
+    let next = EpochPlan::new(EPOCH + 1, vec![base("x")]).unwrap();
+    let (members, guards) = (&committee.members, &mut committee.guards);
+    let (trees, agreed) = agree(members, guards, &registry, &next);
+    let others: Vec<AuthenticatedKey> = (0..2)
+        .map(|n| {
+            let opening = members[n].open(&agreed, &trees[n], label, &guards[n]);
+            agreed.authenticate(&opening.unwrap()).unwrap()
+        })
+        .collect();
+    for all in [[&keys[..], &others].concat(), [&others[..], &keys].concat()] {
+        let verified = committee.verify(&aggregate, &all, &base("x"), b"payload");
+        assert_eq!(verified.map(|_| ()), Ok(()));
+    }
+    let refused = committee.verify(&aggregate, &others, &base("x"), b"payload");
+    assert_eq!(refused.unwrap_err(), Error::CohortMismatch);
 }
 
 #[test]

@@ -305,8 +305,8 @@ fn a_second_commitment_after_a_crash_costs_an_attempt() {
     }
     assert!(events.contains(&Event::LeftOut(vec![])));
     assert!(!own.has_ended() && own.attempt() == 1);
-    let answers = events.iter().filter(|event| {
-        matches!(event, Event::Send(message) if message.part() == Part::Response)
-    });
+    let answers = events
+        .iter()
+        .filter(|event| matches!(event, Event::Send(message) if message.part() == Part::Response));
     assert_eq!(answers.count(), 0);
 }

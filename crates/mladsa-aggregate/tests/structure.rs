@@ -1,5 +1,5 @@
 //! Modules stand in order of dependency: a file uses only those declared before
-//! it, so no two files use each other.
+//! it, so no two files use each other. And what `docs/ml-adsa.md` names as a test is one.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
@@ -65,4 +65,38 @@ fn no_file_uses_one_that_comes_after_it() {
             }
         }
     }
+}
+
+#[test]
+fn every_claim_names_a_test_that_exists() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = own.join("../../docs/ml-adsa.md");
+    let text = fs::read_to_string(page).unwrap();
+    let mut sources = Vec::new();
+    modules(&own.join("src/lib.rs"), "", &mut sources);
+    let mut named = 0;
+    for quoted in text.split('`').skip(1).step_by(2) {
+        let Some((file, test)) = quoted.split_once("::") else {
+            continue;
+        };
+        let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if !file.chars().all(name) || !test.chars().all(name) {
+            continue;
+        }
+        let source = sources.iter().find(|(path, _)| path.ends_with(file));
+        let tests = own.join("tests").join(file);
+        let file = match (file, source) {
+            ("cli", _) => own.join("../mldsa-cli/tests/aggregate.rs"),
+            _ if tests.is_dir() => tests.join("mod.rs"),
+            (_, Some((_, file))) if !tests.with_extension("rs").exists() => file.clone(),
+            _ => tests.with_extension("rs"),
+        };
+        let text = fs::read_to_string(&file).unwrap();
+        let exists = text
+            .split("#[test]")
+            .any(|rest| rest.trim_start().starts_with(&format!("fn {test}()")));
+        assert!(exists, "{quoted}");
+        named += 1;
+    }
+    assert!(named > 30, "{named}");
 }

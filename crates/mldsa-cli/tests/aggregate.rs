@@ -501,9 +501,17 @@ fn a_step_that_fails_pins_nothing() {
     }
     let out = place.at("aggregate");
     let combiner = |more: &[&str]| {
-        let (store, round, payload) = (place.at("combiner"), place.at("round"), place.at("payload"));
+        let (store, round, payload) =
+            (place.at("combiner"), place.at("round"), place.at("payload"));
         let args = ["combine", "--committee", &committee, "--store", &store];
-        let subject = ["--round", &round, "--payload", &payload, "--content", "slot 7"];
+        let subject = [
+            "--round",
+            &round,
+            "--payload",
+            &payload,
+            "--content",
+            "slot 7",
+        ];
         place.step(&[&args[..], &subject, &["--out", &out], more].concat())
     };
     // Without the domain it is another decision: another challenge.
@@ -520,7 +528,10 @@ fn a_step_that_fails_pins_nothing() {
         let more = [&["--content", "slot 7"], more].concat();
         place.verify("aggregate", "committee", "round", &more)
     };
-    let opening = place.0.join("round").join(format!("{}.opening", hex::encode("m1")));
+    let opening = place
+        .0
+        .join("round")
+        .join(format!("{}.opening", hex::encode("m1")));
     let whole = fs::read(&opening).unwrap();
     fs::remove_file(&opening).unwrap();
     assert_eq!(verify(&["--quorum", "3"]).code, 2);
@@ -553,8 +564,22 @@ fn an_aggregate_can_go_to_a_pipe() {
         ["committee", "member-0", "round", "payload"].map(|name| place.at(name));
     // Bytes that are no text.
     let piped = std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-        .args(["aggregate", "combine", "--committee", &committee, "--store", &store])
-        .args(["--round", &round, "--payload", &payload, "--content", "slot 7"])
+        .args([
+            "aggregate",
+            "combine",
+            "--committee",
+            &committee,
+            "--store",
+            &store,
+        ])
+        .args([
+            "--round",
+            &round,
+            "--payload",
+            &payload,
+            "--content",
+            "slot 7",
+        ])
         .args(["--ctx", "TEST", "--cohort", "m0", "--out", "-"])
         .output()
         .unwrap();
@@ -635,7 +660,10 @@ fn files_of_any_size_and_kind_are_refused() {
     let committee = Path::new(&place.at("committee")).to_owned();
     let huge = |path: &Path| {
         let _ = fs::remove_file(path);
-        fs::File::create(path).unwrap().set_len(1 << 26).unwrap();
+        fs::File::create(path)
+            .unwrap()
+            .set_len((1 << 26) + 1)
+            .unwrap();
     };
     let pipe = |path: &Path| {
         let _ = fs::remove_file(path);
@@ -665,7 +693,13 @@ fn files_of_any_size_and_kind_are_refused() {
         ] {
             bad(&path);
             let run = if path.ends_with("another") {
-                let epoch = ["plan", "--committee", &place.at("committee"), "--epoch", "9"];
+                let epoch = [
+                    "plan",
+                    "--committee",
+                    &place.at("committee"),
+                    "--epoch",
+                    "9",
+                ];
                 let run = place.step(&[&epoch[..], &["--content", "a"]].concat());
                 let _ = fs::remove_dir_all(committee.join("epoch-9"));
                 run
@@ -673,13 +707,25 @@ fn files_of_any_size_and_kind_are_refused() {
                 let cohort = ["--cohort", "m0,m1"];
                 place.member("commit", 0, &cohort)
             };
-            assert!(run.stderr.contains(why) || path.ends_with("another"), "{}", run.stderr);
+            assert!(
+                run.stderr.contains(why) || path.ends_with("another"),
+                "{}",
+                run.stderr
+            );
         }
         fs::remove_file(&path).unwrap();
         if let Some(whole) = whole {
             fs::write(&path, whole).unwrap();
         }
     }
+    // What a file says does not get to the terminal.
+    let plan = committee.join("epoch-1/plan.json");
+    let whole = fs::read(&plan).unwrap();
+    fs::write(&plan, br#"{"\u001b[2J": 1}"#).unwrap();
+    let shown = place.member("commit", 0, &[]);
+    refused(&shown, "not a plan");
+    assert!(!shown.stderr.contains('\u{1b}'));
+    fs::write(&plan, whole).unwrap();
     // An aggregate that is longer than the expected payload allows.
     huge(Path::new(&alone));
     let verified = place.verify("alone", "committee", "round", &["--quorum", "1"]);
@@ -716,8 +762,8 @@ fn the_next_epoch_has_other_keys_and_old_messages_are_worth_nothing() {
     let secret = fs::read(place.at("member-0/secret")).unwrap();
     good(&place.step(&["rotate", "--store", &store, "--epoch", "2"]));
     let rotated = fs::read(place.at("member-0/secret")).unwrap();
-    assert_ne!(secret[13..45], rotated[13..45]);
-    assert_eq!(secret[45..], rotated[45..]);
+    assert_ne!(secret[21..53], rotated[21..53]);
+    assert_eq!(secret[53..], rotated[53..]);
     refused(&place.own("root", 0, &["--epoch", "2"]), "epoch is closed");
     // Two of the three go on, and somebody new.
     good(&place.own("init", 3, &["--id", "m3"]));

@@ -206,7 +206,8 @@ impl Gate {
         if *aggregate.label() != self.label(decision, attempt)? {
             return Err(Error::UnexpectedDecision);
         }
-        let cohort = aggregate.cohort(&self.registry, public_keys, policy)?;
+        let source = self.source();
+        let cohort = aggregate.cohort(&self.registry, &source, public_keys, policy)?;
         let round = self.round(decision, attempt, cohort)?;
         aggregate.verify_round(&round)?;
         match consumed.pin(&consumed_name(decision), &decision.digest()) {

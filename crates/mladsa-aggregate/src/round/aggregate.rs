@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::epoch::agreed::{AgreedRoots, AuthenticatedKey};
+use crate::epoch::merkle::Hash;
 use crate::epoch::policy::Policy;
 use crate::epoch::registry::Registry;
 use crate::error::Error;
@@ -105,8 +106,8 @@ impl Aggregate {
 
     /// Verifies that a quorum signed the expected decision: rebuilds the cohort from
     /// the bits and its key from the members' authenticated keys, and only then
-    /// verifies the signature. `public_keys` may hold the keys of more members and
-    /// other contents. Returns the rebuilt round, which says who signed.
+    /// verifies the signature. `public_keys` may hold the keys of more members,
+    /// contents and epochs. Returns the rebuilt round, which says who signed.
     ///
     /// Domain, label, kind and payload come from the caller: what the aggregate says
     /// of them is compared, never believed.
@@ -134,7 +135,8 @@ impl Aggregate {
             return Err(Error::UnexpectedDecision);
         }
         self.expect(decision)?;
-        let cohort = self.cohort(agreed.registry(), public_keys, policy)?;
+        let source = agreed.digest();
+        let cohort = self.cohort(agreed.registry(), source, public_keys, policy)?;
         let round = Round::new(agreed, decision, self.label.attempt(), cohort)?;
         self.verify_round(&round)?;
         Ok(round)
@@ -148,10 +150,12 @@ impl Aggregate {
         same.then_some(()).ok_or(Error::UnexpectedDecision)
     }
 
-    /// The keys of the signers for this content, if they are enough.
+    /// The keys of the signers for this content, which `source` vouches for, if they
+    /// are enough.
     pub(crate) fn cohort(
         &self,
         registry: &Registry,
+        source: &Hash,
         public_keys: &[AuthenticatedKey],
         policy: &Policy,
     ) -> Result<Vec<AuthenticatedKey>, Error> {
@@ -159,7 +163,7 @@ impl Aggregate {
         policy.check(registry, signers.iter())?;
         let mut known: Vec<&AuthenticatedKey> = public_keys
             .iter()
-            .filter(|public_key| public_key.label == self.label)
+            .filter(|public_key| public_key.label == self.label && public_key.source == *source)
             .collect();
         known.sort_by_key(|public_key| public_key.id);
         signers

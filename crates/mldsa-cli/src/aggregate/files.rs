@@ -44,8 +44,9 @@ impl Committee {
         let registrations = path.join("registrations");
         let mut ids = Vec::new();
         for path in finished(&registrations)? {
-            let registration = read(&path)
-                .and_then(|bytes| Registration::from_bytes(&bytes).map_err(|error| named(&path, error)));
+            let registration = read(&path).and_then(|bytes| {
+                Registration::from_bytes(&bytes).map_err(|error| named(&path, error))
+            });
             match registration {
                 Ok(registration) => ids.push(*registration.id()),
                 Err(error) => skipped(error),
@@ -83,8 +84,10 @@ impl Committee {
 
     pub(crate) fn open(path: &Path, epoch: u64) -> io::Result<Self> {
         let directory = path.join(format!("epoch-{epoch}"));
-        let file = read_up_to(&directory.join("plan.json"), MAX_PLAN)?;
-        let file: PlanFile = serde_json::from_slice(&file)?;
+        let path = directory.join("plan.json");
+        // Without what the file says: that goes to a terminal.
+        let file: PlanFile = serde_json::from_slice(&read_up_to(&path, MAX_PLAN)?)
+            .map_err(|error| named(&path, format!("line {}: not a plan", error.line())))?;
         let (rho, plan, ids) = file.parse()?;
         let registry = read_registry(&path.join("registrations"), &rho, &ids)?;
         if hex(registry.root()) != file.registry_root || plan.epoch() != epoch {
@@ -108,7 +111,8 @@ impl Committee {
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
         let path = directory.join(file_name(id));
         if fs::symlink_metadata(&path).is_ok() {
-            let known = Registration::from_bytes(&read(&path)?).map_err(|error| named(&path, error))?;
+            let known =
+                Registration::from_bytes(&read(&path)?).map_err(|error| named(&path, error))?;
             // Its own, from an `init` that was interrupted.
             return (known.key() == registration.key())
                 .then_some(())
@@ -559,7 +563,9 @@ pub(crate) fn read_from(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(io::Error::other(format!("is too long: {limit} bytes at most")));
+        return Err(io::Error::other(format!(
+            "is too long: {limit} bytes at most"
+        )));
     }
     Ok(bytes)
 }

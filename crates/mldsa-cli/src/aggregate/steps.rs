@@ -288,11 +288,7 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, Error> 
     let names: Vec<String> = signers.iter().map(ToString::to_string).collect();
     let payload = Sha256::digest(aggregate.payload());
     let lines = [
-        format!(
-            "signers: {n} of {}: {}",
-            registry.len(),
-            names.join(" ")
-        ),
+        format!("signers: {n} of {}: {}", registry.len(), names.join(" ")),
         format!("payload: SHA-256 {}", hex(&payload)),
         format!("roots: {}", hex(agreed.digest())),
         format!("attempt: {}", aggregate.label().attempt()),
