@@ -433,6 +433,23 @@ fn two_writers_without_a_lock_see_each_other() {
     assert_eq!(refused.unwrap_err(), Error::GuardFailure);
 }
 
+/// A mark may lie where others write.
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_way_of_the_mark_is_not_followed() {
+    let (place, steps) = written("link");
+    let other = place.0.join("other");
+    fs::write(&other, b"somebody's").unwrap();
+    let mut next = place.mark().into_os_string();
+    next.push(".next");
+    std::os::unix::fs::symlink(&other, next).unwrap();
+    let mut guard = place.open(steps.seed()).unwrap();
+    steps.retire("d", &mut guard).unwrap();
+    assert_eq!(fs::read(other).unwrap(), b"somebody's");
+    drop(guard);
+    assert!(place.open(steps.seed()).is_ok());
+}
+
 #[test]
 fn an_interrupted_creation_is_completed() {
     let member = member(0);

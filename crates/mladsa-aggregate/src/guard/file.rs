@@ -150,8 +150,13 @@ impl MarkMedium for FileMark {
         let mut path = OsString::from(&self.path);
         path.push(".next");
         let path = PathBuf::from(path);
-        // Only the holder of the log's lock writes here: one name is enough.
-        let mut next = File::create(&path).map_err(failure)?;
+        // Only the holder of the log's lock writes here: one name is enough. What is
+        // there was left by a crash, or is somebody's link.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failure(error)),
+            _ => {}
+        }
+        let mut next = File::create_new(&path).map_err(failure)?;
         next.write_all(bytes)
             .and_then(|()| next.sync_all())
             .map_err(failure)?;

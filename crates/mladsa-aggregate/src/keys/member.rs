@@ -17,7 +17,8 @@ pub struct Member {
 
 impl Member {
     /// MemberKeyGen. `xi` gives the registration key (FIPS 204 algorithm 6): 32
-    /// random bytes, independent of the master seed.
+    /// random bytes, independent of the master seed, and for one committee: what it
+    /// signs for two in one epoch looks like [`Equivocation`](crate::Equivocation).
     pub fn new(id: MemberId, seed: MasterSeed, xi: &[u8; 32]) -> Self {
         Self {
             id,

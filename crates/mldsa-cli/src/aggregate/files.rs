@@ -84,10 +84,10 @@ impl Committee {
 
     pub(crate) fn open(path: &Path, epoch: u64) -> io::Result<Self> {
         let directory = path.join(format!("epoch-{epoch}"));
-        let path = directory.join("plan.json");
+        let name = directory.join("plan.json");
         // Without what the file says: that goes to a terminal.
-        let file: PlanFile = serde_json::from_slice(&read_up_to(&path, MAX_PLAN)?)
-            .map_err(|error| named(&path, format!("line {}: not a plan", error.line())))?;
+        let file: PlanFile = serde_json::from_slice(&read_up_to(&name, MAX_PLAN)?)
+            .map_err(|error| named(&name, format!("line {}: not a plan", error.line())))?;
         let (rho, plan, ids) = file.parse()?;
         let registry = read_registry(&path.join("registrations"), &rho, &ids)?;
         if hex(registry.root()) != file.registry_root || plan.epoch() != epoch {
