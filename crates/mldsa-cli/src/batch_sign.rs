@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mldsa_core::{Context, Hedge};
+use mldsa_core::{Context, Hedge, scrub_stack};
 
 use crate::Status;
 use crate::batch::{BatchArgs, print_error};
@@ -41,6 +41,9 @@ not finish."#;
 /// Lines a chunk; the answers are larger than the lines.
 const MAX_LINES: usize = 256;
 
+/// Bytes of stack that an answer takes at most, unoptimised builds included.
+const ANSWER_STACK: usize = 256 << 10;
+
 const FIELDS: &[&str] = &[
     "set", "seed", "sk", "msg", "mu", "prehash", "digest", "ctx", "rnd",
 ];
@@ -56,7 +59,8 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let (mut signed, mut keys, mut unusable) = (0, 0, 0);
     batch.for_each_line(
         FIELDS,
-        |fields| fields.and_then(|fields| answer(&fields, args)),
+        // Keys are values here, of which moves leave copies on the stack.
+        |fields| scrub_stack::<ANSWER_STACK, _>(|| fields.and_then(|fields| answer(&fields, args))),
         |answers| answers,
         |output, answer| {
             match &answer {

@@ -97,8 +97,10 @@ fn permute(mut r: State) -> State {
     r
 }
 
-/// Round number `N` of six.
-#[inline(always)]
+/// Round number `N` of six. Where nothing is optimised, six of them in one frame would
+/// take 100 KiB.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn round<const N: usize>(r: State, constant: u64) -> State {
     let (now, pi, next) = const { LAYOUTS[N] };
     let mut r = match now.b {
