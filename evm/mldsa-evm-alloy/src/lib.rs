@@ -1,14 +1,36 @@
 //! The precompiles of EIP-8355 for alloy-evm, so for reth and foundry.
 //!
 //! ```
-//! use alloy_evm::precompiles::PrecompilesMap;
+//! use alloy_evm::{EthEvmFactory, Evm, EvmEnv, EvmFactory};
+//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
 //! use mldsa_evm_alloy::{DRAFT_ADDRESSES, precompiles};
-//! use revm::precompile::Precompiles;
+//! use revm::context::{BlockEnv, CfgEnv, TxEnv};
+//! use revm::database::InMemoryDB;
+//! use revm::primitives::{TxKind, hardfork::SpecId};
 //!
-//! // Where an `EvmFactory` makes its EVM.
-//! let mut map = PrecompilesMap::from_static(Precompiles::osaka());
-//! map.extend_precompiles(precompiles(DRAFT_ADDRESSES));
-//! assert!(DRAFT_ADDRESSES.iter().all(|address| map.get(address).is_some()));
+//! // A node does this in the `EvmFactory` that it hands on.
+//! let env = EvmEnv::new(CfgEnv::new_with_spec(SpecId::OSAKA), BlockEnv::default());
+//! let mut evm = EthEvmFactory::default().create_evm(InMemoryDB::default(), env);
+//! evm.precompiles_mut().extend_precompiles(precompiles(DRAFT_ADDRESSES));
+//!
+//! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
+//! let signature = key.sign(b"Hello world", Context::EMPTY, Hedge::Deterministic)?;
+//! let mut input = [key.verifying_key().as_ref(), signature.as_ref(), b"Hello world"].concat();
+//! let mut ask = |input: &[u8]| {
+//!     let call = TxEnv::builder()
+//!         .kind(TxKind::Call(DRAFT_ADDRESSES[0]))
+//!         .data(input.to_vec().into())
+//!         .gas_limit(1_000_000)
+//!         .build()
+//!         .expect("a transaction");
+//!     let result = evm.transact_raw(call).expect("a valid transaction").result;
+//!     assert!(result.is_success());
+//!     result.output().expect("an answer")[31]
+//! };
+//! assert_eq!(ask(&input), 1);
+//! input[2_000] ^= 1;
+//! assert_eq!(ask(&input), 0);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
 use alloy_evm::precompiles::{DynPrecompile, PrecompileInput};

@@ -1,17 +1,45 @@
 //! The precompiles of EIP-8355 for revm: functions, entries, and a provider for
 //! `with_precompiles`. Addresses are the caller's choice, since proposals clash.
+//!
+//! ```
+//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+//! use mldsa_evm_revm::{DRAFT_ADDRESSES, MldsaPrecompiles};
+//! use revm::context::TxEnv;
+//! use revm::database::InMemoryDB;
+//! use revm::primitives::{TxKind, hardfork::SpecId};
+//! use revm::{ExecuteEvm, MainBuilder, MainContext};
+//!
+//! let mut evm = revm::Context::mainnet()
+//!     .with_db(InMemoryDB::default())
+//!     .modify_cfg_chained(|cfg| cfg.set_spec_and_mainnet_gas_params(SpecId::OSAKA))
+//!     .build_mainnet()
+//!     .with_precompiles(MldsaPrecompiles::new(SpecId::OSAKA, DRAFT_ADDRESSES));
+//!
+//! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
+//! let signature = key.sign(b"Hello world", Context::EMPTY, Hedge::Deterministic)?;
+//! let input = [key.verifying_key().as_ref(), signature.as_ref(), b"Hello world"].concat();
+//! let call = TxEnv::builder()
+//!     .kind(TxKind::Call(DRAFT_ADDRESSES[0]))
+//!     .data(input.into())
+//!     .gas_limit(1_000_000)
+//!     .build()
+//!     .expect("a transaction");
+//! let result = evm.transact(call)?.result;
+//! assert!(result.is_success());
+//! assert_eq!(result.output().map(|word| word[31]), Some(1));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 use mldsa_evm_precompile::Set;
 use revm::context::{Cfg, ContextTr};
-use revm::handler::{EthPrecompiles, PrecompileProvider};
+use revm::handler::{EthPrecompiles, PrecompileProvider, precompile_output_to_interpreter_result};
 use revm::interpreter::{CallInputs, InterpreterResult};
 use revm::precompile::{
     EthPrecompileOutput, EthPrecompileResult, Precompile, PrecompileEthFn, PrecompileFn,
-    PrecompileHalt, PrecompileId, PrecompileResult, PrecompileSpecId, Precompiles,
-    call_eth_precompile,
+    PrecompileHalt, PrecompileId, PrecompileResult, call_eth_precompile,
 };
 use revm::primitives::hardfork::SpecId;
-use revm::primitives::{Address, Bytes, address};
+use revm::primitives::{Address, AddressSet, Bytes, address};
 
 /// The addresses of the draft, in the order 44, 65, 87.
 pub const DRAFT_ADDRESSES: [Address; 3] = [
@@ -83,22 +111,26 @@ pub fn precompiles(addresses: [Address; 3]) -> impl Iterator<Item = Precompile> 
 #[derive(Clone, Debug)]
 pub struct MldsaPrecompiles {
     addresses: [Address; 3],
-    inner: EthPrecompiles,
+    chain: EthPrecompiles,
+    /// Both.
+    warm: AddressSet,
 }
 
 impl MldsaPrecompiles {
     /// With the three at these addresses, which win over what the chain has there.
     pub fn new(spec: SpecId, addresses: [Address; 3]) -> Self {
-        let mut all = Precompiles::new(PrecompileSpecId::from_spec_id(spec)).clone();
-        all.extend(precompiles(addresses));
-        Self {
+        let mut new = Self {
             addresses,
-            inner: EthPrecompiles {
-                // Lives as long as the node: one set of functions for each fork.
-                precompiles: Box::leak(Box::new(all)),
-                spec,
-            },
-        }
+            chain: EthPrecompiles::new(spec),
+            warm: AddressSet::default(),
+        };
+        new.warm_up();
+        new
+    }
+
+    fn warm_up(&mut self) {
+        self.warm.clone_from(self.chain.warm_addresses());
+        self.warm.extend(self.addresses);
     }
 }
 
@@ -106,9 +138,9 @@ impl<CTX: ContextTr<Cfg: Cfg<Spec = SpecId>>> PrecompileProvider<CTX> for MldsaP
     type Output = InterpreterResult;
 
     fn set_spec(&mut self, spec: SpecId) -> bool {
-        let changed = spec != self.inner.spec;
+        let changed = PrecompileProvider::<CTX>::set_spec(&mut self.chain, spec);
         if changed {
-            *self = Self::new(spec, self.addresses);
+            self.warm_up();
         }
         changed
     }
@@ -118,14 +150,21 @@ impl<CTX: ContextTr<Cfg: Cfg<Spec = SpecId>>> PrecompileProvider<CTX> for MldsaP
         context: &mut CTX,
         inputs: &CallInputs,
     ) -> Result<Option<InterpreterResult>, String> {
-        PrecompileProvider::<CTX>::run(&mut self.inner, context, inputs)
+        let mut sets = Set::ALL.into_iter().zip(self.addresses);
+        let Some((set, _)) = sets.find(|(_, address)| *address == inputs.bytecode_address) else {
+            return PrecompileProvider::<CTX>::run(&mut self.chain, context, inputs);
+        };
+        let output = function(set)(
+            &inputs.input.as_bytes(context),
+            inputs.gas_limit,
+            inputs.reservoir,
+        );
+        let output = output.map_err(|error| error.to_string())?;
+        let result = precompile_output_to_interpreter_result(output, inputs.gas_limit);
+        Ok(Some(result))
     }
 
-    fn warm_addresses(&self) -> &revm::primitives::AddressSet {
-        PrecompileProvider::<CTX>::warm_addresses(&self.inner)
-    }
-
-    fn contains(&self, address: &Address) -> bool {
-        PrecompileProvider::<CTX>::contains(&self.inner, address)
+    fn warm_addresses(&self) -> &AddressSet {
+        &self.warm
     }
 }
