@@ -1,13 +1,17 @@
-//! A chain in memory: revm under the rules of Osaka.
+//! A chain in memory: revm under a rule set, of today if nothing else is said.
 
 use mldsa_evm_revm::{DRAFT_ADDRESSES, MldsaPrecompiles};
 use revm::context::{Context, TxEnv};
+use revm::context_interface::cfg::gas::calculate_initial_tx_gas_for_tx;
+use revm::context_interface::cfg::gas_params::{Eip2780TxInfo, GasId, GasParams};
 use revm::context_interface::result::{ExecutionResult, Output};
 use revm::database::{CacheDB, EmptyDB};
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{Address, Bytes, TxKind, U256};
-use revm::state::AccountInfo;
+use revm::state::{AccountInfo, Bytecode};
 use revm::{ExecuteCommitEvm, MainBuilder, MainContext};
+
+use crate::gas::{Rules, TODAY};
 
 /// Gas that a transaction may have (EIP-7825).
 pub const TRANSACTION_CAP: u64 = 16_777_216;
@@ -19,6 +23,10 @@ pub struct Receipt {
     pub success: bool,
     /// Gas of the whole transaction, the calldata floor included.
     pub gas: u64,
+    /// Gas of the execution alone, if the floor did not decide.
+    pub inner: u64,
+    /// Least gas of a transaction with this input.
+    pub floor: u64,
     /// What it returned.
     pub output: Vec<u8>,
     /// What it created.
@@ -45,7 +53,15 @@ pub struct Chain {
     db: CacheDB<EmptyDB>,
     nonce: u64,
     spec: SpecId,
+    floor: bool,
     precompiles: MldsaPrecompiles,
+}
+
+/// The prices of a fork without the floor for calldata.
+fn without_floor(spec: SpecId) -> GasParams {
+    let mut gas = GasParams::new_spec(spec);
+    gas.override_gas([(GasId::tx_floor_cost_per_token(), 0)]);
+    gas
 }
 
 /// Who sends what is not sent by someone else.
@@ -53,6 +69,13 @@ pub const SENDER: Address = Address::with_last_byte(0xaa);
 
 impl Default for Chain {
     fn default() -> Self {
+        Self::new(TODAY)
+    }
+}
+
+impl Chain {
+    /// An empty chain under these rules.
+    pub fn new(rules: Rules) -> Self {
         let mut db = CacheDB::new(EmptyDB::default());
         let rich = AccountInfo {
             balance: U256::from(1u64) << 80,
@@ -62,19 +85,21 @@ impl Default for Chain {
         Self {
             db,
             nonce: 0,
-            spec: SpecId::OSAKA,
-            precompiles: MldsaPrecompiles::new(SpecId::OSAKA, DRAFT_ADDRESSES),
+            spec: rules.spec,
+            floor: true,
+            precompiles: MldsaPrecompiles::new(rules.spec, DRAFT_ADDRESSES),
         }
     }
-}
 
-impl Chain {
     fn transact(&mut self, from: Address, kind: TxKind, data: Vec<u8>, gas: u64) -> Receipt {
-        let spec = self.spec;
+        let (spec, floor) = (self.spec, self.floor);
         let mut evm = Context::mainnet()
             .with_db(&mut self.db)
             .modify_cfg_chained(|cfg| {
                 cfg.set_spec_and_mainnet_gas_params(spec);
+                if !floor {
+                    cfg.set_gas_params(without_floor(spec));
+                }
                 cfg.disable_nonce_check = true;
             })
             .build_mainnet()
@@ -89,6 +114,13 @@ impl Chain {
             .build()
             .expect("a transaction");
         self.nonce += 1;
+        let new_base = spec
+            .is_enabled_in(SpecId::AMSTERDAM)
+            .then_some(Eip2780TxInfo {
+                value: U256::ZERO,
+                is_self_transfer: false,
+            });
+        let intrinsic = calculate_initial_tx_gas_for_tx(&tx, spec, new_base);
         let result = evm.transact_commit(tx).expect("a valid transaction");
         let (output, created) = match &result {
             ExecutionResult::Success {
@@ -100,6 +132,9 @@ impl Chain {
         Receipt {
             success: result.is_success(),
             gas: result.tx_gas_used(),
+            inner: (result.gas().spent_sub_refunded())
+                .saturating_sub(intrinsic.initial_regular_gas()),
+            floor: result.gas().floor_gas(),
             output,
             created,
         }
@@ -116,34 +151,48 @@ impl Chain {
     }
 
     /// A transaction with less gas than it may have.
-    pub fn call_with_gas(&mut self, to: Address, data: impl Into<Vec<u8>>, gas: u64) -> Receipt {
-        self.transact(SENDER, TxKind::Call(to), data.into(), gas)
+    pub fn call_with_gas(
+        &mut self,
+        from: Address,
+        to: Address,
+        data: impl Into<Vec<u8>>,
+        gas: u64,
+    ) -> Receipt {
+        self.transact(from, TxKind::Call(to), data.into(), gas)
     }
 
-    /// Gas of the execution alone, also where the calldata floor hides it: what the
-    /// same call costs under the rules of Cancun, which have no floor and price every
-    /// instruction of our contracts as Osaka does.
-    pub fn execution_gas(&mut self, to: Address, data: &[u8]) -> u64 {
-        self.spec = SpecId::CANCUN;
+    /// Gas of the execution alone, where the floor decides about the transaction.
+    pub fn inner(&mut self, to: Address, data: &[u8]) -> u64 {
+        self.floor = false;
         let receipt = self.call(to, data);
-        self.spec = SpecId::OSAKA;
-        receipt.gas - crate::gas::BASE - crate::gas::Calldata::of(data).standard
+        self.floor = true;
+        receipt.inner
     }
 
     /// A call of any gas, for the plain twin: the rules of Cancun have no cap.
     pub fn call_uncapped(&mut self, to: Address, data: impl Into<Vec<u8>>) -> Receipt {
-        self.spec = SpecId::CANCUN;
+        let spec = core::mem::replace(&mut self.spec, SpecId::CANCUN);
         let receipt = self.transact(SENDER, TxKind::Call(to), data.into(), 1 << 40);
-        self.spec = SpecId::OSAKA;
+        self.spec = spec;
         receipt
+    }
+
+    fn create(&mut self, init_code: Vec<u8>) -> Receipt {
+        // From EIP-8037 on the cap is for everything but new state.
+        let gas = if self.spec.is_enabled_in(SpecId::AMSTERDAM) {
+            16 * TRANSACTION_CAP
+        } else {
+            TRANSACTION_CAP
+        };
+        self.transact(SENDER, TxKind::Create, init_code, gas)
     }
 
     /// Deploys and returns the address and the gas.
     ///
     /// # Panics
-    /// If the constructor fails, or the code exceeds the limits of today.
+    /// If the constructor fails, or the code exceeds the limits of the rules.
     pub fn deploy(&mut self, init_code: Vec<u8>) -> (Address, u64) {
-        let receipt = self.transact(SENDER, TxKind::Create, init_code, TRANSACTION_CAP);
+        let receipt = self.create(init_code);
         let address = receipt.created.filter(|_| receipt.success);
         (
             address.unwrap_or_else(|| panic!("deployment failed: {receipt:?}")),
@@ -153,17 +202,20 @@ impl Chain {
 
     /// Whether a deployment is refused.
     pub fn deploy_fails(&mut self, init_code: Vec<u8>) -> bool {
-        !self
-            .transact(SENDER, TxKind::Create, init_code, TRANSACTION_CAP)
-            .success
+        !self.create(init_code).success
     }
 
-    /// Bytes of code at an address.
-    pub fn code_len(&self, address: Address) -> usize {
+    /// The code at an address.
+    pub fn code(&self, address: Address) -> Vec<u8> {
         let account = self.db.cache.accounts.get(&address);
         account
             .and_then(|account| account.info.code.as_ref())
-            .map_or(0, |code| code.original_bytes().len())
+            .map_or_else(Vec::new, |code| code.original_bytes().to_vec())
+    }
+
+    /// The hash of the code at an address.
+    pub fn code_hash(&self, address: Address) -> [u8; 32] {
+        mldsa_evm_gen::keccak256(&[&self.code(address)])
     }
 
     /// Balance of an address.
@@ -182,6 +234,12 @@ impl Chain {
             .map(|account| account.info.clone())
             .unwrap_or_default();
         info.balance += amount;
+        self.db.insert_account_info(address, info);
+    }
+
+    /// Delegates an address to a contract (EIP-7702).
+    pub fn delegate(&mut self, address: Address, to: Address) {
+        let info = AccountInfo::from_bytecode(Bytecode::new_eip7702(to));
         self.db.insert_account_info(address, info);
     }
 

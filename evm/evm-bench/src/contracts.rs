@@ -9,6 +9,7 @@ use mldsa_evm_gen::tables;
 use revm::primitives::Address;
 
 use crate::chain::{Chain, Receipt};
+use crate::gas::{Rules, TODAY};
 
 /// `evm/contracts`.
 pub fn folder() -> PathBuf {
@@ -91,9 +92,14 @@ pub fn tail(ctx: &[u8], message: &[u8]) -> Vec<u8> {
 }
 
 impl Deployed {
-    /// Deploys the contracts of a set.
+    /// Deploys the contracts of a set under the rules of today.
     pub fn new(layout: Layout) -> Self {
-        let mut chain = Chain::default();
+        Self::under(TODAY, layout)
+    }
+
+    /// Deploys the contracts of a set.
+    pub fn under(rules: Rules, layout: Layout) -> Self {
+        let mut chain = Chain::new(rules);
         let mut costs = Vec::new();
         let mut deploy = |name: &'static str, code: Vec<u8>| {
             let (address, gas) = chain.deploy(code);

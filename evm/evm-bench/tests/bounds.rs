@@ -115,7 +115,7 @@ fn transforms_at_their_extremes() {
 }
 
 /// Both transforms around the product, with every coefficient of the matrix and of z
-/// at its largest.
+/// at its largest; a stranger's matrix may have 23 bits, and anything between them.
 #[test]
 fn product_at_its_extremes() {
     for layout in Layout::all() {
@@ -124,7 +124,11 @@ fn product_at_its_extremes() {
         let bias = layout.start_bias * Q as u64;
         let gamma1 = layout.p.gamma1() as u64;
         let patterns = patterns(bias - gamma1, bias + gamma1);
-        for (n, a) in [Q - 1, Q - 1, 1, 0].into_iter().enumerate() {
+        const ALL_BITS: i32 = (1 << 23) - 1;
+        for (n, a) in [Q - 1, Q - 1, ALL_BITS, ALL_BITS, 1, 0]
+            .into_iter()
+            .enumerate()
+        {
             let key = ExpandedKey {
                 layout,
                 rho: [0; 32],
@@ -137,7 +141,11 @@ fn product_at_its_extremes() {
             };
             let column = |column: usize| patterns[(column * (n + 1) + n) % patterns.len()].clone();
             let mut call = vec![2];
-            call.extend(&key.words()[..layout.group_len()]);
+            if a == ALL_BITS {
+                call.extend(vec![0xff; layout.group_len()]);
+            } else {
+                call.extend(&key.words()[..layout.group_len()]);
+            }
             let count = layout.forward.count;
             for group in 0..layout.forward_groups() {
                 // Column j of a group stands in the mirrored lane.

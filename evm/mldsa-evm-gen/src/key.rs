@@ -46,9 +46,14 @@ pub struct Segment {
 
 /// Contracts that a key needs.
 pub fn parts(layout: &Layout) -> usize {
+    parts_within(layout, CODE_LIMIT)
+}
+
+/// Contracts that a key would need if each could have `limit` bytes.
+pub fn parts_within(layout: &Layout, limit: usize) -> usize {
     let len = layout.words_len();
     (1..)
-        .find(|&parts| len + reference_at(parts) + (parts - 1) * 32 <= parts * CODE_LIMIT)
+        .find(|&parts| len + reference_at(parts) + (parts - 1) * 32 <= parts * limit)
         .unwrap_or(1)
 }
 
