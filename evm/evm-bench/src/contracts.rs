@@ -163,6 +163,24 @@ impl Deployed {
         }
     }
 
+    /// Deploys an account for a key; its address and the gas.
+    pub fn deploy_account(&mut self, entry_point: Address, key: &KeyOnChain) -> (Address, u64) {
+        let arguments = [
+            word(entry_point),
+            word(self.key_verifier),
+            word(key.address),
+            key.hash,
+            number(self.layout.p.sig_len()),
+        ];
+        self.deploy("MldsaAccount", &arguments)
+    }
+
+    /// Deploys ERC-7913 around a verifier whose keys and signatures have these lengths.
+    pub fn deploy_erc7913(&mut self, verifier: Address, key: usize, signature: usize) -> Address {
+        let arguments = [word(verifier), number(key), number(signature)];
+        self.deploy("Mldsa7913", &arguments).0
+    }
+
     /// Variant a.
     pub fn verify_code(&mut self, key: &KeyOnChain, signature: &[u8], tail: &[u8]) -> Receipt {
         let input = [&key.reference()[..], signature, tail].concat();

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use evm_bench::cases::{Key, Random};
 use evm_bench::chain::{Chain, Receipt};
-use evm_bench::contracts::{Deployed, bound_input, folder, number, tail, word};
+use evm_bench::contracts::{Deployed, bound_input, folder, tail};
 use evm_bench::gas::{NEXT, NEXT_CODE_LIMIT, Rules, TODAY, revm_version};
 use evm_bench::rows::{self, Origin, Row};
 use mldsa_evm_gen::key::{ExpandedKey, parts, parts_within};
@@ -393,8 +393,7 @@ fn measure(rules: Rules, layout: Layout, table: &mut Table) {
     );
 
     // Interfaces over variant a.
-    let verifier = word(deployed.key_verifier);
-    let (erc7913, _) = deployed.deploy("Mldsa7913", &[verifier, number(52), number(p.sig_len())]);
+    let erc7913 = deployed.deploy_erc7913(deployed.key_verifier, 52, p.sig_len());
     let hash: [u8; 32] = message.clone().try_into().expect("32 bytes");
     let input = evm_bench::abi::verify(&on_chain.reference(), &hash, &signature);
     let receipt = deployed.chain.call(erc7913, &input[..]);
@@ -407,16 +406,7 @@ fn measure(rules: Rules, layout: Layout, table: &mut Table) {
         gas,
         "verify-code behind ERC-7913",
     );
-    let (account, _) = deployed.deploy(
-        "MldsaAccount",
-        &[
-            word(ENTRY_POINT),
-            verifier,
-            word(on_chain.address),
-            on_chain.hash,
-            number(p.sig_len()),
-        ],
-    );
+    let (account, _) = deployed.deploy_account(ENTRY_POINT, &on_chain);
     let bound = deployed
         .chain
         .call(account, evm_bench::abi::message_hash(&hash));

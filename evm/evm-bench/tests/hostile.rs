@@ -59,22 +59,6 @@ impl Scene {
             (stateless, encoded),
         ]
     }
-
-    fn erc7913(&mut self, verifier: Address, key_len: usize, signature_len: usize) -> Address {
-        let arguments = [word(verifier), number(key_len), number(signature_len)];
-        self.deployed.deploy("Mldsa7913", &arguments).0
-    }
-
-    fn account(&mut self) -> Address {
-        let arguments = [
-            word(ENTRY_POINT),
-            word(self.deployed.key_verifier),
-            word(self.on_chain.address),
-            self.on_chain.hash,
-            number(self.deployed.layout.p.sig_len()),
-        ];
-        self.deployed.deploy("MldsaAccount", &arguments).0
-    }
 }
 
 fn chain_with(chain: &mut Chain, code: &[u8]) -> Address {
@@ -136,9 +120,17 @@ fn every_length() {
 fn too_little_gas_is_never_an_answer() {
     let mut scene = Scene::new(Layout::of(44));
     let len = scene.signature.len();
-    let over_code = scene.erc7913(scene.deployed.key_verifier, 52, len);
-    let over_key = scene.erc7913(scene.deployed.stateless, scene.pair.pk.len(), len);
-    let account = scene.account();
+    let over_code = scene
+        .deployed
+        .deploy_erc7913(scene.deployed.key_verifier, 52, len);
+    let over_key =
+        scene
+            .deployed
+            .deploy_erc7913(scene.deployed.stateless, scene.pair.pk.len(), len);
+    let account = scene
+        .deployed
+        .deploy_account(ENTRY_POINT, &scene.on_chain)
+        .0;
     let message = scene
         .deployed
         .chain
@@ -227,8 +219,13 @@ fn too_little_gas_is_never_an_answer() {
 fn malformed_abi() {
     let mut scene = Scene::new(Layout::of(44));
     let len = scene.signature.len();
-    let erc7913 = scene.erc7913(scene.deployed.key_verifier, 52, len);
-    let account = scene.account();
+    let erc7913 = scene
+        .deployed
+        .deploy_erc7913(scene.deployed.key_verifier, 52, len);
+    let account = scene
+        .deployed
+        .deploy_account(ENTRY_POINT, &scene.on_chain)
+        .0;
     let message = scene
         .deployed
         .chain
@@ -356,7 +353,7 @@ fn verifiers_that_answer_otherwise() {
         (vec![0x60, 1, 0x5f, 0x52, 0x60, 32, 0x5f, 0xfd], false),
     ] {
         let verifier = chain_with(&mut scene.deployed.chain, &code);
-        let contract = scene.erc7913(verifier, 52, len);
+        let contract = scene.deployed.deploy_erc7913(verifier, 52, len);
         let receipt = scene.deployed.chain.call(contract, &call[..]);
         if no {
             assert_eq!(first4(&receipt), [0xff; 4], "{code:?}");
@@ -364,7 +361,9 @@ fn verifiers_that_answer_otherwise() {
             assert!(!receipt.success, "{code:?}");
         }
     }
-    let nobody = scene.erc7913(Address::with_last_byte(0x99), 52, len);
+    let nobody = scene
+        .deployed
+        .deploy_erc7913(Address::with_last_byte(0x99), 52, len);
     assert!(!scene.deployed.chain.call(nobody, &call[..]).success);
 
     // Expand and core of the registry and of the stateless verifier.
@@ -485,8 +484,14 @@ fn accounts_that_look_like_keys() {
 fn validation_uses_what_bundlers_allow() {
     for layout in Layout::all() {
         let mut scene = Scene::new(layout);
-        let erc7913 = scene.erc7913(scene.deployed.key_verifier, 52, scene.signature.len());
-        let account = scene.account();
+        let erc7913 =
+            scene
+                .deployed
+                .deploy_erc7913(scene.deployed.key_verifier, 52, scene.signature.len());
+        let account = scene
+            .deployed
+            .deploy_account(ENTRY_POINT, &scene.on_chain)
+            .0;
         let Deployed {
             key_verifier,
             core,

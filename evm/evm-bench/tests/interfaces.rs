@@ -3,7 +3,7 @@
 use evm_bench::abi;
 use evm_bench::cases::Key;
 use evm_bench::chain::SENDER;
-use evm_bench::contracts::{Deployed, number, word};
+use evm_bench::contracts::{Deployed, artifact, number, word};
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
 use mldsa_evm_precompile::Set;
@@ -41,8 +41,7 @@ fn erc7913_over_every_variant() {
             (deployed.registry, key.commitment().to_vec(), bound),
             (deployed.stateless, pair.pk.clone(), signature),
         ] {
-            let arguments = [word(verifier), number(key.len()), number(signature.len())];
-            let (contract, _) = deployed.deploy("Mldsa7913", &arguments);
+            let contract = deployed.deploy_erc7913(verifier, key.len(), signature.len());
             let mut ask = |key: &[u8], hash: &[u8; 32], signature: &[u8]| {
                 let receipt = deployed
                     .chain
@@ -79,22 +78,17 @@ fn account() {
         let pair = Key::new(layout.name, &[2; 32]);
         let key = ExpandedKey::new(layout, &pair.pk).unwrap();
         let on_chain = deployed.deploy_key(&key);
-        let len = layout.p.sig_len();
-        let arguments = |hash: [u8; 32]| {
-            [
-                word(entry_point),
-                word(deployed.key_verifier),
-                word(on_chain.address),
-                hash,
-                number(len),
-            ]
-        };
-        let right = arguments(on_chain.hash);
-        let wrong = arguments([1; 32]).concat();
-        let code = [evm_bench::contracts::artifact("MldsaAccount"), wrong].concat();
+        let wrong = [
+            word(entry_point),
+            word(deployed.key_verifier),
+            word(on_chain.address),
+            [1; 32],
+            number(layout.p.sig_len()),
+        ];
+        let code = [artifact("MldsaAccount"), wrong.concat()].concat();
         assert!(deployed.chain.deploy_fails(code), "a key that is not there");
-        let (account, _) = deployed.deploy("MldsaAccount", &right);
-        let (other_account, _) = deployed.deploy("MldsaAccount", &right);
+        let (account, _) = deployed.deploy_account(entry_point, &on_chain);
+        let (other_account, _) = deployed.deploy_account(entry_point, &on_chain);
 
         // ERC-1271
         let hash = [0x44; 32];
