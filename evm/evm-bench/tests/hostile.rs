@@ -242,7 +242,7 @@ fn malformed_abi() {
     ];
     // Words that are offsets, then words that are lengths, counted from the selector.
     let operation = 3 * 32;
-    let calls: [(Address, Address, Vec<u8>, Vec<usize>, usize); 3] = [
+    let calls = [
         (SENDER, erc7913, verify, vec![0, 64, 96, 96 + 32 + 64], 0),
         (SENDER, account, approve, vec![32, 64], 1),
         (
