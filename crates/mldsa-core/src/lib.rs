@@ -24,14 +24,14 @@
 //!
 //! | row | calls | 44 | 65 | 87 |
 //! | --- | --- | --: | --: | --: |
-//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 22,104 / 22,104 / 28,248 | 24,152 / 24,152 / 30,296 | 28,248 / 28,248 / 34,392 |
-//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 20,952 / 20,952 / 27,160 | 23,000 / 23,000 / 29,208 | 27,096 / 27,096 / 33,304 |
-//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 43,288 / 43,288 / 43,288 | 63,768 / 63,768 / 63,768 | 98,584 / 98,584 / 98,584 |
-//! | sign prepared | every `sign*` of `PreparedSigningKey` | 18,328 / 18,328 / 18,328 | 21,400 / 21,400 / 21,400 | 25,496 / 25,496 / 25,496 |
-//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 29,976 / 40,232 | 18,456 / 29,976 / 34,152 | 22,552 / 29,976 / 36,200 |
-//! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 45,272 / 21,976 | 18,328 / 45,272 / 17,880 | 22,424 / 45,272 / 21,976 |
-//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,392 / 8,344 / 26,392 | 2,392 / 8,344 / 26,392 | 2,392 / 8,344 / 26,392 |
-//! | prepare to sign | `SigningKey::prepare` | 5,416 / 6,744 / 14,360 | 6,696 / 8,024 / 15,640 | 7,976 / 9,304 / 16,920 |
+//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 22,104 / 22,104 / 25,688 | 24,152 / 24,152 / 27,736 | 28,248 / 28,248 / 31,832 |
+//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 20,952 / 20,952 / 24,600 | 23,000 / 23,000 / 26,648 | 27,096 / 27,096 / 30,744 |
+//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,200 / 42,200 / 42,200 | 62,680 / 62,680 / 62,680 | 97,496 / 97,496 / 97,496 |
+//! | sign prepared | every `sign*` of `PreparedSigningKey` | 17,304 / 17,304 / 17,304 | 20,376 / 20,376 / 20,376 | 24,472 / 24,472 / 24,472 |
+//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 31,512 / 37,080 | 18,456 / 31,512 / 30,808 | 22,552 / 31,512 / 32,856 |
+//! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 26,008 / 22,104 | 18,328 / 26,008 / 17,880 | 22,424 / 26,008 / 21,976 |
+//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,392 / 8,344 / 23,832 | 2,392 / 8,344 / 23,832 | 2,392 / 8,344 / 23,832 |
+//! | prepare to sign | `SigningKey::prepare` | 5,416 / 6,744 / 11,800 | 6,696 / 8,024 / 13,080 | 7,976 / 9,304 / 14,360 |
 //!
 //! Forms that return a key or a signature by value add its size.
 //!
