@@ -414,10 +414,8 @@ fn an_end_between_two_results_leaves_the_old_key() {
             }
             std::thread::sleep(core::time::Duration::from_millis(50));
         }
-        let ended = Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
-            .status();
-        assert!(ended.unwrap().success());
+        // Not SIGINT, which children of a background job ignore.
+        child.kill().unwrap();
         assert!(!child.wait().unwrap().success());
         assert_eq!(fs::read(&key).ok().as_deref(), old.map(|old| &old[..]));
         for left in staged() {
