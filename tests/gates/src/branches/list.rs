@@ -9,11 +9,6 @@ use super::reader::Kind;
 const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::scheme::verify", VERIFICATION),
     ("mldsa_core::backend::rows", VERIFICATION),
-    ("mldsa_core::siblings::verification", VERIFICATION),
-    (
-        "mldsa_core::streaming::row_steps::absorb_w1_row",
-        VERIFICATION,
-    ),
     (
         "mldsa_core::streaming::row_steps::subtract_ct1",
         VERIFICATION,
@@ -23,7 +18,6 @@ const PUBLIC: &[(&str, &str)] = &[
         VERIFICATION,
     ),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
-    ("mldsa_core::lanes::job", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
     ("mldsa_core::backend::avx2::prepare", VERIFICATION),
     ("mldsa_core::backend::avx2::verify_up_to", VERIFICATION),
@@ -113,12 +107,6 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "z verdict of a row; number of rows",
     ),
     (
-        "mldsa_core::scheme::sign::respond_hint",
-        3,
-        2,
-        "r0 (twice where the loop is rotated), ct0 and hint weight verdicts",
-    ),
-    (
         "mldsa_core::scheme::sign::sign_internal",
         0,
         1,
@@ -151,11 +139,11 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::streaming::row_steps::hint_row", 0, 6, PLACES),
     (
         "mldsa_core::hash::keccak::keccak_f1600_compact",
-        0,
         1,
-        "which half of a word a rotation by a number of the standard begins with",
+        5,
+        "the number of a round; which half of a word a rotation by a number of the standard begins with",
     ),
-    ("mldsa_core::sample::rej_bounded_poly", 0, 2, REFUSED),
+    ("mldsa_core::sample::rej_bounded_poly", 0, 3, REFUSED),
     ("mldsa_core::sample::rej_bounded_packed", 0, 2, REFUSED),
     (
         "mldsa_core::sample::rej_ntt_poly_each_vartime",
@@ -202,12 +190,11 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::streaming::window::finish_row", 0, 1, LENGTHS),
     ("mldsa_core::streaming::window::ntt_in_place", 0, 1, LENGTHS),
     (
-        "mldsa_core::streaming::window::first_layers",
+        "mldsa_gate_roots",
         0,
-        1,
-        PARAMETERS,
+        4,
+        "what operations answered; the position in a sponge's block",
     ),
-    ("mldsa_gate_roots", 0, 1, POSITION),
     (
         "mldsa_lowmem::key::check_range",
         2,
@@ -237,21 +224,90 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::streaming::window::last_layers", 0, 1, LENGTHS),
     (
         "mladsa_aggregate::keys::content_key::derive_each",
-        0,
+        1,
         9,
         LENGTHS,
     ),
     (
         "mladsa_aggregate::round::signer",
         1,
-        2,
+        5,
         "the mode of the round, its members, whether derivation succeeded",
     ),
     ("mldsa_lowmem::verify::self_verify", 0, 1, LENGTHS),
+    ("mladsa_aggregate::keys::nonce::sample", 1, 2, LENGTHS),
+    ("mldsa_core::coding::pack", 0, 2, LEFT),
+    (
+        "mldsa_core::lanes::sponge::Input::next_block",
+        0,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::backend::Backend::detect",
+        0,
+        1,
+        "what the CPU has",
+    ),
+    ("mldsa_core::backend::avx2::expand_s", 0, 2, REFUSED),
+    ("mldsa_core::backend::avx512::expand_s", 0, 2, REFUSED),
+    (
+        "mldsa_core::scheme::keygen::check_secret_range",
+        0,
+        1,
+        PARAMETERS,
+    ),
+    ("mldsa_core::scheme::keygen::unpack_ntt", 0, 1, LAYERS),
+    ("mldsa_core::scheme::sign::challenge", 0, 1, LAYERS),
+    (
+        "mldsa_core::scheme::sign::respond_hint",
+        3,
+        4,
+        "r0 (twice where the loop is rotated), ct0 and hint weight verdicts; layers of the transform",
+    ),
+    (
+        "mldsa_core::streaming::row_steps::response_row_reaches",
+        0,
+        1,
+        PARAMETERS,
+    ),
+    (
+        "mldsa_core::streaming::window::expand_compact",
+        0,
+        1,
+        REFUSED_A,
+    ),
+    (
+        "mldsa_core::streaming::window::multiply_accumulate_two",
+        0,
+        1,
+        REFUSED_A,
+    ),
+    ("mldsa_core::streaming::window::load_compact", 0, 1, LEFT),
+    ("mldsa_core::streaming::window::store_compact", 0, 1, LEFT),
+    (
+        "mldsa_core::summing::vectors::ResponseHat::transform",
+        0,
+        1,
+        LAYERS,
+    ),
+    ("mldsa_core::summing::vectors::challenge", 0, 1, LAYERS),
+    ("mldsa_core::summing::vectors::matrix_product", 0, 1, LAYERS),
+    ("mldsa_core::summing::vectors::ntt", 0, 1, LAYERS),
+    (
+        "mldsa_core::summing::vectors::product_difference",
+        0,
+        1,
+        LAYERS,
+    ),
+    ("mldsa_core::summing::vectors::respond", 0, 2, LAYERS),
+    ("mldsa_lowmem::matrix::eta_group", 0, 2, LEFT),
+    ("mldsa_lowmem::matrix::z_group", 0, 2, LEFT),
+    ("mldsa_lowmem::matrix::mask_entry_sampled", 0, 1, REFUSED_A),
+    ("mldsa_lowmem::matrix::secret_entry", 0, 1, REFUSED_A),
     ("mldsa_lowmem::keygen", 0, 2, POSITION),
     ("mldsa_lowmem::attempt", 0, 2, PARAMETERS),
-    ("mldsa_lowmem::matrix::mask_row", 0, 1, PARAMETERS),
-    ("mldsa_lowmem::matrix::mask_window", 0, 2, PARAMETERS),
+    ("mldsa_lowmem::matrix::mask_row", 0, 2, PARAMETERS),
     (
         "mldsa_lowmem::signer::sign_with",
         0,
@@ -269,22 +325,46 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
 /// often, and what.
 const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
     (
-        "mladsa_aggregate::keys::nonce::sample",
+        "mladsa_aggregate::round::signer",
+        Kind::Compare,
+        3,
+        "fingerprints and public keys",
+    ),
+    (
+        "mladsa_aggregate::keys::content_key",
         Kind::Division,
-        4,
+        1,
         LENGTHS,
     ),
     (
-        "mladsa_aggregate::round::signer",
-        Kind::Compare,
+        "mladsa_aggregate::keys::nonce::sample",
+        Kind::Division,
+        7,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::backend::avx2::cold",
+        Kind::Division,
         2,
-        "fingerprints and public keys",
+        LENGTHS,
     ),
     (
         "mldsa_core::backend::avx2::expand_a",
         Kind::Division,
-        1,
+        8,
         "the index of an entry of A",
+    ),
+    (
+        "mldsa_core::backend::avx2::kernels",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::backend::avx2::prepared",
+        Kind::Division,
+        2,
+        LENGTHS,
     ),
     (
         "mldsa_core::backend::avx2::with_products",
@@ -292,24 +372,61 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         1,
         LENGTHS,
     ),
+    (
+        "mldsa_core::backend::avx512::plane",
+        Kind::Division,
+        11,
+        "numbers of lanes, at opt-level z",
+    ),
+    (
+        "mldsa_core::backend::avx512::product",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::backend::avx512::w1",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::backend::portable::inv_ntt_high_bits",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    ("mldsa_core::coding::pack", Kind::Division, 2, LENGTHS),
     ("mldsa_core::cost::hash_message", Kind::Division, 1, LENGTHS),
     (
         "mldsa_core::sample::expand_a",
         Kind::Division,
-        1,
+        2,
         "the index of an entry of A",
+    ),
+    (
+        "mldsa_core::sample::expand_mask_poly",
+        Kind::Division,
+        2,
+        LENGTHS,
     ),
     (
         "mldsa_core::sample::rej_bounded_packed",
         Kind::Division,
-        1,
+        2,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::sample::rej_ntt_poly_each_vartime",
+        Kind::Division,
+        2,
         LENGTHS,
     ),
     ("mldsa_core::scheme::keygen", Kind::Division, 2, LENGTHS),
     (
         "mldsa_core::scheme::sign::commit",
         Kind::Division,
-        1,
+        2,
         LENGTHS,
     ),
     (
@@ -325,27 +442,37 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         LENGTHS,
     ),
     (
-        "mldsa_core::streaming::row_steps::response_row_reaches",
+        "mldsa_core::streaming::row_steps",
         Kind::Division,
-        2,
+        5,
+        "lengths of rows; places of the challenge of an attempt",
+    ),
+    (
+        "mldsa_core::streaming::sparse::code_words",
+        Kind::Division,
+        1,
         LENGTHS,
     ),
-    ("mldsa_core::summing::vectors", Kind::Division, 1, LENGTHS),
+    ("mldsa_core::streaming::window", Kind::Division, 2, LENGTHS),
+    ("mldsa_core::summing::vectors", Kind::Division, 2, LENGTHS),
     ("mldsa_lowmem::attempt", Kind::Division, 4, LENGTHS),
     ("mldsa_lowmem::key::check_range", Kind::Division, 4, LENGTHS),
     (
         "mldsa_lowmem::keygen::sample_secrets",
         Kind::Division,
-        2,
+        4,
         LENGTHS,
     ),
-    ("mldsa_lowmem::matrix::mask_row", Kind::Division, 1, LENGTHS),
+    ("mldsa_lowmem::matrix", Kind::Division, 2, LENGTHS),
 ];
 const SELF_CHECK: &str = "the verdict of self-verification, which the caller gets";
 const PLACES: &str = "places of the challenge of an attempt, which are public";
 const REFUSED: &str = "ExpandS: which half-bytes were refused";
 const LENGTHS: &str = "lengths of rows and layers";
 const POSITION: &str = "the position in a sponge's block, which follows from lengths";
+const LEFT: &str = "how much of a row is left";
+const LAYERS: &str = "layers of the transform, which RV32 counts from a table";
+const REFUSED_A: &str = "refused candidates of A, which is public";
 const PARAMETERS: &str = "the parameter set";
 
 /// How many jumps of a kind function `name` may have.

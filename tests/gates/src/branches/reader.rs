@@ -254,6 +254,16 @@ impl Dialect {
 
     /// Large frames are touched page by page, until the stack is there.
     fn probes_stack(self, before: &[Line<'_>]) -> bool {
+        // At opt-level z the comparison may stand in a function of its own; the pointer
+        // that AArch64 probes with is x9.
+        let outlined = before.last().is_some_and(|line| {
+            self.is_call(line) && line.operands.iter().any(|to| to.contains("OUTLINED"))
+        });
+        if self == Self::Arm64 && outlined {
+            return before.iter().any(|line| {
+                matches!(line.mnemonic, "sub" | "and") && line.operands.first() == Some(&"x9")
+            });
+        }
         let test = before.iter().rev().find(|line| self.sets_flags(line));
         test.is_some_and(|test| self.sources(test).iter().any(|name| name == "sp"))
     }
