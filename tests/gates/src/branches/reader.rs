@@ -53,6 +53,7 @@ pub(super) type Found = BTreeMap<String, BTreeMap<Kind, usize>>;
 
 /// Reads one file; every function of it gets an entry.
 pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
+    let probing = probing(dialect, text);
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let Some(name) = label(line).filter(|name| is_function(name)) else {
@@ -79,12 +80,37 @@ pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
         let jumps = found.entry(name.to_owned()).or_default();
         for stretch in &stretches {
             for (at, line) in stretch.iter().enumerate() {
-                if let Some(kind) = dialect.kind(line, &stretch[..at], &moved) {
+                if let Some(kind) = dialect.kind(line, &stretch[..at], &moved, &probing) {
                     *jumps.entry(kind).or_default() += 1;
                 }
             }
         }
     }
+}
+
+/// The functions of the compiler's own making that compare the stack pointer.
+fn probing(dialect: Dialect, text: &str) -> BTreeSet<&str> {
+    let mut probing = BTreeSet::new();
+    let mut current = None;
+    for line in text.lines() {
+        match label(line) {
+            Some(name) if is_function(name) => {
+                current = Some(name).filter(|name| name.starts_with("OUTLINED_FUNCTION"));
+            }
+            _ => {
+                let (Some(name), Some(line)) = (current, instruction(dialect, line)) else {
+                    continue;
+                };
+                if dialect.sets_flags(&line) {
+                    probing.remove(name);
+                    if dialect.sources(&line).iter().any(|source| source == "sp") {
+                        probing.insert(name);
+                    }
+                }
+            }
+        }
+    }
+    probing
 }
 
 fn is_function(label: &str) -> bool {
@@ -158,7 +184,13 @@ const UNSIGNED: [&str; 8] = ["eq", "ne", "hs", "lo", "hi", "ls", "cs", "cc"];
 
 impl Dialect {
     /// What this instruction is, if it is a jump that hangs on data.
-    fn kind(self, line: &Line<'_>, before: &[Line<'_>], moved: &BTreeSet<String>) -> Option<Kind> {
+    fn kind(
+        self,
+        line: &Line<'_>,
+        before: &[Line<'_>],
+        moved: &BTreeSet<String>,
+        probing: &BTreeSet<&str>,
+    ) -> Option<Kind> {
         if self.is_call(line) {
             let target = line.operands.last().copied().unwrap_or("");
             let target = target
@@ -177,7 +209,7 @@ impl Dialect {
         }
         let signed = self.jump(line)?;
         if signed {
-            let public = self.probes_stack(before) || self.chooses_shift(line, before);
+            let public = self.probes_stack(before, probing) || self.chooses_shift(line, before);
             return (!public).then_some(Kind::Sign);
         }
         self.tests_loaded(line, before, moved)
@@ -253,16 +285,10 @@ impl Dialect {
     }
 
     /// Large frames are touched page by page, until the stack is there.
-    fn probes_stack(self, before: &[Line<'_>]) -> bool {
-        // At opt-level z the comparison may stand in a function of its own; the pointer
-        // that AArch64 probes with is x9.
-        let outlined = before.last().is_some_and(|line| {
-            self.is_call(line) && line.operands.iter().any(|to| to.contains("OUTLINED"))
-        });
-        if self == Self::Arm64 && outlined {
-            return before.iter().any(|line| {
-                matches!(line.mnemonic, "sub" | "and") && line.operands.first() == Some(&"x9")
-            });
+    fn probes_stack(self, before: &[Line<'_>], probing: &BTreeSet<&str>) -> bool {
+        // At opt-level z the comparison may stand in a function of its own.
+        if let Some(last) = before.last().filter(|line| self.is_call(line)) {
+            return last.operands.iter().any(|to| probing.contains(*to));
         }
         let test = before.iter().rev().find(|line| self.sets_flags(line));
         test.is_some_and(|test| self.sources(test).iter().any(|name| name == "sp"))
