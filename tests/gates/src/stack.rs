@@ -40,7 +40,7 @@ const SMALL_DEBUG: usize = 12 * 1024;
 /// 16 units are cargo's default.
 const BUILDS: [(&str, &str, Option<&str>, &str); 3] = [
     ("opt-level 0", "unoptimised", None, "8"),
-    ("release", "release", Some("16"), "200"),
+    ("release", "release", None, "200"),
     ("one unit", "release", Some("1"), "200"),
 ];
 
