@@ -1,6 +1,7 @@
 //! Several signatures side by side: what a verification is given, hashing in
 //! lanes, verification in lanes.
 
+#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod job;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) mod sponge;

@@ -1,5 +1,7 @@
 //! The scheme: FIPS 204 section 6, algorithms 6 to 8.
 
+#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen;
+#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod sign;
 pub(crate) mod verify;

@@ -25,12 +25,13 @@
 use core::arch::x86_64::*;
 
 use super::registers::Aligned;
-use crate::hash::keccak::{RHO, ROUND_CONSTANTS};
+use super::word::X8;
+use crate::hash::keccak::{RHO, ROUND_CONSTANTS, Word};
 use crate::lanes::sponge::Block;
 use crate::params::CRH_LEN;
 
 /// Words in lanes 0 to 4; the others are zero and stay so.
-type State = [__m512i; 5];
+type State = [X8; 5];
 
 /// The lanes in use.
 const PLANE: __mmask8 = 0x1f;
@@ -39,15 +40,15 @@ const PLANE: __mmask8 = 0x1f;
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
 pub(super) fn permute_x1(state: &mut [u64; 25]) {
-    let mut planes = [_mm512_setzero_si512(); 5];
+    let mut planes = [X8::splat(0); 5];
     for (plane, words) in planes.iter_mut().zip(state.as_chunks::<5>().0) {
         // SAFETY: the mask lets exactly the five words be read.
-        *plane = unsafe { _mm512_maskz_loadu_epi64(PLANE, words.as_ptr().cast()) };
+        *plane = X8(unsafe { _mm512_maskz_loadu_epi64(PLANE, words.as_ptr().cast()) });
     }
     planes = permute(planes);
     for (plane, words) in planes.iter().zip(state.as_chunks_mut::<5>().0) {
         // SAFETY: the mask lets exactly the five words be written.
-        unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), PLANE, *plane) };
+        unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), PLANE, plane.0) };
     }
 }
 
@@ -56,7 +57,7 @@ pub(super) fn permute_x1(state: &mut [u64; 25]) {
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
 pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
-    let mut planes = [_mm512_setzero_si512(); 5];
+    let mut planes = [X8::splat(0); 5];
     for block in blocks {
         for (n, plane) in planes.iter_mut().enumerate().take(4) {
             // A block is three planes and two words.
@@ -64,7 +65,7 @@ pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
             let words = block[40 * n..].as_ptr().cast();
             // SAFETY: the mask lets only words of the block be read: 5, 5, 5 and 2.
             let words = unsafe { _mm512_maskz_loadu_epi64(mask, words) };
-            *plane = _mm512_xor_si512(*plane, words);
+            *plane = plane.xor(X8(words));
         }
         planes = permute(planes);
     }
@@ -72,8 +73,8 @@ pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
     let (first, second) = digest.split_at_mut(40);
     // SAFETY: the masks let five and three words be written.
     unsafe {
-        _mm512_mask_storeu_epi64(first.as_mut_ptr().cast(), PLANE, planes[0]);
-        _mm512_mask_storeu_epi64(second.as_mut_ptr().cast(), 0x07, planes[1]);
+        _mm512_mask_storeu_epi64(first.as_mut_ptr().cast(), PLANE, planes[0].0);
+        _mm512_mask_storeu_epi64(second.as_mut_ptr().cast(), 0x07, planes[1].0);
     }
     digest
 }
@@ -116,7 +117,7 @@ fn round<const N: usize>(r: State, constant: u64) -> State {
         for (n, (out, r)) in out.iter_mut().zip(r).enumerate() {
             let first = 3 * n * inverse(pi.b);
             let word = |offset| move_lanes(r, now.step, now.step * (first + offset));
-            *out = chi(word(0), word(1), word(2));
+            *out = word(0).chi(word(1), word(2));
         }
         out[0] = iota(out[0], constant);
         return out;
@@ -127,7 +128,7 @@ fn round<const N: usize>(r: State, constant: u64) -> State {
     for (n, out) in out.iter_mut().enumerate() {
         // Iota before chi waits for nothing.
         let first = if n == 0 { iota(r[0], constant) } else { r[n] };
-        *out = chi(first, r[(n + pi.a) % 5], r[(n + 2 * pi.a) % 5]);
+        *out = first.chi(r[(n + pi.a) % 5], r[(n + 2 * pi.a) % 5]);
     }
     if next.b != 0 {
         for (n, out) in out.iter_mut().enumerate() {
@@ -140,11 +141,11 @@ fn round<const N: usize>(r: State, constant: u64) -> State {
 /// Theta where x is in lane `step x`.
 #[inline(always)]
 fn theta_across(mut r: State, step: usize) -> State {
-    let parity = xor3(xor3(r[0], r[1], r[2]), r[3], r[4]);
-    let right = rotate_by_one(move_lanes(parity, 1, step));
+    let parity = r[0].xor3(r[1], r[2]).xor3(r[3], r[4]);
+    let right = move_lanes(parity, 1, step).rotl::<1>();
     let left = move_lanes(parity, 1, 4 * step);
     for r in &mut r {
-        *r = xor3(*r, left, right);
+        *r = r.xor3(left, right);
     }
     r
 }
@@ -154,47 +155,40 @@ fn theta_across(mut r: State, step: usize) -> State {
 fn theta_inside(r: State, a: usize) -> State {
     let mut parity = r;
     for r in &mut parity {
-        let pairs = xor(*r, move_lanes(*r, 1, 1));
-        *r = xor3(pairs, move_lanes(pairs, 1, 2), move_lanes(*r, 1, 4));
+        let pairs = r.xor(move_lanes(*r, 1, 1));
+        *r = pairs.xor3(move_lanes(pairs, 1, 2), move_lanes(*r, 1, 4));
     }
     let mut out = r;
     for n in 0..5 {
-        let right = rotate_by_one(parity[(n + a) % 5]);
-        out[n] = xor3(r[n], parity[(n + 4 * a) % 5], right);
+        let right = parity[(n + a) % 5].rotl::<1>();
+        out[n] = r[n].xor3(parity[(n + 4 * a) % 5], right);
     }
     out
 }
 
-macro_rules! on_registers {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $body:expr;)*) => { $(
-        $(#[$doc])*
-        #[inline(always)]
-        fn $name($($argument: $type),*) -> __m512i {
-            // SAFETY: registers come from the two entries, which have the features.
-            unsafe { $body }
-        }
-    )* };
+/// Every lane rotated to the left by its own number of bits.
+#[inline(always)]
+fn rotate(v: X8, by: &Aligned<[i64; 8]>) -> X8 {
+    // SAFETY: `v` is a register, which proves the features.
+    X8(unsafe { _mm512_rolv_epi64(v.0, by.load()) })
 }
-on_registers! {
-    xor(a: __m512i, b: __m512i) _mm512_xor_si512(a, b);
-    xor3(a: __m512i, b: __m512i, c: __m512i) _mm512_ternarylogic_epi64::<0x96>(a, b, c);
-    chi(a: __m512i, b: __m512i, c: __m512i) _mm512_ternarylogic_epi64::<0xd2>(a, b, c);
-    rotate(v: __m512i, by: &Aligned<[i64; 8]>) _mm512_rolv_epi64(v, by.load());
-    rotate_by_one(v: __m512i) _mm512_rol_epi64::<1>(v);
-    /// The round constant to word (0, 0).
-    iota(v: __m512i, constant: u64)
-        _mm512_mask_xor_epi64(v, 1, v, _mm512_set1_epi64(constant as i64));
-    permute_lanes(v: __m512i, order: &Aligned<[i64; 8]>)
-        _mm512_permutexvar_epi64(order.load(), v);
+
+/// The round constant to word (0, 0).
+#[inline(always)]
+fn iota(v: X8, constant: u64) -> X8 {
+    // SAFETY: `v` is a register, which proves the features.
+    X8(unsafe { _mm512_mask_xor_epi64(v.0, 1, v.0, _mm512_set1_epi64(constant as i64)) })
 }
 
 /// Lane `n` from lane `factor n + first mod 5`.
 #[inline(always)]
-fn move_lanes(v: __m512i, factor: usize, first: usize) -> __m512i {
+fn move_lanes(v: X8, factor: usize, first: usize) -> X8 {
     if (factor % 5, first % 5) == (1, 0) {
         return v;
     }
-    permute_lanes(v, &MOVES[factor % 5][first % 5])
+    let order = &MOVES[factor % 5][first % 5];
+    // SAFETY: `v` is a register, which proves the features.
+    X8(unsafe { _mm512_permutexvar_epi64(order.load(), v.0) })
 }
 
 /// Word (x, y) is in register `a x + b y mod 5`. Its lane is `step` times x at the
