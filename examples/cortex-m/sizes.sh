@@ -26,8 +26,8 @@ for target in "$@"; do
         for operation in keygen verify floor keep-w0 balanced cached; do
             build "$target" "ml-dsa-$set,$operation"
             case $operation in keygen | verify) op=$operation tier= ;; *) op=sign tier=$operation ;; esac
-            printf '{"target":"%s","op":"%s","set":"ML-DSA-%s","tier":"%s","opt":"2","text":%d,"rodata":%d}\n' \
-                "$target" "$op" "$set" "$tier" $((text - empty_text)) $((rodata - empty_rodata))
+            printf '{"target":"%s","op":"%s","set":"ML-DSA-%s","tier":"%s","opt":"%s","text":%d,"rodata":%d}\n' \
+                "$target" "$op" "$set" "$tier" "${CARGO_PROFILE_RELEASE_OPT_LEVEL:-3}" $((text - empty_text)) $((rodata - empty_rodata))
         done
     done
 done

@@ -56,8 +56,13 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
         ctx: Context<'_>,
         signature: &[u8],
     ) -> Result<(), VerifyError> {
-        let mu = message_mu(&self.tr(), ctx, message);
-        self.verify_mu(&mu, signature)
+        self.verify_mu(&self.mu(ctx, message), signature)
+    }
+
+    /// `mu` under this key. A frame of its own, with `tr` in it.
+    #[inline(never)]
+    fn mu(&self, ctx: Context<'_>, message: &[u8]) -> Mu {
+        message_mu(&self.tr(), ctx, message)
     }
 
     /// Starts the verification of a message that arrives in pieces.
@@ -79,7 +84,14 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
         ctx: Context<'_>,
         signature: &[u8],
     ) -> Result<(), VerifyError> {
-        self.verify_mu(&digest.mu(&self.tr(), ctx), signature)
+        self.verify_mu(&self.prehashed_mu(digest, ctx), signature)
+    }
+
+    /// As [`Self::mu`].
+    #[cfg(feature = "hash-ml-dsa")]
+    #[inline(never)]
+    fn prehashed_mu(&self, digest: &PreHashed<'_, P>, ctx: Context<'_>) -> Mu {
+        digest.mu(&self.tr(), ctx)
     }
 
     /// Verifies a signature over an externally computed `mu`.

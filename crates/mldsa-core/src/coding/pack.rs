@@ -37,7 +37,9 @@ fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i
 /// `BITS`-bit value into the coefficient.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32], mut map: impl FnMut(i32) -> i32) {
-    for (bytes, coefficients) in bytes.chunks_exact(BITS).zip(w.chunks_exact_mut(8)) {
+    let (groups, _) = bytes.as_chunks::<BITS>();
+    for (n, coefficients) in w.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let Some(bytes) = groups.get(n) else { break };
         // Read in place: a copy of packed secrets would stay on the stack.
         let byte = |at: usize| if at < BITS { bytes[at] } else { 0 };
         for (n, a) in coefficients.iter_mut().enumerate() {

@@ -42,22 +42,23 @@ pub fn first_layers(
     let mut scratch = Secret::<[[i32; GROUP]; 2]>::zeroed();
     let [sum, input] = scratch.expose_mut();
     // a + first c + second (b + first d), one operand at a time: few values live.
-    for (n, out) in (0..).step_by(GROUP).zip(window.as_chunks_mut::<GROUP>().0) {
+    for (n, out) in window.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+        let n = GROUP * n;
         read(n + 3 * WINDOW, sum);
         for sum in sum.iter_mut() {
             *sum = montgomery_mul(first, *sum);
         }
         read(n + WINDOW, input);
-        for (sum, &b) in sum.iter_mut().zip(&*input) {
-            *sum = montgomery_mul(second, b + *sum);
+        for i in 0..GROUP {
+            sum[i] = montgomery_mul(second, input[i] + sum[i]);
         }
         read(n + 2 * WINDOW, input);
-        for (sum, &c) in sum.iter_mut().zip(&*input) {
-            *sum += montgomery_mul(first, c);
+        for i in 0..GROUP {
+            sum[i] += montgomery_mul(first, input[i]);
         }
         read(n, out);
-        for (a, &sum) in out.iter_mut().zip(&*sum) {
-            *a += sum;
+        for i in 0..GROUP {
+            out[i] += sum[i];
         }
     }
 }
