@@ -198,14 +198,15 @@ pub fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     }
 }
 
-/// One polynomial of algorithm 34 in its packed form, which is also
-/// the packed form of z: 576 or 640 bytes of H(rho_pp || kappa).
-#[cfg(feature = "siblings")]
+/// Algorithm 34 ExpandMask, the polynomial of counter `kappa` in its packed form,
+/// which is also the packed form of z: 576 or 640 bytes of H(rho_pp || kappa).
+/// Constant time.
 pub fn expand_mask_packed(keccak: Permutation, rho_pp: &[u8; 64], kappa: u16, out: &mut [u8]) {
     Shake256::digest(keccak, &[rho_pp, &kappa.to_le_bytes()], out);
 }
 
 /// One polynomial of algorithm 34 in coefficient form, a few bytes at a time. Constant time. -gamma1 < out <= gamma1.
+#[cfg(any(feature = "siblings", test))]
 #[inline(never)]
 pub fn expand_mask_poly(
     keccak: Permutation,
@@ -224,18 +225,6 @@ pub fn expand_mask_poly(
         xof.squeeze(bytes);
         pack::unpack_z_part(gamma1_bits, bytes, part);
     }
-}
-
-/// Algorithm 34 ExpandMask, the polynomial of counter `kappa`. Constant time.
-/// -gamma1 < out <= gamma1.
-pub fn expand_mask(rho_pp: &[u8; 64], kappa: u16, gamma1_bits: u32, out: &mut Poly) {
-    expand_mask_poly(
-        Permutation::PORTABLE,
-        rho_pp,
-        kappa,
-        gamma1_bits,
-        &mut out.0,
-    );
 }
 
 /// A challenge polynomial as algorithm 29 makes it: tau positions with signs.
@@ -357,7 +346,7 @@ mod tests {
                 expand_mask_packed(Permutation::PORTABLE, &[5; 64], nonce, packed);
                 let (mut expected, mut y) = (Poly::zeroed(), Poly::zeroed());
                 pack::unpack_z(bits, packed, &mut expected);
-                expand_mask(&[5; 64], nonce, bits, &mut y);
+                expand_mask_poly(Permutation::PORTABLE, &[5; 64], nonce, bits, &mut y.0);
                 assert_eq!(y.0, expected.0);
             }
         }

@@ -13,12 +13,13 @@ use super::rows::{commitment, t1_column};
 use super::states::{LaneWord, States};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
+use crate::coding::hint::HINT_ROW_LEN;
 use crate::hash::keccak::{Word, keccak_f1600};
 use crate::lanes::job::{Claim, JobKey};
 use crate::lanes::sponge::{Block, LaneSponge, MAX_LANES, Widths};
 use crate::lanes::verify::{Engine, SideHash};
 use crate::memory::array::Element;
-use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
+use crate::params::{N, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::rej_ntt_block_vartime;
@@ -38,9 +39,9 @@ lane_entries!(Avx2, "avx2,bmi1,bmi2");
 
 /// A portable body compiled for this instruction set: the compiler vectorises it.
 macro_rules! recompiled {
-    ($body:path: $($argument:ident: $t:ty),*) => {{
+    ($body:path: $($argument:ident: $t:ty),* $(=> $out:ty)?) => {{
         #[target_feature(enable = "avx2,bmi1,bmi2")]
-        fn kernel($($argument: $t),*) {
+        fn kernel($($argument: $t),*) $(-> $out)? {
             $body($($argument),*)
         }
         entry!(|$($argument: $t),*| kernel($($argument),*))
@@ -61,8 +62,15 @@ pub(super) const unsafe fn kernels() -> Kernels {
         ntt: recompiled!(ring::ntt::ntt: src: &Poly, dst: &mut NttPoly),
         inv_ntt: recompiled!(ring::ntt::inv_ntt: src: &NttPoly, dst: &mut Poly),
         row_product: recompiled!(ring::ntt::row_product: a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly),
-        product_inv_ntt: recompiled!(portable::product_inv_ntt: a: &NttPoly, b: &NttPoly, add: Option<&NttPoly>, out: &mut Poly),
-        inv_ntt_high_bits: recompiled!(portable::inv_ntt_high_bits: gamma2: i32, w_hat: &NttPoly, w: &mut Poly, w1: &mut [u8]),
+        product_inv_ntt: recompiled!(portable::product_inv_ntt: a: &NttPoly, b: &NttPoly, out: &mut Poly),
+        unpack_mask_ntt: recompiled!(portable::unpack_mask_ntt: gamma1_bits: u32, bytes: &[u8], out: &mut NttPoly),
+        unpack_eta_ntt: recompiled!(portable::unpack_eta_ntt: eta: i32, bytes: &[u8], out: &mut NttPoly => bool),
+        unpack_t0_ntt: recompiled!(portable::unpack_t0_ntt: bytes: &[u8], out: &mut NttPoly),
+        public_row: recompiled!(portable::public_row: eta: i32, a_row: &[NttPoly], s1_hat: &[NttPoly], s2: &[u8], t1: &mut [u8; T1_POLY_LEN], t0: &mut [u8; T0_POLY_LEN]),
+        commit_row: recompiled!(portable::commit_row: gamma2: i32, a_row: &[NttPoly], y_hat: &[NttPoly], w: &mut Poly, w1: &mut [u8]),
+        respond_row: recompiled!(portable::respond_row: gamma1_bits: u32, bound: i32, c_hat: &NttPoly, s1_hat: &NttPoly, y_hat: &NttPoly, out: &mut [u8] => bool),
+        low_bits_row: recompiled!(portable::low_bits_row: gamma2: i32, bound: i32, c_hat: &NttPoly, s2_hat: &NttPoly, w: &mut Poly => bool),
+        hint_row: recompiled!(portable::hint_row: gamma2: i32, c_hat: &NttPoly, t0_hat: &NttPoly, w: &Poly, bitmap: &mut [u8; HINT_ROW_LEN] => bool),
         inv_ntt_use_hint: recompiled!(portable::inv_ntt_use_hint: gamma2: i32, w_hat: &NttPoly, hint: &[u8], w1: &mut [u8]),
         keccak_f1600: entry!(|state| permute_x1(state)),
         expand_a: entry!(|rho, l, first, out| expand_a(rho, l, first, out)),

@@ -4,16 +4,21 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::coding::encode::PublicKeyParts;
+use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::VerifyError;
 use crate::hash::xof::LaneHash;
 use crate::lanes::job::Job;
-use crate::params::{Params, SEED_LEN};
+use crate::params::{Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 
 /// The kernels of one instruction set. An entry computes exactly what that of the
 /// portable table computes, up to the representative modulo q where bounds say so.
 /// Coarse entries exist where a fused form is faster; those that are `None` in the
 /// portable table do what their callers otherwise put together from the others.
+///
+/// All but those on public data (A, a signature, a public key) are constant time, the
+/// positions of half-bytes that ExpandS refuses excepted. A verdict that is returned
+/// is of all coefficients, behind the value barrier, and its caller's to declassify.
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) dispatched: Counter,
@@ -23,33 +28,60 @@ pub(crate) struct Kernels {
         allow(dead_code, reason = "called directly where there is no choice")
     )]
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
-    /// Algorithm 41, with the bounds of [`crate::ring::ntt::ntt`].
+    /// Algorithm 41: |in| < 2^31 - 10q gives |out| < max|in| + 10q.
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
     /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
-    /// A row of algorithm 48 times 2^-32: |a| < 9q, |b| < 9q and the sum of all
+    /// A row of algorithm 48 times 2^-32: |a| < 11q, |b| < 11q and the sum of all
     /// |a b| under 2^31 q = 256 q^2 gives |out| < q.
     pub(crate) row_product: fn(&[NttPoly], &[NttPoly], &mut NttPoly),
-    /// Fused product and inverse NTT: (a, b, add, out) with out the centred
-    /// coefficients of a b + add. |a|, |b|, |add| < 9q.
-    pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, Option<&NttPoly>, &mut Poly),
+    /// Fused product and inverse NTT: (a, b, out) with out the centred
+    /// coefficients of a b. |a|, |b| < 11q.
+    pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, &mut Poly),
     /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
     /// (rho, l, first, out). 0 <= out < q.
     pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
     pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
-    /// Algorithm 34 and the NTT of its result: (rho_pp, kappa, gamma1_bits, out).
-    /// |out| < 9q.
-    pub(crate) expand_mask_ntt: fn(&[u8; 64], u16, u32, &mut [NttPoly]),
+    /// Algorithm 34, packed: (rho_pp, kappa, bytes of a polynomial, out). `out` gets
+    /// the polynomials of kappa, kappa + 1 and so on, as many as it has room for.
+    pub(crate) expand_masks: fn(&[u8; 64], u16, usize, &mut [u8]),
+    /// How many polynomials `expand_masks` makes at the price of one.
+    pub(crate) mask_lanes: usize,
+    /// Fused BitUnpack and NTT of one y: (gamma1_bits, bytes, out). |out| < 11q.
+    pub(crate) unpack_mask_ntt: fn(u32, &[u8], &mut NttPoly),
+    /// BitPack of one row of s1 or s2: (eta, s, bytes). |s| <= eta.
+    pub(crate) pack_eta: fn(i32, &Poly, &mut [u8]),
+    /// Fused BitUnpack, range check and NTT of one row of s1 or s2: (eta, bytes,
+    /// out). Returns whether every code word was valid, which is secret; |out| < 11q.
+    pub(crate) unpack_eta_ntt: fn(i32, &[u8], &mut NttPoly) -> bool,
+    /// Fused BitUnpack and NTT of one row of t0. |out| < 11q.
+    pub(crate) unpack_t0_ntt: fn(&[u8], &mut NttPoly),
+    /// One row of `Power2Round(A s1 + s2)`, packed: (eta, row of A, s1_hat, packed row
+    /// of s2, t1, t0). 0 <= a < q, |s1_hat| < 11q; s2 in range, or t1 and t0 mean
+    /// nothing.
+    pub(crate) public_row: PublicRowKernel,
+    /// One row of a commitment, w = A y and w1Encode(HighBits(w)): (gamma2, row of A,
+    /// y_hat, w, w1). 0 <= a < q, |y_hat| < 11q; 0 <= w < q.
+    pub(crate) commit_row: fn(i32, &[NttPoly], &[NttPoly], &mut Poly, &mut [u8]),
+    /// One row of z = y + c s1, packed, and its norm check: (gamma1_bits, bound, c_hat,
+    /// s1_hat, y_hat, bytes). Returns whether every |z| < bound, which is secret: if
+    /// not, the bytes mean nothing. |c_hat|, |s1_hat|, |y_hat| < 11q.
+    pub(crate) respond_row: fn(u32, i32, &NttPoly, &NttPoly, &NttPoly, &mut [u8]) -> bool,
+    /// One row of w - c s2 in the place of w, and the check of its low bits: (gamma2,
+    /// bound, c_hat, s2_hat, w). Returns whether every |LowBits| < bound, which is
+    /// secret. |c_hat|, |s2_hat| < 11q; 0 <= w < q before and after.
+    pub(crate) low_bits_row: fn(i32, i32, &NttPoly, &NttPoly, &mut Poly) -> bool,
+    /// MakeHint of one row as a bitmap, and the norm check of c t0: (gamma2, c_hat,
+    /// t0_hat, w - c s2, bitmap). Returns whether every |c t0| < gamma2, which is
+    /// secret. |c_hat|, |t0_hat| < 11q; 0 <= w - c s2 < q.
+    pub(crate) hint_row: fn(i32, &NttPoly, &NttPoly, &Poly, &mut [u8; HINT_ROW_LEN]) -> bool,
     /// Fused BitUnpack, norm check and NTT of one z: (gamma1_bits, bound, bytes,
-    /// out). Returns whether every |z| < bound; |out| < 9q.
+    /// out). Returns whether every |z| < bound; |out| < 11q. Public data.
     pub(crate) unpack_z_ntt: fn(u32, i32, &[u8], &mut NttPoly) -> bool,
-    /// Fused inverse NTT, HighBits and w1Encode of one row: (gamma2, w_hat, w,
-    /// w1). `w` receives the canonical row.
-    pub(crate) inv_ntt_high_bits: fn(i32, &NttPoly, &mut Poly, &mut [u8]),
     /// Fused inverse NTT, UseHint and w1Encode of one row: (gamma2, w_hat, hint
-    /// indices, w1).
+    /// indices, w1). Public data.
     pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
     /// All rows of a prepared key, in the order that `verify` of the same table
     /// reads; `None` where they are made one by one. That order is the one of
@@ -179,6 +211,10 @@ macro_rules! align_frame {
 }
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) use align_frame;
+
+/// (eta, row of A, s1_hat, packed row of s2, t1, t0).
+pub(crate) type PublicRowKernel =
+    fn(i32, &[NttPoly], &[NttPoly], &[u8], &mut [u8; T1_POLY_LEN], &mut [u8; T0_POLY_LEN]);
 
 pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
 

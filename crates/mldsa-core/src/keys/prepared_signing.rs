@@ -7,7 +7,6 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::coding::encode::SecretKeyParts;
-use crate::coding::pack;
 use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
@@ -18,7 +17,7 @@ use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
 use crate::params::{ParameterSet, SEED_LEN, T0_POLY_LEN};
-use crate::ring::poly::{NttPoly, Poly};
+use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
 
@@ -62,10 +61,8 @@ impl<P: ParameterSet> SigningKey<P> {
         let (s2_hat, t0_hat) = rest.split_at_mut(p.k);
         unpack_ntt(backend, p, parts.s1, s1_hat);
         unpack_ntt(backend, p, parts.s2, s2_hat);
-        let mut t0 = Secret::<Poly>::zeroed();
         for (packed, t0_hat) in parts.t0.chunks_exact(T0_POLY_LEN).zip(t0_hat) {
-            pack::unpack_t0(packed, t0.expose_mut());
-            (backend.kernels().ntt)(t0.expose(), t0_hat);
+            (backend.kernels().unpack_t0_ntt)(packed, t0_hat);
         }
         key
     }

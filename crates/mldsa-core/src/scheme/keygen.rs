@@ -10,10 +10,8 @@ use crate::error::KeyError;
 use crate::hash::transcript;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::{Secret, declassify};
-use crate::params::{CRH_LEN, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
-use crate::ring::field::canonical;
+use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::ring::rounding::power2round;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
 /// refused half-bytes are public.
@@ -75,7 +73,7 @@ fn sample_secrets<P: ParameterSet>(
         .chunks_exact_mut(p.eta_poly_len())
         .chain(s2.chunks_exact_mut(p.eta_poly_len()));
     for (s, slot) in s.iter().zip(slots) {
-        pack::pack_eta(p.eta, s, slot);
+        (backend.kernels().pack_eta)(p.eta, s, slot);
     }
 }
 
@@ -116,37 +114,18 @@ fn public_row(
     s2: &[u8],
     row: impl FnOnce(&[u8; T1_POLY_LEN], &[u8; T0_POLY_LEN]),
 ) {
-    let mut t_hat = Secret::<NttPoly>::zeroed();
-    let mut t = Secret::<Poly>::zeroed();
-    let mut s = Secret::<Poly>::zeroed();
-    let mut t0_packed = Secret::<[u8; T0_POLY_LEN]>::zeroed();
-    let (t, s) = (t.expose_mut(), s.expose_mut());
-    (kernels.row_product)(a_row, s1_hat, t_hat.expose_mut());
-    (kernels.inv_ntt)(t_hat.expose(), t);
-    pack::unpack_eta(p.eta, s2, s);
-    for n in 0..N {
-        // |t| < q + eta
-        let (t1, t0) = power2round(canonical(t.0[n] + s.0[n]));
-        t.0[n] = t1;
-        s.0[n] = t0;
-    }
-    let mut t1_packed = [0; T1_POLY_LEN];
-    pack::pack_t1(t, &mut t1_packed);
-    pack::pack_t0(s, t0_packed.expose_mut());
-    row(
-        &declassify(t1_packed, "t1 is the public key"),
-        t0_packed.expose(),
-    );
+    let mut t1 = [0; T1_POLY_LEN];
+    let mut t0 = Secret::<[u8; T0_POLY_LEN]>::zeroed();
+    (kernels.public_row)(p.eta, a_row, s1_hat, s2, &mut t1, t0.expose_mut());
+    row(&declassify(t1, "t1 is the public key"), t0.expose());
 }
 
 /// Unpacks rows of s1 or s2 and transforms them. Returns whether every
-/// coefficient was in range, for keys of which that is not known; |out| < 9q.
+/// coefficient was in range, for keys of which that is not known; |out| < 11q.
 pub(crate) fn unpack_ntt(backend: Backend, p: &Params, packed: &[u8], out: &mut [NttPoly]) -> bool {
-    let mut s = Secret::<Poly>::zeroed();
     let mut in_range = true;
     for (packed, s_hat) in packed.chunks_exact(p.eta_poly_len()).zip(out) {
-        in_range &= pack::unpack_eta(p.eta, packed, s.expose_mut());
-        (backend.kernels().ntt)(s.expose(), s_hat);
+        in_range &= (backend.kernels().unpack_eta_ntt)(p.eta, packed, s_hat);
     }
     in_range
 }

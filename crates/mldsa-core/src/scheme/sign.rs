@@ -4,16 +4,12 @@
 use crate::backend::Backend;
 use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
 use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
-use crate::coding::pack;
 use crate::error::SignError;
 use crate::hash::transcript::{self, CommitmentHash, Mu};
 use crate::memory::array::Zeroed;
-use crate::memory::ct::{abs, is_negative};
 use crate::memory::secret::{Secret, declassify, declassify_in_place};
-use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, N, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
-use crate::ring::field::canonical;
+use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, T0_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::ring::rounding::{low_bits, make_hint};
 use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
 
@@ -117,20 +113,33 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut w = Secret::<P::Rows<Poly>>::zeroed();
     let mut c_hat = NttPoly::zeroed();
-    // l rows of packed z and k hint bitmaps, secret until the attempt is accepted.
-    let mut z = Secret::<[u8; 7 * 640]>::zeroed();
-    let z = &mut z.expose_mut()[..p.l * p.z_poly_len()];
+    // Packed masks, of two attempts where lanes suffice: 7 rows of 640 bytes, or 8 of
+    // 576. Then in the first place those of z, secret until the attempt is accepted.
+    let mut rows = Secret::<[u8; 8 * 576]>::zeroed();
+    let rows = rows.expose_mut();
+    let len = p.l * p.z_poly_len();
+    let in_pairs = backend.kernels().mask_lanes >= 2 * p.l && rows.len() >= 2 * len;
     let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
     let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
 
     for attempt in 0..MAX_SIGN_ATTEMPTS {
         let (y_hat, w) = (y_hat.expose_mut().as_mut(), w.expose_mut().as_mut());
-        let kappa = attempt * p.l as u16;
-        (backend.kernels().expand_mask_ntt)(rho_pp.expose(), kappa, p.gamma1_bits, y_hat);
+        let place = if in_pairs { attempt % 2 } else { 0 };
+        let masks = usize::from(place) * len;
+        if place == 0 {
+            let kappa = attempt * p.l as u16;
+            let both = &mut rows[..if in_pairs { 2 * len } else { len }];
+            (backend.kernels().expand_masks)(rho_pp.expose(), kappa, p.z_poly_len(), both);
+        }
+        let masks = &rows[masks..masks + len];
+        for (mask, y_hat) in masks.chunks_exact(p.z_poly_len()).zip(&mut *y_hat) {
+            (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, mask, y_hat);
+        }
         let mut c_tilde = [0; CRH_LEN];
         let c_tilde = &mut c_tilde[..p.c_tilde_len];
         commit(backend, p, key.a_hat, y_hat, mu, w, c_tilde);
         challenge(backend, p, c_tilde, &mut c_hat);
+        let z = &mut rows[..len];
         let response = respond_z(backend, p, key, &c_hat, y_hat, z)
             .and_then(|()| respond_hint(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
         match response {
@@ -160,13 +169,11 @@ fn commit(
     c_tilde: &mut [u8],
 ) {
     let kernels = backend.kernels();
-    let mut w_hat = Secret::<NttPoly>::zeroed();
     let mut w1 = Secret::<[u8; 192]>::zeroed();
     let w1 = &mut w1.expose_mut()[..p.w1_poly_len()];
     let mut hash = CommitmentHash::new(backend.permutation(), mu);
     for (a_row, w) in a_hat.chunks_exact(p.l).zip(w) {
-        (kernels.row_product)(a_row, y_hat, w_hat.expose_mut());
-        (kernels.inv_ntt_high_bits)(p.gamma2, w_hat.expose(), w, w1);
+        (kernels.commit_row)(p.gamma2, a_row, y_hat, w, w1);
         hash.absorb_w1(w1);
     }
     hash.finish(c_tilde);
@@ -192,18 +199,17 @@ fn respond_z(
     y_hat: &[NttPoly],
     out: &mut [u8],
 ) -> Result<(), Rejection> {
-    let mut z = Secret::<Poly>::zeroed();
-    let z = z.expose_mut();
+    let kernels = backend.kernels();
     for ((y_hat, s1_hat), out) in y_hat
         .iter()
         .zip(key.s1_hat)
         .zip(out.chunks_exact_mut(p.z_poly_len()))
     {
-        (backend.kernels().product_inv_ntt)(c_hat, s1_hat, Some(y_hat), z);
-        if declassify(z.norm_reaches(p.gamma1() - p.beta()), "z verdict of a row") {
+        let bound = p.gamma1() - p.beta();
+        let within = (kernels.respond_row)(p.gamma1_bits, bound, c_hat, s1_hat, y_hat, out);
+        if !declassify(within, "z verdict of a row") {
             return Err(Rejection::Z);
         }
-        pack::pack_z(p.gamma1_bits, z, out);
     }
     Ok(())
 }
@@ -220,46 +226,27 @@ fn respond_hint(
     t0_hat: &mut NttPoly,
     hints: &mut [u8],
 ) -> Result<(), Rejection> {
-    let mut product = Secret::<Poly>::zeroed();
-    let product = product.expose_mut();
+    let kernels = backend.kernels();
     for (w, s2_hat) in w.iter_mut().zip(key.s2_hat) {
-        (backend.kernels().product_inv_ntt)(c_hat, s2_hat, None, product);
-        let mut sign = 0;
-        for (w, &cs2) in w.0.iter_mut().zip(&product.0) {
-            *w = canonical(*w - cs2);
-            sign |= p.gamma2 - p.beta() - 1 - abs(low_bits(p.gamma2, *w));
-        }
-        if declassify(is_negative(sign), "r0 verdict of a row") {
+        let within = (kernels.low_bits_row)(p.gamma2, p.gamma2 - p.beta(), c_hat, s2_hat, w);
+        if !declassify(within, "r0 verdict of a row") {
             return Err(Rejection::R0);
         }
     }
 
     let w_minus_cs2 = w;
-    hints.fill(0);
-    for (i, (w_minus_cs2, bitmap)) in w_minus_cs2
-        .iter()
-        .zip(hints.chunks_exact_mut(HINT_ROW_LEN))
-        .enumerate()
-    {
+    let (bitmaps, _) = hints.as_chunks_mut::<HINT_ROW_LEN>();
+    for (i, (w_minus_cs2, bitmap)) in w_minus_cs2.iter().zip(bitmaps).enumerate() {
         let t0_hat: &NttPoly = match key.t0 {
             #[cfg(feature = "alloc")]
             T0::Transformed(rows) => &rows[i],
             T0::Packed(rows) => {
-                pack::unpack_t0(&rows[i * T0_POLY_LEN..][..T0_POLY_LEN], product);
-                (backend.kernels().ntt)(product, t0_hat);
+                (kernels.unpack_t0_ntt)(&rows[i * T0_POLY_LEN..][..T0_POLY_LEN], t0_hat);
                 &*t0_hat
             }
         };
-        (backend.kernels().product_inv_ntt)(c_hat, t0_hat, None, product);
-        for n in 0..N {
-            let hint = make_hint(
-                p.gamma2,
-                canonical(w_minus_cs2.0[n] + product.0[n]),
-                w_minus_cs2.0[n],
-            );
-            bitmap[n / 8] |= (hint as u8) << (n % 8);
-        }
-        if declassify(product.norm_reaches(p.gamma2), "ct0 verdict of a row") {
+        let within = (kernels.hint_row)(p.gamma2, c_hat, t0_hat, w_minus_cs2, bitmap);
+        if !declassify(within, "ct0 verdict of a row") {
             return Err(Rejection::Ct0);
         }
     }

@@ -33,7 +33,7 @@ pub fn expand_s(backend: Backend, p: &Params, rho_p: &[u8; 64], s: &mut [Poly]) 
 
 /// Algorithm 41 on every polynomial. Constant time.
 ///
-/// Bounds: those of [`crate::ring::ntt::ntt`], so |x| < q gives |x_hat| < 9q.
+/// Bounds: |x| < q gives |x_hat| < 11q.
 pub fn ntt(backend: Backend, x: &[Poly], x_hat: &mut [NttPoly]) {
     for (x, x_hat) in x.iter().zip(x_hat) {
         (backend.kernels().ntt)(x, x_hat);
@@ -42,7 +42,7 @@ pub fn ntt(backend: Backend, x: &[Poly], x_hat: &mut [NttPoly]) {
 
 /// `A x`, canonical. Constant time.
 ///
-/// Bounds: |x_hat| < 9q.
+/// Bounds: |x_hat| < 11q.
 pub fn matrix_product(backend: Backend, a_hat: &[NttPoly], x_hat: &[NttPoly], out: &mut [Poly]) {
     let mut row = Secret::<NttPoly>::zeroed();
     for (a_row, out) in a_hat.chunks_exact(x_hat.len()).zip(out) {
@@ -80,7 +80,7 @@ pub fn add(sum: &mut [Poly], x: &[Poly]) {
 
 /// `sum + x` in NTT form, canonical. Constant time.
 ///
-/// Bounds: 0 <= sum < q, |x| < 9q.
+/// Bounds: 0 <= sum < q, |x| < 11q.
 pub fn add_ntt(sum: &mut [NttPoly], x: &[NttPoly]) {
     for (sum, x) in sum.iter_mut().zip(x) {
         for (sum, &x) in sum.0.iter_mut().zip(&x.0) {
@@ -168,11 +168,11 @@ pub fn challenge(backend: Backend, p: &Params, c_tilde: &[u8], c_hat: &mut NttPo
 
 /// `z = y + c s1` over the integers, in the place of `y`. Constant time.
 ///
-/// Bounds: 0 <= c_hat < q, |s1_hat| < 9q; |c s1| <= beta.
+/// Bounds: 0 <= c_hat < q, |s1_hat| < 11q; |c s1| <= beta.
 pub fn respond(backend: Backend, c_hat: &NttPoly, s1_hat: &[NttPoly], y: &mut [Poly]) {
     let mut product = Secret::<Poly>::zeroed();
     for (s1_hat, y) in s1_hat.iter().zip(y) {
-        (backend.kernels().product_inv_ntt)(c_hat, s1_hat, None, product.expose_mut());
+        (backend.kernels().product_inv_ntt)(c_hat, s1_hat, product.expose_mut());
         for (y, &cs1) in y.0.iter_mut().zip(&product.expose().0) {
             *y += cs1;
         }
