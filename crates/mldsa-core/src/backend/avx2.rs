@@ -6,7 +6,7 @@
 use core::arch::x86_64::*;
 
 use super::cpu::Avx2;
-use super::kernels::{Kernels, counter, entry, lane_entries};
+use super::kernels::{Kernels, counter, entry, expand_s_in_lanes, lane_entries};
 use super::matrix::MatrixRows;
 use super::portable;
 use super::rows::{commitment, t1_column};
@@ -36,6 +36,7 @@ impl Avx2 {
 }
 
 lane_entries!(Avx2, "avx2,bmi1,bmi2");
+expand_s_in_lanes!(Avx2, "avx2,bmi1,bmi2");
 
 /// A portable body compiled for this instruction set: the compiler vectorises it.
 macro_rules! recompiled {

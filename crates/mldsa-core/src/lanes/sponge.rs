@@ -300,7 +300,7 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
 }
 
 /// States that are wiped on every path.
-struct Wiped<S: LaneSponge>(S);
+pub(crate) struct Wiped<S: LaneSponge>(pub(crate) S);
 
 impl<S: LaneSponge> Drop for Wiped<S> {
     fn drop(&mut self) {

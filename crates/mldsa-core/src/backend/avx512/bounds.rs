@@ -1,10 +1,11 @@
 //! The schedules of this backend on intervals: every intermediate of every
 //! possible input is followed, and none leaves its word.
 
-use super::ntt::{inv_ntt_registers, ntt_registers, reduce, to_standard_order};
+use super::ntt::{Nearest, Shoup, inv_ntt_registers, ntt_registers, reduce, to_standard_order};
 use super::product::{Sums, split};
 use super::registers::Aligned;
 use super::registers::EvenLanes;
+use super::secret_rows::back;
 use super::tests::on_this_cpu;
 use super::unpack::{Range, load, minus_t1_2d, response, store};
 use super::vector::{Vector, Wide};
@@ -12,6 +13,7 @@ use super::*;
 use crate::params::N;
 use crate::params::Q;
 use crate::random::Random;
+use crate::ring::ntt::Coefficient;
 use crate::ring::ntt::bounds::{Interval, Q64};
 use core::arch::x86_64::*;
 
@@ -51,6 +53,20 @@ fn constant(a: Interval) -> i64 {
 }
 
 impl Vector for Intervals {
+    type Sum = [(i64, i64); 16];
+
+    fn product(self, b: Self) -> Self::Sum {
+        self.accumulate(b, [Interval::NO_SUM; 16])
+    }
+
+    fn accumulate(self, b: Self, sum: Self::Sum) -> Self::Sum {
+        core::array::from_fn(|n| Interval::accumulate(sum[n], self.0[n], b.0[n]))
+    }
+
+    fn montgomery(self, sum: Self::Sum, _: EvenLanes) -> Self {
+        Self(sum.map(Interval::reduce))
+    }
+
     fn splat(self, value: i32) -> Self {
         Self::point(value)
     }
@@ -314,8 +330,45 @@ fn no_intermediate_leaves_its_word() {
     }
 
     let mut w = [Intervals::new(-Q64, Q64); 16];
-    inv_ntt_registers(&mut w);
+    inv_ntt_registers::<_, Nearest>(&mut w);
     within(&w, -1, Q64);
+}
+
+/// What secrets go through: from packed secrets and masks to products with A and with
+/// the challenge, and back, in integers.
+#[test]
+fn no_intermediate_of_a_secret_leaves_its_word() {
+    let lanes = EvenLanes::new();
+    let largest = |input: Intervals| {
+        let reach = |v: &Intervals| v.0.iter().map(|a| a.reach()).max();
+        let reach = transformed(input).iter().filter_map(reach).max().unwrap();
+        assert!(reach < 11 * Q64);
+        Intervals::new(-reach, reach)
+    };
+    let back_from = |v: Intervals| {
+        within(&[v; 16], -Q64, Q64);
+        let mut v = [v; 16];
+        back(&mut v);
+        within(&v, -1, Q64);
+    };
+    let secret = largest(Intervals::new(-4, 4));
+    let t0 = largest(Intervals::new(1 - (1 << 12), 1 << 12));
+    let mask = largest(Intervals::new(1 - (1 << 19), 1 << 19));
+    let challenge = largest(Intervals::new(-1, 1));
+    // As far as the entries promise.
+    let any = Intervals::new(1 - 11 * Q64, 11 * Q64 - 1);
+    let entry = Intervals::new(0, Q64 - 1);
+    for b in [secret, mask, any] {
+        let sum = (1..8).fold(entry.product(b), |sum, _| entry.accumulate(b, sum));
+        back_from(entry.montgomery(sum, lanes));
+    }
+    for (c, s) in [(challenge, secret), (challenge, t0), (any, any)] {
+        back_from(c.montgomery(c.product(s), lanes));
+        for y in [mask, any] {
+            let y = y.product(y.splat(1));
+            back_from(c.montgomery(c.accumulate(s, y), lanes));
+        }
+    }
 }
 
 /// That the intervals follow the registers: from single values they contain what
@@ -373,10 +426,24 @@ fn intervals_contain_what_the_registers_hold() {
 
             let a = random.poly(Q);
             let (mut v, mut intervals) = (load(&a), points(&a));
-            inv_ntt_registers(&mut v);
-            inv_ntt_registers(&mut intervals);
+            inv_ntt_registers::<_, Shoup>(&mut v);
+            inv_ntt_registers::<_, Shoup>(&mut intervals);
+            check(&v, &intervals);
+            let (mut v, mut intervals) = (load(&a), points(&a));
+            inv_ntt_registers::<_, Nearest>(&mut v);
+            inv_ntt_registers::<_, Nearest>(&mut intervals);
             check(&v, &intervals);
             check(&v.map(reduce), &intervals.map(reduce));
+
+            // Signed sums of products.
+            fn signed<V: Vector>(a: &[V; 16], b: &[V; 16]) -> V {
+                let sum = a[0].product(b[0]);
+                let sum = (1..8).fold(sum, |sum, n| a[n].accumulate(b[n], sum));
+                a[0].montgomery(sum, EvenLanes::new())
+            }
+            let (a, b) = (random.poly(Q - 1), random.poly(11 * Q - 1));
+            let v = signed(&load(&a), &load(&b));
+            check(&[v; 16], &[signed(&points(&a), &points(&b)); 16]);
 
             // Sums of products, from canonical and biased entries.
             let entries =
@@ -430,7 +497,20 @@ fn a_transform_of_too_much_is_noticed() {
 #[test]
 #[should_panic(expected = "i32::MAX")]
 fn an_inverse_transform_without_reduction_is_noticed() {
-    inv_ntt_registers(&mut [Intervals::new(-2 * Q64, 2 * Q64); 16]);
+    inv_ntt_registers::<_, Nearest>(&mut [Intervals::new(-2 * Q64, 2 * Q64); 16]);
+}
+
+#[test]
+#[should_panic(expected = "i32::MAX")]
+fn an_inverse_transform_of_a_secret_without_reduction_is_noticed() {
+    inv_ntt_registers::<_, Shoup>(&mut [Intervals::new(-2 * Q64, 2 * Q64); 16]);
+}
+
+#[test]
+#[should_panic(expected = "contract")]
+fn a_signed_product_of_too_much_is_noticed() {
+    let a = Intervals::new(-17 * Q64, 17 * Q64);
+    a.montgomery(a.product(a), EvenLanes::new());
 }
 
 #[test]

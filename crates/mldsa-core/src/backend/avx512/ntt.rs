@@ -4,7 +4,8 @@
 //! `w' = round(w 2^32 / q)` kept beside `w`, `t = floor(b w' / 2^32)` and `b w - t q`
 //! lies in `(-q/4, 5q/4)` for every `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`.
 //! Those of the inverse need to be small only against sums that double at every
-//! level: their quotients come from single precision. See `docs/simd.md`.
+//! level: on public data their quotients come from single precision ([`Nearest`]), on
+//! secrets from the same integers ([`Shoup`]). See `docs/simd.md`.
 //!
 //! The last four levels work inside registers; the order they leave the
 //! coefficients in is private to this backend ([`Order`]).
@@ -25,15 +26,45 @@ fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
     b.shoup(b.load(&w.w), b.load(&w.even), b.load(&w.odd), lanes)
 }
 
-/// One factor for every lane, and one per lane.
-#[inline(always)]
-fn nearest_by<V: Vector>(b: V, w: (i32, f32)) -> V {
-    b.nearest(b.splat(w.0), b.splat_ratio(w.1))
+/// How the inverse transform multiplies by its factors.
+pub(super) trait Products {
+    /// By factor number `k` in every lane.
+    fn by<V: Vector>(b: V, k: usize, lanes: EvenLanes) -> V;
+    /// By the factors of a pair of registers, one a lane; levels as in [`pair_order`].
+    fn by_lanes<V: Vector>(b: V, level_pair: (usize, usize), lanes: EvenLanes) -> V;
 }
 
-#[inline(always)]
-fn nearest_lanes<V: Vector>(b: V, w: &LaneRatio) -> V {
-    b.nearest(b.load(&w.w), b.load_ratio(&w.ratio))
+/// Products in integers, `(-q/4, 5q/4)`.
+pub(super) enum Shoup {}
+
+impl Products for Shoup {
+    #[inline(always)]
+    fn by<V: Vector>(b: V, k: usize, lanes: EvenLanes) -> V {
+        shoup_by(b, INVERSE_ZETAS[k], lanes)
+    }
+
+    #[inline(always)]
+    fn by_lanes<V: Vector>(b: V, (level, pair): (usize, usize), lanes: EvenLanes) -> V {
+        shoup_lanes(b, &INVERSE[level][pair], lanes)
+    }
+}
+
+/// Products with quotients from single precision, fewer instructions. Public data:
+/// what floating point instructions take is nowhere promised.
+pub(super) enum Nearest {}
+
+impl Products for Nearest {
+    #[inline(always)]
+    fn by<V: Vector>(b: V, k: usize, _: EvenLanes) -> V {
+        let w = INVERSE_ZETAS[k].0;
+        b.nearest(b.splat(w), b.splat_ratio(ratio(w)))
+    }
+
+    #[inline(always)]
+    fn by_lanes<V: Vector>(b: V, (level, pair): (usize, usize), _: EvenLanes) -> V {
+        let w = &INVERSE_RATIOS[level][pair];
+        b.nearest(b.load(&w.w), b.load_ratio(&w.ratio))
+    }
 }
 
 macro_rules! forward {
@@ -67,33 +98,33 @@ macro_rules! repack {
 }
 
 macro_rules! lane_level {
-    ($step:ident, $multiply:ident, $v:ident, $table:expr) => {
+    ($step:ident, $multiply:ident, $v:ident, $level:literal) => {
         $step!($v, $multiply;
-            (0, 1, &$table[0]), (2, 3, &$table[1]), (4, 5, &$table[2]), (6, 7, &$table[3]),
-            (8, 9, &$table[4]), (10, 11, &$table[5]), (12, 13, &$table[6]), (14, 15, &$table[7]))
+            (0, 1, ($level, 0)), (2, 3, ($level, 1)), (4, 5, ($level, 2)), (6, 7, ($level, 3)),
+            (8, 9, ($level, 4)), (10, 11, ($level, 5)), (12, 13, ($level, 6)), (14, 15, ($level, 7)))
     };
 }
 
 macro_rules! register_levels {
-    ($step:ident, $multiply:ident, $v:ident, $w:ident, 128) => {
+    ($step:ident, $multiply:ident, $v:ident, 128) => {
         $step!($v, $multiply;
-            (0, 8, $w(1)), (1, 9, $w(1)), (2, 10, $w(1)), (3, 11, $w(1)),
-            (4, 12, $w(1)), (5, 13, $w(1)), (6, 14, $w(1)), (7, 15, $w(1)))
+            (0, 8, 1), (1, 9, 1), (2, 10, 1), (3, 11, 1),
+            (4, 12, 1), (5, 13, 1), (6, 14, 1), (7, 15, 1))
     };
-    ($step:ident, $multiply:ident, $v:ident, $w:ident, 64) => {
+    ($step:ident, $multiply:ident, $v:ident, 64) => {
         $step!($v, $multiply;
-            (0, 4, $w(2)), (1, 5, $w(2)), (2, 6, $w(2)), (3, 7, $w(2)),
-            (8, 12, $w(3)), (9, 13, $w(3)), (10, 14, $w(3)), (11, 15, $w(3)))
+            (0, 4, 2), (1, 5, 2), (2, 6, 2), (3, 7, 2),
+            (8, 12, 3), (9, 13, 3), (10, 14, 3), (11, 15, 3))
     };
-    ($step:ident, $multiply:ident, $v:ident, $w:ident, 32) => {
+    ($step:ident, $multiply:ident, $v:ident, 32) => {
         $step!($v, $multiply;
-            (0, 2, $w(4)), (1, 3, $w(4)), (4, 6, $w(5)), (5, 7, $w(5)),
-            (8, 10, $w(6)), (9, 11, $w(6)), (12, 14, $w(7)), (13, 15, $w(7)))
+            (0, 2, 4), (1, 3, 4), (4, 6, 5), (5, 7, 5),
+            (8, 10, 6), (9, 11, 6), (12, 14, 7), (13, 15, 7))
     };
-    ($step:ident, $multiply:ident, $v:ident, $w:ident, 16) => {
+    ($step:ident, $multiply:ident, $v:ident, 16) => {
         $step!($v, $multiply;
-            (0, 1, $w(8)), (2, 3, $w(9)), (4, 5, $w(10)), (6, 7, $w(11)),
-            (8, 9, $w(12)), (10, 11, $w(13)), (12, 13, $w(14)), (14, 15, $w(15)))
+            (0, 1, 8), (2, 3, 9), (4, 5, 10), (6, 7, 11),
+            (8, 9, 12), (10, 11, 13), (12, 13, 14), (14, 15, 15))
     };
 }
 
@@ -102,52 +133,46 @@ macro_rules! register_levels {
 /// Bounds: `|v| < B` in, `|v| < B + 10 q` out, `B + 10 q < 2^31`.
 #[inline(always)]
 pub(super) fn ntt_registers<V: Vector>(v: &mut [V; 16]) {
-    #[inline(always)]
-    const fn w(k: usize) -> (i32, i32) {
-        ZETAS[k]
-    }
     let lanes = EvenLanes::new();
-    let by = |b, w| shoup_by(b, w, lanes);
-    let by_lanes = |b, w| shoup_lanes(b, w, lanes);
-    register_levels!(forward, by, v, w, 128);
-    register_levels!(forward, by, v, w, 64);
-    register_levels!(forward, by, v, w, 32);
-    register_levels!(forward, by, v, w, 16);
+    let by = |b, k: usize| shoup_by(b, ZETAS[k], lanes);
+    let by_lanes = |b, (level, pair): (usize, usize)| shoup_lanes(b, &FORWARD[level][pair], lanes);
+    register_levels!(forward, by, v, 128);
+    register_levels!(forward, by, v, 64);
+    register_levels!(forward, by, v, 32);
+    register_levels!(forward, by, v, 16);
     repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
-    lane_level!(forward, by_lanes, v, FORWARD[0]);
+    lane_level!(forward, by_lanes, v, 0);
     repack!(v, V::blocks::<0x88>, V::blocks::<0xdd>);
-    lane_level!(forward, by_lanes, v, FORWARD[1]);
+    lane_level!(forward, by_lanes, v, 1);
     repack!(v, V::low_qwords, V::high_qwords);
-    lane_level!(forward, by_lanes, v, FORWARD[2]);
+    lane_level!(forward, by_lanes, v, 2);
     repack!(v, V::dwords::<0x88>, V::dwords::<0xdd>);
-    lane_level!(forward, by_lanes, v, FORWARD[3]);
+    lane_level!(forward, by_lanes, v, 3);
 }
 
 /// Algorithm 42 times `2^32`, from private order.
 ///
 /// Bounds: `|v| <= q` in, `[0, q)` out. In between sums at most double at each
-/// level; the product of a difference `|b| <= 2^n q` stays below
-/// `(1/2 + 3/4 2^n) q`, which is less.
+/// level; the product of a difference `|b| <= 2^n q`, `n > 0`, is less: below
+/// `(1/2 + 3/4 2^n) q` with [`Nearest`] and below `5q/4` with [`Shoup`].
 #[inline(always)]
-pub(super) fn inv_ntt_registers<V: Vector>(v: &mut [V; 16]) {
-    #[inline(always)]
-    const fn w(k: usize) -> (i32, f32) {
-        INVERSE_ZETAS[k]
-    }
+pub(super) fn inv_ntt_registers<V: Vector, P: Products>(v: &mut [V; 16]) {
     let lanes = EvenLanes::new();
-    lane_level!(inverse, nearest_lanes, v, INVERSE[3]);
+    let by = |b, k: usize| P::by(b, k, lanes);
+    let by_lanes = |b, level_pair| P::by_lanes(b, level_pair, lanes);
+    lane_level!(inverse, by_lanes, v, 3);
     repack!(v, V::low_dwords, V::high_dwords);
-    lane_level!(inverse, nearest_lanes, v, INVERSE[2]);
+    lane_level!(inverse, by_lanes, v, 2);
     repack!(v, V::low_qwords, V::high_qwords);
-    lane_level!(inverse, nearest_lanes, v, INVERSE[1]);
+    lane_level!(inverse, by_lanes, v, 1);
     let [low, high] = &UNDO_QUARTERS;
     repack!(v, |a: V, b| a.permute_qwords(low, b), |a: V, b| a
         .permute_qwords(high, b));
-    lane_level!(inverse, nearest_lanes, v, INVERSE[0]);
+    lane_level!(inverse, by_lanes, v, 0);
     repack!(v, V::blocks::<0x44>, V::blocks::<0xee>);
-    register_levels!(inverse, nearest_by, v, w, 16);
-    register_levels!(inverse, nearest_by, v, w, 32);
-    register_levels!(inverse, nearest_by, v, w, 64);
+    register_levels!(inverse, by, v, 16);
+    register_levels!(inverse, by, v, 32);
+    register_levels!(inverse, by, v, 64);
     // The last level multiplies both halves, the upper one by zeta too.
     for n in 0..8 {
         (v[n], v[n + 8]) = v[n].scaled_ends(v[n + 8], SCALE, lanes);
@@ -251,24 +276,27 @@ static ZETAS: [(i32, i32); 256] = {
     }
     table
 };
-/// `-zeta^brv(3 2^m - 1 - k)` for `2^m <= k < 2^(m+1)`, and that over q: the factor
+/// `-zeta^brv(3 2^m - 1 - k)` for `2^m <= k < 2^(m+1)` and its quotient: the factor
 /// the inverse uses where the forward transform used number `k`.
-static INVERSE_ZETAS: [(i32, f32); 256] = {
+static INVERSE_ZETAS: [(i32, i32); 256] = {
     let zetas = zetas(true);
-    let mut table = [(0, 0.0); 256];
+    let mut table = [(0, 0); 256];
     let mut k = 0;
     while k < 256 {
-        table[k] = (zetas[k], ratio(zetas[k]));
+        table[k] = (zetas[k], quotient(zetas[k]));
         k += 1;
     }
     table
 };
-static FORWARD: [[LaneTwiddle; 8]; 4] = {
+static FORWARD: [[LaneTwiddle; 8]; 4] = lane_twiddles(&ZETAS);
+static INVERSE: [[LaneTwiddle; 8]; 4] = lane_twiddles(&INVERSE_ZETAS);
+
+const fn lane_twiddles(factors: &[(i32, i32); 256]) -> [[LaneTwiddle; 8]; 4] {
     let mut tables = [const { [LaneTwiddle::EMPTY; 8] }; 4];
     let mut n = 0;
     while n < 4 * 8 * 16 {
         let (level, pair, lane) = (n / 128, n / 16 % 8, n % 16);
-        let (w, quotient) = ZETAS[zeta_number(level, pair, lane)];
+        let (w, quotient) = factors[zeta_number(level, pair, lane)];
         let twiddle = &mut tables[level][pair];
         twiddle.w.0[lane] = w;
         twiddle.even.0[lane] = quotient;
@@ -278,15 +306,16 @@ static FORWARD: [[LaneTwiddle; 8]; 4] = {
         n += 1;
     }
     tables
-};
-static INVERSE: [[LaneRatio; 8]; 4] = {
+}
+
+static INVERSE_RATIOS: [[LaneRatio; 8]; 4] = {
     let mut tables = [const { [LaneRatio::EMPTY; 8] }; 4];
     let mut n = 0;
     while n < 4 * 8 * 16 {
         let (level, pair, lane) = (n / 128, n / 16 % 8, n % 16);
-        let (w, ratio) = INVERSE_ZETAS[zeta_number(level, pair, lane)];
+        let (w, _) = INVERSE_ZETAS[zeta_number(level, pair, lane)];
         tables[level][pair].w.0[lane] = w;
-        tables[level][pair].ratio.0[lane] = ratio;
+        tables[level][pair].ratio.0[lane] = ratio(w);
         n += 1;
     }
     tables

@@ -8,6 +8,9 @@ pub(super) type Registers = [__m512i; 16];
 
 pub(super) use crate::params::Q;
 
+/// `q^-1 mod 2^32`.
+const Q_INV: i32 = 58_728_449;
+
 /// The mask 0x5555. Known to the compiler it would turn the merge of [`upper_halves`]
 /// into a two-source permutation, which is slower and takes a register.
 #[derive(Clone, Copy)]
@@ -35,6 +38,28 @@ pub(super) fn shoup(
     let even = _mm512_mul_epi32(b, w_even);
     let odd = _mm512_mul_epi32(high_dwords(b), w_odd);
     remainder(b, w, upper_halves(even, odd, lanes))
+}
+
+/// The products of signed lanes, 64 bits each: of the even ones and of the odd ones.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn products(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+    let odd = _mm512_mul_epi32(high_dwords(a), high_dwords(b));
+    (_mm512_mul_epi32(a, b), odd)
+}
+
+/// Algorithm 49 on the even and on the odd lanes: signed sums times `2^-32`.
+///
+/// Bounds: `|sum| < 2^31 q` gives `(-q, q)`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn montgomery((even, odd): (__m512i, __m512i), lanes: EvenLanes) -> __m512i {
+    let (q, q_inv) = (_mm512_set1_epi32(Q), _mm512_set1_epi32(Q_INV));
+    let reduced = |sum| {
+        let t = _mm512_mul_epi32(_mm512_mul_epi32(sum, q_inv), q);
+        _mm512_sub_epi64(sum, t)
+    };
+    upper_halves(reduced(even), reduced(odd), lanes)
 }
 
 /// `b w - t q`, modulo 2^32.
@@ -127,7 +152,7 @@ macro_rules! aligned_load {
         }
     )* };
 }
-aligned_load!(i32, 16; i64, 8; u8, 64);
+aligned_load!(i32, 16; i64, 8; u16, 32; u8, 64);
 
 impl Aligned<[f32; 16]> {
     #[inline]

@@ -115,7 +115,7 @@ fn transforms_equal_the_portable_ones_up_to_their_bounds() {
         // Inverse: up to q, where the sums reach 256 q.
         for a in polys(&mut random, Q) {
             let mut v = load(&private(&a).0);
-            ntt::inv_ntt_registers(&mut v);
+            ntt::inv_ntt_registers::<_, ntt::Nearest>(&mut v);
             let mut out = [0; N];
             store(&v, out.as_mut_ptr());
             let mut expected = Poly::zeroed();

@@ -3,13 +3,14 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::ntt::{Order, ntt_registers, reduce};
+use super::ntt::{Order, ntt_registers, reduce, to_standard_order};
 use super::registers::Aligned;
 use super::registers::Registers;
 use super::vector::Vector;
+use crate::memory::ct::is_negative;
 use crate::params::Q;
 use crate::params::{D, N};
-use crate::ring::poly::NttPoly;
+use crate::ring::poly::{NttPoly, Poly};
 
 /// What is added to a transformed polynomial to make it non-negative, as IFMA
 /// wants it. Bounds: `|v| < 2^19 + 10 q < 11 q` before, `0 < v < 22 q < 2^28` after.
@@ -76,6 +77,84 @@ pub(super) fn unpack_t1_ntt<O: Order>(bytes: &[u8], range: Range, out: &mut Mayb
     transform::<O>(&mut v, range, out);
 }
 
+/// NTT of any polynomial, in standard order, as [`Kernels::ntt`]. Constant time.
+///
+/// [`Kernels::ntt`]: crate::backend::kernels::Kernels::ntt
+#[target_feature(enable = "avx512f")]
+pub(super) fn ntt(a: &Poly, out: &mut NttPoly) {
+    let mut v = load(&a.0);
+    transform_secret(&mut v, out);
+}
+
+/// Fused BitUnpack and NTT of one y. Constant time. Bounds: `|out| < 11 q`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn unpack_mask_ntt<const BITS: usize>(bytes: &[u8], out: &mut NttPoly) {
+    let mut v = unpack::<BITS>(bytes);
+    for y in &mut v {
+        *y = response(*y, 1 << (BITS - 1));
+    }
+    transform_secret(&mut v, out);
+}
+
+/// Fused BitUnpack and NTT of one row of t0. Constant time. Bounds: `|out| < 11 q`.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn unpack_t0_ntt(bytes: &[u8], out: &mut NttPoly) {
+    let mut v = unpack::<13>(bytes);
+    for t0 in &mut v {
+        *t0 = response(*t0, 1 << (D - 1));
+    }
+    transform_secret(&mut v, out);
+}
+
+/// Fused BitUnpack, range check and NTT of one row of s1 or s2. Returns whether every
+/// field was at most 2 eta. Constant time. Bounds: `|out| < 11 q`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn unpack_eta_ntt<const BITS: usize>(bytes: &[u8], out: &mut NttPoly) -> bool {
+    let (mut v, largest) = unpack_eta::<BITS>(bytes);
+    transform_secret(&mut v, out);
+    none_above(largest, 2 * eta(BITS))
+}
+
+/// eta, of which a coefficient has three or four bits.
+const fn eta(bits: usize) -> i32 {
+    if bits == 3 { 2 } else { 4 }
+}
+
+/// One row of s1 or s2 and, lane by lane, its largest fields.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn unpack_eta<const BITS: usize>(bytes: &[u8]) -> (Registers, __m512i) {
+    let mut largest = _mm512_setzero_si512();
+    let mut v = unpack::<BITS>(bytes);
+    for s in &mut v {
+        largest = _mm512_max_epu32(largest, *s);
+        *s = response(*s, eta(BITS));
+    }
+    (v, largest)
+}
+
+/// Whether no lane is above `limit`: a verdict on secrets, behind the value barrier.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn none_above(largest: __m512i, limit: i32) -> bool {
+    let above = _mm512_cmpgt_epu32_mask(largest, _mm512_set1_epi32(limit));
+    !is_negative(-i32::from(above))
+}
+
+/// NTT and standard order of what is not public. Bounds: `|v| < B` in, `|out| < B +
+/// 10 q`, as [`ntt_registers`].
+#[inline(always)]
+fn transform_secret(v: &mut Registers, out: &mut NttPoly) {
+    ntt_registers(v);
+    for pair in v.as_chunks_mut::<2>().0 {
+        (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
+    }
+    // SAFETY: `v` is registers, which prove the features; a polynomial has 1024 bytes.
+    unsafe { store(v, out.0.as_mut_ptr()) };
+}
+
 /// z from its field. Bounds: `0 <= x < 2 gamma1` gives `-gamma1 < out <= gamma1`.
 #[inline(always)]
 pub(super) fn response<V: Vector>(x: V, gamma1: i32) -> V {
@@ -116,7 +195,7 @@ impl Range {
     }
 }
 
-/// 256 fields of `BITS` bits, 10, 18 or 20: sixteen of them are `2 * BITS` bytes.
+/// 256 fields of 3 to 20 bits: sixteen of them are `2 * BITS` bytes. Constant time.
 ///
 /// Panics if `bytes` is shorter than `32 * BITS`.
 #[inline]

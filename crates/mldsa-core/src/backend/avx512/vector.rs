@@ -31,6 +31,15 @@ pub(super) trait Vector: Copy {
     /// `(-q, 2 q)` to `[0, q)`.
     fn canonical(self) -> Self;
 
+    /// Sums of signed products, 64 bits a lane.
+    type Sum: Copy;
+    /// `self b`.
+    fn product(self, b: Self) -> Self::Sum;
+    /// `sum + self b`.
+    fn accumulate(self, b: Self, sum: Self::Sum) -> Self::Sum;
+    /// `sum 2^-32 mod q`, whatever is in this register. Bounds: [`registers::montgomery`].
+    fn montgomery(self, sum: Self::Sum, lanes: EvenLanes) -> Self;
+
     // Rearrangements of two registers; blocks have 128 bits.
 
     /// The lower halves of all blocks, 32 bits of each register in turn.
@@ -83,6 +92,7 @@ macro_rules! on_registers {
 
 impl Vector for __m512i {
     type Ratio = __m512;
+    type Sum = (Self, Self);
 
     on_registers! {
         splat(_register, value: i32) -> Self, _mm512_set1_epi32(value);
@@ -98,6 +108,13 @@ impl Vector for __m512i {
             registers::shoup(a, w, w_even, w_odd, lanes);
         nearest(a, w: Self, ratio: __m512) -> Self, registers::nearest(a, w, ratio);
         canonical(a) -> Self, registers::canonical(a);
+        product(a, b: Self) -> (Self, Self), registers::products(a, b);
+        accumulate(a, b: Self, sum: (Self, Self)) -> (Self, Self), {
+            let (even, odd) = registers::products(a, b);
+            (_mm512_add_epi64(sum.0, even), _mm512_add_epi64(sum.1, odd))
+        };
+        montgomery(_register, sum: (Self, Self), lanes: EvenLanes) -> Self,
+            registers::montgomery(sum, lanes);
         low_dwords(a, b: Self) -> Self, _mm512_unpacklo_epi32(a, b);
         high_dwords(a, b: Self) -> Self, _mm512_unpackhi_epi32(a, b);
         low_qwords(a, b: Self) -> Self, _mm512_unpacklo_epi64(a, b);

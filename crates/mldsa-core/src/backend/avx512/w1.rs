@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use super::ntt::{Order, inv_ntt_registers};
-use super::registers::Aligned;
+use super::ntt::{Nearest, Order, inv_ntt_registers};
+use super::registers::{Aligned, Registers};
 use super::unpack::load;
 use crate::ring::poly::NttPoly;
 
@@ -24,7 +24,16 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
     for pair in v.as_chunks_mut::<2>().0 {
         (pair[0], pair[1]) = O::to_private(pair[0], pair[1]);
     }
-    inv_ntt_registers(&mut v);
+    inv_ntt_registers::<_, Nearest>(&mut v);
+    encode::<SIX_BITS>(&v, hint, out);
+}
+
+/// UseHint and w1Encode of canonical coefficients. Constant time in them.
+///
+/// Panics if `out` is short.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn encode<const SIX_BITS: bool>(v: &Registers, hint: &[u32; 8], out: &mut [u8]) {
     let len = if SIX_BITS { 48 } else { 32 };
     for ((quad, hint), out) in v
         .as_chunks::<4>()
@@ -131,7 +140,9 @@ const fn wrap(m: u8) -> Aligned<[u8; 64]> {
     Aligned(table)
 }
 
-static IN_ORDER: Aligned<[u8; 64]> = {
+/// Where byte `n` of 64 is, of which every 32-bit lane has four: of coefficient `n`,
+/// `n + 32`, `n + 16` and `n + 48`, `n < 16`.
+pub(super) static IN_ORDER: Aligned<[u8; 64]> = {
     let mut table = [0; 64];
     let mut n = 0;
     while n < 64 {

@@ -1,0 +1,174 @@
+//! ExpandMask and ExpandS, eight polynomials at a time.
+
+use core::arch::x86_64::*;
+
+use super::registers::Aligned;
+use super::sponge::transpose_x8;
+use super::word::{X8, permute_x8};
+use crate::backend::cpu::Avx512;
+use crate::backend::states::States;
+use crate::hash::keccak::Permutation;
+use crate::lanes::sponge::{MAX_LANES, RATE, Widths, Wiped};
+use crate::memory::secret::{Secret, declassify};
+use crate::params::N;
+use crate::ring::poly::Poly;
+use crate::sample::rej_bounded_poly;
+
+/// Bytes from which a polynomial of s1 or s2 is sampled: one block is too short for
+/// half of the polynomials with eta = 2, two are too short for one in 10^5 with eta = 4.
+const STREAM: usize = 2 * RATE;
+
+/// As [`Kernels::expand_masks`]. Constant time.
+///
+/// [`Kernels::expand_masks`]: crate::backend::kernels::Kernels::expand_masks
+#[target_feature(
+    enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+)]
+pub(super) fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
+    let kappas = (0u16..).step_by(MAX_LANES).map(|n| kappa.wrapping_add(n));
+    for (rows, kappa) in out.chunks_mut(MAX_LANES * len).zip(kappas) {
+        let mut sponge = Wiped(Avx512::here().wide());
+        start(&mut sponge.0, rho_pp, kappa);
+        let mut at = 0;
+        while at < len {
+            permute_x8(&mut sponge.0.0);
+            squeeze(&sponge.0.0, at, len, rows);
+            at += RATE;
+        }
+    }
+}
+
+/// As [`Kernels::expand_s`]. Constant time but for the positions of refused half-bytes.
+///
+/// [`Kernels::expand_s`]: crate::backend::kernels::Kernels::expand_s
+#[target_feature(
+    enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+)]
+pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
+    let mut streams = Secret::<[[u8; STREAM]; MAX_LANES]>::zeroed();
+    let streams = streams.expose_mut();
+    for (first, out) in (first..).step_by(MAX_LANES).zip(out.chunks_mut(MAX_LANES)) {
+        expand_masks(
+            rho_p,
+            first as u16,
+            STREAM,
+            streams[..out.len()].as_flattened_mut(),
+        );
+        for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
+            if accept(eta, stream, &mut s.0) < N {
+                let nonce = (first + n) as u16;
+                rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, nonce, s);
+            }
+        }
+    }
+}
+
+/// One block in each lane: the seed and its own counter.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn start(states: &mut States<X8>, seed: &[u8; 64], counter: u16) {
+    let state = &mut states.0;
+    for (word, bytes) in state.iter_mut().zip(seed.as_chunks::<8>().0) {
+        *word = X8::splat(u64::from_le_bytes(*bytes));
+    }
+    let mut counters = Aligned([0i64; 8]);
+    for (n, word) in (0u16..).zip(&mut counters.0) {
+        // The domain bits of SHAKE behind 66 bytes.
+        *word = i64::from(counter.wrapping_add(n)) | 0x1f << 16;
+    }
+    state[8] = X8(counters.load());
+    state[RATE / 8 - 1] = X8::splat(1 << 63);
+}
+
+/// Writes a block of every lane to its row of `len` bytes from `at` on, as far as rows
+/// go and as much as there is room for: whole blocks, or a part of 32 or 96 bytes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn squeeze(state: &[X8; 25], at: usize, len: usize, rows: &mut [u8]) {
+    for half in 0..2 {
+        let words = &state[8 * half..8 * half + 8];
+        let lanes = transpose_x8(core::array::from_fn(
+            #[inline(always)]
+            |n| words[n].0,
+        ));
+        let at = at + 64 * half;
+        for (n, lane) in lanes.into_iter().enumerate() {
+            let Some(row) = rows.get_mut(n * len..(n + 1) * len) else {
+                break;
+            };
+            if let Some(out) = row.get_mut(at..at + 64) {
+                // SAFETY: 64 bytes.
+                unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), lane) };
+            } else if let Some(out) = row.get_mut(at..at + 32) {
+                let lane = _mm512_castsi512_si256(lane);
+                // SAFETY: 32 bytes.
+                unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), lane) };
+            }
+        }
+    }
+    let mut last = Aligned([0i64; 8]);
+    // SAFETY: 64 bytes, aligned by the type.
+    unsafe { _mm512_store_si512((&raw mut last).cast(), state[16].0) };
+    for (row, word) in rows.chunks_exact_mut(len).zip(last.0) {
+        if let Some(out) = row.get_mut(at + 128..at + RATE) {
+            out.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+/// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
+/// `out`. Returns how many there are, at most 256.
+///
+/// Constant time but for the positions of refused half-bytes: values are looked up in
+/// a register.
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
+fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
+    let (limit, values) = if eta == 2 {
+        (15, ETA_2.load())
+    } else {
+        (9, ETA_4.load())
+    };
+    let limit = _mm512_set1_epi32(limit);
+    let mut filled = 0;
+    for bytes in stream.as_chunks::<8>().0 {
+        // SAFETY: eight bytes.
+        let bytes = unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) };
+        let bytes = _mm512_cvtepu8_epi64(bytes);
+        // (a | b) & c: the lower half of every byte in an even lane, the upper half in
+        // the odd lane behind it.
+        let halves = _mm512_ternarylogic_epi32::<0xa8>(
+            bytes,
+            _mm512_slli_epi64::<28>(bytes),
+            _mm512_set1_epi32(15),
+        );
+        let accepted = declassify(
+            _mm512_cmplt_epu32_mask(halves, limit),
+            "ExpandS: which half-bytes were refused",
+        );
+        let values = _mm512_permutexvar_epi32(halves, values);
+        let values = _mm512_maskz_compress_epi32(accepted, values);
+        let count = accepted.count_ones() as usize;
+        if let Some(room) = out[filled..].first_chunk_mut::<16>() {
+            // SAFETY: 64 bytes.
+            unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), values) };
+            filled += count;
+        } else {
+            let room = &mut out[filled..];
+            let count = count.min(room.len());
+            // SAFETY: the first `count` coefficients, of which there are so many.
+            unsafe {
+                _mm512_mask_storeu_epi32(room.as_mut_ptr(), ((1u32 << count) - 1) as u16, values);
+            }
+            filled += count;
+            if filled == N {
+                break;
+            }
+        }
+    }
+    filled
+}
+
+/// Algorithm 15: the coefficient of every accepted half-byte.
+static ETA_2: Aligned<[i32; 16]> = Aligned([2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 0]);
+static ETA_4: Aligned<[i32; 16]> = Aligned([4, 3, 2, 1, 0, -1, -2, -3, -4, 0, 0, 0, 0, 0, 0, 0]);
