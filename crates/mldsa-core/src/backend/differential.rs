@@ -166,7 +166,8 @@ fn poly(random: &mut Random, round: u32, low: i32, high: i32) -> [i32; N] {
         2 => core::array::from_fn(|n| if n % 2 == 0 { high } else { low }),
         3 => core::array::from_fn(|n| if n < N / 2 { high } else { low }),
         _ => core::array::from_fn(|_| {
-            low + (random.next() % (i64::from(high) - i64::from(low) + 1) as u64) as i32
+            let (low, high) = (i64::from(low), i64::from(high));
+            (low + (random.next() >> 1) as i64 % (high - low + 1)) as i32
         }),
     }
 }

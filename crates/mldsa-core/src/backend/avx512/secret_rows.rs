@@ -66,17 +66,17 @@ pub(super) fn inv_ntt(a: &NttPoly, out: &mut Poly) {
     unsafe { store(&v, out.0.as_mut_ptr()) };
 }
 
-/// The coefficients of `a b`, in `[0, q)`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn product(a: &NttPoly, b: &NttPoly) -> Registers {
+/// The coefficients of `a b`, in `[0, q)`, from the registers of `a`.
+// Always inlined: a call would pass the registers through memory.
+#[inline(always)]
+fn product(v: &mut Registers, b: &NttPoly) {
     let lanes = EvenLanes::new();
-    let mut v = load(&a.0);
     for (n, a) in v.iter_mut().enumerate() {
-        *a = a.montgomery(a.product(block(b, n)), lanes);
+        // SAFETY: `v` is registers, which prove the features.
+        let b = unsafe { block(b, n) };
+        *a = a.montgomery(a.product(b), lanes);
     }
-    back(&mut v);
-    v
+    back(v);
 }
 
 /// As [`Kernels::product_inv_ntt`].
@@ -84,7 +84,8 @@ fn product(a: &NttPoly, b: &NttPoly) -> Registers {
 /// [`Kernels::product_inv_ntt`]: crate::backend::kernels::Kernels::product_inv_ntt
 #[target_feature(enable = "avx512f")]
 pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, out: &mut Poly) {
-    let mut v = product(a, b);
+    let mut v = load(&a.0);
+    product(&mut v, b);
     let q = _mm512_set1_epi32(Q);
     for a in &mut v {
         let above = _mm512_cmpgt_epi32_mask(*a, _mm512_set1_epi32(Q / 2));
@@ -92,17 +93,6 @@ pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, out: &mut Poly) {
     }
     // SAFETY: a polynomial has 1024 bytes.
     unsafe { store(&v, out.0.as_mut_ptr()) };
-}
-
-/// The coefficients of a row of A times a vector, in `[0, q)`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn row(a: &[NttPoly], b: &[NttPoly]) -> Registers {
-    let mut sums = Secret::<NttPoly>::zeroed();
-    row_product(a, b, sums.expose_mut());
-    let mut v = load(&sums.expose().0);
-    back(&mut v);
-    v
 }
 
 /// As [`Kernels::commit_row`].
@@ -116,7 +106,10 @@ pub(super) fn commit_row<const SIX_BITS: bool>(
     w: &mut Poly,
     w1: &mut [u8],
 ) {
-    let v = row(a, y_hat);
+    let mut sums = Secret::<NttPoly>::zeroed();
+    row_product(a, y_hat, sums.expose_mut());
+    let mut v = load(&sums.expose().0);
+    back(&mut v);
     // SAFETY: a polynomial has 1024 bytes.
     unsafe { store(&v, w.0.as_mut_ptr()) };
     encode::<SIX_BITS>(&v, &[0; 8], w1);
@@ -167,7 +160,8 @@ pub(super) fn low_bits_row<const SIX_BITS: bool>(
     s2_hat: &NttPoly,
     w: &mut Poly,
 ) -> bool {
-    let cs2 = product(c_hat, s2_hat);
+    let mut cs2 = load(&c_hat.0);
+    product(&mut cs2, s2_hat);
     let reach = _mm512_set1_epi32(bound - 1);
     let mut largest = _mm512_setzero_si512();
     let mut v = load(&w.0);
@@ -198,7 +192,8 @@ pub(super) fn hint_row<const SIX_BITS: bool>(
     bitmap: &mut [u8; HINT_ROW_LEN],
 ) -> bool {
     let bound = gamma2(SIX_BITS);
-    let ct0 = product(c_hat, t0_hat);
+    let mut ct0 = load(&c_hat.0);
+    product(&mut ct0, t0_hat);
     let reach = _mm512_set1_epi32(bound - 1);
     let mut largest = _mm512_setzero_si512();
     let wrapped = |r| {
@@ -229,7 +224,10 @@ pub(super) fn public_row<const BITS: usize>(
     t1_out: &mut [u8; T1_POLY_LEN],
     t0_out: &mut [u8; T0_POLY_LEN],
 ) {
-    let mut t1 = row(a, s1_hat);
+    let mut sums = Secret::<NttPoly>::zeroed();
+    row_product(a, s1_hat, sums.expose_mut());
+    let mut t1 = load(&sums.expose().0);
+    back(&mut t1);
     let (mut t0, _) = unpack_eta::<BITS>(s2);
     for (t1, t0) in t1.iter_mut().zip(&mut t0) {
         // 0 <= t < q, |s2| <= eta
