@@ -1,5 +1,6 @@
 //! Pseudorandom sampling (FIPS 204 section 7.3), portable bodies.
 
+#[cfg(any(feature = "siblings", test))]
 use crate::coding::pack;
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::{Shake128, Shake256};

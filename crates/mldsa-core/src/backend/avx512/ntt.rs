@@ -10,7 +10,7 @@
 //! The last four levels work inside registers; the order they leave the
 //! coefficients in is private to this backend ([`Order`]).
 
-use super::registers::{Aligned, EvenLanes};
+use super::registers::{Aligned, EvenLanes, for_each_register};
 use super::vector::Vector;
 use crate::params::Q;
 
@@ -174,9 +174,9 @@ pub(super) fn inv_ntt_registers<V: Vector, P: Products>(v: &mut [V; 16]) {
     register_levels!(inverse, by, v, 32);
     register_levels!(inverse, by, v, 64);
     // The last level multiplies both halves, the upper one by zeta too.
-    for n in 0..8 {
+    for_each_register!(n in 0..8, {
         (v[n], v[n + 8]) = v[n].scaled_ends(v[n + 8], SCALE, lanes);
-    }
+    });
 }
 
 /// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
@@ -266,20 +266,13 @@ impl LaneRatio {
 }
 
 /// `zeta^brv(k)` and its quotient.
-static ZETAS: [(i32, i32); 256] = {
-    let zetas = zetas(false);
-    let mut table = [(0, 0); 256];
-    let mut k = 0;
-    while k < 256 {
-        table[k] = (zetas[k], quotient(zetas[k]));
-        k += 1;
-    }
-    table
-};
+// Not a static: of that the compiler knows no value in other codegen units.
+const ZETAS: &[(i32, i32); 256] = &with_quotients(zetas(false));
 /// `-zeta^brv(3 2^m - 1 - k)` for `2^m <= k < 2^(m+1)` and its quotient: the factor
 /// the inverse uses where the forward transform used number `k`.
-static INVERSE_ZETAS: [(i32, i32); 256] = {
-    let zetas = zetas(true);
+const INVERSE_ZETAS: &[(i32, i32); 256] = &with_quotients(zetas(true));
+
+const fn with_quotients(zetas: [i32; 256]) -> [(i32, i32); 256] {
     let mut table = [(0, 0); 256];
     let mut k = 0;
     while k < 256 {
@@ -287,9 +280,10 @@ static INVERSE_ZETAS: [(i32, i32); 256] = {
         k += 1;
     }
     table
-};
-static FORWARD: [[LaneTwiddle; 8]; 4] = lane_twiddles(&ZETAS);
-static INVERSE: [[LaneTwiddle; 8]; 4] = lane_twiddles(&INVERSE_ZETAS);
+}
+
+static FORWARD: [[LaneTwiddle; 8]; 4] = lane_twiddles(ZETAS);
+static INVERSE: [[LaneTwiddle; 8]; 4] = lane_twiddles(INVERSE_ZETAS);
 
 const fn lane_twiddles(factors: &[(i32, i32); 256]) -> [[LaneTwiddle; 8]; 4] {
     let mut tables = [const { [LaneTwiddle::EMPTY; 8] }; 4];

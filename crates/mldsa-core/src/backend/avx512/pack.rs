@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::registers::{Aligned, Registers};
+use super::registers::{Aligned, Registers, for_each_register};
 use super::w1::IN_ORDER;
 use crate::params::{T0_POLY_LEN, T1_POLY_LEN};
 
@@ -13,30 +13,38 @@ use crate::params::{T0_POLY_LEN, T1_POLY_LEN};
 #[target_feature(enable = "avx512f,avx512vbmi")]
 pub(super) fn pack_z<const BITS: usize, const WIDTH: usize>(v: &Registers, out: &mut [u8]) {
     let out = &mut out[..16 * WIDTH];
-    for (n, v) in v.iter().enumerate() {
-        let packed = pack_lanes::<WIDTH>(join::<BITS>(*v));
+    for_each_register!(n, {
+        let packed = pack_lanes::<WIDTH>(join::<BITS>(v[n]));
         store::<WIDTH>(packed, &mut out[WIDTH * n..]);
-    }
+    });
 }
 
-/// 256 fields of 13 bits.
+/// 256 fields of 13 bits, which `field` makes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn pack_t0(v: &Registers, out: &mut [u8; T0_POLY_LEN]) {
-    for (n, pair) in v.as_chunks::<2>().0.iter().enumerate() {
-        let fields = join::<26>(join_words::<13>(pair[0], pair[1]));
+pub(super) fn pack_t0(
+    v: &Registers,
+    field: impl Fn(__m512i) -> __m512i,
+    out: &mut [u8; T0_POLY_LEN],
+) {
+    for_each_register!(n in 0..8, {
+        let fields = join::<26>(join_words::<13>(field(v[2 * n]), field(v[2 * n + 1])));
         store::<52>(pack_lanes::<52>(fields), &mut out[52 * n..]);
-    }
+    });
 }
 
-/// 256 fields of 10 bits.
+/// 256 fields of 10 bits, which `field` makes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn pack_t1(v: &Registers, out: &mut [u8; T1_POLY_LEN]) {
-    for (n, pair) in v.as_chunks::<2>().0.iter().enumerate() {
-        let fields = join::<20>(join_words::<10>(pair[0], pair[1]));
+pub(super) fn pack_t1(
+    v: &Registers,
+    field: impl Fn(__m512i) -> __m512i,
+    out: &mut [u8; T1_POLY_LEN],
+) {
+    for_each_register!(n in 0..8, {
+        let fields = join::<20>(join_words::<10>(field(v[2 * n]), field(v[2 * n + 1])));
         store::<40>(pack_lanes::<40>(fields), &mut out[40 * n..]);
-    }
+    });
 }
 
 /// 256 fields of three or four bits to `32 * BITS` bytes. Panics if `out` is short.

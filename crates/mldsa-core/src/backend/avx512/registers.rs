@@ -11,6 +11,26 @@ pub(super) use crate::params::Q;
 /// `q^-1 mod 2^32`.
 const Q_INV: i32 = 58_728_449;
 
+/// The body for every register of a polynomial, `$n` a constant: what stays a loop
+/// keeps registers in memory.
+macro_rules! for_each_register {
+    ($n:ident, $body:block) => {
+        for_each_register!(@ $n, $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    ($n:ident in 0..8, $body:block) => {
+        for_each_register!(@ $n, $body; 0 1 2 3 4 5 6 7)
+    };
+    ($n:ident in 0..4, $body:block) => {
+        for_each_register!(@ $n, $body; 0 1 2 3)
+    };
+    (@ $n:ident, $body:block; $($index:literal)*) => { $({
+        #[allow(non_upper_case_globals, reason = "read as the variable of a loop")]
+        const $n: usize = $index;
+        $body
+    })* };
+}
+pub(super) use for_each_register;
+
 /// The mask 0x5555. Known to the compiler it would turn the merge of [`upper_halves`]
 /// into a two-source permutation, which is slower and takes a register.
 #[derive(Clone, Copy)]
@@ -19,7 +39,12 @@ pub(super) struct EvenLanes(__mmask16);
 impl EvenLanes {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        Self(core::hint::black_box(0x5555))
+        let mut mask = 0x5555_u32;
+        // SAFETY: the text is a comment; no instruction, no memory, no flags.
+        unsafe {
+            core::arch::asm!("/* {0:e} */", inout(reg) mask, options(pure, nomem, nostack, preserves_flags));
+        }
+        Self(mask as __mmask16)
     }
 }
 
@@ -56,7 +81,8 @@ pub(super) fn products(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
 pub(super) fn montgomery((even, odd): (__m512i, __m512i), lanes: EvenLanes) -> __m512i {
     let (q, q_inv) = (_mm512_set1_epi32(Q), _mm512_set1_epi32(Q_INV));
     let reduced = |sum| {
-        let t = _mm512_mul_epi32(_mm512_mul_epi32(sum, q_inv), q);
+        // Of 32 bits: no product of 64 has to be cut off.
+        let t = _mm512_mul_epi32(_mm512_mullo_epi32(sum, q_inv), q);
         _mm512_sub_epi64(sum, t)
     };
     upper_halves(reduced(even), reduced(odd), lanes)

@@ -10,13 +10,13 @@ use core::arch::x86_64::*;
 
 use super::ntt::{Shoup, from_standard_order, inv_ntt_registers};
 use super::pack::{pack_eta, pack_t0, pack_t1, pack_z};
-use super::registers::{EvenLanes, Q, Registers};
-use super::unpack::{load, none_above, store, unpack_eta};
+use super::registers::{EvenLanes, Q, Registers, for_each_register};
+use super::unpack::{eta, fields, load, none_above, response, store};
 use super::vector::Vector;
 use super::w1::encode;
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::memory::secret::Secret;
-use crate::params::{D, GAMMA2_32, GAMMA2_88, T0_POLY_LEN, T1_POLY_LEN};
+use crate::params::{D, GAMMA2_32, GAMMA2_88, N, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 
 /// A row of algorithm 48 times `2^-32`, as [`Kernels::row_product`].
@@ -31,7 +31,7 @@ pub(super) fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
     for (n, out) in out.0.as_chunks_mut::<16>().0.iter_mut().enumerate() {
         let mut sum = (zero, zero);
         for (a, b) in a.iter().zip(b) {
-            sum = block(a, n).accumulate(block(b, n), sum);
+            sum = block(&a.0, n).accumulate(block(&b.0, n), sum);
         }
         // SAFETY: a chunk has 64 bytes.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), zero.montgomery(sum, lanes)) };
@@ -40,8 +40,8 @@ pub(super) fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn block(poly: &NttPoly, n: usize) -> __m512i {
-    let chunk = &poly.0.as_chunks::<16>().0[n];
+fn block(poly: &[i32; N], n: usize) -> __m512i {
+    let chunk = &poly.as_chunks::<16>().0[n];
     // SAFETY: a chunk has 64 bytes.
     unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }
 }
@@ -49,9 +49,9 @@ fn block(poly: &NttPoly, n: usize) -> __m512i {
 /// Algorithm 42 times `2^32`, from standard order: `|v| <= q` in, `[0, q)` out.
 #[inline(always)]
 pub(super) fn back<V: Vector>(v: &mut [V; 16]) {
-    for pair in v.as_chunks_mut::<2>().0 {
-        (pair[0], pair[1]) = from_standard_order(pair[0], pair[1]);
-    }
+    for_each_register!(n in 0..8, {
+        (v[2 * n], v[2 * n + 1]) = from_standard_order(v[2 * n], v[2 * n + 1]);
+    });
     inv_ntt_registers::<_, Shoup>(v);
 }
 
@@ -71,11 +71,11 @@ pub(super) fn inv_ntt(a: &NttPoly, out: &mut Poly) {
 #[inline(always)]
 fn product(v: &mut Registers, b: &NttPoly) {
     let lanes = EvenLanes::new();
-    for (n, a) in v.iter_mut().enumerate() {
+    for_each_register!(n, {
         // SAFETY: `v` is registers, which prove the features.
-        let b = unsafe { block(b, n) };
-        *a = a.montgomery(a.product(b), lanes);
-    }
+        let b = unsafe { block(&b.0, n) };
+        v[n] = b.montgomery(b.product(v[n]), lanes);
+    });
     back(v);
 }
 
@@ -87,10 +87,10 @@ pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, out: &mut Poly) {
     let mut v = load(&a.0);
     product(&mut v, b);
     let q = _mm512_set1_epi32(Q);
-    for a in &mut v {
-        let above = _mm512_cmpgt_epi32_mask(*a, _mm512_set1_epi32(Q / 2));
-        *a = _mm512_mask_sub_epi32(*a, above, *a, q);
-    }
+    for_each_register!(n, {
+        let above = _mm512_cmpgt_epi32_mask(v[n], _mm512_set1_epi32(Q / 2));
+        v[n] = _mm512_mask_sub_epi32(v[n], above, v[n], q);
+    });
     // SAFETY: a polynomial has 1024 bytes.
     unsafe { store(&v, out.0.as_mut_ptr()) };
 }
@@ -127,24 +127,26 @@ pub(super) fn respond_row<const BITS: usize, const WIDTH: usize>(
     y_hat: &NttPoly,
     out: &mut [u8],
 ) -> bool {
+    let out = &mut out[..16 * WIDTH];
     let lanes = EvenLanes::new();
     let one = _mm512_set1_epi32(1);
-    let mut v = load(&c_hat.0);
-    for (n, a) in v.iter_mut().enumerate() {
-        let y = block(y_hat, n).product(one);
-        *a = a.montgomery(a.accumulate(block(s1_hat, n), y), lanes);
-    }
+    let mut v = [one; 16];
+    for_each_register!(n, {
+        let y = block(&y_hat.0, n).product(one);
+        let sum = block(&c_hat.0, n).accumulate(block(&s1_hat.0, n), y);
+        v[n] = one.montgomery(sum, lanes);
+    });
     back(&mut v);
     // With x = z + bound - 1 mod q, |z| < bound means x <= 2 bound - 2, and the field
     // is gamma1 - z = gamma1 + bound - 1 - x.
     let reach = _mm512_set1_epi32(bound - 1);
     let field = _mm512_set1_epi32((1 << (BITS - 1)) + bound - 1);
     let mut largest = _mm512_setzero_si512();
-    for a in &mut v {
-        let x = less_q(_mm512_add_epi32(*a, reach));
+    for_each_register!(n, {
+        let x = less_q(_mm512_add_epi32(v[n], reach));
         largest = _mm512_max_epu32(largest, x);
-        *a = _mm512_sub_epi32(field, x);
-    }
+        v[n] = _mm512_sub_epi32(field, x);
+    });
     pack_z::<BITS, WIDTH>(&v, out);
     none_above(largest, 2 * bound - 2)
 }
@@ -160,21 +162,22 @@ pub(super) fn low_bits_row<const SIX_BITS: bool>(
     s2_hat: &NttPoly,
     w: &mut Poly,
 ) -> bool {
-    let mut cs2 = load(&c_hat.0);
-    product(&mut cs2, s2_hat);
+    let mut v = load(&c_hat.0);
+    product(&mut v, s2_hat);
     let reach = _mm512_set1_epi32(bound - 1);
     let mut largest = _mm512_setzero_si512();
-    let mut v = load(&w.0);
-    for (w, cs2) in v.iter_mut().zip(cs2) {
-        *w = plus_q(_mm512_sub_epi32(*w, cs2));
-        let r1 = high_bits::<SIX_BITS>(*w);
+    // w - c s2 takes the place of the product.
+    for_each_register!(n, {
+        let w = plus_q(_mm512_sub_epi32(block(&w.0, n), v[n]));
+        v[n] = w;
+        let r1 = high_bits::<SIX_BITS>(w);
         let step = _mm512_set1_epi32(2 * gamma2(SIX_BITS));
-        let r0 = _mm512_sub_epi32(*w, _mm512_mullo_epi32(r1, step));
+        let r0 = _mm512_sub_epi32(w, _mm512_mullo_epi32(r1, step));
         // The topmost residues: r0 - 1.
         let top = _mm512_cmpeq_epi32_mask(r1, _mm512_set1_epi32(top(SIX_BITS)));
         let r0 = _mm512_mask_sub_epi32(r0, top, r0, _mm512_set1_epi32(1));
         largest = _mm512_max_epu32(largest, _mm512_add_epi32(r0, reach));
-    }
+    });
     // SAFETY: a polynomial has 1024 bytes.
     unsafe { store(&v, w.0.as_mut_ptr()) };
     none_above(largest, 2 * bound - 2)
@@ -201,14 +204,15 @@ pub(super) fn hint_row<const SIX_BITS: bool>(
         let kept = _mm512_cmpneq_epi32_mask(r1, _mm512_set1_epi32(top(SIX_BITS)));
         _mm512_maskz_mov_epi32(kept, r1)
     };
-    let words = bitmap.as_chunks_mut::<2>().0.iter_mut();
-    for ((w, ct0), word) in load(&w.0).into_iter().zip(ct0).zip(words) {
+    let words = bitmap.as_chunks_mut::<2>().0;
+    for_each_register!(n, {
+        let (w, ct0) = (block(&w.0, n), ct0[n]);
         // As z in `respond_row`.
         let x = less_q(_mm512_add_epi32(ct0, reach));
         largest = _mm512_max_epu32(largest, x);
         let sum = less_q(_mm512_add_epi32(w, ct0));
-        *word = _mm512_cmpneq_epi32_mask(wrapped(sum), wrapped(w)).to_le_bytes();
-    }
+        words[n] = _mm512_cmpneq_epi32_mask(wrapped(sum), wrapped(w)).to_le_bytes();
+    });
     none_above(largest, 2 * bound - 2)
 }
 
@@ -224,34 +228,31 @@ pub(super) fn public_row<const BITS: usize>(
     t1_out: &mut [u8; T1_POLY_LEN],
     t0_out: &mut [u8; T0_POLY_LEN],
 ) {
+    let s2 = &s2[..32 * BITS];
     let mut sums = Secret::<NttPoly>::zeroed();
     row_product(a, s1_hat, sums.expose_mut());
-    let mut t1 = load(&sums.expose().0);
-    back(&mut t1);
-    let (mut t0, _) = unpack_eta::<BITS>(s2);
-    for (t1, t0) in t1.iter_mut().zip(&mut t0) {
+    let mut t = load(&sums.expose().0);
+    back(&mut t);
+    for_each_register!(n, {
         // 0 <= t < q, |s2| <= eta
-        let t = less_q(plus_q(_mm512_add_epi32(*t1, *t0)));
-        let half = _mm512_set1_epi32(1 << (D - 1));
-        let rounded = _mm512_add_epi32(t, _mm512_set1_epi32((1 << (D - 1)) - 1));
-        *t1 = _mm512_srli_epi32::<{ D }>(rounded);
-        // The field is 2^12 - t0 = 2^12 - t + t1 2^13.
-        let low = _mm512_sub_epi32(t, _mm512_slli_epi32::<{ D }>(*t1));
-        *t0 = _mm512_sub_epi32(half, low);
-    }
-    pack_t1(&t1, t1_out);
-    pack_t0(&t0, t0_out);
+        let s2 = response(fields::<BITS>(s2, n), eta(BITS));
+        let sum = less_q(plus_q(_mm512_add_epi32(t[n], s2)));
+        t[n] = _mm512_add_epi32(sum, _mm512_set1_epi32((1 << (D - 1)) - 1));
+    });
+    // Of x = t + 2^12 - 1, t1 is x / 2^13, and 2^12 - t0 is 2^13 - 1 - x mod 2^13.
+    pack_t1(&t, |x| _mm512_srli_epi32::<{ D }>(x), t1_out);
+    let low = _mm512_set1_epi32((1 << D) - 1);
+    pack_t0(&t, |x| _mm512_andnot_si512(x, low), t0_out);
 }
 
 /// BitPack of one row of s1 or s2 with `BITS` bits a field.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn pack_secret<const BITS: usize>(s: &Poly, out: &mut [u8]) {
-    let eta = _mm512_set1_epi32(if BITS == 3 { 2 } else { 4 });
     let mut v = load(&s.0);
-    for s in &mut v {
-        *s = _mm512_sub_epi32(eta, *s);
-    }
+    for_each_register!(n, {
+        v[n] = response(v[n], eta(BITS));
+    });
     pack_eta::<BITS>(&v, out);
 }
 

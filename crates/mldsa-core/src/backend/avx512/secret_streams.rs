@@ -2,13 +2,13 @@
 
 use core::arch::x86_64::*;
 
-use super::registers::Aligned;
+use super::registers::{Aligned, for_each_register};
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8};
 use crate::backend::cpu::Avx512;
 use crate::backend::states::States;
 use crate::hash::keccak::Permutation;
-use crate::lanes::sponge::{MAX_LANES, RATE, Widths, Wiped};
+use crate::lanes::sponge::{LaneSponge, MAX_LANES, RATE, Widths, Wiped};
 use crate::memory::secret::{Secret, declassify};
 use crate::params::N;
 use crate::ring::poly::Poly;
@@ -32,7 +32,7 @@ pub(super) fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut 
         let mut at = 0;
         while at < len {
             permute_x8(&mut sponge.0.0);
-            squeeze(&sponge.0.0, at, len, rows);
+            squeeze(&sponge.0, at, len, rows);
             at += RATE;
         }
     }
@@ -84,36 +84,39 @@ fn start(states: &mut States<X8>, seed: &[u8; 64], counter: u16) {
 /// go and as much as there is room for: whole blocks, or a part of 32 or 96 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn squeeze(state: &[X8; 25], at: usize, len: usize, rows: &mut [u8]) {
-    for half in 0..2 {
-        let words = &state[8 * half..8 * half + 8];
-        let lanes = transpose_x8(core::array::from_fn(
-            #[inline(always)]
-            |n| words[n].0,
-        ));
-        let at = at + 64 * half;
-        for (n, lane) in lanes.into_iter().enumerate() {
-            let Some(row) = rows.get_mut(n * len..(n + 1) * len) else {
-                break;
-            };
-            if let Some(out) = row.get_mut(at..at + 64) {
-                // SAFETY: 64 bytes.
-                unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), lane) };
-            } else if let Some(out) = row.get_mut(at..at + 32) {
-                let lane = _mm512_castsi512_si256(lane);
-                // SAFETY: 32 bytes.
-                unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), lane) };
-            }
-        }
-    }
-    let mut last = Aligned([0i64; 8]);
-    // SAFETY: 64 bytes, aligned by the type.
-    unsafe { _mm512_store_si512((&raw mut last).cast(), state[16].0) };
-    for (row, word) in rows.chunks_exact_mut(len).zip(last.0) {
+fn squeeze(states: &States<X8>, at: usize, len: usize, rows: &mut [u8]) {
+    write::<0>(&states.0, at, len, rows);
+    write::<8>(&states.0, at + 64, len, rows);
+    let last = &states.words()[16 * MAX_LANES..17 * MAX_LANES];
+    for (row, word) in rows.chunks_exact_mut(len).zip(last) {
         if let Some(out) = row.get_mut(at + 128..at + RATE) {
             out.copy_from_slice(&word.to_le_bytes());
         }
     }
+}
+
+/// Eight words of every lane, from `FIRST` on, in the same way.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn write<const FIRST: usize>(state: &[X8; 25], at: usize, len: usize, rows: &mut [u8]) {
+    let word = |n: usize| state[FIRST + n].0;
+    let (a, b) = (
+        [word(0), word(1), word(2), word(3)],
+        [word(4), word(5), word(6), word(7)],
+    );
+    let lanes = transpose_x8([a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]);
+    for_each_register!(n in 0..8, {
+        if let Some(row) = rows.get_mut(n * len..(n + 1) * len) {
+            if let Some(out) = row.get_mut(at..at + 64) {
+                // SAFETY: 64 bytes.
+                unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), lanes[n]) };
+            } else if let Some(out) = row.get_mut(at..at + 32) {
+                let lane = _mm512_castsi512_si256(lanes[n]);
+                // SAFETY: 32 bytes.
+                unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), lane) };
+            }
+        }
+    });
 }
 
 /// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of

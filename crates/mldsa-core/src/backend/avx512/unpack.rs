@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::ntt::{Order, ntt_registers, reduce, to_standard_order};
 use super::registers::Aligned;
-use super::registers::Registers;
+use super::registers::{Registers, for_each_register};
 use super::vector::Vector;
 use crate::memory::ct::is_negative;
 use crate::params::Q;
@@ -112,27 +112,19 @@ pub(super) fn unpack_t0_ntt(bytes: &[u8], out: &mut NttPoly) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) fn unpack_eta_ntt<const BITS: usize>(bytes: &[u8], out: &mut NttPoly) -> bool {
-    let (mut v, largest) = unpack_eta::<BITS>(bytes);
+    let mut largest = _mm512_setzero_si512();
+    let mut v = unpack::<BITS>(bytes);
+    for_each_register!(n, {
+        largest = _mm512_max_epu32(largest, v[n]);
+        v[n] = response(v[n], eta(BITS));
+    });
     transform_secret(&mut v, out);
     none_above(largest, 2 * eta(BITS))
 }
 
 /// eta, of which a coefficient has three or four bits.
-const fn eta(bits: usize) -> i32 {
+pub(super) const fn eta(bits: usize) -> i32 {
     if bits == 3 { 2 } else { 4 }
-}
-
-/// One row of s1 or s2 and, lane by lane, its largest fields.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) fn unpack_eta<const BITS: usize>(bytes: &[u8]) -> (Registers, __m512i) {
-    let mut largest = _mm512_setzero_si512();
-    let mut v = unpack::<BITS>(bytes);
-    for s in &mut v {
-        largest = _mm512_max_epu32(largest, *s);
-        *s = response(*s, eta(BITS));
-    }
-    (v, largest)
 }
 
 /// Whether no lane is above `limit`: a verdict on secrets, behind the value barrier.
@@ -148,9 +140,9 @@ pub(super) fn none_above(largest: __m512i, limit: i32) -> bool {
 #[inline(always)]
 fn transform_secret(v: &mut Registers, out: &mut NttPoly) {
     ntt_registers(v);
-    for pair in v.as_chunks_mut::<2>().0 {
-        (pair[0], pair[1]) = to_standard_order(pair[0], pair[1]);
-    }
+    for_each_register!(n in 0..8, {
+        (v[2 * n], v[2 * n + 1]) = to_standard_order(v[2 * n], v[2 * n + 1]);
+    });
     // SAFETY: `v` is registers, which prove the features; a polynomial has 1024 bytes.
     unsafe { store(v, out.0.as_mut_ptr()) };
 }
@@ -173,12 +165,10 @@ pub(super) fn minus_t1_2d<V: Vector>(t1: V) -> V {
 #[inline(always)]
 fn transform<O: Order>(v: &mut Registers, range: Range, out: &mut MaybeUninit<NttPoly>) {
     ntt_registers(v);
-    for pair in v.as_chunks_mut::<2>().0 {
-        (pair[0], pair[1]) = O::from_private(pair[0], pair[1]);
-        for a in pair {
-            *a = range.of(*a);
-        }
-    }
+    for_each_register!(n in 0..8, {
+        let (a, b) = O::from_private(v[2 * n], v[2 * n + 1]);
+        (v[2 * n], v[2 * n + 1]) = (range.of(a), range.of(b));
+    });
     // SAFETY: `v` is registers, which prove the features; a polynomial has 1024 bytes.
     unsafe { store(v, out.as_mut_ptr().cast()) };
 }
@@ -195,24 +185,30 @@ impl Range {
     }
 }
 
-/// 256 fields of 3 to 20 bits: sixteen of them are `2 * BITS` bytes. Constant time.
-///
-/// Panics if `bytes` is shorter than `32 * BITS`.
+/// 256 fields of 3 to 20 bits. Constant time. Panics if `bytes` is shorter than
+/// `32 * BITS`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn unpack<const BITS: usize>(bytes: &[u8]) -> Registers {
     let bytes = &bytes[..32 * BITS];
+    let mut v = [_mm512_setzero_si512(); 16];
+    for_each_register!(n, {
+        v[n] = fields::<BITS>(bytes, n);
+    });
+    v
+}
+
+/// Fields `16 n..16 n + 16`, which are `2 * BITS` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn fields<const BITS: usize>(bytes: &[u8], n: usize) -> __m512i {
+    let bytes = &bytes[2 * BITS * n..2 * BITS * (n + 1)];
     let index = const { &field_bytes(BITS) }.load();
     let shift = const { &field_shifts(BITS) }.load();
-    let mask = _mm512_set1_epi32((1 << BITS) - 1);
-    let mut v = [_mm512_setzero_si512(); 16];
-    for (register, chunk) in v.iter_mut().zip(bytes.chunks_exact(2 * BITS)) {
-        // SAFETY: the mask lets exactly the bytes of the chunk be read.
-        let raw = unsafe { _mm512_maskz_loadu_epi8((1 << (2 * BITS)) - 1, chunk.as_ptr().cast()) };
-        let fields = _mm512_srlv_epi32(_mm512_permutexvar_epi8(index, raw), shift);
-        *register = _mm512_and_si512(fields, mask);
-    }
-    v
+    // SAFETY: the mask lets exactly the bytes of the slice be read.
+    let raw = unsafe { _mm512_maskz_loadu_epi8((1 << (2 * BITS)) - 1, bytes.as_ptr().cast()) };
+    let fields = _mm512_srlv_epi32(_mm512_permutexvar_epi8(index, raw), shift);
+    _mm512_and_si512(fields, _mm512_set1_epi32((1 << BITS) - 1))
 }
 
 /// Byte numbers for `vpermb`: the four bytes from which field `n` is cut.
@@ -240,12 +236,21 @@ const fn field_shifts(bits: usize) -> Aligned<[i32; 16]> {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn load(poly: &[i32; 256]) -> Registers {
-    let mut v = [_mm512_setzero_si512(); 16];
-    for (register, chunk) in v.iter_mut().zip(poly.as_chunks::<16>().0) {
+    let at = |n: usize| {
+        let chunk = &poly.as_chunks::<16>().0[n];
         // SAFETY: a chunk has 64 bytes.
-        *register = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
-    }
-    v
+        unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }
+    };
+    // Of a loop the compiler makes a copy in memory.
+    let (a, b) = ([at(0), at(1), at(2), at(3)], [at(4), at(5), at(6), at(7)]);
+    let (c, d) = (
+        [at(8), at(9), at(10), at(11)],
+        [at(12), at(13), at(14), at(15)],
+    );
+    [
+        a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], c[0], c[1], c[2], c[3], d[0], d[1], d[2],
+        d[3],
+    ]
 }
 
 /// Writes all 256 coefficients.

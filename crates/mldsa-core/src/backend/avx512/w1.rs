@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::ntt::{Nearest, Order, inv_ntt_registers};
-use super::registers::{Aligned, Registers};
+use super::registers::{Aligned, Registers, for_each_register};
 use super::unpack::load;
 use crate::ring::poly::NttPoly;
 
@@ -20,10 +20,11 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
     hint: &[u32; 8],
     out: &mut [u8],
 ) {
+    let out = &mut out[..if SIX_BITS { 192 } else { 128 }];
     let mut v = load(&w_hat.0);
-    for pair in v.as_chunks_mut::<2>().0 {
-        (pair[0], pair[1]) = O::to_private(pair[0], pair[1]);
-    }
+    for_each_register!(n in 0..8, {
+        (v[2 * n], v[2 * n + 1]) = O::to_private(v[2 * n], v[2 * n + 1]);
+    });
     inv_ntt_registers::<_, Nearest>(&mut v);
     encode::<SIX_BITS>(&v, hint, out);
 }
@@ -31,37 +32,32 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
 /// UseHint and w1Encode of canonical coefficients. Constant time in them.
 ///
 /// Panics if `out` is short.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+// Always inlined: a call would pass the registers through memory.
+#[inline(always)]
 pub(super) fn encode<const SIX_BITS: bool>(v: &Registers, hint: &[u32; 8], out: &mut [u8]) {
     let len = if SIX_BITS { 48 } else { 32 };
-    for ((quad, hint), out) in v
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .zip(hint.as_chunks::<2>().0)
-        .zip(out[..4 * len].chunks_exact_mut(len))
-    {
-        let low = use_hint::<SIX_BITS>([quad[0], quad[1]], hint[0]);
-        let high = use_hint::<SIX_BITS>([quad[2], quad[3]], hint[1]);
-        let w1 = in_order::<SIX_BITS>(low, high);
-        if SIX_BITS {
-            let pairs = _mm512_maddubs_epi16(w1, _mm512_set1_epi16(0x4001));
-            let quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x1000_0001));
-            let packed = _mm512_permutexvar_epi8(THREE_OF_FOUR.load(), quads);
-            // Two plain stores: one that masks bytes is slow.
-            let last = _mm512_extracti32x4_epi32::<2>(packed);
-            // SAFETY: the chunk has 48 bytes.
-            unsafe {
+    let out = &mut out[..4 * len];
+    for_each_register!(n in 0..4, {
+        let out = &mut out[len * n..len * n + len];
+        // SAFETY: `v` is registers, which prove the features; the chunk has 48 or 32 bytes.
+        unsafe {
+            let low = use_hint::<SIX_BITS>([v[4 * n], v[4 * n + 1]], hint[2 * n]);
+            let high = use_hint::<SIX_BITS>([v[4 * n + 2], v[4 * n + 3]], hint[2 * n + 1]);
+            let w1 = in_order::<SIX_BITS>(low, high);
+            if SIX_BITS {
+                let pairs = _mm512_maddubs_epi16(w1, _mm512_set1_epi16(0x4001));
+                let quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x1000_0001));
+                let packed = _mm512_permutexvar_epi8(THREE_OF_FOUR.load(), quads);
+                // Two plain stores: one that masks bytes is slow.
+                let last = _mm512_extracti32x4_epi32::<2>(packed);
                 _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm512_castsi512_si256(packed));
                 _mm_storeu_si128(out.as_mut_ptr().add(32).cast(), last);
+            } else {
+                let pairs = _mm512_maddubs_epi16(w1, _mm512_set1_epi16(0x1001));
+                _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm512_cvtepi16_epi8(pairs));
             }
-        } else {
-            let pairs = _mm512_maddubs_epi16(w1, _mm512_set1_epi16(0x1001));
-            // SAFETY: the chunk has 32 bytes.
-            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm512_cvtepi16_epi8(pairs)) };
         }
-    }
+    });
 }
 
 /// Algorithm 40 on 32 canonical coefficients: r1 in 16-bit lanes, of `r[0]` in the
