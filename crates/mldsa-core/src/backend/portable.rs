@@ -72,9 +72,11 @@ fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
         2_048
     };
     scrub_stack::<FRAMES, _>(|| {
-        for (n, out) in out.chunks_exact_mut(len).enumerate() {
-            let kappa = kappa.wrapping_add(n as u16);
-            sample::expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, out);
+        let (mut rest, mut kappa) = (out, kappa);
+        while !rest.is_empty() {
+            let (row, later) = rest.split_at_mut(len);
+            sample::expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, row);
+            (rest, kappa) = (later, kappa.wrapping_add(1));
         }
     });
 }

@@ -250,7 +250,12 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "what the CPU has",
     ),
     ("mldsa_core::backend::avx2::expand_s", 0, 2, REFUSED),
-    ("mldsa_core::backend::avx512::expand_s", 0, 2, REFUSED),
+    (
+        "mldsa_core::backend::avx512::secret_streams::accept",
+        0,
+        2,
+        REFUSED,
+    ),
     (
         "mldsa_core::scheme::keygen::check_secret_range",
         0,

@@ -50,7 +50,10 @@ pub(super) const HOST: Cuts = &[
     ("mldsa_core::backend::avx512::verify::expand_a", MATRIX),
     ("mldsa_core::sample::expand_s", REFUSALS),
     ("mldsa_core::backend::avx2::expand_s", REFUSALS),
-    ("mldsa_core::backend::avx512::expand_s", REFUSALS),
+    (
+        "mldsa_core::backend::avx512::secret_streams::accept",
+        REFUSALS,
+    ),
     (
         "mldsa_core::sample::Challenge::sample_in_ball_vartime",
         CHALLENGE,

@@ -25,16 +25,28 @@ const STREAM: usize = 2 * RATE;
     enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
 pub(super) fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
-    let kappas = (0u16..).step_by(MAX_LANES).map(|n| kappa.wrapping_add(n));
-    for (rows, kappa) in out.chunks_mut(MAX_LANES * len).zip(kappas) {
-        let mut sponge = Wiped(Avx512::here().wide());
-        start(&mut sponge.0, rho_pp, kappa);
-        let mut at = 0;
-        while at < len {
-            permute_x8(&mut sponge.0.0);
-            squeeze(&sponge.0, at, len, rows);
-            at += RATE;
-        }
+    let (mut rest, mut kappa) = (out, kappa);
+    while !rest.is_empty() {
+        let (rows, later) = rest.split_at_mut(rest.len().min(MAX_LANES * len));
+        expand_group(rho_pp, kappa, len, rows);
+        (rest, kappa) = (later, kappa.wrapping_add(MAX_LANES as u16));
+    }
+}
+
+/// At most eight rows.
+// Not inlined: what is the same for all groups would be kept on the stack, not wiped.
+#[inline(never)]
+#[target_feature(
+    enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
+)]
+fn expand_group(seed: &[u8; 64], counter: u16, len: usize, rows: &mut [u8]) {
+    let mut sponge = Wiped(Avx512::here().wide());
+    start(&mut sponge.0, seed, counter);
+    let mut at = 0;
+    while at < len {
+        permute_x8(&mut sponge.0.0);
+        squeeze(&sponge.0, at, len, rows);
+        at += RATE;
     }
 }
 
@@ -88,8 +100,10 @@ fn squeeze(states: &States<X8>, at: usize, len: usize, rows: &mut [u8]) {
     write::<0>(&states.0, at, len, rows);
     write::<8>(&states.0, at + 64, len, rows);
     let last = &states.words()[16 * MAX_LANES..17 * MAX_LANES];
-    for (row, word) in rows.chunks_exact_mut(len).zip(last) {
-        if let Some(out) = row.get_mut(at + 128..at + RATE) {
+    for (n, word) in last.iter().enumerate() {
+        if let Some(row) = rows.get_mut(n * len..(n + 1) * len)
+            && let Some(out) = row.get_mut(at + 128..at + RATE)
+        {
             out.copy_from_slice(&word.to_le_bytes());
         }
     }
@@ -124,7 +138,8 @@ fn write<const FIRST: usize>(state: &[X8; 25], at: usize, len: usize, rows: &mut
 ///
 /// Constant time but for the positions of refused half-bytes: values are looked up in
 /// a register.
-#[inline]
+// Not inlined: what follows the refusals is in one function.
+#[inline(never)]
 #[target_feature(enable = "avx512f,popcnt")]
 fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
     let (limit, values) = if eta == 2 {
