@@ -32,6 +32,28 @@ fn permutations() {
 }
 
 #[test]
+fn digests_of_padded_blocks() {
+    let data: [u8; 20 * RATE] = core::array::from_fn(|n| (n * 7 + n / 256) as u8);
+    for backend in Backend::available() {
+        let Some(digest) = backend.kernels().digest else {
+            continue;
+        };
+        for len in [0, 1, 135, 136, 137, 1312, 1952, 2592, 20 * RATE - 1] {
+            let mut blocks = [[0; RATE]; 20];
+            blocks.as_flattened_mut()[..len].copy_from_slice(&data[..len]);
+            pad(&mut blocks[len / RATE], len % RATE);
+            let mut expected = [0; 64];
+            Shake256::digest(Permutation::PORTABLE, &[&data[..len]], &mut expected);
+            assert_eq!(
+                digest(&blocks[..=len / RATE]),
+                expected,
+                "{backend:?} {len}"
+            );
+        }
+    }
+}
+
+#[test]
 fn matrix_entries_from_any_place_in_any_number() {
     for backend in Backend::available().skip(1) {
         for (l, first, len) in [

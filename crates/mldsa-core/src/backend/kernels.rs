@@ -31,12 +31,26 @@ pub(crate) struct Kernels {
     /// Algorithm 41: |in| < 2^31 - 10q gives |out| < max|in| + 10q.
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
     /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
+    #[cfg_attr(
+        not(feature = "siblings"),
+        allow(
+            dead_code,
+            reason = "here rows are whole; siblings put theirs together"
+        )
+    )]
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
     /// A row of algorithm 48 times 2^-32: |a| < 11q, |b| < 11q and the sum of all
     /// |a b| under 2^31 q = 256 q^2 gives |out| < q.
     pub(crate) row_product: fn(&[NttPoly], &[NttPoly], &mut NttPoly),
     /// Fused product and inverse NTT: (a, b, out) with out the centred
     /// coefficients of a b. |a|, |b| < 11q.
+    #[cfg_attr(
+        not(feature = "siblings"),
+        allow(
+            dead_code,
+            reason = "here rows are whole; siblings put theirs together"
+        )
+    )]
     pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, &mut Poly),
     /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
     /// (rho, l, first, out). 0 <= out < q.
@@ -87,6 +101,10 @@ pub(crate) struct Kernels {
     /// reads; `None` where they are made one by one. That order is the one of
     /// [`super::rows::expand_row`] in every table but AVX-512's. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
+    /// SHAKE256 of a public string in padded blocks, one state; `None` where nothing is
+    /// gained over a sponge around `keccak_f1600`.
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    pub(crate) digest: Option<DigestKernel>,
     #[cfg_attr(
         not(feature = "siblings"),
         allow(dead_code, reason = "siblings hash in lanes")
@@ -225,6 +243,10 @@ pub(crate) type PublicRowKernel =
     fn(i32, &[NttPoly], &[NttPoly], &[u8], &mut [u8; T1_POLY_LEN], &mut [u8; T0_POLY_LEN]);
 
 pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
+
+/// Padded blocks to 64 bytes.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(crate) type DigestKernel = fn(&[crate::lanes::sponge::Block]) -> [u8; crate::params::CRH_LEN];
 
 /// (set, the n-th job, the result of each job).
 pub(crate) type VerifyKernel =

@@ -41,6 +41,8 @@ pub(super) static KERNELS: Kernels = Kernels {
     unpack_z_ntt,
     inv_ntt_use_hint,
     prepare: None,
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    digest: None,
     shake256: None,
     verify: None,
 };

@@ -122,6 +122,7 @@ pub fn w1_encode(gamma2: i32, w: &Poly, out: &mut [u8], high: impl Fn(i32) -> i3
 // coefficients and the bytes they fill.
 
 /// Coefficients whose packed form ends on a byte in every width.
+#[cfg(any(feature = "siblings", test))]
 pub const GROUP: usize = 8;
 
 /// The bytes of the coefficients `n..n + count` of a row packed at `bits` bits;

@@ -10,13 +10,13 @@ use crate::coding::encode::SecretKeyParts;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{self, Context, Hedge, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
-use crate::scheme::keygen::{check_expanded, keygen_internal};
+use crate::scheme::keygen::{check_expanded, keygen_internal, tr};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
 /// The signing calls, the same on every kind of signing key.
@@ -233,7 +233,7 @@ impl<P: ParameterSet> SigningKey<P> {
         let mut key = Self::empty();
         let vk = &mut key.verifying_key;
         check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
-        vk.tr = transcript::tr(vk.backend.permutation(), vk.encoded.as_ref());
+        vk.tr = tr(vk.backend, vk.encoded.as_ref());
         key.expanded.expose_mut().as_mut().copy_from_slice(sk);
         Ok(key)
     }

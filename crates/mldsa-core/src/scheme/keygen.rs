@@ -8,6 +8,8 @@ use crate::coding::encode::{SecretKeyParts, SecretKeyPartsMut};
 use crate::coding::pack;
 use crate::error::KeyError;
 use crate::hash::transcript;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+use crate::lanes::sponge::{RATE, pad};
 use crate::memory::array::Zeroed;
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
@@ -52,9 +54,22 @@ pub fn keygen_from_rho_p<P: ParameterSet>(
         parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN].copy_from_slice(t0);
     });
     pk.as_mut()[..SEED_LEN].copy_from_slice(rho);
-    parts
-        .tr
-        .copy_from_slice(&transcript::tr(backend.permutation(), pk.as_ref()));
+    parts.tr.copy_from_slice(&tr(backend, pk.as_ref()));
+}
+
+/// `tr = H(pk, 64)`.
+#[inline(never)]
+pub(crate) fn tr(backend: Backend, pk: &[u8]) -> [u8; CRH_LEN] {
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    if let Some(digest) = backend.kernels().digest {
+        // 2592 bytes at most, and the padding.
+        let mut blocks = [[0; RATE]; 20];
+        blocks.as_flattened_mut()[..pk.len()].copy_from_slice(pk);
+        let last = pk.len() / RATE;
+        pad(&mut blocks[last], pk.len() % RATE);
+        return digest(&blocks[..=last]);
+    }
+    transcript::tr(backend.permutation(), pk)
 }
 
 /// Algorithm 33, packed into the slots of the private key.
@@ -153,7 +168,7 @@ pub fn check_expanded<P: ParameterSet>(
         equal &= t0[..].ct_eq(&parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
     });
     pk.as_mut()[..SEED_LEN].copy_from_slice(parts.rho);
-    let tr: [u8; CRH_LEN] = transcript::tr(backend.permutation(), pk.as_ref());
+    let tr: [u8; CRH_LEN] = tr(backend, pk.as_ref());
     equal &= tr.ct_eq(parts.tr);
     if declassify(bool::from(equal), "verdict of a key import") {
         Ok(())
