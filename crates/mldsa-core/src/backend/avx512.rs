@@ -12,6 +12,7 @@ use super::cpu::Avx512;
 use super::kernels::{Kernels, counter, entry, lane_entries};
 #[cfg(test)]
 use super::portable;
+use crate::memory::secret::scrub_stack;
 use crate::params::GAMMA2_88;
 use secret_rows::{commit_row, hint_row, low_bits_row, pack_secret, public_row, respond_row};
 use secret_streams::{expand_masks, expand_s};
@@ -48,49 +49,68 @@ lane_entries!(
     "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 );
 
+/// An entry that computes on secrets. Where nothing is optimised its registers live in
+/// its frames, which are overwritten.
+macro_rules! secret_entry {
+    (|$($argument:ident),*| $call:expr) => {
+        |$($argument),*| {
+            if cfg!(debug_assertions) {
+                // SAFETY: as `entry`.
+                scrub_stack::<FRAMES, _>(|| unsafe { $call })
+            } else {
+                // SAFETY: as `entry`.
+                unsafe { $call }
+            }
+        }
+    };
+}
+
+/// What those frames take.
+const FRAMES: usize = 96 * 1024;
+
 static KERNELS: Kernels = Kernels {
     name: "avx512",
     dispatched: counter!(),
     keccak_f1600: entry!(|state| plane::permute_x1(state)),
     expand_a: entry!(|rho, l, first, out| verify::expand_a(rho, l, first, out)),
     prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
-    ntt: entry!(|a, out| unpack::ntt(a, out)),
-    inv_ntt: entry!(|a, out| secret_rows::inv_ntt(a, out)),
-    row_product: entry!(|a, b, out| secret_rows::row_product(a, b, out)),
-    product_inv_ntt: entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
-    expand_s: entry!(|rho_p, eta, first, out| expand_s(rho_p, eta, first, out)),
-    expand_masks: entry!(|rho_pp, kappa, len, out| expand_masks(rho_pp, kappa, len, out)),
+    ntt: secret_entry!(|a, out| unpack::ntt(a, out)),
+    inv_ntt: secret_entry!(|a, out| secret_rows::inv_ntt(a, out)),
+    row_product: secret_entry!(|a, b, out| secret_rows::row_product(a, b, out)),
+    product_inv_ntt: secret_entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
+    expand_s: secret_entry!(|rho_p, eta, first, out| expand_s(rho_p, eta, first, out)),
+    expand_masks: secret_entry!(|rho_pp, kappa, len, out| expand_masks(rho_pp, kappa, len, out)),
     mask_lanes: 8,
-    unpack_mask_ntt: entry!(|gamma1_bits, bytes, out| match gamma1_bits {
+    unpack_mask_ntt: secret_entry!(|gamma1_bits, bytes, out| match gamma1_bits {
         17 => unpack_mask_ntt::<18>(bytes, out),
         _ => unpack_mask_ntt::<20>(bytes, out),
     }),
-    pack_eta: entry!(|eta, s, out| match eta {
+    pack_eta: secret_entry!(|eta, s, out| match eta {
         2 => pack_secret::<3>(s, out),
         _ => pack_secret::<4>(s, out),
     }),
-    unpack_eta_ntt: entry!(|eta, bytes, out| match eta {
+    unpack_eta_ntt: secret_entry!(|eta, bytes, out| match eta {
         2 => unpack_eta_ntt::<3>(bytes, out),
         _ => unpack_eta_ntt::<4>(bytes, out),
     }),
-    unpack_t0_ntt: entry!(|bytes, out| unpack::unpack_t0_ntt(bytes, out)),
-    public_row: entry!(|eta, a, s1_hat, s2, t1, t0| match eta {
+    unpack_t0_ntt: secret_entry!(|bytes, out| unpack::unpack_t0_ntt(bytes, out)),
+    public_row: secret_entry!(|eta, a, s1_hat, s2, t1, t0| match eta {
         2 => public_row::<3>(a, s1_hat, s2, t1, t0),
         _ => public_row::<4>(a, s1_hat, s2, t1, t0),
     }),
-    commit_row: entry!(|gamma2, a, y_hat, w, w1| match gamma2 {
+    commit_row: secret_entry!(|gamma2, a, y_hat, w, w1| match gamma2 {
         GAMMA2_88 => commit_row::<true>(a, y_hat, w, w1),
         _ => commit_row::<false>(a, y_hat, w, w1),
     }),
-    respond_row: entry!(|gamma1_bits, bound, c, s1, y, out| match gamma1_bits {
+    respond_row: secret_entry!(|gamma1_bits, bound, c, s1, y, out| match gamma1_bits {
         17 => respond_row::<18, 36>(bound, c, s1, y, out),
         _ => respond_row::<20, 40>(bound, c, s1, y, out),
     }),
-    low_bits_row: entry!(|gamma2, bound, c, s2, w| match gamma2 {
+    low_bits_row: secret_entry!(|gamma2, bound, c, s2, w| match gamma2 {
         GAMMA2_88 => low_bits_row::<true>(bound, c, s2, w),
         _ => low_bits_row::<false>(bound, c, s2, w),
     }),
-    hint_row: entry!(|gamma2, c, t0, w, bitmap| match gamma2 {
+    hint_row: secret_entry!(|gamma2, c, t0, w, bitmap| match gamma2 {
         GAMMA2_88 => hint_row::<true>(c, t0, w, bitmap),
         _ => hint_row::<false>(c, t0, w, bitmap),
     }),

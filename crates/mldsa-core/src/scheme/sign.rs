@@ -207,7 +207,7 @@ fn respond_z(
     {
         let bound = p.gamma1() - p.beta();
         let within = (kernels.respond_row)(p.gamma1_bits, bound, c_hat, s1_hat, y_hat, out);
-        if !declassify(within, "z verdict of a row") {
+        if declassify(!within, "z verdict of a row") {
             return Err(Rejection::Z);
         }
     }
@@ -229,7 +229,7 @@ fn respond_hint(
     let kernels = backend.kernels();
     for (w, s2_hat) in w.iter_mut().zip(key.s2_hat) {
         let within = (kernels.low_bits_row)(p.gamma2, p.gamma2 - p.beta(), c_hat, s2_hat, w);
-        if !declassify(within, "r0 verdict of a row") {
+        if declassify(!within, "r0 verdict of a row") {
             return Err(Rejection::R0);
         }
     }
@@ -246,7 +246,7 @@ fn respond_hint(
             }
         };
         let within = (kernels.hint_row)(p.gamma2, c_hat, t0_hat, w_minus_cs2, bitmap);
-        if !declassify(within, "ct0 verdict of a row") {
+        if declassify(!within, "ct0 verdict of a row") {
             return Err(Rejection::Ct0);
         }
     }
