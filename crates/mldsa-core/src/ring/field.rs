@@ -5,7 +5,7 @@ use crate::memory::ct::{keep_if, mask_negative};
 use crate::params::Q;
 
 /// q^-1 mod 2^32.
-const Q_INV: i32 = 58_728_449;
+pub(crate) const Q_INV: i32 = 58_728_449;
 
 /// Algorithm 49 MontgomeryReduce: `a * 2^-32 mod q`.
 ///

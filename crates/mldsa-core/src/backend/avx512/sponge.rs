@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 
 use super::plane::{self, permute_x1};
 use super::word::{X4, X8, permute_x4, permute_x8};
+use crate::backend::avx2::keccak::block_columns;
 use crate::backend::cpu::Avx512;
 use crate::backend::states::{LaneWord, States};
 use crate::hash::keccak::Word;
@@ -89,19 +90,9 @@ fn absorb_x8(state: &mut [X8; 25], blocks: &[&Block; 8]) {
 
 #[target_feature(enable = "avx512f,avx512vl")]
 fn absorb_x4(state: &mut [X4; 25], blocks: &[&Block; 8]) {
-    for quarter in 0..4 {
-        let row = |n: usize| {
-            let bytes = &blocks[n][32 * quarter..32 * quarter + 32];
-            // SAFETY: 32 bytes.
-            unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
-        };
-        let columns = transpose_x4([row(0), row(1), row(2), row(3)]);
-        for (word, column) in state[4 * quarter..4 * quarter + 4].iter_mut().zip(columns) {
-            *word = word.xor(X4::new(column));
-        }
+    for (word, column) in state.iter_mut().zip(block_columns(blocks)) {
+        *word = word.xor(X4::new(column));
     }
-    let [a, b, c, d] = [0, 1, 2, 3].map(|n: usize| last_word(blocks[n]));
-    state[16] = state[16].xor(X4::new(_mm256_set_epi64x(d, c, b, a)));
     permute_x4(state);
 }
 
@@ -146,25 +137,5 @@ pub(super) fn transpose_x8(r: [__m512i; 8]) -> [__m512i; 8] {
         _mm512_shuffle_i64x2::<0xdd>(b[1], b[5]),
         _mm512_shuffle_i64x2::<0xdd>(b[2], b[6]),
         _mm512_shuffle_i64x2::<0xdd>(b[3], b[7]),
-    ]
-}
-
-/// A 4 x 4 matrix of words, rows to columns.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn transpose_x4(r: [__m256i; 4]) -> [__m256i; 4] {
-    let (a, b) = (
-        _mm256_unpacklo_epi64(r[0], r[1]),
-        _mm256_unpackhi_epi64(r[0], r[1]),
-    );
-    let (c, d) = (
-        _mm256_unpacklo_epi64(r[2], r[3]),
-        _mm256_unpackhi_epi64(r[2], r[3]),
-    );
-    [
-        _mm256_permute2x128_si256::<0x20>(a, c),
-        _mm256_permute2x128_si256::<0x20>(b, d),
-        _mm256_permute2x128_si256::<0x31>(a, c),
-        _mm256_permute2x128_si256::<0x31>(b, d),
     ]
 }

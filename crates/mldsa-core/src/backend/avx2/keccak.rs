@@ -1,0 +1,164 @@
+//! Keccak on four states in vectors and on one in scalar registers, and SHAKE256 input
+//! for lanes.
+
+use core::arch::x86_64::*;
+
+use crate::backend::cpu::Avx2;
+use crate::backend::kernels::align_frame;
+use crate::backend::states::{LaneWord, States};
+use crate::hash::keccak::{Word, keccak_f1600};
+use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
+
+/// One word of four states.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct X4(pub(super) __m256i);
+
+impl X4 {
+    /// `value` in every lane.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn splat(value: u64) -> Self {
+        Self(_mm256_set1_epi64x(value.cast_signed()))
+    }
+}
+
+impl Word for X4 {
+    type Effect = Self;
+
+    #[inline(always)]
+    fn xor(self, b: Self) -> Self {
+        // SAFETY: `self` is a vector, which proves the features.
+        unsafe { Self(_mm256_xor_si256(self.0, b.0)) }
+    }
+
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        // SAFETY: `self` is a vector, which proves the features.
+        unsafe { self.xor(Self(_mm256_andnot_si256(b.0, c.0))) }
+    }
+
+    #[inline(always)]
+    fn rotl<const BITS: u32>(self) -> Self {
+        // SAFETY: `self` is a vector, which proves the features. The counts are constants,
+        // so these are shifts by an immediate.
+        unsafe {
+            let left = _mm256_sllv_epi64(self.0, _mm256_set1_epi64x(BITS as i64));
+            let right = _mm256_srlv_epi64(self.0, _mm256_set1_epi64x(64 - BITS as i64));
+            Self(_mm256_or_si256(left, right))
+        }
+    }
+
+    #[inline(always)]
+    fn xor_constant(self, value: u64) -> Self {
+        // SAFETY: `self` is a vector, which proves the features.
+        self.xor(Self(unsafe { _mm256_set1_epi64x(value as i64) }))
+    }
+
+    #[inline(always)]
+    fn effect(left: Self, right: Self) -> Self {
+        left.xor(right)
+    }
+
+    #[inline(always)]
+    fn apply(self, effect: Self) -> Self {
+        self.xor(effect)
+    }
+}
+
+/// Four permutations.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+pub(super) fn permute_x4(state: &mut [X4; 25]) {
+    align_frame!();
+    keccak_f1600(state);
+}
+
+/// One permutation: `rorx` and `andn` are worth a sixth of the time.
+#[inline(never)]
+#[target_feature(enable = "bmi1,bmi2")]
+pub(super) fn permute_x1(state: &mut [u64; 25]) {
+    keccak_f1600(state);
+}
+
+impl Widths for Avx2 {
+    type Wide = States<X4>;
+    type Narrow = States<X4>;
+
+    #[inline]
+    fn wide(self) -> States<X4> {
+        // SAFETY: `self` proves the features.
+        States([unsafe { X4::splat(0) }; 25])
+    }
+
+    #[inline]
+    fn narrow(self) -> States<X4> {
+        self.wide()
+    }
+
+    fn permute(self, state: &mut [u64; 25]) {
+        // SAFETY: `self` proves the features.
+        unsafe { permute_x1(state) }
+    }
+}
+
+// SAFETY: one vector of 256 bits.
+unsafe impl LaneWord for X4 {
+    const LANES: usize = 4;
+
+    #[inline]
+    fn absorb(states: &mut States<Self>, blocks: &[&Block; MAX_LANES]) {
+        // SAFETY: the states are vectors, which prove the features.
+        unsafe { absorb_x4(&mut states.0, blocks) }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn absorb_x4(state: &mut [X4; 25], blocks: &[&Block; MAX_LANES]) {
+    for (word, column) in state.iter_mut().zip(block_columns(blocks)) {
+        *word = word.xor(X4(column));
+    }
+    permute_x4(state);
+}
+
+/// The words of the first four blocks, one of each block in a vector.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::backend) fn block_columns(blocks: &[&Block; MAX_LANES]) -> [__m256i; RATE / 8] {
+    let mut words = [_mm256_setzero_si256(); RATE / 8];
+    for (quarter, columns) in words.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let row = |n: usize| {
+            let bytes = &blocks[n][32 * quarter..32 * quarter + 32];
+            // SAFETY: 32 bytes.
+            unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+        };
+        *columns = transpose_x4([row(0), row(1), row(2), row(3)]);
+    }
+    let last = |n: usize| {
+        blocks[n]
+            .last_chunk()
+            .map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    };
+    words[RATE / 8 - 1] = _mm256_set_epi64x(last(3), last(2), last(1), last(0));
+    words
+}
+
+/// A 4 x 4 matrix of words, rows to columns.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::backend) fn transpose_x4(r: [__m256i; 4]) -> [__m256i; 4] {
+    let (a, b) = (
+        _mm256_unpacklo_epi64(r[0], r[1]),
+        _mm256_unpackhi_epi64(r[0], r[1]),
+    );
+    let (c, d) = (
+        _mm256_unpacklo_epi64(r[2], r[3]),
+        _mm256_unpackhi_epi64(r[2], r[3]),
+    );
+    [
+        _mm256_permute2x128_si256::<0x20>(a, c),
+        _mm256_permute2x128_si256::<0x20>(b, d),
+        _mm256_permute2x128_si256::<0x31>(a, c),
+        _mm256_permute2x128_si256::<0x31>(b, d),
+    ]
+}

@@ -1,0 +1,431 @@
+//! NTT and inverse NTT, eight registers at a time: three levels between registers that
+//! lie far apart, then five on 64 neighbouring coefficients.
+//!
+//! Products are in Shoup's form: with `w' = round(w 2^32 / q)` kept beside `w`,
+//! `t = floor(b w' / 2^32)` and `b w - t q` lies in `(-q/4, 5q/4)` for every
+//! `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`. Constant time.
+//!
+//! The last three levels work inside registers; the order they leave the coefficients
+//! in is private to this backend ([`Order`]).
+
+use core::arch::x86_64::*;
+
+use super::vector::{Aligned, Vector};
+use crate::params::{N, Q};
+use crate::ring::field::montgomery_reduce;
+use crate::ring::ntt;
+
+/// One factor for every lane.
+#[inline(always)]
+fn by<V: Vector>(b: V, w: Factor) -> V {
+    let quotient = b.splat(w.1);
+    b.shoup(b.splat(w.0), quotient, quotient)
+}
+
+/// One factor a lane.
+#[inline(always)]
+fn by_lanes<V: Vector>(b: V, w: &LaneFactors) -> V {
+    b.shoup(b.load(&w.w), b.load(&w.even), b.load(&w.odd))
+}
+
+/// One factor for each pair of lanes.
+#[inline(always)]
+fn by_pairs<V: Vector>(b: V, w: &PairFactors) -> V {
+    let quotient = b.load(&w.quotient);
+    b.shoup(b.load(&w.w), quotient, quotient)
+}
+
+macro_rules! forward {
+    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => { $(
+        let t = $multiply($v[$j], $w);
+        $v[$j] = $v[$i].sub(t);
+        $v[$i] = $v[$i].add(t);
+    )* };
+}
+
+macro_rules! inverse {
+    ($v:ident, $multiply:ident; $(($i:literal, $j:literal, $w:expr)),* $(,)?) => { $(
+        let difference = $v[$i].sub($v[$j]);
+        $v[$i] = $v[$i].add($v[$j]);
+        $v[$j] = $multiply(difference, $w);
+    )* };
+}
+
+/// One level between neighbouring registers.
+macro_rules! pairs {
+    ($step:ident, $multiply:ident, $v:ident, $table:expr) => {
+        $step!($v, $multiply; (0, 1, &$table[0]), (2, 3, &$table[1]), (4, 5, &$table[2]), (6, 7, &$table[3]))
+    };
+}
+
+/// Applies two two-source shuffles to every pair of neighbouring registers.
+macro_rules! repack {
+    ($v:ident, $low:expr, $high:expr) => {
+        repack!(@ $v, $low, $high; (0, 1), (2, 3), (4, 5), (6, 7))
+    };
+    (@ $v:ident, $low:expr, $high:expr; $(($i:literal, $j:literal)),*) => {
+        $( ($v[$i], $v[$j]) = ($low($v[$i], $v[$j]), $high($v[$i], $v[$j])); )*
+    };
+}
+
+/// The levels of algorithm 41 of lengths 128, 64 and 32, on registers 4 apart.
+#[inline(always)]
+pub(super) fn outer_levels<V: Vector>(v: &mut [V; 8]) {
+    let w = |k: usize| OUTER[k];
+    forward!(v, by; (0, 4, w(1)), (1, 5, w(1)), (2, 6, w(1)), (3, 7, w(1)));
+    forward!(v, by; (0, 2, w(2)), (1, 3, w(2)), (4, 6, w(3)), (5, 7, w(3)));
+    forward!(v, by; (0, 1, w(4)), (2, 3, w(5)), (4, 5, w(6)), (6, 7, w(7)));
+}
+
+/// The levels of lengths 16 to 1, on 64 coefficients; out in private order.
+#[inline(always)]
+pub(super) fn inner_levels<V: Vector>(v: &mut [V; 8], w: &Inner) {
+    let [low, high] = w.sixteens;
+    forward!(v, by; (0, 2, low), (1, 3, low), (4, 6, high), (5, 7, high));
+    let [a, b, c, d] = w.eights;
+    forward!(v, by; (0, 1, a), (2, 3, b), (4, 5, c), (6, 7, d));
+    repack!(v, V::low_halves, V::high_halves);
+    pairs!(forward, by_pairs, v, w.fours);
+    repack!(v, V::low_qwords, V::high_qwords);
+    pairs!(forward, by_pairs, v, w.twos);
+    repack!(v, V::even_dwords, V::odd_dwords);
+    pairs!(forward, by_lanes, v, w.ones);
+}
+
+/// The levels of algorithm 42 of lengths 1 to 16, from private order.
+#[inline(always)]
+pub(super) fn inverse_inner_levels<V: Vector>(v: &mut [V; 8], w: &Inner) {
+    pairs!(inverse, by_lanes, v, w.ones);
+    repack!(v, V::low_dwords, V::high_dwords);
+    pairs!(inverse, by_pairs, v, w.twos);
+    repack!(v, V::low_qwords, V::high_qwords);
+    pairs!(inverse, by_pairs, v, w.fours);
+    repack!(v, V::low_halves, V::high_halves);
+    let [a, b, c, d] = w.eights;
+    inverse!(v, by; (0, 1, a), (2, 3, b), (4, 5, c), (6, 7, d));
+    let [low, high] = w.sixteens;
+    inverse!(v, by; (0, 2, low), (1, 3, low), (4, 6, high), (5, 7, high));
+}
+
+/// The levels of lengths 32 to 128 and the scale `2^32 / 256`.
+///
+/// Bounds: with `|v| <= q` before the first of all levels `|v| <= 256 q < 2^31` before
+/// the last product, which leaves `(-q/4, 5q/4)`.
+#[inline(always)]
+pub(super) fn inverse_outer_levels<V: Vector>(v: &mut [V; 8]) {
+    let w = |k: usize| INVERSE_OUTER[k];
+    inverse!(v, by; (0, 1, w(4)), (2, 3, w(5)), (4, 5, w(6)), (6, 7, w(7)));
+    inverse!(v, by; (0, 2, w(2)), (1, 3, w(2)), (4, 6, w(3)), (5, 7, w(3)));
+    // The last level multiplies both halves, the upper one by its factor too.
+    inverse!(v, by; (0, 4, w(1)), (1, 5, w(1)), (2, 6, w(1)), (3, 7, w(1)));
+    for v in &mut v[..4] {
+        *v = by(*v, SCALE);
+    }
+}
+
+/// Any `|v| < 2^31` to the same residue in `(-q/4, 5q/4)`.
+#[inline(always)]
+pub(super) fn reduce<V: Vector>(v: V) -> V {
+    by(v, const { factor(1) })
+}
+
+/// The order that a polynomial in NTT form has in memory.
+pub(super) trait Order {
+    /// One pair of registers as [`inner_levels`] leaves it, in this order.
+    fn from_private<V: Vector>(a: V, b: V) -> (V, V);
+    /// One pair of registers in this order, as [`inverse_inner_levels`] takes it.
+    fn to_private<V: Vector>(a: V, b: V) -> (V, V);
+}
+
+/// The order of algorithm 41.
+pub(super) enum Standard {}
+
+impl Order for Standard {
+    #[inline(always)]
+    fn from_private<V: Vector>(a: V, b: V) -> (V, V) {
+        let (a, b) = (a.low_dwords(b), a.high_dwords(b));
+        let (a, b) = (a.low_qwords(b), a.high_qwords(b));
+        (a.low_halves(b), a.high_halves(b))
+    }
+
+    #[inline(always)]
+    fn to_private<V: Vector>(a: V, b: V) -> (V, V) {
+        let (a, b) = (a.low_halves(b), a.high_halves(b));
+        let (a, b) = (a.low_qwords(b), a.high_qwords(b));
+        (a.even_dwords(b), a.odd_dwords(b))
+    }
+}
+
+/// The order of this backend, in which nothing has to move.
+pub(super) enum Private {}
+
+impl Order for Private {
+    #[inline(always)]
+    fn from_private<V: Vector>(a: V, b: V) -> (V, V) {
+        (a, b)
+    }
+
+    #[inline(always)]
+    fn to_private<V: Vector>(a: V, b: V) -> (V, V) {
+        (a, b)
+    }
+}
+
+/// Eight registers in private order from, or to, another.
+#[inline(always)]
+pub(super) fn reorder<V: Vector>(v: &mut [V; 8], order: impl Fn(V, V) -> (V, V)) {
+    for pair in v.as_chunks_mut::<2>().0 {
+        (pair[0], pair[1]) = order(pair[0], pair[1]);
+    }
+}
+
+/// Algorithm 41 on what `load(n)` gives for register n, coefficients `8 n..8 n + 8`;
+/// out in the order O. Constant time.
+///
+/// Bounds: `|in| < B <= 2^26` gives `|out| < B + 8.1 q`, any `B < 2^31 - 10 q`
+/// gives `|out| < B + 10 q`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn ntt<O: Order>(mut load: impl FnMut(usize) -> __m256i, out: &mut [i32; N]) {
+    for i in 0..4 {
+        let mut v = [
+            load(i),
+            load(i + 4),
+            load(i + 8),
+            load(i + 12),
+            load(i + 16),
+            load(i + 20),
+            load(i + 24),
+            load(i + 28),
+        ];
+        outer_levels(&mut v);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, i + 4 * j, v);
+        }
+    }
+    for (b, w) in INNER.iter().enumerate() {
+        let mut v = eight(out, 8 * b, 1);
+        inner_levels(&mut v, w);
+        reorder(&mut v, O::from_private);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, 8 * b + j, v);
+        }
+    }
+}
+
+/// Algorithm 42 times `2^32` on what `load(n)` gives for register n, in private order;
+/// `finish` makes of a register what is written. Constant time.
+///
+/// Bounds: `|in| <= q`, `(-q/4, 5q/4)` into `finish`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn inv_ntt(
+    mut load: impl FnMut(usize) -> [__m256i; 2],
+    finish: impl Fn(__m256i) -> __m256i,
+    out: &mut [i32; N],
+) {
+    for (b, w) in INVERSE_INNER.iter().enumerate() {
+        let [v0, v1] = load(4 * b);
+        let [v2, v3] = load(4 * b + 1);
+        let [v4, v5] = load(4 * b + 2);
+        let [v6, v7] = load(4 * b + 3);
+        let mut v = [v0, v1, v2, v3, v4, v5, v6, v7];
+        inverse_inner_levels(&mut v, w);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, 8 * b + j, v);
+        }
+    }
+    for i in 0..4 {
+        let mut v = eight(out, i, 4);
+        inverse_outer_levels(&mut v);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, i + 4 * j, finish(v));
+        }
+    }
+}
+
+/// Register n of a polynomial.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn get(poly: &[i32; N], n: usize) -> __m256i {
+    let chunk = &poly.as_chunks::<8>().0[n];
+    // SAFETY: 32 bytes.
+    unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) }
+}
+
+/// Registers `2 n` and `2 n + 1` of a polynomial in the order O, in private order.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn get_pair<O: Order>(poly: &[i32; N], n: usize) -> [__m256i; 2] {
+    O::to_private(get(poly, 2 * n), get(poly, 2 * n + 1)).into()
+}
+
+/// Writes register n of a polynomial.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn put(poly: &mut [i32; N], n: usize, v: __m256i) {
+    put_at(&mut poly.as_chunks_mut::<8>().0[n], v);
+}
+
+/// Writes the first eight coefficients.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn put_at(coefficients: &mut [i32], v: __m256i) {
+    // SAFETY: 32 bytes, which the slice checks.
+    unsafe { _mm256_storeu_si256(coefficients[..8].as_mut_ptr().cast(), v) };
+}
+
+/// Registers `first`, `first + step` and so on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn eight(poly: &[i32; N], first: usize, step: usize) -> [__m256i; 8] {
+    [
+        get(poly, first),
+        get(poly, first + step),
+        get(poly, first + 2 * step),
+        get(poly, first + 3 * step),
+        get(poly, first + 4 * step),
+        get(poly, first + 5 * step),
+        get(poly, first + 6 * step),
+        get(poly, first + 7 * step),
+    ]
+}
+
+/// A factor, centred, and its quotient `round(w 2^32 / q)`.
+type Factor = (i32, i32);
+
+/// Eight factors and their quotients.
+pub(super) struct LaneFactors {
+    w: Aligned<[i32; 8]>,
+    even: Aligned<[i32; 8]>,
+    odd: Aligned<[i32; 8]>,
+}
+
+/// Eight factors, two neighbours the same, and their quotients.
+pub(super) struct PairFactors {
+    w: Aligned<[i32; 8]>,
+    quotient: Aligned<[i32; 8]>,
+}
+
+/// The factors of five levels on 64 coefficients.
+pub(super) struct Inner {
+    sixteens: [Factor; 2],
+    eights: [Factor; 4],
+    fours: [PairFactors; 4],
+    twos: [PairFactors; 4],
+    ones: [LaneFactors; 4],
+}
+
+/// By their number in algorithm 41; the inverse uses its own under the same numbers.
+static OUTER: [Factor; 8] = outer(false);
+static INVERSE_OUTER: [Factor; 8] = outer(true);
+/// Of each 64 coefficients.
+pub(super) static INNER: [Inner; 4] = inner(false);
+pub(super) static INVERSE_INNER: [Inner; 4] = inner(true);
+
+/// `2^32 / 256`, which also takes away the factor `2^-32` that products leave.
+const SCALE: Factor = factor(1 << 24);
+
+const fn outer(inverse: bool) -> [Factor; 8] {
+    let mut table = [(0, 0); 8];
+    let mut k = 1;
+    while k < 8 {
+        let mut w = zeta(k, inverse);
+        if inverse && k == 1 {
+            w = w * SCALE.0 as i64 % Q as i64;
+        }
+        table[k] = factor(w);
+        k += 1;
+    }
+    table
+}
+
+const fn inner(inverse: bool) -> [Inner; 4] {
+    const EMPTY: Inner = Inner {
+        sixteens: [(0, 0); 2],
+        eights: [(0, 0); 4],
+        fours: [const {
+            PairFactors {
+                w: Aligned([0; 8]),
+                quotient: Aligned([0; 8]),
+            }
+        }; 4],
+        twos: [const {
+            PairFactors {
+                w: Aligned([0; 8]),
+                quotient: Aligned([0; 8]),
+            }
+        }; 4],
+        ones: [const {
+            LaneFactors {
+                w: Aligned([0; 8]),
+                even: Aligned([0; 8]),
+                odd: Aligned([0; 8]),
+            }
+        }; 4],
+    };
+    let mut table = [EMPTY; 4];
+    let mut b = 0;
+    while b < 4 {
+        let inner = &mut table[b];
+        let mut n = 0;
+        while n < 2 {
+            inner.sixteens[n] = factor(zeta(8 + 2 * b + n, inverse));
+            n += 1;
+        }
+        let mut n = 0;
+        while n < 4 {
+            inner.eights[n] = factor(zeta(16 + 4 * b + n, inverse));
+            let mut lane = 0;
+            while lane < 8 {
+                let pair = 4 * b + n;
+                let (w, quotient) = factor(zeta(number(4, pair, lane), inverse));
+                inner.fours[n].w.0[lane] = w;
+                inner.fours[n].quotient.0[lane] = quotient;
+                let (w, quotient) = factor(zeta(number(2, pair, lane), inverse));
+                inner.twos[n].w.0[lane] = w;
+                inner.twos[n].quotient.0[lane] = quotient;
+                let (w, quotient) = factor(zeta(number(1, pair, lane), inverse));
+                inner.ones[n].w.0[lane] = w;
+                inner.ones[n].even.0[lane] = quotient;
+                if lane % 2 == 1 {
+                    inner.ones[n].odd.0[lane - 1] = quotient;
+                }
+                lane += 1;
+            }
+            n += 1;
+        }
+        b += 1;
+    }
+    table
+}
+
+/// The number of the factor of a lane in a pair of registers at the level of that
+/// length, by where the repacking of [`inner_levels`] takes the lane from.
+const fn number(length: usize, pair: usize, lane: usize) -> usize {
+    let from = match length {
+        4 => lane + lane / 4 * 4,
+        2 => lane / 4 * 8 + lane % 4 / 2 * 4 + lane % 2,
+        _ => lane / 4 * 8 + lane % 2 * 4 + lane % 4 / 2 * 2,
+    };
+    (128 + (16 * pair + from) / 2) / length
+}
+
+/// `zeta^brv(k)`; for the inverse `-zeta^brv(3 2^m - 1 - k)` where
+/// `2^m <= k < 2^(m+1)`.
+const fn zeta(k: usize, inverse: bool) -> i64 {
+    let level = 1 << k.ilog2();
+    if inverse {
+        -(montgomery_reduce(ntt::ZETAS[3 * level - 1 - k] as i64) as i64)
+    } else {
+        montgomery_reduce(ntt::ZETAS[k] as i64) as i64
+    }
+}
+
+const fn factor(w: i64) -> Factor {
+    let q = Q as i64;
+    let w = w.rem_euclid(q);
+    let w = if w > q / 2 { w - q } else { w };
+    let half = if w < 0 { -(q / 2) } else { q / 2 };
+    (w as i32, (((w << 32) + half) / q) as i32)
+}

@@ -1,0 +1,149 @@
+//! Bit fields to coefficients, fused with the forward transform. Constant time.
+
+use core::arch::x86_64::*;
+
+use super::ntt::{Order, ntt};
+use super::vector::{Aligned, Vector};
+use crate::params::{D, N};
+use crate::ring::poly::NttPoly;
+
+/// Fused BitUnpack (algorithm 19), norm check and NTT of one polynomial of z.
+/// `bytes` holds `32 * BITS` bytes, `BITS` is 18 or 20. Returns whether every
+/// `|z| < bound`.
+///
+/// Bounds: `|out| < 9 q`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn unpack_z_ntt<const BITS: usize, O: Order>(
+    bytes: &[u8],
+    bound: i32,
+    out: &mut NttPoly,
+) -> bool {
+    let gamma1 = 1 << (BITS - 1);
+    let lowest = _mm256_set1_epi32(gamma1 - bound + 1);
+    let mut largest = _mm256_setzero_si256();
+    // With z = gamma1 - x, |z| < bound means gamma1 - bound < x < gamma1 + bound.
+    ntt::<O>(
+        #[inline(always)]
+        |n| {
+            let x = field::<BITS>(bytes, n);
+            largest = _mm256_max_epu32(largest, _mm256_sub_epi32(x, lowest));
+            response(x, gamma1)
+        },
+        &mut out.0,
+    );
+    let limit = _mm256_set1_epi32(2 * bound - 2);
+    let within = _mm256_cmpeq_epi32(_mm256_max_epu32(largest, limit), limit);
+    _mm256_movemask_epi8(within) == -1
+}
+
+/// NTT of the challenge. Bounds: `|out| < 9 q`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn challenge_ntt<O: Order>(c: &[i8; N], out: &mut NttPoly) {
+    let chunks = c.as_chunks::<8>().0;
+    ntt::<O>(
+        #[inline(always)]
+        |n| {
+            // SAFETY: a chunk has 8 bytes.
+            _mm256_cvtepi8_epi32(unsafe { _mm_loadl_epi64(chunks[n].as_ptr().cast()) })
+        },
+        &mut out.0,
+    );
+}
+
+/// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
+///
+/// Bounds: `|out| < 9.1 q`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn unpack_t1_ntt<O: Order>(bytes: &[u8], out: &mut NttPoly) {
+    ntt::<O>(
+        #[inline(always)]
+        |n| minus_t1_2d(short_field::<10>(bytes, n)),
+        &mut out.0,
+    );
+}
+
+/// z from its field. Bounds: `0 <= x < 2 gamma1` gives `-gamma1 < out <= gamma1`.
+#[inline(always)]
+pub(super) fn response<V: Vector>(x: V, gamma1: i32) -> V {
+    x.splat(gamma1).sub(x)
+}
+
+/// `-t1 2^13`. Bounds: `0 <= t1 < 2^10` gives `-q < out <= 0`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn minus_t1_2d(t1: __m256i) -> __m256i {
+    _mm256_sub_epi32(
+        _mm256_setzero_si256(),
+        _mm256_slli_epi32::<{ D as i32 }>(t1),
+    )
+}
+
+/// Fields `8 n..8 n + 8` of 256 with `BITS` bits, 18 or 20.
+///
+/// Panics if `bytes` is too short.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn field<const BITS: usize>(bytes: &[u8], n: usize) -> __m256i {
+    let chunk = &bytes[BITS * n..BITS * (n + 1)];
+    // SAFETY: the first and the last 16 bytes of 18 or 20.
+    let raw = unsafe {
+        let low = _mm_loadu_si128(chunk[..16].as_ptr().cast());
+        let high = _mm_loadu_si128(chunk[BITS - 16..].as_ptr().cast());
+        _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+    };
+    let index = const { &field_bytes(BITS, BITS - 16) }.load();
+    cut::<BITS>(_mm256_shuffle_epi8(raw, index))
+}
+
+/// Fields `8 n..8 n + 8` of 256 with `BITS` bits, 10 or 13.
+///
+/// Panics if `bytes` is too short.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn short_field<const BITS: usize>(bytes: &[u8], n: usize) -> __m256i {
+    // The last ones are read with what is before them.
+    let first = (BITS * n).min(32 * BITS - 16);
+    // SAFETY: 16 bytes.
+    let raw = unsafe { _mm_loadu_si128(bytes[first..first + 16].as_ptr().cast()) };
+    let index = _mm256_add_epi8(
+        const { &field_bytes(BITS, 0) }.load(),
+        _mm256_set1_epi8((BITS * n - first) as i8),
+    );
+    cut::<BITS>(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(raw), index))
+}
+
+/// The fields from the double words that they lie in.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn cut<const BITS: usize>(dwords: __m256i) -> __m256i {
+    let shift = const { &field_shifts(BITS) }.load();
+    _mm256_and_si256(
+        _mm256_srlv_epi32(dwords, shift),
+        _mm256_set1_epi32((1 << BITS) - 1),
+    )
+}
+
+/// Byte numbers for `vpshufb`: the four bytes from which field `n` is cut, in the upper
+/// half counted from `skipped` on. A fourth byte beyond sixteen is not needed.
+const fn field_bytes(bits: usize, skipped: usize) -> Aligned<[u8; 32]> {
+    let mut table = [0; 32];
+    let mut n = 0;
+    while n < 32 {
+        table[n] = (n / 4 * bits / 8 + n % 4 - n / 16 * skipped) as u8;
+        n += 1;
+    }
+    Aligned(table)
+}
+
+const fn field_shifts(bits: usize) -> Aligned<[i32; 8]> {
+    let mut table = [0; 8];
+    let mut n = 0;
+    while n < 8 {
+        table[n] = (n * bits % 8) as i32;
+        n += 1;
+    }
+    Aligned(table)
+}

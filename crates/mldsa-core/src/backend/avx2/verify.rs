@@ -1,0 +1,167 @@
+//! Verification put together from the kernels beside this file. Public data.
+
+use super::ntt::{Order, Private, Standard, get_pair, put, reduce};
+use super::product::{matrix_product, row_product};
+use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
+use super::vector::Vector;
+use super::w1::inv_ntt_use_hint;
+use crate::backend::cpu::Avx2;
+use crate::backend::matrix::MatrixRows;
+use crate::coding::encode::PublicKeyParts;
+use crate::coding::expansion::Expansion;
+use crate::lanes::job::{Claim, JobKey};
+use crate::lanes::verify::{Engine, SideHash};
+use crate::memory::array::{Element, Zeroed};
+use crate::params::{GAMMA2_88, N, Params, T1_POLY_LEN};
+use crate::ring::poly::NttPoly;
+
+impl Engine for Avx2 {
+    #[inline]
+    fn commitment(
+        self,
+        key: &JobKey<'_>,
+        claim: &Claim<'_>,
+        _: &mut SideHash<'_>,
+        w1: &mut [u8],
+    ) -> bool {
+        // SAFETY: `self` proves the features.
+        unsafe {
+            match claim.p.l {
+                4 => commitment::<5>(self, key, claim, w1),
+                5 => commitment::<6>(self, key, claim, w1),
+                _ => commitment::<8>(self, key, claim, w1),
+            }
+        }
+    }
+}
+
+// Neither body is inlined here: their frames would add up.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn commitment<const TERMS: usize>(
+    engine: Avx2,
+    key: &JobKey<'_>,
+    claim: &Claim<'_>,
+    w1: &mut [u8],
+) -> bool {
+    match key {
+        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, w1),
+        JobKey::Cold(pk, _) => cold::<TERMS>(engine, pk, claim, w1),
+    }
+}
+
+/// z and c in NTT form. False if z is too large.
+///
+/// Bounds: `|out| < 9 q`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
+    let p = claim.p;
+    let (z_hat, c_hat) = vector.split_at_mut(p.l);
+    let bound = p.gamma1() - p.beta();
+    for (z_hat, bytes) in z_hat
+        .iter_mut()
+        .zip(claim.parts.z.chunks_exact(p.z_poly_len()))
+    {
+        let within = match p.gamma1_bits {
+            17 => unpack_z_ntt::<18, O>(bytes, bound, z_hat),
+            _ => unpack_z_ntt::<20, O>(bytes, bound, z_hat),
+        };
+        if !within {
+            return false;
+        }
+    }
+    challenge_ntt::<O>(&claim.c.0, &mut c_hat[0]);
+    true
+}
+
+/// Packs w1 of row `i`, whose hint the claim has.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
+    let hint = claim.parts.hint.row(i);
+    match claim.p.gamma2 {
+        GAMMA2_88 => inv_ntt_use_hint::<true, O>(w_hat, hint, w1),
+        _ => inv_ntt_use_hint::<false, O>(w_hat, hint, w1),
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+    let mut vector = [const { NttPoly::ZERO }; TERMS];
+    if !transform::<Private>(claim, &mut vector) {
+        return false;
+    }
+    let mut w_hat = [const { NttPoly::ZERO }; 8];
+    let w_hat = &mut w_hat[..claim.p.k];
+    matrix_product(rows, &vector, w_hat);
+    let packed = w1.chunks_exact_mut(claim.p.w1_poly_len());
+    for (i, (w_hat, w1)) in w_hat.iter().zip(packed).enumerate() {
+        pack_row::<Private>(claim, i, w_hat, w1);
+    }
+    true
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn cold<const TERMS: usize>(
+    engine: Avx2,
+    pk: &PublicKeyParts<'_>,
+    claim: &Claim<'_>,
+    w1: &mut [u8],
+) -> bool {
+    let p = claim.p;
+    let mut vector = [const { NttPoly::ZERO }; TERMS];
+    if !transform::<Standard>(claim, &mut vector) {
+        return false;
+    }
+    let mut row = [const { NttPoly::ZERO }; TERMS];
+    let mut a = MatrixRows::<4>::new(engine.kernels(), p, pk.rho);
+    let packed = w1.chunks_exact_mut(p.w1_poly_len());
+    for (i, (t1, w1)) in pk.t1.chunks_exact(T1_POLY_LEN).zip(packed).enumerate() {
+        let (a_row, t1_hat) = row.split_at_mut(p.l);
+        a.next_row(a_row);
+        // Not reduced: with t1, c is no smaller than z is with A.
+        unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
+        let mut w_hat = NttPoly::zeroed();
+        row_product(&row, &vector, &mut w_hat);
+        pack_row::<Standard>(claim, i, &w_hat, w1);
+    }
+    true
+}
+
+/// A and `NTT(-t1 2^13)` in the order [`matrix_product`] reads: k (l + 1)
+/// polynomials' worth of memory. Bounds: `0 <= out < q`.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
+    let mut a = MatrixRows::<4>::new(Avx2::here().kernels(), p, pk.rho);
+    let mut row = [const { NttPoly::ZERO }; 8];
+    let (a_row, t1_hat) = row.split_at_mut(p.l);
+    for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
+        a.next_row(a_row);
+        for (j, a) in a_row.iter().enumerate() {
+            place::<Standard>(a, p, i, j, rows);
+        }
+        unpack_t1_ntt::<Private>(t1, &mut t1_hat[0]);
+        place::<Private>(&t1_hat[0], p, i, p.l, rows);
+    }
+}
+
+/// Puts the blocks of entry (i, j) where they belong, reduced.
+///
+/// Bounds: `|poly| < 2^31`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn place<O: Order>(poly: &NttPoly, p: &Params, i: usize, j: usize, rows: &mut [NttPoly]) {
+    for n in 0..N / 16 {
+        for (half, v) in get_pair::<O>(&poly.0, n).into_iter().enumerate() {
+            let at = ((2 * n + half) * p.k + i) * (p.l + 1) + j;
+            put(
+                &mut rows[at / (N / 8)].0,
+                at % (N / 8),
+                reduce(v).canonical(),
+            );
+        }
+    }
+}
