@@ -179,6 +179,23 @@ pub(super) fn reorder<V: Vector>(v: &mut [V; 8], order: impl Fn(V, V) -> (V, V))
     }
 }
 
+/// What `$load` gives for eight numbers from `$first` on. No function: registers would
+/// be returned through memory.
+macro_rules! eight {
+    ($load:expr, $first:expr, $step:literal) => {
+        [
+            $load($first),
+            $load($first + $step),
+            $load($first + 2 * $step),
+            $load($first + 3 * $step),
+            $load($first + 4 * $step),
+            $load($first + 5 * $step),
+            $load($first + 6 * $step),
+            $load($first + 7 * $step),
+        ]
+    };
+}
+
 /// Algorithm 41 on what `load(n)` gives for register n, coefficients `8 n..8 n + 8`;
 /// out in the order O. Constant time.
 ///
@@ -188,23 +205,14 @@ pub(super) fn reorder<V: Vector>(v: &mut [V; 8], order: impl Fn(V, V) -> (V, V))
 #[target_feature(enable = "avx2")]
 pub(super) fn ntt<O: Order>(mut load: impl FnMut(usize) -> __m256i, out: &mut [i32; N]) {
     for i in 0..4 {
-        let mut v = [
-            load(i),
-            load(i + 4),
-            load(i + 8),
-            load(i + 12),
-            load(i + 16),
-            load(i + 20),
-            load(i + 24),
-            load(i + 28),
-        ];
+        let mut v = eight!(load, i, 4);
         outer_levels(&mut v);
         for (j, v) in v.into_iter().enumerate() {
             put(out, i + 4 * j, v);
         }
     }
     for (b, w) in INNER.iter().enumerate() {
-        let mut v = eight(out, 8 * b, 1);
+        let mut v = eight!(|n| get(out, n), 8 * b, 1);
         inner_levels(&mut v, w);
         reorder(&mut v, O::from_private);
         for (j, v) in v.into_iter().enumerate() {
@@ -236,7 +244,7 @@ pub(super) fn inv_ntt(
         }
     }
     for i in 0..4 {
-        let mut v = eight(out, i, 4);
+        let mut v = eight!(|n| get(out, n), i, 4);
         inverse_outer_levels(&mut v);
         for (j, v) in v.into_iter().enumerate() {
             put(out, i + 4 * j, finish(v));
@@ -273,22 +281,6 @@ pub(super) fn put(poly: &mut [i32; N], n: usize, v: __m256i) {
 pub(super) fn put_at(coefficients: &mut [i32], v: __m256i) {
     // SAFETY: 32 bytes, which the slice checks.
     unsafe { _mm256_storeu_si256(coefficients[..8].as_mut_ptr().cast(), v) };
-}
-
-/// Registers `first`, `first + step` and so on.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn eight(poly: &[i32; N], first: usize, step: usize) -> [__m256i; 8] {
-    [
-        get(poly, first),
-        get(poly, first + step),
-        get(poly, first + 2 * step),
-        get(poly, first + 3 * step),
-        get(poly, first + 4 * step),
-        get(poly, first + 5 * step),
-        get(poly, first + 6 * step),
-        get(poly, first + 7 * step),
-    ]
 }
 
 /// A factor, centred, and its quotient `round(w 2^32 / q)`.

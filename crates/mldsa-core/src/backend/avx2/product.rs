@@ -44,16 +44,16 @@ impl Sums {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn reduce(self) -> __m256i {
-        let (q, factor) = (_mm256_set1_epi32(Q), _mm256_set1_epi32(Q_INV));
-        let [even, odd] = [self.0, self.1].map(
-            #[inline(always)]
-            |s| {
-                let t = _mm256_mul_epi32(s, factor);
-                _mm256_sub_epi64(s, _mm256_mul_epi32(t, q))
-            },
-        );
-        upper_halves(even, odd)
+        upper_halves(reduced(self.0), reduced(self.1))
     }
+}
+
+/// Algorithm 49, the result in the upper halves.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn reduced(sums: __m256i) -> __m256i {
+    let t = _mm256_mul_epi32(sums, _mm256_set1_epi32(Q_INV));
+    _mm256_sub_epi64(sums, _mm256_mul_epi32(t, _mm256_set1_epi32(Q)))
 }
 
 /// [`crate::ring::ntt::row_product`], the same order in and out.

@@ -186,25 +186,23 @@ pub(super) fn hint_row(
     product_inv_ntt(c_hat, t0_hat, ct0);
     let mut check = Check::new();
     for (n, bits) in bitmap.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let mut sums = |n: usize| {
+            let (w, ct0) = (get(&w.0, n), get(&ct0.0, n));
+            check.at_most(_mm256_abs_epi32(ct0), gamma2 - 1);
+            (w, w.add(ct0).canonical())
+        };
         let mut same = |n: usize| {
-            let [a, b] = [2 * n, 2 * n + 1].map(
-                #[inline(always)]
-                |n| {
-                    let (w, ct0) = (get(&w.0, n), get(&ct0.0, n));
-                    check.at_most(_mm256_abs_epi32(ct0), gamma2 - 1);
-                    (w, w.add(ct0).canonical())
-                },
-            );
+            let ((a, a_sum), (b, b_sum)) = (sums(n), sums(n + 1));
             let (before, after) = (
-                hundred_twenty_eighths(a.0, b.0),
-                hundred_twenty_eighths(a.1, b.1),
+                hundred_twenty_eighths(a, b),
+                hundred_twenty_eighths(a_sum, b_sum),
             );
             match gamma2 {
                 GAMMA2_88 => same_high_bits::<true>(before, after),
                 _ => same_high_bits::<false>(before, after),
             }
         };
-        let same = _mm256_packs_epi16(same(2 * n), same(2 * n + 1));
+        let same = _mm256_packs_epi16(same(4 * n), same(4 * n + 2));
         let same = _mm256_movemask_epi8(in_order(same));
         *bits = (!same).to_le_bytes();
     }
