@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::cpu::Avx2;
-use super::kernels::{Kernels, counter, entry, expand_s_in_lanes, lane_entries};
+use super::kernels::{Kernels, counter, entry, lane_entries};
 use super::portable;
 
 pub(super) mod keccak;
@@ -18,7 +18,7 @@ mod w1;
 mod reject;
 mod pack;
 mod rows;
-mod mask;
+mod secret_streams;
 mod sign;
 mod verify;
 #[cfg(test)]
@@ -36,7 +36,6 @@ impl Avx2 {
 }
 
 lane_entries!(Avx2, "avx2,bmi1,bmi2");
-expand_s_in_lanes!(Avx2, "avx2,bmi1,bmi2");
 
 // SAFETY: this file gives the table away behind detection only, or for a proof.
 static KERNELS: Kernels = unsafe { kernels() };
@@ -53,7 +52,9 @@ pub(super) const unsafe fn kernels() -> Kernels {
         inv_ntt: entry!(|src, dst| rows::inverse_transform(src, dst)),
         row_product: entry!(|a, b, out| rows::product(a, b, out)),
         product_inv_ntt: entry!(|a, b, out| sign::product_inv_ntt(a, b, out)),
-        expand_masks: entry!(|rho_pp, kappa, len, out| mask::expand_masks(rho_pp, kappa, len, out)),
+        expand_masks: entry!(|rho_pp, kappa, len, out| secret_streams::expand_masks(
+            rho_pp, kappa, len, out
+        )),
         mask_lanes: 4,
         unpack_mask_ntt: entry!(|gamma1_bits, bytes, out| sign::unpack_mask_ntt(
             gamma1_bits,
@@ -97,7 +98,7 @@ pub(super) const unsafe fn kernels() -> Kernels {
         keccak_f1600: entry!(|state| keccak::permute_x1(state)),
         expand_a: entry!(|rho, l, first, out| reject::expand_a(rho, l, first, out)),
         prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
-        expand_s: entry!(|rho_p, eta, first, out| expand_s(rho_p, eta, first, out)),
+        expand_s: entry!(|rho_p, eta, first, out| secret_streams::expand_s(rho_p, eta, first, out)),
         shake256: Some(entry!(|hashes| shake256(hashes))),
         verify: Some(entry!(|p, job, results| verify(p, job, results))),
         ..portable::KERNELS

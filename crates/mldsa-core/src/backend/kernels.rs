@@ -206,25 +206,6 @@ macro_rules! lane_entries {
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) use lane_entries;
 
-/// The same for ExpandS.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
-macro_rules! expand_s_in_lanes {
-    ($engine:ident, $features:literal) => {
-        /// [`crate::lanes::sponge::expand_s`] on this backend.
-        #[target_feature(enable = $features)]
-        fn expand_s(
-            rho_p: &[u8; 64],
-            eta: i32,
-            first: usize,
-            out: &mut [$crate::ring::poly::Poly],
-        ) {
-            $crate::lanes::sponge::expand_s($engine::here(), rho_p, eta, first, out);
-        }
-    };
-}
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
-pub(crate) use expand_s_in_lanes;
-
 /// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
 /// before it knows of any spill, puts spilled vectors across cache lines.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]

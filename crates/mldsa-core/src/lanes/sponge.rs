@@ -6,14 +6,11 @@
 
 use core::mem;
 
-use crate::hash::keccak::Permutation;
 use crate::hash::transcript::MU_HEAD_LEN;
 use crate::hash::xof::LaneHash;
 use crate::memory::array::Wipe;
 use crate::memory::secret::Secret;
-use crate::params::{CRH_LEN, N};
-use crate::ring::poly::Poly;
-use crate::sample::{rej_bounded_block, rej_bounded_poly};
+use crate::params::CRH_LEN;
 
 /// Bytes that SHAKE256 absorbs or squeezes per permutation.
 pub(crate) const RATE: usize = 136;
@@ -315,33 +312,4 @@ pub(crate) fn shake256<W: Widths>(widths: W, hashes: &mut dyn Iterator<Item = La
         queue.push(Input::joined(hash.input), hash.output);
     }
     queue.run();
-}
-
-/// [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for the positions of
-/// refused half-bytes.
-pub(crate) fn expand_s<W: Widths>(
-    widths: W,
-    rho_p: &[u8; 64],
-    eta: i32,
-    first: usize,
-    out: &mut [Poly],
-) {
-    // One block is too short for half of the polynomials with eta = 2, two are too
-    // short for one in 10^5 with eta = 4.
-    let mut streams = Secret::<[[u8; 2 * RATE]; MAX_LANES]>::zeroed();
-    let streams = streams.expose_mut();
-    for (first, out) in (first..).step_by(MAX_LANES).zip(out.chunks_mut(MAX_LANES)) {
-        let nonces: [_; MAX_LANES] = core::array::from_fn(|n| (first + n) as u16);
-        let nonce_bytes = nonces.map(u16::to_le_bytes);
-        let mut queue = Queue::new(widths);
-        for (nonce, stream) in nonce_bytes.iter().zip(&mut *streams).take(out.len()) {
-            queue.push(Input::joined([rho_p, nonce]), stream);
-        }
-        queue.run();
-        for ((s, stream), nonce) in out.iter_mut().zip(&*streams).zip(nonces) {
-            if rej_bounded_block(eta, stream, &mut s.0, 0) < N {
-                rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, nonce, s);
-            }
-        }
-    }
 }

@@ -100,7 +100,7 @@ pub(super) fn accept(bytes: &[u8; STREAM], out: &mut [i32; N]) -> usize {
 }
 
 /// For every set of accepted candidates among eight, those in front, and how many.
-static ACCEPTED: [([u8; 8], usize); 256] = {
+pub(super) static ACCEPTED: [([u8; 8], usize); 256] = {
     let mut table = [([0; 8], 0); 256];
     let mut set = 0;
     while set < 256 {

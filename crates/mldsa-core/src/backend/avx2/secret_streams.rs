@@ -1,0 +1,156 @@
+//! ExpandMask and ExpandS, four polynomials at a time.
+
+use core::arch::x86_64::*;
+
+use super::keccak::{X4, permute_x1, permute_x4, transpose_x4};
+use super::ntt::put_at;
+use super::reject::ACCEPTED;
+use crate::backend::cpu::Avx2;
+use crate::hash::keccak::Permutation;
+use crate::lanes::sponge::{RATE, Widths, Wiped};
+use crate::memory::secret::{Secret, declassify, scrub_stack};
+use crate::params::N;
+use crate::ring::poly::Poly;
+use crate::sample::{expand_mask_packed, rej_bounded_block, rej_bounded_poly};
+
+/// Bytes of permutations' frames, in which they leave states.
+const FRAMES: usize = if cfg!(debug_assertions) {
+    16_384
+} else {
+    4_096
+};
+
+/// Blocks from which a polynomial of s1 or s2 is sampled: one is too short for half of
+/// the polynomials with eta = 2, two are too short for one in 10^5 with eta = 4.
+const BLOCKS: usize = 2;
+/// Bytes of them, with room for whole vectors.
+const STREAM: usize = RATE * BLOCKS + 24;
+
+/// Algorithm 34, as [`crate::backend::kernels::Kernels::expand_masks`]; `len` is 576 or
+/// 640. Constant time.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+pub(super) fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
+    scrub_stack::<FRAMES, _>(
+        #[inline(always)]
+        || {
+            for (group, out) in out.chunks_mut(4 * len).enumerate() {
+                let kappa = kappa.wrapping_add(4 * group as u16);
+                if out.len() == len {
+                    let permutation = Permutation::new(|state| permute_x1(state));
+                    expand_mask_packed(permutation, rho_pp, kappa, out);
+                } else {
+                    squeeze_four(rho_pp, kappa, len.div_ceil(RATE), len, out);
+                }
+            }
+        },
+    );
+}
+
+/// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for
+/// the positions of refused half-bytes.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
+    let mut streams = Secret::<[[u8; STREAM]; 4]>::zeroed();
+    let streams = streams.expose_mut();
+    scrub_stack::<FRAMES, _>(
+        #[inline(always)]
+        || {
+            for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {
+                let bytes = streams[..out.len()].as_flattened_mut();
+                squeeze_four(rho_p, first as u16, BLOCKS, STREAM, bytes);
+                for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
+                    if accept(eta, &stream[..RATE * BLOCKS], &mut s.0) < N {
+                        let nonce = (first + n) as u16;
+                        rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, nonce, s);
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// Up to four streams of SHAKE256 on the seed and its counters, from `counter` on, to
+/// rows of `len` bytes: `blocks` blocks, of which the last may be cut to 32 or 96 bytes,
+/// or else have 24 bytes of no meaning behind it.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn squeeze_four(seed: &[u8; 64], counter: u16, blocks: usize, len: usize, out: &mut [u8]) {
+    let mut sponge = Wiped(Avx2::here().wide());
+    let state = &mut sponge.0.0;
+    for (word, bytes) in state.iter_mut().zip(seed.as_chunks::<8>().0) {
+        *word = X4::splat(u64::from_le_bytes(*bytes));
+    }
+    // The domain bits of SHAKE behind 66 bytes.
+    let word = |n: u16| i64::from(counter.wrapping_add(n)) | (0x1f << 16);
+    state[8] = X4(_mm256_set_epi64x(word(3), word(2), word(1), word(0)));
+    state[RATE / 8 - 1] = X4::splat(1 << 63);
+    for block in 0..blocks {
+        permute_x4(state);
+        // Four words after four; the three behind the 17th make way for the next block.
+        for (n, words) in state.as_chunks::<4>().0[..5].iter().enumerate() {
+            let at = RATE * block + 32 * n;
+            let [a, b, c, d] = *words;
+            let lanes = transpose_x4([a.0, b.0, c.0, d.0]);
+            for (row, lane) in out.chunks_exact_mut(len).zip(lanes) {
+                if let Some(bytes) = row.get_mut(at..at + 32) {
+                    // SAFETY: 32 bytes.
+                    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), lane) };
+                }
+            }
+        }
+    }
+}
+
+/// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
+/// `out`. Returns how many there are, at most 256.
+///
+/// Constant time but for the positions of refused half-bytes: values are looked up in
+/// a register.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
+    let (limit, values) = if eta == 2 {
+        (
+            15,
+            _mm_setr_epi8(2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 0),
+        )
+    } else {
+        (
+            9,
+            _mm_setr_epi8(4, 3, 2, 1, 0, -1, -2, -3, -4, 0, 0, 0, 0, 0, 0, 0),
+        )
+    };
+    let mut filled = 0;
+    for bytes in stream.as_chunks::<8>().0 {
+        if filled + 16 > N {
+            filled = rej_bounded_block(eta, bytes, out, filled);
+            if filled == N {
+                break;
+            }
+            continue;
+        }
+        // SAFETY: eight bytes.
+        let pairs = unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) };
+        let mask = _mm_set1_epi8(15);
+        let low = _mm_and_si128(pairs, mask);
+        let high = _mm_and_si128(_mm_srli_epi16::<4>(pairs), mask);
+        let halves = _mm_unpacklo_epi8(low, high);
+        let accepted = declassify(
+            _mm_movemask_epi8(_mm_cmpgt_epi8(_mm_set1_epi8(limit), halves)),
+            "ExpandS: which half-bytes were refused",
+        );
+        let values = _mm_shuffle_epi8(values, halves);
+        for (values, accepted) in [
+            (values, accepted & 0xff),
+            (_mm_unpackhi_epi64(values, values), accepted >> 8),
+        ] {
+            let (order, count) = &ACCEPTED[accepted as usize];
+            // SAFETY: 8 bytes.
+            let order = unsafe { _mm_loadl_epi64(order.as_ptr().cast()) };
+            let values = _mm256_cvtepi8_epi32(_mm_shuffle_epi8(values, order));
+            put_at(&mut out[filled..], values);
+            filled += count;
+        }
+    }
+    filled
+}
