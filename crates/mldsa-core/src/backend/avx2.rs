@@ -7,7 +7,6 @@
 
 use super::cpu::Avx2;
 use super::kernels::{Kernels, counter, entry, lane_entries};
-use super::portable;
 
 pub(super) mod keccak;
 mod vector;
@@ -21,6 +20,9 @@ mod rows;
 mod secret_streams;
 mod sign;
 mod verify;
+#[cfg(test)]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+mod bounds;
 #[cfg(test)]
 mod tests;
 
@@ -99,8 +101,8 @@ pub(super) const unsafe fn kernels() -> Kernels {
         expand_a: entry!(|rho, l, first, out| reject::expand_a(rho, l, first, out)),
         prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
         expand_s: entry!(|rho_p, eta, first, out| secret_streams::expand_s(rho_p, eta, first, out)),
+        digest: None,
         shake256: Some(entry!(|hashes| shake256(hashes))),
         verify: Some(entry!(|p, job, results| verify(p, job, results))),
-        ..portable::KERNELS
     }
 }
