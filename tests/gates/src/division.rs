@@ -11,8 +11,8 @@ use crate::{Verdict, build, missing};
 /// One 64-bit division may be two instructions, the other for short operands.
 const ALLOWED: [(&str, usize, &str); 10] = [
     ("mldsa_core::sample::expand_a", 2, ENTRY),
-    ("mldsa_core::backend::avx2::expand_a", 8, ENTRY),
-    ("mldsa_core::backend::avx2::prepare", 4, ENTRY),
+    ("mldsa_core::backend::avx2::reject::expand_a", 8, ENTRY),
+    ("mldsa_core::backend::avx2::verify::prepare", 4, ENTRY),
     (
         "mldsa_core::backend::avx512::reject::Stream::expand",
         16,

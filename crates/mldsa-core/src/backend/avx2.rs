@@ -11,14 +11,14 @@ use super::kernels::{Kernels, counter, entry, lane_entries};
 pub(super) mod keccak;
 mod vector;
 mod ntt;
-mod unpack;
 mod product;
-mod w1;
-mod reject;
+mod unpack;
 mod pack;
+mod w1;
 mod rows;
+mod reject;
+mod secret_rows;
 mod secret_streams;
-mod sign;
 mod verify;
 #[cfg(test)]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
@@ -53,39 +53,32 @@ pub(super) const unsafe fn kernels() -> Kernels {
         ntt: entry!(|src, dst| rows::transform(src, dst)),
         inv_ntt: entry!(|src, dst| rows::inverse_transform(src, dst)),
         row_product: entry!(|a, b, out| rows::product(a, b, out)),
-        product_inv_ntt: entry!(|a, b, out| sign::product_inv_ntt(a, b, out)),
+        product_inv_ntt: entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
         expand_masks: entry!(|rho_pp, kappa, len, out| secret_streams::expand_masks(
             rho_pp, kappa, len, out
         )),
         mask_lanes: 4,
-        unpack_mask_ntt: entry!(|gamma1_bits, bytes, out| sign::unpack_mask_ntt(
+        unpack_mask_ntt: entry!(|gamma1_bits, bytes, out| secret_rows::unpack_mask_ntt(
             gamma1_bits,
             bytes,
             out
         )),
-        pack_eta: entry!(|eta, s, out| sign::pack_eta(eta, s, out)),
-        unpack_eta_ntt: entry!(|eta, bytes, out| sign::unpack_eta_ntt(eta, bytes, out)),
-        unpack_t0_ntt: entry!(|bytes, out| sign::unpack_t0_ntt(bytes, out)),
-        public_row: entry!(|eta, a_row, s1_hat, s2, t1, t0| sign::public_row(
+        pack_eta: entry!(|eta, s, out| secret_rows::pack_eta(eta, s, out)),
+        unpack_eta_ntt: entry!(|eta, bytes, out| secret_rows::unpack_eta_ntt(eta, bytes, out)),
+        unpack_t0_ntt: entry!(|bytes, out| secret_rows::unpack_t0_ntt(bytes, out)),
+        public_row: entry!(|eta, a_row, s1_hat, s2, t1, t0| secret_rows::public_row(
             eta, a_row, s1_hat, s2, t1, t0
         )),
-        commit_row: entry!(|gamma2, a_row, y_hat, w, w1| sign::commit_row(
+        commit_row: entry!(|gamma2, a_row, y_hat, w, w1| secret_rows::commit_row(
             gamma2, a_row, y_hat, w, w1
         )),
-        respond_row: entry!(
-            |gamma1_bits, bound, c_hat, s1_hat, y_hat, out| sign::respond_row(
-                gamma1_bits,
-                bound,
-                c_hat,
-                s1_hat,
-                y_hat,
-                out
-            )
-        ),
-        low_bits_row: entry!(|gamma2, bound, c_hat, s2_hat, w| sign::low_bits_row(
+        respond_row: entry!(|gamma1_bits, bound, c_hat, s1_hat, y_hat, out| {
+            secret_rows::respond_row(gamma1_bits, bound, c_hat, s1_hat, y_hat, out)
+        }),
+        low_bits_row: entry!(|gamma2, bound, c_hat, s2_hat, w| secret_rows::low_bits_row(
             gamma2, bound, c_hat, s2_hat, w
         )),
-        hint_row: entry!(|gamma2, c_hat, t0_hat, w, bitmap| sign::hint_row(
+        hint_row: entry!(|gamma2, c_hat, t0_hat, w, bitmap| secret_rows::hint_row(
             gamma2, c_hat, t0_hat, w, bitmap
         )),
         unpack_z_ntt: entry!(|gamma1_bits, bound, bytes, out| rows::unpack_z_ntt(

@@ -98,8 +98,7 @@ pub(crate) struct Kernels {
     /// indices, w1). Public data.
     pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
     /// All rows of a prepared key, in the order that `verify` of the same table
-    /// reads; `None` where they are made one by one. That order is the one of
-    /// [`super::rows::expand_row`] in every table but AVX-512's. 0 <= out < q.
+    /// reads and nobody else; `None` where they are made one by one. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
     /// SHAKE256 of a public string in padded blocks, one state; `None` where nothing is
     /// gained over a sponge around `keccak_f1600`.

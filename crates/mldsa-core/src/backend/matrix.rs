@@ -34,15 +34,27 @@ impl<'a, const LANES: usize> MatrixRows<'a, LANES> {
     /// times. 0 <= out < q.
     #[inline]
     pub(crate) fn next_row(&mut self, row: &mut [NttPoly]) {
+        let expand_a = self.kernels.expand_a;
+        self.next_row_of(row, &mut |rho, l, first, group| {
+            expand_a(rho, l, first, group)
+        });
+    }
+
+    /// The same from an expansion that is no entry of the table.
+    #[inline]
+    pub(crate) fn next_row_of(&mut self, row: &mut [NttPoly], expand_a: &mut ExpandA<'_>) {
         for entry in row {
             let place = self.next % LANES;
             if place == 0 {
                 let count = LANES.min(self.entries.saturating_sub(self.next));
                 let group = &mut self.group[..count];
-                (self.kernels.expand_a)(self.rho, self.l, self.next, group);
+                expand_a(self.rho, self.l, self.next, group);
             }
             entry.0 = self.group[place].0;
             self.next += 1;
         }
     }
 }
+
+/// As [`Kernels::expand_a`].
+pub(crate) type ExpandA<'f> = dyn FnMut(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]) + 'f;

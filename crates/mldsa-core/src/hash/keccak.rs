@@ -115,6 +115,48 @@ impl Word for u64 {
     }
 }
 
+/// Two words side by side. Vector and scalar instructions use different ports,
+/// so a scalar state beside a vector costs a fraction of a call of its own.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+impl<A: Word, B: Word> Word for (A, B) {
+    type Effect = (A::Effect, B::Effect);
+
+    #[inline(always)]
+    fn xor(self, b: Self) -> Self {
+        (self.0.xor(b.0), self.1.xor(b.1))
+    }
+
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        (self.0.xor3(b.0, c.0), self.1.xor3(b.1, c.1))
+    }
+
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        (self.0.chi(b.0, c.0), self.1.chi(b.1, c.1))
+    }
+
+    #[inline(always)]
+    fn rotl<const BITS: u32>(self) -> Self {
+        (self.0.rotl::<BITS>(), self.1.rotl::<BITS>())
+    }
+
+    #[inline(always)]
+    fn xor_constant(self, value: u64) -> Self {
+        (self.0.xor_constant(value), self.1.xor_constant(value))
+    }
+
+    #[inline(always)]
+    fn effect(left: Self, right: Self) -> Self::Effect {
+        (A::effect(left.0, right.0), B::effect(left.1, right.1))
+    }
+
+    #[inline(always)]
+    fn apply(self, effect: Self::Effect) -> Self {
+        (self.0.apply(effect.0), self.1.apply(effect.1))
+    }
+}
+
 /// Round constants of iota, computed by the compiler from the LFSR of FIPS 202
 /// algorithm 5.
 pub(crate) const ROUND_CONSTANTS: [u64; 24] = {
@@ -143,6 +185,22 @@ pub(crate) fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
         a = round(a, constant);
     }
     *state = a;
+}
+
+/// The same on states in vectors and on one more.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn keccak_f1600_beside<W: Word>(state: &mut [W; 25], one: &mut [u64; 25]) {
+    // In a loop: the library's functions on arrays are inlined only as the profile
+    // likes, and take registers through memory otherwise.
+    let mut both = [(state[0], 0); 25];
+    for w in 0..25 {
+        both[w] = (state[w], one[w]);
+    }
+    keccak_f1600(&mut both);
+    for w in 0..25 {
+        (state[w], one[w]) = both[w];
+    }
 }
 
 /// Theta, rho, pi, chi and iota, the result one row after the other: few words

@@ -46,10 +46,13 @@ pub(super) const SEED: Cuts = &[
 /// Every operation on the host.
 pub(super) const HOST: Cuts = &[
     ("mldsa_core::sample::expand_a", MATRIX),
-    ("mldsa_core::backend::avx2::expand_a", MATRIX),
+    ("mldsa_core::backend::avx2::reject::expand_a", MATRIX),
     ("mldsa_core::backend::avx512::verify::expand_a", MATRIX),
     ("mldsa_core::sample::expand_s", REFUSALS),
-    ("mldsa_core::backend::avx2::expand_s", REFUSALS),
+    (
+        "mldsa_core::backend::avx2::secret_streams::accept",
+        REFUSALS,
+    ),
     (
         "mldsa_core::backend::avx512::secret_streams::accept",
         REFUSALS,

@@ -2,9 +2,10 @@
 
 use core::arch::x86_64::*;
 
-use super::keccak::{X4, permute_x4, transpose_x4};
+use super::keccak::{X4, permute_x4, permute_x4_and_one, transpose_x4};
 use super::ntt::put_at;
 use super::vector::spread;
+use crate::lanes::verify::SideHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::rej_ntt_block_vartime;
@@ -20,31 +21,45 @@ const STREAM: usize = RATE * BLOCKS + 24;
 /// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a`]. Bounds: `0 <= out < q`.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
-    for (group, out) in out.chunks_mut(4).enumerate() {
-        let mut state = [X4::splat(0); 25];
-        for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
-            *word = X4::splat(u64::from_le_bytes(*bytes));
-        }
-        let entry = |n: usize| {
-            let index = first + 4 * group + n.min(out.len() - 1);
-            // Column, row, and the domain bits of SHAKE behind 34 bytes.
-            ((index % l) | ((index / l) << 8) | (0x1f << 16)) as i64
-        };
-        state[4] = X4(_mm256_set_epi64x(entry(3), entry(2), entry(1), entry(0)));
-        state[RATE / 8 - 1] = X4::splat(1 << 63);
-        permute_x4(&mut state);
-        fill(&mut state, out);
+    for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {
+        expand_four(rho, l, first, out, &mut SideHash::idle());
     }
+}
+
+/// Entries in row order from `first` on, at most four. `side` gets one permutation with
+/// each of ours.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+pub(super) fn expand_four(
+    rho: &[u8; SEED_LEN],
+    l: usize,
+    first: usize,
+    out: &mut [NttPoly],
+    side: &mut SideHash<'_>,
+) {
+    let mut state = [X4::splat(0); 25];
+    for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
+        *word = X4::splat(u64::from_le_bytes(*bytes));
+    }
+    let entry = |n: usize| {
+        let index = first + n.min(out.len() - 1);
+        // Column, row, and the domain bits of SHAKE behind 34 bytes.
+        ((index % l) | ((index / l) << 8) | (0x1f << 16)) as i64
+    };
+    state[4] = X4(_mm256_set_epi64x(entry(3), entry(2), entry(1), entry(0)));
+    state[RATE / 8 - 1] = X4::splat(1 << 63);
+    permute(&mut state, side);
+    fill(&mut state, out, side);
 }
 
 /// Algorithm 30 from states that are ready to be squeezed.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly]) {
+pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly], side: &mut SideHash<'_>) {
     let mut streams = [[0; STREAM]; 4];
     squeeze(state, &mut streams, 0);
     for block in 1..BLOCKS {
-        permute_x4(state);
+        permute(state, side);
         squeeze(state, &mut streams, block);
     }
     let mut filled = [N; 4];
@@ -57,6 +72,18 @@ pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly]) {
         for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
             *filled = rej_ntt_block_vartime(&bytes[..RATE], &mut poly.0, *filled);
         }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn permute(state: &mut [X4; 25], side: &mut SideHash<'_>) {
+    match side.absorb() {
+        Some(one) => {
+            permute_x4_and_one(state, one);
+            side.permuted();
+        }
+        None => permute_x4(state),
     }
 }
 

@@ -3,17 +3,19 @@
 use core::arch::x86_64::*;
 use std::vec::Vec;
 
-use super::keccak::{X4, permute_x4};
+use super::keccak::{X4, permute_x4, permute_x4_and_one};
 use super::product::matrix_product;
 use super::reject::fill;
 use super::unpack::{challenge_ntt, unpack_t1_ntt};
 use super::w1::{HintMasks, hundred_twenty_eighths, use_hint, wrapped};
 use super::*;
 use crate::backend::differential::hashes_equal_single_ones;
+use crate::backend::states::States;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
 use crate::lanes::sponge::{LaneSponge, Widths};
+use crate::lanes::verify::SideHash;
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::random::Random;
@@ -42,7 +44,7 @@ fn congruent(a: &[i32; N], b: &[i32; N], bound: i32) {
 }
 
 #[test]
-fn four_permutations() {
+fn four_permutations_and_five() {
     on_this_cpu!({
         let mut random = Random::new(9);
         let mut sponge = Avx2::here().wide();
@@ -51,10 +53,14 @@ fn four_permutations() {
         for (n, word) in sponge.words_mut().iter_mut().enumerate() {
             *word = states[n % 4][n / 4];
         }
+        let (mut beside, mut one) = (States(sponge.0), states[2]);
+        permute_x4_and_one(&mut beside.0, &mut one);
         permute_x4(&mut sponge.0);
+        assert_eq!(sponge.words(), beside.words());
         for (lane, mut state) in states.into_iter().enumerate() {
             keccak_f1600(&mut state);
             assert!(sponge.words().iter().skip(lane).step_by(4).eq(&state));
+            assert!(lane != 2 || one == state);
         }
     });
 }
@@ -207,7 +213,7 @@ fn rejection_that_reaches_the_sixth_block() {
             }
             let mut polys = [const { NttPoly::ZERO }; 4];
             let lanes: &mut [X4; 25] = &mut sponge.0;
-            fill(lanes, &mut polys);
+            fill(lanes, &mut polys, &mut SideHash::idle());
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let (expected, blocks) = filled_plainly(state);
                 assert_eq!(poly.0, expected, "lane {n} of {pattern:#x}");

@@ -2,6 +2,7 @@
 
 use super::ntt::{Order, Private, Standard, get_pair, put, reduce};
 use super::product::{matrix_product, row_product};
+use super::reject::expand_four;
 use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
 use super::vector::Vector;
 use super::w1::inv_ntt_use_hint;
@@ -21,15 +22,15 @@ impl Engine for Avx2 {
         self,
         key: &JobKey<'_>,
         claim: &Claim<'_>,
-        _: &mut SideHash<'_>,
+        side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.l {
-                4 => commitment::<5>(self, key, claim, w1),
-                5 => commitment::<6>(self, key, claim, w1),
-                _ => commitment::<8>(self, key, claim, w1),
+                4 => commitment::<5>(self, key, claim, side, w1),
+                5 => commitment::<6>(self, key, claim, side, w1),
+                _ => commitment::<8>(self, key, claim, side, w1),
             }
         }
     }
@@ -42,11 +43,12 @@ fn commitment<const TERMS: usize>(
     engine: Avx2,
     key: &JobKey<'_>,
     claim: &Claim<'_>,
+    side: &mut SideHash<'_>,
     w1: &mut [u8],
 ) -> bool {
     match key {
         JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, w1),
-        JobKey::Cold(pk, _) => cold::<TERMS>(engine, pk, claim, w1),
+        JobKey::Cold(pk, _) => cold::<TERMS>(engine, pk, claim, side, w1),
     }
 }
 
@@ -109,6 +111,7 @@ fn cold<const TERMS: usize>(
     engine: Avx2,
     pk: &PublicKeyParts<'_>,
     claim: &Claim<'_>,
+    side: &mut SideHash<'_>,
     w1: &mut [u8],
 ) -> bool {
     let p = claim.p;
@@ -121,7 +124,9 @@ fn cold<const TERMS: usize>(
     let packed = w1.chunks_exact_mut(p.w1_poly_len());
     for (i, (t1, w1)) in pk.t1.chunks_exact(T1_POLY_LEN).zip(packed).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
-        a.next_row(a_row);
+        a.next_row_of(a_row, &mut |rho, l, first, group| {
+            expand_four(rho, l, first, group, side);
+        });
         // Not reduced: with t1, c is no smaller than z is with A.
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
         let mut w_hat = NttPoly::zeroed();

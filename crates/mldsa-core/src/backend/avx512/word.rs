@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use crate::backend::kernels::align_frame;
-use crate::hash::keccak::{Word, keccak_f1600};
+use crate::hash::keccak::{Word, keccak_f1600, keccak_f1600_beside};
 
 /// One word of eight states.
 #[derive(Clone, Copy)]
@@ -101,47 +101,6 @@ ternary_word!(
     _mm256_rolv_epi64
 );
 
-/// Two words side by side. Vector and scalar instructions use different ports,
-/// so a scalar state beside a vector costs a fraction of a call of its own.
-impl<A: Word, B: Word> Word for (A, B) {
-    type Effect = (A::Effect, B::Effect);
-
-    #[inline(always)]
-    fn xor(self, b: Self) -> Self {
-        (self.0.xor(b.0), self.1.xor(b.1))
-    }
-
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        (self.0.xor3(b.0, c.0), self.1.xor3(b.1, c.1))
-    }
-
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        (self.0.chi(b.0, c.0), self.1.chi(b.1, c.1))
-    }
-
-    #[inline(always)]
-    fn rotl<const BITS: u32>(self) -> Self {
-        (self.0.rotl::<BITS>(), self.1.rotl::<BITS>())
-    }
-
-    #[inline(always)]
-    fn xor_constant(self, value: u64) -> Self {
-        (self.0.xor_constant(value), self.1.xor_constant(value))
-    }
-
-    #[inline(always)]
-    fn effect(left: Self, right: Self) -> Self::Effect {
-        (A::effect(left.0, right.0), B::effect(left.1, right.1))
-    }
-
-    #[inline(always)]
-    fn apply(self, effect: Self::Effect) -> Self {
-        (self.0.apply(effect.0), self.1.apply(effect.1))
-    }
-}
-
 /// Eight permutations.
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
@@ -155,16 +114,7 @@ pub(super) fn permute_x8(state: &mut [X8; 25]) {
 #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
 pub(super) fn permute_x8_and_one(state: &mut [X8; 25], one: &mut [u64; 25]) {
     align_frame!();
-    // In a loop: the library's functions on arrays are inlined only as the profile
-    // likes, and take registers through memory otherwise.
-    let mut nine = [(state[0], 0); 25];
-    for w in 0..25 {
-        nine[w] = (state[w], one[w]);
-    }
-    keccak_f1600(&mut nine);
-    for w in 0..25 {
-        (state[w], one[w]) = nine[w];
-    }
+    keccak_f1600_beside(state, one);
 }
 
 /// Up to four permutations.
