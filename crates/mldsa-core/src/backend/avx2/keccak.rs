@@ -132,7 +132,7 @@ fn absorb_x4(state: &mut [X4; 25], blocks: &[&Block; MAX_LANES]) {
 /// The words of the first four blocks, one of each block in a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(in crate::backend) fn block_columns(blocks: &[&Block; MAX_LANES]) -> [__m256i; RATE / 8] {
+pub(crate) fn block_columns(blocks: &[&Block; MAX_LANES]) -> [__m256i; RATE / 8] {
     let mut words = [_mm256_setzero_si256(); RATE / 8];
     for (quarter, columns) in words.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         let row = |n: usize| {
@@ -154,7 +154,7 @@ pub(in crate::backend) fn block_columns(blocks: &[&Block; MAX_LANES]) -> [__m256
 /// A 4 x 4 matrix of words, rows to columns.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(in crate::backend) fn transpose_x4(r: [__m256i; 4]) -> [__m256i; 4] {
+pub(super) fn transpose_x4(r: [__m256i; 4]) -> [__m256i; 4] {
     let (a, b) = (
         _mm256_unpacklo_epi64(r[0], r[1]),
         _mm256_unpackhi_epi64(r[0], r[1]),
