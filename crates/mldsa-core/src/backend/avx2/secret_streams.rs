@@ -33,14 +33,16 @@ pub(super) fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut 
     scrub_stack::<FRAMES, _>(
         #[inline(always)]
         || {
-            for (group, out) in out.chunks_mut(4 * len).enumerate() {
-                let kappa = kappa.wrapping_add(4 * group as u16);
-                if out.len() == len {
+            let (mut rest, mut kappa) = (out, kappa);
+            while !rest.is_empty() {
+                let (rows, later) = rest.split_at_mut(rest.len().min(4 * len));
+                if rows.len() == len {
                     let permutation = Permutation::new(|state| permute_x1(state));
-                    expand_mask_packed(permutation, rho_pp, kappa, out);
+                    expand_mask_packed(permutation, rho_pp, kappa, rows);
                 } else {
-                    squeeze_four(rho_pp, kappa, len.div_ceil(RATE), len, out);
+                    squeeze_four(rho_pp, kappa, len.div_ceil(RATE), len, rows);
                 }
+                (rest, kappa) = (later, kappa.wrapping_add(4));
             }
         },
     );
@@ -91,8 +93,10 @@ fn squeeze_four(seed: &[u8; 64], counter: u16, blocks: usize, len: usize, out: &
             let at = RATE * block + 32 * n;
             let [a, b, c, d] = *words;
             let lanes = transpose_x4([a.0, b.0, c.0, d.0]);
-            for (row, lane) in out.chunks_exact_mut(len).zip(lanes) {
-                if let Some(bytes) = row.get_mut(at..at + 32) {
+            for (n, lane) in lanes.into_iter().enumerate() {
+                if let Some(row) = out.get_mut(n * len..(n + 1) * len)
+                    && let Some(bytes) = row.get_mut(at..at + 32)
+                {
                     // SAFETY: 32 bytes.
                     unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), lane) };
                 }
@@ -106,7 +110,8 @@ fn squeeze_four(seed: &[u8; 64], counter: u16, blocks: usize, len: usize, out: &
 ///
 /// Constant time but for the positions of refused half-bytes: values are looked up in
 /// a register.
-#[inline]
+// Not inlined: what follows the refusals is in one function.
+#[inline(never)]
 #[target_feature(enable = "avx2")]
 fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
     let (limit, values) = if eta == 2 {

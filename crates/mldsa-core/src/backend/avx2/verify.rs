@@ -61,10 +61,9 @@ fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
     let p = claim.p;
     let (z_hat, c_hat) = vector.split_at_mut(p.l);
     let bound = p.gamma1() - p.beta();
-    for (z_hat, bytes) in z_hat
-        .iter_mut()
-        .zip(claim.parts.z.chunks_exact(p.z_poly_len()))
-    {
+    let len = p.z_poly_len();
+    for (n, z_hat) in z_hat.iter_mut().enumerate() {
+        let bytes = &claim.parts.z[len * n..][..len];
         let within = match p.gamma1_bits {
             17 => unpack_z_ntt::<18, O>(bytes, bound, z_hat),
             _ => unpack_z_ntt::<20, O>(bytes, bound, z_hat),
@@ -77,11 +76,13 @@ fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
     true
 }
 
-/// Packs w1 of row `i`, whose hint the claim has.
+/// Packs w1 of row `i`, whose hint the claim has, where it belongs in `w1`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
     let hint = claim.parts.hint.row(i);
+    let len = claim.p.w1_poly_len();
+    let w1 = &mut w1[len * i..][..len];
     match claim.p.gamma2 {
         GAMMA2_88 => inv_ntt_use_hint::<true, O>(w_hat, hint, w1),
         _ => inv_ntt_use_hint::<false, O>(w_hat, hint, w1),
@@ -98,8 +99,7 @@ fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut
     let mut w_hat = [const { NttPoly::ZERO }; 8];
     let w_hat = &mut w_hat[..claim.p.k];
     matrix_product(rows, &vector, w_hat);
-    let packed = w1.chunks_exact_mut(claim.p.w1_poly_len());
-    for (i, (w_hat, w1)) in w_hat.iter().zip(packed).enumerate() {
+    for (i, w_hat) in w_hat.iter().enumerate() {
         pack_row::<Private>(claim, i, w_hat, w1);
     }
     true
@@ -121,8 +121,7 @@ fn cold<const TERMS: usize>(
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
     let mut a = MatrixRows::<4>::new(engine.kernels(), p, pk.rho);
-    let packed = w1.chunks_exact_mut(p.w1_poly_len());
-    for (i, (t1, w1)) in pk.t1.chunks_exact(T1_POLY_LEN).zip(packed).enumerate() {
+    for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
         a.next_row_of(a_row, &mut |rho, l, first, group| {
             expand_four(rho, l, first, group, side);
