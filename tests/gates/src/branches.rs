@@ -11,7 +11,9 @@ use crate::{Verdict, root, succeed, target, unknown};
 mod list;
 mod reader;
 
-use reader::{Dialect, Found, Kind};
+use reader::{Found, Kind};
+
+pub(crate) use reader::Dialect;
 
 /// Target, its dialect, the features it has (the aggregate shares by `Arc`), and the
 /// levels of optimisation that are read unless `--all` is said.
@@ -114,7 +116,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     }
 }
 
-fn installed(target: &str) -> Result<(), String> {
+pub(crate) fn installed(target: &str) -> Result<(), String> {
     let output = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", target])
         .current_dir(root())
@@ -133,7 +135,7 @@ fn installed(target: &str) -> Result<(), String> {
 }
 
 /// Compiles everything anew, because what is fresh leaves no assembler, and reads it.
-fn compile(
+pub(crate) fn compile(
     name: &str,
     dialect: Dialect,
     features: &str,
@@ -205,7 +207,7 @@ fn judge(what: &str, found: &Found, used: &mut BTreeSet<&'static str>) -> Vec<St
 
 /// A name without hashes, without the types of a function's parameters, and of a
 /// method of ours without those of its type: `mldsa_core::hash::xof::Sponge::absorb`.
-fn plain(mangled: &str) -> String {
+pub(crate) fn plain(mangled: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(mangled));
     let name = name.split(" (.llvm").next().unwrap_or(&name);
     // `<Type>::method`, not `<Type as Trait>::method`.

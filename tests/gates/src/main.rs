@@ -9,6 +9,7 @@ mod branches;
 mod counts;
 mod ct;
 mod division;
+mod fused;
 mod mutants;
 mod side_by_side;
 mod stack;
@@ -26,7 +27,7 @@ const NOT_RUN: u8 = 77;
 
 type Gate = fn(&[String]) -> Verdict;
 
-const GATES: [(&str, Gate, &str); 8] = [
+const GATES: [(&str, Gate, &str); 9] = [
     ("ct", ct::run, "constant time under Valgrind"),
     (
         "division",
@@ -37,6 +38,11 @@ const GATES: [(&str, Gate, &str); 8] = [
         "branches",
         branches::run,
         "conditional jumps in what compilers make [--all] [--print] [TARGET ...]",
+    ),
+    (
+        "fused",
+        fused::run,
+        "kernels call no helpers of their own [--print]",
     ),
     ("wiping", wiping, "dead stack and heap hold no secrets"),
     ("stack", stack::run, "stack and heap table [--bless]"),

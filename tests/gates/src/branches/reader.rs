@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a jump hangs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A sign or a signed order.
     Sign,
     /// What was just loaded from a row.
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 
 /// How a family of targets writes its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     Thumb,
     Arm64,
     Riscv,
@@ -49,7 +49,7 @@ struct Line<'a> {
 }
 
 /// How often each function jumps on what, by mangled name.
-pub(super) type Found = BTreeMap<String, BTreeMap<Kind, usize>>;
+pub(crate) type Found = BTreeMap<String, BTreeMap<Kind, usize>>;
 
 /// Reads one file; every function of it gets an entry.
 pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
