@@ -3,7 +3,6 @@
 use core::fmt;
 use core::mem;
 use core::panic::AssertUnwindSafe;
-use core::sync::atomic::AtomicBool;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +14,7 @@ use crate::executor::{Executor, executor};
 use crate::judge::Judge;
 use crate::schedule::{Request, Schedule};
 use crate::{
-    BatchError, BuildError, Duplicates, Item, KeySet, Mode, Outcome, Panicked, Repeat, Report,
+    BatchError, BuildError, Item, KeySet, Mode, Outcome, Panicked, Repeat, Report,
     Summary, Threads,
 };
 
@@ -195,21 +194,13 @@ impl<P: ParameterSet> BatchVerifier<P> {
         }
     }
 
-    /// Everything, on this thread, unless it is called off; and the lowest index that
-    /// panicked. `duplicates` instead of the verifier's rule.
-    pub(crate) fn verify_alone<'a, T: Sync>(
+    /// What the request asks for, and the lowest index that panicked.
+    pub(crate) fn outcomes<'a, T: Sync>(
         &self,
         elements: &'a [T],
         project: impl Fn(usize, &'a T) -> Item<'a> + Sync,
-        duplicates: Option<Duplicates>,
-        cancel: Option<&AtomicBool>,
+        request: Request<'_>,
     ) -> (Vec<Outcome>, Option<usize>) {
-        let request = Request {
-            alone: true,
-            duplicates,
-            cancel,
-            ..Request::FULL
-        };
         let (report, panicked) = self.report(request, elements, &project);
         (report.into_outcomes(), panicked)
     }
@@ -253,13 +244,11 @@ impl<P: ParameterSet> BatchVerifier<P> {
             self.schedule
                 .run(&self.judge, request, elements, project, outcomes, repeats);
         summary.count(outcomes);
-        let outsiders = &self.judge.key_cache;
-        let members = self.keys().and_then(KeySet::cache);
-        let (hits, misses) = outsiders.hits_and_misses();
-        let (more_hits, more_misses) = members.map_or((0, 0), KeyCache::hits_and_misses);
-        summary.cache_hits = hits + more_hits;
-        summary.cache_misses = misses + more_misses;
-        summary.cache_bytes = outsiders.memory_bytes() + members.map_or(0, KeyCache::memory_bytes);
+        (
+            summary.cache_bytes,
+            summary.cache_hits,
+            summary.cache_misses,
+        ) = self.caches();
         summary.elapsed = start.elapsed();
         if let Some(metrics) = &self.metrics {
             let told = catch_unwind(AssertUnwindSafe(|| metrics(&summary)));
@@ -268,6 +257,16 @@ impl<P: ParameterSet> BatchVerifier<P> {
             told.unwrap_or_else(mem::forget);
         }
         (summary, panicked)
+    }
+
+    /// Bytes of expanded keys in the caches; look-ups that found one, and that did not.
+    pub(crate) fn caches(&self) -> (usize, u64, u64) {
+        let outsiders = &self.judge.key_cache;
+        let members = self.keys().and_then(KeySet::cache);
+        let (hits, misses) = outsiders.hits_and_misses();
+        let (more_hits, more_misses) = members.map_or((0, 0), KeyCache::hits_and_misses);
+        let bytes = outsiders.memory_bytes() + members.map_or(0, KeyCache::memory_bytes);
+        (bytes, hits + more_hits, misses + more_misses)
     }
 
     pub(crate) fn executor(&self) -> &Arc<dyn Executor> {

@@ -1,6 +1,9 @@
 //! Whose threads do the work.
 
 use core::fmt;
+use core::mem;
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -69,6 +72,106 @@ pub(crate) fn executor(threads: Threads) -> Option<Arc<dyn Executor>> {
         Threads::Inline => Arc::new(Inline),
         Threads::Executor(executor) => executor,
     })
+}
+
+impl Threads {
+    /// The threads of a caller's pool, lent by `run`, which calls the task it is given
+    /// with each number below the one it is given, on whatever threads it likes, and
+    /// returns when they have ended; it may leave some out. `workers` threads may work
+    /// at once, the asking one included. [`CallerPool`] has more to choose.
+    ///
+    /// ```
+    /// use batch_verify::{BatchVerifier, Threads};
+    /// use mldsa_core::MlDsa44;
+    ///
+    /// let threads = Threads::from_fn(4, |tasks, task| {
+    ///     std::thread::scope(|scope| {
+    ///         (0..tasks).for_each(|n| drop(scope.spawn(move || task(n))));
+    ///     });
+    /// });
+    /// let verifier = BatchVerifier::<MlDsa44>::builder().threads(threads).build()?;
+    /// # Ok::<(), batch_verify::BuildError>(())
+    /// ```
+    pub fn from_fn(
+        workers: usize,
+        run: impl Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync + 'static,
+    ) -> Self {
+        CallerPool::new(workers, run).into_threads()
+    }
+}
+
+/// An [`Executor`] made of functions.
+pub struct CallerPool {
+    workers: usize,
+    run: Box<Run>,
+    spawn: Option<(Box<Spawn>, Box<dyn Fn() -> bool + Send + Sync>)>,
+}
+
+type Run = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
+type Spawn = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
+
+impl CallerPool {
+    /// As [`Threads::from_fn`]. Work that nobody waits for goes to rayon's current pool.
+    pub fn new(
+        workers: usize,
+        run: impl Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            workers,
+            run: Box::new(run),
+            spawn: None,
+        }
+    }
+
+    /// Hands work that nobody waits for to `spawn`; `is_worker` says whether a thread
+    /// is one of those that it may choose.
+    #[must_use]
+    pub fn spawning(
+        self,
+        spawn: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static,
+        is_worker: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            spawn: Some((Box::new(spawn), Box::new(is_worker))),
+            ..self
+        }
+    }
+
+    /// The choice of these threads.
+    #[must_use]
+    pub fn into_threads(self) -> Threads {
+        Threads::Executor(Arc::new(self))
+    }
+}
+
+impl Executor for CallerPool {
+    fn workers(&self) -> usize {
+        self.workers
+    }
+
+    fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+        (self.run)(tasks, task);
+    }
+
+    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+        match &self.spawn {
+            Some((spawn, _)) => spawn(work),
+            None => rayon::spawn(work),
+        }
+    }
+
+    fn is_worker(&self) -> bool {
+        match &self.spawn {
+            Some((_, is_worker)) => is_worker(),
+            None => rayon::current_thread_index().is_some(),
+        }
+    }
+}
+
+impl fmt::Debug for CallerPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallerPool({} workers)", self.workers)
+    }
 }
 
 /// The asking thread alone.
@@ -173,8 +276,15 @@ pub(crate) fn share<T: Send>(
         let mut first = Some(first);
         work(&mut || first.take().or_else(next));
     };
-    executor.run(executor.workers().min(count), &|_| run());
+    lend(executor, executor.workers().min(count), &|_| run());
     run();
+}
+
+/// [`Executor::run`] by code that may panic: what it has left, the asking thread does.
+pub(crate) fn lend(executor: &dyn Executor, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+    let run = AssertUnwindSafe(|| executor.run(tasks, task));
+    // Dropping the payload could panic again.
+    let _ = catch_unwind(run).map_err(mem::forget);
 }
 
 impl fmt::Debug for dyn Executor {

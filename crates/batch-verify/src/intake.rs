@@ -1,5 +1,8 @@
 //! Votes that arrive one by one and are verified together.
 
+#[cfg(feature = "async")]
+mod front;
+mod metrics;
 mod state;
 
 use core::fmt;
@@ -8,7 +11,7 @@ use core::mem;
 use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::sync::atomic::Ordering;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,10 +19,15 @@ use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
-use self::state::State;
+pub use self::metrics::{Answered, IntakeMetrics, Verified};
+#[cfg(feature = "async")]
+pub use self::front::{
+    AsyncIntake, Drain, OwnedQuorum, QuorumFailure, Submit, SubmitBatch, SubmitQuorum, Unanswered,
+};
+use self::state::{State, Submitted};
 use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
-use crate::schedule::LANES;
+use crate::schedule::{LANES, Request};
 use crate::{BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, OwnedItem};
 
 /// How much an [`Intake`] holds and does at once.
@@ -71,6 +79,38 @@ impl Priority {
     pub const ALL: [Self; 3] = [Self::OwnRound, Self::NextRound, Self::Sync];
 }
 
+/// Where an item comes from, and how urgent it is. The default is the node itself,
+/// with the highest priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The network peer who has sent it; `None` for the node itself, whose items are
+    /// under no budget.
+    pub peer: Option<u64>,
+    /// When it is verified.
+    pub priority: Priority,
+}
+
+impl Origin {
+    /// An item that a network peer has sent.
+    #[must_use]
+    pub const fn peer(peer: u64, priority: Priority) -> Self {
+        Self {
+            peer: Some(peer),
+            priority,
+        }
+    }
+}
+
+impl From<Priority> for Origin {
+    /// The node itself.
+    fn from(priority: Priority) -> Self {
+        Self {
+            peer: None,
+            priority,
+        }
+    }
+}
+
 /// Why an item has no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -85,6 +125,8 @@ pub enum IntakeError {
     HookPanicked,
     /// The executor dropped the work, or the answer was taken before.
     Abandoned,
+    /// Whoever asked has dropped the answer: seen by [`IntakeMetrics`] only.
+    Cancelled,
 }
 
 impl fmt::Display for IntakeError {
@@ -95,6 +137,7 @@ impl fmt::Display for IntakeError {
             Self::ShuttingDown => "the intake is shutting down",
             Self::HookPanicked => "the admission hook panicked",
             Self::Abandoned => "the item was given up",
+            Self::Cancelled => "the item was called off",
         })
     }
 }
@@ -117,6 +160,13 @@ pub trait Admission: Send + Sync {
 /// whenever a worker is free, so that a lone item runs at once and a crowd shares
 /// lanes. Valid items of members are remembered, and asking for them again is
 /// answered from memory; refusals never are.
+///
+/// Peers are served in turn, so that one who sends much delays itself; one whose last
+/// item was refused has the lanes that others leave empty, and a group in eight. That
+/// decides who waits, never a verdict.
+///
+/// An item is verified under the keys of the time when it was submitted: an id means
+/// who it meant then, whatever set comes next.
 ///
 /// Clones are handles to one intake.
 ///
@@ -143,15 +193,31 @@ struct Shared<P: ParameterSet> {
     limits: IntakeLimits,
     memory: Memory,
     admission: Option<Box<dyn Admission>>,
-    state: Mutex<(State<Entry>, IntakeStats)>,
+    metrics: Option<Box<dyn IntakeMetrics>>,
+    state: Mutex<Guarded<P>>,
     idle: Condvar,
 }
 
+/// What the lock guards.
+struct Guarded<P: ParameterSet> {
+    queue: State<Entry<P>, Sender>,
+    stats: IntakeStats,
+    /// Those who await the idle intake.
+    #[cfg(feature = "async")]
+    draining: Vec<Waker>,
+}
+
+/// Wakes somebody who waits for a place. Cloned under the lock, which a waker of the
+/// caller's must not be.
+type Sender = Arc<Waker>;
+
 /// An item that waits.
-struct Entry {
+struct Entry<P: ParameterSet> {
     item: OwnedItem,
-    peer: Option<u64>,
+    origin: Origin,
     since: Instant,
+    /// Of the time when the item was submitted.
+    verifier: Arc<BatchVerifier<P>>,
     reply: Reply<Answer>,
 }
 
@@ -173,8 +239,10 @@ pub struct IntakeStats {
     pub peer_budget: u64,
     /// Items that came, or were still waiting, when the intake was shut down.
     pub shutting_down: u64,
-    /// Panics of the admission hook.
+    /// Panics of the caller's hooks.
     pub hook_panics: u64,
+    /// Items whose work the executor has dropped.
+    pub abandoned: u64,
     /// Items called off before they were in a batch.
     pub cancelled: u64,
     /// Items that were verified.
@@ -211,7 +279,7 @@ impl<P: ParameterSet> Intake<P> {
     /// part: every item has its own verdict.
     #[must_use]
     pub fn new(verifier: BatchVerifier<P>, limits: IntakeLimits) -> Self {
-        Self::build(verifier, limits, None)
+        Self::builder(verifier).limits(limits).build()
     }
 
     /// The same with budgets for peers.
@@ -221,41 +289,29 @@ impl<P: ParameterSet> Intake<P> {
         limits: IntakeLimits,
         admission: impl Admission + 'static,
     ) -> Self {
-        Self::build(verifier, limits, Some(Box::new(admission)))
+        let builder = Self::builder(verifier).limits(limits);
+        builder.admission(admission).build()
     }
 
-    fn build(
-        verifier: BatchVerifier<P>,
-        limits: IntakeLimits,
-        admission: Option<Box<dyn Admission>>,
-    ) -> Self {
-        let limits = IntakeLimits {
-            batch: limits.batch.max(LANES),
-            workers: match limits.workers {
-                0 => verifier.executor().workers().max(1),
-                workers => workers,
-            },
-            ..limits
-        };
-        Self(Arc::new(Shared {
-            verifier: EpochVerifier::new(verifier),
-            limits,
-            memory: Memory::new(limits.memory_bytes),
-            admission,
-            state: Mutex::new((State::new(), IntakeStats::default())),
-            idle: Condvar::new(),
-        }))
+    /// Chooses limits, budgets and metrics first.
+    pub fn builder(verifier: BatchVerifier<P>) -> IntakeBuilder<P> {
+        IntakeBuilder {
+            verifier,
+            limits: IntakeLimits::default(),
+            admission: None,
+            metrics: None,
+        }
     }
 
     /// Takes an item in, with the highest priority and by nobody's budget. Dropping
-    /// the answer calls the item off unless it is in a batch;
+    /// the answer calls the item off unless it is in a lane;
     /// [`detach`](Pending::detach) keeps it.
     ///
     /// # Errors
     /// [`IntakeError::QueueFull`], [`IntakeError::ShuttingDown`]: the item was not
     /// taken, and this is its answer.
     pub fn submit(&self, item: impl Into<OwnedItem>) -> Result<Pending<P>, IntakeError> {
-        self.0.submit(item.into(), Priority::OwnRound, None)
+        self.0.submit(Origin::default(), item.into())
     }
 
     /// Takes an item in that `peer` has sent.
@@ -269,7 +325,7 @@ impl<P: ParameterSet> Intake<P> {
         priority: Priority,
         item: impl Into<OwnedItem>,
     ) -> Result<Pending<P>, IntakeError> {
-        self.0.submit(item.into(), priority, Some(peer))
+        self.0.submit(Origin::peer(peer, priority), item.into())
     }
 
     /// The verdict on one item, now: from memory, or verified on this thread,
@@ -278,36 +334,43 @@ impl<P: ParameterSet> Intake<P> {
     pub fn verify(&self, item: Item<'_>) -> Outcome {
         let shared = &*self.0;
         let verifier = shared.verifier.current();
-        if shared.memory.knows(&verifier.judge, &item) {
-            shared.lock().1.items += 1;
-            return Outcome::Valid;
-        }
-        let waiting = {
-            let mut state = shared.lock();
-            state.1.items += 1;
-            // As many as share lanes with it.
-            state.0.cut(LANES - 1)
-        };
-        let outcome = if waiting.is_empty() {
+        let sought = shared.memory.sought(&verifier.judge, &item);
+        let known = sought.as_ref().is_some_and(|s| shared.memory.knows(s, &item));
+        // As many as share lanes with it.
+        let waiting = shared.cut(|state| {
+            state.stats.items += 1;
+            if known { Vec::new() } else { state.queue.cut(LANES - 1) }
+        });
+        let outcome = if known {
+            Outcome::Valid
+        } else if waiting.is_empty() {
+            let start = Instant::now();
             let outcome = verifier.verify_one(item);
-            shared.count(1);
+            shared.verified(&verifier, 1, 0, Duration::ZERO, Duration::ZERO, start);
             outcome
         } else {
-            shared.run(&verifier, Some(item), waiting)
+            shared.run(Some((&verifier, item)), waiting)
         };
-        if outcome.is_valid() {
-            shared.memory.put(&verifier.judge, OwnedItem::from(item));
+        if let Some(sought) = sought
+            && outcome.is_valid()
+            && !known
+        {
+            shared.memory.put(sought.to_key(), OwnedItem::from(item));
         }
+        shared.tell(Origin::default(), Ok(outcome), Duration::ZERO, known);
         outcome
     }
 
     /// Whether an item is remembered as valid under the present keys.
     pub fn remembers(&self, item: Item<'_>) -> bool {
-        self.0.memory.knows(&self.0.verifier.current().judge, &item)
+        let verifier = self.0.verifier.current();
+        let sought = self.0.memory.sought(&verifier.judge, &item);
+        sought.is_some_and(|sought| self.0.memory.knows(&sought, &item))
     }
 
-    /// From the next batch on, verifies under `keys`. Returns the verifier that was
-    /// replaced. What is remembered holds for the keys it was verified under.
+    /// Items submitted from now on are verified under `keys`, those that wait under
+    /// the keys they came under. Returns the verifier that was replaced. What is
+    /// remembered holds for the keys it was verified under.
     pub fn replace_keys(&self, keys: KeySet<P>) -> Arc<BatchVerifier<P>> {
         self.0.verifier.replace_keys(keys)
     }
@@ -323,7 +386,7 @@ impl<P: ParameterSet> Intake<P> {
     pub fn drain(&self) {
         while self.0.help() {}
         let mut state = self.0.lock();
-        while !state.0.is_idle() {
+        while !state.queue.is_idle() {
             let idle = self.0.idle.wait(state);
             state = idle.unwrap_or_else(PoisonError::into_inner);
         }
@@ -332,16 +395,9 @@ impl<P: ParameterSet> Intake<P> {
     /// Takes nothing more in; what waits is answered with
     /// [`IntakeError::ShuttingDown`], what runs with its verdict.
     pub fn shutdown(&self) {
-        let waiting = {
-            let mut state = self.0.lock();
-            let waiting = state.0.close();
-            state.1.shutting_down += waiting.len() as u64;
-            waiting
-        };
-        for entry in waiting {
-            entry.reply.send(Err(IntakeError::ShuttingDown));
-        }
-        self.0.idle.notify_all();
+        let waiting = self.0.cut(|state| state.queue.close());
+        self.0.give_up(waiting, IntakeError::ShuttingDown);
+        self.0.rest();
     }
 
     /// What was done so far.
@@ -349,82 +405,202 @@ impl<P: ParameterSet> Intake<P> {
     pub fn stats(&self) -> IntakeStats {
         let state = self.0.lock();
         IntakeStats {
-            waiting: state.0.waiting(),
+            waiting: state.queue.waiting().iter().sum(),
             memory: self.0.memory.stats(),
-            ..state.1
+            ..state.stats
         }
     }
 }
 
+/// Collects the choices for an [`Intake`].
+#[must_use]
+pub struct IntakeBuilder<P: ParameterSet> {
+    verifier: BatchVerifier<P>,
+    limits: IntakeLimits,
+    admission: Option<Box<dyn Admission>>,
+    metrics: Option<Box<dyn IntakeMetrics>>,
+}
+
+impl<P: ParameterSet> IntakeBuilder<P> {
+    /// How much it holds and does at once.
+    pub fn limits(self, limits: IntakeLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Budgets for peers.
+    pub fn admission(self, admission: impl Admission + 'static) -> Self {
+        let admission: Option<Box<dyn Admission>> = Some(Box::new(admission));
+        Self { admission, ..self }
+    }
+
+    /// Who is told what happens.
+    pub fn metrics(self, metrics: impl IntakeMetrics + 'static) -> Self {
+        let metrics: Option<Box<dyn IntakeMetrics>> = Some(Box::new(metrics));
+        Self { metrics, ..self }
+    }
+
+    /// Builds the intake. Its workers are started when there is work.
+    #[must_use]
+    pub fn build(self) -> Intake<P> {
+        let limits = IntakeLimits {
+            batch: self.limits.batch.max(LANES),
+            workers: match self.limits.workers {
+                0 => self.verifier.executor().workers().max(1),
+                workers => workers,
+            },
+            ..self.limits
+        };
+        Intake(Arc::new(Shared {
+            verifier: EpochVerifier::new(self.verifier),
+            limits,
+            memory: Memory::new(limits.memory_bytes),
+            admission: self.admission,
+            metrics: self.metrics,
+            state: Mutex::new(Guarded {
+                queue: State::new(),
+                stats: IntakeStats::default(),
+                #[cfg(feature = "async")]
+                draining: Vec::new(),
+            }),
+            idle: Condvar::new(),
+        }))
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for IntakeBuilder<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntakeBuilder")
+            .field("verifier", &self.verifier)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<P: ParameterSet> Shared<P> {
-    fn lock(&self) -> MutexGuard<'_, (State<Entry>, IntakeStats)> {
+    fn lock(&self) -> MutexGuard<'_, Guarded<P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn submit(
-        self: &Arc<Self>,
-        item: OwnedItem,
-        priority: Priority,
-        peer: Option<u64>,
-    ) -> Result<Pending<P>, IntakeError> {
-        let bytes = item.len();
-        self.lock().1.items += 1;
-        if let (Some(peer), Some(admission)) = (peer, &self.admission) {
-            match self.hook(|| admission.admits(peer, bytes)) {
-                Some(true) => {}
-                Some(false) => {
-                    self.lock().1.peer_budget += 1;
-                    return Err(IntakeError::PeerBudget);
-                }
-                None => return Err(IntakeError::HookPanicked),
-            }
+    /// Takes entries out, and wakes who may have their places.
+    fn cut(&self, step: impl FnOnce(&mut Guarded<P>) -> Vec<Entry<P>>) -> Vec<Entry<P>> {
+        let mut state = self.lock();
+        let entries = step(&mut state);
+        let senders = state.queue.senders(&self.limits);
+        drop(state);
+        wake(senders);
+        entries
+    }
+
+    fn submit(self: &Arc<Self>, origin: Origin, item: OwnedItem) -> Result<Pending<P>, IntakeError> {
+        let verifier = self.verifier.current();
+        let since = Instant::now();
+        let offered = match self.admit(origin, &item) {
+            Ok(()) => self.offer(&verifier, origin, since, None, item),
+            Err(error) => Err((item, error)),
+        };
+        offered.map_err(|(_, error)| {
+            self.refuse(origin, error, Duration::ZERO);
+            error
+        })
+    }
+
+    /// Counts an item, and asks whether its peer may send it.
+    fn admit(&self, origin: Origin, item: &OwnedItem) -> Result<(), IntakeError> {
+        self.lock().stats.items += 1;
+        let (Some(peer), Some(admission)) = (origin.peer, &self.admission) else {
+            return Ok(());
+        };
+        match self.hook(|| admission.admits(peer, item.len())) {
+            Some(true) => Ok(()),
+            Some(false) => Err(IntakeError::PeerBudget),
+            None => Err(IntakeError::HookPanicked),
         }
+    }
+
+    /// Answers an item from memory or finds it a place, or gives it back. `ticket` is
+    /// of who waits for a place.
+    fn offer(
+        self: &Arc<Self>,
+        verifier: &Arc<BatchVerifier<P>>,
+        origin: Origin,
+        since: Instant,
+        ticket: Option<u64>,
+        item: OwnedItem,
+    ) -> Result<Pending<P>, (OwnedItem, IntakeError)> {
         let (reply, answer) = oneshot();
         let pending = Pending {
             answer: Some(answer),
             intake: Arc::clone(self),
         };
+        let bytes = item.len();
         let entry = Entry {
             item,
-            peer,
-            since: Instant::now(),
+            origin,
+            since,
+            verifier: Arc::clone(verifier),
             reply,
         };
-        let verifier = self.verifier.current();
-        if self.memory.knows(&verifier.judge, &entry.item.as_item()) {
-            self.answer(&verifier, entry, Outcome::Valid);
+        let shown = entry.item.as_item();
+        let sought = self.memory.sought(&verifier.judge, &shown);
+        if sought.is_some_and(|sought| self.memory.knows(&sought, &shown)) {
+            self.answer(entry, Outcome::Valid, since.elapsed(), true);
             return Ok(pending);
         }
         let submitted = {
-            let mut state = self.lock();
-            let (queue, stats) = &mut *state;
-            let submitted = queue.submit(priority, entry, bytes, &self.limits);
-            match &submitted {
-                Err((_, IntakeError::QueueFull)) => stats.queue_full += 1,
-                Err(_) => stats.shutting_down += 1,
-                Ok(_) => {}
-            }
-            submitted
+            let queue = &mut self.lock().queue;
+            queue.submit(origin, ticket, entry, bytes, &self.limits)
         };
-        match submitted {
-            Err((_, error)) => Err(error),
-            Ok(start) => {
-                if start {
-                    let worker = Worker(Some(Arc::clone(self)));
-                    verifier.executor().spawn(Box::new(move || worker.run()));
-                }
-                Ok(pending)
-            }
+        let Submitted { start, next } = submitted.map_err(|(entry, error)| (entry.item, error))?;
+        wake(next);
+        if start {
+            let worker = Worker(Some(Arc::clone(self)));
+            // An executor that panics has dropped the work.
+            let spawn = AssertUnwindSafe(|| {
+                let work = Box::new(move || worker.run());
+                verifier.executor().spawn(work);
+            });
+            let _ = catch_unwind(spawn).map_err(mem::forget);
+        }
+        Ok(pending)
+    }
+
+    /// Says that an item got no place.
+    fn refuse(&self, origin: Origin, error: IntakeError, waited: Duration) {
+        let mut state = self.lock();
+        let stats = &mut state.stats;
+        match error {
+            IntakeError::QueueFull => stats.queue_full += 1,
+            IntakeError::PeerBudget => stats.peer_budget += 1,
+            IntakeError::ShuttingDown => stats.shutting_down += 1,
+            IntakeError::Abandoned => stats.abandoned += 1,
+            IntakeError::Cancelled => stats.cancelled += 1,
+            // Counted where it was caught.
+            IntakeError::HookPanicked => {}
+        }
+        drop(state);
+        self.tell(origin, Err(error), waited, false);
+    }
+
+    /// Answers entries that nobody verifies.
+    fn give_up(&self, entries: Vec<Entry<P>>, error: IntakeError) {
+        for entry in entries {
+            let error = if entry.reply.cancelled().load(Ordering::Relaxed) {
+                IntakeError::Cancelled
+            } else {
+                error
+            };
+            self.refuse(entry.origin, error, entry.since.elapsed());
+            entry.reply.send(Err(error));
         }
     }
 
     /// Verifies what waits, at most one batch, on this thread. False if nothing does.
     fn help(&self) -> bool {
-        let waiting = self.lock().0.cut(self.limits.batch);
+        let waiting = self.cut(|state| state.queue.cut(self.limits.batch));
         if waiting.is_empty() {
             return false;
         }
-        self.run(&self.verifier.current(), None, waiting);
+        self.run(None, waiting);
         true
     }
 
@@ -432,64 +608,150 @@ impl<P: ParameterSet> Shared<P> {
     /// outcome is returned.
     fn run(
         &self,
-        verifier: &BatchVerifier<P>,
-        own: Option<Item<'_>>,
-        waiting: Vec<Entry>,
+        own: Option<(&Arc<BatchVerifier<P>>, Item<'_>)>,
+        mut waiting: Vec<Entry<P>>,
     ) -> Outcome {
         // Also when something panics: replies that are dropped say so.
-        let _answered = Answered(self);
-        let (waiting, called_off): (Vec<Entry>, Vec<Entry>) = waiting
-            .into_iter()
-            .partition(|entry| !entry.reply.cancelled().load(Ordering::Relaxed));
-        {
-            let now = Instant::now();
-            let stats = &mut self.lock().1;
-            stats.cancelled += called_off.len() as u64;
-            for entry in &waiting {
-                let waited = now.saturating_duration_since(entry.since);
-                stats.waited += waited;
-                stats.longest_wait = stats.longest_wait.max(waited);
-            }
+        let _answered = AnsweredBatch(self);
+        let own = own.map(|(verifier, item)| {
+            let group = of_epoch(verifier, &mut waiting);
+            self.verify(verifier, Some(item), group)
+        });
+        while let Some(first) = waiting.first() {
+            let verifier = Arc::clone(&first.verifier);
+            let group = of_epoch(&verifier, &mut waiting);
+            self.verify(&verifier, None, group);
         }
-        drop(called_off);
-        let items: Vec<Item<'_>> = waiting
+        own.flatten().unwrap_or(Outcome::Skipped)
+    }
+
+    /// [`run`](Self::run) for entries of one epoch.
+    fn verify(
+        &self,
+        verifier: &BatchVerifier<P>,
+        own: Option<Item<'_>>,
+        entries: Vec<Entry<P>>,
+    ) -> Option<Outcome> {
+        let start = Instant::now();
+        let items: Vec<Item<'_>> = entries
             .iter()
             .map(|entry| entry.item.as_item())
             .chain(own)
             .collect();
+        let called_off = |index: usize| {
+            let entry = entries.get(index);
+            entry.is_some_and(|entry| entry.reply.cancelled().load(Ordering::Relaxed))
+        };
         // On this thread: one that waited for helpers could meanwhile pick up somebody
         // who waits for this batch.
         // Equal votes share a verdict, whatever the verifier does with repeats.
-        let once = Some(Duplicates::Once);
-        let (mut outcomes, _) = verifier.verify_alone(&items, |_, item| *item, once, None);
-        self.count(items.len());
+        let request = Request {
+            duplicates: Some(Duplicates::Once),
+            called_off: Some(&called_off),
+            ..Request::ALONE
+        };
+        let (mut outcomes, _) = verifier.outcomes(&items, |_, item| *item, request);
         drop(items);
         let own = own.and_then(|_| outcomes.pop());
-        for (entry, outcome) in waiting.into_iter().zip(outcomes) {
-            self.answer(verifier, entry, outcome);
+        let waited = |entry: &Entry<P>| start.saturating_duration_since(entry.since);
+        let (mut sum, mut longest, mut count) = (Duration::ZERO, Duration::ZERO, 0);
+        {
+            let queue = &mut self.lock().queue;
+            for (entry, outcome) in entries.iter().zip(&outcomes) {
+                if *outcome == Outcome::Skipped {
+                    continue;
+                }
+                count += 1;
+                sum += waited(entry);
+                longest = longest.max(waited(entry));
+                if let Some(peer) = entry.origin.peer {
+                    queue.verified(peer, outcome.is_valid());
+                }
+            }
         }
-        own.unwrap_or(Outcome::Skipped)
+        let called_off = entries.len() - count;
+        let count = count + usize::from(own.is_some());
+        self.verified(verifier, count, called_off, sum, longest, start);
+        for (entry, outcome) in entries.into_iter().zip(outcomes) {
+            let waited = waited(&entry);
+            match outcome {
+                Outcome::Skipped => {
+                    self.tell(entry.origin, Err(IntakeError::Cancelled), waited, false);
+                }
+                outcome => self.answer(entry, outcome, waited, false),
+            }
+        }
+        own
     }
 
-    fn count(&self, items: usize) {
-        let stats = &mut self.lock().1;
-        stats.verified += items as u64;
-        stats.batches += u64::from(items > 0);
+    /// Counts a batch that was verified since `start`.
+    fn verified(
+        &self,
+        verifier: &BatchVerifier<P>,
+        items: usize,
+        called_off: usize,
+        waited: Duration,
+        longest: Duration,
+        start: Instant,
+    ) {
+        let waiting = {
+            let mut state = self.lock();
+            let stats = &mut state.stats;
+            stats.verified += items as u64;
+            stats.batches += u64::from(items > 0);
+            stats.cancelled += called_off as u64;
+            stats.waited += waited;
+            stats.longest_wait = stats.longest_wait.max(longest);
+            state.queue.waiting()
+        };
+        if let Some(metrics) = &self.metrics {
+            let (key_cache_bytes, key_cache_hits, key_cache_misses) = verifier.caches();
+            let batch = Verified {
+                items,
+                elapsed: start.elapsed(),
+                waiting,
+                memory: self.memory.stats(),
+                key_cache_bytes,
+                key_cache_hits,
+                key_cache_misses,
+            };
+            self.hook(|| metrics.verified(&batch));
+        }
     }
 
-    /// Tells everybody. `verifier` is the one that gave the outcome.
-    fn answer(&self, verifier: &BatchVerifier<P>, entry: Entry, outcome: Outcome) {
+    /// Tells everybody.
+    fn answer(&self, entry: Entry<P>, outcome: Outcome, waited: Duration, remembered: bool) {
         let Entry {
-            item, peer, reply, ..
+            item,
+            origin,
+            verifier,
+            reply,
+            ..
         } = entry;
-        if outcome.is_valid() {
+        if outcome.is_valid() && !remembered {
             // First: who has the answer may ask again.
-            self.memory.put(&verifier.judge, item);
+            let sought = self.memory.sought(&verifier.judge, &item.as_item());
+            if let Some(key) = sought.map(|sought| sought.to_key()) {
+                self.memory.put(key, item);
+            }
         }
-        if let (Some(peer), Some(admission)) = (peer, &self.admission) {
+        if let (Some(peer), Some(admission)) = (origin.peer, &self.admission) {
             self.hook(|| admission.verdict(peer, outcome));
         }
+        self.tell(origin, Ok(outcome), waited, remembered);
         reply.send(Ok(outcome));
+    }
+
+    fn tell(&self, origin: Origin, answer: Answer, waited: Duration, remembered: bool) {
+        if let Some(metrics) = &self.metrics {
+            let answered = Answered {
+                origin,
+                answer,
+                waited,
+                remembered,
+            };
+            self.hook(|| metrics.answered(&answered));
+        }
     }
 
     /// `None` if the caller's code panics.
@@ -497,21 +759,59 @@ impl<P: ParameterSet> Shared<P> {
         let result = catch_unwind(AssertUnwindSafe(hook));
         // Dropping the payload could panic again.
         let result = result.map_err(mem::forget).ok();
-        self.lock().1.hook_panics += u64::from(result.is_none());
+        if result.is_none() {
+            self.lock().stats.hook_panics += 1;
+        }
         result
+    }
+
+    /// Tells those who wait for it if the intake is idle.
+    fn rest(&self) {
+        #[cfg(feature = "async")]
+        let mut draining = Vec::new();
+        {
+            let state = &mut *self.lock();
+            if !state.queue.is_idle() {
+                return;
+            }
+            #[cfg(feature = "async")]
+            mem::swap(&mut draining, &mut state.draining);
+        }
+        self.idle.notify_all();
+        #[cfg(feature = "async")]
+        wake(draining.into_iter().map(Arc::new));
+    }
+}
+
+/// Those of one epoch, in their order; the others stay.
+fn of_epoch<P: ParameterSet>(
+    verifier: &Arc<BatchVerifier<P>>,
+    entries: &mut Vec<Entry<P>>,
+) -> Vec<Entry<P>> {
+    let belongs = |entry: &Entry<P>| Arc::ptr_eq(&entry.verifier, verifier);
+    if entries.iter().all(belongs) {
+        return mem::take(entries);
+    }
+    let (group, others) = mem::take(entries).into_iter().partition(belongs);
+    *entries = others;
+    group
+}
+
+/// Wakers are the caller's code and may panic; dropping the payload could again.
+fn wake(wakers: impl IntoIterator<Item = Sender>) {
+    for waker in wakers {
+        let wake = AssertUnwindSafe(|| waker.wake_by_ref());
+        let _ = catch_unwind(wake).map_err(mem::forget);
     }
 }
 
 /// Ends a batch on every path.
-struct Answered<'a, P: ParameterSet>(&'a Shared<P>);
+struct AnsweredBatch<'a, P: ParameterSet>(&'a Shared<P>);
 
-impl<P: ParameterSet> Drop for Answered<'_, P> {
+impl<P: ParameterSet> Drop for AnsweredBatch<'_, P> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.0.answered();
-        if state.0.is_idle() {
-            self.0.idle.notify_all();
-        }
+        self.0.lock().queue.answered();
+        self.0.rest();
     }
 }
 
@@ -522,12 +822,13 @@ impl<P: ParameterSet> Worker<P> {
     fn run(mut self) {
         let Some(shared) = self.0.take() else { return };
         loop {
-            let waiting = shared.lock().0.cut_or_retire(shared.limits.batch);
+            let max = shared.limits.batch;
+            let waiting = shared.cut(|state| state.queue.cut_or_retire(max));
             if waiting.is_empty() {
                 return;
             }
-            let batch = || shared.run(&shared.verifier.current(), None, waiting);
-            // The metrics and waker of a caller are caught already; nothing else may
+            let batch = || shared.run(None, waiting);
+            // The hooks and wakers of a caller are caught already; nothing else may
             // take a worker down.
             let _ = catch_unwind(AssertUnwindSafe(batch)).map_err(mem::forget);
         }
@@ -537,10 +838,9 @@ impl<P: ParameterSet> Worker<P> {
 impl<P: ParameterSet> Drop for Worker<P> {
     fn drop(&mut self) {
         if let Some(shared) = self.0.take() {
-            let lost = shared.lock().0.lost_worker();
-            // Dropped replies answer.
-            drop(lost);
-            shared.idle.notify_all();
+            let lost = shared.cut(|state| state.queue.lost_worker());
+            shared.give_up(lost, IntakeError::Abandoned);
+            shared.rest();
         }
     }
 }

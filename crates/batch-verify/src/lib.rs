@@ -73,6 +73,8 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+#[cfg(feature = "tokio")]
+mod blocking;
 mod builder;
 mod cache;
 mod epoch;
@@ -95,16 +97,25 @@ mod verdict;
 mod vertex;
 
 pub use batch::BatchVerifier;
+#[cfg(feature = "tokio")]
+pub use blocking::BlockingPool;
 pub use builder::Builder;
 pub use epoch::EpochVerifier;
 pub use error::{BatchError, BuildError, Panicked};
-pub use executor::{Executor, Threads};
-pub use intake::{Admission, Intake, IntakeError, IntakeLimits, IntakeStats, Pending, Priority};
+pub use executor::{CallerPool, Executor, Threads};
+pub use intake::{
+    Admission, Answered, Intake, IntakeBuilder, IntakeError, IntakeLimits, IntakeMetrics,
+    IntakeStats, Origin, Pending, Priority, Verified,
+};
+#[cfg(feature = "async")]
+pub use intake::{
+    AsyncIntake, Drain, OwnedQuorum, QuorumFailure, Submit, SubmitBatch, SubmitQuorum, Unanswered,
+};
 pub use item::{Item, Message, Signer};
 pub use key_set::{KeyPolicy, KeySet, KeySetBuilder, KeySetError, KeyStorage};
 pub use memory::MemoryStats;
 pub use options::{BatchSize, Duplicates, Mode};
-pub use owned::{OwnedContext, OwnedItem, OwnedMessage, OwnedSigner};
+pub use owned::{OwnedContext, OwnedItem, OwnedMessage, OwnedSigner, OwnedSubject, OwnedVote};
 pub use queue::{BatchQueue, QueueFull, QueueLimits, QueueReport};
 pub use quorum::{
     Policy, QuorumError, QuorumReport, Subject, Tally, Threshold, Vote, VoteFor, Weights,

@@ -57,10 +57,27 @@ pub struct MemoryStats {
 }
 
 /// What an item is found by, under the keys of one verifier.
-struct Sought<'a> {
+pub(crate) struct Sought<'a> {
     hash: u64,
     tr: &'a [u8; 64],
     context: &'a [u8],
+}
+
+/// The same, to remember an item by.
+pub(crate) struct Key {
+    hash: u64,
+    tr: [u8; 64],
+    context: Option<OwnedContext>,
+}
+
+impl Sought<'_> {
+    pub(crate) fn to_key(&self) -> Key {
+        Key {
+            hash: self.hash,
+            tr: *self.tr,
+            context: OwnedContext::try_from(self.context.to_vec()).ok(),
+        }
+    }
 }
 
 impl Memory {
@@ -78,7 +95,7 @@ impl Memory {
     }
 
     /// `None` for an item that is not kept: malformed, or by nobody in the set.
-    fn sought<'a, P: ParameterSet>(
+    pub(crate) fn sought<'a, P: ParameterSet>(
         &self,
         judge: &'a Judge<P>,
         item: &Item<'a>,
@@ -110,10 +127,7 @@ impl Memory {
     }
 
     /// Whether the item was verified before.
-    pub(crate) fn knows<P: ParameterSet>(&self, judge: &Judge<P>, item: &Item<'_>) -> bool {
-        let Some(sought) = self.sought(judge, item) else {
-            return false;
-        };
+    pub(crate) fn knows(&self, sought: &Sought<'_>, item: &Item<'_>) -> bool {
         let mut state = self.lock();
         let verified = state.verified.get(&sought.hash);
         let known = verified.is_some_and(|verified| {
@@ -133,12 +147,9 @@ impl Memory {
         known
     }
 
-    /// Remembers an item that is valid under the keys and rules of `judge`.
-    pub(crate) fn put<P: ParameterSet>(&self, judge: &Judge<P>, mut item: OwnedItem) {
-        let Some(Sought { hash, tr, context }) = self.sought(judge, &item.as_item()) else {
-            return;
-        };
-        let (tr, context) = (*tr, OwnedContext::try_from(context.to_vec()).ok());
+    /// Remembers an item that is valid under the keys and rules of the key's judge.
+    pub(crate) fn put(&self, key: Key, mut item: OwnedItem) {
+        let Key { hash, tr, context } = key;
         item.context = context;
         // Its owner is in `tr`, whoever has which id in the next epoch.
         item.signer = OwnedSigner::Key(Vec::new());

@@ -2,7 +2,7 @@
 
 use mldsa_core::{Context, Mu, PreHash};
 
-use crate::{Item, Message, Signer, SignerId};
+use crate::{Item, Message, Signer, SignerId, Subject, Vote};
 
 /// An [`Item`] that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +50,96 @@ pub enum OwnedMessage {
     },
 }
 
+impl OwnedMessage {
+    /// The message, borrowed.
+    #[must_use]
+    pub fn as_message(&self) -> Message<'_> {
+        match self {
+            Self::Bytes(message) => Message::Bytes(message),
+            Self::Mu(mu) => Message::Mu(mu),
+            Self::PreHashed { hash, digest } => Message::PreHashed {
+                hash: *hash,
+                digest,
+            },
+        }
+    }
+}
+
+impl From<Message<'_>> for OwnedMessage {
+    /// Copies the bytes; a message in parts becomes one piece, which is signed the
+    /// same.
+    fn from(message: Message<'_>) -> Self {
+        match message {
+            Message::Bytes(message) => Self::Bytes(message.to_vec()),
+            Message::Parts(parts) => Self::Bytes(parts.concat()),
+            Message::Mu(mu) => Self::Mu(*mu),
+            Message::PreHashed { hash, digest } => Self::PreHashed {
+                hash,
+                digest: digest.to_vec(),
+            },
+        }
+    }
+}
+
+/// A [`Subject`] that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OwnedSubject {
+    /// What was signed; not [`OwnedMessage::Mu`], which belongs to one key.
+    pub message: OwnedMessage,
+    /// Its context; `None` takes the verifier's.
+    pub context: Option<OwnedContext>,
+}
+
+impl OwnedSubject {
+    /// The subject, borrowed.
+    #[must_use]
+    pub fn as_subject(&self) -> Subject<'_> {
+        let subject = Subject::new(self.message.as_message());
+        match &self.context {
+            Some(context) => subject.with_context(context.as_context()),
+            None => subject,
+        }
+    }
+}
+
+impl From<Subject<'_>> for OwnedSubject {
+    fn from(subject: Subject<'_>) -> Self {
+        Self {
+            message: subject.message.into(),
+            context: subject.context.map(OwnedContext::from),
+        }
+    }
+}
+
+/// A [`Vote`] that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OwnedVote {
+    /// Who is said to have signed.
+    pub signer: SignerId,
+    /// The encoded signature.
+    #[cfg_attr(feature = "serde", serde(with = "text"))]
+    pub signature: Vec<u8>,
+}
+
+impl OwnedVote {
+    /// The vote, borrowed.
+    #[must_use]
+    pub fn as_vote(&self) -> Vote<'_> {
+        Vote::new(self.signer, &self.signature)
+    }
+}
+
+impl From<Vote<'_>> for OwnedVote {
+    fn from(vote: Vote<'_>) -> Self {
+        Self {
+            signer: vote.signer,
+            signature: vote.signature.to_vec(),
+        }
+    }
+}
+
 /// A [`Context`] that owns its bytes: at most 255.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OwnedContext(Vec<u8>);
@@ -86,15 +176,7 @@ impl OwnedItem {
             OwnedSigner::Id(id) => Signer::Id(*id),
             OwnedSigner::Key(key) => Signer::Key(key),
         };
-        let message = match &self.message {
-            OwnedMessage::Bytes(message) => Message::Bytes(message),
-            OwnedMessage::Mu(mu) => Message::Mu(mu),
-            OwnedMessage::PreHashed { hash, digest } => Message::PreHashed {
-                hash: *hash,
-                digest,
-            },
-        };
-        let item = Item::new(signer, message, &self.signature);
+        let item = Item::new(signer, self.message.as_message(), &self.signature);
         match &self.context {
             Some(context) => item.with_context(context.as_context()),
             None => item,
@@ -133,15 +215,7 @@ impl From<Item<'_>> for OwnedItem {
                 Signer::Id(id) => OwnedSigner::Id(id),
                 Signer::Key(key) => OwnedSigner::Key(key.to_vec()),
             },
-            message: match item.message {
-                Message::Bytes(message) => OwnedMessage::Bytes(message.to_vec()),
-                Message::Parts(parts) => OwnedMessage::Bytes(parts.concat()),
-                Message::Mu(mu) => OwnedMessage::Mu(*mu),
-                Message::PreHashed { hash, digest } => OwnedMessage::PreHashed {
-                    hash,
-                    digest: digest.to_vec(),
-                },
-            },
+            message: item.message.into(),
             context: item.context.map(OwnedContext::from),
             signature: item.signature.to_vec(),
         }

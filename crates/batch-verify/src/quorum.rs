@@ -133,7 +133,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn item(&self, signer: SignerId, signature: &'a [u8]) -> Item<'a> {
+    pub(crate) fn item(&self, signer: SignerId, signature: &'a [u8]) -> Item<'a> {
         let item = Item::new(signer, self.message, signature);
         match self.context {
             Some(context) => item.with_context(context),
@@ -333,21 +333,56 @@ impl<P: ParameterSet> BatchVerifier<P> {
         duplicates: Duplicates,
     ) -> Result<QuorumReport, QuorumError> {
         let subject = subject.into();
-        self.usable(&[subject], weights)?;
-        if weights.total() < threshold.weight() {
+        let rule = Rule {
+            weights,
+            threshold,
+            policy,
+            duplicates,
+        };
+        let mut count = self.count(&subject, votes, rule)?;
+        let request = Request {
+            mode: match policy {
+                Policy::Strict => Mode::FirstInvalid,
+                Policy::Lenient => Mode::Full,
+            },
+            ..Request::FULL
+        };
+        loop {
+            if let Some(report) = count.step(votes, rule)? {
+                return Ok(report);
+            }
+            let project =
+                |_: usize, &vote: &usize| subject.item(votes[vote].signer, votes[vote].signature);
+            let (report, _) = self.report(request, count.window(), &project);
+            count.told(votes, rule, report.outcomes())?;
+        }
+    }
+
+    /// Everything that is checked before any cryptography.
+    pub(crate) fn count(
+        &self,
+        subject: &Subject<'_>,
+        votes: &[Vote<'_>],
+        rule: Rule<'_>,
+    ) -> Result<Count, QuorumError> {
+        self.usable(core::slice::from_ref(subject), rule.weights)?;
+        if rule.weights.total() < rule.threshold.weight() {
             return Err(QuorumError::Unreachable);
         }
-        if policy == Policy::Strict
+        if rule.policy == Policy::Strict
             && let Some(vote) = votes.iter().position(|vote| !self.knows(vote.signer))
         {
             return Err(QuorumError::UnknownSigner { vote });
         }
-        if duplicates == Duplicates::Reject {
+        if rule.duplicates == Duplicates::Reject {
             distinct(votes.iter().map(|vote| (0, vote)))?;
         }
-        match policy {
-            Policy::Strict => self.strict(subject, votes, weights, threshold),
-            Policy::Lenient => self.lenient(subject, votes, weights, threshold),
+        match rule.policy {
+            Policy::Strict => Strict::new(votes, rule).map(Count::Strict),
+            Policy::Lenient => {
+                let knows = |signer| self.knows(signer);
+                Ok(Count::Lenient(Lenient::new(votes, rule, knows)))
+            }
         }
     }
 
@@ -419,14 +454,77 @@ impl<P: ParameterSet> BatchVerifier<P> {
         Ok(())
     }
 
-    fn strict<'a>(
-        &self,
-        subject: Subject<'a>,
-        votes: &'a [Vote<'a>],
-        weights: &Weights,
-        threshold: Threshold,
-    ) -> Result<QuorumReport, QuorumError> {
-        let mut seen = vec![None::<usize>; weights.0.len()];
+    fn knows(&self, signer: SignerId) -> bool {
+        self.keys().is_some_and(|keys| keys.key(signer).is_some())
+    }
+}
+
+/// What makes votes a quorum.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule<'r> {
+    pub(crate) weights: &'r Weights,
+    pub(crate) threshold: Threshold,
+    pub(crate) policy: Policy,
+    pub(crate) duplicates: Duplicates,
+}
+
+/// A quorum being counted, whoever verifies the votes: step by step the window of
+/// those to verify next, until the answer is clear. Votes and rule are the same in
+/// every call.
+pub(crate) enum Count {
+    Strict(Strict),
+    Lenient(Lenient),
+}
+
+impl Count {
+    /// The answer, or `None` and a [`window`](Self::window).
+    pub(crate) fn step(
+        &mut self,
+        votes: &[Vote<'_>],
+        rule: Rule<'_>,
+    ) -> Result<Option<QuorumReport>, QuorumError> {
+        match self {
+            Self::Strict(strict) => Ok(strict.step(votes)),
+            Self::Lenient(lenient) => lenient.step(votes, rule),
+        }
+    }
+
+    /// The indices of the votes to verify next.
+    pub(crate) fn window(&self) -> &[usize] {
+        match self {
+            Self::Strict(strict) => &strict.distinct,
+            Self::Lenient(lenient) => &lenient.window,
+        }
+    }
+
+    /// Takes the outcomes of the window in; under the strict policy what follows the
+    /// first that is not valid may be missing.
+    pub(crate) fn told(
+        &mut self,
+        votes: &[Vote<'_>],
+        rule: Rule<'_>,
+        outcomes: &[Outcome],
+    ) -> Result<(), QuorumError> {
+        match self {
+            Self::Strict(strict) => strict.told(outcomes),
+            Self::Lenient(lenient) => {
+                lenient.told(votes, rule.weights, outcomes);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// See [`Policy::Strict`].
+pub(crate) struct Strict {
+    distinct: Vec<usize>,
+    weight: u128,
+    proven: bool,
+}
+
+impl Strict {
+    fn new(votes: &[Vote<'_>], rule: Rule<'_>) -> Result<Self, QuorumError> {
+        let mut seen = vec![None::<usize>; rule.weights.0.len()];
         let mut distinct = Vec::with_capacity(votes.len().min(seen.len()));
         let mut weight = 0;
         for (second, vote) in votes.iter().enumerate() {
@@ -437,103 +535,145 @@ impl<P: ParameterSet> BatchVerifier<P> {
                 None => {
                     *seen = Some(second);
                     distinct.push(second);
-                    weight += weights.of(vote.signer);
+                    weight += rule.weights.of(vote.signer);
                 }
                 Some(first) if votes[first].signature == vote.signature => {}
                 Some(first) => return Err(QuorumError::Contradiction { first, second }),
             }
         }
-        if weight < threshold.weight() {
+        if weight < rule.threshold.weight() {
             return Err(QuorumError::Insufficient { weight });
         }
-        let request = Request {
-            mode: Mode::FirstInvalid,
-            ..Request::FULL
-        };
-        let project =
-            |_: usize, &vote: &usize| subject.item(votes[vote].signer, votes[vote].signature);
-        let (report, _) = self.report(request, &distinct, &project);
-        if let Some((at, reason)) = report.refusal() {
-            let vote = distinct[at];
-            return Err(QuorumError::Invalid { vote, reason });
-        }
-        Ok(QuorumReport {
+        Ok(Self {
+            distinct,
             weight,
-            signers: distinct.iter().map(|&vote| votes[vote].signer).collect(),
+            proven: false,
+        })
+    }
+
+    fn step(&self, votes: &[Vote<'_>]) -> Option<QuorumReport> {
+        self.proven.then(|| QuorumReport {
+            weight: self.weight,
+            signers: self.distinct.iter().map(|&vote| votes[vote].signer).collect(),
             examined: votes.len(),
         })
     }
 
-    fn lenient<'a>(
-        &self,
-        subject: Subject<'a>,
-        votes: &'a [Vote<'a>],
-        weights: &Weights,
-        threshold: Threshold,
-    ) -> Result<QuorumReport, QuorumError> {
-        let place = |vote: &Vote<'_>| vote.signer.index() as usize;
-        // The last vote of each signer, while that signer is not proven.
-        let mut last = vec![None::<usize>; weights.0.len()];
+    fn told(&mut self, outcomes: &[Outcome]) -> Result<(), QuorumError> {
+        for (at, &vote) in self.distinct.iter().enumerate() {
+            let reason = match outcomes.get(at) {
+                Some(Outcome::Valid) => continue,
+                Some(Outcome::Invalid(reason)) => *reason,
+                // Not looked at is refused too.
+                Some(Outcome::Skipped) | None => Reason::Other,
+            };
+            return Err(QuorumError::Invalid { vote, reason });
+        }
+        self.proven = true;
+        Ok(())
+    }
+}
+
+/// See [`Policy::Lenient`].
+pub(crate) struct Lenient {
+    /// The last vote of each known signer.
+    last: Vec<Option<usize>>,
+    proven: Vec<bool>,
+    /// The round in which a vote of the signer was hoped for.
+    hoped: Vec<usize>,
+    signers: Vec<SignerId>,
+    weight: u128,
+    next: usize,
+    round: usize,
+    window: Vec<usize>,
+}
+
+impl Lenient {
+    fn new(votes: &[Vote<'_>], rule: Rule<'_>, knows: impl Fn(SignerId) -> bool) -> Self {
+        let ids = rule.weights.0.len();
+        let mut last = vec![None; ids];
         for (index, vote) in votes.iter().enumerate() {
-            if self.knows(vote.signer) {
-                last[place(vote)] = Some(index);
+            if knows(vote.signer)
+                && let Some(last) = last.get_mut(vote.signer.index() as usize)
+            {
+                *last = Some(index);
             }
         }
-        let mut proven = vec![false; last.len()];
-        let mut signers = Vec::new();
-        let mut weight = 0u128;
-        let mut next = 0;
-        let mut window = Vec::new();
-        let mut pending = vec![0; last.len()];
-        let mut round = 0;
-        loop {
-            if weight >= threshold.weight() {
-                return Ok(QuorumReport {
-                    weight,
-                    signers,
-                    examined: next,
-                });
-            }
-            let open: u128 = (0..)
-                .zip(&last)
-                .filter(|&(id, last)| !proven[id as usize] && last.is_some_and(|last| last >= next))
-                .map(|(id, _)| weights.of(SignerId::new(id)))
-                .sum();
-            if weight + open < threshold.weight() {
-                return Err(QuorumError::Insufficient { weight });
-            }
-            // As many votes as could close the gap if all are valid.
-            window.clear();
-            round += 1;
-            let mut hoped = weight;
-            while next < votes.len() && hoped < threshold.weight() && window.len() < LENIENT_WINDOW
-            {
-                let vote = &votes[next];
-                if self.knows(vote.signer) && !proven[place(vote)] {
-                    window.push(next);
-                    if pending[place(vote)] != round {
-                        pending[place(vote)] = round;
-                        hoped += weights.of(vote.signer);
-                    }
-                }
-                next += 1;
-            }
-            let project =
-                |_: usize, &vote: &usize| subject.item(votes[vote].signer, votes[vote].signature);
-            let (report, _) = self.report(Request::FULL, &window, &project);
-            for (&vote, outcome) in window.iter().zip(report.outcomes()) {
-                let vote = &votes[vote];
-                if *outcome == Outcome::Valid && !proven[place(vote)] {
-                    proven[place(vote)] = true;
-                    weight += weights.of(vote.signer);
-                    signers.push(vote.signer);
-                }
-            }
+        Self {
+            last,
+            proven: vec![false; ids],
+            hoped: vec![0; ids],
+            signers: Vec::new(),
+            weight: 0,
+            next: 0,
+            round: 0,
+            window: Vec::new(),
         }
     }
 
-    fn knows(&self, signer: SignerId) -> bool {
-        self.keys().is_some_and(|keys| keys.key(signer).is_some())
+    /// Whether the vote's signer is known and not proven yet.
+    fn open(&self, vote: &Vote<'_>) -> Option<usize> {
+        let place = vote.signer.index() as usize;
+        let known = self.last.get(place).is_some_and(Option::is_some);
+        (known && !self.proven[place]).then_some(place)
+    }
+
+    fn step(
+        &mut self,
+        votes: &[Vote<'_>],
+        rule: Rule<'_>,
+    ) -> Result<Option<QuorumReport>, QuorumError> {
+        let threshold = rule.threshold.weight();
+        if self.weight >= threshold {
+            return Ok(Some(QuorumReport {
+                weight: self.weight,
+                signers: core::mem::take(&mut self.signers),
+                examined: self.next,
+            }));
+        }
+        let ahead = |last: &Option<usize>| last.is_some_and(|last| last >= self.next);
+        let open: u128 = (0..)
+            .zip(self.last.iter().zip(&self.proven))
+            .filter(|(_, (last, proven))| !**proven && ahead(last))
+            .map(|(id, _)| rule.weights.of(SignerId::new(id)))
+            .sum();
+        if self.weight + open < threshold {
+            return Err(QuorumError::Insufficient {
+                weight: self.weight,
+            });
+        }
+        // As many votes as could close the gap if all are valid.
+        self.window.clear();
+        self.round += 1;
+        let mut hoped = self.weight;
+        while self.next < votes.len() && hoped < threshold && self.window.len() < LENIENT_WINDOW {
+            let vote = &votes[self.next];
+            if let Some(place) = self.open(vote) {
+                self.window.push(self.next);
+                if self.hoped[place] != self.round {
+                    self.hoped[place] = self.round;
+                    hoped += rule.weights.of(vote.signer);
+                }
+            }
+            self.next += 1;
+        }
+        Ok(None)
+    }
+
+    fn told(&mut self, votes: &[Vote<'_>], weights: &Weights, outcomes: &[Outcome]) {
+        for (at, outcome) in outcomes.iter().enumerate() {
+            let Some(&vote) = self.window.get(at) else {
+                return;
+            };
+            let vote = &votes[vote];
+            if *outcome == Outcome::Valid
+                && let Some(place) = self.open(vote)
+            {
+                self.proven[place] = true;
+                self.weight += weights.of(vote.signer);
+                self.signers.push(vote.signer);
+            }
+        }
     }
 }
 

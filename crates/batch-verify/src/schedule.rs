@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mldsa_core::ParameterSet;
 
-use crate::executor::Executor;
+use crate::executor::{Executor, lend};
 use crate::judge::{Judge, MAX_CALL, NO_MEMBER};
 use crate::plan::{Planned, Scratch, Segment, sort, take_repeats};
 use crate::{BatchSize, Duplicates, Item, Mode, Outcome, Reason, Repeat, Summary};
@@ -35,7 +35,7 @@ pub(crate) struct Schedule {
 }
 
 /// What the caller asks of one run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Request<'r> {
     pub(crate) mode: Mode,
     /// On the asking thread, without the executor.
@@ -44,6 +44,8 @@ pub(crate) struct Request<'r> {
     pub(crate) duplicates: Option<Duplicates>,
     /// Whether the rest may be left out.
     pub(crate) cancel: Option<&'r AtomicBool>,
+    /// Whether one item may be left out, asked when it is to go into a lane.
+    pub(crate) called_off: Option<&'r (dyn Fn(usize) -> bool + Sync)>,
 }
 
 impl Request<'_> {
@@ -53,6 +55,13 @@ impl Request<'_> {
         alone: false,
         duplicates: None,
         cancel: None,
+        called_off: None,
+    };
+
+    /// Everything, on the asking thread.
+    pub(crate) const ALONE: Self = Self {
+        alone: true,
+        ..Self::FULL
     };
 }
 
@@ -182,7 +191,7 @@ impl Schedule {
             };
             if scratch.segments.len() > 1 {
                 let help = |worker| work.run(worker);
-                self.executor.run(scratch.segments.len(), &help);
+                lend(&*self.executor, scratch.segments.len(), &help);
             }
             // What the others have left.
             work.run(0);
@@ -343,7 +352,8 @@ impl<'a, P: ParameterSet, T: Sync, F: Fn(usize, &'a T) -> Item<'a> + Sync> Work<
         };
         for plan in plan.chunks(call) {
             let items = plan.iter().filter_map(|&Planned { key, index, .. }| {
-                if self.stop.spares(index) {
+                let called_off = self.stop.request.called_off;
+                if self.stop.spares(index) || called_off.is_some_and(|off| off(index)) {
                     return None;
                 }
                 Some((index, key, self.elements.item(index)?))

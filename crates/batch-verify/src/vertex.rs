@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
+use crate::schedule::Request;
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
 use crate::{BatchError, BatchVerifier, Duplicates, Executor, Item, Message, Signer};
 
@@ -140,8 +141,11 @@ impl<V: SignedVertex + Send + Sync, P: ParameterSet> Work for Batch<V, P> {
             let start = part * self.part;
             let end = self.vertices.len().min(start + self.part);
             let vertices = &self.vertices[start..end];
-            let cancel = Some(self.reply.cancelled());
-            let (outcomes, panicked) = self.verifier.verify_alone(vertices, show, None, cancel);
+            let request = Request {
+                cancel: Some(self.reply.cancelled()),
+                ..Request::ALONE
+            };
+            let (outcomes, panicked) = self.verifier.outcomes(vertices, show, request);
             let mut progress = self.lock();
             if let Ok(verdicts) = &mut progress.answer {
                 for (verdict, outcome) in verdicts[start..end].iter_mut().zip(outcomes) {

@@ -1,77 +1,153 @@
 //! What waits and who works, as steps that one lock makes whole.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{IntakeError, IntakeLimits, Priority};
+use super::{IntakeError, IntakeLimits, Origin, Priority};
 use crate::schedule::LANES;
 
+/// Items of a batch by peers under suspicion only: a vote that comes meanwhile does
+/// not wait long.
+const SUSPECT_BATCH: usize = 2 * LANES;
+/// Trusted items that may overtake a group of suspect ones.
+const PATIENCE: usize = 7 * LANES;
+/// Peers whose last verdict is remembered; when there are more, all are forgotten.
+const MAX_SUSPECTS: usize = 4096;
+/// Empty lines that are kept for the next peers.
+const SPARE_LINES: usize = 64;
+/// Places of such a line, at most.
+const SPARE_CAPACITY: usize = 64;
+
 /// The state of an intake. Every method is one step; the tests below go through all
-/// orders of steps.
+/// orders of steps. `W` wakes those who wait for a place.
 #[derive(Clone, Debug)]
-pub(super) struct State<T> {
-    classes: [Class<T>; Priority::ALL.len()],
+pub(super) struct State<T, W> {
+    classes: [Class<T, W>; Priority::ALL.len()],
+    /// Peers whose last verified item was refused.
+    suspects: BTreeSet<u64>,
+    /// Trusted items that went before suspect ones since a group of these went.
+    overtaken: usize,
     /// Jobs handed to the executor that have neither ended nor been dropped.
     workers: usize,
     /// Batches that are being verified, by workers or by threads that wait.
     running: usize,
+    #[cfg(any(test, feature = "async"))]
+    next_ticket: u64,
     closed: bool,
 }
 
-/// What waits with one priority.
+/// What waits with one priority: a line for each peer. A turn is one item, so that
+/// a peer who sends much delays itself.
 #[derive(Clone, Debug)]
-struct Class<T> {
-    waiting: VecDeque<(T, usize)>,
+struct Class<T, W> {
+    /// The node's own items, before everybody's.
+    own: VecDeque<(T, usize)>,
+    lines: BTreeMap<u64, VecDeque<(T, usize)>>,
+    /// The peers with lines, each once, in one of the two.
+    trusted: VecDeque<u64>,
+    suspected: VecDeque<u64>,
+    spare: Vec<VecDeque<(T, usize)>>,
+    waiting: usize,
     bytes: usize,
+    /// Those who wait for a place, the first first, by ticket. Whoever is first has
+    /// been woken if there may be one.
+    senders: VecDeque<(u64, W)>,
 }
 
-impl<T> State<T> {
+/// What submitting has led to.
+#[derive(Debug)]
+pub(super) struct Submitted<W> {
+    /// A worker has to be started; it counts as one already.
+    pub(super) start: bool,
+    /// Who is to try next.
+    pub(super) next: Option<W>,
+}
+
+impl<T, W: Clone> State<T, W> {
     pub(super) fn new() -> Self {
         Self {
             classes: [const { Class::new() }; Priority::ALL.len()],
+            suspects: BTreeSet::new(),
+            overtaken: 0,
             workers: 0,
             running: 0,
+            #[cfg(any(test, feature = "async"))]
+            next_ticket: 0,
             closed: false,
         }
     }
 
-    /// Takes an entry of so many bytes in, or gives it back. True if a worker has to
-    /// be started: it then counts as one.
+    /// Takes an entry of so many bytes in, or gives it back. Without the `ticket` of
+    /// whoever waits first for a place, nobody overtakes those who do.
     pub(super) fn submit(
         &mut self,
-        priority: Priority,
+        origin: Origin,
+        ticket: Option<u64>,
         entry: T,
         bytes: usize,
         limits: &IntakeLimits,
-    ) -> Result<bool, (T, IntakeError)> {
+    ) -> Result<Submitted<W>, (T, IntakeError)> {
         if self.closed {
             return Err((entry, IntakeError::ShuttingDown));
         }
-        let class = &mut self.classes[priority as usize];
+        let class = &mut self.classes[origin.priority as usize];
+        let first = class.senders.front().map(|(ticket, _)| *ticket);
         let left = limits.bytes.saturating_sub(class.bytes);
-        if class.waiting.len() >= limits.items || bytes > left {
+        if first != ticket && first.is_some()
+            || class.waiting >= limits.items
+            || bytes > left
+        {
             return Err((entry, IntakeError::QueueFull));
         }
-        class.waiting.push_back((entry, bytes));
-        class.bytes += bytes;
+        if first.is_some() {
+            class.senders.pop_front();
+        }
+        class.put(origin.peer, entry, bytes);
+        let next = class.next_sender(limits);
         let start = self.workers < limits.workers;
         self.workers += usize::from(start);
-        Ok(start)
+        Ok(Submitted { start, next })
     }
 
-    /// Cuts a batch of at most `max` entries, the higher priorities first; one place
-    /// in eight is kept for each lower one that waits. Empty if nothing waits, and
-    /// then nothing runs.
+    /// Cuts a batch of at most `max` entries: peers in turn, the higher priorities
+    /// first, one place in eight kept for each lower one that waits. Peers under
+    /// suspicion fill the lanes that would stay empty, and have a group in eight, and
+    /// small batches of their own when nobody else waits. Empty if nothing waits.
     pub(super) fn cut(&mut self, max: usize) -> Vec<T> {
         let mut batch = Vec::new();
-        for n in 0..self.classes.len() {
-            let (class, lower) = self.classes[n..].split_at_mut(1);
-            let kept = |class: &Class<T>| class.waiting.len().min(max / LANES);
+        let Self {
+            classes, suspects, ..
+        } = self;
+        let suspected = |peer: &u64| suspects.contains(peer);
+        let doubtful = |classes: &[Class<T, W>]| classes.iter().any(|c| !c.suspected.is_empty());
+        // Groups that they are owed: one in eight at most.
+        let due = if max > LANES && doubtful(classes) {
+            (self.overtaken / PATIENCE).min((max / LANES).div_ceil(LANES))
+        } else {
+            0
+        };
+        let trusted = max - due * LANES;
+        for n in 0..classes.len() {
+            let (class, lower) = classes[n..].split_at_mut(1);
+            let kept = |class: &Class<T, W>| class.waiting.min(max / LANES);
             let kept: usize = lower.iter().map(kept).sum();
             let [class] = class else { continue };
-            let free = max.saturating_sub(batch.len() + kept);
-            for (entry, bytes) in class.waiting.drain(..free.min(class.waiting.len())) {
-                class.bytes -= bytes;
-                batch.push(entry);
+            let free = trusted.saturating_sub(batch.len() + kept);
+            class.take_trusted(free, suspected, &mut batch);
+        }
+        if doubtful(classes) {
+            self.overtaken += batch.len();
+            self.overtaken -= due * PATIENCE;
+            let room = if batch.is_empty() {
+                self.overtaken = 0;
+                SUSPECT_BATCH
+            } else if due > 0 {
+                batch.len() + due * LANES
+            } else {
+                batch.len().next_multiple_of(LANES)
+            };
+            for class in classes {
+                let free = room.min(max).saturating_sub(batch.len());
+                class.take_suspected(free, suspected, &mut batch);
             }
         }
         self.running += usize::from(!batch.is_empty());
@@ -88,6 +164,19 @@ impl<T> State<T> {
     /// A batch that was cut has been answered.
     pub(super) fn answered(&mut self) {
         self.running -= 1;
+    }
+
+    /// An item by `peer` was verified. It changes who is served first and nothing
+    /// else.
+    pub(super) fn verified(&mut self, peer: u64, valid: bool) {
+        if valid {
+            self.suspects.remove(&peer);
+        } else {
+            if self.suspects.len() >= MAX_SUSPECTS {
+                self.suspects.clear();
+            }
+            self.suspects.insert(peer);
+        }
     }
 
     /// The executor has dropped a worker. Returns what nobody is left to verify.
@@ -109,29 +198,167 @@ impl<T> State<T> {
     fn take_all(&mut self) -> Vec<T> {
         let mut all = Vec::new();
         for class in &mut self.classes {
-            class.bytes = 0;
-            all.extend(class.waiting.drain(..).map(|(entry, _)| entry));
+            class.take_trusted(usize::MAX, |_| false, &mut all);
+            class.take_suspected(usize::MAX, |_| true, &mut all);
         }
         all
     }
 
-    /// Entries that wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.classes.iter().map(|class| class.waiting.len()).sum()
+    /// Who may find a place after entries have left: for each priority the first, all
+    /// once nothing more is taken in.
+    pub(super) fn senders(&mut self, limits: &IntakeLimits) -> Vec<W> {
+        if self.closed {
+            let senders = self.classes.iter_mut().flat_map(|c| c.senders.drain(..));
+            return senders.map(|(_, sender)| sender).collect();
+        }
+        let classes = self.classes.iter();
+        classes.filter_map(|c| c.next_sender(limits)).collect()
+    }
+
+    /// Entries that wait, by priority.
+    pub(super) fn waiting(&self) -> [usize; Priority::ALL.len()] {
+        self.classes.each_ref().map(|class| class.waiting)
     }
 
     /// Whether nothing waits and nothing runs.
     pub(super) fn is_idle(&self) -> bool {
-        self.running == 0 && self.waiting() == 0
+        self.running == 0 && self.waiting() == [0; 3]
     }
 }
 
-impl<T> Class<T> {
+/// Waiting for a place.
+#[cfg(any(test, feature = "async"))]
+impl<T, W: Clone> State<T, W> {
+    /// Stands in line behind the others, or stays there under another waker; returns
+    /// the ticket, and the waker that was replaced.
+    pub(super) fn stand(
+        &mut self,
+        priority: Priority,
+        ticket: Option<u64>,
+        sender: W,
+    ) -> (u64, Option<W>) {
+        let senders = &mut self.classes[priority as usize].senders;
+        if let Some(ticket) = ticket
+            && let Some((_, old)) = senders.iter_mut().find(|(other, _)| *other == ticket)
+        {
+            return (ticket, Some(core::mem::replace(old, sender)));
+        }
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        senders.push_back((ticket, sender));
+        (ticket, None)
+    }
+
+    /// Leaves the line. Returns who is to try instead.
+    pub(super) fn leave(
+        &mut self,
+        priority: Priority,
+        ticket: u64,
+        limits: &IntakeLimits,
+    ) -> Option<W> {
+        let class = &mut self.classes[priority as usize];
+        let at = class.senders.iter().position(|(other, _)| *other == ticket)?;
+        class.senders.remove(at);
+        (at == 0).then(|| class.next_sender(limits)).flatten()
+    }
+}
+
+impl<T, W: Clone> Class<T, W> {
     const fn new() -> Self {
         Self {
-            waiting: VecDeque::new(),
+            own: VecDeque::new(),
+            lines: BTreeMap::new(),
+            trusted: VecDeque::new(),
+            suspected: VecDeque::new(),
+            spare: Vec::new(),
+            waiting: 0,
             bytes: 0,
+            senders: VecDeque::new(),
         }
+    }
+
+    fn put(&mut self, peer: Option<u64>, entry: T, bytes: usize) {
+        self.waiting += 1;
+        self.bytes += bytes;
+        let Some(peer) = peer else {
+            self.own.push_back((entry, bytes));
+            return;
+        };
+        let line = self.lines.entry(peer).or_insert_with(|| {
+            // Whether it is trusted is seen when its turn comes.
+            self.trusted.push_back(peer);
+            self.spare.pop().unwrap_or_default()
+        });
+        line.push_back((entry, bytes));
+    }
+
+    fn take_trusted(&mut self, free: usize, suspected: impl Fn(&u64) -> bool, to: &mut Vec<T>) {
+        let own = free.min(self.own.len());
+        for (entry, bytes) in self.own.drain(..own) {
+            self.waiting -= 1;
+            self.bytes -= bytes;
+            to.push(entry);
+        }
+        let mut free = free - own;
+        while free > 0
+            && let Some(peer) = self.trusted.pop_front()
+        {
+            if suspected(&peer) {
+                self.suspected.push_back(peer);
+            } else {
+                free -= 1;
+                if self.take_one(peer, to) {
+                    self.trusted.push_back(peer);
+                }
+            }
+        }
+    }
+
+    fn take_suspected(
+        &mut self,
+        mut free: usize,
+        suspected: impl Fn(&u64) -> bool,
+        to: &mut Vec<T>,
+    ) {
+        while free > 0
+            && let Some(peer) = self.suspected.pop_front()
+        {
+            free -= 1;
+            if self.take_one(peer, to) {
+                if suspected(&peer) {
+                    self.suspected.push_back(peer);
+                } else {
+                    self.trusted.push_back(peer);
+                }
+            }
+        }
+    }
+
+    /// The first entry of a peer; whether there are more.
+    fn take_one(&mut self, peer: u64, to: &mut Vec<T>) -> bool {
+        let Some(line) = self.lines.get_mut(&peer) else {
+            return false;
+        };
+        if let Some((entry, bytes)) = line.pop_front() {
+            self.waiting -= 1;
+            self.bytes -= bytes;
+            to.push(entry);
+        }
+        let more = !line.is_empty();
+        if !more
+            && let Some(line) = self.lines.remove(&peer)
+            && self.spare.len() < SPARE_LINES
+            && line.capacity() <= SPARE_CAPACITY
+        {
+            self.spare.push(line);
+        }
+        more
+    }
+
+    /// Who waits first for a place, if there may be one.
+    fn next_sender(&self, limits: &IntakeLimits) -> Option<W> {
+        let sender = self.senders.front().map(|(_, sender)| sender);
+        sender.filter(|_| self.waiting < limits.items).cloned()
     }
 }
 
@@ -144,8 +371,11 @@ mod tests {
     /// A thread of the model: where it stands between two steps.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     enum Thread {
-        /// Is going to submit these, one step each.
+        /// Is going to submit these, one step each; an entry above 4 waits for a
+        /// place.
         Submitting(Vec<u8>),
+        /// Waits for a place, in the line of its priority once it has a ticket.
+        Sending(u8, Option<u64>),
         /// Was given to the executor, which may run or drop it.
         Spawned,
         /// A worker between two batches.
@@ -160,8 +390,10 @@ mod tests {
 
     #[derive(Clone, Debug)]
     struct World {
-        state: State<u8>,
+        state: State<u8, u8>,
         threads: Vec<Thread>,
+        /// Senders that may try again.
+        woken: BTreeSet<u8>,
         /// How often each entry was answered.
         answers: [u8; 8],
     }
@@ -174,7 +406,32 @@ mod tests {
         memory_bytes: 0,
     };
 
+    /// Entries 0 to 3 by peers, the others by the node.
+    fn origin(entry: u8) -> Origin {
+        Origin {
+            peer: (entry < 4).then_some(u64::from(entry % 2)),
+            priority: Priority::ALL[if entry < 4 { usize::from(entry) % 3 } else { 0 }],
+        }
+    }
+
     impl World {
+        /// An entry has its place.
+        fn placed(&mut self, entry: u8, submitted: Submitted<u8>) {
+            if submitted.start {
+                self.threads.push(Thread::Spawned);
+            }
+            if entry % 2 == 1 {
+                self.threads.push(Thread::Waiting(entry));
+            }
+            self.woken.extend(submitted.next);
+        }
+
+        /// After entries have left.
+        fn wake(&mut self, limits: &IntakeLimits) {
+            let senders = self.state.senders(limits);
+            self.woken.extend(senders);
+        }
+
         fn answer(&mut self, entries: impl IntoIterator<Item = u8>) {
             for entry in entries {
                 self.answers[usize::from(entry)] += 1;
@@ -189,26 +446,59 @@ mod tests {
             match thread {
                 Thread::Submitting(mut entries) => {
                     let entry = entries.remove(0);
-                    let priority = Priority::ALL[usize::from(entry) % 3];
-                    match next.state.submit(priority, entry, 10, limits) {
-                        Ok(start) => {
-                            if start {
-                                next.threads.push(Thread::Spawned);
-                            }
-                            if entry % 2 == 1 {
-                                next.threads.push(Thread::Waiting(entry));
-                            }
+                    if entry > 4 {
+                        next.threads.push(Thread::Sending(entry, None));
+                    } else {
+                        match next.state.submit(origin(entry), None, entry, 10, limits) {
+                            Ok(submitted) => next.placed(entry, submitted),
+                            Err((entry, _)) => next.answer([entry]),
                         }
-                        Err((entry, _)) => next.answer([entry]),
                     }
                     if !entries.is_empty() {
                         next.threads.push(Thread::Submitting(entries));
+                    }
+                }
+                Thread::Sending(entry, ticket) => {
+                    let priority = origin(entry).priority;
+                    if let Some(ticket) = ticket
+                        && entry % 2 == 0
+                    {
+                        // Whoever asks may lose patience at any time.
+                        let mut left = next.clone();
+                        left.woken.remove(&entry);
+                        let instead = left.state.leave(priority, ticket, limits);
+                        left.woken.extend(instead);
+                        left.answer([entry]);
+                        others.push(left);
+                    }
+                    if ticket.is_some() && !next.woken.remove(&entry) {
+                        // Sleeps: somebody has to wake it.
+                        return others;
+                    }
+                    match next.state.submit(origin(entry), ticket, entry, 10, limits) {
+                        Ok(submitted) => next.placed(entry, submitted),
+                        Err((entry, IntakeError::QueueFull)) => {
+                            let new = ticket.is_none();
+                            let (ticket, _) = next.state.stand(priority, ticket, entry);
+                            // It tries once more before it sleeps.
+                            if new {
+                                next.woken.insert(entry);
+                            }
+                            next.threads.push(Thread::Sending(entry, Some(ticket)));
+                        }
+                        Err((entry, _)) => {
+                            let instead = ticket
+                                .and_then(|ticket| next.state.leave(priority, ticket, limits));
+                            next.woken.extend(instead);
+                            next.answer([entry]);
+                        }
                     }
                 }
                 Thread::Spawned => {
                     if drops {
                         let mut dropped = next.clone();
                         let lost = dropped.state.lost_worker();
+                        dropped.wake(limits);
                         dropped.answer(lost);
                         others.push(dropped);
                     }
@@ -216,12 +506,16 @@ mod tests {
                 }
                 Thread::Looking => {
                     let batch = next.state.cut_or_retire(limits.batch);
+                    next.wake(limits);
                     if !batch.is_empty() {
                         let worker = true;
                         next.threads.push(Thread::Verifying { batch, worker });
                     }
                 }
                 Thread::Verifying { batch, worker } => {
+                    for peer in batch.iter().filter_map(|entry| origin(*entry).peer) {
+                        next.state.verified(peer, peer == 0);
+                    }
                     next.answer(batch);
                     next.state.answered();
                     if worker {
@@ -231,6 +525,7 @@ mod tests {
                 Thread::Waiting(entry) => {
                     if next.answers[usize::from(entry)] == 0 {
                         let batch = next.state.cut(limits.batch);
+                        next.wake(limits);
                         if batch.is_empty() {
                             // Sleeps: somebody else has to answer.
                             return Vec::new();
@@ -242,6 +537,7 @@ mod tests {
                 }
                 Thread::Closing => {
                     let waiting = next.state.close();
+                    next.wake(limits);
                     next.answer(waiting);
                 }
             }
@@ -257,7 +553,8 @@ mod tests {
                 .map(|thread| format!("{thread:?}"))
                 .collect();
             threads.sort_unstable();
-            format!("{:?} {threads:?} {:?}", self.state, self.answers)
+            let Self { state, answers, woken, .. } = self;
+            format!("{state:?} {threads:?} {answers:?} {woken:?}")
         }
     }
 
@@ -292,12 +589,13 @@ mod tests {
     #[test]
     fn every_order_of_steps_gives_every_entry_one_answer() {
         let mut worlds = 0;
-        for workers in [1, 2] {
+        for (workers, items) in [(1, 1), (1, 2), (2, 1)] {
             for drops in [false, true] {
                 for closing in [false, true] {
                     let mut threads = vec![
                         Thread::Submitting(vec![0, 3]),
                         Thread::Submitting(vec![1, 6]),
+                        Thread::Submitting(vec![5]),
                     ];
                     if closing {
                         threads.push(Thread::Closing);
@@ -305,10 +603,15 @@ mod tests {
                     let start = World {
                         state: State::new(),
                         threads,
+                        woken: BTreeSet::new(),
                         answers: [0; 8],
                     };
-                    let limits = IntakeLimits { workers, ..LIMITS };
-                    worlds += explore(start, &limits, drops, 4);
+                    let limits = IntakeLimits {
+                        workers,
+                        items,
+                        ..LIMITS
+                    };
+                    worlds += explore(start, &limits, drops, 5);
                 }
             }
         }
@@ -323,10 +626,11 @@ mod tests {
             ..LIMITS
         };
         for max in [8, 16, 256] {
-            let mut state = State::new();
+            let mut state: State<_, ()> = State::new();
             for n in 0..1000 {
                 for priority in Priority::ALL {
-                    assert!(state.submit(priority, (priority, n), 1, &limits).is_ok());
+                    let submitted = state.submit(priority.into(), None, (priority, n), 1, &limits);
+                    assert!(submitted.is_ok());
                 }
             }
             let batch = state.cut(max);
@@ -350,9 +654,10 @@ mod tests {
             );
         }
         // Alone, a low priority has all places.
-        let mut state = State::new();
+        let mut state: State<_, ()> = State::new();
         for n in 0..20 {
-            assert!(state.submit(Priority::Sync, n, 1, &limits).is_ok());
+            let submitted = state.submit(Priority::Sync.into(), None, n, 1, &limits);
+            assert!(submitted.is_ok());
         }
         assert_eq!(state.cut(16).len(), 16);
         assert_eq!(state.cut(16).len(), 4);
@@ -362,11 +667,11 @@ mod tests {
     /// Each priority has its own limits, to the item and to the byte.
     #[test]
     fn limits() {
-        let mut state = State::new();
+        let mut state: State<_, ()> = State::new();
         let limits = IntakeLimits { items: 3, ..LIMITS };
-        let mut submit = |priority, bytes| {
-            let result = state.submit(priority, (), bytes, &limits);
-            result.map_err(|(_, error)| error)
+        let mut submit = |priority: Priority, bytes| {
+            let result = state.submit(priority.into(), None, (), bytes, &limits);
+            result.map_err(|(_, error)| error).map(|done| done.start)
         };
         assert_eq!(submit(Priority::Sync, 101), Err(IntakeError::QueueFull));
         assert_eq!(submit(Priority::Sync, 100), Ok(true));
@@ -376,7 +681,94 @@ mod tests {
         assert_eq!(submit(Priority::Sync, 0), Err(IntakeError::QueueFull));
         assert_eq!(submit(Priority::OwnRound, 100), Ok(false));
         assert_eq!(state.close().len(), 4);
-        let late = state.submit(Priority::Sync, (), 0, &limits);
-        assert_eq!(late, Err(((), IntakeError::ShuttingDown)));
+        let late = state.submit(Priority::Sync.into(), None, (), 0, &limits);
+        assert!(matches!(late, Err(((), IntakeError::ShuttingDown))));
+    }
+
+    const WIDE: IntakeLimits = IntakeLimits {
+        items: 10_000,
+        bytes: usize::MAX,
+        ..LIMITS
+    };
+
+    fn put(state: &mut State<(u64, usize), ()>, peer: u64, count: usize) {
+        for n in 0..count {
+            let origin = Origin::peer(peer, Priority::OwnRound);
+            assert!(state.submit(origin, None, (peer, n), 1, &WIDE).is_ok());
+        }
+    }
+
+    /// A peer who sends much delays itself.
+    #[test]
+    fn peers_take_turns() {
+        let mut state = State::new();
+        put(&mut state, 1, 1000);
+        put(&mut state, 2, 3);
+        put(&mut state, 3, 1);
+        let batch = state.cut(8);
+        let peers: Vec<u64> = batch.iter().map(|(peer, _)| *peer).collect();
+        assert_eq!(peers, [1, 2, 3, 1, 2, 1, 2, 1]);
+        // Each in the order in which it has sent, to the last.
+        let mut all = batch;
+        loop {
+            let batch = state.cut(64);
+            if batch.is_empty() {
+                break;
+            }
+            all.extend(batch);
+        }
+        assert_eq!(all.len(), 1004);
+        for (peer, count) in [(1, 1000), (2, 3), (3, 1)] {
+            let sent = all.iter().filter(|(other, _)| *other == peer);
+            assert!(sent.map(|(_, n)| *n).eq(0..count));
+        }
+        assert_eq!((state.waiting(), state.classes[0].bytes), ([0; 3], 0));
+    }
+
+    /// A peer whose last item was refused waits behind the others, and not for ever.
+    #[test]
+    fn suspects_fill_the_lanes_and_do_not_starve() {
+        let mut state = State::new();
+        state.verified(1, false);
+        put(&mut state, 1, 1000);
+        assert_eq!(state.cut(64).len(), SUSPECT_BATCH);
+        put(&mut state, 2, 3);
+        let batch = state.cut(64);
+        assert_eq!(batch.iter().filter(|(peer, _)| *peer == 2).count(), 3);
+        assert_eq!(batch.len(), LANES);
+        // Under as much honest traffic as there is room for.
+        for max in [16, 64] {
+            let (mut honest, mut suspect) = (0, 0);
+            for _ in 0..100 {
+                put(&mut state, 2, max);
+                let batch = state.cut(max);
+                assert_eq!(batch.len(), max);
+                suspect += batch.iter().filter(|(peer, _)| *peer == 1).count();
+                honest += batch.iter().filter(|(peer, _)| *peer == 2).count();
+            }
+            assert!(suspect * 9 >= honest && suspect * 6 <= honest, "{honest} {suspect}");
+            while state.cut(64).iter().any(|(peer, _)| *peer == 2) {}
+            put(&mut state, 1, 1000);
+        }
+        // A valid item, and it is like everybody.
+        state.verified(1, true);
+        put(&mut state, 2, 100);
+        while state.classes[0].suspected.contains(&1) {
+            state.cut(64);
+        }
+        put(&mut state, 2, 100);
+        let batch = state.cut(64);
+        assert!(batch.iter().filter(|(peer, _)| *peer == 1).count() >= 31);
+    }
+
+    /// Suspicion is remembered in bounded memory.
+    #[test]
+    fn suspects_are_bounded() {
+        let mut state: State<(), ()> = State::new();
+        for peer in 0..3 * MAX_SUSPECTS as u64 {
+            state.verified(peer, false);
+            assert!(state.suspects.contains(&peer));
+            assert!(state.suspects.len() <= MAX_SUSPECTS);
+        }
     }
 }
