@@ -14,8 +14,7 @@ use crate::executor::{Executor, executor};
 use crate::judge::Judge;
 use crate::schedule::{Request, Schedule};
 use crate::{
-    BatchError, BuildError, Item, KeySet, Mode, Outcome, Panicked, Repeat, Report,
-    Summary, Threads,
+    BatchError, BuildError, Item, KeySet, Mode, Outcome, Panicked, Repeat, Report, Summary, Threads,
 };
 
 /// Verifies batches of signatures under one parameter set.

@@ -19,11 +19,11 @@ use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
-pub use self::metrics::{Answered, IntakeMetrics, Verified};
 #[cfg(feature = "async")]
 pub use self::front::{
     AsyncIntake, Drain, OwnedQuorum, QuorumFailure, Submit, SubmitBatch, SubmitQuorum, Unanswered,
 };
+pub use self::metrics::{Answered, IntakeMetrics, Verified};
 use self::state::{State, Submitted};
 use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
@@ -335,11 +335,17 @@ impl<P: ParameterSet> Intake<P> {
         let shared = &*self.0;
         let verifier = shared.verifier.current();
         let sought = shared.memory.sought(&verifier.judge, &item);
-        let known = sought.as_ref().is_some_and(|s| shared.memory.knows(s, &item));
+        let known = sought
+            .as_ref()
+            .is_some_and(|s| shared.memory.knows(s, &item));
         // As many as share lanes with it.
         let waiting = shared.cut(|state| {
             state.stats.items += 1;
-            if known { Vec::new() } else { state.queue.cut(LANES - 1) }
+            if known {
+                Vec::new()
+            } else {
+                state.queue.cut(LANES - 1)
+            }
         });
         let outcome = if known {
             Outcome::Valid
@@ -485,13 +491,21 @@ impl<P: ParameterSet> Shared<P> {
     fn cut(&self, step: impl FnOnce(&mut Guarded<P>) -> Vec<Entry<P>>) -> Vec<Entry<P>> {
         let mut state = self.lock();
         let entries = step(&mut state);
-        let senders = state.queue.senders(&self.limits);
+        let senders = if entries.is_empty() && !state.queue.is_closed() {
+            Vec::new()
+        } else {
+            state.queue.senders(&self.limits)
+        };
         drop(state);
         wake(senders);
         entries
     }
 
-    fn submit(self: &Arc<Self>, origin: Origin, item: OwnedItem) -> Result<Pending<P>, IntakeError> {
+    fn submit(
+        self: &Arc<Self>,
+        origin: Origin,
+        item: OwnedItem,
+    ) -> Result<Pending<P>, IntakeError> {
         let verifier = self.verifier.current();
         let since = Instant::now();
         let offered = match self.admit(origin, &item) {
@@ -506,7 +520,13 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Counts an item, and asks whether its peer may send it.
     fn admit(&self, origin: Origin, item: &OwnedItem) -> Result<(), IntakeError> {
-        self.lock().stats.items += 1;
+        {
+            let mut state = self.lock();
+            state.stats.items += 1;
+            if state.queue.is_closed() {
+                return Err(IntakeError::ShuttingDown);
+            }
+        }
         let (Some(peer), Some(admission)) = (origin.peer, &self.admission) else {
             return Ok(());
         };

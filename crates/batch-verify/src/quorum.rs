@@ -554,7 +554,11 @@ impl Strict {
     fn step(&self, votes: &[Vote<'_>]) -> Option<QuorumReport> {
         self.proven.then(|| QuorumReport {
             weight: self.weight,
-            signers: self.distinct.iter().map(|&vote| votes[vote].signer).collect(),
+            signers: self
+                .distinct
+                .iter()
+                .map(|&vote| votes[vote].signer)
+                .collect(),
             examined: votes.len(),
         })
     }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
-use crate::schedule::Request;
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
+use crate::schedule::Request;
 use crate::{BatchError, BatchVerifier, Duplicates, Executor, Item, Message, Signer};
 
 /// Something signed by its author.

@@ -3,71 +3,22 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod votes;
 mod waiting;
 
 use core::future::Future;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
-use std::sync::{Arc, LazyLock, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 
 use batch_verify::{
-    Admission, BatchVerifier, Executor, Intake, IntakeError, IntakeLimits, Item, KeySet, Message,
-    Outcome, OwnedItem, Priority, Reason, SignerId, Threads,
+    Admission, Executor, Intake, IntakeError, IntakeLimits, Item, Message, Outcome, Priority,
+    Reason, Threads,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+use mldsa_core::Context;
+use votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
 use waiting::block_on;
-
-const CONTEXT: &[u8] = b"intake/v1";
-const MEMBERS: usize = 6;
-
-static KEYS: LazyLock<Vec<SigningKey<MlDsa44>>> = LazyLock::new(|| {
-    (0..MEMBERS as u8)
-        .map(|n| SigningKey::from_seed(&[n; 32]))
-        .collect()
-});
-
-fn set(order: impl IntoIterator<Item = usize>) -> KeySet<MlDsa44> {
-    let keys = order.into_iter();
-    KeySet::from_public_keys(keys.map(|n| KEYS[n].verifying_key().as_bytes().as_slice())).unwrap()
-}
-
-fn verifier(threads: Threads) -> BatchVerifier<MlDsa44> {
-    BatchVerifier::builder()
-        .keys(set(0..MEMBERS))
-        .context(CONTEXT)
-        .threads(threads)
-        .build()
-        .unwrap()
-}
-
-/// Vote n is by member n % 6, on message n; every seventh is forged.
-static VOTES: LazyLock<Vec<OwnedItem>> = LazyLock::new(|| {
-    let context = Context::new(CONTEXT).unwrap();
-    (0..60usize)
-        .map(|n| {
-            let message = n.to_le_bytes();
-            let key = &KEYS[n % MEMBERS];
-            let signature = key.sign(&message, context, Hedge::Deterministic).unwrap();
-            let mut signature = signature.as_ref().to_vec();
-            signature[3] ^= u8::from(forged(n));
-            let signer = SignerId::new((n % MEMBERS) as u32);
-            OwnedItem::from(Item::new(signer, &message, &signature))
-        })
-        .collect()
-});
-
-fn forged(n: usize) -> bool {
-    n % 7 == 3
-}
-
-fn expected(n: usize) -> Outcome {
-    if forged(n) {
-        Outcome::Invalid(Reason::ChallengeMismatch)
-    } else {
-        Outcome::Valid
-    }
-}
 
 #[test]
 fn votes_are_verified_and_remembered() {
@@ -173,44 +124,6 @@ fn memory_knows_its_epoch() {
     assert!(!intake.remembers(outside));
     intake.replace_keys(set(0..MEMBERS));
     assert!(intake.remembers(vote));
-}
-
-/// An executor that does nothing before it is told to, and drops what it is told to.
-#[derive(Default)]
-struct Held(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
-
-impl Held {
-    fn release(&self) {
-        let jobs = core::mem::take(&mut *self.0.lock().unwrap());
-        jobs.into_iter().for_each(|job| job());
-    }
-
-    fn drop_all(&self) {
-        let jobs = core::mem::take(&mut *self.0.lock().unwrap());
-        drop(jobs);
-    }
-}
-
-impl Executor for Held {
-    fn workers(&self) -> usize {
-        2
-    }
-
-    fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {}
-
-    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
-        self.0.lock().unwrap().push(work);
-    }
-
-    fn is_worker(&self) -> bool {
-        false
-    }
-}
-
-fn held() -> (Arc<Held>, Threads) {
-    let held = Arc::new(Held::default());
-    let threads = Threads::Executor(Arc::clone(&held) as Arc<dyn Executor>);
-    (held, threads)
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
@@ -366,52 +279,6 @@ fn budgets_by_peer() {
     assert_eq!(forgeries.load(Ordering::Relaxed), 6);
 }
 
-/// Runs, delays or drops work at random.
-struct Moody {
-    state: AtomicUsize,
-    pool: rayon::ThreadPool,
-    drops: bool,
-}
-
-impl Moody {
-    fn dice(&self, sides: usize) -> usize {
-        let state = self
-            .state
-            .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        let state = (state ^ state >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (state ^ state >> 27) % sides
-    }
-}
-
-impl Executor for Moody {
-    fn workers(&self) -> usize {
-        3
-    }
-
-    fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
-        if self.dice(3) > 0 {
-            self.pool.scope(|scope| {
-                for n in (0..tasks).filter(|_| self.dice(4) > 0) {
-                    scope.spawn(move |_| task(n));
-                }
-            });
-        }
-    }
-
-    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
-        match self.dice(5) {
-            0 if self.drops => drop(work),
-            1 => drop(std::thread::spawn(work)),
-            2 => work(),
-            _ => self.pool.spawn(work),
-        }
-    }
-
-    fn is_worker(&self) -> bool {
-        self.pool.current_thread_index().is_some()
-    }
-}
-
 /// Threads that submit, await, wait, drop and detach while sets change, hooks panic,
 /// work is dropped and, at some point, the intake shuts down: whoever asks is
 /// answered once, and every verdict is one of a set that was there.
@@ -421,14 +288,7 @@ fn everybody_is_answered() {
     // The same members but the last, who has left.
     let odd = set(0..MEMBERS - 1);
     for round in 0..24usize {
-        let executor = Arc::new(Moody {
-            state: AtomicUsize::new(round),
-            pool: rayon::ThreadPoolBuilder::new()
-                .num_threads(2)
-                .build()
-                .unwrap(),
-            drops: round % 2 == 1,
-        });
+        let executor = Arc::new(Moody::new(round, round % 2 == 1));
         let limits = IntakeLimits {
             items: 12,
             batch: 8 << (round % 3),

@@ -14,7 +14,7 @@ use mldsa_core::ParameterSet;
 use super::{Intake, IntakeError, Origin, Pending, Shared, wake};
 use crate::quorum::{Count, Rule};
 use crate::{
-    BatchVerifier, Duplicates, OwnedItem, OwnedSubject, OwnedVote, Outcome, Policy, QuorumError,
+    BatchVerifier, Duplicates, Outcome, OwnedItem, OwnedSubject, OwnedVote, Policy, QuorumError,
     QuorumReport, Report, Summary, Threshold, Vote, Weights,
 };
 
@@ -197,7 +197,11 @@ impl<P: ParameterSet> Entrance<P> {
                 let limits = &self.intake.limits;
                 let fits = limits.items > 0 && offered.len() <= limits.bytes;
                 let admitted = self.intake.admit(self.origin, &offered);
-                let full = if fits { Ok(()) } else { Err(IntakeError::QueueFull) };
+                let full = if fits {
+                    Ok(())
+                } else {
+                    Err(IntakeError::QueueFull)
+                };
                 if let Err(error) = admitted.and(full) {
                     return Poll::Ready(Err(self.refused(error)));
                 }
@@ -211,7 +215,9 @@ impl<P: ParameterSet> Entrance<P> {
                 .offer(&verifier, self.origin, since, self.ticket, offered)
             {
                 Ok(pending) => {
-                    (self.since, self.ticket) = (None, None);
+                    self.since = None;
+                    // Who was answered from memory has left its place to others.
+                    self.leave();
                     return Poll::Ready(Ok(pending));
                 }
                 Err((back, IntakeError::QueueFull)) => {
@@ -384,7 +390,9 @@ impl<P: ParameterSet> Future for SubmitBatch<P> {
         let mut summary = Summary {
             threads: limits.workers,
             batch_size: limits.batch,
-            elapsed: this.start.map_or_else(Default::default, |start| start.elapsed()),
+            elapsed: this
+                .start
+                .map_or_else(Default::default, |start| start.elapsed()),
             ..Summary::default()
         };
         let outcomes = core::mem::take(&mut this.outcomes);

@@ -92,10 +92,7 @@ impl<T, W: Clone> State<T, W> {
         let class = &mut self.classes[origin.priority as usize];
         let first = class.senders.front().map(|(ticket, _)| *ticket);
         let left = limits.bytes.saturating_sub(class.bytes);
-        if first != ticket && first.is_some()
-            || class.waiting >= limits.items
-            || bytes > left
-        {
+        if first != ticket && first.is_some() || class.waiting >= limits.items || bytes > left {
             return Err((entry, IntakeError::QueueFull));
         }
         if first.is_some() {
@@ -204,6 +201,11 @@ impl<T, W: Clone> State<T, W> {
         all
     }
 
+    /// Whether nothing more is taken in.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Who may find a place after entries have left: for each priority the first, all
     /// once nothing more is taken in.
     pub(super) fn senders(&mut self, limits: &IntakeLimits) -> Vec<W> {
@@ -257,7 +259,10 @@ impl<T, W: Clone> State<T, W> {
         limits: &IntakeLimits,
     ) -> Option<W> {
         let class = &mut self.classes[priority as usize];
-        let at = class.senders.iter().position(|(other, _)| *other == ticket)?;
+        let at = class
+            .senders
+            .iter()
+            .position(|(other, _)| *other == ticket)?;
         class.senders.remove(at);
         (at == 0).then(|| class.next_sender(limits)).flatten()
     }
@@ -498,7 +503,9 @@ mod tests {
                     if drops {
                         let mut dropped = next.clone();
                         let lost = dropped.state.lost_worker();
-                        dropped.wake(limits);
+                        if !lost.is_empty() {
+                            dropped.wake(limits);
+                        }
                         dropped.answer(lost);
                         others.push(dropped);
                     }
@@ -506,7 +513,9 @@ mod tests {
                 }
                 Thread::Looking => {
                     let batch = next.state.cut_or_retire(limits.batch);
-                    next.wake(limits);
+                    if !batch.is_empty() {
+                        next.wake(limits);
+                    }
                     if !batch.is_empty() {
                         let worker = true;
                         next.threads.push(Thread::Verifying { batch, worker });
@@ -525,11 +534,11 @@ mod tests {
                 Thread::Waiting(entry) => {
                     if next.answers[usize::from(entry)] == 0 {
                         let batch = next.state.cut(limits.batch);
-                        next.wake(limits);
                         if batch.is_empty() {
                             // Sleeps: somebody else has to answer.
                             return Vec::new();
                         }
+                        next.wake(limits);
                         next.threads.push(Thread::Waiting(entry));
                         let worker = false;
                         next.threads.push(Thread::Verifying { batch, worker });
@@ -553,7 +562,12 @@ mod tests {
                 .map(|thread| format!("{thread:?}"))
                 .collect();
             threads.sort_unstable();
-            let Self { state, answers, woken, .. } = self;
+            let Self {
+                state,
+                answers,
+                woken,
+                ..
+            } = self;
             format!("{state:?} {threads:?} {answers:?} {woken:?}")
         }
     }
@@ -746,7 +760,10 @@ mod tests {
                 suspect += batch.iter().filter(|(peer, _)| *peer == 1).count();
                 honest += batch.iter().filter(|(peer, _)| *peer == 2).count();
             }
-            assert!(suspect * 9 >= honest && suspect * 6 <= honest, "{honest} {suspect}");
+            assert!(
+                suspect * 9 >= honest && suspect * 6 <= honest,
+                "{honest} {suspect}"
+            );
             while state.cut(64).iter().any(|(peer, _)| *peer == 2) {}
             put(&mut state, 1, 1000);
         }
