@@ -104,11 +104,12 @@ impl Threads {
 pub struct CallerPool {
     workers: usize,
     run: Box<Run>,
-    spawn: Option<(Box<Spawn>, Box<dyn Fn() -> bool + Send + Sync>)>,
+    spawn: Option<(Box<Spawn>, Box<IsWorker>)>,
 }
 
 type Run = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
 type Spawn = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
+type IsWorker = dyn Fn() -> bool + Send + Sync;
 
 impl CallerPool {
     /// As [`Threads::from_fn`]. Work that nobody waits for goes to rayon's current pool.

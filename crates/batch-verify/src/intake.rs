@@ -508,14 +508,10 @@ impl<P: ParameterSet> Shared<P> {
     ) -> Result<Pending<P>, IntakeError> {
         let verifier = self.verifier.current();
         let since = Instant::now();
-        let offered = match self.admit(origin, &item) {
-            Ok(()) => self.offer(&verifier, origin, since, None, item),
-            Err(error) => Err((item, error)),
-        };
-        offered.map_err(|(_, error)| {
-            self.refuse(origin, error, Duration::ZERO);
-            error
-        })
+        let offered = self.admit(origin, &item);
+        let offered =
+            offered.and_then(|()| self.offer(&verifier, origin, since, None, &mut Some(item)));
+        offered.inspect_err(|&error| self.refuse(origin, error, Duration::ZERO))
     }
 
     /// Counts an item, and asks whether its peer may send it.
@@ -537,16 +533,17 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    /// Answers an item from memory or finds it a place, or gives it back. `ticket` is
-    /// of who waits for a place.
+    /// Answers an item from memory or finds it a place; with an error it stays where it
+    /// is. `ticket` is of who waits for a place.
     fn offer(
         self: &Arc<Self>,
         verifier: &Arc<BatchVerifier<P>>,
         origin: Origin,
         since: Instant,
         ticket: Option<u64>,
-        item: OwnedItem,
-    ) -> Result<Pending<P>, (OwnedItem, IntakeError)> {
+        offered: &mut Option<OwnedItem>,
+    ) -> Result<Pending<P>, IntakeError> {
+        let item = offered.take().ok_or(IntakeError::Abandoned)?;
         let (reply, answer) = oneshot();
         let pending = Pending {
             answer: Some(answer),
@@ -570,7 +567,10 @@ impl<P: ParameterSet> Shared<P> {
             let queue = &mut self.lock().queue;
             queue.submit(origin, ticket, entry, bytes, &self.limits)
         };
-        let Submitted { start, next } = submitted.map_err(|(entry, error)| (entry.item, error))?;
+        let Submitted { start, next } = submitted.map_err(|(entry, error)| {
+            *offered = Some(entry.item);
+            error
+        })?;
         wake(next);
         if start {
             let worker = Worker(Some(Arc::clone(self)));

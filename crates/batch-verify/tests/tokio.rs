@@ -5,8 +5,8 @@
 
 mod votes;
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use batch_verify::{

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "../examples/vote_intake.rs"]
+#[path = "../examples/vote_intake/main.rs"]
 #[allow(dead_code, reason = "its main is the example's")]
 mod example;
 
@@ -37,24 +37,31 @@ fn honest_votes_get_through() {
                 .all(|error| *error == IntakeError::PeerBudget)
         );
         let figures = &night.figures;
-        assert_eq!(
-            figure(figures, "items_total") as usize,
-            honest * (1 + forgeries)
-        );
-        assert_eq!(
-            figure(figures, "verified_total") as usize,
-            honest + night.refused
-        );
-        assert_eq!(figure(figures, "peer_budget_total") as usize, dropped);
-        assert_eq!(figure(figures, "waiting"), 0.0);
-        assert!(figure(figures, "batches_total") >= 1.0);
+        let whole = |name| figure(figures, name) as usize;
+        assert_eq!(whole("items_total{result=\"valid\"}"), honest);
+        if forgeries > 0 {
+            assert_eq!(whole("items_total{result=\"invalid\"}"), night.refused);
+            assert_eq!(whole("items_total{result=\"peer_budget\"}"), dropped);
+            let reason = "rejects_total{reason=\"challenge_mismatch\"}";
+            assert!(whole(reason) > 0 && whole(reason) <= night.refused);
+        }
+        let verified = honest + night.refused;
+        assert_eq!(whole("verified_total"), verified);
+        assert_eq!(whole("batch_items_sum"), verified);
+        assert_eq!(whole("wait_seconds_count"), verified);
+        let batches = whole("batch_items_count");
+        assert!((1..=verified).contains(&batches));
+        assert_eq!(whole("batch_items_bucket{le=\"+Inf\"}"), batches);
+        assert_eq!(whole("batch_items_bucket{le=\"64\"}"), batches);
+        assert!(figure(figures, "verifying_seconds_total") > 0.0);
+        for priority in ["own_round", "next_round", "sync"] {
+            assert_eq!(whole(&format!("waiting{{priority=\"{priority}\"}}")), 0);
+        }
+        // Told with the last batch, before what it found valid was remembered.
+        assert!(figure(figures, "memory_misses_total") >= verified as f64);
+        assert_eq!(figure(figures, "memory_hits_total"), 0.0);
         assert!(figure(figures, "memory_bytes") > 3309.0);
-        assert_eq!(
-            figures
-                .lines()
-                .filter(|line| line.starts_with("# TYPE"))
-                .count(),
-            10
-        );
+        assert_eq!(figure(figures, "key_cache_bytes"), 0.0);
+        assert_eq!(figure(figures, "key_cache_hits_total"), 0.0);
     }
 }

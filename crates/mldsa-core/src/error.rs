@@ -93,6 +93,27 @@ errors! {
     }
 }
 
+/// Why text is no key and no signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ParseError<E> {
+    /// Something else than hexadecimal digits.
+    Digit,
+    /// The bytes are refused.
+    Refused(E),
+}
+
+impl<E: fmt::Display> fmt::Display for ParseError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Digit => f.write_str("not hexadecimal digits"),
+            Self::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> core::error::Error for ParseError<E> {}
+
 #[cfg(feature = "jwk")]
 errors! {
     /// Why the parts of a JSON Web Key or COSE key were refused.

@@ -91,7 +91,8 @@ pub use crate::backend::Backend;
 #[cfg(feature = "jwk")]
 pub use crate::error::JwkError;
 pub use crate::error::{
-    ContextError, KeyError, PreHashError, RngError, SelfTestError, SignError, VerifyError,
+    ContextError, KeyError, ParseError, PreHashError, RngError, SelfTestError, SignError,
+    VerifyError,
 };
 #[cfg(feature = "jwk")]
 pub use crate::formats::akp::{CoseKey, Jwk};

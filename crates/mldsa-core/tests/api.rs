@@ -443,5 +443,37 @@ mod generic {
             short.err(),
             VerifyingKey::<P>::from_bytes(&bytes[1..]).err()
         );
+
+        // As text.
+        use mldsa_core::{KeyError, ParseError};
+        let text = public[0].to_string();
+        assert_eq!(text.len(), 2 * P::PK_LEN);
+        assert!(
+            text.bytes()
+                .all(|digit| digit.is_ascii_hexdigit() && !digit.is_ascii_uppercase())
+        );
+        assert_eq!(u8::from_str_radix(&text[2..4], 16), Ok(bytes[1]));
+        assert_eq!(text.parse().as_ref(), Ok(&public[0]));
+        assert_eq!(text.to_uppercase().parse().as_ref(), Ok(&public[0]));
+        let wrong = Err(ParseError::Refused(KeyError::Length));
+        assert_eq!(text[2..].parse::<VerifyingKey<P>>(), wrong);
+        assert_eq!(text[1..].parse::<VerifyingKey<P>>(), wrong);
+        let text = signatures[0].to_string();
+        assert_eq!(text.parse().as_ref(), Ok(&signatures[0]));
+        for (from, to, error) in [
+            (0, "+", ParseError::Digit),
+            (text.len() - 1, "g", ParseError::Digit),
+            // The hint ends with its counts: there are no 255.
+            (
+                text.len() - 2,
+                "ff",
+                ParseError::Refused(VerifyError::HintEncoding),
+            ),
+        ] {
+            let mut text = text.clone();
+            text.replace_range(from..from + to.len(), to);
+            assert_eq!(text.parse::<Signature<P>>(), Err(error));
+            assert!(!error.to_string().is_empty());
+        }
     }
 }

@@ -187,61 +187,56 @@ impl<P: ParameterSet> Entrance<P> {
             .verifier
             .get_or_insert_with(|| self.intake.verifier.current());
         let verifier = Arc::clone(verifier);
-        let Some(offered) = item.take() else {
-            return Poll::Ready(Err(IntakeError::Abandoned));
-        };
-        let since = match self.since {
-            Some(since) => since,
-            None => {
-                self.since = Some(Instant::now());
+        let since = match (&item, self.since) {
+            (None, _) => return Poll::Ready(Err(IntakeError::Abandoned)),
+            (_, Some(since)) => since,
+            (Some(offered), None) => {
+                let since = *self.since.insert(Instant::now());
                 let limits = &self.intake.limits;
                 let fits = limits.items > 0 && offered.len() <= limits.bytes;
-                let admitted = self.intake.admit(self.origin, &offered);
                 let full = if fits {
                     Ok(())
                 } else {
                     Err(IntakeError::QueueFull)
                 };
-                if let Err(error) = admitted.and(full) {
+                let admitted = self.intake.admit(self.origin, offered).and(full);
+                if let Err(error) = admitted {
+                    *item = None;
                     return Poll::Ready(Err(self.refused(error)));
                 }
-                Instant::now()
+                since
             }
         };
-        let mut offered = offered;
         loop {
-            match self
-                .intake
-                .offer(&verifier, self.origin, since, self.ticket, offered)
-            {
+            let (origin, ticket) = (self.origin, self.ticket);
+            match self.intake.offer(&verifier, origin, since, ticket, item) {
                 Ok(pending) => {
                     self.since = None;
                     // Who was answered from memory has left its place to others.
                     self.leave();
                     return Poll::Ready(Ok(pending));
                 }
-                Err((back, IntakeError::QueueFull)) => {
+                Err(IntakeError::QueueFull) => {
                     // Nobody else may be left to make a place.
                     if verifier.executor().is_worker() && self.intake.help() {
-                        offered = back;
                         continue;
                     }
-                    *item = Some(back);
                     let waker = Arc::new(context.waker().clone());
-                    let again = self.ticket.is_some();
-                    let (ticket, old) = {
+                    let (new, old) = {
                         let queue = &mut self.intake.lock().queue;
-                        queue.stand(self.origin.priority, self.ticket, waker)
+                        queue.stand(origin.priority, ticket, waker)
                     };
                     drop(old);
-                    self.ticket = Some(ticket);
-                    // A place may have become free before this one stood in the line.
-                    match item.take_if(|_| !again) {
-                        Some(back) => offered = back,
-                        None => return Poll::Pending,
+                    self.ticket = Some(new);
+                    if ticket.is_some() {
+                        return Poll::Pending;
                     }
+                    // A place may have become free before this one stood in the line.
                 }
-                Err((_, error)) => return Poll::Ready(Err(self.refused(error))),
+                Err(error) => {
+                    *item = None;
+                    return Poll::Ready(Err(self.refused(error)));
+                }
             }
         }
     }

@@ -603,7 +603,7 @@ mod tests {
     #[test]
     fn every_order_of_steps_gives_every_entry_one_answer() {
         let mut worlds = 0;
-        for (workers, items) in [(1, 1), (1, 2), (2, 1)] {
+        for (workers, items) in [(1, 1), (2, 1)] {
             for drops in [false, true] {
                 for closing in [false, true] {
                     let mut threads = vec![

@@ -36,4 +36,4 @@ impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
     }
 }
 
-bytewise!(Signature, VerifyError);
+bytewise!(Signature, SignatureBytes, VerifyError::SignatureLength);

@@ -154,7 +154,7 @@ impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
 
 impl<P: ParameterSet> Eq for VerifyingKey<P> {}
 
-bytewise!(VerifyingKey, KeyError);
+bytewise!(VerifyingKey, PublicKeyBytes, KeyError::Length);
 
 impl<P: ParameterSet> AsRef<[u8]> for VerifyingKey<P> {
     fn as_ref(&self) -> &[u8] {
