@@ -15,26 +15,27 @@ pub(crate) struct Figures(Arc<Mutex<Inner>>);
 struct Inner {
     items: BTreeMap<&'static str, u64>,
     rejects: BTreeMap<&'static str, u64>,
-    batches: Histogram<5>,
-    waits: Histogram<5>,
+    batches: Histogram,
+    waits: Histogram,
     /// Seconds of verification, and the items verified in them.
     verifying: (f64, u64),
     last: Option<Verified>,
 }
 
-const BATCHES: [f64; 5] = [1.0, 8.0, 16.0, 32.0, 64.0];
-const WAITS: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
+const BOUNDS: usize = 5;
+const BATCHES: [f64; BOUNDS] = [1.0, 8.0, 16.0, 32.0, 64.0];
+const WAITS: [f64; BOUNDS] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
 /// How many values were at most each of some bounds, of how many, and their sum.
 #[derive(Default)]
-struct Histogram<const N: usize> {
-    below: [u64; N],
+struct Histogram {
+    below: [u64; BOUNDS],
     count: u64,
     sum: f64,
 }
 
-impl<const N: usize> Histogram<N> {
-    fn add(&mut self, bounds: &[f64; N], value: f64) {
+impl Histogram {
+    fn add(&mut self, bounds: &[f64; BOUNDS], value: f64) {
         for (below, bound) in self.below.iter_mut().zip(bounds) {
             *below += u64::from(value <= *bound);
         }
@@ -42,7 +43,7 @@ impl<const N: usize> Histogram<N> {
         self.sum += value;
     }
 
-    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str, bounds: &[f64; N]) -> fmt::Result {
+    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str, bounds: &[f64; BOUNDS]) -> fmt::Result {
         writeln!(f, "# TYPE vote_intake_{name} histogram")?;
         for (below, bound) in self.below.iter().zip(bounds) {
             writeln!(f, "vote_intake_{name}_bucket{{le=\"{bound}\"}} {below}")?;
@@ -73,7 +74,7 @@ impl IntakeMetrics for Figures {
             Err(_) => "abandoned",
         };
         *inner.items.entry(result).or_default() += 1;
-        if let Ok(_) = item.answer {
+        if item.answer.is_ok() {
             inner.waits.add(&WAITS, item.waited.as_secs_f64());
         }
     }
