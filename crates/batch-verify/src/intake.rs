@@ -202,6 +202,9 @@ struct Shared<P: ParameterSet> {
 struct Guarded<P: ParameterSet> {
     queue: State<Entry<P>, Sender>,
     stats: IntakeStats,
+    /// Threads that sleep until the intake is idle; to wake none costs a call of the
+    /// system too.
+    asleep: usize,
     /// Those who await the idle intake.
     #[cfg(feature = "async")]
     draining: Vec<Waker>,
@@ -218,6 +221,8 @@ struct Entry<P: ParameterSet> {
     since: Instant,
     /// Of the time when the item was submitted.
     verifier: Arc<BatchVerifier<P>>,
+    /// What the memory of verdicts finds it by.
+    hash: Option<u64>,
     reply: Reply<Answer>,
 }
 
@@ -392,10 +397,12 @@ impl<P: ParameterSet> Intake<P> {
     pub fn drain(&self) {
         while self.0.help() {}
         let mut state = self.0.lock();
+        state.asleep += 1;
         while !state.queue.is_idle() {
             let idle = self.0.idle.wait(state);
             state = idle.unwrap_or_else(PoisonError::into_inner);
         }
+        state.asleep -= 1;
     }
 
     /// Takes nothing more in; what waits is answered with
@@ -465,6 +472,7 @@ impl<P: ParameterSet> IntakeBuilder<P> {
             state: Mutex::new(Guarded {
                 queue: State::new(),
                 stats: IntakeStats::default(),
+                asleep: 0,
                 #[cfg(feature = "async")]
                 draining: Vec::new(),
             }),
@@ -550,16 +558,19 @@ impl<P: ParameterSet> Shared<P> {
             intake: Arc::clone(self),
         };
         let bytes = item.len();
+        let shown = item.as_item();
+        let sought = self.memory.sought(&verifier.judge, &shown);
+        let hash = sought.as_ref().map(|sought| sought.hash);
+        let known = sought.is_some_and(|sought| self.memory.knows(&sought, &shown));
         let entry = Entry {
             item,
             origin,
             since,
             verifier: Arc::clone(verifier),
+            hash,
             reply,
         };
-        let shown = entry.item.as_item();
-        let sought = self.memory.sought(&verifier.judge, &shown);
-        if sought.is_some_and(|sought| self.memory.knows(&sought, &shown)) {
+        if known {
             self.answer(entry, Outcome::Valid, since.elapsed(), true);
             return Ok(pending);
         }
@@ -745,12 +756,14 @@ impl<P: ParameterSet> Shared<P> {
             item,
             origin,
             verifier,
+            hash,
             reply,
             ..
         } = entry;
-        if outcome.is_valid() && !remembered {
+        if outcome.is_valid() && !remembered && hash.is_some() {
             // First: who has the answer may ask again.
-            let sought = self.memory.sought(&verifier.judge, &item.as_item());
+            let shown = item.as_item();
+            let sought = self.memory.sought_again(&verifier.judge, &shown, hash);
             if let Some(key) = sought.map(|sought| sought.to_key()) {
                 self.memory.put(key, item);
             }
@@ -789,15 +802,18 @@ impl<P: ParameterSet> Shared<P> {
     fn rest(&self) {
         #[cfg(feature = "async")]
         let mut draining = Vec::new();
-        {
+        let asleep = {
             let state = &mut *self.lock();
             if !state.queue.is_idle() {
                 return;
             }
             #[cfg(feature = "async")]
             mem::swap(&mut draining, &mut state.draining);
+            state.asleep
+        };
+        if asleep > 0 {
+            self.idle.notify_all();
         }
-        self.idle.notify_all();
         #[cfg(feature = "async")]
         wake(draining.into_iter().map(Arc::new));
     }

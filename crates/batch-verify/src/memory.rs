@@ -58,7 +58,7 @@ pub struct MemoryStats {
 
 /// What an item is found by, under the keys of one verifier.
 pub(crate) struct Sought<'a> {
-    hash: u64,
+    pub(crate) hash: u64,
     tr: &'a [u8; 64],
     context: &'a [u8],
 }
@@ -100,6 +100,16 @@ impl Memory {
         judge: &'a Judge<P>,
         item: &Item<'a>,
     ) -> Option<Sought<'a>> {
+        self.sought_again(judge, item, None)
+    }
+
+    /// The same for an item whose hash is known.
+    pub(crate) fn sought_again<'a, P: ParameterSet>(
+        &self,
+        judge: &'a Judge<P>,
+        item: &Item<'a>,
+        hash: Option<u64>,
+    ) -> Option<Sought<'a>> {
         if self.max_bytes == 0 {
             return None;
         }
@@ -111,19 +121,18 @@ impl Memory {
         };
         let tr = judge.keys.as_ref()?.key(member)?.tr();
         let context = judge.context(item).ok()?.as_bytes();
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write(tr);
-        hasher.write_usize(context.len());
-        hasher.write(context);
-        hasher.write_u8(form(item));
-        pieces(&item.message, |piece| hasher.write(piece));
-        // The challenge, which differs between any two honest signatures.
-        hasher.write(&item.signature[..item.signature.len().min(64)]);
-        Some(Sought {
-            hash: hasher.finish(),
-            tr,
-            context,
-        })
+        let hash = hash.unwrap_or_else(|| {
+            let mut hasher = self.hasher.build_hasher();
+            hasher.write(tr);
+            hasher.write_usize(context.len());
+            hasher.write(context);
+            hasher.write_u8(form(item));
+            pieces(&item.message, |piece| hasher.write(piece));
+            // The challenge, which differs between any two honest signatures.
+            hasher.write(&item.signature[..item.signature.len().min(64)]);
+            hasher.finish()
+        });
+        Some(Sought { hash, tr, context })
     }
 
     /// Whether the item was verified before.

@@ -16,7 +16,10 @@ pub(crate) trait Lost {
 /// Both ends.
 pub(crate) fn oneshot<T: Lost>() -> (Reply<T>, Receiver<T>) {
     let shared = Arc::new(Shared {
-        state: Mutex::new(State::Waiting(None)),
+        state: Mutex::new(State::Waiting {
+            waker: None,
+            asleep: false,
+        }),
         there: Condvar::new(),
         cancelled: AtomicBool::new(false),
     });
@@ -32,7 +35,11 @@ struct Shared<T> {
 
 #[derive(Debug)]
 enum State<T> {
-    Waiting(Option<Waker>),
+    Waiting {
+        waker: Option<Waker>,
+        /// Whether a thread sleeps; to wake none costs a call of the system too.
+        asleep: bool,
+    },
     Done(T),
     Taken,
 }
@@ -51,11 +58,13 @@ impl<T: Lost> Reply<T> {
     /// Answers, unless that has been done. A waker that panics harms nobody else.
     pub(crate) fn send(&self, answer: T) {
         let mut state = self.0.lock();
-        if let State::Waiting(waker) = &mut *state {
-            let waker = waker.take();
+        if let State::Waiting { waker, asleep } = &mut *state {
+            let (waker, asleep) = (waker.take(), *asleep);
             *state = State::Done(answer);
             drop(state);
-            self.0.there.notify_all();
+            if asleep {
+                self.0.there.notify_all();
+            }
             let wake = AssertUnwindSafe(|| waker.map(Waker::wake));
             // Dropping the payload could panic again.
             let _ = catch_unwind(wake).map_err(mem::forget);
@@ -82,7 +91,7 @@ impl<T: Lost> Receiver<T> {
     /// The answer, once; afterwards [`Lost::LOST`].
     pub(crate) fn take(&self) -> Poll<T> {
         let mut state = self.0.lock();
-        if let State::Waiting(_) = *state {
+        if let State::Waiting { .. } = *state {
             return Poll::Pending;
         }
         match mem::replace(&mut *state, State::Taken) {
@@ -99,7 +108,7 @@ impl<T: Lost> Receiver<T> {
         }
         let waker = waker();
         let mut state = self.0.lock();
-        if let State::Waiting(waiting) = &mut *state {
+        if let State::Waiting { waker: waiting, .. } = &mut *state {
             let before = waiting.replace(waker);
             drop(state);
             drop(before);
@@ -111,13 +120,14 @@ impl<T: Lost> Receiver<T> {
 
     /// Whether there is no answer yet.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(*self.0.lock(), State::Waiting(_))
+        matches!(*self.0.lock(), State::Waiting { .. })
     }
 
     /// Waits for the answer.
     pub(crate) fn wait(&self) -> T {
         let mut state = self.0.lock();
-        while let State::Waiting(_) = *state {
+        while let State::Waiting { asleep, .. } = &mut *state {
+            *asleep = true;
             let there = self.0.there.wait(state);
             state = there.unwrap_or_else(PoisonError::into_inner);
         }

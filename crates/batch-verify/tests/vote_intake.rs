@@ -37,7 +37,7 @@ fn honest_votes_get_through() {
                 .all(|error| *error == IntakeError::PeerBudget)
         );
         let figures = &night.figures;
-        let whole = |name| figure(figures, name) as usize;
+        let whole = |name: &str| figure(figures, name) as usize;
         assert_eq!(whole("items_total{result=\"valid\"}"), honest);
         if forgeries > 0 {
             assert_eq!(whole("items_total{result=\"invalid\"}"), night.refused);

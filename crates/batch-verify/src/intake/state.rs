@@ -110,7 +110,8 @@ impl<T, W: Clone> State<T, W> {
     /// suspicion fill the lanes that would stay empty, and have a group in eight, and
     /// small batches of their own when nobody else waits. Empty if nothing waits.
     pub(super) fn cut(&mut self, max: usize) -> Vec<T> {
-        let mut batch = Vec::new();
+        let waiting: usize = self.waiting().iter().sum();
+        let mut batch = Vec::with_capacity(waiting.min(max));
         let Self {
             classes, suspects, ..
         } = self;
