@@ -2,6 +2,7 @@
 
 mod arena;
 mod error;
+mod measure;
 mod policy;
 mod set;
 

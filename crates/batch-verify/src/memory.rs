@@ -1,6 +1,6 @@
 //! Valid signatures that are remembered, in bounded memory.
 
-use core::hash::{BuildHasher, Hasher};
+use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use core::mem::size_of;
 use std::hash::RandomState;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ pub(crate) struct Memory {
 }
 
 struct State {
-    verified: LruCache<u64, Verified, RandomState>,
+    verified: LruCache<u64, Verified, BuildHasherDefault<Hashed>>,
     bytes: usize,
     hits: u64,
     misses: u64,
@@ -39,6 +39,26 @@ struct Verified {
 impl Verified {
     fn bytes(&self) -> usize {
         size_of::<(u64, Self)>() + self.item.len() + 64
+    }
+}
+
+/// For keys that are hashes already, of a hasher that nobody outside knows.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0 << 8 | u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 }
 
@@ -86,7 +106,7 @@ impl Memory {
             max_bytes,
             hasher: RandomState::new(),
             state: Mutex::new(State {
-                verified: LruCache::unbounded_with_hasher(RandomState::new()),
+                verified: LruCache::unbounded_with_hasher(BuildHasherDefault::new()),
                 bytes: 0,
                 hits: 0,
                 misses: 0,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mldsa_core::siblings::{Element, Expansion, NttPoly, PackedPoly};
 use mldsa_core::{ParameterSet, VerifyingKey};
 
+use super::measure::packed_is_faster;
 use super::policy::KeyStorage;
 use crate::executor::{Executor, share};
 
@@ -82,7 +83,10 @@ pub(super) fn settle<P: ParameterSet>(
         return;
     }
     let key_bytes = len * size_of::<NttPoly>();
-    let packed = storage.packs(placed + new, key_bytes, executor.workers());
+    let backend = moving[0].key.backend();
+    let packed = storage.packs(placed + new, key_bytes, executor.workers(), || {
+        packed_is_faster::<P>(backend)
+    });
     arenas.push(Arc::new(if packed {
         Arena::Packed(fill(&moving, &old, executor, pack))
     } else {

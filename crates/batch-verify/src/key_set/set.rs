@@ -454,7 +454,7 @@ impl<P: ParameterSet> KeySetBuilder<P> {
         Self { policy, ..self }
     }
 
-    /// How to store expanded keys ([`KeyStorage::Auto`]), in this set and in those
+    /// How to store expanded keys ([`KeyStorage::Auto`], which measures), in this set and in those
     /// made from it.
     pub fn storage(self, storage: KeyStorage) -> Self {
         Self { storage, ..self }
