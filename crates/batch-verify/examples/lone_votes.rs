@@ -1,5 +1,6 @@
 //! What a vote costs alone, in small batches and through an intake, warm and after
-//! other work has been through the caches: medians, ML-DSA-65, one thread.
+//! other work has been through the caches: medians, ML-DSA-65, one thread unless it says
+//! otherwise.
 //!
 //! `cargo run --release -p batch-verify --example lone_votes`
 
@@ -63,6 +64,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         row(&format!("batch of {size}"), size, |n| {
             let at = n * size % VOTES;
             let summary = engine.verify_into(&items[at..at + size], &mut outcomes);
+            assert!(
+                summary.is_ok_and(|summary| summary.all_valid()),
+                "a wrong verdict"
+            );
+        });
+    }
+    // Asked for by a thread that is none of the pool's.
+    let pool = engine.with_threads(Threads::Dedicated(2))?;
+    for size in [9, 16, 32, 64] {
+        let mut outcomes = vec![Outcome::Skipped; size];
+        row(&format!("batch of {size}, pool of two"), size, |n| {
+            let at = n * size % (VOTES - size + 1);
+            let summary = pool.verify_into(&items[at..at + size], &mut outcomes);
             assert!(
                 summary.is_ok_and(|summary| summary.all_valid()),
                 "a wrong verdict"

@@ -50,7 +50,8 @@
 //! - [`BatchVerifier::tally`]: votes for several messages, counted and not judged.
 //! - [`EpochVerifier`]: a place for the verifier of the current epoch.
 //! - [`KeySet::verify_one`]: a lone vote, without batch machinery.
-//! - [`Intake`]: votes that arrive one by one, verified together and remembered.
+//! - [`Intake`]: votes that arrive one by one, verified together and remembered;
+//!   `AsyncIntake` (feature `async`) for code that awaits.
 //! - [`BatchQueue`]: signatures collected one at a time.
 //! - [`verify_vertex_signatures_batch`] and its async form, for DAG engines.
 //!
@@ -62,9 +63,8 @@
 //! groups of lanes; a worker that is done helps the others. Since the order is that
 //! of the keys, a worker meets the same keys again in the next round.
 //!
-//! Expanded keys take 20, 36 or 64 KiB each, or three quarters of that where the
-//! set is larger than the caches and loading costs more than unpacking
-//! ([`KeyStorage`]).
+//! Expanded keys take 20, 36 or 64 KiB each, or three quarters of that in a large
+//! set on a machine where loading costs more than unpacking ([`KeyStorage`]).
 //!
 //! All inputs of verification are public: time and early exit depend on them.
 //! `docs/validity.md` in the repository has the exact set of what is accepted and
