@@ -3,8 +3,12 @@
 use core::fmt;
 use core::mem;
 use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -24,6 +28,14 @@ pub trait Executor: Send + Sync {
     /// that gives the same one each time meets the same keys again.
     fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync));
 
+    /// Wakes a thread, without waiting for it, for a [`run`](Self::run) that follows
+    /// once it is awake: until then the asking thread works on alone, and if there is
+    /// nothing left by then, it has waited for nobody. `None` if `run` never waits for a
+    /// thread that sleeps or is busy.
+    fn rouse(&self) -> Option<Roused> {
+        None
+    }
+
     /// Hands over work that nobody waits for; to rayon's current pool unless the
     /// executor has a better place. Work that is dropped instead is answered as
     /// abandoned.
@@ -36,6 +48,35 @@ pub trait Executor: Send + Sync {
     /// replaces one of the two replaces both: a pool of one thread would wait for ever.
     fn is_worker(&self) -> bool {
         rayon::current_thread_index().is_some()
+    }
+}
+
+/// Whether a thread that was woken is awake ([`Executor::rouse`]). It stays so for a
+/// moment, or until this is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Roused(Arc<AtomicBool>);
+
+/// How long a thread that was woken waits to be of use.
+const LINGER: Duration = Duration::from_micros(100);
+
+impl Roused {
+    /// To be given to the asking thread.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Called on the thread that was woken, with a clone.
+    pub fn awake(self) {
+        self.0.store(true, Ordering::Relaxed);
+        let since = Instant::now();
+        while Arc::strong_count(&self.0) > 1 && since.elapsed() < LINGER {
+            thread::yield_now();
+        }
+    }
+
+    pub(crate) fn is_awake(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -201,6 +242,16 @@ impl Executor for Shared {
             rayon::in_place_scope(|scope| help(scope, tasks, task));
         }
     }
+
+    fn rouse(&self) -> Option<Roused> {
+        let outside = rayon::current_thread_index().is_none();
+        outside.then(|| {
+            let roused = Roused::new();
+            let there = roused.clone();
+            rayon::spawn(move || there.awake());
+            roused
+        })
+    }
 }
 
 impl Executor for ThreadPool {
@@ -214,6 +265,16 @@ impl Executor for ThreadPool {
         } else {
             self.in_place_scope(|scope| help(scope, tasks, task));
         }
+    }
+
+    fn rouse(&self) -> Option<Roused> {
+        let outside = self.current_thread_index().is_none();
+        outside.then(|| {
+            let roused = Roused::new();
+            let there = roused.clone();
+            Self::spawn(self, move || there.awake());
+            roused
+        })
     }
 
     fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
@@ -237,6 +298,10 @@ impl Executor for Pool {
         self.0.run(tasks, task);
     }
 
+    fn rouse(&self) -> Option<Roused> {
+        self.0.rouse()
+    }
+
     fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
         Executor::spawn(&*self.0, work);
     }
@@ -255,7 +320,8 @@ fn fork(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
         .for_each(|n| task(rayon::current_thread_index().unwrap_or(n)));
 }
 
-/// From outside: the asking thread works on the first part, the pool helps.
+/// From outside: the asking thread works on the first part, the pool helps. Returns
+/// when the pool has looked at every part, so that it is to be awake.
 fn help<'s>(scope: &rayon::Scope<'s>, tasks: usize, task: &'s (dyn Fn(usize) + Sync)) {
     for n in 1..tasks {
         scope.spawn(move |_| task(rayon::current_thread_index().map_or(n, |at| at + 1)));
@@ -281,6 +347,13 @@ pub(crate) fn share<T: Send>(
     run();
 }
 
+/// [`Executor::rouse`] by code that may panic.
+pub(crate) fn rouse(executor: &dyn Executor) -> Option<Roused> {
+    let roused = catch_unwind(AssertUnwindSafe(|| executor.rouse()));
+    // Dropping the payload could panic again.
+    roused.map_err(mem::forget).ok().flatten()
+}
+
 /// [`Executor::run`] by code that may panic: what it has left, the asking thread does.
 pub(crate) fn lend(executor: &dyn Executor, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     let run = AssertUnwindSafe(|| executor.run(tasks, task));
@@ -296,7 +369,7 @@ impl fmt::Debug for dyn Executor {
 
 #[cfg(test)]
 mod tests {
-    use core::sync::atomic::{AtomicUsize, Ordering};
+    use core::sync::atomic::AtomicUsize;
 
     use super::*;
 

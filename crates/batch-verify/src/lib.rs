@@ -102,7 +102,7 @@ pub use blocking::BlockingPool;
 pub use builder::Builder;
 pub use epoch::EpochVerifier;
 pub use error::{BatchError, BuildError, Panicked};
-pub use executor::{CallerPool, Executor, Threads};
+pub use executor::{CallerPool, Executor, Roused, Threads};
 pub use intake::{
     Admission, Answered, Intake, IntakeBuilder, IntakeError, IntakeLimits, IntakeMetrics,
     IntakeStats, Origin, Pending, Priority, Verified,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mldsa_core::ParameterSet;
 
-use crate::executor::{Executor, lend};
+use crate::executor::{Executor, Roused, lend, rouse};
 use crate::judge::{Judge, MAX_CALL, NO_MEMBER};
 use crate::plan::{Planned, Scratch, Segment, sort, take_repeats};
 use crate::{BatchSize, Duplicates, Item, Mode, Outcome, Reason, Repeat, Summary};
@@ -189,7 +189,7 @@ impl Schedule {
                 segments: &scratch.segments,
                 batch_size,
             };
-            if scratch.segments.len() > 1 {
+            if scratch.segments.len() > 1 && !work.run_until_awake(rouse(&*self.executor)) {
                 let help = |worker| work.run(worker);
                 lend(&*self.executor, scratch.segments.len(), &help);
             }
@@ -329,8 +329,19 @@ struct Work<'a, 'w, P: ParameterSet, T, F> {
 }
 
 impl<'a, P: ParameterSet, T: Sync, F: Fn(usize, &'a T) -> Item<'a> + Sync> Work<'a, '_, P, T, F> {
+    /// Works alone until a thread is there to help; whether nothing is left by then.
+    fn run_until_awake(&self, roused: Option<Roused>) -> bool {
+        roused.is_some_and(|roused| self.run_until(0, || roused.is_awake()))
+    }
+
     /// Works on the segment of this worker, then helps with the others.
     fn run(&self, worker: usize) {
+        self.run_until(worker, || false);
+    }
+
+    /// The same until `enough`, which is asked after every take; whether nothing is
+    /// left.
+    fn run_until(&self, worker: usize, enough: impl Fn() -> bool) -> bool {
         let count = self.segments.len();
         for n in 0..count {
             let segment = &self.segments[(worker % count + n) % count];
@@ -341,8 +352,12 @@ impl<'a, P: ParameterSet, T: Sync, F: Fn(usize, &'a T) -> Item<'a> + Sync> Work<
                 }
                 let end = segment.end.min(start.saturating_add(self.batch_size));
                 self.take(&self.plan[start..end]);
+                if enough() {
+                    return false;
+                }
             }
         }
+        true
     }
 
     fn take(&self, plan: &[Planned]) {

@@ -241,3 +241,35 @@ fn calls_from_inside_pools() {
         }
     }
 }
+
+/// A pool whose threads are all busy holds up nobody who could do the work alone.
+#[test]
+fn busy_pools_are_not_waited_for() {
+    let keys: Vec<SigningKey<MlDsa44>> = (0..2).map(|n| SigningKey::from_seed(&[n; 32])).collect();
+    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
+    let votes = votes(&keys, 200);
+    let items: Vec<Item<'_>> = votes
+        .iter()
+        .map(|vote| Item::new(vote.signer, b"vote", &vote.signature))
+        .collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = Arc::new(pool.unwrap());
+    let (free, held) = std::sync::mpsc::channel::<()>();
+    let held = Arc::new(std::sync::Mutex::new(held));
+    for _ in 0..2 {
+        let held = Arc::clone(&held);
+        pool.spawn(move || drop(held.lock().unwrap().recv()));
+    }
+    let engine = BatchVerifier::builder()
+        .keys(set)
+        .threads(Threads::Pool(Arc::clone(&pool)))
+        .build()
+        .unwrap();
+    for size in [9, 16, 200] {
+        let report = engine.verify(&items[..size]);
+        assert_eq!(report.valid(), size - size / 10);
+    }
+    // They were busy all the time.
+    drop(free);
+    assert_eq!(engine.verify(&items).valid(), 180);
+}
