@@ -24,14 +24,14 @@
 //!
 //! | row | calls | 44 | 65 | 87 |
 //! | --- | --- | --: | --: | --: |
-//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 22,104 / 22,104 / 25,688 | 24,152 / 24,152 / 27,736 | 28,248 / 28,248 / 31,832 |
-//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 20,952 / 20,952 / 24,600 | 23,000 / 23,000 / 26,648 | 27,096 / 27,096 / 30,744 |
-//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,200 / 42,200 / 42,200 | 62,680 / 62,680 / 62,680 | 97,496 / 97,496 / 97,496 |
-//! | sign prepared | every `sign*` of `PreparedSigningKey` | 17,304 / 17,304 / 17,304 | 20,376 / 20,376 / 20,376 | 24,472 / 24,472 / 24,472 |
-//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 31,512 / 37,080 | 18,456 / 31,512 / 30,808 | 22,552 / 31,512 / 32,856 |
-//! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 26,008 / 22,104 | 18,328 / 26,008 / 17,880 | 22,424 / 26,008 / 21,976 |
-//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,392 / 8,344 / 23,832 | 2,392 / 8,344 / 23,832 | 2,392 / 8,344 / 23,832 |
-//! | prepare to sign | `SigningKey::prepare` | 5,416 / 6,744 / 11,800 | 6,696 / 8,024 / 13,080 | 7,976 / 9,304 / 14,360 |
+//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 21,192 / 23,320 / 24,664 | 23,240 / 25,368 / 26,712 | 27,336 / 29,464 / 30,808 |
+//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 21,064 / 23,256 / 24,600 | 23,112 / 25,304 / 26,648 | 27,208 / 29,400 / 30,744 |
+//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,216 / 42,920 / 42,264 | 62,696 / 63,400 / 62,744 | 97,512 / 98,216 / 97,560 |
+//! | sign prepared | every `sign*` of `PreparedSigningKey` | 17,320 / 18,024 / 17,368 | 20,392 / 21,096 / 20,440 | 24,488 / 25,192 / 24,536 |
+//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 26,104 / 36,752 | 18,456 / 28,152 / 31,440 | 22,552 / 32,248 / 33,488 |
+//! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 19,672 / 19,744 | 18,328 / 20,696 / 16,544 | 22,424 / 22,744 / 20,640 |
+//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,392 / 19,544 / 22,936 | 2,392 / 19,544 / 22,936 | 2,392 / 19,544 / 22,936 |
+//! | prepare to sign | `SigningKey::prepare` | 4,360 / 9,368 / 10,712 | 5,640 / 10,648 / 11,992 | 6,920 / 11,928 / 13,272 |
 //!
 //! Forms that return a key or a signature by value add its size.
 //!

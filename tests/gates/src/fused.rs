@@ -89,7 +89,6 @@ const X86: Alone = &[
             "backend::avx2::verify::prepared",
             "backend::avx2::verify::transform",
             "backend::avx2::verify_up_to",
-            "backend::avx2::w1::inv_ntt_use_hint",
             "backend::avx512::product::RowSums::add",
             "backend::avx512::product::product_of",
             "backend::avx512::secret_streams::expand_group",

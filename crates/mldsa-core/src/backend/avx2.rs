@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::cpu::Avx2;
-use super::kernels::{Kernels, counter, entry, lane_entries};
+use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
 
 pub(super) mod keccak;
 mod vector;
@@ -50,35 +50,37 @@ pub(super) const unsafe fn kernels() -> Kernels {
     Kernels {
         name: "avx2",
         dispatched: counter!(),
-        ntt: entry!(|src, dst| rows::transform(src, dst)),
-        inv_ntt: entry!(|src, dst| rows::inverse_transform(src, dst)),
-        row_product: entry!(|a, b, out| rows::product(a, b, out)),
-        product_inv_ntt: entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
-        expand_masks: entry!(|rho_pp, kappa, len, out| secret_streams::expand_masks(
+        ntt: secret_entry!(|src, dst| rows::transform(src, dst)),
+        inv_ntt: secret_entry!(|src, dst| rows::inverse_transform(src, dst)),
+        row_product: secret_entry!(|a, b, out| rows::product(a, b, out)),
+        product_inv_ntt: secret_entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
+        expand_masks: secret_entry!(|rho_pp, kappa, len, out| secret_streams::expand_masks(
             rho_pp, kappa, len, out
         )),
         mask_lanes: 4,
-        unpack_mask_ntt: entry!(|gamma1_bits, bytes, out| secret_rows::unpack_mask_ntt(
+        unpack_mask_ntt: secret_entry!(|gamma1_bits, bytes, out| secret_rows::unpack_mask_ntt(
             gamma1_bits,
             bytes,
             out
         )),
-        pack_eta: entry!(|eta, s, out| secret_rows::pack_eta(eta, s, out)),
-        unpack_eta_ntt: entry!(|eta, bytes, out| secret_rows::unpack_eta_ntt(eta, bytes, out)),
-        unpack_t0_ntt: entry!(|bytes, out| secret_rows::unpack_t0_ntt(bytes, out)),
-        public_row: entry!(|eta, a_row, s1_hat, s2, t1, t0| secret_rows::public_row(
+        pack_eta: secret_entry!(|eta, s, out| secret_rows::pack_eta(eta, s, out)),
+        unpack_eta_ntt: secret_entry!(|eta, bytes, out| secret_rows::unpack_eta_ntt(
+            eta, bytes, out
+        )),
+        unpack_t0_ntt: secret_entry!(|bytes, out| secret_rows::unpack_t0_ntt(bytes, out)),
+        public_row: secret_entry!(|eta, a_row, s1_hat, s2, t1, t0| secret_rows::public_row(
             eta, a_row, s1_hat, s2, t1, t0
         )),
-        commit_row: entry!(|gamma2, a_row, y_hat, w, w1| secret_rows::commit_row(
+        commit_row: secret_entry!(|gamma2, a_row, y_hat, w, w1| secret_rows::commit_row(
             gamma2, a_row, y_hat, w, w1
         )),
-        respond_row: entry!(|gamma1_bits, bound, c_hat, s1_hat, y_hat, out| {
+        respond_row: secret_entry!(|gamma1_bits, bound, c_hat, s1_hat, y_hat, out| {
             secret_rows::respond_row(gamma1_bits, bound, c_hat, s1_hat, y_hat, out)
         }),
-        low_bits_row: entry!(|gamma2, bound, c_hat, s2_hat, w| secret_rows::low_bits_row(
+        low_bits_row: secret_entry!(|gamma2, bound, c_hat, s2_hat, w| secret_rows::low_bits_row(
             gamma2, bound, c_hat, s2_hat, w
         )),
-        hint_row: entry!(|gamma2, c_hat, t0_hat, w, bitmap| secret_rows::hint_row(
+        hint_row: secret_entry!(|gamma2, c_hat, t0_hat, w, bitmap| secret_rows::hint_row(
             gamma2, c_hat, t0_hat, w, bitmap
         )),
         unpack_z_ntt: entry!(|gamma1_bits, bound, bytes, out| rows::unpack_z_ntt(
@@ -93,7 +95,9 @@ pub(super) const unsafe fn kernels() -> Kernels {
         keccak_f1600: entry!(|state| keccak::permute_x1(state)),
         expand_a: entry!(|rho, l, first, out| reject::expand_a(rho, l, first, out)),
         prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
-        expand_s: entry!(|rho_p, eta, first, out| secret_streams::expand_s(rho_p, eta, first, out)),
+        expand_s: secret_entry!(|rho_p, eta, first, out| secret_streams::expand_s(
+            rho_p, eta, first, out
+        )),
         digest: None,
         shake256: Some(entry!(|hashes| shake256(hashes))),
         verify: Some(entry!(|p, job, results| verify(p, job, results))),

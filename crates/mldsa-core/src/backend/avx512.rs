@@ -9,10 +9,9 @@
 
 use super::avx2;
 use super::cpu::Avx512;
-use super::kernels::{Kernels, counter, entry, lane_entries};
+use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
 #[cfg(test)]
 use super::portable;
-use crate::memory::secret::scrub_stack;
 use crate::params::GAMMA2_88;
 use secret_rows::{commit_row, hint_row, low_bits_row, pack_secret, public_row, respond_row};
 use secret_streams::{expand_masks, expand_s};
@@ -48,25 +47,6 @@ lane_entries!(
     Avx512,
     "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 );
-
-/// An entry that computes on secrets. Where nothing is optimised its registers live in
-/// its frames, which are overwritten.
-macro_rules! secret_entry {
-    (|$($argument:ident),*| $call:expr) => {
-        |$($argument),*| {
-            if cfg!(debug_assertions) {
-                // SAFETY: as `entry`.
-                scrub_stack::<FRAMES, _>(|| unsafe { $call })
-            } else {
-                // SAFETY: as `entry`.
-                unsafe { $call }
-            }
-        }
-    };
-}
-
-/// What those frames take.
-const FRAMES: usize = 96 * 1024;
 
 static KERNELS: Kernels = Kernels {
     name: "avx512",

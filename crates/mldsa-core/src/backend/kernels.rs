@@ -166,6 +166,32 @@ macro_rules! entry {
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) use entry;
 
+/// An entry that computes on secrets. Where nothing is optimised its registers live in
+/// its frames, which are overwritten.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+macro_rules! secret_entry {
+    (|$($argument:ident),*| $call:expr) => {
+        |$($argument),*| {
+            if cfg!(debug_assertions) {
+                // SAFETY: as that of `entry`: the table is proof of the features.
+                $crate::memory::secret::scrub_stack::<
+                    { $crate::backend::kernels::UNOPTIMISED_FRAMES },
+                    _,
+                >(|| unsafe { $call })
+            } else {
+                // SAFETY: as that of `entry`: the table is proof of the features.
+                unsafe { $call }
+            }
+        }
+    };
+}
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(crate) use secret_entry;
+
+/// What the frames of an entry take at most where nothing is optimised.
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(crate) const UNOPTIMISED_FRAMES: usize = 192 * 1024;
+
 /// The entries that are written over the lanes of a backend, which `$engine` proves.
 /// They are compiled for its features: what they call is inlined into them.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]

@@ -253,9 +253,7 @@ fn row_of_product(a: &[NttPoly], b: &[NttPoly], out: &mut Poly) {
     );
 }
 
-/// Eight code words of s1 or s2, of 3 or 4 bits.
-///
-/// Panics if `bytes` is too short.
+/// Eight code words of a packed row of s1 or s2, of 3 or 4 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn eta_field(eta: i32, bytes: &[u8], n: usize) -> __m256i {
