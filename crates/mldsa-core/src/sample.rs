@@ -206,7 +206,9 @@ pub fn expand_mask_packed(keccak: Permutation, rho_pp: &[u8; 64], kappa: u16, ou
     Shake256::digest(keccak, &[rho_pp, &kappa.to_le_bytes()], out);
 }
 
-/// One polynomial of algorithm 34 in coefficient form, a few bytes at a time. Constant time. -gamma1 < out <= gamma1.
+/// One polynomial of algorithm 34 in coefficient form, a few bytes at a time.
+///
+/// Constant time. Bounds: -gamma1 < out <= gamma1.
 #[cfg(any(feature = "siblings", test))]
 #[inline(never)]
 pub fn expand_mask_poly(

@@ -23,7 +23,7 @@ mod check {
     use std::process::ExitCode;
     use std::sync::Mutex;
 
-    use mldsa_core::hazmat::{self, Rejection, Zeroed, ct_check, field, pack, sample};
+    use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
     use mldsa_core::{
         Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash, PreHashed,
         SignError, Signature, SigningKey, bytes,
@@ -350,7 +350,7 @@ mod check {
             let mut y = [hazmat::Poly::zeroed()];
             let mut rho_pp = [5; 64];
             valgrind::poison(&mut rho_pp);
-            sample::expand_mask(&rho_pp, 0, 19, &mut y[0]);
+            sample::expand_mask_poly(Permutation::PORTABLE, &rho_pp, 0, 19, &mut y[0].0);
             let [y] = y;
             y
         }

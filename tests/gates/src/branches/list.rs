@@ -19,7 +19,12 @@ const PUBLIC: &[(&str, &str)] = &[
     ),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
-    ("mldsa_core::backend::avx2::prepare", VERIFICATION),
+    ("mldsa_core::backend::avx2::verify", VERIFICATION),
+    (
+        "mldsa_core::backend::avx2::product::product_of",
+        VERIFICATION,
+    ),
+    ("mldsa_core::backend::avx2::reject", "A is public"),
     ("mldsa_core::backend::avx2::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::verify", VERIFICATION),
     ("mldsa_core::backend::avx512::verify_up_to", VERIFICATION),
@@ -148,7 +153,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     (
         "mldsa_core::sample::rej_ntt_poly_each_vartime",
         0,
-        4,
+        5,
         "refused candidates of A, which is public",
     ),
     (
@@ -249,7 +254,12 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         1,
         "what the CPU has",
     ),
-    ("mldsa_core::backend::avx2::expand_s", 0, 2, REFUSED),
+    (
+        "mldsa_core::backend::avx2::secret_streams::accept",
+        0,
+        2,
+        REFUSED,
+    ),
     (
         "mldsa_core::backend::avx512::secret_streams::accept",
         0,
@@ -345,36 +355,6 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         "mladsa_aggregate::keys::nonce::sample",
         Kind::Division,
         7,
-        LENGTHS,
-    ),
-    (
-        "mldsa_core::backend::avx2::cold",
-        Kind::Division,
-        2,
-        LENGTHS,
-    ),
-    (
-        "mldsa_core::backend::avx2::expand_a",
-        Kind::Division,
-        8,
-        "the index of an entry of A",
-    ),
-    (
-        "mldsa_core::backend::avx2::kernels",
-        Kind::Division,
-        1,
-        LENGTHS,
-    ),
-    (
-        "mldsa_core::backend::avx2::prepared",
-        Kind::Division,
-        2,
-        LENGTHS,
-    ),
-    (
-        "mldsa_core::backend::avx2::with_products",
-        Kind::Division,
-        1,
         LENGTHS,
     ),
     (
