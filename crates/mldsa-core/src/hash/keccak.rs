@@ -187,21 +187,26 @@ pub(crate) fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
     *state = a;
 }
 
-/// The same on states in vectors and on one more.
+/// [`keccak_f1600`] on states in vectors and on one more. Not a function: of one that is
+/// inlined the compiler puts the scalar state into vectors, too.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-#[inline(always)]
-pub(crate) fn keccak_f1600_beside<W: Word>(state: &mut [W; 25], one: &mut [u64; 25]) {
-    // In a loop: the library's functions on arrays are inlined only as the profile
-    // likes, and take registers through memory otherwise.
-    let mut both = [(state[0], 0); 25];
-    for w in 0..25 {
-        both[w] = (state[w], one[w]);
-    }
-    keccak_f1600(&mut both);
-    for w in 0..25 {
-        (state[w], one[w]) = both[w];
-    }
+macro_rules! permute_beside {
+    ($state:expr, $one:expr) => {{
+        let (state, one) = ($state, $one);
+        // In a loop: the library's functions on arrays are inlined only as the profile
+        // likes, and take registers through memory otherwise.
+        let mut both = [(state[0], 0); 25];
+        for w in 0..25 {
+            both[w] = (state[w], one[w]);
+        }
+        $crate::hash::keccak::keccak_f1600(&mut both);
+        for w in 0..25 {
+            (state[w], one[w]) = both[w];
+        }
+    }};
 }
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(crate) use permute_beside;
 
 /// Theta, rho, pi, chi and iota, the result one row after the other: few words
 /// live at a time, and a scalar state beside a vector one stays scalar.
