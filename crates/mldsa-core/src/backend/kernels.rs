@@ -172,15 +172,15 @@ pub(crate) use entry;
 macro_rules! secret_entry {
     (|$($argument:ident),*| $call:expr) => {
         |$($argument),*| {
-            if cfg!(debug_assertions) {
-                // SAFETY: as that of `entry`: the table is proof of the features.
-                $crate::memory::secret::scrub_stack::<
-                    { $crate::backend::kernels::UNOPTIMISED_FRAMES },
-                    _,
-                >(|| unsafe { $call })
-            } else {
+            let mut kernel = || {
                 // SAFETY: as that of `entry`: the table is proof of the features.
                 unsafe { $call }
+            };
+            if cfg!(debug_assertions) {
+                const FRAMES: usize = $crate::backend::kernels::UNOPTIMISED_FRAMES;
+                $crate::memory::secret::scrub_stack::<FRAMES, _>(kernel)
+            } else {
+                kernel()
             }
         }
     };

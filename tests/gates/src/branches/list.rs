@@ -257,7 +257,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     (
         "mldsa_core::backend::avx2::secret_streams::accept",
         0,
-        2,
+        17,
         REFUSED,
     ),
     (
@@ -340,6 +340,37 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
 /// often, and what.
 const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
     (
+        "mldsa_core::backend::avx2::rows",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::backend::avx2::secret_rows",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    ("mldsa_core::backend::avx2::w1", Kind::Division, 1, LENGTHS),
+    (
+        "mldsa_core::backend::avx512::secret_rows",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::memory::secret::scrub_stack",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
+        "mldsa_core::scheme::sign::sign_internal",
+        Kind::Division,
+        1,
+        LENGTHS,
+    ),
+    (
         "mladsa_aggregate::round::signer",
         Kind::Compare,
         3,
@@ -376,7 +407,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         LENGTHS,
     ),
     (
-        "mldsa_core::backend::portable::inv_ntt_high_bits",
+        "mldsa_core::backend::portable::commit_row",
         Kind::Division,
         1,
         LENGTHS,
