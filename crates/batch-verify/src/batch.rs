@@ -1,15 +1,13 @@
 //! A verifier: built once, handed batches.
 
 use core::fmt;
-use core::mem;
-use core::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
 use crate::cache::KeyCache;
+use crate::caught::caught;
 use crate::executor::{Executor, executor};
 use crate::judge::Judge;
 use crate::schedule::{Request, Schedule};
@@ -250,10 +248,8 @@ impl<P: ParameterSet> BatchVerifier<P> {
         ) = self.caches();
         summary.elapsed = start.elapsed();
         if let Some(metrics) = &self.metrics {
-            let told = catch_unwind(AssertUnwindSafe(|| metrics(&summary)));
-            // A hook that panics loses its figures, not the verdicts. Dropping
-            // the payload could panic again.
-            told.unwrap_or_else(mem::forget);
+            // A hook that panics loses its figures, not the verdicts.
+            caught(|| metrics(&summary));
         }
         (summary, panicked)
     }

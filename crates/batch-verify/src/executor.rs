@@ -1,17 +1,16 @@
 //! Whose threads do the work.
 
 use core::fmt;
-use core::mem;
-use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::caught::caught;
 
 /// Lends threads to the one that verifies a batch or builds a key set: rayon's
 /// pools, or the pool of the caller's runtime.
@@ -349,16 +348,12 @@ pub(crate) fn share<T: Send>(
 
 /// [`Executor::rouse`] by code that may panic.
 pub(crate) fn rouse(executor: &dyn Executor) -> Option<Roused> {
-    let roused = catch_unwind(AssertUnwindSafe(|| executor.rouse()));
-    // Dropping the payload could panic again.
-    roused.map_err(mem::forget).ok().flatten()
+    caught(|| executor.rouse()).flatten()
 }
 
 /// [`Executor::run`] by code that may panic: what it has left, the asking thread does.
 pub(crate) fn lend(executor: &dyn Executor, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
-    let run = AssertUnwindSafe(|| executor.run(tasks, task));
-    // Dropping the payload could panic again.
-    let _ = catch_unwind(run).map_err(mem::forget);
+    caught(|| executor.run(tasks, task));
 }
 
 impl fmt::Debug for dyn Executor {

@@ -8,12 +8,10 @@ mod state;
 use core::fmt;
 use core::future::Future;
 use core::mem;
-use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::sync::atomic::Ordering;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::panic::catch_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -25,6 +23,7 @@ pub use self::front::{
 };
 pub use self::metrics::{Answered, IntakeMetrics, Verified};
 use self::state::{State, Submitted};
+use crate::caught::{caught, wake};
 use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
 use crate::schedule::{LANES, Request};
@@ -33,7 +32,8 @@ use crate::{BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, Own
 /// How much an [`Intake`] holds and does at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntakeLimits {
-    /// Items that wait, for each priority.
+    /// Items that wait, for each priority, those called off included until a batch is
+    /// cut. Whoever awaits a place has a claim to one, polled or not.
     pub items: usize,
     /// Bytes that wait, for each priority.
     pub bytes: usize,
@@ -200,7 +200,7 @@ struct Shared<P: ParameterSet> {
 
 /// What the lock guards.
 struct Guarded<P: ParameterSet> {
-    queue: State<Entry<P>, Sender>,
+    queue: State<Entry<P>, Waker>,
     stats: IntakeStats,
     /// Threads that sleep until the intake is idle; to wake none costs a call of the
     /// system too.
@@ -209,10 +209,6 @@ struct Guarded<P: ParameterSet> {
     #[cfg(feature = "async")]
     draining: Vec<Waker>,
 }
-
-/// Wakes somebody who waits for a place. Cloned under the lock, which a waker of the
-/// caller's must not be.
-type Sender = Arc<Waker>;
 
 /// An item that waits.
 struct Entry<P: ParameterSet> {
@@ -499,13 +495,13 @@ impl<P: ParameterSet> Shared<P> {
     fn cut(&self, step: impl FnOnce(&mut Guarded<P>) -> Vec<Entry<P>>) -> Vec<Entry<P>> {
         let mut state = self.lock();
         let entries = step(&mut state);
-        let senders = if entries.is_empty() && !state.queue.is_closed() {
+        let woken = if entries.is_empty() && !state.queue.is_closed() {
             Vec::new()
         } else {
-            state.queue.senders(&self.limits)
+            state.queue.woken(&self.limits)
         };
         drop(state);
-        wake(senders);
+        woken.into_iter().for_each(wake);
         entries
     }
 
@@ -578,19 +574,15 @@ impl<P: ParameterSet> Shared<P> {
             let queue = &mut self.lock().queue;
             queue.submit(origin, ticket, entry, bytes, &self.limits)
         };
-        let Submitted { start, next } = submitted.map_err(|(entry, error)| {
+        let Submitted { start, gone } = submitted.map_err(|(entry, error)| {
             *offered = Some(entry.item);
             error
         })?;
-        wake(next);
+        caught(move || drop(gone));
         if start {
             let worker = Worker(Some(Arc::clone(self)));
             // An executor that panics has dropped the work.
-            let spawn = AssertUnwindSafe(|| {
-                let work = Box::new(move || worker.run());
-                verifier.executor().spawn(work);
-            });
-            let _ = catch_unwind(spawn).map_err(mem::forget);
+            caught(|| verifier.executor().spawn(Box::new(move || worker.run())));
         }
         Ok(pending)
     }
@@ -789,9 +781,7 @@ impl<P: ParameterSet> Shared<P> {
 
     /// `None` if the caller's code panics.
     fn hook<R>(&self, hook: impl FnOnce() -> R) -> Option<R> {
-        let result = catch_unwind(AssertUnwindSafe(hook));
-        // Dropping the payload could panic again.
-        let result = result.map_err(mem::forget).ok();
+        let result = caught(hook);
         if result.is_none() {
             self.lock().stats.hook_panics += 1;
         }
@@ -815,7 +805,7 @@ impl<P: ParameterSet> Shared<P> {
             self.idle.notify_all();
         }
         #[cfg(feature = "async")]
-        wake(draining.into_iter().map(Arc::new));
+        draining.into_iter().for_each(wake);
     }
 }
 
@@ -833,14 +823,6 @@ fn of_epoch<P: ParameterSet>(
     group
 }
 
-/// Wakers are the caller's code and may panic; dropping the payload could again.
-fn wake(wakers: impl IntoIterator<Item = Sender>) {
-    for waker in wakers {
-        let wake = AssertUnwindSafe(|| waker.wake_by_ref());
-        let _ = catch_unwind(wake).map_err(mem::forget);
-    }
-}
-
 /// Ends a batch on every path.
 struct AnsweredBatch<'a, P: ParameterSet>(&'a Shared<P>);
 
@@ -856,17 +838,15 @@ struct Worker<P: ParameterSet>(Option<Arc<Shared<P>>>);
 
 impl<P: ParameterSet> Worker<P> {
     fn run(mut self) {
-        let Some(shared) = self.0.take() else { return };
-        loop {
+        // Kept until it retires: whatever takes it down before, says so.
+        while let Some(shared) = &self.0 {
             let max = shared.limits.batch;
             let waiting = shared.cut(|state| state.queue.cut_or_retire(max));
             if waiting.is_empty() {
-                return;
+                self.0 = None;
+            } else {
+                caught(|| shared.run(None, waiting));
             }
-            let batch = || shared.run(None, waiting);
-            // The hooks and wakers of a caller are caught already; nothing else may
-            // take a worker down.
-            let _ = catch_unwind(AssertUnwindSafe(batch)).map_err(mem::forget);
         }
     }
 }

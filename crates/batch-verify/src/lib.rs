@@ -77,6 +77,7 @@ mod batch;
 mod blocking;
 mod builder;
 mod cache;
+mod caught;
 mod epoch;
 mod error;
 mod executor;

@@ -1,11 +1,11 @@
 //! One answer from one thread to another, awaited or waited for.
 
 use core::mem;
-use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Poll, Waker};
-use std::panic::catch_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::caught::wake;
 
 /// Answers that know how to say that nobody is left to give one.
 pub(crate) trait Lost {
@@ -65,9 +65,7 @@ impl<T: Lost> Reply<T> {
             if asleep {
                 self.0.there.notify_all();
             }
-            let wake = AssertUnwindSafe(|| waker.map(Waker::wake));
-            // Dropping the payload could panic again.
-            let _ = catch_unwind(wake).map_err(mem::forget);
+            waker.into_iter().for_each(wake);
         }
     }
 
@@ -147,6 +145,7 @@ impl<T: Lost> Receiver<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caught::caught;
 
     impl Lost for Option<u8> {
         const LOST: Self = None;
@@ -157,10 +156,8 @@ mod tests {
     fn a_waker_that_panics_loses_no_answer() {
         let (reply, receiver) = oneshot();
         assert!(receiver.take_or_wake(|| Waker::noop().clone()).is_pending());
-        let polled = catch_unwind(AssertUnwindSafe(|| {
-            let _ = receiver.take_or_wake(|| panic!("the caller's fault"));
-        }));
-        assert!(polled.is_err());
+        let polled = caught(|| receiver.take_or_wake(|| panic!("the caller's fault")));
+        assert!(polled.is_none());
         reply.send(Some(1));
         reply.send(Some(2));
         let answer = receiver.take_or_wake(|| Waker::noop().clone());

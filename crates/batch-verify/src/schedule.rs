@@ -1,14 +1,12 @@
 //! Who verifies what when, and where it stops.
 
-use core::mem;
-use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::hash::RandomState;
-use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mldsa_core::ParameterSet;
 
+use crate::caught::caught;
 use crate::executor::{Executor, Roused, lend, rouse};
 use crate::judge::{Judge, MAX_CALL, NO_MEMBER};
 use crate::plan::{Planned, Scratch, Segment, sort, take_repeats};
@@ -303,17 +301,12 @@ struct Elements<'a, 's, T, F> {
 
 impl<'a, T: Sync, F: Fn(usize, &'a T) -> Item<'a> + Sync> Elements<'a, '_, T, F> {
     fn item(&self, index: usize) -> Option<Item<'a>> {
-        let project = AssertUnwindSafe(|| (self.project)(index, &self.slice[index]));
-        match catch_unwind(project) {
-            Ok(item) => Some(item),
-            Err(payload) => {
-                // Dropping it could panic again.
-                mem::forget(payload);
-                self.panicked.fetch_add(1, Ordering::Relaxed);
-                self.first_panicked.fetch_min(index, Ordering::Relaxed);
-                None
-            }
+        let item = caught(|| (self.project)(index, &self.slice[index]));
+        if item.is_none() {
+            self.panicked.fetch_add(1, Ordering::Relaxed);
+            self.first_panicked.fetch_min(index, Ordering::Relaxed);
         }
+        item
     }
 }
 

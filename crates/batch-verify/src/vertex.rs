@@ -3,15 +3,14 @@
 use core::fmt;
 use core::future::Future;
 use core::mem;
-use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll};
-use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
+use crate::caught::caught;
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
 use crate::schedule::Request;
 use crate::{BatchError, BatchVerifier, Duplicates, Executor, Item, Message, Signer};
@@ -91,8 +90,7 @@ where
         executor.spawn(Box::new(move || {
             // Vertices are dropped here, by the caller's code: a panic must not take
             // the pool down.
-            let run = AssertUnwindSafe(move || work.run());
-            catch_unwind(run).unwrap_or_else(mem::forget);
+            caught(move || work.run());
         }));
     }
     future

@@ -11,7 +11,8 @@ use std::vec;
 
 use mldsa_core::ParameterSet;
 
-use super::{Intake, IntakeError, Origin, Pending, Shared, wake};
+use super::{Intake, IntakeError, Origin, Pending, Shared};
+use crate::caught::{caught, wake};
 use crate::quorum::{Count, Rule};
 use crate::{
     BatchVerifier, Duplicates, Outcome, OwnedItem, OwnedSubject, OwnedVote, Policy, QuorumError,
@@ -221,17 +222,18 @@ impl<P: ParameterSet> Entrance<P> {
                     if verifier.executor().is_worker() && self.intake.help() {
                         continue;
                     }
-                    let waker = Arc::new(context.waker().clone());
-                    let (new, old) = {
+                    let bytes = item.as_ref().map_or(0, OwnedItem::len);
+                    let waker = context.waker().clone();
+                    let (ticket, replaced) = {
                         let queue = &mut self.intake.lock().queue;
-                        queue.stand(origin.priority, ticket, waker)
+                        queue.stand(origin.priority, ticket, bytes, waker)
                     };
-                    drop(old);
-                    self.ticket = Some(new);
-                    if ticket.is_some() {
+                    self.ticket = Some(ticket);
+                    // Else a place may have become free before this waker stood in the
+                    // line.
+                    if replaced.is_some() {
                         return Poll::Pending;
                     }
-                    // A place may have become free before this one stood in the line.
                 }
                 Err(error) => {
                     *item = None;
@@ -252,11 +254,12 @@ impl<P: ParameterSet> Entrance<P> {
 
     fn leave(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            let next = {
+            let (gone, woken) = {
                 let queue = &mut self.intake.lock().queue;
                 queue.leave(self.origin.priority, ticket, &self.intake.limits)
             };
-            wake(next);
+            woken.into_iter().for_each(wake);
+            caught(move || drop(gone));
         }
     }
 }

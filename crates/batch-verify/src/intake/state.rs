@@ -48,9 +48,21 @@ struct Class<T, W> {
     spare: Vec<VecDeque<(T, usize)>>,
     waiting: usize,
     bytes: usize,
-    /// Those who wait for a place, the first first, by ticket. Whoever is first has
-    /// been woken if there may be one.
-    senders: VecDeque<(u64, W)>,
+    /// Those who wait for a place, the first first, which is by ticket. Each has a
+    /// claim to one: who has none passes only where more are free.
+    senders: VecDeque<Sender<W>>,
+    /// Bytes of their items.
+    claimed: usize,
+}
+
+/// Somebody who waits for a place.
+#[derive(Clone, Debug)]
+struct Sender<W> {
+    ticket: u64,
+    bytes: usize,
+    /// Taken when there is a place: each is woken once for it, and who does not come
+    /// holds up nobody for whom there is another.
+    waker: Option<W>,
 }
 
 /// What submitting has led to.
@@ -58,11 +70,12 @@ struct Class<T, W> {
 pub(super) struct Submitted<W> {
     /// A worker has to be started; it counts as one already.
     pub(super) start: bool,
-    /// Who is to try next.
-    pub(super) next: Option<W>,
+    /// The waker of whoever waited for this place: the caller's code, not to be
+    /// dropped under the lock.
+    pub(super) gone: Option<W>,
 }
 
-impl<T, W: Clone> State<T, W> {
+impl<T, W> State<T, W> {
     pub(super) fn new() -> Self {
         Self {
             classes: [const { Class::new() }; Priority::ALL.len()],
@@ -76,8 +89,8 @@ impl<T, W: Clone> State<T, W> {
         }
     }
 
-    /// Takes an entry of so many bytes in, or gives it back. Without the `ticket` of
-    /// whoever waits first for a place, nobody overtakes those who do.
+    /// Takes an entry of so many bytes in, or gives it back: nobody takes a place of
+    /// those who have waited for one longer. `ticket` is of who has waited.
     pub(super) fn submit(
         &mut self,
         origin: Origin,
@@ -90,19 +103,14 @@ impl<T, W: Clone> State<T, W> {
             return Err((entry, IntakeError::ShuttingDown));
         }
         let class = &mut self.classes[origin.priority as usize];
-        let first = class.senders.front().map(|(ticket, _)| *ticket);
-        let left = limits.bytes.saturating_sub(class.bytes);
-        if first != ticket && first.is_some() || class.waiting >= limits.items || bytes > left {
+        if !class.has_place(ticket, bytes, limits) {
             return Err((entry, IntakeError::QueueFull));
         }
-        if first.is_some() {
-            class.senders.pop_front();
-        }
+        let gone = ticket.and_then(|ticket| class.forget(ticket));
         class.put(origin.peer, entry, bytes);
-        let next = class.next_sender(limits);
         let start = self.workers < limits.workers;
         self.workers += usize::from(start);
-        Ok(Submitted { start, next })
+        Ok(Submitted { start, gone })
     }
 
     /// Cuts a batch of at most `max` entries: peers in turn, the higher priorities
@@ -207,15 +215,19 @@ impl<T, W: Clone> State<T, W> {
         self.closed
     }
 
-    /// Who may find a place after entries have left: for each priority the first, all
+    /// Who is to be woken after entries have left: whoever has a place now; everybody
     /// once nothing more is taken in.
-    pub(super) fn senders(&mut self, limits: &IntakeLimits) -> Vec<W> {
-        if self.closed {
-            let senders = self.classes.iter_mut().flat_map(|c| c.senders.drain(..));
-            return senders.map(|(_, sender)| sender).collect();
+    pub(super) fn woken(&mut self, limits: &IntakeLimits) -> Vec<W> {
+        let mut woken = Vec::new();
+        for class in &mut self.classes {
+            if self.closed {
+                class.claimed = 0;
+                woken.extend(class.senders.drain(..).filter_map(|sender| sender.waker));
+            } else {
+                class.wake(limits, &mut woken);
+            }
         }
-        let classes = self.classes.iter();
-        classes.filter_map(|c| c.next_sender(limits)).collect()
+        woken
     }
 
     /// Entries that wait, by priority.
@@ -231,45 +243,50 @@ impl<T, W: Clone> State<T, W> {
 
 /// Waiting for a place.
 #[cfg(any(test, feature = "async"))]
-impl<T, W: Clone> State<T, W> {
-    /// Stands in line behind the others, or stays there under another waker; returns
-    /// the ticket, and the waker that was replaced.
+impl<T, W> State<T, W> {
+    /// Stands in line behind the others with an item of so many bytes, or stays there
+    /// under another waker; returns the ticket, and the waker that was replaced. If
+    /// there was none, a place may have become free since it was asked for.
     pub(super) fn stand(
         &mut self,
         priority: Priority,
         ticket: Option<u64>,
-        sender: W,
+        bytes: usize,
+        waker: W,
     ) -> (u64, Option<W>) {
-        let senders = &mut self.classes[priority as usize].senders;
+        let class = &mut self.classes[priority as usize];
         if let Some(ticket) = ticket
-            && let Some((_, old)) = senders.iter_mut().find(|(other, _)| *other == ticket)
+            && let Some(at) = class.at(ticket)
         {
-            return (ticket, Some(core::mem::replace(old, sender)));
+            return (ticket, class.senders[at].waker.replace(waker));
         }
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        senders.push_back((ticket, sender));
+        class.claimed += bytes;
+        class.senders.push_back(Sender {
+            ticket,
+            bytes,
+            waker: Some(waker),
+        });
         (ticket, None)
     }
 
-    /// Leaves the line. Returns who is to try instead.
+    /// Leaves the line. Returns its waker, and who is to be woken.
     pub(super) fn leave(
         &mut self,
         priority: Priority,
         ticket: u64,
         limits: &IntakeLimits,
-    ) -> Option<W> {
+    ) -> (Option<W>, Vec<W>) {
         let class = &mut self.classes[priority as usize];
-        let at = class
-            .senders
-            .iter()
-            .position(|(other, _)| *other == ticket)?;
-        class.senders.remove(at);
-        (at == 0).then(|| class.next_sender(limits)).flatten()
+        let gone = class.forget(ticket);
+        let mut woken = Vec::new();
+        class.wake(limits, &mut woken);
+        (gone, woken)
     }
 }
 
-impl<T, W: Clone> Class<T, W> {
+impl<T, W> Class<T, W> {
     const fn new() -> Self {
         Self {
             own: VecDeque::new(),
@@ -280,6 +297,7 @@ impl<T, W: Clone> Class<T, W> {
             waiting: 0,
             bytes: 0,
             senders: VecDeque::new(),
+            claimed: 0,
         }
     }
 
@@ -361,10 +379,47 @@ impl<T, W: Clone> Class<T, W> {
         more
     }
 
-    /// Who waits first for a place, if there may be one.
-    fn next_sender(&self, limits: &IntakeLimits) -> Option<W> {
-        let sender = self.senders.front().map(|(_, sender)| sender);
-        sender.filter(|_| self.waiting < limits.items).cloned()
+    /// Where a sender stands in the line.
+    fn at(&self, ticket: u64) -> Option<usize> {
+        let at = self.senders.binary_search_by_key(&ticket, |s| s.ticket);
+        at.ok()
+    }
+
+    /// Takes a sender out of the line.
+    fn forget(&mut self, ticket: u64) -> Option<W> {
+        let sender = self.senders.remove(self.at(ticket)?)?;
+        self.claimed -= sender.bytes;
+        sender.waker
+    }
+
+    /// Places and bytes that are free, whoever has a claim to them.
+    fn free(&self, limits: &IntakeLimits) -> (usize, usize) {
+        let places = limits.items.saturating_sub(self.waiting);
+        (places, limits.bytes.saturating_sub(self.bytes))
+    }
+
+    /// Whether there is a place beside those of all who have waited longer.
+    fn has_place(&self, ticket: Option<u64>, bytes: usize, limits: &IntakeLimits) -> bool {
+        let (places, free) = self.free(limits);
+        let at = ticket.and_then(|ticket| self.at(ticket));
+        let ahead = at.unwrap_or(self.senders.len());
+        let claimed = || match at {
+            Some(at) => self.senders.range(..at).map(|s| s.bytes).sum(),
+            None => self.claimed,
+        };
+        ahead < places && bytes <= free.saturating_sub(claimed())
+    }
+
+    /// Wakes whoever has a place and does not know.
+    fn wake(&mut self, limits: &IntakeLimits, woken: &mut Vec<W>) {
+        let (places, mut free) = self.free(limits);
+        for sender in self.senders.iter_mut().take(places) {
+            if sender.bytes > free {
+                break;
+            }
+            free -= sender.bytes;
+            woken.extend(sender.waker.take());
+        }
     }
 }
 
@@ -380,8 +435,13 @@ mod tests {
         /// Is going to submit these, one step each; an entry above 4 waits for a
         /// place.
         Submitting(Vec<u8>),
-        /// Waits for a place, in the line of its priority once it has a ticket.
-        Sending(u8, Option<u64>),
+        /// Polls for a place, by a waker of this number; with a ticket once it has
+        /// stood in the line of its priority.
+        Sending(u8, Option<u64>, u8),
+        /// Has found none, and is going to stand in the line.
+        Standing(u8, Option<u64>, u8),
+        /// Sleeps until this waker is called, or is polled by another.
+        Sleeping(u8, u64, u8),
         /// Was given to the executor, which may run or drop it.
         Spawned,
         /// A worker between two batches.
@@ -396,10 +456,10 @@ mod tests {
 
     #[derive(Clone, Debug)]
     struct World {
-        state: State<u8, u8>,
+        state: State<u8, (u8, u8)>,
         threads: Vec<Thread>,
-        /// Senders that may try again.
-        woken: BTreeSet<u8>,
+        /// Wakers that were called.
+        woken: BTreeSet<(u8, u8)>,
         /// How often each entry was answered.
         answers: [u8; 8],
     }
@@ -422,26 +482,36 @@ mod tests {
 
     impl World {
         /// An entry has its place.
-        fn placed(&mut self, entry: u8, submitted: Submitted<u8>) {
+        fn placed(&mut self, entry: u8, submitted: Submitted<(u8, u8)>) {
             if submitted.start {
                 self.threads.push(Thread::Spawned);
             }
             if entry % 2 == 1 {
                 self.threads.push(Thread::Waiting(entry));
             }
-            self.woken.extend(submitted.next);
+            self.woken.retain(|waker| waker.0 != entry);
         }
 
         /// After entries have left.
         fn wake(&mut self, limits: &IntakeLimits) {
-            let senders = self.state.senders(limits);
-            self.woken.extend(senders);
+            let woken = self.state.woken(limits);
+            self.woken.extend(woken);
         }
 
         fn answer(&mut self, entries: impl IntoIterator<Item = u8>) {
             for entry in entries {
                 self.answers[usize::from(entry)] += 1;
             }
+        }
+
+        /// Whoever asks gives up, with or without a place in the line.
+        fn leave(&mut self, entry: u8, ticket: Option<u64>, limits: &IntakeLimits) {
+            if let Some(ticket) = ticket {
+                let (_, woken) = self.state.leave(origin(entry).priority, ticket, limits);
+                self.woken.extend(woken);
+            }
+            self.woken.retain(|waker| waker.0 != entry);
+            self.answer([entry]);
         }
 
         /// Every world that one step of thread `n` may lead to.
@@ -453,7 +523,7 @@ mod tests {
                 Thread::Submitting(mut entries) => {
                     let entry = entries.remove(0);
                     if entry > 4 {
-                        next.threads.push(Thread::Sending(entry, None));
+                        next.threads.push(Thread::Sending(entry, None, 0));
                     } else {
                         match next.state.submit(origin(entry), None, entry, 10, limits) {
                             Ok(submitted) => next.placed(entry, submitted),
@@ -464,41 +534,42 @@ mod tests {
                         next.threads.push(Thread::Submitting(entries));
                     }
                 }
-                Thread::Sending(entry, ticket) => {
-                    let priority = origin(entry).priority;
-                    if let Some(ticket) = ticket
-                        && entry % 2 == 0
-                    {
-                        // Whoever asks may lose patience at any time.
-                        let mut left = next.clone();
-                        left.woken.remove(&entry);
-                        let instead = left.state.leave(priority, ticket, limits);
-                        left.woken.extend(instead);
-                        left.answer([entry]);
-                        others.push(left);
-                    }
-                    if ticket.is_some() && !next.woken.remove(&entry) {
-                        // Sleeps: somebody has to wake it.
-                        return others;
-                    }
+                Thread::Sending(entry, ticket, waker) => {
                     match next.state.submit(origin(entry), ticket, entry, 10, limits) {
                         Ok(submitted) => next.placed(entry, submitted),
                         Err((entry, IntakeError::QueueFull)) => {
-                            let new = ticket.is_none();
-                            let (ticket, _) = next.state.stand(priority, ticket, entry);
-                            // It tries once more before it sleeps.
-                            if new {
-                                next.woken.insert(entry);
-                            }
-                            next.threads.push(Thread::Sending(entry, Some(ticket)));
+                            next.threads.push(Thread::Standing(entry, ticket, waker));
                         }
-                        Err((entry, _)) => {
-                            let instead = ticket
-                                .and_then(|ticket| next.state.leave(priority, ticket, limits));
-                            next.woken.extend(instead);
-                            next.answer([entry]);
-                        }
+                        Err((entry, _)) => next.leave(entry, ticket, limits),
                     }
+                }
+                Thread::Standing(entry, ticket, waker) => {
+                    let priority = origin(entry).priority;
+                    let stood = next.state.stand(priority, ticket, 10, (entry, waker));
+                    next.threads.push(match stood {
+                        (ticket, Some(_)) => Thread::Sleeping(entry, ticket, waker),
+                        (ticket, None) => Thread::Sending(entry, Some(ticket), waker),
+                    });
+                }
+                Thread::Sleeping(entry, ticket, waker) => {
+                    if entry % 2 == 0 {
+                        // Whoever asks may lose patience at any time.
+                        let mut left = next.clone();
+                        left.leave(entry, Some(ticket), limits);
+                        others.push(left);
+                    } else if waker == 0 {
+                        // Or go on as another task, whose waker is another.
+                        let mut moved = next.clone();
+                        let thread = Thread::Sending(entry, Some(ticket), 1);
+                        moved.threads.push(thread);
+                        others.push(moved);
+                    }
+                    if !next.woken.remove(&(entry, waker)) {
+                        // Somebody has to wake it.
+                        return others;
+                    }
+                    let thread = Thread::Sending(entry, Some(ticket), waker);
+                    next.threads.push(thread);
                 }
                 Thread::Spawned => {
                     if drops {
@@ -604,29 +675,29 @@ mod tests {
     #[test]
     fn every_order_of_steps_gives_every_entry_one_answer() {
         let mut worlds = 0;
-        for (workers, items) in [(1, 1), (2, 1)] {
-            for drops in [false, true] {
-                for closing in [false, true] {
-                    let mut threads = vec![
-                        Thread::Submitting(vec![0, 3]),
-                        Thread::Submitting(vec![1, 6]),
-                        Thread::Submitting(vec![5]),
-                    ];
-                    if closing {
-                        threads.push(Thread::Closing);
-                    }
+        for drops in [false, true] {
+            for closing in [false, true] {
+                // Items by peers, items that are waited for; two who wait for places, of
+                // which some move to other tasks.
+                for (workers, submitting) in [
+                    (1, vec![vec![0, 3], vec![1, 6]]),
+                    (2, vec![vec![0], vec![1, 6]]),
+                    (1, vec![vec![0], vec![5], vec![6]]),
+                ] {
+                    let entries = submitting.iter().map(Vec::len).sum();
+                    let threads = submitting.into_iter().map(Thread::Submitting);
                     let start = World {
                         state: State::new(),
-                        threads,
+                        threads: threads.chain(closing.then_some(Thread::Closing)).collect(),
                         woken: BTreeSet::new(),
                         answers: [0; 8],
                     };
                     let limits = IntakeLimits {
                         workers,
-                        items,
+                        items: 1,
                         ..LIMITS
                     };
-                    worlds += explore(start, &limits, drops, 5);
+                    worlds += explore(start, &limits, drops, entries);
                 }
             }
         }
