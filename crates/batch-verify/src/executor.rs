@@ -48,6 +48,22 @@ pub trait Executor: Send + Sync {
     fn is_worker(&self) -> bool {
         rayon::current_thread_index().is_some()
     }
+
+    /// Lets other work of the pool go first, on a thread of its own: called between two
+    /// batches of an [`Intake`](crate::Intake), which could otherwise hold the pool for
+    /// as long as it is loaded.
+    fn yield_now(&self) {
+        let _ = rayon::yield_now();
+    }
+}
+
+/// Threads that are believed of an executor; the work of more would be too little to
+/// share.
+const MAX_WORKERS: usize = 1024;
+
+/// [`Executor::workers`], whatever it says.
+pub(crate) fn workers(executor: &dyn Executor) -> usize {
+    executor.workers().clamp(1, MAX_WORKERS)
 }
 
 /// Whether a thread that was woken is awake ([`Executor::rouse`]). It stays so for a
@@ -91,7 +107,8 @@ pub enum Threads {
     Dedicated(usize),
     /// A pool that the caller owns.
     Pool(Arc<ThreadPool>),
-    /// The calling thread alone.
+    /// The calling thread alone; what an intake is to verify for nobody who waits goes
+    /// to rayon's current pool.
     Inline,
     /// Any other: a runtime's own pool.
     Executor(Arc<dyn Executor>),
@@ -283,6 +300,10 @@ impl Executor for ThreadPool {
     fn is_worker(&self) -> bool {
         self.current_thread_index().is_some()
     }
+
+    fn yield_now(&self) {
+        let _ = Self::yield_now(self);
+    }
 }
 
 /// A pool that the caller keeps too.
@@ -307,6 +328,10 @@ impl Executor for Pool {
 
     fn is_worker(&self) -> bool {
         self.0.is_worker()
+    }
+
+    fn yield_now(&self) {
+        Executor::yield_now(&*self.0);
     }
 }
 
@@ -342,7 +367,7 @@ pub(crate) fn share<T: Send>(
         let mut first = Some(first);
         work(&mut || first.take().or_else(next));
     };
-    lend(executor, executor.workers().min(count), &|_| run());
+    lend(executor, workers(executor).min(count), &|_| run());
     run();
 }
 

@@ -24,6 +24,7 @@ pub use self::front::{
 pub use self::metrics::{Answered, IntakeMetrics, Verified};
 use self::state::{State, Submitted};
 use crate::caught::{caught, wake};
+use crate::executor::workers;
 use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
 use crate::schedule::{LANES, Request};
@@ -40,7 +41,7 @@ pub struct IntakeLimits {
     /// Items of a batch, at least 8.
     pub batch: usize,
     /// Batches at once, each on one thread of the verifier's executor; 0 for as many
-    /// as it has.
+    /// as it has, which is the most.
     pub workers: usize,
     /// Bytes of valid items that are remembered.
     pub memory_bytes: usize,
@@ -202,12 +203,16 @@ struct Shared<P: ParameterSet> {
 struct Guarded<P: ParameterSet> {
     queue: State<Entry<P>, Waker>,
     stats: IntakeStats,
-    /// Threads that sleep until the intake is idle; to wake none costs a call of the
-    /// system too.
+    /// How often it has become idle.
+    rests: u64,
+    /// Threads that sleep in [`Intake::drain`]; to wake none costs a call of the system
+    /// too.
     asleep: usize,
-    /// Those who await the idle intake.
+    /// Those who await the idle intake, by ticket.
     #[cfg(feature = "async")]
-    draining: Vec<Waker>,
+    draining: std::collections::BTreeMap<u64, Waker>,
+    #[cfg(feature = "async")]
+    next_ticket: u64,
 }
 
 /// An item that waits.
@@ -388,17 +393,24 @@ impl<P: ParameterSet> Intake<P> {
         self.0.verifier.current()
     }
 
-    /// Returns when nothing waits and nothing runs; this thread helps. Not to be
-    /// called from a hook.
+    /// Returns when nothing waits and nothing runs, or that has been so meanwhile; this
+    /// thread helps. Not to be called from a hook, whose batch it would wait for.
     pub fn drain(&self) {
-        while self.0.help() {}
         let mut state = self.0.lock();
-        state.asleep += 1;
-        while !state.queue.is_idle() {
-            let idle = self.0.idle.wait(state);
-            state = idle.unwrap_or_else(PoisonError::into_inner);
+        let since = state.rests;
+        while !state.queue.is_idle() && state.rests == since {
+            if state.queue.waiting() == [0; 3] {
+                // Woken by what is submitted, too: nobody else may be left to verify it.
+                state.asleep += 1;
+                let woken = self.0.idle.wait(state);
+                state = woken.unwrap_or_else(PoisonError::into_inner);
+                state.asleep -= 1;
+            } else {
+                drop(state);
+                self.0.help();
+                state = self.0.lock();
+            }
         }
-        state.asleep -= 1;
     }
 
     /// Takes nothing more in; what waits is answered with
@@ -406,7 +418,7 @@ impl<P: ParameterSet> Intake<P> {
     pub fn shutdown(&self) {
         let waiting = self.0.cut(|state| state.queue.close());
         self.0.give_up(waiting, IntakeError::ShuttingDown);
-        self.0.rest();
+        self.0.rest(self.0.lock());
     }
 
     /// What was done so far.
@@ -451,11 +463,12 @@ impl<P: ParameterSet> IntakeBuilder<P> {
     /// Builds the intake. Its workers are started when there is work.
     #[must_use]
     pub fn build(self) -> Intake<P> {
+        let threads = workers(&**self.verifier.executor());
         let limits = IntakeLimits {
             batch: self.limits.batch.max(LANES),
             workers: match self.limits.workers {
-                0 => self.verifier.executor().workers().max(1),
-                workers => workers,
+                0 => threads,
+                workers => workers.min(threads),
             },
             ..self.limits
         };
@@ -468,9 +481,12 @@ impl<P: ParameterSet> IntakeBuilder<P> {
             state: Mutex::new(Guarded {
                 queue: State::new(),
                 stats: IntakeStats::default(),
+                rests: 0,
                 asleep: 0,
                 #[cfg(feature = "async")]
-                draining: Vec::new(),
+                draining: std::collections::BTreeMap::new(),
+                #[cfg(feature = "async")]
+                next_ticket: 0,
             }),
             idle: Condvar::new(),
         }))
@@ -570,10 +586,14 @@ impl<P: ParameterSet> Shared<P> {
             self.answer(entry, Outcome::Valid, since.elapsed(), true);
             return Ok(pending);
         }
-        let submitted = {
-            let queue = &mut self.lock().queue;
-            queue.submit(origin, ticket, entry, bytes, &self.limits)
-        };
+        let mut state = self.lock();
+        let queue = &mut state.queue;
+        let submitted = queue.submit(origin, ticket, entry, bytes, &self.limits);
+        if submitted.is_ok() {
+            self.stir(state);
+        } else {
+            drop(state);
+        }
         let Submitted { start, gone } = submitted.map_err(|(entry, error)| {
             *offered = Some(entry.item);
             error
@@ -789,23 +809,25 @@ impl<P: ParameterSet> Shared<P> {
     }
 
     /// Tells those who wait for it if the intake is idle.
-    fn rest(&self) {
+    fn rest(&self, mut state: MutexGuard<'_, Guarded<P>>) {
+        if state.queue.is_idle() {
+            state.rests += 1;
+            self.stir(state);
+        }
+    }
+
+    /// Wakes those who drain.
+    #[cfg_attr(not(feature = "async"), expect(unused_mut, reason = "no futures"))]
+    fn stir(&self, mut state: MutexGuard<'_, Guarded<P>>) {
+        let asleep = state.asleep;
         #[cfg(feature = "async")]
-        let mut draining = Vec::new();
-        let asleep = {
-            let state = &mut *self.lock();
-            if !state.queue.is_idle() {
-                return;
-            }
-            #[cfg(feature = "async")]
-            mem::swap(&mut draining, &mut state.draining);
-            state.asleep
-        };
+        let draining = mem::take(&mut state.draining);
+        drop(state);
         if asleep > 0 {
             self.idle.notify_all();
         }
         #[cfg(feature = "async")]
-        draining.into_iter().for_each(wake);
+        draining.into_values().for_each(wake);
     }
 }
 
@@ -828,8 +850,9 @@ struct AnsweredBatch<'a, P: ParameterSet>(&'a Shared<P>);
 
 impl<P: ParameterSet> Drop for AnsweredBatch<'_, P> {
     fn drop(&mut self) {
-        self.0.lock().queue.answered();
-        self.0.rest();
+        let mut state = self.0.lock();
+        state.queue.answered();
+        self.0.rest(state);
     }
 }
 
@@ -846,6 +869,7 @@ impl<P: ParameterSet> Worker<P> {
                 self.0 = None;
             } else {
                 caught(|| shared.run(None, waiting));
+                caught(|| shared.verifier.current().executor().yield_now());
             }
         }
     }
@@ -856,7 +880,7 @@ impl<P: ParameterSet> Drop for Worker<P> {
         if let Some(shared) = self.0.take() {
             let lost = shared.cut(|state| state.queue.lost_worker());
             shared.give_up(lost, IntakeError::Abandoned);
-            shared.rest();
+            shared.rest(shared.lock());
         }
     }
 }

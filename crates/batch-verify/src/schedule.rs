@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mldsa_core::ParameterSet;
 
 use crate::caught::caught;
-use crate::executor::{Executor, Roused, lend, rouse};
+use crate::executor::{Executor, Roused, lend, rouse, workers};
 use crate::judge::{Judge, MAX_CALL, NO_MEMBER};
 use crate::plan::{Planned, Scratch, Segment, sort, take_repeats};
 use crate::{BatchSize, Duplicates, Item, Mode, Outcome, Reason, Repeat, Summary};
@@ -110,7 +110,7 @@ impl Schedule {
         let threads = if request.alone || elements.len() < self.inline_below {
             1
         } else {
-            self.executor.workers().max(1)
+            workers(&*self.executor)
         };
         let mut summary = self.windows(judge, &shown, &stop, threads, &mut scratch);
 

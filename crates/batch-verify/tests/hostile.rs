@@ -9,13 +9,13 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::task::Wake;
 use std::thread;
 
 use batch_verify::{
-    AsyncIntake, Executor, Intake, IntakeError, IntakeLimits, Outcome, Pending, Priority, Submit,
-    Threads,
+    AsyncIntake, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics, Item, Outcome,
+    OwnedItem, Pending, Priority, Submit, Threads, Verified,
 };
 use mldsa_core::MlDsa44;
 use votes::{VOTES, held, verifier};
@@ -242,4 +242,143 @@ fn a_future_that_sleeps_keeps_one_place() {
     assert!(poll(&mut asleep).is_pending());
     held.release();
     assert_eq!(poll(&mut asleep), Poll::Ready(Ok(Outcome::Valid)));
+}
+
+/// Submits more after every batch, as long as it is told to.
+struct Flood {
+    intake: OnceLock<Intake<MlDsa44>>,
+    on: AtomicBool,
+    verified: AtomicUsize,
+}
+
+struct FloodHook(Arc<Flood>);
+
+impl IntakeMetrics for FloodHook {
+    fn verified(&self, batch: &Verified) {
+        let flood = &self.0;
+        flood.verified.fetch_add(batch.items, Ordering::Relaxed);
+        if flood.on.load(Ordering::Relaxed) && batch.waiting[0] < 100 {
+            let intake = flood.intake.get().unwrap();
+            for vote in &VOTES[..16] {
+                intake.submit(vote.clone()).unwrap().detach();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loaded_intake_holds_no_batch_up() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let verifier = verifier(Threads::Pool(Arc::new(pool.unwrap())));
+    let flood = Arc::new(Flood {
+        intake: OnceLock::new(),
+        on: AtomicBool::new(true),
+        verified: AtomicUsize::new(0),
+    });
+    let limits = IntakeLimits {
+        memory_bytes: 0,
+        batch: 8,
+        ..IntakeLimits::default()
+    };
+    let builder = Intake::builder(verifier.clone()).limits(limits);
+    let intake = builder.metrics(FloodHook(Arc::clone(&flood))).build();
+    assert!(flood.intake.set(intake.clone()).is_ok());
+    for vote in VOTES.iter() {
+        intake.submit(vote.clone()).unwrap().detach();
+    }
+    while flood.verified.load(Ordering::Relaxed) < 200 {
+        thread::yield_now();
+    }
+    let direct = returns(move || {
+        let items: Vec<Item<'_>> = VOTES.iter().map(OwnedItem::as_item).collect();
+        for _ in 0..5 {
+            assert_eq!(verifier.verify(&items).outcomes().len(), 60);
+        }
+    });
+    // It was loaded all the time.
+    flood.on.store(false, Ordering::Relaxed);
+    assert!(direct);
+    intake.drain();
+}
+
+/// Holds the first batch up until it is told to go on.
+struct Gate(Mutex<Option<(mpsc::Sender<()>, mpsc::Receiver<()>)>>);
+
+impl IntakeMetrics for Gate {
+    fn verified(&self, _: &Verified) {
+        let gate = self.0.lock().unwrap().take();
+        if let Some((there, go)) = gate {
+            there.send(()).unwrap();
+            go.recv().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_pool_whose_thread_drains_verifies_what_comes() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = Arc::new(pool.unwrap());
+    let ((there, at), (go, gate)) = (mpsc::channel(), mpsc::channel());
+    let builder = Intake::builder(verifier(Threads::Pool(Arc::clone(&pool))));
+    let intake = builder
+        .metrics(Gate(Mutex::new(Some((there, gate)))))
+        .build();
+    let ((begin, begun), (end, drained)) = (mpsc::channel::<()>(), mpsc::channel());
+    let inside = intake.clone();
+    pool.spawn(move || {
+        begun.recv().unwrap();
+        inside.drain();
+        end.send(()).unwrap();
+    });
+    let first = intake.submit(VOTES[0].clone()).unwrap();
+    let waiting = thread::spawn(move || first.wait());
+    at.recv_timeout(HANGS).unwrap();
+    // Verified on this thread; the one of the pool waits for it to end.
+    begin.send(()).unwrap();
+    let second = intake.submit(VOTES[1].clone()).unwrap();
+    // By nobody but the thread that drains.
+    let (send, answer) = mpsc::channel();
+    let mut second = second;
+    let woken = thread::spawn(move || {
+        while poll(&mut second).is_pending() {
+            thread::yield_now();
+        }
+        send.send(()).unwrap();
+    });
+    answer.recv_timeout(HANGS).unwrap();
+    go.send(()).unwrap();
+    drained.recv_timeout(HANGS).unwrap();
+    assert_eq!(waiting.join().unwrap(), Ok(Outcome::Valid));
+    woken.join().unwrap();
+}
+
+#[test]
+fn drains_that_were_dropped_are_forgotten() {
+    let (held, threads) = held();
+    let intake = Intake::new(verifier(threads), one_place());
+    let front = AsyncIntake::new(intake.clone());
+    intake.submit(VOTES[0].clone()).unwrap().detach();
+    let bell = Arc::new(Bell::default());
+    for _ in 0..100 {
+        assert!(poll_with(&mut front.drain(), &Waker::from(Arc::clone(&bell))).is_pending());
+    }
+    assert_eq!(Arc::strong_count(&bell), 1);
+    // Idle in between is enough.
+    let mut drain = front.drain();
+    assert!(poll_with(&mut drain, &Waker::from(Arc::clone(&bell))).is_pending());
+    held.release();
+    assert_eq!(bell.0.load(Ordering::Relaxed), 1);
+    intake.submit(VOTES[1].clone()).unwrap().detach();
+    assert!(poll(&mut drain).is_ready());
+    held.release();
+}
+
+#[test]
+fn a_pool_may_say_it_has_any_number_of_threads() {
+    let items: Vec<Item<'_>> = VOTES.iter().map(OwnedItem::as_item).collect();
+    for workers in [0, 1 << 62, 1 << 63, usize::MAX] {
+        let threads = Threads::from_fn(workers, |_, task| task(usize::MAX));
+        let report = verifier(threads).verify(&items);
+        assert_eq!(report.outcomes().len() - report.skipped(), 60);
+    }
 }

@@ -11,7 +11,7 @@ use std::vec;
 
 use mldsa_core::ParameterSet;
 
-use super::{Intake, IntakeError, Origin, Pending, Shared};
+use super::{Guarded, Intake, IntakeError, Origin, Pending, Shared};
 use crate::caught::{caught, wake};
 use crate::quorum::{Count, Rule};
 use crate::{
@@ -142,16 +142,16 @@ impl<P: ParameterSet> AsyncIntake<P> {
         }
     }
 
-    /// Awaits the moment when nothing waits and nothing runs.
+    /// Awaits a moment when nothing waits and nothing runs.
     pub fn drain(&self) -> Drain<P> {
-        Drain(self.0.clone())
+        Drain::new(&self.0)
     }
 
     /// Takes nothing more in, from now on; what waits is answered with
     /// [`IntakeError::ShuttingDown`]. Awaiting it waits for what runs.
     pub fn shutdown(&self) -> Drain<P> {
         self.0.shutdown();
-        Drain(self.0.clone())
+        Drain::new(&self.0)
     }
 }
 
@@ -577,28 +577,68 @@ impl<P: ParameterSet> Future for SubmitQuorum<P> {
     }
 }
 
-/// The moment when an intake is idle, awaited ([`AsyncIntake::drain`]).
+/// A moment when an intake is idle, awaited ([`AsyncIntake::drain`]).
 #[must_use = "futures do nothing unless they are polled"]
-pub struct Drain<P: ParameterSet>(Intake<P>);
+pub struct Drain<P: ParameterSet> {
+    intake: Intake<P>,
+    /// How often it had been idle at the first poll.
+    since: Option<u64>,
+    /// What the waker of this future is found by.
+    ticket: Option<u64>,
+}
+
+impl<P: ParameterSet> Drain<P> {
+    fn new(intake: &Intake<P>) -> Self {
+        Self {
+            intake: intake.clone(),
+            since: None,
+            ticket: None,
+        }
+    }
+}
 
 impl<P: ParameterSet> Future for Drain<P> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let shared = &*self.0.0;
-        if shared.verifier.current().executor().is_worker() {
-            while shared.help() {}
-        }
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let shared = &*this.intake.0;
+        let helps = shared.verifier.current().executor().is_worker();
         let waker = context.waker().clone();
         let mut state = shared.lock();
-        if state.queue.is_idle() {
+        let since = *this.since.get_or_insert(state.rests);
+        while !state.queue.is_idle() && state.rests == since {
+            if helps && state.queue.waiting() != [0; 3] {
+                drop(state);
+                shared.help();
+                state = shared.lock();
+                continue;
+            }
+            let Guarded {
+                draining,
+                next_ticket,
+                ..
+            } = &mut *state;
+            let ticket = *this.ticket.get_or_insert_with(|| {
+                *next_ticket += 1;
+                *next_ticket
+            });
+            let replaced = draining.insert(ticket, waker);
             drop(state);
-            return Poll::Ready(());
+            drop(replaced);
+            return Poll::Pending;
         }
-        if !state.draining.iter().any(|other| other.will_wake(&waker)) {
-            state.draining.push(waker);
+        drop(state);
+        Poll::Ready(())
+    }
+}
+
+impl<P: ParameterSet> Drop for Drain<P> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            let gone = self.intake.0.lock().draining.remove(&ticket);
+            caught(move || drop(gone));
         }
-        Poll::Pending
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct State<T, W> {
     suspects: BTreeSet<u64>,
     /// Trusted items that went before suspect ones since a group of these went.
     overtaken: usize,
+    /// The priority whose suspects have the next place that is theirs.
+    turn: usize,
     /// Jobs handed to the executor that have neither ended nor been dropped.
     workers: usize,
     /// Batches that are being verified, by workers or by threads that wait.
@@ -81,6 +83,7 @@ impl<T, W> State<T, W> {
             classes: [const { Class::new() }; Priority::ALL.len()],
             suspects: BTreeSet::new(),
             overtaken: 0,
+            turn: 0,
             workers: 0,
             running: 0,
             #[cfg(any(test, feature = "async"))]
@@ -134,8 +137,8 @@ impl<T, W> State<T, W> {
         let trusted = max - due * LANES;
         for n in 0..classes.len() {
             let (class, lower) = classes[n..].split_at_mut(1);
-            let kept = |class: &Class<T, W>| class.waiting.min(max / LANES);
-            let kept: usize = lower.iter().map(kept).sum();
+            let kept = |class: &mut Class<T, W>| class.trusted(max.div_ceil(LANES), suspected);
+            let kept: usize = lower.iter_mut().map(kept).sum();
             let [class] = class else { continue };
             let free = trusted.saturating_sub(batch.len() + kept);
             class.take_trusted(free, suspected, &mut batch);
@@ -151,8 +154,14 @@ impl<T, W> State<T, W> {
             } else {
                 batch.len().next_multiple_of(LANES)
             };
+            // One place to each priority in turn, the others to the highest.
+            let room = room.min(max);
+            if batch.len() < room {
+                self.turn = (self.turn + 1) % classes.len();
+                classes[self.turn].take_suspected(1, suspected, &mut batch);
+            }
             for class in classes {
-                let free = room.min(max).saturating_sub(batch.len());
+                let free = room.saturating_sub(batch.len());
                 class.take_suspected(free, suspected, &mut batch);
             }
         }
@@ -314,6 +323,20 @@ impl<T, W> Class<T, W> {
             self.spare.pop().unwrap_or_default()
         });
         line.push_back((entry, bytes));
+    }
+
+    /// How many entries of the node and of trusted peers wait, up to `most`.
+    fn trusted(&mut self, most: usize, suspected: impl Fn(&u64) -> bool) -> usize {
+        // Whoever is first is trusted, if anybody is.
+        while self.trusted.front().is_some_and(&suspected) {
+            self.suspected.extend(self.trusted.pop_front());
+        }
+        let peers = self.trusted.iter().take(most);
+        let lines = peers
+            .filter(|peer| !suspected(peer))
+            .map(|peer| &self.lines[peer]);
+        let count = self.own.len() + lines.map(VecDeque::len).sum::<usize>();
+        count.min(most)
     }
 
     fn take_trusted(&mut self, free: usize, suspected: impl Fn(&u64) -> bool, to: &mut Vec<T>) {
@@ -848,6 +871,33 @@ mod tests {
         put(&mut state, 2, 100);
         let batch = state.cut(64);
         assert!(batch.iter().filter(|(peer, _)| *peer == 1).count() >= 31);
+    }
+
+    /// Suspects of a low priority are served beside any flood of suspects above them,
+    /// and keep no places from anybody.
+    #[test]
+    fn suspects_of_no_priority_starve() {
+        for flooded in 0..2 {
+            let mut state = State::new();
+            state.verified(1, false);
+            state.verified(2, false);
+            let low = Origin::peer(2, Priority::Sync);
+            for n in 0..10 {
+                assert!(state.submit(low, None, (2, n), 1, &WIDE).is_ok());
+            }
+            put(&mut state, 1, 1000);
+            let served =
+                |batch: &[(u64, usize)]| batch.iter().filter(|(peer, _)| *peer == 2).count();
+            let mut count = 0;
+            for _ in 0..100 {
+                // Places for suspects are few, or all.
+                put(&mut state, 3, 63 * flooded);
+                let batch = state.cut(64);
+                assert!(batch.iter().filter(|(peer, _)| *peer == 3).count() >= 48 * flooded);
+                count += served(&batch);
+            }
+            assert_eq!(count, 10);
+        }
     }
 
     /// Suspicion is remembered in bounded memory.
