@@ -148,13 +148,19 @@ impl core::error::Error for IntakeError {}
 /// Budgets by network peer, never by claimed signer: a forged vote is the fault of
 /// who sent it.
 ///
-/// A panic is an error of that item alone.
+/// A panic is an error of that item alone. A hook does not wait for the intake: the
+/// batch it would wait for may be the one it is told of.
 pub trait Admission: Send + Sync {
-    /// Whether an item of so many bytes by this peer may wait.
+    /// Whether an item of so many bytes by this peer may wait. Asked of no item that is
+    /// larger than the queue.
     fn admits(&self, peer: u64, bytes: usize) -> bool;
 
     /// What became of an item by this peer.
     fn verdict(&self, _peer: u64, _outcome: Outcome) {}
+
+    /// An item that was admitted is gone, whatever its answer: once for each
+    /// [`admits`](Self::admits) that said so, with the same bytes.
+    fn released(&self, _peer: u64, _bytes: usize, _answer: Result<Outcome, IntakeError>) {}
 }
 
 /// Collects what arrives and verifies it in batches, with no delay: a batch is cut
@@ -528,14 +534,17 @@ impl<P: ParameterSet> Shared<P> {
     ) -> Result<Pending<P>, IntakeError> {
         let verifier = self.verifier.current();
         let since = Instant::now();
-        let offered = self.admit(origin, &item);
-        let offered =
-            offered.and_then(|()| self.offer(&verifier, origin, since, None, &mut Some(item)));
-        offered.inspect_err(|&error| self.refuse(origin, error, Duration::ZERO))
+        let bytes = item.len();
+        if let Err(error) = self.admit(origin, bytes) {
+            self.refuse(origin, None, error, Duration::ZERO);
+            return Err(error);
+        }
+        let offered = self.offer(&verifier, origin, since, None, &mut Some(item));
+        offered.inspect_err(|&error| self.refuse(origin, Some(bytes), error, Duration::ZERO))
     }
 
-    /// Counts an item, and asks whether its peer may send it.
-    fn admit(&self, origin: Origin, item: &OwnedItem) -> Result<(), IntakeError> {
+    /// Counts an item of so many bytes, and asks whether its peer may send it.
+    fn admit(&self, origin: Origin, bytes: usize) -> Result<(), IntakeError> {
         {
             let mut state = self.lock();
             state.stats.items += 1;
@@ -543,10 +552,13 @@ impl<P: ParameterSet> Shared<P> {
                 return Err(IntakeError::ShuttingDown);
             }
         }
+        if self.limits.items == 0 || bytes > self.limits.bytes {
+            return Err(IntakeError::QueueFull);
+        }
         let (Some(peer), Some(admission)) = (origin.peer, &self.admission) else {
             return Ok(());
         };
-        match self.hook(|| admission.admits(peer, item.len())) {
+        match self.hook(|| admission.admits(peer, bytes)) {
             Some(true) => Ok(()),
             Some(false) => Err(IntakeError::PeerBudget),
             None => Err(IntakeError::HookPanicked),
@@ -607,8 +619,14 @@ impl<P: ParameterSet> Shared<P> {
         Ok(pending)
     }
 
-    /// Says that an item got no place.
-    fn refuse(&self, origin: Origin, error: IntakeError, waited: Duration) {
+    /// Says that an item got no place; `admitted` with its bytes, if it was.
+    fn refuse(
+        &self,
+        origin: Origin,
+        admitted: Option<usize>,
+        error: IntakeError,
+        waited: Duration,
+    ) {
         let mut state = self.lock();
         let stats = &mut state.stats;
         match error {
@@ -621,7 +639,17 @@ impl<P: ParameterSet> Shared<P> {
             IntakeError::HookPanicked => {}
         }
         drop(state);
+        if let Some(bytes) = admitted {
+            self.release(origin, bytes, Err(error));
+        }
         self.tell(origin, Err(error), waited, false);
+    }
+
+    /// Gives back what an item has taken of its peer's budget.
+    fn release(&self, origin: Origin, bytes: usize, answer: Answer) {
+        if let (Some(peer), Some(admission)) = (origin.peer, &self.admission) {
+            self.hook(|| admission.released(peer, bytes, answer));
+        }
     }
 
     /// Answers entries that nobody verifies.
@@ -632,7 +660,8 @@ impl<P: ParameterSet> Shared<P> {
             } else {
                 error
             };
-            self.refuse(entry.origin, error, entry.since.elapsed());
+            let bytes = Some(entry.item.len());
+            self.refuse(entry.origin, bytes, error, entry.since.elapsed());
             entry.reply.send(Err(error));
         }
     }
@@ -719,6 +748,8 @@ impl<P: ParameterSet> Shared<P> {
             let waited = waited(&entry);
             match outcome {
                 Outcome::Skipped => {
+                    let cancelled = Err(IntakeError::Cancelled);
+                    self.release(entry.origin, entry.item.len(), cancelled);
                     self.tell(entry.origin, Err(IntakeError::Cancelled), waited, false);
                 }
                 outcome => self.answer(entry, outcome, waited, false),
@@ -772,6 +803,7 @@ impl<P: ParameterSet> Shared<P> {
             reply,
             ..
         } = entry;
+        let bytes = item.len();
         if outcome.is_valid() && !remembered && hash.is_some() {
             // First: who has the answer may ask again.
             let shown = item.as_item();
@@ -783,6 +815,7 @@ impl<P: ParameterSet> Shared<P> {
         if let (Some(peer), Some(admission)) = (origin.peer, &self.admission) {
             self.hook(|| admission.verdict(peer, outcome));
         }
+        self.release(origin, bytes, Ok(outcome));
         self.tell(origin, Ok(outcome), waited, remembered);
         reply.send(Ok(outcome));
     }
@@ -897,7 +930,7 @@ pub struct Pending<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Pending<P> {
-    /// Waits for the answer.
+    /// Waits for the answer. Not to be called from a hook, whose batch it may wait for.
     ///
     /// # Errors
     /// [`IntakeError::ShuttingDown`], [`IntakeError::Abandoned`].

@@ -6,7 +6,7 @@ mod votes;
 
 use core::future::Future;
 use core::pin::Pin;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
 use core::time::Duration;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
@@ -14,8 +14,8 @@ use std::task::Wake;
 use std::thread;
 
 use batch_verify::{
-    AsyncIntake, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics, Item, Outcome,
-    OwnedItem, Pending, Priority, Submit, Threads, Verified,
+    Admission, AsyncIntake, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics, Item,
+    Outcome, OwnedItem, Pending, Priority, Submit, Threads, Verified,
 };
 use mldsa_core::MlDsa44;
 use votes::{VOTES, held, verifier};
@@ -381,4 +381,60 @@ fn a_pool_may_say_it_has_any_number_of_threads() {
         let report = verifier(threads).verify(&items);
         assert_eq!(report.outcomes().len() - report.skipped(), 60);
     }
+}
+
+/// Bytes that are in the intake, and how many items have left.
+#[derive(Clone, Default)]
+struct Bytes(Arc<AtomicUsize>, Arc<AtomicU64>);
+
+impl Admission for Bytes {
+    fn admits(&self, _: u64, bytes: usize) -> bool {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        true
+    }
+
+    fn released(&self, _: u64, bytes: usize, _: Result<Outcome, IntakeError>) {
+        let before = self.0.fetch_sub(bytes, Ordering::Relaxed);
+        assert!(before >= bytes);
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_budget_comes_back_whatever_becomes_of_the_item() {
+    let (held, threads) = held();
+    let bytes = Bytes::default();
+    let builder = Intake::builder(verifier(threads)).limits(one_place());
+    let intake = builder.admission(bytes.clone()).build();
+    let front = AsyncIntake::new(intake.clone());
+    let submit = |n: usize| intake.submit_from(1, Priority::Sync, VOTES[n].clone());
+    let back = |count| {
+        assert_eq!(bytes.1.load(Ordering::Relaxed), count);
+    };
+    // Verified; refused for want of a place; called off; waiting in vain.
+    let valid = submit(0).unwrap();
+    assert_eq!(submit(1).map(drop), Err(IntakeError::QueueFull));
+    back(1);
+    held.release();
+    assert_eq!(valid.wait(), Ok(Outcome::Valid));
+    back(2);
+    drop(submit(2).unwrap());
+    let origin = batch_verify::Origin::peer(1, Priority::Sync);
+    let mut waiting = front.submit(origin, VOTES[4].clone());
+    assert!(poll(&mut waiting).is_pending());
+    drop(waiting);
+    back(3);
+    held.release();
+    back(4);
+    // Dropped by the executor; there when the intake shuts down, inside and outside.
+    submit(5).unwrap().detach();
+    held.drop_all();
+    back(5);
+    submit(6).unwrap().detach();
+    let mut waiting = front.submit(origin, VOTES[7].clone());
+    assert!(poll(&mut waiting).is_pending());
+    intake.shutdown();
+    assert!(poll(&mut waiting).is_ready());
+    back(7);
+    assert_eq!(bytes.0.load(Ordering::Relaxed), 0);
 }

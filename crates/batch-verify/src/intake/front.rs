@@ -163,6 +163,8 @@ struct Entrance<P: ParameterSet> {
     verifier: Option<Arc<BatchVerifier<P>>>,
     /// The item under way: since when.
     since: Option<Instant>,
+    /// Its bytes, once its peer may send it.
+    admitted: Option<usize>,
     /// Its place in the line of those who wait.
     ticket: Option<u64>,
 }
@@ -174,6 +176,7 @@ impl<P: ParameterSet> Entrance<P> {
             origin,
             verifier: None,
             since: None,
+            admitted: None,
             ticket: None,
         }
     }
@@ -193,18 +196,12 @@ impl<P: ParameterSet> Entrance<P> {
             (_, Some(since)) => since,
             (Some(offered), None) => {
                 let since = *self.since.insert(Instant::now());
-                let limits = &self.intake.limits;
-                let fits = limits.items > 0 && offered.len() <= limits.bytes;
-                let full = if fits {
-                    Ok(())
-                } else {
-                    Err(IntakeError::QueueFull)
-                };
-                let admitted = self.intake.admit(self.origin, offered).and(full);
-                if let Err(error) = admitted {
+                let bytes = offered.len();
+                if let Err(error) = self.intake.admit(self.origin, bytes) {
                     *item = None;
                     return Poll::Ready(Err(self.refused(error)));
                 }
+                self.admitted = Some(bytes);
                 since
             }
         };
@@ -212,7 +209,7 @@ impl<P: ParameterSet> Entrance<P> {
             let (origin, ticket) = (self.origin, self.ticket);
             match self.intake.offer(&verifier, origin, since, ticket, item) {
                 Ok(pending) => {
-                    self.since = None;
+                    (self.since, self.admitted) = (None, None);
                     // Who was answered from memory has left its place to others.
                     self.leave();
                     return Poll::Ready(Ok(pending));
@@ -247,7 +244,9 @@ impl<P: ParameterSet> Entrance<P> {
     fn refused(&mut self, error: IntakeError) -> IntakeError {
         self.leave();
         if let Some(since) = self.since.take() {
-            self.intake.refuse(self.origin, error, since.elapsed());
+            let admitted = self.admitted.take();
+            let waited = since.elapsed();
+            self.intake.refuse(self.origin, admitted, error, waited);
         }
         error
     }

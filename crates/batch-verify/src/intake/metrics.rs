@@ -6,7 +6,8 @@ use super::{IntakeError, Origin, Priority};
 use crate::{MemoryStats, Outcome};
 
 /// Is told what an [`Intake`](super::Intake) does, on the thread that does it: keep it
-/// short. A panic is counted and changes nothing else.
+/// short, and wait for no answer of the intake. A panic is counted and changes nothing
+/// else.
 pub trait IntakeMetrics: Send + Sync {
     /// An item was answered: every item that was submitted or asked for, once.
     fn answered(&self, _item: &Answered) {}
