@@ -575,7 +575,8 @@ impl<P: ParameterSet> Shared<P> {
         ticket: Option<u64>,
         offered: &mut Option<OwnedItem>,
     ) -> Result<Pending<P>, IntakeError> {
-        let item = offered.take().ok_or(IntakeError::Abandoned)?;
+        let mut item = offered.take().ok_or(IntakeError::Abandoned)?;
+        item.trim();
         let (reply, answer) = oneshot();
         let pending = Pending {
             answer: Some(answer),

@@ -199,6 +199,28 @@ impl OwnedItem {
         key + message + context + self.signature.len()
     }
 
+    /// Gives back what its buffers hold in excess, so that [`len`](Self::len) is about
+    /// what the item takes.
+    pub(crate) fn trim(&mut self) {
+        let key = match &mut self.signer {
+            OwnedSigner::Id(_) => None,
+            OwnedSigner::Key(key) => Some(key),
+        };
+        let message = match &mut self.message {
+            OwnedMessage::Mu(_) => None,
+            OwnedMessage::Bytes(bytes) | OwnedMessage::PreHashed { digest: bytes, .. } => {
+                Some(bytes)
+            }
+        };
+        let context = self.context.as_mut().map(|context| &mut context.0);
+        let buffers = [key, message, context, Some(&mut self.signature)];
+        for buffer in buffers.into_iter().flatten() {
+            if buffer.capacity() > buffer.len() + buffer.len() / 8 {
+                buffer.shrink_to_fit();
+            }
+        }
+    }
+
     /// Whether there is not a single byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -275,6 +297,39 @@ mod text {
     impl<'de> Deserialize<'de> for OwnedContext {
         fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
             Self::try_from(deserialize(from)?).map_err(D::Error::custom)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trimmed_buffers_hold_what_they_say() {
+        let big = || {
+            let mut bytes = Vec::with_capacity(1 << 20);
+            bytes.extend([7; 100]);
+            bytes
+        };
+        let mut item = OwnedItem {
+            signer: OwnedSigner::Key(big()),
+            message: OwnedMessage::Bytes(big()),
+            context: Some(OwnedContext(big())),
+            signature: big(),
+        };
+        let before = item.clone();
+        item.trim();
+        assert_eq!(item, before);
+        let OwnedMessage::Bytes(message) = item.message else {
+            unreachable!()
+        };
+        let OwnedSigner::Key(key) = item.signer else {
+            unreachable!()
+        };
+        let context = item.context.unwrap().0;
+        for buffer in [key, message, context, item.signature] {
+            assert!(buffer.capacity() < 200);
         }
     }
 }
