@@ -36,7 +36,7 @@ const X86: Alone = &[
             "backend::avx2::reject::expand_a",
             "backend::avx2::rows::inv_ntt_use_hint",
             "backend::avx2::rows::inverse_transform",
-            "backend::avx2::rows::product",
+            "backend::avx2::product::row_product",
             "backend::avx2::rows::transform",
             "backend::avx2::rows::unpack_z_ntt",
             "backend::avx2::secret_rows::commit_row",

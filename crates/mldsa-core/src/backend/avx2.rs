@@ -52,7 +52,7 @@ pub(super) const unsafe fn kernels() -> Kernels {
         dispatched: counter!(),
         ntt: secret_entry!(|src, dst| rows::transform(src, dst)),
         inv_ntt: secret_entry!(|src, dst| rows::inverse_transform(src, dst)),
-        row_product: secret_entry!(|a, b, out| rows::product(a, b, out)),
+        row_product: secret_entry!(|a, b, out| product::row_product(a, b, out)),
         product_inv_ntt: secret_entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
         expand_masks: secret_entry!(|rho_pp, kappa, len, out| secret_streams::expand_masks(
             rho_pp, kappa, len, out

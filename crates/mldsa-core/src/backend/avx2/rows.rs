@@ -2,7 +2,6 @@
 //! for the one that takes a hint.
 
 use super::ntt::{Standard, get, get_pair, inv_ntt, ntt};
-use super::product::row_product;
 use super::unpack;
 use super::vector::Vector;
 use super::w1;
@@ -27,11 +26,6 @@ pub(super) fn inverse_transform(src: &NttPoly, dst: &mut Poly) {
         |v| v.centred(),
         &mut dst.0,
     );
-}
-
-#[target_feature(enable = "avx2")]
-pub(super) fn product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
-    row_product(a, b, out);
 }
 
 #[target_feature(enable = "avx2")]
