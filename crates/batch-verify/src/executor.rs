@@ -50,8 +50,8 @@ pub trait Executor: Send + Sync {
     }
 
     /// Lets other work of the pool go first, on a thread of its own: called between two
-    /// batches of an [`Intake`](crate::Intake), which could otherwise hold the pool for
-    /// as long as it is loaded.
+    /// batches of an [`Intake`](crate::Intake), each of which is a job of its own. To be
+    /// replaced where a job that a job spawns would go before all that waits already.
     fn yield_now(&self) {
         let _ = rayon::yield_now();
     }
@@ -162,11 +162,13 @@ pub struct CallerPool {
     workers: usize,
     run: Box<Run>,
     spawn: Option<(Box<Spawn>, Box<IsWorker>)>,
+    yield_now: Option<Box<YieldNow>>,
 }
 
 type Run = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
 type Spawn = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
 type IsWorker = dyn Fn() -> bool + Send + Sync;
+type YieldNow = dyn Fn() + Send + Sync;
 
 impl CallerPool {
     /// As [`Threads::from_fn`]. Work that nobody waits for goes to rayon's current pool.
@@ -178,6 +180,7 @@ impl CallerPool {
             workers,
             run: Box::new(run),
             spawn: None,
+            yield_now: None,
         }
     }
 
@@ -191,6 +194,16 @@ impl CallerPool {
     ) -> Self {
         Self {
             spawn: Some((Box::new(spawn), Box::new(is_worker))),
+            ..self
+        }
+    }
+
+    /// Lets other work of the pool go first with `yield_now`
+    /// ([`Executor::yield_now`]).
+    #[must_use]
+    pub fn yielding(self, yield_now: impl Fn() + Send + Sync + 'static) -> Self {
+        Self {
+            yield_now: Some(Box::new(yield_now)),
             ..self
         }
     }
@@ -222,6 +235,15 @@ impl Executor for CallerPool {
         match &self.spawn {
             Some((_, is_worker)) => is_worker(),
             None => rayon::current_thread_index().is_some(),
+        }
+    }
+
+    fn yield_now(&self) {
+        match (&self.yield_now, &self.spawn) {
+            (Some(yield_now), _) => yield_now(),
+            (None, None) => drop(rayon::yield_now()),
+            // Its work waits in the caller's queue, where others have their turn.
+            (None, Some(_)) => {}
         }
     }
 }

@@ -4,6 +4,7 @@
 mod front;
 mod metrics;
 mod state;
+mod worker;
 
 use core::fmt;
 use core::future::Future;
@@ -23,6 +24,7 @@ pub use self::front::{
 };
 pub use self::metrics::{Answered, IntakeMetrics, Verified};
 use self::state::{State, Submitted};
+use self::worker::Worker;
 use crate::caught::{caught, wake};
 use crate::executor::workers;
 use crate::memory::{Memory, MemoryStats};
@@ -384,11 +386,12 @@ impl<P: ParameterSet> Intake<P> {
         outcome
     }
 
-    /// Whether an item is remembered as valid under the present keys.
+    /// Whether an item is remembered as valid under the present keys. Changes nothing,
+    /// the figures included.
     pub fn remembers(&self, item: Item<'_>) -> bool {
         let verifier = self.0.verifier.current();
         let sought = self.0.memory.sought(&verifier.judge, &item);
-        sought.is_some_and(|sought| self.0.memory.knows(&sought, &item))
+        sought.is_some_and(|sought| self.0.memory.holds(&sought, &item))
     }
 
     /// Items submitted from now on are verified under `keys`, those that wait under
@@ -410,7 +413,7 @@ impl<P: ParameterSet> Intake<P> {
         let mut state = self.0.lock();
         let since = state.rests;
         while !state.queue.is_idle() && state.rests == since {
-            if state.queue.waiting() == [0; 3] {
+            if !state.queue.is_waiting() {
                 // Woken by what is submitted, too: nobody else may be left to verify it.
                 state.asleep += 1;
                 let woken = self.0.idle.wait(state);
@@ -419,6 +422,7 @@ impl<P: ParameterSet> Intake<P> {
             } else {
                 drop(state);
                 self.0.help();
+                self.0.let_others_go_first();
                 state = self.0.lock();
             }
         }
@@ -428,8 +432,7 @@ impl<P: ParameterSet> Intake<P> {
     /// [`IntakeError::ShuttingDown`], what runs with its verdict.
     pub fn shutdown(&self) {
         let waiting = self.0.cut(|state| state.queue.close());
-        self.0.give_up(waiting, IntakeError::ShuttingDown);
-        self.0.rest(self.0.lock());
+        self.0.refuse_all(waiting, IntakeError::ShuttingDown);
     }
 
     /// What was done so far.
@@ -618,9 +621,7 @@ impl<P: ParameterSet> Shared<P> {
         })?;
         caught(move || drop(gone));
         if start {
-            let worker = Worker(Some(Arc::clone(self)));
-            // An executor that panics has dropped the work.
-            caught(|| verifier.executor().spawn(Box::new(move || worker.run())));
+            Worker::start(self);
         }
         Ok(pending)
     }
@@ -658,6 +659,16 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
+    /// Gives up what was taken out for that, as one batch.
+    fn refuse_all(&self, entries: Vec<Entry<P>>, error: IntakeError) {
+        if entries.is_empty() {
+            self.rest(self.lock());
+        } else {
+            let _answered = AnsweredBatch(self);
+            self.give_up(entries, error);
+        }
+    }
+
     /// Answers entries that nobody verifies.
     fn give_up(&self, entries: Vec<Entry<P>>, error: IntakeError) {
         for entry in entries {
@@ -682,22 +693,34 @@ impl<P: ParameterSet> Shared<P> {
         true
     }
 
+    /// On a thread of the pool, what else it has.
+    fn let_others_go_first(&self) {
+        let verifier = self.verifier.current();
+        caught(|| {
+            let executor = verifier.executor();
+            if executor.is_worker() {
+                executor.yield_now();
+            }
+        });
+    }
+
     /// Verifies a batch that was cut, and beside it an item of the caller's, whose
     /// outcome is returned.
     fn run(
         &self,
         own: Option<(&Arc<BatchVerifier<P>>, Item<'_>)>,
-        mut waiting: Vec<Entry<P>>,
+        waiting: Vec<Entry<P>>,
     ) -> Outcome {
-        // Also when something panics: replies that are dropped say so.
+        // Both also when something panics.
         let _answered = AnsweredBatch(self);
+        let mut waiting = Cut(self, waiting);
         let own = own.map(|(verifier, item)| {
-            let group = of_epoch(verifier, &mut waiting);
+            let group = of_epoch(verifier, &mut waiting.1);
             self.verify(verifier, Some(item), group)
         });
-        while let Some(first) = waiting.first() {
+        while let Some(first) = waiting.1.first() {
             let verifier = Arc::clone(&first.verifier);
-            let group = of_epoch(&verifier, &mut waiting);
+            let group = of_epoch(&verifier, &mut waiting.1);
             self.verify(&verifier, None, group);
         }
         own.flatten().unwrap_or(Outcome::Skipped)
@@ -711,6 +734,8 @@ impl<P: ParameterSet> Shared<P> {
         entries: Vec<Entry<P>>,
     ) -> Option<Outcome> {
         let start = Instant::now();
+        let mut cut = Cut(self, entries);
+        let entries = &cut.1;
         let items: Vec<Item<'_>> = entries
             .iter()
             .map(|entry| entry.item.as_item())
@@ -750,7 +775,7 @@ impl<P: ParameterSet> Shared<P> {
         let called_off = entries.len() - count;
         let count = count + usize::from(own.is_some());
         self.verified(verifier, count, called_off, sum, longest, start);
-        for (entry, outcome) in entries.into_iter().zip(outcomes) {
+        for (entry, outcome) in mem::take(&mut cut.1).into_iter().zip(outcomes) {
             let waited = waited(&entry);
             match outcome {
                 Outcome::Skipped => {
@@ -884,6 +909,16 @@ fn of_epoch<P: ParameterSet>(
     group
 }
 
+/// Entries of a batch. What a panic leaves of them is given up.
+struct Cut<'a, P: ParameterSet>(&'a Shared<P>, Vec<Entry<P>>);
+
+impl<P: ParameterSet> Drop for Cut<'_, P> {
+    fn drop(&mut self) {
+        self.0
+            .give_up(mem::take(&mut self.1), IntakeError::Abandoned);
+    }
+}
+
 /// Ends a batch on every path.
 struct AnsweredBatch<'a, P: ParameterSet>(&'a Shared<P>);
 
@@ -892,35 +927,6 @@ impl<P: ParameterSet> Drop for AnsweredBatch<'_, P> {
         let mut state = self.0.lock();
         state.queue.answered();
         self.0.rest(state);
-    }
-}
-
-/// A job of the executor. Dropped instead of run, it says so.
-struct Worker<P: ParameterSet>(Option<Arc<Shared<P>>>);
-
-impl<P: ParameterSet> Worker<P> {
-    fn run(mut self) {
-        // Kept until it retires: whatever takes it down before, says so.
-        while let Some(shared) = &self.0 {
-            let max = shared.limits.batch;
-            let waiting = shared.cut(|state| state.queue.cut_or_retire(max));
-            if waiting.is_empty() {
-                self.0 = None;
-            } else {
-                caught(|| shared.run(None, waiting));
-                caught(|| shared.verifier.current().executor().yield_now());
-            }
-        }
-    }
-}
-
-impl<P: ParameterSet> Drop for Worker<P> {
-    fn drop(&mut self) {
-        if let Some(shared) = self.0.take() {
-            let lost = shared.cut(|state| state.queue.lost_worker());
-            shared.give_up(lost, IntakeError::Abandoned);
-            shared.rest(shared.lock());
-        }
     }
 }
 

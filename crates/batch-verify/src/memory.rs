@@ -40,6 +40,16 @@ impl Verified {
     fn bytes(&self) -> usize {
         size_of::<(u64, Self)>() + self.item.len() + 64
     }
+
+    /// Whether it is this item.
+    fn is(&self, sought: &Sought<'_>, item: &Item<'_>) -> bool {
+        let known = self.item.as_item();
+        self.tr == *sought.tr
+            && known.context.map(|context| context.as_bytes()) == Some(sought.context)
+            && form(&known) == form(item)
+            && same_message(&known.message, &item.message)
+            && known.signature == item.signature
+    }
 }
 
 /// For keys that are hashes already, of a hasher that nobody outside knows.
@@ -155,18 +165,12 @@ impl Memory {
         Some(Sought { hash, tr, context })
     }
 
-    /// Whether the item was verified before.
+    /// Whether the item was verified before, to be asked by nobody but who else would
+    /// verify it: it is counted, and stays longer.
     pub(crate) fn knows(&self, sought: &Sought<'_>, item: &Item<'_>) -> bool {
         let mut state = self.lock();
         let verified = state.verified.get(&sought.hash);
-        let known = verified.is_some_and(|verified| {
-            let known = verified.item.as_item();
-            verified.tr == *sought.tr
-                && known.context.map(|context| context.as_bytes()) == Some(sought.context)
-                && form(&known) == form(item)
-                && same_message(&known.message, &item.message)
-                && known.signature == item.signature
-        });
+        let known = verified.is_some_and(|verified| verified.is(sought, item));
         let count = if known {
             &mut state.hits
         } else {
@@ -174,6 +178,13 @@ impl Memory {
         };
         *count += 1;
         known
+    }
+
+    /// The same for whoever just wants to know.
+    pub(crate) fn holds(&self, sought: &Sought<'_>, item: &Item<'_>) -> bool {
+        let state = self.lock();
+        let verified = state.verified.peek(&sought.hash);
+        verified.is_some_and(|verified| verified.is(sought, item))
     }
 
     /// Remembers an item that is valid under the keys and rules of the key's judge.

@@ -33,7 +33,11 @@ impl fmt::Display for SignerId {
 impl FromStr for SignerId {
     type Err = ParseIntError;
 
+    /// Takes what [`Display`](fmt::Display) prints, and no other spelling of it.
     fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        let longer = text.starts_with('+') || (text.starts_with('0') && text != "0");
+        // No number: an error of the right kind.
+        let text = if longer { "+" } else { text };
         text.parse().map(Self)
     }
 }

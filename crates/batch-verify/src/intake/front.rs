@@ -561,7 +561,12 @@ impl<P: ParameterSet> Future for SubmitQuorum<P> {
                 this.counting = Some((count, batch));
                 return Poll::Pending;
             }
-            if let Some(&(index, error)) = batch.errors.iter().min_by_key(|(index, _)| *index) {
+            // A vote that is proven invalid is an answer, whatever became of those after it.
+            let refused = |outcome: &Outcome| matches!(outcome, Outcome::Invalid(_));
+            let proven = batch.outcomes.iter().position(refused);
+            let proven = proven.filter(|_| batch.strict).unwrap_or(usize::MAX);
+            let errors = batch.errors.iter().filter(|(index, _)| *index < proven);
+            if let Some(&(index, error)) = errors.min_by_key(|(index, _)| *index) {
                 let vote = count.window().get(index).copied().unwrap_or_default();
                 return Poll::Ready(Err(QuorumFailure::Unanswered { vote, error }));
             }
@@ -606,29 +611,29 @@ impl<P: ParameterSet> Future for Drain<P> {
         let waker = context.waker().clone();
         let mut state = shared.lock();
         let since = *this.since.get_or_insert(state.rests);
-        while !state.queue.is_idle() && state.rests == since {
-            if helps && state.queue.waiting() != [0; 3] {
-                drop(state);
-                shared.help();
-                state = shared.lock();
-                continue;
-            }
-            let Guarded {
-                draining,
-                next_ticket,
-                ..
-            } = &mut *state;
-            let ticket = *this.ticket.get_or_insert_with(|| {
-                *next_ticket += 1;
-                *next_ticket
-            });
-            let replaced = draining.insert(ticket, waker);
+        if state.queue.is_idle() || state.rests != since {
+            return Poll::Ready(());
+        }
+        if helps && state.queue.is_waiting() {
+            // One batch a poll: other tasks of this thread want to run, too.
             drop(state);
-            drop(replaced);
+            shared.help();
+            wake(waker);
             return Poll::Pending;
         }
+        let Guarded {
+            draining,
+            next_ticket,
+            ..
+        } = &mut *state;
+        let ticket = *this.ticket.get_or_insert_with(|| {
+            *next_ticket += 1;
+            *next_ticket
+        });
+        let replaced = draining.insert(ticket, waker);
         drop(state);
-        Poll::Ready(())
+        drop(replaced);
+        Poll::Pending
     }
 }
 

@@ -28,9 +28,11 @@ pub(super) struct State<T, W> {
     overtaken: usize,
     /// The priority whose suspects have the next place that is theirs.
     turn: usize,
-    /// Jobs handed to the executor that have neither ended nor been dropped.
+    /// Jobs handed to the executor that have neither ended nor been dropped, without
+    /// those that have stepped aside.
     workers: usize,
-    /// Batches that are being verified, by workers or by threads that wait.
+    /// Batches that are being verified, by workers or by threads that wait, and those
+    /// that are being given up.
     running: usize,
     #[cfg(any(test, feature = "async"))]
     next_ticket: u64,
@@ -111,8 +113,7 @@ impl<T, W> State<T, W> {
         }
         let gone = ticket.and_then(|ticket| class.forget(ticket));
         class.put(origin.peer, entry, bytes);
-        let start = self.workers < limits.workers;
-        self.workers += usize::from(start);
+        let start = self.start(limits);
         Ok(Submitted { start, gone })
     }
 
@@ -176,7 +177,22 @@ impl<T, W> State<T, W> {
         batch
     }
 
-    /// A batch that was cut has been answered.
+    /// A worker lets others of its pool go first, which may take long or wait for this
+    /// very intake: it counts no more, so that another one is started for what comes.
+    /// Whether it is to come back, with [`start`](Self::start); not if nothing waits.
+    pub(super) fn step_aside(&mut self) -> bool {
+        self.workers -= 1;
+        self.is_waiting()
+    }
+
+    /// Whether a worker is to be started, which counts as one at once.
+    pub(super) fn start(&mut self, limits: &IntakeLimits) -> bool {
+        let start = self.workers < limits.workers && self.is_waiting();
+        self.workers += usize::from(start);
+        start
+    }
+
+    /// What was cut, or taken to be given up, has been answered.
     pub(super) fn answered(&mut self) {
         self.running -= 1;
     }
@@ -194,7 +210,8 @@ impl<T, W> State<T, W> {
         }
     }
 
-    /// The executor has dropped a worker. Returns what nobody is left to verify.
+    /// The executor has dropped a worker. Returns what nobody is left to verify, which
+    /// runs until it is [answered](Self::answered).
     pub(super) fn lost_worker(&mut self) -> Vec<T> {
         self.workers -= 1;
         if self.workers == 0 {
@@ -204,7 +221,8 @@ impl<T, W> State<T, W> {
         }
     }
 
-    /// Takes nothing more in. Returns what waits.
+    /// Takes nothing more in. Returns what waits, which runs until it is
+    /// [answered](Self::answered).
     pub(super) fn close(&mut self) -> Vec<T> {
         self.closed = true;
         self.take_all()
@@ -216,6 +234,7 @@ impl<T, W> State<T, W> {
             class.take_trusted(usize::MAX, |_| false, &mut all);
             class.take_suspected(usize::MAX, |_| true, &mut all);
         }
+        self.running += usize::from(!all.is_empty());
         all
     }
 
@@ -244,9 +263,14 @@ impl<T, W> State<T, W> {
         self.classes.each_ref().map(|class| class.waiting)
     }
 
+    /// Whether anything waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting() != [0; 3]
+    }
+
     /// Whether nothing waits and nothing runs.
     pub(super) fn is_idle(&self) -> bool {
-        self.running == 0 && self.waiting() == [0; 3]
+        self.running == 0 && !self.is_waiting()
     }
 }
 
@@ -471,6 +495,14 @@ mod tests {
         Looking,
         /// Has cut a batch and is verifying it; a worker, or somebody who waits.
         Verifying { batch: Vec<u8>, worker: bool },
+        /// A worker whose batch is answered.
+        Answered,
+        /// A worker that lets others go first: on top of it a job may submit an entry.
+        Aside,
+        /// Such a job: the worker below goes on when this entry is answered.
+        Above(u8),
+        /// Gives up what was taken out.
+        Refusing(Vec<u8>),
         /// Waits for the answer to this entry and helps until it is there.
         Waiting(u8),
         /// Is going to shut the intake down.
@@ -485,6 +517,9 @@ mod tests {
         woken: BTreeSet<(u8, u8)>,
         /// How often each entry was answered.
         answers: [u8; 8],
+        /// What a job of the pool is going to submit, to wait for the answer without
+        /// helping.
+        above: Option<u8>,
     }
 
     const LIMITS: IntakeLimits = IntakeLimits {
@@ -525,6 +560,20 @@ mod tests {
             for entry in entries {
                 self.answers[usize::from(entry)] += 1;
             }
+        }
+
+        /// Is going to answer what was taken out.
+        fn refuse(&mut self, entries: Vec<u8>) {
+            if !entries.is_empty() {
+                self.threads.push(Thread::Refusing(entries));
+            }
+        }
+
+        /// Whether entries are out of the queue and not answered.
+        fn is_at_work(&self) -> bool {
+            let at_work =
+                |thread: &Thread| matches!(thread, Thread::Verifying { .. } | Thread::Refusing(_));
+            self.threads.iter().any(at_work)
         }
 
         /// Whoever asks gives up, with or without a place in the line.
@@ -601,7 +650,7 @@ mod tests {
                         if !lost.is_empty() {
                             dropped.wake(limits);
                         }
-                        dropped.answer(lost);
+                        dropped.refuse(lost);
                         others.push(dropped);
                     }
                     next.threads.push(Thread::Looking);
@@ -623,8 +672,39 @@ mod tests {
                     next.answer(batch);
                     next.state.answered();
                     if worker {
-                        next.threads.push(Thread::Looking);
+                        next.threads.push(Thread::Answered);
                     }
+                }
+                Thread::Answered => {
+                    if next.state.step_aside() {
+                        next.threads.push(Thread::Aside);
+                    }
+                }
+                Thread::Aside => {
+                    if let Some(entry) = next.above {
+                        let mut above = next.clone();
+                        above.above = None;
+                        match above.state.submit(origin(entry), None, entry, 10, limits) {
+                            Ok(submitted) => above.placed(entry, submitted),
+                            Err((entry, _)) => above.answer([entry]),
+                        }
+                        above.threads.push(Thread::Above(entry));
+                        others.push(above);
+                    }
+                    if next.state.start(limits) {
+                        next.threads.push(Thread::Spawned);
+                    }
+                }
+                Thread::Above(entry) => {
+                    if next.answers[usize::from(entry)] == 0 {
+                        // Somebody else has to answer.
+                        return Vec::new();
+                    }
+                    next.threads.push(Thread::Aside);
+                }
+                Thread::Refusing(entries) => {
+                    next.answer(entries);
+                    next.state.answered();
                 }
                 Thread::Waiting(entry) => {
                     if next.answers[usize::from(entry)] == 0 {
@@ -642,7 +722,7 @@ mod tests {
                 Thread::Closing => {
                     let waiting = next.state.close();
                     next.wake(limits);
-                    next.answer(waiting);
+                    next.refuse(waiting);
                 }
             }
             others.push(next);
@@ -661,9 +741,10 @@ mod tests {
                 state,
                 answers,
                 woken,
+                above,
                 ..
             } = self;
-            format!("{state:?} {threads:?} {answers:?} {woken:?}")
+            format!("{state:?} {threads:?} {answers:?} {woken:?} {above:?}")
         }
     }
 
@@ -676,6 +757,8 @@ mod tests {
                 continue;
             }
             assert!(world.answers.iter().all(|&count| count <= 1), "{world:?}");
+            // Who drains returns when all are answered.
+            assert!(!world.state.is_idle() || !world.is_at_work(), "{world:?}");
             let before = open.len();
             for n in 0..world.threads.len() {
                 open.extend(world.step(n, limits, drops));
@@ -689,7 +772,8 @@ mod tests {
                 assert!(world.state.is_idle(), "{world:?}");
                 assert_eq!(world.state.workers, 0, "{world:?}");
                 let answered = world.answers.iter().map(|&count| usize::from(count));
-                assert_eq!(answered.sum::<usize>(), entries, "{world:?}");
+                let never = usize::from(world.above.is_some());
+                assert_eq!(answered.sum::<usize>() + never, entries, "{world:?}");
             }
         }
         seen.len()
@@ -701,23 +785,27 @@ mod tests {
         for drops in [false, true] {
             for closing in [false, true] {
                 // Items by peers, items that are waited for; two who wait for places, of
-                // which some move to other tasks.
-                for (workers, submitting) in [
-                    (1, vec![vec![0, 3], vec![1, 6]]),
-                    (2, vec![vec![0], vec![1, 6]]),
-                    (1, vec![vec![0], vec![5], vec![6]]),
+                // which some move to other tasks; a job that waits on top of a worker.
+                for (workers, items, submitting, above) in [
+                    (1, 1, vec![vec![0, 3], vec![1, 6]], None),
+                    (2, 1, vec![vec![0], vec![1, 6]], None),
+                    (1, 1, vec![vec![0], vec![5], vec![6]], None),
+                    (1, 2, vec![vec![0, 1], vec![2]], Some(4)),
+                    (2, 2, vec![vec![0, 3], vec![2]], Some(4)),
                 ] {
-                    let entries = submitting.iter().map(Vec::len).sum();
+                    let submitted: usize = submitting.iter().map(Vec::len).sum();
+                    let entries = submitted + usize::from(above.is_some());
                     let threads = submitting.into_iter().map(Thread::Submitting);
                     let start = World {
                         state: State::new(),
                         threads: threads.chain(closing.then_some(Thread::Closing)).collect(),
                         woken: BTreeSet::new(),
                         answers: [0; 8],
+                        above,
                     };
                     let limits = IntakeLimits {
                         workers,
-                        items: 1,
+                        items,
                         ..LIMITS
                     };
                     worlds += explore(start, &limits, drops, entries);

@@ -1,0 +1,205 @@
+//! The jobs that an intake gives to its executor: a batch each, so that whatever shares
+//! the pool has its turn.
+
+use core::cell::RefCell;
+use core::mem;
+use std::sync::Arc;
+
+use mldsa_core::ParameterSet;
+
+use super::{IntakeError, Shared};
+use crate::caught::caught;
+
+/// A job of the executor. Dropped instead of run, it says so.
+pub(super) struct Worker<P: ParameterSet>(Option<Arc<Shared<P>>>);
+
+impl<P: ParameterSet> Worker<P> {
+    /// Hands one that counts already to the executor.
+    pub(super) fn start(shared: &Arc<Shared<P>>) {
+        let worker = Self(Some(Arc::clone(shared)));
+        let verifier = shared.verifier.current();
+        // An executor that panics has dropped the work.
+        caught(|| verifier.executor().spawn(Box::new(move || worker.run())));
+    }
+
+    fn run(self) {
+        match Turn::take() {
+            Turn::First(first) => {
+                self.batch();
+                first.hand_on();
+            }
+            Turn::Nested => self.batch(),
+            Turn::Busy => self.step_aside(),
+        }
+    }
+
+    /// Verifies a batch. Nothing but a panic of the intake itself drops the worker.
+    fn batch(mut self) {
+        let Some(shared) = &self.0 else { return };
+        let max = shared.limits.batch;
+        let waiting = shared.cut(|state| state.queue.cut_or_retire(max));
+        if waiting.is_empty() {
+            self.0 = None;
+            return;
+        }
+        caught(|| {
+            let _busy = Busy::begin();
+            shared.run(None, waiting)
+        });
+        self.step_aside();
+    }
+
+    /// Ends; whoever is first on this thread starts another one if anything waits.
+    fn step_aside(mut self) {
+        if let Some(shared) = self.0.take()
+            && shared.lock().queue.step_aside()
+        {
+            leave(shared);
+        }
+    }
+}
+
+impl<P: ParameterSet> Drop for Worker<P> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.take() {
+            let lost = shared.cut(|state| state.queue.lost_worker());
+            shared.refuse_all(lost, IntakeError::Abandoned);
+        }
+    }
+}
+
+/// An intake whose worker has stepped aside.
+trait Resume: Send + Sync {
+    /// Starts workers again, as many as may be.
+    fn resume(self: Arc<Self>);
+
+    /// Lets other work of its pool go first.
+    fn yield_now(&self);
+}
+
+impl<P: ParameterSet> Resume for Shared<P> {
+    fn resume(self: Arc<Self>) {
+        if self.lock().queue.start(&self.limits) {
+            Worker::start(&self);
+        }
+    }
+
+    fn yield_now(&self) {
+        caught(|| self.verifier.current().executor().yield_now());
+    }
+}
+
+thread_local! {
+    /// What the first of the workers that stand on top of each other on this thread is
+    /// at: a pool may run others within the calls of one.
+    static STACK: RefCell<Option<Stack>> = const { RefCell::new(None) };
+}
+
+struct Stack {
+    /// Whether a batch is being verified.
+    busy: bool,
+    /// Whose workers have stepped aside.
+    aside: Vec<Arc<dyn Resume>>,
+}
+
+/// Acts on the stack of this thread; `None` if there is none, or no thread any more.
+fn with_stack<R>(act: impl FnOnce(&mut Stack) -> R) -> Option<R> {
+    let act = |stack: &RefCell<Option<Stack>>| stack.borrow_mut().as_mut().map(act);
+    STACK.try_with(act).ok().flatten()
+}
+
+fn leave(intake: Arc<dyn Resume>) {
+    let mut intake = Some(intake);
+    with_stack(|stack| stack.aside.extend(intake.take()));
+    if let Some(intake) = intake {
+        intake.resume();
+    }
+}
+
+/// When a worker begins.
+enum Turn {
+    /// On a thread that has no other.
+    First(First),
+    /// Between two batches of another one.
+    Nested,
+    /// Within a batch, from a hook: the batch may not be held up, nor the stack grow.
+    Busy,
+}
+
+impl Turn {
+    fn take() -> Self {
+        match with_stack(|stack| stack.busy) {
+            Some(true) => Self::Busy,
+            Some(false) => Self::Nested,
+            None => {
+                let stack = Stack {
+                    busy: false,
+                    aside: Vec::new(),
+                };
+                // A thread that is ending has no stack; what is left there goes on at once.
+                let _ = STACK.try_with(|place| place.replace(Some(stack)));
+                Self::First(First)
+            }
+        }
+    }
+}
+
+/// While a batch is being verified on this thread.
+struct Busy;
+
+impl Busy {
+    fn begin() -> Self {
+        with_stack(|stack| stack.busy = true);
+        Self
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        with_stack(|stack| stack.busy = false);
+    }
+}
+
+/// The worker below all others on this thread.
+struct First;
+
+impl First {
+    /// Lets others go first, then gives the executor the next jobs of all who have
+    /// stepped aside. An executor that runs them at once, on this thread, comes back
+    /// here after a batch of each: what its calls nest does not grow.
+    fn hand_on(self) {
+        let come = || with_stack(|stack| mem::take(&mut stack.aside)).unwrap_or_default();
+        loop {
+            let mut aside = come();
+            if aside.is_empty() {
+                return;
+            }
+            // What went first may have been another intake only, which other work is to
+            // wait for no longer than for this one.
+            loop {
+                aside[0].yield_now();
+                let come = come();
+                let is_known =
+                    |intake: &Arc<dyn Resume>| aside.iter().any(|a| Arc::ptr_eq(a, intake));
+                let known = come.iter().all(is_known);
+                aside.extend(come);
+                if known {
+                    break;
+                }
+            }
+            for intake in aside {
+                caught(|| intake.resume());
+            }
+        }
+    }
+}
+
+impl Drop for First {
+    fn drop(&mut self) {
+        // Some are left after a panic only.
+        let stack = STACK.try_with(RefCell::take).ok().flatten();
+        for intake in stack.into_iter().flat_map(|stack| stack.aside) {
+            caught(|| intake.resume());
+        }
+    }
+}
