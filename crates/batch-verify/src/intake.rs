@@ -993,3 +993,44 @@ impl<P: ParameterSet> fmt::Debug for Pending<P> {
         f.debug_tuple("Pending").field(&self.answer).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::CallerPool;
+    use mldsa_core::MlDsa44;
+
+    struct Told(Mutex<mpsc::Sender<Answered>>);
+
+    impl IntakeMetrics for Told {
+        fn answered(&self, item: &Answered) {
+            self.0.lock().unwrap().send(*item).unwrap();
+        }
+    }
+
+    /// Should verification itself panic, its items are given up before everybody's eyes.
+    #[test]
+    fn a_batch_that_panics_is_given_up() {
+        let pool = CallerPool::new(1, |_, _| {}).spawning(mem::forget, || false);
+        let verifier = BatchVerifier::<MlDsa44>::builder();
+        let verifier = verifier.threads(pool.into_threads()).build().unwrap();
+        let (send, told) = mpsc::channel();
+        let builder = Intake::builder(verifier).metrics(Told(Mutex::new(send)));
+        let intake = builder.build();
+        let mut pending = intake.submit(Item::new(1, b"vote", b"signature")).unwrap();
+        let shared = &*intake.0;
+        caught(|| {
+            let _answered = AnsweredBatch(shared);
+            let _cut = Cut(shared, shared.cut(|state| state.queue.cut(LANES)));
+            panic!("a fault of its own");
+        });
+        let lost = Err(IntakeError::Abandoned);
+        assert_eq!(told.try_recv().map(|item| item.answer), Ok(lost));
+        assert_eq!(intake.stats().abandoned, 1);
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(Pin::new(&mut pending).poll(&mut context), Poll::Ready(lost));
+        assert!(shared.lock().queue.is_idle());
+    }
+}

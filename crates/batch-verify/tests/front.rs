@@ -422,6 +422,63 @@ fn quorums() {
     assert_eq!(answers.len(), 4, "{answers:?}");
 }
 
+/// Refuses all items by peer 0 but the first so many.
+struct Few(AtomicUsize);
+
+impl Admission for Few {
+    fn admits(&self, _: u64, _: usize) -> bool {
+        let admit = |left: usize| left.checked_sub(1);
+        let relaxed = Ordering::Relaxed;
+        self.0.fetch_update(relaxed, relaxed, admit).is_ok()
+    }
+}
+
+/// A strict quorum has the answer of its lowest vote that is not valid: a later one that
+/// could not be verified takes nothing from it, an earlier one leaves it open.
+#[test]
+fn a_vote_that_is_proven_invalid_is_an_answer() {
+    let message = b"block 9".as_slice();
+    for (bad, admitted) in [(0, 1), (1, 2), (1, 5), (2, 2), (3, 0), (5, 6)] {
+        let (held, threads) = held();
+        let few = Few(AtomicUsize::new(admitted));
+        let builder = Intake::builder(verifier(threads)).admission(few);
+        let intake = AsyncIntake::new(builder.build());
+        let weights = Arc::new(Weights::equal(MEMBERS));
+        let quorum = OwnedQuorum {
+            subject: OwnedSubject {
+                message: OwnedMessage::from(Message::Bytes(message)),
+                context: None,
+            },
+            votes: ballots(message, &[0, 1, 2, 3, 4, 5], &[bad]),
+            threshold: Threshold::two_thirds(&weights),
+            weights,
+            policy: Policy::Strict,
+            duplicates: Duplicates::Reject,
+        };
+        let mut answer = intake.submit_quorum(Origin::peer(0, Priority::OwnRound), quorum);
+        let answer = loop {
+            match poll(&mut answer) {
+                Poll::Ready(answer) => break answer,
+                Poll::Pending => held.release(),
+            }
+        };
+        assert_eq!(
+            answer,
+            Err(if bad < admitted {
+                let reason = Reason::ChallengeMismatch;
+                QuorumFailure::Votes(QuorumError::Invalid { vote: bad, reason })
+            } else {
+                let error = IntakeError::PeerBudget;
+                QuorumFailure::Unanswered {
+                    vote: admitted,
+                    error,
+                }
+            }),
+            "{bad} {admitted}"
+        );
+    }
+}
+
 /// Awaited on all the workers of the pool that is to answer, and through a queue of one
 /// place: nobody waits for itself.
 #[test]

@@ -9,13 +9,13 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::Wake;
 use std::thread;
 
 use batch_verify::{
-    Admission, AsyncIntake, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics, Item,
-    Outcome, OwnedItem, Pending, Priority, Submit, Threads, Verified,
+    Admission, Answered, AsyncIntake, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics,
+    Item, Outcome, OwnedItem, Pending, Priority, Submit, Threads, Verified,
 };
 use mldsa_core::MlDsa44;
 use votes::{VOTES, held, verifier};
@@ -244,68 +244,17 @@ fn a_future_that_sleeps_keeps_one_place() {
     assert_eq!(poll(&mut asleep), Poll::Ready(Ok(Outcome::Valid)));
 }
 
-/// Submits more after every batch, as long as it is told to.
-struct Flood {
-    intake: OnceLock<Intake<MlDsa44>>,
-    on: AtomicBool,
-    verified: AtomicUsize,
-}
-
-struct FloodHook(Arc<Flood>);
-
-impl IntakeMetrics for FloodHook {
-    fn verified(&self, batch: &Verified) {
-        let flood = &self.0;
-        flood.verified.fetch_add(batch.items, Ordering::Relaxed);
-        if flood.on.load(Ordering::Relaxed) && batch.waiting[0] < 100 {
-            let intake = flood.intake.get().unwrap();
-            for vote in &VOTES[..16] {
-                intake.submit(vote.clone()).unwrap().detach();
-            }
-        }
-    }
-}
-
-#[test]
-fn a_loaded_intake_holds_no_batch_up() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-    let verifier = verifier(Threads::Pool(Arc::new(pool.unwrap())));
-    let flood = Arc::new(Flood {
-        intake: OnceLock::new(),
-        on: AtomicBool::new(true),
-        verified: AtomicUsize::new(0),
-    });
-    let limits = IntakeLimits {
-        memory_bytes: 0,
-        batch: 8,
-        ..IntakeLimits::default()
-    };
-    let builder = Intake::builder(verifier.clone()).limits(limits);
-    let intake = builder.metrics(FloodHook(Arc::clone(&flood))).build();
-    assert!(flood.intake.set(intake.clone()).is_ok());
-    for vote in VOTES.iter() {
-        intake.submit(vote.clone()).unwrap().detach();
-    }
-    while flood.verified.load(Ordering::Relaxed) < 200 {
-        thread::yield_now();
-    }
-    let direct = returns(move || {
-        let items: Vec<Item<'_>> = VOTES.iter().map(OwnedItem::as_item).collect();
-        for _ in 0..5 {
-            assert_eq!(verifier.verify(&items).outcomes().len(), 60);
-        }
-    });
-    // It was loaded all the time.
-    flood.on.store(false, Ordering::Relaxed);
-    assert!(direct);
-    intake.drain();
-}
-
-/// Holds the first batch up until it is told to go on.
+/// Is passed once, when it is told to let go.
 struct Gate(Mutex<Option<(mpsc::Sender<()>, mpsc::Receiver<()>)>>);
 
-impl IntakeMetrics for Gate {
-    fn verified(&self, _: &Verified) {
+impl Gate {
+    /// Beside it: who hears that somebody is there, and who lets go.
+    fn new() -> (Self, mpsc::Receiver<()>, mpsc::Sender<()>) {
+        let ((there, at), (go, gate)) = (mpsc::channel(), mpsc::channel());
+        (Self(Mutex::new(Some((there, gate)))), at, go)
+    }
+
+    fn pass(&self) {
         let gate = self.0.lock().unwrap().take();
         if let Some((there, go)) = gate {
             there.send(()).unwrap();
@@ -314,15 +263,20 @@ impl IntakeMetrics for Gate {
     }
 }
 
+/// Holds the first batch up.
+impl IntakeMetrics for Gate {
+    fn verified(&self, _: &Verified) {
+        self.pass();
+    }
+}
+
 #[test]
 fn a_pool_whose_thread_drains_verifies_what_comes() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let pool = Arc::new(pool.unwrap());
-    let ((there, at), (go, gate)) = (mpsc::channel(), mpsc::channel());
+    let (gate, at, go) = Gate::new();
     let builder = Intake::builder(verifier(Threads::Pool(Arc::clone(&pool))));
-    let intake = builder
-        .metrics(Gate(Mutex::new(Some((there, gate)))))
-        .build();
+    let intake = builder.metrics(gate).build();
     let ((begin, begun), (end, drained)) = (mpsc::channel::<()>(), mpsc::channel());
     let inside = intake.clone();
     pool.spawn(move || {
@@ -437,4 +391,94 @@ fn a_budget_comes_back_whatever_becomes_of_the_item() {
     assert!(poll(&mut waiting).is_ready());
     back(7);
     assert_eq!(bytes.0.load(Ordering::Relaxed), 0);
+}
+
+/// Holds the first answer of a kind up until it is told to go on.
+struct Slow(IntakeError, Gate);
+
+impl IntakeMetrics for Slow {
+    fn answered(&self, item: &Answered) {
+        if item.answer == Err(self.0) {
+            self.1.pass();
+        }
+    }
+}
+
+/// Whoever drains, or shuts down too, waits for the answers to what is being refused.
+#[test]
+fn refused_items_are_answered_before_a_drain_ends() {
+    for error in [IntakeError::ShuttingDown, IntakeError::Abandoned] {
+        let (held, threads) = held();
+        let (gate, at, go) = Gate::new();
+        let builder = Intake::builder(verifier(threads)).metrics(Slow(error, gate));
+        let intake = builder.build();
+        let mut items = [0, 1].map(|n| intake.submit(VOTES[n].clone()).unwrap());
+        let inside = intake.clone();
+        let refusing = thread::spawn(move || match error {
+            IntakeError::ShuttingDown => inside.shutdown(),
+            _ => held.drop_all(),
+        });
+        at.recv_timeout(HANGS).unwrap();
+        let front = AsyncIntake::new(intake.clone());
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        let mut ends = [front.drain(), front.shutdown()];
+        for end in &mut ends {
+            assert!(poll_with(end, &waker).is_pending());
+        }
+        let draining = thread::spawn(move || intake.drain());
+        assert!(!draining.is_finished());
+        assert!(items.iter_mut().all(|item| poll(item).is_pending()));
+        go.send(()).unwrap();
+        refusing.join().unwrap();
+        assert_eq!(bell.0.load(Ordering::Relaxed), 2);
+        for end in &mut ends {
+            assert!(poll(end).is_ready());
+        }
+        for item in &mut items {
+            assert_eq!(poll(item), Poll::Ready(Err(error)));
+        }
+        draining.join().unwrap();
+    }
+}
+
+/// An executor all of whose threads are its own, and run nothing.
+struct Own;
+
+impl Executor for Own {
+    fn workers(&self) -> usize {
+        1
+    }
+
+    fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {}
+
+    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+        core::mem::forget(work);
+    }
+
+    fn is_worker(&self) -> bool {
+        true
+    }
+}
+
+/// Other tasks of a thread that drains have their turn after each batch.
+#[test]
+fn a_drain_that_is_polled_helps_with_one_batch() {
+    let limits = IntakeLimits {
+        batch: 8,
+        ..IntakeLimits::default()
+    };
+    let intake = Intake::new(verifier(Threads::Executor(Arc::new(Own))), limits);
+    for vote in &VOTES[..20] {
+        intake.submit(vote.clone()).unwrap().detach();
+    }
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let mut drain = AsyncIntake::new(intake.clone()).drain();
+    for (rung, waiting) in [(1, 12), (2, 4), (3, 0)] {
+        assert!(poll_with(&mut drain, &waker).is_pending());
+        assert_eq!(bell.0.load(Ordering::Relaxed), rung);
+        assert_eq!(intake.stats().waiting, waiting);
+    }
+    assert!(poll_with(&mut drain, &waker).is_ready());
 }

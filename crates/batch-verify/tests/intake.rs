@@ -51,6 +51,9 @@ fn votes_are_verified_and_remembered() {
             assert_eq!(intake.verify(vote.as_item()), expected(n), "{n}");
         }
         let again = intake.stats();
+        // To ask what is remembered is nothing that happens to an item.
+        assert!(intake.remembers(VOTES[0].as_item()) && !intake.remembers(VOTES[3].as_item()));
+        assert_eq!(intake.stats(), again);
         assert_eq!(again.memory.hits - stats.memory.hits, valid as u64);
         assert_eq!(again.verified - stats.verified, 60 - valid as u64);
         // In any form that is signed the same; not under other bytes.

@@ -90,7 +90,25 @@ fn verdicts() {
     }
     assert!(serde_json::from_value::<Reason>(json!("fine")).is_err());
     assert_eq!(serde_json::to_value(Outcome::Valid).unwrap(), "valid");
-    assert_eq!("12".parse(), Ok(SignerId::new(12)));
+    for (text, id) in [("12", 12), ("0", 0), ("4294967295", u32::MAX)] {
+        assert_eq!(text.parse(), Ok(SignerId::new(id)));
+        assert_eq!(SignerId::new(id).to_string(), text);
+    }
+    // One spelling each.
+    for text in [
+        "+5",
+        "007",
+        "00",
+        "-0",
+        "",
+        "+",
+        " 5",
+        "5 ",
+        "4294967296",
+        "0x1",
+    ] {
+        assert!(text.parse::<SignerId>().is_err(), "{text}");
+    }
     assert_eq!(SignerId::new(12).to_string(), "12");
 
     let verifier = BatchVerifier::<MlDsa44>::builder().threads(Threads::Inline);

@@ -65,3 +65,27 @@ fn honest_votes_get_through() {
         assert_eq!(figure(figures, "key_cache_hits_total"), 0.0);
     }
 }
+
+/// A stream ends between two frames, or it is broken.
+#[test]
+fn frames() {
+    let frame = example::Frame {
+        signer: 7,
+        round: 9,
+        signature: vec![5; 100],
+    };
+    let mut bytes = Vec::new();
+    frame.write(&mut bytes).unwrap();
+    let read = |mut bytes: &[u8]| example::Frame::read(&mut bytes);
+    assert_eq!(read(&bytes).unwrap(), Some(frame));
+    assert_eq!(read(&[]).unwrap(), None);
+    for cut in 1..bytes.len() {
+        let error = read(&bytes[..cut]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof, "{cut}");
+    }
+    for len in [0, 11, 12 + 3309 + 1, u32::MAX] {
+        bytes[..4].copy_from_slice(&len.to_le_bytes());
+        let error = read(&bytes).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{len}");
+    }
+}

@@ -94,16 +94,17 @@ impl Night {
 }
 
 /// One vote on the wire: 4 bytes of length; signer, round, signature. Little endian.
-struct Frame {
-    signer: u32,
-    round: u64,
-    signature: Vec<u8>,
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) signer: u32,
+    pub(crate) round: u64,
+    pub(crate) signature: Vec<u8>,
 }
 
 const HEAD: usize = 4 + 8;
 
 impl Frame {
-    fn write(&self, to: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(4 + HEAD + self.signature.len());
         bytes.extend(((HEAD + self.signature.len()) as u32).to_le_bytes());
         bytes.extend(self.signer.to_le_bytes());
@@ -114,12 +115,15 @@ impl Frame {
 
     /// The next frame; `None` at the end. A length out of range is an error before
     /// anything is kept for it.
-    fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
+    pub(crate) fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
         let mut len = [0; 4];
-        match from.read_exact(&mut len) {
+        // An end within the length is no end between two frames.
+        let (first, others) = len.split_at_mut(1);
+        match from.read_exact(first) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             other => other?,
         }
+        from.read_exact(others)?;
         let len = u32::from_le_bytes(len) as usize;
         if !(HEAD..=HEAD + MlDsa65::SIG_LEN).contains(&len) {
             return Err(io::Error::new(

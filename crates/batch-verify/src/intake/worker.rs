@@ -23,13 +23,15 @@ impl<P: ParameterSet> Worker<P> {
     }
 
     fn run(self) {
-        match Turn::take() {
+        let Some(shared) = &self.0 else { return };
+        let intake: Arc<dyn Resume> = Arc::<Shared<P>>::clone(shared);
+        match Turn::take(intake) {
             Turn::First(first) => {
                 self.batch();
                 first.hand_on();
             }
-            Turn::Nested => self.batch(),
-            Turn::Busy => self.step_aside(),
+            Turn::Batch => self.batch(),
+            Turn::None => self.step_aside(),
         }
     }
 
@@ -95,9 +97,14 @@ thread_local! {
     static STACK: RefCell<Option<Stack>> = const { RefCell::new(None) };
 }
 
+#[derive(Default)]
 struct Stack {
     /// Whether a batch is being verified.
     busy: bool,
+    /// How many workers have begun on top of the first.
+    nested: usize,
+    /// Whose they were, if they have verified a batch since the first went on.
+    served: Vec<Arc<dyn Resume>>,
     /// Whose workers have stepped aside.
     aside: Vec<Arc<dyn Resume>>,
 }
@@ -116,31 +123,33 @@ fn leave(intake: Arc<dyn Resume>) {
     }
 }
 
-/// When a worker begins.
+/// What a worker does that begins.
 enum Turn {
-    /// On a thread that has no other.
+    /// A batch, and then what the first on a thread has to do.
     First(First),
-    /// Between two batches of another one.
-    Nested,
-    /// Within a batch, from a hook: the batch may not be held up, nor the stack grow.
-    Busy,
+    /// A batch.
+    Batch,
+    /// Nothing: it is in a hook of a batch, which may not be held up, or its intake has
+    /// had its turn on top of the first; other work has not.
+    None,
 }
 
 impl Turn {
-    fn take() -> Self {
-        match with_stack(|stack| stack.busy) {
-            Some(true) => Self::Busy,
-            Some(false) => Self::Nested,
-            None => {
-                let stack = Stack {
-                    busy: false,
-                    aside: Vec::new(),
-                };
-                // A thread that is ending has no stack; what is left there goes on at once.
-                let _ = STACK.try_with(|place| place.replace(Some(stack)));
-                Self::First(First)
+    fn take(intake: Arc<dyn Resume>) -> Self {
+        let nested = with_stack(|stack| {
+            stack.nested += 1;
+            let served = |other: &Arc<dyn Resume>| Arc::ptr_eq(other, &intake);
+            if stack.busy || stack.served.iter().any(served) {
+                return Self::None;
             }
-        }
+            stack.served.push(Arc::clone(&intake));
+            Self::Batch
+        });
+        nested.unwrap_or_else(|| {
+            // A thread that is ending has no stack; what is left there goes on at once.
+            let _ = STACK.try_with(|place| place.replace(Some(Stack::default())));
+            Self::First(First)
+        })
     }
 }
 
@@ -168,26 +177,26 @@ impl First {
     /// stepped aside. An executor that runs them at once, on this thread, comes back
     /// here after a batch of each: what its calls nest does not grow.
     fn hand_on(self) {
-        let come = || with_stack(|stack| mem::take(&mut stack.aside)).unwrap_or_default();
+        let aside = || with_stack(|stack| mem::take(&mut stack.aside)).unwrap_or_default();
+        let nested = || with_stack(|stack| stack.nested);
         loop {
-            let mut aside = come();
-            if aside.is_empty() {
+            let mut waiting = aside();
+            let Some(first) = waiting.first().cloned() else {
                 return;
-            }
-            // What went first may have been another intake only, which other work is to
-            // wait for no longer than for this one.
+            };
+            // If an intake went first, other work is still to come.
             loop {
-                aside[0].yield_now();
-                let come = come();
-                let is_known =
-                    |intake: &Arc<dyn Resume>| aside.iter().any(|a| Arc::ptr_eq(a, intake));
-                let known = come.iter().all(is_known);
-                aside.extend(come);
-                if known {
+                let before = nested();
+                first.yield_now();
+                waiting.extend(aside());
+                if nested() == before {
                     break;
                 }
             }
-            for intake in aside {
+            let served = with_stack(|stack| mem::take(&mut stack.served));
+            // The last handle of an intake drops the caller's hooks.
+            caught(move || drop(served));
+            for intake in waiting {
                 caught(|| intake.resume());
             }
         }
