@@ -45,10 +45,9 @@ pub struct IntakeLimits {
     /// Batches at once, each on one thread of the verifier's executor; 0 for as many
     /// as it has, which is the most.
     ///
-    /// A thread stays with the intake while items wait. Between batches it runs what
-    /// else the pool has, on top of itself: two loaded intakes on one pool can so keep
-    /// each other waiting, and a task there that waits for an answer other than by
-    /// `Pending::wait` can keep a worker. Give every intake a pool of its own.
+    /// Each batch is a job of the executor, and between two of them other work of the
+    /// pool goes first, so that intakes which are loaded share a pool with each other
+    /// and with everything else.
     pub workers: usize,
     /// Bytes of valid items that are remembered.
     pub memory_bytes: usize,
