@@ -37,7 +37,8 @@ pub trait Executor: Send + Sync {
 
     /// Hands over work that nobody waits for; to rayon's current pool unless the
     /// executor has a better place. Work that is dropped instead is answered as
-    /// abandoned.
+    /// abandoned. A loaded [`Intake`](crate::Intake) calls it from that work itself, for
+    /// what comes next.
     fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
         rayon::spawn(work);
     }

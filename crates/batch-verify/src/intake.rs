@@ -47,7 +47,10 @@ pub struct IntakeLimits {
     ///
     /// Each batch is a job of the executor, and between two of them other work of the
     /// pool goes first, so that intakes which are loaded share a pool with each other
-    /// and with everything else.
+    /// and with everything else. A job of that pool that needs an answer calls
+    /// [`Pending::wait`] or polls; one that blocks otherwise keeps a thread, and on top
+    /// of the last worker also the items that waited already, until it returns or the
+    /// next one is submitted.
     pub workers: usize,
     /// Bytes of valid items that are remembered.
     pub memory_bytes: usize,

@@ -327,6 +327,31 @@ fn workers_on_top_of_workers_verify_a_batch_each() {
     assert_eq!(late, Err(IntakeError::ShuttingDown));
 }
 
+/// An intake has one batch on top of a worker; its next one there leaves the thread to
+/// other work.
+#[test]
+fn an_intake_has_one_turn_on_top_of_a_worker() {
+    let (executor, intake) = stepped(2);
+    submit(&intake, 0..40);
+    assert_eq!(executor.waiting(), 2);
+    let (inside, pool) = (intake.clone(), Arc::clone(&executor));
+    let above = move || {
+        assert!(pool.step());
+        assert_eq!(inside.stats().batches, 2);
+        submit(&inside, 40..41);
+        assert!(pool.step() && !pool.step());
+    };
+    executor.others.lock().unwrap().push_back(Box::new(above));
+    assert!(executor.step());
+    assert_eq!(intake.stats().batches, 2);
+    assert_eq!(executor.yielded.load(Ordering::Relaxed), 2);
+    // As many as may be go on.
+    assert_eq!(executor.waiting(), 2);
+    while executor.step() {}
+    let stats = intake.stats();
+    assert_eq!((stats.verified, stats.waiting), (41, 0));
+}
+
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
@@ -334,7 +359,7 @@ thread_local! {
 /// Pools that run a job at once, on the thread that spawns it, and lie about it.
 #[test]
 fn a_pool_that_runs_jobs_at_once_needs_no_more_stack_under_load() {
-    for workers in [1, 3] {
+    for workers in [1, 9] {
         let deepest = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&deepest);
         let spawn = move |work: Job| {

@@ -79,3 +79,47 @@ fn under_tokio() {
     assert_eq!(other.block_on(lost.unwrap()), Err(IntakeError::Abandoned));
     other.block_on(intake.shutdown());
 }
+
+/// A runtime that goes between two batches takes the next one with it; what it had begun
+/// is answered.
+#[test]
+fn a_runtime_that_goes_under_load() {
+    for round in 0..8 {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let threads = BlockingPool::new(runtime.handle().clone(), 1 + round % 3).into_threads();
+        let limits = IntakeLimits {
+            batch: 8,
+            memory_bytes: 0,
+            ..IntakeLimits::default()
+        };
+        let intake = Intake::new(verifier(threads), limits);
+        let submit = |n: usize| intake.submit(VOTES[n].clone()).unwrap();
+        let pending: Vec<_> = (0..VOTES.len()).map(submit).collect();
+        while intake.stats().batches < round as u64 {
+            thread::yield_now();
+        }
+        runtime.shutdown_background();
+        let other = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let mut answered = [0; 2];
+        for (n, pending) in pending.into_iter().enumerate() {
+            match other.block_on(pending) {
+                Ok(outcome) => {
+                    assert_eq!(outcome, expected(n));
+                    answered[0] += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error, IntakeError::Abandoned);
+                    answered[1] += 1;
+                }
+            }
+        }
+        intake.drain();
+        let stats = intake.stats();
+        assert_eq!([stats.verified, stats.abandoned], answered);
+        assert_eq!(stats.verified + stats.abandoned, VOTES.len() as u64);
+    }
+}

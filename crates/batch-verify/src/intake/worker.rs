@@ -10,6 +10,10 @@ use mldsa_core::ParameterSet;
 use super::{IntakeError, Shared};
 use crate::caught::caught;
 
+/// Workers of intakes, at most, that step aside one after the other for other work.
+/// There are more only while items come faster than that, and each starts one.
+const MAX_YIELDS: usize = 256;
+
 /// A job of the executor. Dropped instead of run, it says so.
 pub(super) struct Worker<P: ParameterSet>(Option<Arc<Shared<P>>>);
 
@@ -44,10 +48,7 @@ impl<P: ParameterSet> Worker<P> {
             self.0 = None;
             return;
         }
-        caught(|| {
-            let _busy = Busy::begin();
-            shared.run(None, waiting)
-        });
+        caught(|| shared.run(None, waiting));
         self.step_aside();
     }
 
@@ -72,7 +73,7 @@ impl<P: ParameterSet> Drop for Worker<P> {
 
 /// An intake whose worker has stepped aside.
 trait Resume: Send + Sync {
-    /// Starts workers again, as many as may be.
+    /// Starts a worker again, if there is need of it.
     fn resume(self: Arc<Self>);
 
     /// Lets other work of its pool go first.
@@ -99,8 +100,6 @@ thread_local! {
 
 #[derive(Default)]
 struct Stack {
-    /// Whether a batch is being verified.
-    busy: bool,
     /// How many workers have begun on top of the first.
     nested: usize,
     /// Whose they were, if they have verified a batch since the first went on.
@@ -129,8 +128,7 @@ enum Turn {
     First(First),
     /// A batch.
     Batch,
-    /// Nothing: it is in a hook of a batch, which may not be held up, or its intake has
-    /// had its turn on top of the first; other work has not.
+    /// Nothing: its intake has had its turn on top of the first, and other work has not.
     None,
 }
 
@@ -139,7 +137,7 @@ impl Turn {
         let nested = with_stack(|stack| {
             stack.nested += 1;
             let served = |other: &Arc<dyn Resume>| Arc::ptr_eq(other, &intake);
-            if stack.busy || stack.served.iter().any(served) {
+            if stack.served.iter().any(served) {
                 return Self::None;
             }
             stack.served.push(Arc::clone(&intake));
@@ -150,22 +148,6 @@ impl Turn {
             let _ = STACK.try_with(|place| place.replace(Some(Stack::default())));
             Self::First(First)
         })
-    }
-}
-
-/// While a batch is being verified on this thread.
-struct Busy;
-
-impl Busy {
-    fn begin() -> Self {
-        with_stack(|stack| stack.busy = true);
-        Self
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        with_stack(|stack| stack.busy = false);
     }
 }
 
@@ -185,7 +167,7 @@ impl First {
                 return;
             };
             // If an intake went first, other work is still to come.
-            loop {
+            for _ in 0..MAX_YIELDS {
                 let before = nested();
                 first.yield_now();
                 waiting.extend(aside());
