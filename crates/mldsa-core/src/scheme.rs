@@ -2,6 +2,7 @@
 
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen;
+mod running_tr;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod sign;
 pub(crate) mod verify;

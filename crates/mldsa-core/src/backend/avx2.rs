@@ -7,6 +7,7 @@
 
 use super::cpu::Avx2;
 use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
+use crate::lanes::side::SideHash;
 
 pub(super) mod keccak;
 mod vector;
@@ -93,12 +94,16 @@ pub(super) const unsafe fn kernels() -> Kernels {
             gamma2, w_hat, hint, w1
         )),
         keccak_f1600: entry!(|state| keccak::permute_x1(state)),
-        expand_a: entry!(|rho, l, first, out| reject::expand_a(rho, l, first, out)),
+        expand_a: entry!(|rho, l, first, out| {
+            reject::expand_a(rho, l, first, out, &mut SideHash::idle())
+        }),
+        expand_a_beside: Some(entry!(|rho, l, first, out, side| reject::expand_a(
+            rho, l, first, out, side
+        ))),
         prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
         expand_s: secret_entry!(|rho_p, eta, first, out| secret_streams::expand_s(
             rho_p, eta, first, out
         )),
-        digest: None,
         shake256: Some(entry!(|hashes| shake256(hashes))),
         verify: Some(entry!(|p, job, results| verify(p, job, results))),
     }

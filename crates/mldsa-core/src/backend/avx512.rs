@@ -12,6 +12,7 @@ use super::cpu::Avx512;
 use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
 #[cfg(test)]
 use super::portable;
+use crate::lanes::side::SideHash;
 use crate::params::GAMMA2_88;
 use secret_rows::{commit_row, hint_row, low_bits_row, pack_secret, public_row, respond_row};
 use secret_streams::{expand_masks, expand_s};
@@ -52,7 +53,12 @@ static KERNELS: Kernels = Kernels {
     name: "avx512",
     dispatched: counter!(),
     keccak_f1600: entry!(|state| plane::permute_x1(state)),
-    expand_a: entry!(|rho, l, first, out| verify::expand_a(rho, l, first, out)),
+    expand_a: entry!(|rho, l, first, out| {
+        verify::expand_a(rho, l, first, out, &mut SideHash::idle())
+    }),
+    expand_a_beside: Some(entry!(|rho, l, first, out, side| verify::expand_a(
+        rho, l, first, out, side
+    ))),
     prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
     ntt: secret_entry!(|a, out| unpack::ntt(a, out)),
     inv_ntt: secret_entry!(|a, out| secret_rows::inv_ntt(a, out)),
@@ -94,7 +100,6 @@ static KERNELS: Kernels = Kernels {
         GAMMA2_88 => hint_row::<true>(c, t0, w, bitmap),
         _ => hint_row::<false>(c, t0, w, bitmap),
     }),
-    digest: Some(entry!(|blocks| plane::digest(blocks))),
     shake256: Some(entry!(|hashes| shake256(hashes))),
     verify: Some(entry!(|p, job, results| verify(p, job, results))),
     // SAFETY: a CPU that this table is for has the features of that one too.

@@ -8,6 +8,7 @@ use super::kernels::Kernels;
 use crate::hash::keccak::Permutation;
 use crate::hash::keccak::keccak_f1600;
 use crate::hash::xof::Shake256;
+use crate::lanes::side::{SideHash, finish_hash};
 use crate::lanes::sponge::{Input, Queue, RATE, Widths, pad};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
@@ -32,28 +33,6 @@ fn permutations() {
 }
 
 #[test]
-fn digests_of_padded_blocks() {
-    let data: [u8; 20 * RATE] = core::array::from_fn(|n| (n * 7 + n / 256) as u8);
-    for backend in Backend::available() {
-        let Some(digest) = backend.kernels().digest else {
-            continue;
-        };
-        for len in [0, 1, 135, 136, 137, 1312, 1952, 2592, 20 * RATE - 1] {
-            let mut blocks = [[0; RATE]; 20];
-            blocks.as_flattened_mut()[..len].copy_from_slice(&data[..len]);
-            pad(&mut blocks[len / RATE], len % RATE);
-            let mut expected = [0; 64];
-            Shake256::digest(Permutation::PORTABLE, &[&data[..len]], &mut expected);
-            assert_eq!(
-                digest(&blocks[..=len / RATE]),
-                expected,
-                "{backend:?} {len}"
-            );
-        }
-    }
-}
-
-#[test]
 fn matrix_entries_from_any_place_in_any_number() {
     for backend in Backend::available().skip(1) {
         for (l, first, len) in [
@@ -72,6 +51,43 @@ fn matrix_entries_from_any_place_in_any_number() {
             (backend.kernels().expand_a)(&rho, l, first, &mut entries);
             for (n, (entry, expected)) in entries.iter().zip(&expected).enumerate() {
                 assert_eq!(entry.0, expected.0, "{backend:?} {l} {first} {n}");
+            }
+        }
+    }
+}
+
+/// A hash beside the matrix, cut wherever there are no more blocks or no more
+/// permutations, and the matrix beside it.
+#[test]
+fn a_hash_beside_the_matrix() {
+    let data: [u8; 20 * RATE] = core::array::from_fn(|n| (n * 7 + n / 256) as u8);
+    let rho = [9; 32];
+    for backend in Backend::available() {
+        let Some(expand_a) = backend.kernels().expand_a_beside else {
+            continue;
+        };
+        for len in [0, 1, 135, 136, 137, 1312, 1952, 2592, 20 * RATE - 1] {
+            for steps in [&[0][..], &[1], &[3, 7], &[0, 2, 2, 8, 9], &[20]] {
+                let (mut state, mut absorbed) = ([0; 25], 0);
+                for &blocks in steps {
+                    let known = &data[..len.min(blocks * RATE)];
+                    let blocks = known[absorbed..].as_chunks().0;
+                    let mut side = SideHash::blocks(state, blocks);
+                    let mut expected: [_; 8] = core::array::from_fn(|_| NttPoly::zeroed());
+                    (Backend::PORTABLE.kernels().expand_a)(&rho, 5, 3, &mut expected);
+                    let mut entries: [_; 8] = core::array::from_fn(|_| NttPoly::zeroed());
+                    expand_a(&rho, 5, 3, &mut entries, &mut side);
+                    for (entry, expected) in entries.iter().zip(&expected) {
+                        assert_eq!(entry.0, expected.0, "{backend:?}");
+                    }
+                    let (now, left) = side.state();
+                    state = *now;
+                    absorbed += blocks.len() * RATE - left;
+                }
+                let digest = finish_hash(state, &data[absorbed..len], backend.permutation());
+                let mut expected = [0; 64];
+                Shake256::digest(Permutation::PORTABLE, &[&data[..len]], &mut expected);
+                assert_eq!(digest, expected, "{backend:?} {len} {steps:?}");
             }
         }
     }

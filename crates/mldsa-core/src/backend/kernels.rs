@@ -55,6 +55,10 @@ pub(crate) struct Kernels {
     /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
     /// (rho, l, first, out). 0 <= out < q.
     pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
+    /// The same, and one permutation for `side` with each of its own; `None` where that
+    /// gains nothing.
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    pub(crate) expand_a_beside: Option<ExpandABeside>,
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
     pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
@@ -100,10 +104,6 @@ pub(crate) struct Kernels {
     /// All rows of a prepared key, in the order that `verify` of the same table
     /// reads and nobody else; `None` where they are made one by one. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
-    /// SHAKE256 of a public string in padded blocks, one state; `None` where nothing is
-    /// gained over a sponge around `keccak_f1600`.
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-    pub(crate) digest: Option<DigestKernel>,
     #[cfg_attr(
         not(feature = "siblings"),
         allow(dead_code, reason = "siblings hash in lanes")
@@ -250,9 +250,10 @@ pub(crate) type PublicRowKernel =
 
 pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
 
-/// Padded blocks to 64 bytes.
+/// (rho, l, first, out, side).
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-pub(crate) type DigestKernel = fn(&[crate::lanes::sponge::Block]) -> [u8; crate::params::CRH_LEN];
+pub(crate) type ExpandABeside =
+    fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly], &mut crate::lanes::side::SideHash<'_>);
 
 /// (set, the n-th job, the result of each job).
 pub(crate) type VerifyKernel =

@@ -42,7 +42,7 @@ pub(super) static KERNELS: Kernels = Kernels {
     inv_ntt_use_hint,
     prepare: None,
     #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-    digest: None,
+    expand_a_beside: None,
     shake256: None,
     verify: None,
 };

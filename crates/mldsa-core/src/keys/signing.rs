@@ -16,7 +16,7 @@ use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
-use crate::scheme::keygen::{check_expanded, keygen_internal, tr};
+use crate::scheme::keygen::{check_expanded, keygen_internal};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
 /// The signing calls, the same on every kind of signing key.
@@ -233,8 +233,9 @@ impl<P: ParameterSet> SigningKey<P> {
         let mut key = Self::empty();
         let vk = &mut key.verifying_key;
         check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
-        vk.tr = tr(vk.backend, vk.encoded.as_ref());
         key.expanded.expose_mut().as_mut().copy_from_slice(sk);
+        // The check has just compared it with that of the public key.
+        vk.tr = *SecretKeyParts::of::<P>(key.expanded.expose()).tr;
         Ok(key)
     }
 

@@ -132,6 +132,11 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Bytes of the strings that have not been handed out.
+    pub(crate) fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.len()).sum()
+    }
+
     /// Whether the padded last block has been handed out.
     pub(crate) fn is_finished(&self) -> bool {
         self.finished

@@ -4,8 +4,9 @@
 use crate::coding::encode::SignatureParts;
 use crate::error::VerifyError;
 use crate::hash::keccak::Permutation;
-use crate::hash::transcript::{Context, mu_head};
+use crate::hash::transcript::mu_head;
 use crate::lanes::job::{Claim, Job, JobKey, JobMessage};
+use crate::lanes::side::SideHash;
 use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
@@ -95,7 +96,9 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
-            let mu = side.finish(engine).unwrap_or(*mu);
+            let mu = side
+                .finish(&mut |state| engine.permute(state))
+                .unwrap_or(*mu);
             commitments.push(parsed.index, &mu, parsed.parts.c_tilde);
             if commitments.count == width {
                 commitments.compare(engine, results);
@@ -211,82 +214,5 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
         } else {
             Err(VerifyError::ChallengeMismatch)
         };
-    }
-}
-
-/// One scalar hash computed beside an engine's vector permutations: `tr`
-/// and `mu` of a single verification from the encoded key.
-pub(crate) struct SideHash<'a> {
-    state: [u64; 25],
-    input: Option<Input<'a>>,
-    message: Option<(Context<'a>, &'a [u8])>,
-    digest: Option<[u8; CRH_LEN]>,
-}
-
-impl<'a> SideHash<'a> {
-    /// Nothing to hash.
-    pub(crate) fn idle() -> Self {
-        Self {
-            state: [0; 25],
-            input: None,
-            message: None,
-            digest: None,
-        }
-    }
-
-    /// The `mu` of a job whose key is cold; otherwise nothing.
-    fn mu_of(job: &Job<'a>) -> Self {
-        let mut side = Self::idle();
-        if let (JobKey::Cold(pk, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message) {
-            match tr {
-                Some(tr) => {
-                    side.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message))
-                }
-                None => {
-                    side.input = Some(Input::joined([pk.rho, pk.t1]));
-                    side.message = Some((ctx, message));
-                }
-            }
-        }
-        side
-    }
-
-    /// Absorbs the next block, if there is one. The state returned is to be
-    /// permuted, after which [`Self::permuted`] must be called.
-    #[inline]
-    pub(crate) fn absorb(&mut self) -> Option<&mut [u64; 25]> {
-        let mut block = [0; RATE];
-        self.input.as_mut()?.next_block(&mut block);
-        for (word, bytes) in self.state.iter_mut().zip(block.as_chunks::<8>().0) {
-            *word ^= u64::from_le_bytes(*bytes);
-        }
-        Some(&mut self.state)
-    }
-
-    /// Takes the digest after the last block and goes on from `tr` to `mu`.
-    #[inline]
-    pub(crate) fn permuted(&mut self) {
-        if !self.input.as_ref().is_some_and(Input::is_finished) {
-            return;
-        }
-        let mut digest = [0; CRH_LEN];
-        for (bytes, word) in digest.as_chunks_mut::<8>().0.iter_mut().zip(&self.state) {
-            *bytes = word.to_le_bytes();
-        }
-        self.state = [0; 25];
-        self.input = self
-            .message
-            .take()
-            .map(|(ctx, message)| Input::mu(mu_head(&digest, 0, ctx), ctx.as_bytes(), message));
-        self.digest = Some(digest);
-    }
-
-    /// Permutes until the digest is there; `None` if there was nothing to hash.
-    fn finish<E: Engine>(mut self, engine: E) -> Option<[u8; CRH_LEN]> {
-        while let Some(state) = self.absorb() {
-            engine.permute(state);
-            self.permuted();
-        }
-        self.digest
     }
 }

@@ -8,12 +8,11 @@ use crate::coding::encode::{SecretKeyParts, SecretKeyPartsMut};
 use crate::coding::pack;
 use crate::error::KeyError;
 use crate::hash::transcript;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
-use crate::lanes::sponge::{RATE, pad};
 use crate::memory::array::Zeroed;
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
+use crate::scheme::running_tr::RunningTr;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
 /// refused half-bytes are public.
@@ -49,27 +48,10 @@ pub fn keygen_from_rho_p<P: ParameterSet>(
     parts.rho.copy_from_slice(rho);
     parts.k_seed.copy_from_slice(k_seed);
     sample_secrets::<P>(backend, rho_p, parts.s1, parts.s2);
-    public_rows::<P>(backend, rho, parts.s1, parts.s2, |i, t1, t0| {
-        pk.as_mut()[SEED_LEN + i * T1_POLY_LEN..][..T1_POLY_LEN].copy_from_slice(t1);
+    let tr = public_key::<P>(backend, rho, parts.s1, parts.s2, pk.as_mut(), |i, t0| {
         parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN].copy_from_slice(t0);
     });
-    pk.as_mut()[..SEED_LEN].copy_from_slice(rho);
-    parts.tr.copy_from_slice(&tr(backend, pk.as_ref()));
-}
-
-/// `tr = H(pk, 64)`.
-#[inline(never)]
-pub(crate) fn tr(backend: Backend, pk: &[u8]) -> [u8; CRH_LEN] {
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
-    if let Some(digest) = backend.kernels().digest {
-        // 2592 bytes at most, and the padding.
-        let mut blocks = [[0; RATE]; 20];
-        blocks.as_flattened_mut()[..pk.len()].copy_from_slice(pk);
-        let last = pk.len() / RATE;
-        pad(&mut blocks[last], pk.len() % RATE);
-        return digest(&blocks[..=last]);
-    }
-    transcript::tr(backend.permutation(), pk)
+    parts.tr.copy_from_slice(&tr);
 }
 
 /// Algorithm 33, packed into the slots of the private key.
@@ -92,16 +74,17 @@ fn sample_secrets<P: ParameterSet>(
     }
 }
 
-/// Lines 5 and 6 of algorithm 6, `Power2Round(A s1 + s2)`, row by row from the
-/// packed secrets: `row(i, t1, t0)` receives the packed rows.
+/// Lines 3 and 5 to 9 of algorithm 6, `Power2Round(A s1 + s2)` from the packed secrets:
+/// writes the public key and returns `tr`, `row(i, t0)` receives the packed rows of t0.
 #[inline(never)]
-fn public_rows<P: ParameterSet>(
+fn public_key<P: ParameterSet>(
     backend: Backend,
     rho: &[u8; SEED_LEN],
     s1: &[u8],
     s2: &[u8],
-    mut row: impl FnMut(usize, &[u8; T1_POLY_LEN], &[u8; T0_POLY_LEN]),
-) {
+    pk: &mut [u8],
+    mut row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
+) -> [u8; CRH_LEN] {
     let p = &P::PARAMS;
     let kernels = backend.kernels();
     let mut a = MatrixRows::<8>::new(kernels, p, rho);
@@ -109,13 +92,18 @@ fn public_rows<P: ParameterSet>(
     let a_row = a_row.as_mut();
     let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     unpack_ntt(backend, p, s1, s1_hat.expose_mut().as_mut());
+    let mut tr = RunningTr::new(backend);
 
+    pk[..SEED_LEN].copy_from_slice(rho);
     for (i, s2) in s2.chunks_exact(p.eta_poly_len()).enumerate() {
-        a.next_row(a_row);
+        let (known, unknown) = pk.split_at_mut(SEED_LEN + i * T1_POLY_LEN);
+        tr.next_row(&mut a, a_row, known);
         public_row(kernels, p, a_row, s1_hat.expose().as_ref(), s2, |t1, t0| {
-            row(i, t1, t0);
+            unknown[..T1_POLY_LEN].copy_from_slice(t1);
+            row(i, t0);
         });
     }
+    tr.finish(pk)
 }
 
 /// One row of `Power2Round(A s1 + s2)`, packed. A function of its own, whose frame
@@ -163,12 +151,16 @@ pub fn check_expanded<P: ParameterSet>(
     let parts = SecretKeyParts::parse(p, sk)?;
     check_secret_range(p, &parts)?;
     let mut equal = Choice::from(1);
-    public_rows::<P>(backend, parts.rho, parts.s1, parts.s2, |i, t1, t0| {
-        pk.as_mut()[SEED_LEN + i * T1_POLY_LEN..][..T1_POLY_LEN].copy_from_slice(t1);
-        equal &= t0[..].ct_eq(&parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
-    });
-    pk.as_mut()[..SEED_LEN].copy_from_slice(parts.rho);
-    let tr: [u8; CRH_LEN] = tr(backend, pk.as_ref());
+    let tr = public_key::<P>(
+        backend,
+        parts.rho,
+        parts.s1,
+        parts.s2,
+        pk.as_mut(),
+        |i, t0| {
+            equal &= t0[..].ct_eq(&parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
+        },
+    );
     equal &= tr.ct_eq(parts.tr);
     if declassify(bool::from(equal), "verdict of a key import") {
         Ok(())

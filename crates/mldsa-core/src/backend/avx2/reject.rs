@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::keccak::{X4, permute_x4, permute_x4_and_one, transpose_x4};
 use super::ntt::put_at;
 use super::vector::spread;
-use crate::lanes::verify::SideHash;
+use crate::lanes::side::SideHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::rej_ntt_block_vartime;
@@ -18,11 +18,18 @@ const BLOCKS: usize = 5;
 /// Bytes of them, with room for whole vectors.
 const STREAM: usize = RATE * BLOCKS + 24;
 
-/// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a`]. Bounds: `0 <= out < q`.
+/// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a_beside`]. Bounds:
+/// `0 <= out < q`.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
+pub(super) fn expand_a(
+    rho: &[u8; SEED_LEN],
+    l: usize,
+    first: usize,
+    out: &mut [NttPoly],
+    side: &mut SideHash<'_>,
+) {
     for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {
-        expand_four(rho, l, first, out, &mut SideHash::idle());
+        expand_four(rho, l, first, out, side);
     }
 }
 

@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::registers::Aligned;
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8, permute_x8_and_one};
-use crate::lanes::verify::SideHash;
+use crate::lanes::side::SideHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::rej_ntt_block_vartime;

@@ -14,7 +14,7 @@ use crate::backend::differential::hashes_equal_single_ones;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
-use crate::lanes::verify::SideHash;
+use crate::lanes::side::SideHash;
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::random::Random;

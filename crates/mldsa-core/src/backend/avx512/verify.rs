@@ -15,7 +15,8 @@ use crate::backend::cpu::Avx512;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::lanes::job::{Claim, JobKey};
-use crate::lanes::verify::{Engine, SideHash};
+use crate::lanes::side::SideHash;
+use crate::lanes::verify::Engine;
 use crate::memory::array::Zeroed;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
@@ -170,12 +171,18 @@ fn cold<S: Shape>(
     true
 }
 
-/// Algorithm 32, as [`super::super::kernels::Kernels::expand_a`].
+/// Algorithm 32, as [`super::super::kernels::Kernels::expand_a_beside`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
-pub(super) fn expand_a(rho: &[u8; SEED_LEN], l: usize, first: usize, out: &mut [NttPoly]) {
+pub(super) fn expand_a(
+    rho: &[u8; SEED_LEN],
+    l: usize,
+    first: usize,
+    out: &mut [NttPoly],
+    side: &mut SideHash<'_>,
+) {
     let mut stream = Stream::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
-        stream.expand(rho, l, first + 8 * n, out, &mut SideHash::idle());
+        stream.expand(rho, l, first + 8 * n, out, side);
     }
 }
 
