@@ -51,10 +51,11 @@ impl<P: ParameterSet> OpenedKey<P> {
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let p = &P::PARAMS;
         let mut key = Self {
-            seed: expand_seed(KECCAK, p, xi),
+            seed: ExpandedSeed::zeroed(),
             tr: [0; CRH_LEN],
             set: PhantomData,
         };
+        expand_seed(KECCAK, p, xi, &mut key.seed);
         let never = for_each_public_row::<WithoutT0, _, _>(p, &key.seed, |_, _, _| {
             Ok::<(), core::convert::Infallible>(())
         });
@@ -68,11 +69,13 @@ impl<P: ParameterSet> OpenedKey<P> {
     /// [`Self::tr`](PrivateKey::tr) or [`keygen_to`](crate::keygen_to): one
     /// permutation. A wrong `tr` gives signatures that do not verify.
     pub fn from_seed_and_tr(xi: &[u8; SEED_LEN], tr: &[u8; CRH_LEN]) -> Self {
-        Self {
-            seed: expand_seed(KECCAK, &P::PARAMS, xi),
+        let mut key = Self {
+            seed: ExpandedSeed::zeroed(),
             tr: *tr,
             set: PhantomData,
-        }
+        };
+        expand_seed(KECCAK, &P::PARAMS, xi, &mut key.seed);
+        key
     }
 }
 

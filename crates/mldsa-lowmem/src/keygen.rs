@@ -3,8 +3,8 @@
 use mldsa_core::ParameterSet;
 use mldsa_core::siblings::sample::rej_bounded_packed;
 use mldsa_core::siblings::{
-    Array, CRH_LEN, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN, T1_POLY_LEN,
-    expand_seed, tr,
+    Array, CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN,
+    T1_POLY_LEN, expand_seed, tr,
 };
 
 use crate::matrix::public_row;
@@ -52,7 +52,8 @@ fn sample_secrets(
     xi: &[u8; SEED_LEN],
     parts: &mut SecretKeyPartsMut<'_>,
 ) -> [u8; SEED_LEN] {
-    let seed = expand_seed(KECCAK, p, xi);
+    let mut seed = ExpandedSeed::zeroed();
+    expand_seed(KECCAK, p, xi, &mut seed);
     parts.rho.copy_from_slice(&seed.rho);
     parts.k_seed.copy_from_slice(seed.k_seed.expose());
     let len = p.eta_poly_len();
@@ -108,7 +109,8 @@ pub fn keygen_to<P: ParameterSet, E>(
     sk: Option<&mut dyn Sink<Error = E>>,
 ) -> Result<[u8; CRH_LEN], E> {
     let p = &P::PARAMS;
-    let seed = expand_seed(KECCAK, p, xi);
+    let mut seed = ExpandedSeed::zeroed();
+    expand_seed(KECCAK, p, xi, &mut seed);
     pk.write(0, &seed.rho)?;
     let Some(sk) = sk else {
         return for_each_public_row::<WithoutT0, _, _>(p, &seed, |i, t1, _| {

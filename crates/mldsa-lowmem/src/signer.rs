@@ -346,7 +346,8 @@ pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
     workspace: &mut Workspace<P, T>,
     mut out: Output<'o, P>,
 ) -> Result<&'o mut [u8], SignError> {
-    let seed: ExpandedSeed = expand_seed(KECCAK, &P::PARAMS, xi);
+    let mut seed = ExpandedSeed::zeroed();
+    expand_seed(KECCAK, &P::PARAMS, xi, &mut seed);
     let checks = Checks {
         self_verification: true,
         recheck: true,

@@ -109,10 +109,22 @@ fn unknown<'a>(
     arguments.find(|argument| !options.contains(argument) && !target(argument))
 }
 
-/// Unoptimised and optimised: compilers leave different traces.
+/// Unoptimised, and optimised for speed and for size: compilers leave different traces.
 fn wiping(_: &[String]) -> Verdict {
-    for profile in ["unoptimised", "release"] {
+    for (profile, level) in [
+        ("unoptimised", "0"),
+        ("release", "3"),
+        ("release", "s"),
+        ("release", "z"),
+    ] {
         let mut test = cargo("test", profile);
+        if profile == "release" {
+            test.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
+        }
+        // Of its own, so that it does not rebuild what other gates need.
+        if ["s", "z"].contains(&level) {
+            test.env("CARGO_TARGET_DIR", target().join(level));
+        }
         test.args(["--test", "wiping", "--", "--nocapture"]);
         if let Err(reason) = succeed(&mut test) {
             return Verdict::Failed(reason);

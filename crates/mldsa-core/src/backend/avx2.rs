@@ -104,6 +104,7 @@ pub(super) const unsafe fn kernels() -> Kernels {
         expand_s: secret_entry!(|rho_p, eta, first, out| secret_streams::expand_s(
             rho_p, eta, first, out
         )),
+        clear_registers: entry!(|| vector::clear_registers()),
         shake256: Some(entry!(|hashes| shake256(hashes))),
         verify: Some(entry!(|p, job, results| verify(p, job, results))),
     }

@@ -100,6 +100,7 @@ static KERNELS: Kernels = Kernels {
         GAMMA2_88 => hint_row::<true>(c, t0, w, bitmap),
         _ => hint_row::<false>(c, t0, w, bitmap),
     }),
+    clear_registers: entry!(|| registers::clear_registers()),
     shake256: Some(entry!(|hashes| shake256(hashes))),
     verify: Some(entry!(|p, job, results| verify(p, job, results))),
     // SAFETY: a CPU that this table is for has the features of that one too.

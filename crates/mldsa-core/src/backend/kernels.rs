@@ -3,6 +3,7 @@
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::VerifyError;
@@ -101,6 +102,8 @@ pub(crate) struct Kernels {
     /// Fused inverse NTT, UseHint and w1Encode of one row: (gamma2, w_hat, hint
     /// indices, w1). Public data.
     pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
+    /// Overwrites the vector registers, in which the kernels leave secrets.
+    pub(crate) clear_registers: fn(),
     /// All rows of a prepared key, in the order that `verify` of the same table
     /// reads and nobody else; `None` where they are made one by one. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
@@ -155,6 +158,10 @@ pub(crate) use counter;
 /// An entry that calls code for more features than every CPU has.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 macro_rules! entry {
+    (|| $call:expr) => {
+        // SAFETY: as below.
+        || unsafe { $call }
+    };
     (|$($argument:ident $(: $t:ty)?),*| $call:expr) => {
         |$($argument $(: $t)?),*| {
             // SAFETY: whoever has the table has a CPU with the features: it leaves the file
@@ -191,6 +198,20 @@ pub(crate) use secret_entry;
 /// What the frames of an entry take at most where nothing is optimised.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) const UNOPTIMISED_FRAMES: usize = 192 * 1024;
+
+/// Wipes what the kernels of a backend leave below a frame that computes on secrets, and
+/// in registers: copies and spills that compilers make, some of them at one level of
+/// optimisation only. To be declared first, and so dropped last, on return and on
+/// unwinding. `FRAMES` is what the frames below take at most where something is optimised;
+/// entries see to themselves where nothing is.
+pub(crate) struct KernelTraces<const FRAMES: usize = 4_096>(pub(crate) Backend);
+
+impl<const FRAMES: usize> Drop for KernelTraces<FRAMES> {
+    fn drop(&mut self) {
+        (self.0.kernels().clear_registers)();
+        zeroize::zeroize_stack::<FRAMES>();
+    }
+}
 
 /// The entries that are written over the lanes of a backend, which `$engine` proves.
 /// They are compiled for its features: what they call is inlined into them.

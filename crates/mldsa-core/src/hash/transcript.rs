@@ -149,23 +149,29 @@ pub struct ExpandedSeed {
     pub k_seed: Secret<[u8; SEED_LEN]>,
 }
 
-/// `(rho, rho_p, K) = H(xi || k || l, 128)`.
-pub fn expand_seed(keccak: Permutation, p: &Params, xi: &[u8; SEED_LEN]) -> ExpandedSeed {
+impl ExpandedSeed {
+    /// Zeros, for [`expand_seed`] to fill in place.
+    #[inline(always)]
+    pub fn zeroed() -> Self {
+        Self {
+            rho: [0; SEED_LEN],
+            rho_p: Secret::zeroed(),
+            k_seed: Secret::zeroed(),
+        }
+    }
+}
+
+/// `(rho, rho_p, K) = H(xi || k || l, 128)`. In place: a value on the move leaves a copy.
+pub fn expand_seed(keccak: Permutation, p: &Params, xi: &[u8; SEED_LEN], seed: &mut ExpandedSeed) {
     let mut hash = Shake256::new(keccak);
     hash.absorb(xi);
     hash.absorb(&[p.k as u8, p.l as u8]);
     hash.finish();
-    let mut seed = ExpandedSeed {
-        rho: [0; SEED_LEN],
-        rho_p: Secret::zeroed(),
-        k_seed: Secret::zeroed(),
-    };
     hash.squeeze(&mut seed.rho);
     // Part of both keys; everything sampled from it is public.
     declassify_in_place(&mut seed.rho, "rho is public");
     hash.squeeze(seed.rho_p.expose_mut());
     hash.squeeze(seed.k_seed.expose_mut());
-    seed
 }
 
 /// `rho_pp = H(K || rnd || mu, 64)`, the seed of the masks.

@@ -6,6 +6,7 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
+use crate::backend::kernels::KernelTraces;
 use crate::coding::encode::SecretKeyParts;
 use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
@@ -47,6 +48,7 @@ impl<P: ParameterSet> SigningKey<P> {
         let p = &P::PARAMS;
         let verifying_key = self.verifying_key().clone();
         let backend = verifying_key.backend();
+        let _traces: KernelTraces = KernelTraces(backend);
         let parts = SecretKeyParts::of::<P>(self.expanded());
         let mut key = PreparedSigningKey {
             k_seed: Secret::new(Box::new([0; SEED_LEN])),

@@ -2,12 +2,12 @@
 //! checked import needs.
 
 use crate::backend::Backend;
-use crate::backend::kernels::Kernels;
+use crate::backend::kernels::{KernelTraces, Kernels};
 use crate::backend::matrix::MatrixRows;
 use crate::coding::encode::{SecretKeyParts, SecretKeyPartsMut};
 use crate::coding::pack;
 use crate::error::KeyError;
-use crate::hash::transcript;
+use crate::hash::transcript::{self, ExpandedSeed};
 use crate::memory::array::Zeroed;
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
@@ -22,7 +22,8 @@ pub fn keygen_internal<P: ParameterSet>(
     pk: &mut P::PublicKeyBytes,
     sk: &mut P::SecretKeyBytes,
 ) {
-    let seed = transcript::expand_seed(backend.permutation(), &P::PARAMS, xi);
+    let mut seed = ExpandedSeed::zeroed();
+    transcript::expand_seed(backend.permutation(), &P::PARAMS, xi, &mut seed);
     keygen_from_rho_p::<P>(
         backend,
         &seed.rho,
@@ -62,6 +63,7 @@ fn sample_secrets<P: ParameterSet>(
     s1: &mut [u8],
     s2: &mut [u8],
 ) {
+    let _traces: KernelTraces = KernelTraces(backend);
     let p = &P::PARAMS;
     let mut s = Secret::<P::Secrets<Poly>>::zeroed();
     let s = s.expose_mut().as_mut();
@@ -85,6 +87,7 @@ fn public_key<P: ParameterSet>(
     pk: &mut [u8],
     mut row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
 ) -> [u8; CRH_LEN] {
+    let _traces = KernelTraces::<8_192>(backend);
     let p = &P::PARAMS;
     let kernels = backend.kernels();
     let mut a = MatrixRows::<8>::new(kernels, p, rho);

@@ -2,6 +2,7 @@
 //! one is accepted.
 
 use crate::backend::Backend;
+use crate::backend::kernels::KernelTraces;
 use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
 use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use crate::error::SignError;
@@ -100,6 +101,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
+    let _traces: KernelTraces = KernelTraces(backend);
     let p = &P::PARAMS;
     let (c_tilde_out, z_out, h_out) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
     let mut rho_pp = Secret::<[u8; CRH_LEN]>::zeroed();

@@ -164,3 +164,9 @@ macro_rules! aligned_load {
     )* };
 }
 aligned_load!(i32, 8; i64, 4; u8, 32);
+
+/// Zeros to all sixteen registers: what a kernel leaves in them, a later call may spill.
+#[target_feature(enable = "avx2")]
+pub(super) fn clear_registers() {
+    _mm256_zeroall();
+}

@@ -188,3 +188,25 @@ impl Aligned<[f32; 16]> {
         unsafe { _mm512_load_ps(self.0.as_ptr()) }
     }
 }
+
+/// Zeros to all 32 registers: what a kernel leaves in them, a later call may spill.
+#[target_feature(enable = "avx512f")]
+pub(super) fn clear_registers() {
+    _mm256_zeroall();
+    macro_rules! clear {
+        ($($name:tt)*) => {
+            // SAFETY: each instruction zeroes the register that is named as overwritten.
+            unsafe {
+                core::arch::asm!(
+                    $(concat!("vpxord ", $name, ", ", $name, ", ", $name),)*
+                    $(out($name) _,)*
+                    options(nomem, nostack, preserves_flags),
+                );
+            }
+        };
+    }
+    clear!(
+        "zmm16" "zmm17" "zmm18" "zmm19" "zmm20" "zmm21" "zmm22" "zmm23" "zmm24" "zmm25" "zmm26"
+        "zmm27" "zmm28" "zmm29" "zmm30" "zmm31"
+    );
+}
