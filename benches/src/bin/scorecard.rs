@@ -210,10 +210,10 @@ fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
     }
     let mut process = std::process::Command::new(std::env::current_exe()?);
     process.args(["--traced", "--seed", &seed.to_string()]);
-    let counts = count(&mut process)?;
     if let Some(set) = options.set {
         process.args(["--set", &set.name()[7..]]);
     }
+    let counts = count(&mut process)?;
     let all = options
         .sets()
         .into_iter()

@@ -33,8 +33,10 @@ impl<T: Wipe> Secret<T> {
 
 impl<T: Zeroed> Secret<T> {
     /// Zeros to be filled in place: large secrets are never moved. A call of its
-    /// own in unoptimised code, so that the caller's frame holds one copy only.
-    #[inline]
+    /// own in unoptimised code, so that the caller's frame holds one copy only; never one
+    /// in optimised code, where it would have a frame with another.
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn zeroed() -> Self {
         Self(T::zeroed())
     }

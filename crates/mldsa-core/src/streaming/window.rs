@@ -206,8 +206,10 @@ fn add_products(slot: &mut [u8], a: &[i32; GROUP], b: &[i32; GROUP]) {
     let mut sums = Secret::<[i32; GROUP]>::zeroed();
     let sums = sums.expose_mut();
     unpack_compact(slot, sums);
-    for ((sum, &a), &b) in sums.iter_mut().zip(a).zip(b) {
-        *sum = add_q_if_negative(*sum + add_q_if_negative(montgomery_mul(a, b)) - Q);
+    // Not zipped: optimised for size, iterators would be values in frames of their own.
+    for n in 0..GROUP {
+        let product = add_q_if_negative(montgomery_mul(a[n], b[n]));
+        sums[n] = add_q_if_negative(sums[n] + product - Q);
     }
     pack_compact(sums, slot);
 }
