@@ -11,6 +11,8 @@ pub enum Op {
     Sign,
     /// Sign with a private key that holds the expanded matrix.
     SignPrepared,
+    /// Many messages a call, under several keys of that kind.
+    SignBatch,
     /// Verify from the encoded public key: nothing cached.
     VerifyCold,
     /// Verify with a public key that holds the expanded matrix or a part of it.
@@ -29,6 +31,7 @@ impl Op {
             Self::Keygen => "keygen",
             Self::Sign => "sign",
             Self::SignPrepared => "sign_prepared",
+            Self::SignBatch => "sign_batch",
             Self::VerifyCold => "verify_cold",
             Self::VerifyPrepared => "verify_prepared",
             Self::MultiVerifyPrepared => "multi_verify_prepared",
@@ -42,7 +45,7 @@ impl Op {
     pub const fn reference(self) -> Self {
         match self {
             Self::Keygen => Self::Keygen,
-            Self::Sign | Self::SignPrepared => Self::Sign,
+            Self::Sign | Self::SignPrepared | Self::SignBatch => Self::Sign,
             Self::VerifyCold
             | Self::VerifyPrepared
             | Self::MultiVerifyPrepared
@@ -55,7 +58,10 @@ impl Op {
     pub const fn prepared(self) -> bool {
         matches!(
             self,
-            Self::SignPrepared | Self::VerifyPrepared | Self::MultiVerifyPrepared
+            Self::SignPrepared
+                | Self::SignBatch
+                | Self::VerifyPrepared
+                | Self::MultiVerifyPrepared
         )
     }
 

@@ -62,7 +62,7 @@ impl Samples {
     }
 }
 
-/// Calls of one contender in a row. Switching after each call would charge
+/// Operations of one contender in a row, or those of one call. Switching after each call would charge
 /// every implementation for reloading its code and tables.
 const TURN: usize = 8;
 
@@ -74,7 +74,10 @@ pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
     while pass < budget.passes || start.elapsed() < budget.time {
         for first in (0..budget.cases).step_by(TURN) {
             for (contender, samples) in contenders.iter_mut().zip(&mut samples) {
-                turn(contender, first..budget.cases.min(first + TURN), samples);
+                let width = contender.width.max(TURN);
+                if first.is_multiple_of(width) {
+                    turn(contender, first..budget.cases.min(first + width), samples);
+                }
             }
         }
         pass += 1;

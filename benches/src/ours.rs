@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
-    PreparedVerifyingKey, SigningKey, VerifyError, bytes,
+    Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
+    PreparedVerifyingKey, SignJob, SigningKey, VerifyError, bytes,
     hazmat::{
         JobMessage, Secret, Verification, Zeroed, keygen_internal, sign_mu_observed, verify_lanes,
     },
@@ -89,7 +89,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         .iter()
         .map(|key| SigningKey::<P>::from_seed(&key.seed).with_backend(backend))
         .collect();
-    let prepared_signing: Vec<_> = signing.iter().map(SigningKey::prepare).collect();
+    let prepared_signing: Rc<[_]> = signing.iter().map(SigningKey::prepare).collect();
     let prepared: Rc<[_]> = signing
         .iter()
         .map(|key| key.verifying_key().prepare())
@@ -134,6 +134,24 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
                 .expect("signing")
         }
     };
+    let many = inputs.cases.len();
+    let sign_batch = {
+        let (inputs, prepared_signing) = (Rc::clone(inputs), Rc::clone(&prepared_signing));
+        let mut signer = BatchSigner::new().with_backend(backend);
+        let mut signatures = vec![P::SignatureBytes::zeroed(); many];
+        move |i| {
+            let jobs = (i..i + many).map(|i| {
+                let (_, case) = inputs.case(i);
+                let key = prepared_signing[case.key].as_prepared_ref();
+                SignJob::new(key, &case.message, Context::EMPTY, Hedge::Deterministic)
+            });
+            signer.sign(jobs, |n, signature| {
+                let signature = signature.expect("signing");
+                signatures[n].as_mut().copy_from_slice(signature.as_ref());
+            });
+            signatures[many - 1].as_ref() == inputs.case(i + many - 1).1.signature
+        }
+    };
     let sign_prepared = {
         let inputs = Rc::clone(inputs);
         move |i| {
@@ -153,6 +171,9 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         inputs.cases[0].signature,
         "{PEER} signing"
     );
+
+    let mut sign_batch = sign_batch;
+    assert!(sign_batch(0), "{PEER} signing");
 
     // From the bytes of the key, nothing known of it: one call, which hashes the
     // key beside the expansion of its matrix. Another backend than the best has
@@ -213,6 +234,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         },
         Contender::new(Op::Sign, PEER, sign),
         Contender::new(Op::SignPrepared, PEER, sign_prepared),
+        Contender::new(Op::SignBatch, PEER, sign_batch).width(many),
         Contender::new(Op::VerifyCold, PEER, verify_cold),
         Contender::new(Op::VerifyPrepared, PEER, verify_prepared),
         Contender::new(Op::MultiVerifyPrepared, PEER, multi_verify_prepared).width(WIDTH),

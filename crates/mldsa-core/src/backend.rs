@@ -5,7 +5,6 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::hash::keccak::Permutation;
-#[cfg(any(feature = "siblings", test))]
 use crate::hash::xof::{LaneHash, Shake256};
 use kernels::Kernels;
 
@@ -150,7 +149,10 @@ impl fmt::Debug for Backend {
 /// no lane idle.
 ///
 /// Constant time in the data; lengths are public. States and blocks are wiped.
-#[cfg(any(feature = "siblings", test))]
+#[cfg_attr(
+    not(feature = "siblings"),
+    allow(unreachable_pub, reason = "siblings export it")
+)]
 pub fn shake256_lanes<'a>(backend: Backend, hashes: impl IntoIterator<Item = LaneHash<'a>>) {
     let mut hashes = hashes.into_iter();
     match backend.kernels().shake256 {

@@ -8,11 +8,13 @@ pub mod bytes;
 mod verifying;
 mod prepared_verifying;
 mod signing;
-#[cfg(feature = "alloc")]
 mod prepared_signing;
+mod batch_signing;
 
+pub use batch_signing::{BatchMemory, BatchSigner, SignJob};
 #[cfg(feature = "alloc")]
 pub use prepared_signing::PreparedSigningKey;
+pub use prepared_signing::{PreparedSigningKeyRef, PreparedSigningMemory};
 #[cfg(feature = "alloc")]
 pub use prepared_verifying::PreparedVerifyingKey;
 pub use prepared_verifying::{PreparedMemory, PreparedVerifyingKeyRef};

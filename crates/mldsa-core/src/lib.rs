@@ -110,7 +110,8 @@ pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{
-    PreparedMemory, PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey, bytes,
+    BatchMemory, BatchSigner, PreparedMemory, PreparedSigningKeyRef, PreparedSigningMemory,
+    PreparedVerifyingKeyRef, SignJob, Signature, SigningKey, VerifyingKey, bytes,
 };
 pub use crate::memory::array::ByteArray;
 pub use crate::memory::secret::scrub_stack;

@@ -260,7 +260,6 @@ impl Challenge {
 
     /// The same from the first block that SHAKE256 squeezes after `c_tilde`;
     /// `None` if 136 bytes are not enough, which chance does not bring about.
-    #[cfg(any(test, all(feature = "simd", target_arch = "x86_64")))]
     pub(crate) fn from_block(tau: usize, block: &[u8; 136]) -> Option<Self> {
         let mut bytes = block.iter();
         let mut c = Self([0; N]);

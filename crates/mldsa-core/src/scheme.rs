@@ -5,4 +5,5 @@ pub(crate) mod keygen;
 mod running_tr;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod sign;
+pub(crate) mod sign_many;
 pub(crate) mod verify;

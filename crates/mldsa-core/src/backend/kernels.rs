@@ -107,10 +107,6 @@ pub(crate) struct Kernels {
     /// All rows of a prepared key, in the order that `verify` of the same table
     /// reads and nobody else; `None` where they are made one by one. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
-    #[cfg_attr(
-        not(feature = "siblings"),
-        allow(dead_code, reason = "siblings hash in lanes")
-    )]
     /// SHAKE256 of any number of strings, which may be secret; `None` where nothing
     /// is gained over one after the other.
     pub(crate) shake256: Option<HashKernel>,

@@ -71,6 +71,21 @@ pub(crate) fn mu_head(tr: &[u8; CRH_LEN], domain: u8, ctx: Context<'_>) -> [u8; 
     head
 }
 
+/// Room for what stands before the message in the input of `mu`.
+pub(crate) const MU_PREFIX_LEN: usize = MU_HEAD_LEN + 255;
+
+/// The input of a pure `mu` before the message.
+pub(crate) fn mu_prefix<'p>(
+    tr: &[u8; CRH_LEN],
+    ctx: Context<'_>,
+    prefix: &'p mut [u8; MU_PREFIX_LEN],
+) -> &'p [u8] {
+    let len = MU_HEAD_LEN + ctx.0.len();
+    prefix[..MU_HEAD_LEN].copy_from_slice(&mu_head(tr, 0, ctx));
+    prefix[MU_HEAD_LEN..len].copy_from_slice(ctx.0);
+    &prefix[..len]
+}
+
 /// Streams a message into `mu = H(tr || M', 64)`: the message is never held.
 /// 224 bytes of state, wiped on drop.
 #[derive(Clone, Debug)]
@@ -184,6 +199,20 @@ pub fn rho_pp(
     out: &mut [u8; 64],
 ) {
     Shake256::digest(keccak, &[k_seed, rnd, &mu.0], out);
+}
+
+/// Bytes of `K || rnd`.
+pub(crate) const RHO_PP_PREFIX_LEN: usize = 2 * SEED_LEN;
+
+/// The input of [`rho_pp`] before `mu`.
+pub(crate) fn rho_pp_prefix<'p>(
+    k_seed: &[u8; SEED_LEN],
+    rnd: &[u8; SEED_LEN],
+    prefix: &'p mut [u8; RHO_PP_PREFIX_LEN],
+) -> &'p [u8] {
+    prefix[..SEED_LEN].copy_from_slice(k_seed);
+    prefix[SEED_LEN..].copy_from_slice(rnd);
+    prefix
 }
 
 /// `c_tilde = H(mu || w1Encode(w1), lambda / 4)`, fed row by row.

@@ -124,10 +124,6 @@ impl<const RATE: usize> fmt::Debug for Sponge<RATE> {
 
 /// A string in two parts, and where as much of its SHAKE256 goes as fits.
 #[derive(Debug)]
-#[cfg_attr(
-    not(feature = "siblings"),
-    allow(dead_code, reason = "siblings hash in lanes")
-)]
 pub struct LaneHash<'a> {
     /// What is hashed: both parts as one string.
     pub input: [&'a [u8]; 2],

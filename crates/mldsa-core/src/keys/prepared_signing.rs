@@ -1,7 +1,6 @@
-//! A private key kept ready to sign: A and the secrets in NTT form.
+//! Private keys kept ready to sign, A and the secrets in NTT form: on the heap, in
+//! caller memory.
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
@@ -17,63 +16,61 @@ use crate::keys::signing::{SigningKey, sign_methods};
 use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
-use crate::params::{ParameterSet, SEED_LEN, T0_POLY_LEN};
+#[cfg(any(feature = "alloc", feature = "rand_core"))]
+use crate::params::SEED_LEN;
+use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
 
-/// A private key with A, s1, s2 and t0 transformed: 28, 47 or 79 KiB on the
-/// heap, wiped on drop. For keys that sign often.
-pub struct PreparedSigningKey<P: ParameterSet> {
-    // On the heap like the rest: moving the key leaves no copy of it.
-    k_seed: Secret<Box<[u8; SEED_LEN]>>,
-    a_hat: Box<[NttPoly]>,
-    // s1, then s2, then t0
-    secrets: Secret<Box<[NttPoly]>>,
-    verifying_key: VerifyingKey<P>,
-    self_verification: bool,
+/// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
+/// wiped on drop, and overwritten by the next key.
+pub struct PreparedSigningMemory<P: ParameterSet> {
+    a_hat: P::Matrix<NttPoly>,
+    s_hat: Secret<P::Secrets<NttPoly>>,
+    t0_hat: Secret<P::Rows<NttPoly>>,
 }
 
-fn zeros(len: usize) -> Box<[NttPoly]> {
-    let mut polys = Vec::with_capacity(len);
-    polys.resize_with(len, NttPoly::zeroed);
-    polys.into_boxed_slice()
-}
+impl<P: ParameterSet> PreparedSigningMemory<P> {
+    /// Bytes: 28672, 48128 or 80896.
+    pub const LEN: usize = core::mem::size_of::<Self>();
 
-impl<P: ParameterSet> SigningKey<P> {
-    /// Expands and transforms once, for a key that signs often.
-    ///
-    /// Stack: row prepare to sign of the [crate's table](crate#stack).
-    pub fn prepare(&self) -> PreparedSigningKey<P> {
-        let p = &P::PARAMS;
-        let verifying_key = self.verifying_key().clone();
-        let backend = verifying_key.backend();
-        let _traces: KernelTraces = KernelTraces(backend);
-        let parts = SecretKeyParts::of::<P>(self.expanded());
-        let mut key = PreparedSigningKey {
-            k_seed: Secret::new(Box::new([0; SEED_LEN])),
-            a_hat: zeros(p.k * p.l),
-            secrets: Secret::new(zeros(p.l + 2 * p.k)),
-            verifying_key,
-            self_verification: self.self_verification(),
-        };
-        key.k_seed.expose_mut().copy_from_slice(parts.k_seed);
-        (backend.kernels().expand_a)(parts.rho, p.l, 0, &mut key.a_hat);
-        let (s1_hat, rest) = key.secrets.expose_mut().split_at_mut(p.l);
-        let (s2_hat, t0_hat) = rest.split_at_mut(p.k);
-        unpack_ntt(backend, p, parts.s1, s1_hat);
-        unpack_ntt(backend, p, parts.s2, s2_hat);
-        for (packed, t0_hat) in parts.t0.chunks_exact(T0_POLY_LEN).zip(t0_hat) {
-            (backend.kernels().unpack_t0_ntt)(packed, t0_hat);
+    /// Zeros.
+    pub fn new() -> Self {
+        Self {
+            a_hat: P::Matrix::zeroed(),
+            s_hat: Secret::zeroed(),
+            t0_hat: Secret::zeroed(),
         }
-        key
     }
 }
 
-impl<P: ParameterSet> PreparedSigningKey<P> {
+impl<P: ParameterSet> Default for PreparedSigningMemory<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: ParameterSet> ZeroizeOnDrop for PreparedSigningMemory<P> {}
+
+impl<P: ParameterSet> fmt::Debug for PreparedSigningMemory<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PreparedSigningMemory({}, ..)", P::NAME)
+    }
+}
+
+/// A private key with A, s1, s2 and t0 transformed, wherever they are.
+#[derive(Clone, Copy)]
+pub struct PreparedSigningKeyRef<'a, P: ParameterSet> {
+    pub(super) material: SigningMaterial<'a>,
+    pub(super) verifying_key: &'a VerifyingKey<P>,
+    pub(super) self_verification: bool,
+}
+
+impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
     /// The public key.
-    pub fn verifying_key(&self) -> &VerifyingKey<P> {
-        &self.verifying_key
+    pub fn verifying_key(&self) -> &'a VerifyingKey<P> {
+        self.verifying_key
     }
 
     pub(crate) fn sign_mu_observed(
@@ -83,31 +80,142 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
-        let (s1_hat, rest) = self.secrets.expose().split_at(P::L);
-        let (s2_hat, t0_hat) = rest.split_at(P::K);
-        let material = SigningMaterial {
-            k_seed: self.k_seed.expose(),
-            a_hat: &self.a_hat,
-            s1_hat,
-            s2_hat,
-            t0: T0::Transformed(t0_hat),
-        };
-        sign_internal::<P>(
-            self.verifying_key.backend(),
-            &material,
-            mu,
-            hedge.rnd(),
-            out,
-            observe,
-        )?;
+        let backend = self.verifying_key.backend();
+        sign_internal::<P>(backend, &self.material, mu, hedge.rnd(), out, observe)?;
         self.verifying_key.release(self.self_verification, mu, out)
     }
 
     sign_methods!();
 }
 
+impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyRef<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PreparedSigningKeyRef({}, ..)", P::NAME)
+    }
+}
+
+/// A private key with A, s1, s2 and t0 transformed: 28, 47 or 79 KiB on the
+/// heap, wiped on drop. For keys that sign often.
+#[cfg(feature = "alloc")]
+pub struct PreparedSigningKey<P: ParameterSet> {
+    // On the heap like the rest: moving the key leaves no copy of it.
+    k_seed: Secret<alloc::boxed::Box<[u8; SEED_LEN]>>,
+    a_hat: alloc::boxed::Box<[NttPoly]>,
+    // s1, then s2, then t0
+    secrets: Secret<alloc::boxed::Box<[NttPoly]>>,
+    verifying_key: VerifyingKey<P>,
+    self_verification: bool,
+}
+
+#[cfg(feature = "alloc")]
+fn zeros(len: usize) -> alloc::boxed::Box<[NttPoly]> {
+    let mut polys = alloc::vec::Vec::with_capacity(len);
+    polys.resize_with(len, NttPoly::zeroed);
+    polys.into_boxed_slice()
+}
+
+impl<P: ParameterSet> SigningKey<P> {
+    /// Expands and transforms once, for a key that signs often.
+    ///
+    /// Stack: row prepare to sign of the [crate's table](crate#stack).
+    #[cfg(feature = "alloc")]
+    pub fn prepare(&self) -> PreparedSigningKey<P> {
+        let mut key = PreparedSigningKey {
+            k_seed: Secret::new(alloc::boxed::Box::new([0; SEED_LEN])),
+            a_hat: zeros(P::K * P::L),
+            secrets: Secret::new(zeros(P::L + 2 * P::K)),
+            verifying_key: self.verifying_key().clone(),
+            self_verification: self.self_verification(),
+        };
+        let k_seed = SecretKeyParts::of::<P>(self.expanded()).k_seed;
+        key.k_seed.expose_mut().copy_from_slice(k_seed);
+        let (s_hat, t0_hat) = key.secrets.expose_mut().split_at_mut(P::L + P::K);
+        self.transform(&mut key.a_hat, s_hat, t0_hat);
+        key
+    }
+
+    /// Expands and transforms into caller memory: preparation without a heap.
+    ///
+    /// Stack: row prepare to sign of the [crate's table](crate#stack).
+    pub fn prepare_in<'a>(
+        &'a self,
+        memory: &'a mut PreparedSigningMemory<P>,
+    ) -> PreparedSigningKeyRef<'a, P> {
+        let s_hat = memory.s_hat.expose_mut().as_mut();
+        let t0_hat = memory.t0_hat.expose_mut().as_mut();
+        self.transform(memory.a_hat.as_mut(), s_hat, t0_hat);
+        let (s1_hat, s2_hat) = memory.s_hat.expose().as_ref().split_at(P::L);
+        PreparedSigningKeyRef {
+            material: SigningMaterial {
+                k_seed: SecretKeyParts::of::<P>(self.expanded()).k_seed,
+                a_hat: memory.a_hat.as_ref(),
+                s1_hat,
+                s2_hat,
+                t0: T0::Transformed(memory.t0_hat.expose().as_ref()),
+            },
+            verifying_key: self.verifying_key(),
+            self_verification: self.self_verification(),
+        }
+    }
+
+    /// A, s1 and s2, and t0, transformed.
+    fn transform(&self, a_hat: &mut [NttPoly], s_hat: &mut [NttPoly], t0_hat: &mut [NttPoly]) {
+        let p = &P::PARAMS;
+        let backend = self.verifying_key().backend();
+        let _traces: KernelTraces = KernelTraces(backend);
+        let parts = SecretKeyParts::of::<P>(self.expanded());
+        (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat);
+        let (s1_hat, s2_hat) = s_hat.split_at_mut(p.l);
+        unpack_ntt(backend, p, parts.s1, s1_hat);
+        unpack_ntt(backend, p, parts.s2, s2_hat);
+        for (packed, t0_hat) in parts.t0.chunks_exact(T0_POLY_LEN).zip(t0_hat) {
+            (backend.kernels().unpack_t0_ntt)(packed, t0_hat);
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<P: ParameterSet> PreparedSigningKey<P> {
+    /// The public key.
+    pub fn verifying_key(&self) -> &VerifyingKey<P> {
+        &self.verifying_key
+    }
+
+    /// The borrowed form.
+    pub fn as_prepared_ref(&self) -> PreparedSigningKeyRef<'_, P> {
+        let (s1_hat, rest) = self.secrets.expose().split_at(P::L);
+        let (s2_hat, t0_hat) = rest.split_at(P::K);
+        PreparedSigningKeyRef {
+            material: SigningMaterial {
+                k_seed: self.k_seed.expose(),
+                a_hat: &self.a_hat,
+                s1_hat,
+                s2_hat,
+                t0: T0::Transformed(t0_hat),
+            },
+            verifying_key: &self.verifying_key,
+            self_verification: self.self_verification,
+        }
+    }
+
+    pub(crate) fn sign_mu_observed(
+        &self,
+        mu: &Mu,
+        hedge: Hedge<'_>,
+        out: &mut [u8],
+        observe: &mut dyn FnMut(Rejection),
+    ) -> Result<(), SignError> {
+        let key = self.as_prepared_ref();
+        key.sign_mu_observed(mu, hedge, out, observe)
+    }
+
+    sign_methods!();
+}
+
+#[cfg(feature = "alloc")]
 impl<P: ParameterSet> ZeroizeOnDrop for PreparedSigningKey<P> {}
 
+#[cfg(feature = "alloc")]
 impl<P: ParameterSet> fmt::Debug for PreparedSigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PreparedSigningKey({}, ..)", P::NAME)

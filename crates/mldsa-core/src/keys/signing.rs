@@ -145,7 +145,6 @@ macro_rules! sign_methods {
         }
     };
 }
-#[cfg(feature = "alloc")]
 pub(crate) use sign_methods;
 
 /// A private key: the 32-byte seed where it is known, the expanded encoding and
@@ -267,7 +266,6 @@ impl<P: ParameterSet> SigningKey<P> {
         self.self_verification = on;
     }
 
-    #[cfg(feature = "alloc")]
     pub(crate) fn self_verification(&self) -> bool {
         self.self_verification
     }

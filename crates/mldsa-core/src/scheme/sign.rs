@@ -29,6 +29,7 @@ pub enum Rejection {
 }
 
 /// What signing needs of a key, transformed.
+#[derive(Clone, Copy)]
 pub(crate) struct SigningMaterial<'a> {
     pub k_seed: &'a [u8; SEED_LEN],
     /// k l entries, row after row.
@@ -45,7 +46,6 @@ pub(crate) enum T0<'a> {
     /// k rows of 416 bytes.
     Packed(&'a [u8]),
     /// k transformed rows.
-    #[cfg(feature = "alloc")]
     Transformed(&'a [NttPoly]),
 }
 
@@ -103,7 +103,9 @@ pub(crate) fn sign_internal<P: ParameterSet>(
 ) -> Result<(), SignError> {
     let _traces: KernelTraces = KernelTraces(backend);
     let p = &P::PARAMS;
-    let (c_tilde_out, z_out, h_out) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
+    if out.len() != p.sig_len() {
+        return Err(SignError::BufferLength);
+    }
     let mut rho_pp = Secret::<[u8; CRH_LEN]>::zeroed();
     transcript::rho_pp(
         backend.permutation(),
@@ -146,11 +148,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
             .and_then(|()| respond_hint(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
         match response {
             Ok(()) => {
-                declassify_in_place(z, "the finished signature");
-                declassify_in_place(hints, "the finished signature");
-                c_tilde_out.copy_from_slice(c_tilde);
-                z_out.copy_from_slice(z);
-                hint_bit_pack_vartime(hints, p.omega, h_out);
+                encode(p, c_tilde, z, hints, out);
                 return Ok(());
             }
             Err(rejection) => observe(rejection),
@@ -170,30 +168,53 @@ fn commit(
     w: &mut [Poly],
     c_tilde: &mut [u8],
 ) {
+    let mut hash = CommitmentHash::new(backend.permutation(), mu);
+    commit_rows(backend, p, a_hat, y_hat, w, |w1| hash.absorb_w1(w1));
+    hash.finish(c_tilde);
+}
+
+/// Lines 12 to 14: w = A y. Every packed row of w1 is given to `row`.
+#[inline(always)]
+pub(super) fn commit_rows(
+    backend: Backend,
+    p: &Params,
+    a_hat: &[NttPoly],
+    y_hat: &[NttPoly],
+    w: &mut [Poly],
+    mut row: impl FnMut(&[u8]),
+) {
     let kernels = backend.kernels();
     let mut w1 = Secret::<[u8; 192]>::zeroed();
     let w1 = &mut w1.expose_mut()[..p.w1_poly_len()];
-    let mut hash = CommitmentHash::new(backend.permutation(), mu);
     for (a_row, w) in a_hat.chunks_exact(p.l).zip(w) {
         (kernels.commit_row)(p.gamma2, a_row, y_hat, w, w1);
-        hash.absorb_w1(w1);
+        row(w1);
     }
-    hash.finish(c_tilde);
 }
 
 /// Lines 16 and 17: the challenge, in NTT form.
 fn challenge(backend: Backend, p: &Params, c_tilde: &mut [u8], c_hat: &mut NttPoly) {
-    // A hash of w1 and mu: it reveals nothing of the mask.
+    declassify_challenge(c_tilde);
+    let c = Challenge::sample_in_ball_vartime(backend.permutation(), p.tau, c_tilde);
+    transform_challenge(backend, &c, c_hat);
+}
+
+/// A hash of w1 and mu: it reveals nothing of the mask.
+pub(super) fn declassify_challenge(c_tilde: &mut [u8]) {
     declassify_in_place(c_tilde, "c_tilde of an attempt");
-    let mut c = Poly::zeroed();
-    Challenge::sample_in_ball_vartime(backend.permutation(), p.tau, c_tilde).to_poly(&mut c);
-    (backend.kernels().ntt)(&c, c_hat);
+}
+
+/// Line 17.
+pub(super) fn transform_challenge(backend: Backend, c: &Challenge, c_hat: &mut NttPoly) {
+    let mut poly = Poly::zeroed();
+    c.to_poly(&mut poly);
+    (backend.kernels().ntt)(&poly, c_hat);
 }
 
 /// Lines 18 to 21 and the first half of 23: z = y + c s1, packed, or its
 /// rejection. Rows are left early; coefficients never are.
 #[inline(never)]
-fn respond_z(
+pub(super) fn respond_z(
     backend: Backend,
     p: &Params,
     key: &SigningMaterial<'_>,
@@ -219,7 +240,7 @@ fn respond_z(
 /// Lines 22 to 30: the hint bitmaps, left in `hints`, or a rejection. `w` is used
 /// up: w - c s2 takes its place; so is `t0_hat`, memory for a row of t0.
 #[inline(never)]
-fn respond_hint(
+pub(super) fn respond_hint(
     backend: Backend,
     p: &Params,
     key: &SigningMaterial<'_>,
@@ -240,7 +261,6 @@ fn respond_hint(
     let (bitmaps, _) = hints.as_chunks_mut::<HINT_ROW_LEN>();
     for (i, (w_minus_cs2, bitmap)) in w_minus_cs2.iter().zip(bitmaps).enumerate() {
         let t0_hat: &NttPoly = match key.t0 {
-            #[cfg(feature = "alloc")]
             T0::Transformed(rows) => &rows[i],
             T0::Packed(rows) => {
                 (kernels.unpack_t0_ntt)(&rows[i * T0_POLY_LEN..][..T0_POLY_LEN], t0_hat);
@@ -256,4 +276,15 @@ fn respond_hint(
         return Err(Rejection::HintWeight);
     }
     Ok(())
+}
+
+/// Line 33: the signature of an accepted attempt. Bounds: `out` has `SIG_LEN` bytes.
+pub(super) fn encode(p: &Params, c_tilde: &[u8], z: &mut [u8], hints: &mut [u8], out: &mut [u8]) {
+    declassify_in_place(z, "the finished signature");
+    declassify_in_place(hints, "the finished signature");
+    if let Some((c_tilde_out, z_out, h_out)) = signature_parts_mut(p, out) {
+        c_tilde_out.copy_from_slice(c_tilde);
+        z_out.copy_from_slice(z);
+        hint_bit_pack_vartime(hints, p.omega, h_out);
+    }
 }

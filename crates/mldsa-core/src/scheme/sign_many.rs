@@ -1,0 +1,401 @@
+//! Signing many messages: attempts of several run side by side and share the
+//! permutations of their hashing. Each message gets the signature that it gets alone.
+//!
+//! Constant time as one signature after the other: what runs when follows from which
+//! attempts were accepted, and that is public.
+
+use crate::backend::{Backend, shake256_lanes};
+use crate::coding::hint::HINT_ROW_LEN;
+use crate::error::SignError;
+use crate::hash::transcript::{
+    Context, Hedge, MU_PREFIX_LEN, Mu, RHO_PP_PREFIX_LEN, mu_prefix, rho_pp_prefix,
+};
+use crate::hash::xof::LaneHash;
+use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::secret::Secret;
+use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet};
+use crate::ring::poly::{NttPoly, Poly};
+use crate::sample::Challenge;
+use crate::scheme::sign::{
+    SigningMaterial, commit_rows, declassify_challenge, encode, respond_hint, respond_z,
+    transform_challenge,
+};
+
+/// The most attempts that run side by side: the lanes of the widest backend.
+pub(crate) const MAX_SLOTS: usize = 8;
+
+/// Attempts of one message that run at once where nothing else fills the lanes: more
+/// would mostly be in vain.
+const MAX_AHEAD: usize = 4;
+
+/// Memory of one attempt, from its commitment to its response.
+pub(crate) struct Slot<P: ParameterSet> {
+    y_hat: P::Cols<NttPoly>,
+    w: P::Rows<Poly>,
+    /// k packed rows.
+    w1: [u8; 8 * 128],
+    c_tilde: [u8; CRH_LEN],
+    /// What SampleInBall reads first.
+    ball: [u8; 136],
+}
+
+impl<P: ParameterSet> Slot<P> {
+    pub(crate) const ZERO: Self = Self {
+        y_hat: P::Cols::ZEROED,
+        w: P::Rows::ZEROED,
+        w1: [0; 8 * 128],
+        c_tilde: [0; CRH_LEN],
+        ball: [0; 136],
+    };
+
+    fn wipe(&mut self) {
+        self.y_hat.wipe();
+        self.w.wipe();
+        self.w1.wipe();
+        self.c_tilde.wipe();
+        self.ball.wipe();
+    }
+}
+
+/// How many slots a backend makes use of.
+pub(crate) fn slots_of(backend: Backend) -> usize {
+    backend.kernels().mask_lanes.min(MAX_SLOTS)
+}
+
+/// What a signature is made of.
+#[derive(Clone, Copy)]
+pub(crate) enum ToSign<'a> {
+    /// A message under a context, the pure form.
+    Pure(Context<'a>, &'a [u8]),
+    /// A message representative.
+    Mu(Mu),
+}
+
+/// One signature to make.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) key: SigningMaterial<'a>,
+    pub(crate) tr: &'a [u8; CRH_LEN],
+    pub(crate) message: ToSign<'a>,
+    pub(crate) hedge: Hedge<'a>,
+}
+
+/// Where what becomes of a request goes: its tag, its `mu`, and the signature.
+pub(crate) type Done<'f, P, T> =
+    dyn FnMut(T, &Mu, Result<&mut <P as ParameterSet>::SignatureBytes, SignError>) + 'f;
+
+/// Algorithm 7 on every request, at most [`MAX_SLOTS`] at once. Requests are asked for
+/// as there is room, a handful ahead; `done` hears of them as they are finished.
+///
+/// All of `slots` that were used are wiped, also when a caller's function panics.
+/// Bounds: `slots` is not empty.
+///
+/// # Errors
+/// `done` is given [`SignError::AttemptsExhausted`], which ends that request alone.
+pub(crate) fn sign_many<'a, P: ParameterSet, T>(
+    backend: Backend,
+    slots: &mut [Slot<P>],
+    requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
+    done: &mut Done<'_, P, T>,
+) {
+    let lanes = slots_of(backend).min(slots.len());
+    let mut batch = Batch {
+        backend,
+        slots: &mut slots[..lanes],
+        plan: [Planned::default(); MAX_SLOTS],
+        planned: 0,
+        in_flight: [const { None }; MAX_SLOTS],
+        seeds: Secret::zeroed(),
+    };
+    let mut waiting = Waiting {
+        messages: [const { None }; MAX_SLOTS],
+        seeds: Secret::zeroed(),
+        next: MAX_SLOTS,
+        at_end: false,
+    };
+    loop {
+        for (message, seed) in batch.places() {
+            if message.is_none() {
+                *message = waiting.take(backend, lanes, requests, seed);
+            }
+        }
+        batch.plan();
+        if batch.planned == 0 {
+            return;
+        }
+        batch.expand_masks();
+        batch.commit();
+        batch.hash();
+        batch.respond(done);
+    }
+}
+
+/// A message whose `mu` is known.
+struct Message<'a, T> {
+    request: Request<'a>,
+    tag: T,
+    mu: Mu,
+    /// The number of its next attempt.
+    attempt: u16,
+}
+
+/// Messages hashed together, of which those from `next` on are still there.
+struct Waiting<'a, T> {
+    messages: [Option<Message<'a, T>>; MAX_SLOTS],
+    /// `rho_pp` of each.
+    seeds: Secret<[[u8; 64]; MAX_SLOTS]>,
+    next: usize,
+    /// Whether there are no further requests.
+    at_end: bool,
+}
+
+impl<'a, T> Waiting<'a, T> {
+    /// The next message, and its `rho_pp` to `seed`.
+    fn take(
+        &mut self,
+        backend: Backend,
+        lanes: usize,
+        requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
+        seed: &mut [u8; 64],
+    ) -> Option<Message<'a, T>> {
+        if self.messages.get(self.next).is_none_or(Option::is_none) && !self.at_end {
+            self.fill(backend, lanes, requests);
+        }
+        let message = self.messages.get_mut(self.next)?.take()?;
+        *seed = self.seeds.expose()[self.next];
+        self.next += 1;
+        Some(message)
+    }
+
+    /// Asks for as many requests as there are lanes and hashes them.
+    #[inline(never)]
+    fn fill(
+        &mut self,
+        backend: Backend,
+        lanes: usize,
+        requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
+    ) {
+        let mut mus = [[0; CRH_LEN]; MAX_SLOTS];
+        let mut prefixes = [[0; MU_PREFIX_LEN]; MAX_SLOTS];
+        self.next = 0;
+        for place in self.messages.iter_mut().take(lanes) {
+            let Some((request, tag)) = requests.next() else {
+                self.at_end = true;
+                break;
+            };
+            *place = Some(Message {
+                request,
+                tag,
+                mu: Mu::from_bytes([0; CRH_LEN]),
+                attempt: 0,
+            });
+        }
+        let messages = self.messages.iter().flatten();
+        let hashes = messages.zip(&mut prefixes).zip(&mut mus);
+        let hashes = hashes.filter_map(|((message, prefix), mu)| match message.request.message {
+            ToSign::Pure(ctx, message_bytes) => Some(LaneHash {
+                input: [mu_prefix(message.request.tr, ctx, prefix), message_bytes],
+                output: mu,
+            }),
+            ToSign::Mu(known) => {
+                *mu = *known.as_bytes();
+                None
+            }
+        });
+        shake256_lanes(backend, hashes);
+        for (message, mu) in self.messages.iter_mut().flatten().zip(mus) {
+            message.mu = Mu::from_bytes(mu);
+        }
+        let mut prefixes = Secret::<[[u8; RHO_PP_PREFIX_LEN]; MAX_SLOTS]>::zeroed();
+        let messages = self.messages.iter().flatten();
+        let hashes = messages
+            .zip(prefixes.expose_mut())
+            .zip(self.seeds.expose_mut());
+        let hashes = hashes.map(|((message, prefix), rho_pp)| {
+            let Request { key, hedge, .. } = &message.request;
+            LaneHash {
+                input: [
+                    rho_pp_prefix(key.k_seed, hedge.rnd(), prefix),
+                    message.mu.as_bytes(),
+                ],
+                output: rho_pp,
+            }
+        });
+        shake256_lanes(backend, hashes);
+    }
+}
+
+/// What a slot is used for: an attempt of the message at `place`.
+#[derive(Clone, Copy, Default)]
+struct Planned {
+    place: usize,
+    attempt: u16,
+}
+
+/// Messages in flight and their attempts.
+struct Batch<'s, 'a, P: ParameterSet, T> {
+    backend: Backend,
+    slots: &'s mut [Slot<P>],
+    /// Of each of the first `planned` slots.
+    plan: [Planned; MAX_SLOTS],
+    planned: usize,
+    in_flight: [Option<Message<'a, T>>; MAX_SLOTS],
+    /// `rho_pp` of each.
+    seeds: Secret<[[u8; 64]; MAX_SLOTS]>,
+}
+
+impl<P: ParameterSet, T> Drop for Batch<'_, '_, P, T> {
+    fn drop(&mut self) {
+        self.slots.iter_mut().for_each(Slot::wipe);
+    }
+}
+
+impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
+    /// As many messages as there are slots, and where their seeds belong.
+    fn places(
+        &mut self,
+    ) -> impl Iterator<Item = (&mut Option<Message<'a, T>>, &mut [u8; 64])> {
+        let messages = self.in_flight.iter_mut().zip(self.seeds.expose_mut());
+        messages.take(self.slots.len())
+    }
+
+    /// Gives the slots away: one for each message in flight, and as many more as there
+    /// are for all.
+    fn plan(&mut self) {
+        let active = self.in_flight.iter().flatten().count();
+        let mut each = 1;
+        while each < MAX_AHEAD && (each + 1) * active <= self.slots.len() {
+            each += 1;
+        }
+        self.planned = 0;
+        for (place, message) in self.in_flight.iter_mut().enumerate() {
+            let Some(message) = message else { continue };
+            for _ in 0..each.min(usize::from(MAX_SIGN_ATTEMPTS - message.attempt)) {
+                let attempt = message.attempt;
+                self.plan[self.planned] = Planned { place, attempt };
+                self.planned += 1;
+                message.attempt += 1;
+            }
+        }
+    }
+
+    /// Line 11: the masks of all planned attempts, transformed. Rows fill the lanes
+    /// whatever attempt they belong to.
+    #[inline(never)]
+    fn expand_masks(&mut self) {
+        let p = &P::PARAMS;
+        let (backend, lanes) = (self.backend, self.slots.len());
+        let seeds = self.seeds.expose();
+        let mut packed = Secret::<[[u8; 640]; MAX_SLOTS]>::zeroed();
+        let packed = packed.expose_mut();
+        let plan = &self.plan[..self.planned];
+        let mut rows = self.slots.iter_mut().zip(plan).flat_map(|(slot, planned)| {
+            let kappa = planned.attempt * p.l as u16;
+            let rows = (kappa..).zip(slot.y_hat.as_mut());
+            rows.map(|(kappa, y_hat)| (&seeds[planned.place], kappa.to_le_bytes(), y_hat))
+        });
+        loop {
+            let mut group = [const { None }; MAX_SLOTS];
+            for (place, row) in group.iter_mut().take(lanes).zip(&mut rows) {
+                *place = Some(row);
+            }
+            if group[0].is_none() {
+                return;
+            }
+            let hashes = group.iter().flatten().zip(&mut *packed);
+            let hashes = hashes.map(|((seed, kappa, _), packed)| LaneHash {
+                input: [*seed, kappa],
+                output: &mut packed[..p.z_poly_len()],
+            });
+            shake256_lanes(backend, hashes);
+            for ((.., y_hat), packed) in group.into_iter().flatten().zip(&*packed) {
+                let packed = &packed[..p.z_poly_len()];
+                (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, packed, y_hat);
+            }
+        }
+    }
+
+    /// Lines 12 to 14.
+    #[inline(never)]
+    fn commit(&mut self) {
+        let p = &P::PARAMS;
+        let plan = &self.plan[..self.planned];
+        for (slot, planned) in self.slots.iter_mut().zip(plan) {
+            let Some(message) = &self.in_flight[planned.place] else {
+                continue;
+            };
+            let (a_hat, y_hat) = (message.request.key.a_hat, slot.y_hat.as_ref());
+            let mut places = slot.w1.chunks_exact_mut(p.w1_poly_len());
+            commit_rows(self.backend, p, a_hat, y_hat, slot.w.as_mut(), |row| {
+                if let Some(place) = places.next() {
+                    place.copy_from_slice(row);
+                }
+            });
+        }
+    }
+
+    /// Line 15, and the hash that line 16 begins with.
+    #[inline(never)]
+    fn hash(&mut self) {
+        let p = &P::PARAMS;
+        let plan = &self.plan[..self.planned];
+        let in_flight = &self.in_flight;
+        let hashes = self.slots.iter_mut().zip(plan).filter_map(|(slot, planned)| {
+            let message = in_flight[planned.place].as_ref()?;
+            Some(LaneHash {
+                input: [message.mu.as_bytes(), &slot.w1[..p.k * p.w1_poly_len()]],
+                output: &mut slot.c_tilde[..p.c_tilde_len],
+            })
+        });
+        shake256_lanes(self.backend, hashes);
+        for slot in &mut self.slots[..self.planned] {
+            declassify_challenge(&mut slot.c_tilde[..p.c_tilde_len]);
+        }
+        let hashes = self.slots[..self.planned].iter_mut();
+        let hashes = hashes.map(|slot| LaneHash {
+            input: [&slot.c_tilde[..p.c_tilde_len], &[]],
+            output: &mut slot.ball,
+        });
+        shake256_lanes(self.backend, hashes);
+    }
+
+    /// Lines 16 to 33, the attempts of each message in their order.
+    #[inline(never)]
+    fn respond(&mut self, done: &mut Done<'_, P, T>) {
+        let p = &P::PARAMS;
+        let backend = self.backend;
+        let mut c_hat = NttPoly::zeroed();
+        let mut z = Secret::<[u8; 7 * 640]>::zeroed();
+        let z = &mut z.expose_mut()[..p.l * p.z_poly_len()];
+        let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
+        let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
+        let plan = &self.plan[..self.planned];
+        for (slot, planned) in self.slots.iter_mut().zip(plan) {
+            let in_flight = &mut self.in_flight[planned.place];
+            // Gone once an earlier attempt was accepted.
+            let Some(message) = in_flight else { continue };
+            let c_tilde = &slot.c_tilde[..p.c_tilde_len];
+            let c = Challenge::from_block(p.tau, &slot.ball).unwrap_or_else(|| {
+                Challenge::sample_in_ball_vartime(backend.permutation(), p.tau, c_tilde)
+            });
+            transform_challenge(backend, &c, &mut c_hat);
+            let (key, y_hat, w) = (&message.request.key, slot.y_hat.as_mut(), slot.w.as_mut());
+            let response = respond_z(backend, p, key, &c_hat, y_hat, z)
+                .and_then(|()| respond_hint(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
+            let last = planned.attempt == MAX_SIGN_ATTEMPTS - 1;
+            if (response.is_ok() || last)
+                && let Some(message) = in_flight.take()
+            {
+                let mut signature = P::SignatureBytes::zeroed();
+                let result = match response {
+                    Ok(()) => {
+                        encode(p, c_tilde, z, hints, signature.as_mut());
+                        Ok(&mut signature)
+                    }
+                    Err(_) => Err(SignError::AttemptsExhausted),
+                };
+                done(message.tag, &message.mu, result);
+            }
+        }
+    }
+}
