@@ -58,10 +58,7 @@ impl Op {
     pub const fn prepared(self) -> bool {
         matches!(
             self,
-            Self::SignPrepared
-                | Self::SignBatch
-                | Self::VerifyPrepared
-                | Self::MultiVerifyPrepared
+            Self::SignPrepared | Self::SignBatch | Self::VerifyPrepared | Self::MultiVerifyPrepared
         )
     }
 

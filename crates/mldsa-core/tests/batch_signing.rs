@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use mldsa_core::{
-    Backend, BatchMemory, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu,
-    ParameterSet, PreHash, PreHashed, PreparedSigningKey, PreparedSigningMemory, SignJob,
-    SigningKey,
+    Backend, BatchMemory, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    PreHash, PreHashed, PreparedSigningKey, PreparedSigningMemory, SignJob, SigningKey,
 };
 use proptest::prelude::*;
 
@@ -50,9 +49,8 @@ mod generic {
             0 => Hedge::Deterministic,
             _ => Hedge::Bytes(&rnds[n]),
         };
-        let alone = |key: &PreparedSigningKey<P>, n: usize| {
-            key.sign(&messages[n], ctx, hedge(n)).unwrap()
-        };
+        let alone =
+            |key: &PreparedSigningKey<P>, n: usize| key.sign(&messages[n], ctx, hedge(n)).unwrap();
         let of_first: Vec<_> = (0..=40).map(|n| alone(&keys[0], n)).collect();
         let of_any: Vec<_> = (0..=40).map(|n| alone(&keys[n % 3], n)).collect();
         for backend in Backend::available() {

@@ -55,8 +55,8 @@ pub(super) const unsafe fn kernels() -> Kernels {
         inv_ntt: secret_entry!(|src, dst| rows::inverse_transform(src, dst)),
         row_product: secret_entry!(|a, b, out| product::row_product(a, b, out)),
         product_inv_ntt: secret_entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
-        expand_masks: secret_entry!(|rho_pp, kappa, len, out| secret_streams::expand_masks(
-            rho_pp, kappa, len, out
+        expand_masks: secret_entry!(|seeds, len, out| secret_streams::expand_masks(
+            seeds, len, out
         )),
         mask_lanes: 4,
         unpack_mask_ntt: secret_entry!(|gamma1_bits, bytes, out| secret_rows::unpack_mask_ntt(

@@ -65,7 +65,7 @@ static KERNELS: Kernels = Kernels {
     row_product: secret_entry!(|a, b, out| secret_rows::row_product(a, b, out)),
     product_inv_ntt: secret_entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
     expand_s: secret_entry!(|rho_p, eta, first, out| expand_s(rho_p, eta, first, out)),
-    expand_masks: secret_entry!(|rho_pp, kappa, len, out| expand_masks(rho_pp, kappa, len, out)),
+    expand_masks: secret_entry!(|seeds, len, out| expand_masks(seeds, len, out)),
     mask_lanes: 8,
     unpack_mask_ntt: secret_entry!(|gamma1_bits, bytes, out| match gamma1_bits {
         17 => unpack_mask_ntt::<18>(bytes, out),

@@ -488,11 +488,17 @@ fn masks() {
     for backend in Backend::available().skip(1) {
         for (count, len) in [(1, 576), (4, 576), (8, 576), (5, 640), (7, 640), (11, 640)] {
             for kappa in [0, 3, 250, 0x1234, 65_533] {
-                let rho_pp = core::array::from_fn(|_| random.next() as u8);
+                let rho_pp: [[u8; 64]; 3] =
+                    core::array::from_fn(|_| core::array::from_fn(|_| random.next() as u8));
+                // Of one seed after the other, and mixed.
+                let seeds: std::vec::Vec<_> = (0..count)
+                    .map(|n| (&rho_pp[if kappa == 0 { 0 } else { n % 3 }], n))
+                    .map(|(rho_pp, n)| (rho_pp, kappa.wrapping_add(n as u16)))
+                    .collect();
                 let masks = |backend: Backend| {
                     // What stands behind has to stay.
                     let mut out = std::vec![7; count * len + 100];
-                    (backend.kernels().expand_masks)(&rho_pp, kappa, len, &mut out[..count * len]);
+                    (backend.kernels().expand_masks)(&seeds, len, &mut out[..count * len]);
                     out
                 };
                 let (out, expected) = (masks(backend), masks(Backend::PORTABLE));

@@ -63,9 +63,9 @@ pub(crate) struct Kernels {
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
     pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
-    /// Algorithm 34, packed: (rho_pp, kappa, bytes of a polynomial, out). `out` gets
-    /// the polynomials of kappa, kappa + 1 and so on, as many as it has room for.
-    pub(crate) expand_masks: fn(&[u8; 64], u16, usize, &mut [u8]),
+    /// Algorithm 34, packed: (what each polynomial is made of, its bytes, out). `out` has
+    /// room for as many.
+    pub(crate) expand_masks: fn(&[MaskSeed<'_>], usize, &mut [u8]),
     /// How many polynomials `expand_masks` makes at the price of one.
     pub(crate) mask_lanes: usize,
     /// Fused BitUnpack and NTT of one y: (gamma1_bits, bytes, out). |out| < 11q.
@@ -260,6 +260,9 @@ macro_rules! align_frame {
 }
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) use align_frame;
+
+/// `rho_pp` and kappa of a polynomial of y.
+pub(crate) type MaskSeed<'a> = (&'a [u8; 64], u16);
 
 /// (eta, row of A, s1_hat, packed row of s2, t1, t0).
 pub(crate) type PublicRowKernel =

@@ -1,7 +1,7 @@
 //! The portable table: the plain bodies of other modules, and the fused
 //! kernels spelled out from them.
 
-use super::kernels::{Kernels, counter};
+use super::kernels::{Kernels, MaskSeed, counter};
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::coding::pack;
 use crate::memory::array::Zeroed;
@@ -66,7 +66,7 @@ fn centred_inv_ntt(product: impl Fn(usize) -> i32, out: &mut Poly) {
     }
 }
 
-fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
+fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
     // The squeezed blocks are the mask itself, and an unoptimised permutation
     // leaves its state in its frame, which is large; an optimised one is not.
     const FRAMES: usize = if cfg!(debug_assertions) {
@@ -75,11 +75,8 @@ fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
         2_048
     };
     scrub_stack::<FRAMES, _>(|| {
-        let (mut rest, mut kappa) = (out, kappa);
-        while !rest.is_empty() {
-            let (row, later) = rest.split_at_mut(len);
+        for (&(rho_pp, kappa), row) in seeds.iter().zip(out.chunks_exact_mut(len)) {
             sample::expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, row);
-            (rest, kappa) = (later, kappa.wrapping_add(1));
         }
     });
 }

@@ -132,8 +132,10 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         let masks = usize::from(place) * len;
         if place == 0 {
             let kappa = attempt * p.l as u16;
-            let both = &mut rows[..if in_pairs { 2 * len } else { len }];
-            (backend.kernels().expand_masks)(rho_pp.expose(), kappa, p.z_poly_len(), both);
+            let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| (rho_pp.expose(), kappa + n));
+            let count = if in_pairs { 2 * p.l } else { p.l };
+            let both = &mut rows[..count * p.z_poly_len()];
+            (backend.kernels().expand_masks)(&seeds[..count], p.z_poly_len(), both);
         }
         let masks = &rows[masks..masks + len];
         for (mask, y_hat) in masks.chunks_exact(p.z_poly_len()).zip(&mut *y_hat) {
@@ -145,7 +147,8 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         challenge(backend, p, c_tilde, &mut c_hat);
         let z = &mut rows[..len];
         let response = respond_z(backend, p, key, &c_hat, y_hat, z)
-            .and_then(|()| respond_hint(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
+            .and_then(|()| respond_low_bits(backend, p, key, &c_hat, w))
+            .and_then(|()| respond_hints(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
         match response {
             Ok(()) => {
                 encode(p, c_tilde, z, hints, out);
@@ -237,17 +240,14 @@ pub(super) fn respond_z(
     Ok(())
 }
 
-/// Lines 22 to 30: the hint bitmaps, left in `hints`, or a rejection. `w` is used
-/// up: w - c s2 takes its place; so is `t0_hat`, memory for a row of t0.
+/// Line 22 and the second half of 23: w - c s2 in the place of w, or its rejection.
 #[inline(never)]
-pub(super) fn respond_hint(
+pub(super) fn respond_low_bits(
     backend: Backend,
     p: &Params,
     key: &SigningMaterial<'_>,
     c_hat: &NttPoly,
     w: &mut [Poly],
-    t0_hat: &mut NttPoly,
-    hints: &mut [u8],
 ) -> Result<(), Rejection> {
     let kernels = backend.kernels();
     for (w, s2_hat) in w.iter_mut().zip(key.s2_hat) {
@@ -256,8 +256,22 @@ pub(super) fn respond_hint(
             return Err(Rejection::R0);
         }
     }
+    Ok(())
+}
 
-    let w_minus_cs2 = w;
+/// Lines 25 to 30: the hint bitmaps, left in `hints`, or a rejection. `t0_hat` is memory
+/// for a row of t0.
+#[inline(never)]
+pub(super) fn respond_hints(
+    backend: Backend,
+    p: &Params,
+    key: &SigningMaterial<'_>,
+    c_hat: &NttPoly,
+    w_minus_cs2: &[Poly],
+    t0_hat: &mut NttPoly,
+    hints: &mut [u8],
+) -> Result<(), Rejection> {
+    let kernels = backend.kernels();
     let (bitmaps, _) = hints.as_chunks_mut::<HINT_ROW_LEN>();
     for (i, (w_minus_cs2, bitmap)) in w_minus_cs2.iter().zip(bitmaps).enumerate() {
         let t0_hat: &NttPoly = match key.t0 {

@@ -17,8 +17,8 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::sign::{
-    SigningMaterial, commit_rows, declassify_challenge, encode, respond_hint, respond_z,
-    transform_challenge,
+    SigningMaterial, commit_rows, declassify_challenge, encode, respond_hints, respond_low_bits,
+    respond_z, transform_challenge,
 };
 
 /// The most attempts that run side by side: the lanes of the widest backend.
@@ -106,6 +106,8 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
         planned: 0,
         in_flight: [const { None }; MAX_SLOTS],
         seeds: Secret::zeroed(),
+        packed: Secret::zeroed(),
+        hints: Secret::zeroed(),
     };
     let mut waiting = Waiting {
         messages: [const { None }; MAX_SLOTS],
@@ -123,7 +125,6 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
         if batch.planned == 0 {
             return;
         }
-        batch.expand_masks();
         batch.commit();
         batch.hash();
         batch.respond(done);
@@ -242,6 +243,10 @@ struct Batch<'s, 'a, P: ParameterSet, T> {
     in_flight: [Option<Message<'a, T>>; MAX_SLOTS],
     /// `rho_pp` of each.
     seeds: Secret<[[u8; 64]; MAX_SLOTS]>,
+    /// Masks, as many as there are lanes; later the rows of z.
+    packed: Secret<[u8; MAX_SLOTS * 640]>,
+    /// k bitmaps.
+    hints: Secret<[u8; 8 * HINT_ROW_LEN]>,
 }
 
 impl<P: ParameterSet, T> Drop for Batch<'_, '_, P, T> {
@@ -252,9 +257,7 @@ impl<P: ParameterSet, T> Drop for Batch<'_, '_, P, T> {
 
 impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
     /// As many messages as there are slots, and where their seeds belong.
-    fn places(
-        &mut self,
-    ) -> impl Iterator<Item = (&mut Option<Message<'a, T>>, &mut [u8; 64])> {
+    fn places(&mut self) -> impl Iterator<Item = (&mut Option<Message<'a, T>>, &mut [u8; 64])> {
         let messages = self.in_flight.iter_mut().zip(self.seeds.expose_mut());
         messages.take(self.slots.len())
     }
@@ -279,59 +282,55 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         }
     }
 
-    /// Line 11: the masks of all planned attempts, transformed. Rows fill the lanes
-    /// whatever attempt they belong to.
-    #[inline(never)]
-    fn expand_masks(&mut self) {
-        let p = &P::PARAMS;
-        let (backend, lanes) = (self.backend, self.slots.len());
-        let seeds = self.seeds.expose();
-        let mut packed = Secret::<[[u8; 640]; MAX_SLOTS]>::zeroed();
-        let packed = packed.expose_mut();
-        let plan = &self.plan[..self.planned];
-        let mut rows = self.slots.iter_mut().zip(plan).flat_map(|(slot, planned)| {
-            let kappa = planned.attempt * p.l as u16;
-            let rows = (kappa..).zip(slot.y_hat.as_mut());
-            rows.map(|(kappa, y_hat)| (&seeds[planned.place], kappa.to_le_bytes(), y_hat))
-        });
-        loop {
-            let mut group = [const { None }; MAX_SLOTS];
-            for (place, row) in group.iter_mut().take(lanes).zip(&mut rows) {
-                *place = Some(row);
-            }
-            if group[0].is_none() {
-                return;
-            }
-            let hashes = group.iter().flatten().zip(&mut *packed);
-            let hashes = hashes.map(|((seed, kappa, _), packed)| LaneHash {
-                input: [*seed, kappa],
-                output: &mut packed[..p.z_poly_len()],
-            });
-            shake256_lanes(backend, hashes);
-            for ((.., y_hat), packed) in group.into_iter().flatten().zip(&*packed) {
-                let packed = &packed[..p.z_poly_len()];
-                (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, packed, y_hat);
-            }
-        }
-    }
-
-    /// Lines 12 to 14.
+    /// Lines 11 to 14 of all planned attempts. Masks fill the lanes whatever attempt they
+    /// belong to.
     #[inline(never)]
     fn commit(&mut self) {
         let p = &P::PARAMS;
-        let plan = &self.plan[..self.planned];
-        for (slot, planned) in self.slots.iter_mut().zip(plan) {
-            let Some(message) = &self.in_flight[planned.place] else {
-                continue;
-            };
-            let (a_hat, y_hat) = (message.request.key.a_hat, slot.y_hat.as_ref());
-            let mut places = slot.w1.chunks_exact_mut(p.w1_poly_len());
-            commit_rows(self.backend, p, a_hat, y_hat, slot.w.as_mut(), |row| {
-                if let Some(place) = places.next() {
-                    place.copy_from_slice(row);
+        let (backend, len) = (self.backend, p.z_poly_len());
+        let (mut slot, mut row, mut committed) = (0, 0, 0);
+        while committed < self.planned {
+            let seeds = self.seeds.expose();
+            let mut places = [(0, 0); MAX_SLOTS];
+            let mut group = [(&seeds[0], 0); MAX_SLOTS];
+            let mut count = 0;
+            while count < self.slots.len() && slot < self.planned {
+                let Planned { place, attempt } = self.plan[slot];
+                places[count] = (slot, row);
+                group[count] = (&seeds[place], attempt * p.l as u16 + row as u16);
+                count += 1;
+                row += 1;
+                if row == p.l {
+                    (slot, row) = (slot + 1, 0);
                 }
-            });
+            }
+            let packed = &mut self.packed.expose_mut()[..count * len];
+            (backend.kernels().expand_masks)(&group[..count], len, packed);
+            for ((slot, row), mask) in places.into_iter().zip(packed.chunks_exact(len)) {
+                let y_hat = &mut self.slots[slot].y_hat.as_mut()[row];
+                (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, mask, y_hat);
+            }
+            for slot in committed..slot {
+                self.commit_one(slot);
+            }
+            committed = slot;
         }
+    }
+
+    /// Lines 12 to 14 of one attempt.
+    fn commit_one(&mut self, slot: usize) {
+        let p = &P::PARAMS;
+        let Some(message) = &self.in_flight[self.plan[slot].place] else {
+            return;
+        };
+        let slot = &mut self.slots[slot];
+        let (a_hat, y_hat) = (message.request.key.a_hat, slot.y_hat.as_ref());
+        let mut places = slot.w1.chunks_exact_mut(p.w1_poly_len());
+        commit_rows(self.backend, p, a_hat, y_hat, slot.w.as_mut(), |row| {
+            if let Some(place) = places.next() {
+                place.copy_from_slice(row);
+            }
+        });
     }
 
     /// Line 15, and the hash that line 16 begins with.
@@ -340,13 +339,17 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         let p = &P::PARAMS;
         let plan = &self.plan[..self.planned];
         let in_flight = &self.in_flight;
-        let hashes = self.slots.iter_mut().zip(plan).filter_map(|(slot, planned)| {
-            let message = in_flight[planned.place].as_ref()?;
-            Some(LaneHash {
-                input: [message.mu.as_bytes(), &slot.w1[..p.k * p.w1_poly_len()]],
-                output: &mut slot.c_tilde[..p.c_tilde_len],
-            })
-        });
+        let hashes = self
+            .slots
+            .iter_mut()
+            .zip(plan)
+            .filter_map(|(slot, planned)| {
+                let message = in_flight[planned.place].as_ref()?;
+                Some(LaneHash {
+                    input: [message.mu.as_bytes(), &slot.w1[..p.k * p.w1_poly_len()]],
+                    output: &mut slot.c_tilde[..p.c_tilde_len],
+                })
+            });
         shake256_lanes(self.backend, hashes);
         for slot in &mut self.slots[..self.planned] {
             declassify_challenge(&mut slot.c_tilde[..p.c_tilde_len]);
@@ -365,10 +368,8 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         let p = &P::PARAMS;
         let backend = self.backend;
         let mut c_hat = NttPoly::zeroed();
-        let mut z = Secret::<[u8; 7 * 640]>::zeroed();
-        let z = &mut z.expose_mut()[..p.l * p.z_poly_len()];
-        let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
-        let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
+        let z = &mut self.packed.expose_mut()[..p.l * p.z_poly_len()];
+        let hints = &mut self.hints.expose_mut()[..p.k * HINT_ROW_LEN];
         let plan = &self.plan[..self.planned];
         for (slot, planned) in self.slots.iter_mut().zip(plan) {
             let in_flight = &mut self.in_flight[planned.place];
@@ -380,8 +381,10 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
             });
             transform_challenge(backend, &c, &mut c_hat);
             let (key, y_hat, w) = (&message.request.key, slot.y_hat.as_mut(), slot.w.as_mut());
-            let response = respond_z(backend, p, key, &c_hat, y_hat, z)
-                .and_then(|()| respond_hint(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
+            // Low bits are out of range more often than z: first what ends most attempts.
+            let response = respond_low_bits(backend, p, key, &c_hat, w)
+                .and_then(|()| respond_z(backend, p, key, &c_hat, y_hat, z))
+                .and_then(|()| respond_hints(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
             let last = planned.attempt == MAX_SIGN_ATTEMPTS - 1;
             if (response.is_ok() || last)
                 && let Some(message) = in_flight.take()

@@ -6,6 +6,7 @@ use super::keccak::{X4, permute_x1, permute_x4, transpose_x4};
 use super::ntt::put_at;
 use super::reject::ACCEPTED;
 use crate::backend::cpu::Avx2;
+use crate::backend::kernels::MaskSeed;
 use crate::hash::keccak::Permutation;
 use crate::lanes::sponge::{RATE, Widths, Wiped};
 use crate::memory::secret::{Secret, declassify, scrub_stack};
@@ -25,20 +26,17 @@ const STREAM: usize = RATE * BLOCKS + 24;
 /// Algorithm 34, as [`crate::backend::kernels::Kernels::expand_masks`]; `len` is 576 or
 /// 640. Constant time.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
+pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
     scrub_stack::<FRAMES, _>(
         #[inline(always)]
         || {
-            let (mut rest, mut kappa) = (out, kappa);
-            while !rest.is_empty() {
-                let (rows, later) = rest.split_at_mut(rest.len().min(4 * len));
-                if rows.len() == len {
+            for (seeds, rows) in seeds.chunks(4).zip(out.chunks_mut(4 * len)) {
+                if let [(rho_pp, kappa)] = *seeds {
                     let permutation = Permutation::new(|state| permute_x1(state));
                     expand_mask_packed(permutation, rho_pp, kappa, rows);
                 } else {
-                    squeeze_four(rho_pp, kappa, len.div_ceil(RATE), len, rows);
+                    squeeze_four(seeds, len.div_ceil(RATE), len, rows);
                 }
-                (rest, kappa) = (later, kappa.wrapping_add(4));
             }
         },
     );
@@ -55,7 +53,11 @@ pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly
         || {
             for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {
                 let bytes = streams[..out.len()].as_flattened_mut();
-                squeeze_four(rho_p, first as u16, BLOCKS, STREAM, bytes);
+                let seeds = [0, 1, 2, 3].map(
+                    #[inline(always)]
+                    |n| (rho_p, (first + n) as u16),
+                );
+                squeeze_four(&seeds, BLOCKS, STREAM, bytes);
                 for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
                     if accept(eta, &stream[..RATE * BLOCKS], &mut s.0) < N {
                         let nonce = (first + n) as u16;
@@ -67,19 +69,30 @@ pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly
     );
 }
 
-/// Up to four streams of SHAKE256 on the seed and its counters, from `counter` on, to
-/// rows of `len` bytes: `blocks` blocks, of which the last may be cut to 32 or 96 bytes,
-/// or else have 24 bytes of no meaning behind it.
+/// Up to four streams of SHAKE256, each on its seed and counter, to rows of `len` bytes:
+/// `blocks` blocks, of which the last may be cut to 32 or 96 bytes, or else have 24 bytes
+/// of no meaning behind it. Bounds: one seed or more.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn squeeze_four(seed: &[u8; 64], counter: u16, blocks: usize, len: usize, out: &mut [u8]) {
+fn squeeze_four(seeds: &[MaskSeed<'_>], blocks: usize, len: usize, out: &mut [u8]) {
     let mut sponge = Wiped(Avx2::here().wide());
     let state = &mut sponge.0.0;
-    for (word, bytes) in state.iter_mut().zip(seed.as_chunks::<8>().0) {
-        *word = X4::splat(u64::from_le_bytes(*bytes));
+    // Lanes without a seed repeat the last one.
+    let last = seeds.len() - 1;
+    let seed = |n: usize| seeds[n.min(last)];
+    for half in 0..2 {
+        let part = |n: usize| {
+            let bytes = &seed(n).0[32 * half..32 * half + 32];
+            // SAFETY: 32 bytes.
+            unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+        };
+        let words = transpose_x4([part(0), part(1), part(2), part(3)]);
+        for (word, column) in state[4 * half..].iter_mut().zip(words) {
+            *word = X4(column);
+        }
     }
     // The domain bits of SHAKE behind 66 bytes.
-    let word = |n: u16| i64::from(counter.wrapping_add(n)) | (0x1f << 16);
+    let word = |n: usize| i64::from(seed(n).1) | (0x1f << 16);
     state[8] = X4(_mm256_set_epi64x(word(3), word(2), word(1), word(0)));
     state[RATE / 8 - 1] = X4::splat(1 << 63);
     for block in 0..blocks {

@@ -6,6 +6,7 @@ use super::registers::{Aligned, for_each_register};
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8};
 use crate::backend::cpu::Avx512;
+use crate::backend::kernels::MaskSeed;
 use crate::backend::states::States;
 use crate::hash::keccak::Permutation;
 use crate::lanes::sponge::{LaneSponge, MAX_LANES, RATE, Widths, Wiped};
@@ -24,24 +25,21 @@ const STREAM: usize = 2 * RATE;
 #[target_feature(
     enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
-pub(super) fn expand_masks(rho_pp: &[u8; 64], kappa: u16, len: usize, out: &mut [u8]) {
-    let (mut rest, mut kappa) = (out, kappa);
-    while !rest.is_empty() {
-        let (rows, later) = rest.split_at_mut(rest.len().min(MAX_LANES * len));
-        expand_group(rho_pp, kappa, len, rows);
-        (rest, kappa) = (later, kappa.wrapping_add(MAX_LANES as u16));
+pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
+    for (seeds, rows) in seeds.chunks(MAX_LANES).zip(out.chunks_mut(MAX_LANES * len)) {
+        expand_group(seeds, len, rows);
     }
 }
 
-/// At most eight rows.
+/// At most eight rows, at least one.
 // Not inlined: what is the same for all groups would be kept on the stack, not wiped.
 #[inline(never)]
 #[target_feature(
     enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
-fn expand_group(seed: &[u8; 64], counter: u16, len: usize, rows: &mut [u8]) {
+fn expand_group(seeds: &[MaskSeed<'_>], len: usize, rows: &mut [u8]) {
     let mut sponge = Wiped(Avx512::here().wide());
-    start(&mut sponge.0, seed, counter);
+    start(&mut sponge.0, seeds);
     let mut at = 0;
     while at < len {
         permute_x8(&mut sponge.0.0);
@@ -60,12 +58,12 @@ pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly
     let mut streams = Secret::<[[u8; STREAM]; MAX_LANES]>::zeroed();
     let streams = streams.expose_mut();
     for (first, out) in (first..).step_by(MAX_LANES).zip(out.chunks_mut(MAX_LANES)) {
-        expand_masks(
-            rho_p,
-            first as u16,
-            STREAM,
-            streams[..out.len()].as_flattened_mut(),
+        let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(
+            #[inline(always)]
+            |n| (rho_p, (first + n) as u16),
         );
+        let rows = streams[..out.len()].as_flattened_mut();
+        expand_masks(&seeds[..out.len()], STREAM, rows);
         for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
             if accept(eta, stream, &mut s.0) < N {
                 let nonce = (first + n) as u16;
@@ -75,18 +73,29 @@ pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly
     }
 }
 
-/// One block in each lane: the seed and its own counter.
+/// One block in each lane: its seed and its counter. Lanes without one repeat the last.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn start(states: &mut States<X8>, seed: &[u8; 64], counter: u16) {
+fn start(states: &mut States<X8>, seeds: &[MaskSeed<'_>]) {
     let state = &mut states.0;
-    for (word, bytes) in state.iter_mut().zip(seed.as_chunks::<8>().0) {
-        *word = X8::splat(u64::from_le_bytes(*bytes));
+    let last = seeds.len() - 1;
+    let seed = |n: usize| {
+        let bytes = seeds[n.min(last)].0;
+        // SAFETY: 64 bytes.
+        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+    };
+    let (a, b) = (
+        [seed(0), seed(1), seed(2), seed(3)],
+        [seed(4), seed(5), seed(6), seed(7)],
+    );
+    let words = transpose_x8([a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]);
+    for (word, column) in state.iter_mut().zip(words) {
+        *word = X8(column);
     }
     let mut counters = Aligned([0i64; 8]);
-    for (n, word) in (0u16..).zip(&mut counters.0) {
+    for (n, word) in counters.0.iter_mut().enumerate() {
         // The domain bits of SHAKE behind 66 bytes.
-        *word = i64::from(counter.wrapping_add(n)) | 0x1f << 16;
+        *word = i64::from(seeds[n.min(last)].1) | 0x1f << 16;
     }
     state[8] = X8(counters.load());
     state[RATE / 8 - 1] = X8::splat(1 << 63);
