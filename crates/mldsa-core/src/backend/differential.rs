@@ -487,7 +487,7 @@ fn masks() {
     let mut random = Random::new(15);
     for backend in Backend::available().skip(1) {
         for (count, len) in [(1, 576), (4, 576), (8, 576), (5, 640), (7, 640), (11, 640)] {
-            for kappa in [0, 3, 250, 0x1234, 65_533] {
+            for kappa in [0u16, 3, 250, 0x1234, 65_533] {
                 let rho_pp: [[u8; 64]; 3] =
                     core::array::from_fn(|_| core::array::from_fn(|_| random.next() as u8));
                 // Of one seed after the other, and mixed.

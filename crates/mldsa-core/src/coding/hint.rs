@@ -22,8 +22,8 @@ pub fn hint_bit_pack_vartime(rows: &[u8], omega: usize, out: &mut [u8]) {
     let mut slots = indices.iter_mut();
     let mut count = 0u8;
     for (row, total) in rows.chunks_exact(HINT_ROW_LEN).zip(counts) {
-        for (&byte, first) in row.iter().zip((0u8..).step_by(8)) {
-            let mut bits = byte;
+        for (word, first) in row.as_chunks().0.iter().zip((0u8..).step_by(32)) {
+            let mut bits = u32::from_le_bytes(*word);
             while bits != 0 {
                 if let Some(slot) = slots.next() {
                     *slot = first + bits.trailing_zeros() as u8;

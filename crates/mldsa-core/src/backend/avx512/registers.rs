@@ -81,8 +81,8 @@ pub(super) fn products(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
 pub(super) fn montgomery((even, odd): (__m512i, __m512i), lanes: EvenLanes) -> __m512i {
     let (q, q_inv) = (_mm512_set1_epi32(Q), _mm512_set1_epi32(Q_INV));
     let reduced = |sum| {
-        // Of 32 bits: no product of 64 has to be cut off.
-        let t = _mm512_mul_epi32(_mm512_mullo_epi32(sum, q_inv), q);
+        // Only the lower half of the first product goes into the second.
+        let t = _mm512_mul_epi32(_mm512_mul_epu32(sum, q_inv), q);
         _mm512_sub_epi64(sum, t)
     };
     upper_halves(reduced(even), reduced(odd), lanes)
