@@ -7,6 +7,8 @@ use core::{fmt, hint::black_box};
 pub enum Op {
     /// A key pair from a 32-byte seed.
     Keygen,
+    /// Many key pairs a call, each from its own seed.
+    KeygenBatch,
     /// Sign with a loaded private key that holds no expanded matrix.
     Sign,
     /// Sign with a private key that holds the expanded matrix.
@@ -29,6 +31,7 @@ impl Op {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Keygen => "keygen",
+            Self::KeygenBatch => "keygen_batch",
             Self::Sign => "sign",
             Self::SignPrepared => "sign_prepared",
             Self::SignBatch => "sign_batch",
@@ -44,7 +47,7 @@ impl Op {
     #[must_use]
     pub const fn reference(self) -> Self {
         match self {
-            Self::Keygen => Self::Keygen,
+            Self::Keygen | Self::KeygenBatch => Self::Keygen,
             Self::Sign | Self::SignPrepared | Self::SignBatch => Self::Sign,
             Self::VerifyCold
             | Self::VerifyPrepared
@@ -66,7 +69,7 @@ impl Op {
     #[must_use]
     pub const fn per(self) -> &'static str {
         match self {
-            Self::Keygen => "operation",
+            Self::Keygen | Self::KeygenBatch => "operation",
             _ => "signature",
         }
     }

@@ -6,7 +6,8 @@ use mldsa_core::{
     Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
     PreparedVerifyingKey, SignJob, SigningKey, VerifyError, bytes,
     hazmat::{
-        JobMessage, Secret, Verification, Zeroed, keygen_internal, sign_mu_observed, verify_lanes,
+        JobMessage, Secret, Verification, Zeroed, keygen_internal, keygen_many, sign_mu_observed,
+        verify_lanes,
     },
 };
 
@@ -15,6 +16,8 @@ use crate::{Contender, Inputs, Op, Set, inputs::Case};
 const PEER: &str = "ours";
 /// Signatures in one call of the multi-verify rows.
 const WIDTH: usize = 8;
+/// Keys in one call of the key generation for many.
+const KEYS: usize = 64;
 
 /// Every operation on every available backend.
 pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
@@ -114,6 +117,25 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             (pk, sk)
         }
     };
+    let mut keygen_batch = {
+        let inputs = Rc::clone(inputs);
+        let mut public = vec![P::PublicKeyBytes::zeroed(); KEYS];
+        move |i| {
+            // Wiped on the clock, as every other form of a key is.
+            let mut private: Vec<_> = (0..KEYS).map(|_| Secret::zeroed()).collect();
+            let private = private.iter_mut().map(Secret::expose_mut);
+            let mut keys: Vec<_> = (i..)
+                .zip(&mut public)
+                .zip(private)
+                .map(|((i, pk), sk)| (&inputs.key(i).seed, pk, sk))
+                .collect();
+            keygen_many::<P>(backend, &mut keys);
+            keys.iter()
+                .zip(i..)
+                .all(|((_, pk, _), i)| pk.as_ref() == inputs.key(i).public)
+        }
+    };
+    assert!(keygen_batch(0), "{PEER} keygen");
     assert_eq!(
         keygen(0).verifying_key().as_ref(),
         inputs.keys[0].public,
@@ -232,6 +254,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         } else {
             Contender::new(Op::Keygen, PEER, keygen_pinned)
         },
+        Contender::new(Op::KeygenBatch, PEER, keygen_batch).width(KEYS),
         Contender::new(Op::Sign, PEER, sign),
         Contender::new(Op::SignPrepared, PEER, sign_prepared),
         Contender::new(Op::SignBatch, PEER, sign_batch).width(many),

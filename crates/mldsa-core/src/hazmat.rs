@@ -8,6 +8,7 @@ pub use crate::hash::xof::{Shake128, Sponge};
 pub use crate::memory::secret::ct_check;
 pub use crate::params::{D, Q};
 pub use crate::scheme::keygen::{check_expanded, check_secret_range, keygen_internal};
+pub use crate::scheme::keygen_many::keygen_many;
 pub use crate::siblings::*;
 
 use crate::error::{SignError, VerifyError};

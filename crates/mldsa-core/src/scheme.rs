@@ -1,8 +1,10 @@
 //! The scheme: FIPS 204 section 6, algorithms 6 to 8.
 
+mod running_tr;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen;
-mod running_tr;
+#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
+pub(crate) mod keygen_many;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod sign;
 pub(crate) mod sign_many;

@@ -180,13 +180,32 @@ impl ExpandedSeed {
 pub fn expand_seed(keccak: Permutation, p: &Params, xi: &[u8; SEED_LEN], seed: &mut ExpandedSeed) {
     let mut hash = Shake256::new(keccak);
     hash.absorb(xi);
-    hash.absorb(&[p.k as u8, p.l as u8]);
+    hash.absorb(&seed_suffix(p));
     hash.finish();
     hash.squeeze(&mut seed.rho);
     // Part of both keys; everything sampled from it is public.
     declassify_in_place(&mut seed.rho, "rho is public");
     hash.squeeze(seed.rho_p.expose_mut());
     hash.squeeze(seed.k_seed.expose_mut());
+}
+
+/// What stands behind `xi` in the input of [`expand_seed`].
+pub(crate) fn seed_suffix(p: &Params) -> [u8; 2] {
+    [p.k as u8, p.l as u8]
+}
+
+/// Bytes of `rho || rho_p || K`.
+pub(crate) const EXPANDED_SEED_LEN: usize = SEED_LEN + 64 + SEED_LEN;
+
+/// `rho`, `rho_p` and `K` of what [`expand_seed`] squeezes.
+pub(crate) fn split_expanded_seed(
+    bytes: &mut [u8; EXPANDED_SEED_LEN],
+) -> (&[u8; SEED_LEN], &[u8; 64], &[u8; SEED_LEN]) {
+    // Part of both keys; everything sampled from it is public.
+    declassify_in_place(&mut bytes[..SEED_LEN], "rho is public");
+    let (quarters, _) = bytes.as_chunks::<SEED_LEN>();
+    let (rho_p, _) = bytes[SEED_LEN..].as_chunks::<64>();
+    (&quarters[0], &rho_p[0], &quarters[3])
 }
 
 /// `rho_pp = H(K || rnd || mu, 64)`, the seed of the masks.

@@ -17,6 +17,8 @@ use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
+#[cfg(feature = "alloc")]
+use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
 /// The signing calls, the same on every kind of signing key.
@@ -190,6 +192,36 @@ impl<P: ParameterSet> SigningKey<P> {
         keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, self.expanded.expose_mut());
         // Key generation has just hashed the public key.
         vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
+    }
+
+    /// [`Self::from_seed`] for many seeds: the same keys in the same order, several at a
+    /// time as [`bytes::keygen_many`](crate::bytes::keygen_many) makes them.
+    ///
+    /// Memory: the keys. Stack: row keygen in a batch of the
+    /// [crate's table](crate#stack).
+    #[cfg(feature = "alloc")]
+    pub fn from_seeds(seeds: &[[u8; SEED_LEN]]) -> alloc::vec::Vec<Self> {
+        // All places first: a vector that grew would leave copies of keys.
+        let mut keys = alloc::vec::Vec::with_capacity(seeds.len());
+        keys.resize_with(seeds.len(), Self::empty);
+        for (seeds, keys) in seeds.chunks(MAX_KEYS).zip(keys.chunks_mut(MAX_KEYS)) {
+            let mut group = alloc::vec::Vec::with_capacity(MAX_KEYS);
+            for (xi, key) in seeds.iter().zip(&mut *keys) {
+                *key.seed.expose_mut() = *xi;
+                key.has_seed = true;
+                group.push((
+                    xi,
+                    &mut key.verifying_key.encoded,
+                    key.expanded.expose_mut(),
+                ));
+            }
+            keygen_many::<P>(Backend::detect(), &mut group);
+            for key in keys {
+                // Key generation has just hashed the public key.
+                key.verifying_key.tr = *SecretKeyParts::of::<P>(key.expanded.expose()).tr;
+            }
+        }
+        keys
     }
 
     /// Generates a key with the operating system's generator (FIPS 204 algorithm

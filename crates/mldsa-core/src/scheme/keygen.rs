@@ -57,7 +57,7 @@ pub fn keygen_from_rho_p<P: ParameterSet>(
 
 /// Algorithm 33, packed into the slots of the private key.
 #[inline(never)]
-fn sample_secrets<P: ParameterSet>(
+pub(super) fn sample_secrets<P: ParameterSet>(
     backend: Backend,
     rho_p: &[u8; 64],
     s1: &mut [u8],
@@ -85,9 +85,29 @@ fn public_key<P: ParameterSet>(
     s1: &[u8],
     s2: &[u8],
     pk: &mut [u8],
-    mut row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
+    row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
 ) -> [u8; CRH_LEN] {
     let _traces = KernelTraces::<8_192>(backend);
+    let mut tr = RunningTr::new(backend);
+    let next_row = |a: &mut MatrixRows<'_, 8>, a_row: &mut [NttPoly], known: &[u8]| {
+        tr.next_row(a, a_row, known);
+    };
+    public_rows::<P>(backend, rho, s1, s2, pk, next_row, row);
+    tr.finish(pk)
+}
+
+/// The same but for `tr`: `next_row(a, row, known)` is to ask `a` for its next row and is
+/// given what is known of the public key.
+#[inline(always)]
+pub(super) fn public_rows<P: ParameterSet>(
+    backend: Backend,
+    rho: &[u8; SEED_LEN],
+    s1: &[u8],
+    s2: &[u8],
+    pk: &mut [u8],
+    mut next_row: impl FnMut(&mut MatrixRows<'_, 8>, &mut [NttPoly], &[u8]),
+    mut row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
+) {
     let p = &P::PARAMS;
     let kernels = backend.kernels();
     let mut a = MatrixRows::<8>::new(kernels, p, rho);
@@ -95,18 +115,16 @@ fn public_key<P: ParameterSet>(
     let a_row = a_row.as_mut();
     let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     unpack_ntt(backend, p, s1, s1_hat.expose_mut().as_mut());
-    let mut tr = RunningTr::new(backend);
 
     pk[..SEED_LEN].copy_from_slice(rho);
     for (i, s2) in s2.chunks_exact(p.eta_poly_len()).enumerate() {
         let (known, unknown) = pk.split_at_mut(SEED_LEN + i * T1_POLY_LEN);
-        tr.next_row(&mut a, a_row, known);
+        next_row(&mut a, a_row, known);
         public_row(kernels, p, a_row, s1_hat.expose().as_ref(), s2, |t1, t0| {
             unknown[..T1_POLY_LEN].copy_from_slice(t1);
             row(i, t0);
         });
     }
-    tr.finish(pk)
 }
 
 /// One row of `Power2Round(A s1 + s2)`, packed. A function of its own, whose frame
