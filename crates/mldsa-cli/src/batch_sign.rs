@@ -1,12 +1,15 @@
 //! `mldsa batch-sign`.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use mldsa_core::{Context, Hedge, scrub_stack};
+use mldsa_core::scrub_stack;
+use rayon::ThreadPool;
+use rayon::prelude::*;
 
 use crate::Status;
 use crate::batch::{BatchArgs, print_error};
-use crate::engine::{Answer, Order, PrivateKey};
+use crate::engine::{Answer, Engine, Job, Order, PrivateKey};
 use crate::jsonl::{Fields, LineError};
 use crate::output::Files;
 use crate::request::{Request, Set, with_set};
@@ -41,7 +44,10 @@ not finish."#;
 /// Lines a chunk; the answers are larger than the lines.
 const MAX_LINES: usize = 256;
 
-/// Bytes of stack that an answer takes at most, unoptimised builds included.
+/// Bytes of stack that reading a line takes at most.
+const LINE_STACK: usize = 64 << 10;
+
+/// Bytes of stack that the answers of a group take at most, unoptimised builds included.
 const ANSWER_STACK: usize = 256 << 10;
 
 const FIELDS: &[&str] = &[
@@ -57,11 +63,12 @@ impl Args {
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut batch = args.batch.open(MAX_LINES)?;
     let (mut signed, mut keys, mut unusable) = (0, 0, 0);
+    let pool = Arc::clone(&batch.pool);
     batch.for_each_line(
         FIELDS,
-        // Keys are values here, of which moves leave copies on the stack.
-        |fields| scrub_stack::<ANSWER_STACK, _>(|| fields.and_then(|fields| answer(&fields, args))),
-        |answers| answers,
+        // Keys are read as values, of which moves leave copies on the stack.
+        |fields| scrub_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
+        |jobs| answers(&pool, args.batch.engine, jobs),
         |output, answer| {
             match &answer {
                 Ok(Answer { sig: Some(_), .. }) => signed += 1,
@@ -86,31 +93,67 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     })
 }
 
-fn answer(fields: &Fields<'_>, args: &Args) -> Result<Answer, LineError> {
+fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
     let set = Set::of(fields)?;
     let request = Request::of(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
-    let rnd = fields.hex_array::<32>("rnd")?;
+    let rnd = fields.hex_array::<32>("rnd")?.map(Box::new);
     if request.is_none() && rnd.is_some() {
         return Err(LineError::new("\"rnd\" without a message"));
     }
-    let order = request.as_ref().map(|request| {
-        Ok(Order {
-            message: &request.message,
-            context: Context::new(&request.context)
-                .map_err(|_| LineError::new("field \"ctx\" has more than 255 bytes"))?,
-            hedge: rnd
-                .as_ref()
-                .map_or(Hedge::Deterministic, |rnd| Hedge::Bytes(rnd)),
-        })
+    let order = request
+        .map(|request| Order::new(request, rnd))
+        .transpose()?;
+    Ok((set, Job { key, order }))
+}
+
+/// One answer for each line. Lines of the same set go to the workers in groups, as large
+/// as the engine wants them but not so large that a worker is without.
+fn answers(
+    pool: &ThreadPool,
+    engine: Engine,
+    lines: Vec<Result<(Set, Job), LineError>>,
+) -> Vec<Result<Answer, LineError>> {
+    let size = lines.len().div_ceil(pool.current_num_threads());
+    let size = size.clamp(1, engine.group());
+    let mut groups = Vec::new();
+    for set in Set::ALL {
+        let of_set = lines.iter().enumerate().filter_map(|(n, line)| match line {
+            Ok((of, job)) if *of == set => Some((n, job)),
+            _ => None,
+        });
+        let (numbers, jobs): (Vec<_>, Vec<_>) = of_set.unzip();
+        for (numbers, jobs) in numbers.chunks(size).zip(jobs.chunks(size)) {
+            groups.push((set, numbers.to_vec(), jobs.to_vec()));
+        }
+    }
+    let signed: Vec<_> = pool.install(|| {
+        groups
+            .into_par_iter()
+            .map(|(set, numbers, jobs)| {
+                // Keys are values here too.
+                let answers =
+                    scrub_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+                numbers.into_iter().zip(answers).collect::<Vec<_>>()
+            })
+            .collect()
     });
-    let order = order.transpose()?;
-    with_set!(set, P => args.batch.engine.sign::<P>(&key, order.as_ref()))
+    let mut signed: Vec<_> = signed.into_iter().flatten().collect();
+    signed.sort_unstable_by_key(|(n, _)| *n);
+    let mut signed = signed.into_iter().map(|(_, answer)| answer);
+    lines
+        .into_iter()
+        .map(|line| {
+            line?;
+            let missing = || Err(LineError::new("not answered"));
+            signed.next().unwrap_or_else(missing)
+        })
+        .collect()
 }
 
 fn private_key(fields: &Fields<'_>) -> Result<PrivateKey, LineError> {
     match (fields.hex_array::<32>("seed")?, fields.hex("sk")?) {
-        (Some(seed), None) => Ok(PrivateKey::Seed(seed)),
+        (Some(seed), None) => Ok(PrivateKey::Seed(Box::new(seed))),
         (None, Some(sk)) => Ok(PrivateKey::Expanded(sk)),
         (Some(_), Some(_)) => Err(LineError::new("both \"seed\" and \"sk\"")),
         (None, None) => Err(LineError::new("neither \"seed\" nor \"sk\"")),

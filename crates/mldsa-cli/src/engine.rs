@@ -3,15 +3,19 @@
 use base16ct::lower::encode_string;
 use clap::ValueEnum;
 use mldsa_core::siblings::{Secret, Zeroed};
-use mldsa_core::{Context, Hedge, KeyError, ParameterSet, PreHash, PreHashed, SigningKey};
+use mldsa_core::{
+    BatchSigner, Context, Hedge, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
+    PreparedSigningKeyRef, SignJob, SigningKey,
+};
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OwnOutput, Signer, Tier, Workspace,
     keygen_from_seed,
 };
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::jsonl::LineError;
-use crate::request::Message;
+use crate::request::{Message, Request};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
@@ -27,17 +31,55 @@ pub(crate) enum Engine {
     LowmemCached,
 }
 
+/// 32 secret bytes. On the heap: moving them leaves no copy.
+pub(crate) type Secret32 = Box<Zeroizing<[u8; 32]>>;
+
 /// A private key as a line gives it.
 pub(crate) enum PrivateKey {
-    Seed(Zeroizing<[u8; 32]>),
+    Seed(Secret32),
     Expanded(Zeroizing<Vec<u8>>),
 }
 
+impl PrivateKey {
+    /// Whether it is given in the same bytes. Constant time in them.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Seed(seed), Self::Seed(other)) => seed[..].ct_eq(&other[..]).into(),
+            (Self::Expanded(sk), Self::Expanded(other)) => sk[..].ct_eq(other).into(),
+            _ => false,
+        }
+    }
+}
+
 /// What to sign, and how.
-pub(crate) struct Order<'a> {
-    pub(crate) message: &'a Message,
-    pub(crate) context: Context<'a>,
-    pub(crate) hedge: Hedge<'a>,
+pub(crate) struct Order {
+    request: Request,
+    rnd: Option<Secret32>,
+}
+
+impl Order {
+    /// Signs deterministically without `rnd`. A context that is too long is an error.
+    pub(crate) fn new(request: Request, rnd: Option<Secret32>) -> Result<Self, LineError> {
+        let order = Self { request, rnd };
+        order.context()?;
+        Ok(order)
+    }
+
+    fn context(&self) -> Result<Context<'_>, LineError> {
+        Context::new(&self.request.context)
+            .map_err(|_| LineError::new("field \"ctx\" has more than 255 bytes"))
+    }
+
+    fn hedge(&self) -> Hedge<'_> {
+        let rnd = self.rnd.as_ref();
+        rnd.map_or(Hedge::Deterministic, |rnd| Hedge::Bytes(rnd))
+    }
+}
+
+/// What a line asks for: a key, and a signature if there is an order.
+pub(crate) struct Job {
+    pub(crate) key: PrivateKey,
+    pub(crate) order: Option<Order>,
 }
 
 /// The public key, and the signature if one was ordered, in hex.
@@ -47,62 +89,151 @@ pub(crate) struct Answer {
 }
 
 impl Engine {
-    /// Imports the key, checked, and signs.
-    pub(crate) fn sign<P: ParameterSet>(
-        self,
-        key: &PrivateKey,
-        order: Option<&Order<'_>>,
-    ) -> Result<Answer, LineError>
+    /// How many jobs it is best given at once, at most.
+    pub(crate) fn group(self) -> usize {
+        match self {
+            // Enough to fill its lanes to the end. Each may have a key of its own, of
+            // which the expansion takes up to 79 KiB.
+            Self::Core => 32,
+            _ => 1,
+        }
+    }
+
+    /// Imports the keys, checked, and signs.
+    pub(crate) fn sign<P: ParameterSet>(self, jobs: &[&Job]) -> Vec<Result<Answer, LineError>>
     where
         KeepW0: Tier<P>,
         Balanced: Tier<P>,
         Cached: Tier<P>,
     {
+        let one_by_one = |sign: fn(&Job) -> Result<Answer, LineError>| {
+            jobs.iter().map(|job| sign(job)).collect()
+        };
         match self {
-            Self::Core => sign_core::<P>(key, order),
-            Self::LowmemFloor => sign_lowmem::<P, Floor>(key, order),
-            Self::LowmemKeepW0 => sign_lowmem::<P, KeepW0>(key, order),
-            Self::LowmemBalanced => sign_lowmem::<P, Balanced>(key, order),
-            Self::LowmemCached => sign_lowmem::<P, Cached>(key, order),
+            Self::Core => sign_core::<P>(jobs),
+            Self::LowmemFloor => one_by_one(sign_lowmem::<P, Floor>),
+            Self::LowmemKeepW0 => one_by_one(sign_lowmem::<P, KeepW0>),
+            Self::LowmemBalanced => one_by_one(sign_lowmem::<P, Balanced>),
+            Self::LowmemCached => one_by_one(sign_lowmem::<P, Cached>),
         }
     }
 }
 
-fn sign_core<P: ParameterSet>(
-    key: &PrivateKey,
-    order: Option<&Order<'_>>,
-) -> Result<Answer, LineError> {
-    let key = match key {
-        PrivateKey::Seed(seed) => SigningKey::<P>::from_seed(seed),
-        PrivateKey::Expanded(sk) => {
-            SigningKey::from_expanded(sk).map_err(|e| refused::<P>(sk, e))?
+fn sign_core<P: ParameterSet>(jobs: &[&Job]) -> Vec<Result<Answer, LineError>> {
+    // Lines often share a key.
+    let mut given: Vec<&PrivateKey> = Vec::new();
+    let mut numbers = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let known = given.iter().position(|key| key.is(&job.key));
+        numbers.push(known.unwrap_or(given.len()));
+        if known.is_none() {
+            given.push(&job.key);
         }
-    };
-    let sign = |order: &Order<'_>| {
-        let &Order { context, hedge, .. } = order;
-        let signature = match order.message {
-            Message::Bytes(message) => key.sign(message, context, hedge),
-            Message::Mu(mu) => key.sign_mu(mu, hedge),
-            Message::PreHashed { hash, digest } => {
-                key.sign_prehashed(&pre_hashed(*hash, digest)?, context, hedge)
+    }
+    let keys = Keys::<P>::import(&given);
+    let mut prepared: Vec<Option<PreparedSigningKey<P>>> = given.iter().map(|_| None).collect();
+    for (job, &number) in jobs.iter().zip(&numbers) {
+        if let (Some(_), Ok(key)) = (&job.order, keys.get(number)) {
+            prepared[number].get_or_insert_with(|| key.prepare());
+        }
+    }
+
+    let mut answers: Vec<_> = numbers
+        .iter()
+        .map(|&number| {
+            let key = keys.get(number).map_err(Clone::clone)?;
+            Ok(Answer {
+                pk: encode_string(key.verifying_key().as_ref()),
+                sig: None,
+            })
+        })
+        .collect();
+    let mut places = Vec::new();
+    let mut orders = Vec::new();
+    for (place, (job, &number)) in jobs.iter().zip(&numbers).enumerate() {
+        if let (Some(order), Some(key)) = (&job.order, &prepared[number]) {
+            match sign_job(key.as_prepared_ref(), order) {
+                Ok(job) => {
+                    places.push(place);
+                    orders.push(job);
+                }
+                Err(error) => answers[place] = Err(error),
             }
-        };
-        let signature = signature.map_err(|error| failed(&error))?;
-        Ok(encode_string(signature.as_ref()))
-    };
-    Ok(Answer {
-        sig: order.map(sign).transpose()?,
-        pk: encode_string(key.verifying_key().as_ref()),
+        }
+    }
+    BatchSigner::new().sign(orders, |n, signature| {
+        let answer = &mut answers[places[n]];
+        match signature {
+            Ok(signature) => {
+                if let Ok(answer) = answer {
+                    answer.sig = Some(encode_string(signature.as_ref()));
+                }
+            }
+            Err(error) => *answer = Err(failed(&error)),
+        }
+    });
+    answers
+}
+
+fn sign_job<'a, P: ParameterSet>(
+    key: PreparedSigningKeyRef<'a, P>,
+    order: &'a Order,
+) -> Result<SignJob<'a, P>, LineError> {
+    let (context, hedge) = (order.context()?, order.hedge());
+    Ok(match &order.request.message {
+        Message::Bytes(message) => SignJob::new(key, message, context, hedge),
+        Message::Mu(mu) => SignJob::mu(key, *mu, hedge),
+        Message::PreHashed { hash, digest } => {
+            SignJob::prehashed(key, &pre_hashed(*hash, digest)?, context, hedge)
+        }
     })
 }
 
-fn sign_lowmem<P: ParameterSet, T: Tier<P>>(
-    key: &PrivateKey,
-    order: Option<&Order<'_>>,
-) -> Result<Answer, LineError> {
+/// Imported keys. They stay where they were made: what is moved on the heap leaves a copy.
+struct Keys<P: ParameterSet> {
+    seeded: Vec<SigningKey<P>>,
+    expanded: Vec<Result<SigningKey<P>, LineError>>,
+    /// For every key, whether it is seeded, and its number among its kind.
+    places: Vec<(bool, usize)>,
+}
+
+impl<P: ParameterSet> Keys<P> {
+    fn import(given: &[&PrivateKey]) -> Self {
+        let mut seeds = Zeroizing::new(Vec::with_capacity(given.len()));
+        let mut expanded = Vec::with_capacity(given.len());
+        let mut places = Vec::with_capacity(given.len());
+        for key in given {
+            match key {
+                PrivateKey::Seed(seed) => {
+                    places.push((true, seeds.len()));
+                    seeds.push(***seed);
+                }
+                PrivateKey::Expanded(sk) => {
+                    places.push((false, expanded.len()));
+                    let key = SigningKey::from_expanded(sk);
+                    expanded.push(key.map_err(|error| refused::<P>(sk, error)));
+                }
+            }
+        }
+        Self {
+            seeded: SigningKey::from_seeds(&seeds),
+            expanded,
+            places,
+        }
+    }
+
+    fn get(&self, number: usize) -> Result<&SigningKey<P>, &LineError> {
+        match self.places[number] {
+            (true, n) => Ok(&self.seeded[n]),
+            (false, n) => self.expanded[n].as_ref(),
+        }
+    }
+}
+
+fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineError> {
     let mut pk = P::PublicKeyBytes::zeroed();
     let mut expanded = Secret::<P::SecretKeyBytes>::zeroed();
-    let key = match key {
+    let key = match &job.key {
         PrivateKey::Seed(seed) => {
             keygen_from_seed::<P>(seed, &mut pk, expanded.expose_mut());
             ExpandedKey::<P>::new(expanded.expose().as_ref())
@@ -116,13 +247,13 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(
     let key = key
         .and_then(|key| key.with_public_key(pk.as_ref()))
         .map_err(|error| failed(&error))?;
-    let sign = |order: &Order<'_>| {
-        let &Order { context, hedge, .. } = order;
+    let sign = |order: &Order| {
+        let (context, hedge) = (order.context()?, order.hedge());
         let mut workspace = Workspace::<P, T>::new();
         let mut signer = Signer::new(&key, &mut workspace);
         let mut own = OwnOutput::<P>::new();
         let out = own.output();
-        let signature = match order.message {
+        let signature = match &order.request.message {
             Message::Bytes(message) => signer.sign(message, context, hedge, out),
             Message::Mu(mu) => signer.sign_mu(mu, hedge, out),
             Message::PreHashed { hash, digest } => {
@@ -132,7 +263,7 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(
         Ok(encode_string(signature.map_err(|error| failed(&error))?))
     };
     Ok(Answer {
-        sig: order.map(sign).transpose()?,
+        sig: job.order.as_ref().map(sign).transpose()?,
         pk: encode_string(pk.as_ref()),
     })
 }

@@ -9,7 +9,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Why a line cannot be used. The text never repeats a value of the line, which
 /// may be a secret.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LineError(String);
 
 impl LineError {

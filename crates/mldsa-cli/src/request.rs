@@ -36,6 +36,9 @@ macro_rules! with_set {
 pub(crate) use with_set;
 
 impl Set {
+    /// All three.
+    pub(crate) const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
+
     /// The set that a line names.
     pub(crate) fn of(fields: &Fields<'_>) -> Result<Self, LineError> {
         let name = fields.required("set")?;
