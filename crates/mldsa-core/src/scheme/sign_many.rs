@@ -4,6 +4,7 @@
 //! Constant time as one signature after the other: what runs when follows from which
 //! attempts were accepted, and that is public.
 
+use crate::backend::kernels::KernelTraces;
 use crate::backend::{Backend, shake256_lanes};
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::SignError;
@@ -98,6 +99,7 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
     requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
     done: &mut Done<'_, P, T>,
 ) {
+    let _traces: KernelTraces = KernelTraces(backend);
     let lanes = slots_of(backend).min(slots.len());
     let mut batch = Batch {
         backend,
