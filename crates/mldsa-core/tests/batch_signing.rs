@@ -1,10 +1,10 @@
-//! Batches of signatures against signatures made one by one.
+//! Batches of signatures and of keys against those made one by one.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use mldsa_core::{
     Backend, BatchMemory, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreHash, PreHashed, PreparedSigningKey, PreparedSigningMemory, SignJob, SigningKey,
+    PreHash, PreHashed, PreparedSigningKey, PreparedSigningMemory, SignJob, SigningKey, bytes,
 };
 use proptest::prelude::*;
 
@@ -25,6 +25,7 @@ for_all_sets! {
     memory_of_the_caller,
     a_callers_panic_loses_nothing,
     self_verification_changes_no_signature,
+    keys_of_many_seeds,
 }
 
 /// Messages of all lengths around the ends of blocks.
@@ -171,6 +172,38 @@ mod generic {
         });
     }
 
+    pub(super) fn keys_of_many_seeds<P: ParameterSet>() {
+        let seeds: Vec<_> = (0..20).map(|n| [n; 32]).collect();
+        let alone: Vec<_> = seeds.iter().map(SigningKey::<P>::from_seed).collect();
+        for count in 0..=20 {
+            let keys = SigningKey::<P>::from_seeds(&seeds[..count]);
+            assert_eq!(keys, alone[..count]);
+            for (key, alone) in keys.iter().zip(&alone) {
+                assert_eq!(key.seed(), alone.seed());
+                assert_eq!(key.verifying_key(), alone.verifying_key());
+                assert_eq!(key.verifying_key().tr(), alone.verifying_key().tr());
+            }
+        }
+        let mut buffers: Vec<_> = alone[..11]
+            .iter()
+            .map(|_| {
+                let other = &alone[19];
+                let public = other.verifying_key().as_bytes().clone();
+                (public, other.expanded().clone())
+            })
+            .collect();
+        let mut places: Vec<_> = seeds
+            .iter()
+            .zip(&mut buffers)
+            .map(|(xi, (public, private))| (xi, public, private))
+            .collect();
+        bytes::keygen_many::<P>(&mut places);
+        for ((public, private), alone) in buffers.iter().zip(&alone) {
+            assert_eq!(public, alone.verifying_key().as_bytes());
+            assert_eq!(private, alone.expanded());
+        }
+    }
+
     pub(super) fn self_verification_changes_no_signature<P: ParameterSet>() {
         let mut key = SigningKey::<P>::from_seed(&[4; 32]);
         let plain = key.prepare();
@@ -183,6 +216,25 @@ mod generic {
             plain.sign_many(jobs(), Context::EMPTY).unwrap()
         );
     }
+}
+
+#[test]
+fn memory_is_as_documented() {
+    let of_44 = (
+        BatchMemory::<MlDsa44>::LEN,
+        PreparedSigningMemory::<MlDsa44>::LEN,
+    );
+    let of_65 = (
+        BatchMemory::<MlDsa65>::LEN,
+        PreparedSigningMemory::<MlDsa65>::LEN,
+    );
+    let of_87 = (
+        BatchMemory::<MlDsa87>::LEN,
+        PreparedSigningMemory::<MlDsa87>::LEN,
+    );
+    assert_eq!(of_44, (75_776, 28_672));
+    assert_eq!(of_65, (100_352, 48_128));
+    assert_eq!(of_87, (133_120, 80_896));
 }
 
 proptest! {

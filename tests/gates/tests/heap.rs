@@ -2,8 +2,9 @@
 //! take, counted by dhat, on every backend of this CPU.
 
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash,
-    PreHashed, PreparedMemory, SigningKey, VerifyingKey, bytes,
+    Backend, BatchMemory, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
+    ParameterSet, PreHash, PreHashed, PreparedMemory, PreparedSigningMemory, SignJob, SigningKey,
+    VerifyingKey, bytes,
 };
 
 use mldsa_gates::lowmem;
@@ -55,6 +56,16 @@ fn check<P: ParameterSet>(backend: Backend) {
         assert!(bytes::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
     });
     assert_eq!(sign, none);
+    let mut memory_to_sign = Box::new(PreparedSigningMemory::new());
+    let mut batch = Box::new(BatchMemory::ZERO);
+    let many = allocated(|| {
+        let prepared = key.prepare_in(&mut memory_to_sign);
+        assert!(prepared.sign(b"message", ctx, hedge).is_ok());
+        let job = SignJob::new(prepared, b"message", ctx, hedge);
+        BatchSigner::new_in(&mut batch).sign([job; 20], |_, out| assert!(out.is_ok()));
+        bytes::keygen_many::<P>(&mut [(&[7; 32], &mut pk, &mut sk)]);
+    });
+    assert_eq!(many, none);
     let verify = allocated(|| {
         assert!(vk.verify(b"message", ctx, signature.as_ref()).is_ok());
         let prepared = vk.prepare_in(&mut memory);

@@ -9,13 +9,15 @@
 
 use core::hint::black_box;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use mldsa_core::hazmat::{
     self, ExpandedSeed, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack,
     sample,
 };
 use mldsa_core::{
-    Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey, bytes, scrub_stack,
+    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    PreparedSigningMemory, SignJob, SigningKey, bytes, scrub_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{freed, painted};
@@ -172,7 +174,23 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
         let mut pk = P::PublicKeyBytes::zeroed();
         hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok()
     };
-    let prepared = key.prepare();
+    let prepared = Arc::new(key.prepare());
+    // More than there are places, so that some wait.
+    let many = {
+        let prepared = Arc::clone(&prepared);
+        move |limit: usize, done: &mut dyn FnMut()| {
+            let jobs = (0..20).map(|n| {
+                assert_ne!(n, limit, "unwinding, as the test wants it");
+                SignJob::mu(prepared.as_prepared_ref(), case.mu, Hedge::Deterministic)
+            });
+            let mut signer = BatchSigner::new().with_backend(backend);
+            signer.sign(jobs, |_, signature| {
+                assert!(signature.is_ok());
+                done();
+            });
+        }
+    };
+    let (unwinding_source, unwinding_end) = (many.clone(), many.clone());
     vec![
         (
             "key generation into buffers",
@@ -225,6 +243,46 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                     out,
                     &mut observe,
                 );
+            }),
+        ),
+        (
+            "key generation for many",
+            false,
+            Box::new(move || {
+                let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
+                let places = keys.iter_mut().map(|(pk, sk)| (&case.seed, pk, sk));
+                let mut places: Vec<_> = places.collect();
+                hazmat::keygen_many::<P>(backend, &mut places);
+                // The caller's own buffers.
+                for (_, sk) in &mut keys {
+                    hazmat::Wipe::wipe(sk);
+                }
+            }),
+        ),
+        (
+            "signing many messages",
+            false,
+            Box::new(move || many(20, &mut || {})),
+        ),
+        (
+            "signing many messages of a source that unwinds",
+            true,
+            Box::new(move || unwinding_source(17, &mut || {})),
+        ),
+        (
+            "signing many messages for one who unwinds",
+            true,
+            Box::new(move || unwinding_end(20, &mut || panic!("unwinding, as the test wants it"))),
+        ),
+        (
+            "preparing a key in memory of the caller",
+            false,
+            Box::new(move || {
+                let mut memory = Box::new(PreparedSigningMemory::new());
+                let mut out = P::SignatureBytes::zeroed();
+                let prepared = key.prepare_in(&mut memory);
+                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                assert_eq!(signed, Ok(()));
             }),
         ),
         (

@@ -181,6 +181,8 @@ impl<'a, T> Waiting<'a, T> {
         let mut mus = [[0; CRH_LEN]; MAX_SLOTS];
         let mut prefixes = [[0; MU_PREFIX_LEN]; MAX_SLOTS];
         self.next = 0;
+        // What the kernels left there, the caller's code might spill.
+        (backend.kernels().clear_registers)();
         for place in self.messages.iter_mut().take(lanes) {
             let Some((request, tag)) = requests.next() else {
                 self.at_end = true;
@@ -399,6 +401,8 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
                     }
                     Err(_) => Err(SignError::AttemptsExhausted),
                 };
+                // What the kernels left there, the caller's code might spill.
+                (backend.kernels().clear_registers)();
                 done(message.tag, &message.mu, result);
             }
         }

@@ -6,10 +6,10 @@
 use core::hint::black_box;
 
 use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
-use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, verify_lanes};
+use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory, SigningKey,
-    VerifyError, VerifyingKey,
+    Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory,
+    SignJob, SigningKey, VerifyError, VerifyingKey,
 };
 use mldsa_gates::{cases, lowmem, painted};
 use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
@@ -109,6 +109,17 @@ where
     measure("sign prepared", &mut || {
         let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
+    });
+    let mut signer = BatchSigner::new().with_backend(backend);
+    measure("sign many", &mut || {
+        let job = SignJob::mu(prepared.as_prepared_ref(), case.mu, Hedge::Deterministic);
+        signer.sign([job; 9], |_, signature| assert!(signature.is_ok()));
+    });
+    let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
+    let places = keys.iter_mut().map(|(pk, sk)| (&case.seed, pk, sk));
+    let mut places: Vec<_> = places.collect();
+    measure("keygen many", &mut || {
+        keygen_many::<P>(backend, &mut places)
     });
 }
 
