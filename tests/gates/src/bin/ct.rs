@@ -25,8 +25,8 @@ mod check {
 
     use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
     use mldsa_core::{
-        Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash, PreHashed,
-        SignError, Signature, SigningKey, bytes,
+        Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
+        PreHashed, SignError, SignJob, Signature, SigningKey, bytes,
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
@@ -124,6 +124,10 @@ mod check {
                 name("sign, prepared key"),
                 Box::new(move || modes::<P>(backend, cases[1], true)),
             ),
+            (
+                name("sign, many messages"),
+                Box::new(move || many::<P>(backend, &cases)),
+            ),
         ]
     }
 
@@ -175,6 +179,39 @@ mod check {
             expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
         }
         drop(SigningKey::<P>::from_seed(&secret(cases[0].seed)));
+        let seeds: Vec<_> = cases.iter().map(|case| secret(case.seed)).collect();
+        let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
+        let seeds = seeds.iter().cycle();
+        let places = seeds.zip(&mut keys).map(|(xi, (pk, sk))| (xi, pk, sk));
+        hazmat::keygen_many::<P>(backend, &mut places.collect::<Vec<_>>());
+        for (pk, sk) in &keys {
+            expect_public(pk.as_ref(), "pk");
+            expect_public(&sk.as_ref()[64..128], "tr");
+            expect_secret(&sk.as_ref()[32..64], "K");
+            expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
+        }
+    }
+
+    /// Under two keys, with the messages whose attempts are rejected for every reason.
+    fn many<P: ParameterSet>(backend: Backend, cases: &[Case]) {
+        let keys: Vec<_> = cases
+            .iter()
+            .map(|&case| key::<P>(backend, case).prepare())
+            .collect();
+        let rnd = secret([0x3c; 32]);
+        let jobs = (0..11).map(|n| {
+            let (case, key) = (&cases[n % cases.len()], &keys[n % cases.len()]);
+            let key = key.as_prepared_ref();
+            match n % 4 {
+                0 | 1 => SignJob::mu(key, case.mu, Hedge::Deterministic),
+                2 => SignJob::mu(key, case.mu, Hedge::Bytes(&rnd)),
+                _ => SignJob::new(key, b"message", Context::EMPTY, Hedge::Bytes(&rnd)),
+            }
+        });
+        let mut signer = BatchSigner::new().with_backend(backend);
+        signer.sign(jobs, |_, signature| {
+            expect_public(signature.expect("signs").as_ref(), "signature");
+        });
     }
 
     fn import<P: ParameterSet>(backend: Backend, case: Case) {
