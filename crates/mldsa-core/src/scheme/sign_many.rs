@@ -25,9 +25,9 @@ use crate::scheme::sign::{
 /// The most attempts that run side by side: the lanes of the widest backend.
 pub(crate) const MAX_SLOTS: usize = 8;
 
-/// Attempts of one message that run at once where nothing else fills the lanes: more
-/// would mostly be in vain.
-const MAX_AHEAD: usize = 4;
+/// Attempts of one message that run at once where nothing else fills the lanes: of more,
+/// too many would be in vain.
+const AHEAD: usize = 2;
 
 /// Memory of one attempt, from its commitment to its response.
 pub(crate) struct Slot<P: ParameterSet> {
@@ -266,14 +266,15 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         messages.take(self.slots.len())
     }
 
-    /// Gives the slots away: one for each message in flight, and as many more as there
-    /// are for all.
+    /// Gives the slots away: one for each message in flight, or [`AHEAD`] where there are as
+    /// many for all.
     fn plan(&mut self) {
         let active = self.in_flight.iter().flatten().count();
-        let mut each = 1;
-        while each < MAX_AHEAD && (each + 1) * active <= self.slots.len() {
-            each += 1;
-        }
+        let each = if AHEAD * active <= self.slots.len() {
+            AHEAD
+        } else {
+            1
+        };
         self.planned = 0;
         for (place, message) in self.in_flight.iter_mut().enumerate() {
             let Some(message) = message else { continue };
