@@ -11,7 +11,8 @@
 ))]
 
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey, VerifyError,
+    BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+    VerifyError,
 };
 use sha3::Shake128;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
@@ -41,20 +42,39 @@ fn accumulated<P: ParameterSet>() -> String {
     sum(sink)
 }
 
+/// The same keys and signatures, made together.
+fn accumulated_together<P: ParameterSet>() -> String {
+    let mut source = Shake128::default().finalize_xof();
+    let seeds: Vec<[u8; 32]> = (0..100).map(|_| take(&mut source)).collect();
+    let keys = SigningKey::<P>::from_seeds(&seeds);
+    let prepared: Vec<_> = keys.iter().map(SigningKey::prepare).collect();
+    let jobs = prepared.iter().map(|key| {
+        let key = key.as_prepared_ref();
+        SignJob::new(key, b"", Context::EMPTY, Hedge::Deterministic)
+    });
+    let mut signatures = vec![Vec::new(); keys.len()];
+    BatchSigner::new().sign(jobs, |n, signature| {
+        signatures[n] = signature.unwrap().as_ref().to_vec();
+    });
+    let mut sink = Shake128::default();
+    for (key, signature) in keys.iter().zip(&signatures) {
+        sink.update(key.verifying_key().as_ref());
+        sink.update(signature);
+    }
+    sum(sink)
+}
+
 #[test]
 fn accumulated_digests() {
-    assert_eq!(
-        accumulated::<MlDsa44>(),
-        "d51148e1f9f4fa1a723a6cf42e25f2a99eb5c1b378b3d2dbbd561b1203beeae4"
-    );
-    assert_eq!(
-        accumulated::<MlDsa65>(),
-        "8358a1843220194417cadbc2651295cd8fc65125b5a5c1a239a16dc8b57ca199"
-    );
-    assert_eq!(
-        accumulated::<MlDsa87>(),
-        "8c3ad714777622b8f21ce31bb35f71394f23bc0fcf3c78ace5d608990f3b061b"
-    );
+    let expected = "d51148e1f9f4fa1a723a6cf42e25f2a99eb5c1b378b3d2dbbd561b1203beeae4";
+    assert_eq!(accumulated::<MlDsa44>(), expected);
+    assert_eq!(accumulated_together::<MlDsa44>(), expected);
+    let expected = "8358a1843220194417cadbc2651295cd8fc65125b5a5c1a239a16dc8b57ca199";
+    assert_eq!(accumulated::<MlDsa65>(), expected);
+    assert_eq!(accumulated_together::<MlDsa65>(), expected);
+    let expected = "8c3ad714777622b8f21ce31bb35f71394f23bc0fcf3c78ace5d608990f3b061b";
+    assert_eq!(accumulated::<MlDsa87>(), expected);
+    assert_eq!(accumulated_together::<MlDsa87>(), expected);
 }
 
 /// Every byte of a signature counts: none can be changed in any bit position of
