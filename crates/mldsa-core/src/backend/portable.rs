@@ -75,8 +75,11 @@ fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
         2_048
     };
     scrub_stack::<FRAMES, _>(|| {
-        for (&(rho_pp, kappa), row) in seeds.iter().zip(out.chunks_exact_mut(len)) {
+        let mut rest = out;
+        for &(rho_pp, kappa) in seeds {
+            let (row, later) = rest.split_at_mut(len);
             sample::expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, row);
+            rest = later;
         }
     });
 }

@@ -311,7 +311,8 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
             }
             let packed = &mut self.packed.expose_mut()[..count * len];
             (backend.kernels().expand_masks)(&group[..count], len, packed);
-            for ((slot, row), mask) in places.into_iter().zip(packed.chunks_exact(len)) {
+            for (n, (slot, row)) in places.into_iter().take(count).enumerate() {
+                let mask = &packed[n * len..][..len];
                 let y_hat = &mut self.slots[slot].y_hat.as_mut()[row];
                 (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, mask, y_hat);
             }

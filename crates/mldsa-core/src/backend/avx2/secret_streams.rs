@@ -30,7 +30,10 @@ pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
     scrub_stack::<FRAMES, _>(
         #[inline(always)]
         || {
-            for (seeds, rows) in seeds.chunks(4).zip(out.chunks_mut(4 * len)) {
+            let mut rest = out;
+            for seeds in seeds.chunks(4) {
+                let (rows, later) = rest.split_at_mut(seeds.len() * len);
+                rest = later;
                 if let [(rho_pp, kappa)] = *seeds {
                     let permutation = Permutation::new(|state| permute_x1(state));
                     expand_mask_packed(permutation, rho_pp, kappa, rows);

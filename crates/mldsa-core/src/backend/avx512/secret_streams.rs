@@ -26,8 +26,11 @@ const STREAM: usize = 2 * RATE;
     enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
 pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
-    for (seeds, rows) in seeds.chunks(MAX_LANES).zip(out.chunks_mut(MAX_LANES * len)) {
+    let mut rest = out;
+    for seeds in seeds.chunks(MAX_LANES) {
+        let (rows, later) = rest.split_at_mut(seeds.len() * len);
         expand_group(seeds, len, rows);
+        rest = later;
     }
 }
 
