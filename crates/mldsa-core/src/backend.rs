@@ -12,19 +12,37 @@ pub(crate) mod kernels;
 pub(crate) mod matrix;
 pub(crate) mod rows;
 mod portable;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod cpu;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod states;
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod accepted;
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod transform;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx512;
-#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", target_arch = "aarch64", target_feature = "neon"))]
+mod neon;
+#[cfg(all(
+    test,
+    feature = "simd",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 pub(crate) mod counting;
-#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(
+    test,
+    feature = "simd",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 pub(crate) mod differential;
-#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(
+    test,
+    feature = "simd",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 #[cfg(all(feature = "siblings", feature = "ml-dsa-44"))]
 mod silent;
 
@@ -38,17 +56,17 @@ pub struct Backend(Table);
 
 // Where there is nothing to choose from, a handle is empty and calls are direct:
 // less code, and the compiler sees that states do not escape.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 type Table = &'static Kernels;
-#[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 type Table = ();
 
 impl Backend {
     /// Plain Rust, on every target.
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub const PORTABLE: Self = Self(&portable::KERNELS);
     /// Plain Rust, on every target.
-    #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+    #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
     pub const PORTABLE: Self = Self(());
 
     /// The fastest backend of this CPU, or the one chosen with
@@ -77,6 +95,10 @@ impl Backend {
             avx2::detect().map(Self),
             #[cfg(all(feature = "simd", target_arch = "x86_64"))]
             avx512::detect().map(Self),
+            #[cfg(all(feature = "simd", target_arch = "aarch64", target_feature = "neon"))]
+            neon::detect().map(Self),
+            #[cfg(all(feature = "simd", target_arch = "aarch64", target_feature = "neon"))]
+            neon::detect_sha3().map(Self),
         ]
         .into_iter()
         .flatten()
@@ -87,7 +109,8 @@ impl Backend {
         Self::available().find(|backend| backend.name() == name)
     }
 
-    /// `"portable"`, or on x86-64 with the feature `simd` `"avx2"` or `"avx512"`.
+    /// `"portable"`; with the feature `simd` also `"avx2"` or `"avx512"` on x86-64, `"neon"`
+    /// or `"neon-sha3"` on AArch64.
     pub fn name(self) -> &'static str {
         self.table().name
     }
@@ -95,17 +118,17 @@ impl Backend {
     /// What a sponge needs of this backend.
     #[inline(always)]
     pub fn permutation(self) -> Permutation {
-        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
         return Permutation::new(self.kernels().keccak_f1600);
-        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         Permutation::PORTABLE
     }
 
     #[inline(always)]
     fn table(self) -> &'static Kernels {
-        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
         return self.0;
-        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         &portable::KERNELS
     }
 
@@ -145,7 +168,7 @@ impl fmt::Debug for Backend {
 }
 
 /// [`Shake256::digest`] of every item, as many side by side as the backend has
-/// lanes: eight with AVX-512, four with AVX2. Lengths may differ; equal ones leave
+/// lanes: eight with AVX-512, four with AVX2, two with NEON. Lengths may differ; equal ones leave
 /// no lane idle.
 ///
 /// Constant time in the data; lengths are public. States and blocks are wiped.

@@ -120,7 +120,11 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
     }
 }
 
-#[cfg(all(test, feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(
+    test,
+    feature = "simd",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;

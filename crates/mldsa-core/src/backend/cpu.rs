@@ -27,13 +27,25 @@ macro_rules! cpu {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
 cpu!(
     /// The CPU has AVX2, and BMI1 and BMI2 as every such CPU.
     Avx2, avx2: "avx2", "bmi1", "bmi2"
 );
+#[cfg(target_arch = "x86_64")]
 cpu!(
     /// The CPU has AVX-512 as far as this crate uses it.
     Avx512, avx512:
     "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512ifma",
     "bmi1", "bmi2", "popcnt"
+);
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+cpu!(
+    /// The CPU has NEON, as every one of its targets.
+    Neon, neon: "neon"
+);
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+cpu!(
+    /// The CPU has NEON and its instructions for SHA-3.
+    NeonSha3, neon_sha3: "sha3"
 );

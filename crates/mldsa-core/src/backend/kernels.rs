@@ -25,7 +25,7 @@ pub(crate) struct Kernels {
     pub(crate) dispatched: Counter,
     /// FIPS 202 Keccak-f[1600], one state.
     #[cfg_attr(
-        not(all(feature = "simd", target_arch = "x86_64")),
+        not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))),
         allow(dead_code, reason = "called directly where there is no choice")
     )]
     pub(crate) keccak_f1600: fn(&mut [u64; 25]),
@@ -58,7 +58,7 @@ pub(crate) struct Kernels {
     pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
     /// The same, and one permutation for `side` with each of its own; `None` where that
     /// gains nothing.
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(crate) expand_a_beside: Option<ExpandABeside>,
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
@@ -152,7 +152,7 @@ macro_rules! counter {
 pub(crate) use counter;
 
 /// An entry that calls code for more features than every CPU has.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! entry {
     (|| $call:expr) => {
         // SAFETY: as below.
@@ -166,12 +166,12 @@ macro_rules! entry {
         }
     };
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use entry;
 
 /// An entry that computes on secrets. Where nothing is optimised its registers live in
 /// its frames, which are overwritten.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! secret_entry {
     (|$($argument:ident),*| $call:expr) => {
         |$($argument),*| {
@@ -188,11 +188,11 @@ macro_rules! secret_entry {
         }
     };
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use secret_entry;
 
 /// What the frames of an entry take at most where nothing is optimised.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) const UNOPTIMISED_FRAMES: usize = 192 * 1024;
 
 /// Wipes what the kernels of a backend leave below a frame that computes on secrets, and
@@ -211,18 +211,18 @@ impl<const FRAMES: usize> Drop for KernelTraces<FRAMES> {
 
 /// The entries that are written over the lanes of a backend, which `$engine` proves.
 /// They are compiled for its features: what they call is inlined into them.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! lane_entries {
     ($engine:ident, $features:literal) => {
         /// [`crate::lanes::sponge::shake256`] on this backend.
         #[target_feature(enable = $features)]
-        fn shake256(hashes: &mut dyn Iterator<Item = $crate::hash::xof::LaneHash<'_>>) {
+        pub(super) fn shake256(hashes: &mut dyn Iterator<Item = $crate::hash::xof::LaneHash<'_>>) {
             $crate::lanes::sponge::shake256($engine::here(), hashes);
         }
 
         /// [`crate::lanes::verify::verify_lanes`] on this backend.
         #[target_feature(enable = $features)]
-        fn verify<'a>(
+        pub(super) fn verify<'a>(
             p: &$crate::params::Params,
             job: &dyn Fn(usize) -> $crate::lanes::job::Job<'a>,
             results: &mut [Result<(), $crate::error::VerifyError>],
@@ -245,12 +245,12 @@ macro_rules! lane_entries {
         }
     };
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use lane_entries;
 
 /// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
 /// before it knows of any spill, puts spilled vectors across cache lines.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! align_frame {
     () => {
         #[repr(align(64))]
@@ -258,7 +258,7 @@ macro_rules! align_frame {
         core::hint::black_box(&mut Anchor(0));
     };
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use align_frame;
 
 /// `rho_pp` and kappa of a polynomial of y.
@@ -271,7 +271,7 @@ pub(crate) type PublicRowKernel =
 pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
 
 /// (rho, l, first, out, side).
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) type ExpandABeside =
     fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly], &mut crate::lanes::side::SideHash<'_>);
 

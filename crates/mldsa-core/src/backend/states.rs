@@ -8,7 +8,7 @@ use crate::lanes::sponge::{Block, LaneSponge, MAX_LANES};
 ///
 /// # Safety
 /// The type is `LANES` words of 64 bits and nothing else, whatever their value.
-pub(super) unsafe trait LaneWord: Word {
+pub(crate) unsafe trait LaneWord: Word {
     /// How many states, at most [`MAX_LANES`].
     const LANES: usize;
 
@@ -18,7 +18,7 @@ pub(super) unsafe trait LaneWord: Word {
 
 /// `W::LANES` states. Whoever has them has vectors, and so a CPU with such.
 #[repr(C, align(64))]
-pub(super) struct States<W>(pub(super) [W; 25]);
+pub(crate) struct States<W>(pub(super) [W; 25]);
 
 impl<W: LaneWord> LaneSponge for States<W> {
     const LANES: usize = W::LANES;

@@ -9,21 +9,21 @@ pub struct Permutation(Body);
 
 // Where there is nothing to choose from, a handle is empty and calls are direct:
 // less code, and the compiler sees that states do not escape.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 type Body = fn(&mut [u64; 25]);
-#[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 type Body = ();
 
 impl Permutation {
     /// Plain Rust, on every target.
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub const PORTABLE: Self = Self(portable);
     /// Plain Rust, on every target.
-    #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+    #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
     pub const PORTABLE: Self = Self(());
 
     /// A backend's own.
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(crate) const fn new(body: fn(&mut [u64; 25])) -> Self {
         Self(body)
     }
@@ -31,9 +31,9 @@ impl Permutation {
     /// Permutes. Constant time.
     #[inline(always)]
     pub(crate) fn permute(self, state: &mut [u64; 25]) {
-        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
         (self.0)(state);
-        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         portable(state);
     }
 }
@@ -77,8 +77,18 @@ pub(crate) trait Word: Copy {
     fn xor_constant(self, value: u64) -> Self;
     /// `left ^ right`, the effect of two column parities.
     fn effect(left: Self, right: Self) -> Self::Effect;
+    /// The same of a word that has still to be rotated left by one.
+    #[inline(always)]
+    fn effect_of_rotated(left: Self, right: Self) -> Self::Effect {
+        Self::effect(left, right.rotl::<1>())
+    }
     /// `self ^ effect`.
     fn apply(self, effect: Self::Effect) -> Self;
+    /// The same, rotated left by `BITS`.
+    #[inline(always)]
+    fn apply_rotl<const BITS: u32>(self, effect: Self::Effect) -> Self {
+        self.apply(effect).rotl::<BITS>()
+    }
 }
 
 impl Word for u64 {
@@ -117,7 +127,7 @@ impl Word for u64 {
 
 /// Two words side by side. Vector and scalar instructions use different ports,
 /// so a scalar state beside a vector costs a fraction of a call of its own.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 impl<A: Word, B: Word> Word for (A, B) {
     type Effect = (A::Effect, B::Effect);
 
@@ -152,8 +162,24 @@ impl<A: Word, B: Word> Word for (A, B) {
     }
 
     #[inline(always)]
+    fn effect_of_rotated(left: Self, right: Self) -> Self::Effect {
+        (
+            A::effect_of_rotated(left.0, right.0),
+            B::effect_of_rotated(left.1, right.1),
+        )
+    }
+
+    #[inline(always)]
     fn apply(self, effect: Self::Effect) -> Self {
         (self.0.apply(effect.0), self.1.apply(effect.1))
+    }
+
+    #[inline(always)]
+    fn apply_rotl<const BITS: u32>(self, effect: Self::Effect) -> Self {
+        (
+            self.0.apply_rotl::<BITS>(effect.0),
+            self.1.apply_rotl::<BITS>(effect.1),
+        )
     }
 }
 
@@ -189,7 +215,7 @@ pub(crate) fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
 
 /// [`keccak_f1600`] on states in vectors and on one more. Not a function: of one that is
 /// inlined the compiler puts the scalar state into vectors, too.
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 macro_rules! permute_beside {
     ($state:expr, $one:expr) => {{
         let (state, one) = ($state, $one);
@@ -205,7 +231,7 @@ macro_rules! permute_beside {
         }
     }};
 }
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use permute_beside;
 
 /// Theta, rho, pi, chi and iota, the result one row after the other: few words
@@ -228,58 +254,58 @@ fn round<W: Word>(a: [W; 25], rc: u64) -> [W; 25] {
     let c2 = a20.xor3(a21, a22).xor3(a23, a24);
     let c3 = a30.xor3(a31, a32).xor3(a33, a34);
     let c4 = a40.xor3(a41, a42).xor3(a43, a44);
-    let d0 = W::effect(c4, c1.rotl::<1>());
-    let d1 = W::effect(c0, c2.rotl::<1>());
-    let d2 = W::effect(c1, c3.rotl::<1>());
-    let d3 = W::effect(c2, c4.rotl::<1>());
-    let d4 = W::effect(c3, c0.rotl::<1>());
+    let d0 = W::effect_of_rotated(c4, c1);
+    let d1 = W::effect_of_rotated(c0, c2);
+    let d2 = W::effect_of_rotated(c1, c3);
+    let d3 = W::effect_of_rotated(c2, c4);
+    let d4 = W::effect_of_rotated(c3, c0);
 
     let (b0, b1, b2, b3, b4) = (
         a00.apply(d0),
-        a11.apply(d1).rotl::<44>(),
-        a22.apply(d2).rotl::<43>(),
-        a33.apply(d3).rotl::<21>(),
-        a44.apply(d4).rotl::<14>(),
+        a11.apply_rotl::<44>(d1),
+        a22.apply_rotl::<43>(d2),
+        a33.apply_rotl::<21>(d3),
+        a44.apply_rotl::<14>(d4),
     );
     let e00 = b0.chi(b1, b2).xor_constant(rc);
     let (e10, e20, e30, e40) = (b1.chi(b2, b3), b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
 
     let (b0, b1, b2, b3, b4) = (
-        a30.apply(d3).rotl::<28>(),
-        a41.apply(d4).rotl::<20>(),
-        a02.apply(d0).rotl::<3>(),
-        a13.apply(d1).rotl::<45>(),
-        a24.apply(d2).rotl::<61>(),
+        a30.apply_rotl::<28>(d3),
+        a41.apply_rotl::<20>(d4),
+        a02.apply_rotl::<3>(d0),
+        a13.apply_rotl::<45>(d1),
+        a24.apply_rotl::<61>(d2),
     );
     let (e01, e11) = (b0.chi(b1, b2), b1.chi(b2, b3));
     let (e21, e31, e41) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
 
     let (b0, b1, b2, b3, b4) = (
-        a10.apply(d1).rotl::<1>(),
-        a21.apply(d2).rotl::<6>(),
-        a32.apply(d3).rotl::<25>(),
-        a43.apply(d4).rotl::<8>(),
-        a04.apply(d0).rotl::<18>(),
+        a10.apply_rotl::<1>(d1),
+        a21.apply_rotl::<6>(d2),
+        a32.apply_rotl::<25>(d3),
+        a43.apply_rotl::<8>(d4),
+        a04.apply_rotl::<18>(d0),
     );
     let (e02, e12) = (b0.chi(b1, b2), b1.chi(b2, b3));
     let (e22, e32, e42) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
 
     let (b0, b1, b2, b3, b4) = (
-        a40.apply(d4).rotl::<27>(),
-        a01.apply(d0).rotl::<36>(),
-        a12.apply(d1).rotl::<10>(),
-        a23.apply(d2).rotl::<15>(),
-        a34.apply(d3).rotl::<56>(),
+        a40.apply_rotl::<27>(d4),
+        a01.apply_rotl::<36>(d0),
+        a12.apply_rotl::<10>(d1),
+        a23.apply_rotl::<15>(d2),
+        a34.apply_rotl::<56>(d3),
     );
     let (e03, e13) = (b0.chi(b1, b2), b1.chi(b2, b3));
     let (e23, e33, e43) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));
 
     let (b0, b1, b2, b3, b4) = (
-        a20.apply(d2).rotl::<62>(),
-        a31.apply(d3).rotl::<55>(),
-        a42.apply(d4).rotl::<39>(),
-        a03.apply(d0).rotl::<41>(),
-        a14.apply(d1).rotl::<2>(),
+        a20.apply_rotl::<62>(d2),
+        a31.apply_rotl::<55>(d3),
+        a42.apply_rotl::<39>(d4),
+        a03.apply_rotl::<41>(d0),
+        a14.apply_rotl::<2>(d1),
     );
     let (e04, e14) = (b0.chi(b1, b2), b1.chi(b2, b3));
     let (e24, e34, e44) = (b2.chi(b3, b4), b3.chi(b4, b0), b4.chi(b0, b1));

@@ -3,9 +3,9 @@
 
 use crate::backend::Backend;
 use crate::backend::matrix::MatrixRows;
-#[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 use crate::hash::transcript;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::lanes::side::{SideHash, finish_hash};
 use crate::params::CRH_LEN;
 use crate::ring::poly::NttPoly;
@@ -13,13 +13,13 @@ use crate::ring::poly::NttPoly;
 /// The hash, as far as it has come.
 pub(super) struct RunningTr {
     backend: Backend,
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
     state: [u64; 25],
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
     absorbed: usize,
 }
 
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 impl RunningTr {
     pub(super) fn new(backend: Backend) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl RunningTr {
     }
 }
 
-#[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 impl RunningTr {
     pub(super) fn new(backend: Backend) -> Self {
         Self { backend }

@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use super::vector::Aligned;
+use crate::backend::transform::Aligned;
 
 /// 32 bytes in order, from what packing four registers to bytes makes of them: of each
 /// half of the registers four lanes after four.

@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 use super::keccak::{X4, permute_x4, permute_x4_and_one, transpose_x4};
 use super::ntt::put_at;
 use super::vector::spread;
+use crate::backend::accepted::ACCEPTED;
 use crate::lanes::side::SideHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
@@ -132,22 +133,3 @@ pub(super) fn accept(bytes: &[u8; STREAM], out: &mut [i32; N]) -> usize {
     }
     filled
 }
-
-/// For every set of accepted candidates among eight, those in front, and how many.
-pub(super) static ACCEPTED: [([u8; 8], usize); 256] = {
-    let mut table = [([0; 8], 0); 256];
-    let mut set = 0;
-    while set < 256 {
-        let mut n = 0;
-        while n < 8 {
-            if set >> n & 1 == 1 {
-                let (order, count) = &mut table[set];
-                order[*count] = n as u8;
-                *count += 1;
-            }
-            n += 1;
-        }
-        set += 1;
-    }
-    table
-};

@@ -1,10 +1,10 @@
 //! The entries of the table that work on one polynomial or one row. Constant time but
 //! for the one that takes a hint.
 
-use super::ntt::{Standard, get, get_pair, inv_ntt, ntt};
+use super::ntt::{get, get_pair, inv_ntt, ntt};
 use super::unpack;
-use super::vector::Vector;
 use super::w1;
+use crate::backend::transform::{Standard, Vector};
 use crate::params::GAMMA2_88;
 use crate::ring::poly::{NttPoly, Poly};
 

@@ -2,12 +2,12 @@
 
 use core::arch::x86_64::*;
 
-use super::ntt::{Order, Standard, get, inv_ntt, ntt, put};
+use super::ntt::{get, inv_ntt, ntt, put};
 use super::pack::{in_order, pack, pack_fours, pack_threes};
 use super::product::Sums;
-use super::unpack::{field, response, short_field};
-use super::vector::Vector;
+use super::unpack::{field, short_field};
 use super::w1::{high_bits, hundred_twenty_eighths, rounded, wrapped};
+use crate::backend::transform::{Order, Standard, Vector, response};
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::memory::ct::is_negative;
 use crate::memory::secret::Secret;

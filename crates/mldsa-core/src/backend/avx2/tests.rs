@@ -11,6 +11,7 @@ use super::w1::{HintMasks, hundred_twenty_eighths, use_hint, wrapped};
 use super::*;
 use crate::backend::differential::hashes_equal_single_ones;
 use crate::backend::states::States;
+use crate::backend::transform::Standard;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
@@ -83,12 +84,12 @@ fn unpacked_t1_and_challenges() {
             pack::unpack_t1_2d(&bytes, &mut t1);
             crate::ring::ntt::ntt(&t1, &mut expected);
             let mut out = NttPoly::zeroed();
-            unpack_t1_ntt::<ntt::Standard>(&bytes, &mut out);
+            unpack_t1_ntt::<Standard>(&bytes, &mut out);
             congruent(&out.0, &expected.0.map(|a| -a), 9 * Q + Q / 8);
 
             let c = random.poly(1);
             crate::ring::ntt::ntt(&Poly(c), &mut expected);
-            challenge_ntt::<ntt::Standard>(&c.map(|a| a as i8), &mut out);
+            challenge_ntt::<Standard>(&c.map(|a| a as i8), &mut out);
             congruent(&out.0, &expected.0, 9 * Q);
         }
     });

@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use super::ntt::{Order, ntt};
-use super::vector::{Aligned, Vector};
+use super::ntt::ntt;
+use crate::backend::transform::{Aligned, Order, Vector, response};
 use crate::params::{D, N};
 use crate::ring::poly::NttPoly;
 
@@ -63,12 +63,6 @@ pub(super) fn unpack_t1_ntt<O: Order>(bytes: &[u8], out: &mut NttPoly) {
         |n| minus_t1_2d(short_field::<10>(bytes, n)),
         &mut out.0,
     );
-}
-
-/// z from its field. Bounds: `0 <= x < 2 gamma1` gives `-gamma1 < out <= gamma1`.
-#[inline(always)]
-pub(super) fn response<V: Vector>(x: V, gamma1: i32) -> V {
-    x.splat(gamma1).sub(x)
 }
 
 /// `-t1 2^13`. Bounds: `0 <= t1 < 2^10` gives `-q < out <= 0`.

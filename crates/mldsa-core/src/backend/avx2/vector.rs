@@ -1,48 +1,9 @@
-//! What the transforms need of a register.
+//! A register as the transforms want it.
 
 use core::arch::x86_64::*;
 
+use crate::backend::transform::{Aligned, Tables, Vector};
 use crate::params::Q;
-
-/// Eight coefficients. The library has `__m256i`; the tests have intervals, with
-/// which the same schedules prove their bounds.
-///
-/// There is no safe way to a register but through code for a CPU that has them, so a
-/// register proves the features, and every method takes one.
-pub(super) trait Vector: Copy {
-    /// The same value in every lane, whatever is in this register.
-    fn splat(self, value: i32) -> Self;
-    /// A table, whatever is in this register.
-    fn load(self, values: &Aligned<[i32; 8]>) -> Self;
-    fn add(self, b: Self) -> Self;
-    fn sub(self, b: Self) -> Self;
-    /// The product by one constant a lane, `even` and `odd` its quotients, those of the
-    /// odd lanes moved down.
-    fn shoup(self, w: Self, even: Self, odd: Self) -> Self;
-    /// `(-q, 2 q)` to `[0, q)`.
-    fn canonical(self) -> Self;
-    /// `(-q / 2, 3 q / 2)` to `(-q / 2, q / 2]`.
-    fn centred(self) -> Self;
-
-    // Rearrangements of two registers; halves have 128 bits.
-
-    /// The lower halves.
-    fn low_halves(self, b: Self) -> Self;
-    /// The upper halves.
-    fn high_halves(self, b: Self) -> Self;
-    /// The lower 64 bits of all halves, of each register in turn.
-    fn low_qwords(self, b: Self) -> Self;
-    /// The upper 64 bits.
-    fn high_qwords(self, b: Self) -> Self;
-    /// The lower 64 bits of all halves, 32 bits of each register in turn.
-    fn low_dwords(self, b: Self) -> Self;
-    /// The upper 64 bits.
-    fn high_dwords(self, b: Self) -> Self;
-    /// In every half the even lanes of this register, then those of `b`.
-    fn even_dwords(self, b: Self) -> Self;
-    /// The odd lanes.
-    fn odd_dwords(self, b: Self) -> Self;
-}
 
 macro_rules! on_registers {
     ($($name:ident ($a:ident $(, $b:ident: $b_type:ty)*), $body:expr;)*) => { $(
@@ -55,7 +16,12 @@ macro_rules! on_registers {
     )* };
 }
 
+/// [`shoup`] takes the upper half of a product.
+static TABLES: Tables = Tables::new(32);
+
 impl Vector for __m256i {
+    const TABLES: &'static Tables = &TABLES;
+
     on_registers! {
         splat(_register, value: i32), _mm256_set1_epi32(value);
         load(_register, values: &Aligned<[i32; 8]>), values.load();
@@ -145,11 +111,6 @@ pub(super) fn spread(bytes: &[u8; 24]) -> __m256i {
     );
     _mm256_shuffle_epi8(raw, lanes)
 }
-
-/// A table that no load of a register straddles a cache line of.
-#[derive(Clone, Copy)]
-#[repr(C, align(32))]
-pub(super) struct Aligned<T>(pub(super) T);
 
 macro_rules! aligned_load {
     ($($element:ty, $n:literal);*) => { $(

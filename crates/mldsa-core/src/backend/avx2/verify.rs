@@ -1,13 +1,13 @@
 //! Verification put together from the kernels beside this file. Public data.
 
-use super::ntt::{Order, Private, Standard, get_pair, put, reduce};
+use super::ntt::{get_pair, put};
 use super::product::{matrix_product, row_product};
 use super::reject::expand_four;
 use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
-use super::vector::Vector;
 use super::w1::inv_ntt_use_hint;
 use crate::backend::cpu::Avx2;
 use crate::backend::matrix::MatrixRows;
+use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::lanes::job::{Claim, JobKey};

@@ -2,9 +2,9 @@
 
 use core::arch::x86_64::*;
 
-use super::ntt::{Order, get, get_pair, inv_ntt};
+use super::ntt::{get, get_pair, inv_ntt};
 use super::pack::{in_order, pack_fours, pack_sixes};
-use super::vector::Vector;
+use crate::backend::transform::{Order, Vector};
 use crate::memory::array::Zeroed;
 use crate::params::N;
 use crate::ring::poly::{NttPoly, Poly};

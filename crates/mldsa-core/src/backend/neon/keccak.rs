@@ -1,0 +1,330 @@
+//! Keccak on two states in vectors and on one in scalar registers, and SHAKE256 input
+//! for lanes; with the instructions for SHA-3 and without.
+
+use core::arch::aarch64::*;
+use core::marker::PhantomData;
+
+use super::vector::bytes_at;
+use crate::backend::cpu::{Neon, NeonSha3};
+use crate::backend::kernels::Kernels;
+use crate::backend::states::{LaneWord, States};
+use crate::hash::keccak::{self, Word, keccak_f1600, permute_beside};
+use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
+
+/// What the kernels beside this file need of a CPU. A value is the proof that this one
+/// is such.
+pub(super) trait Cpu: Copy
+where
+    Pair<Self>: Word,
+{
+    /// The table of this backend.
+    fn kernels(self) -> &'static Kernels;
+    /// Two permutations. A state is the proof of the features.
+    fn permute_x2(state: &mut [Pair<Self>; 25]);
+    /// Two permutations and one more.
+    fn permute_x2_and_one(state: &mut [Pair<Self>; 25], one: &mut [u64; 25]);
+}
+
+/// One word of two states, in the registers of a CPU with C.
+#[repr(transparent)]
+pub(crate) struct Pair<C>(pub(super) uint64x2_t, PhantomData<C>);
+
+impl<C> Clone for Pair<C> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Pair<C> {}
+
+impl<C: Copy> Pair<C> {
+    /// For a CPU that `cpu` proves.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(super) fn new(_cpu: C, words: uint64x2_t) -> Self {
+        Self(words, PhantomData)
+    }
+
+    /// `value` in both lanes.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(super) fn splat(cpu: C, value: u64) -> Self {
+        Self::new(cpu, vdupq_n_u64(value))
+    }
+
+    /// Other words, in the registers of the same CPU.
+    #[inline(always)]
+    fn with(self, words: uint64x2_t) -> Self {
+        Self(words, PhantomData)
+    }
+}
+
+/// An expression of two constants, `LEFT` and `RIGHT`, that add up to 64, for every `LEFT`
+/// by which Keccak rotates.
+macro_rules! for_rotation {
+    ($left:ident, $body:expr) => {
+        for_rotation!(@ $left, $body;
+            1 2 3 6 8 10 14 15 18 20 21 25 27 28 36 39 41 43 44 45 55 56 61 62)
+    };
+    (@ $left:ident, $body:expr; $($bits:literal)*) => {
+        match $left {
+            $( $bits => {
+                #[allow(dead_code, reason = "an expression may need one of them only")]
+                const LEFT: i32 = $bits;
+                const RIGHT: i32 = 64 - $bits;
+                $body
+            } )*
+            _ => unreachable!("no rotation of Keccak"),
+        }
+    };
+}
+
+impl Word for Pair<Neon> {
+    type Effect = Self;
+
+    #[inline(always)]
+    fn xor(self, b: Self) -> Self {
+        // SAFETY: `self` is a register, which proves the features.
+        self.with(unsafe { veorq_u64(self.0, b.0) })
+    }
+
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        // SAFETY: `self` is a register, which proves the features.
+        self.with(unsafe { veorq_u64(self.0, vbicq_u64(c.0, b.0)) })
+    }
+
+    #[inline(always)]
+    fn rotl<const BITS: u32>(self) -> Self {
+        let a = self.0;
+        // SAFETY: `self` is a register, which proves the features.
+        let left = unsafe { for_rotation!(BITS, vsriq_n_u64::<RIGHT>(vshlq_n_u64::<LEFT>(a), a)) };
+        self.with(left)
+    }
+
+    #[inline(always)]
+    fn xor_constant(self, value: u64) -> Self {
+        // SAFETY: `self` is a register, which proves the features.
+        self.with(unsafe { veorq_u64(self.0, vdupq_n_u64(value)) })
+    }
+
+    #[inline(always)]
+    fn effect(left: Self, right: Self) -> Self {
+        left.xor(right)
+    }
+
+    #[inline(always)]
+    fn apply(self, effect: Self) -> Self {
+        self.xor(effect)
+    }
+}
+
+impl Word for Pair<NeonSha3> {
+    type Effect = Self;
+
+    #[inline(always)]
+    fn xor(self, b: Self) -> Self {
+        // SAFETY: `self` is a register of such a CPU, which proves the features.
+        self.with(unsafe { veorq_u64(self.0, b.0) })
+    }
+
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: as in `xor`.
+        self.with(unsafe { exclusive_or(self.0, b.0, c.0) })
+    }
+
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        // SAFETY: as in `xor`.
+        self.with(unsafe { clear_and_exclusive_or(self.0, c.0, b.0) })
+    }
+
+    #[inline(always)]
+    fn rotl<const BITS: u32>(self) -> Self {
+        let a = self.0;
+        // SAFETY: as in `xor`.
+        let left =
+            unsafe { for_rotation!(BITS, exclusive_or_and_rotate::<RIGHT>(a, vdupq_n_u64(0))) };
+        self.with(left)
+    }
+
+    #[inline(always)]
+    fn xor_constant(self, value: u64) -> Self {
+        // SAFETY: as in `xor`.
+        self.with(unsafe { veorq_u64(self.0, vdupq_n_u64(value)) })
+    }
+
+    #[inline(always)]
+    fn effect(left: Self, right: Self) -> Self {
+        left.xor(right)
+    }
+
+    #[inline(always)]
+    fn effect_of_rotated(left: Self, right: Self) -> Self {
+        // SAFETY: as in `xor`.
+        left.with(unsafe { rotate_and_exclusive_or(left.0, right.0) })
+    }
+
+    #[inline(always)]
+    fn apply(self, effect: Self) -> Self {
+        self.xor(effect)
+    }
+
+    #[inline(always)]
+    fn apply_rotl<const BITS: u32>(self, effect: Self) -> Self {
+        let (a, b) = (self.0, effect.0);
+        // SAFETY: as in `xor`.
+        let left = unsafe { for_rotation!(BITS, exclusive_or_and_rotate::<RIGHT>(a, b)) };
+        self.with(left)
+    }
+}
+
+// The instructions, in functions that are inlined into others with their features only.
+
+/// `a ^ b ^ c`.
+#[inline]
+#[target_feature(enable = "sha3")]
+fn exclusive_or(a: uint64x2_t, b: uint64x2_t, c: uint64x2_t) -> uint64x2_t {
+    veor3q_u64(a, b, c)
+}
+
+/// `a ^ (b & !c)`.
+#[inline]
+#[target_feature(enable = "sha3")]
+fn clear_and_exclusive_or(a: uint64x2_t, b: uint64x2_t, c: uint64x2_t) -> uint64x2_t {
+    vbcaxq_u64(a, b, c)
+}
+
+/// `a ^ b`, rotated right by `RIGHT`.
+#[inline]
+#[target_feature(enable = "sha3")]
+fn exclusive_or_and_rotate<const RIGHT: i32>(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
+    vxarq_u64::<RIGHT>(a, b)
+}
+
+/// `a ^ b`, of b each word rotated left by one.
+#[inline]
+#[target_feature(enable = "sha3")]
+fn rotate_and_exclusive_or(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
+    vrax1q_u64(a, b)
+}
+
+impl Cpu for Neon {
+    fn kernels(self) -> &'static Kernels {
+        self.kernels()
+    }
+
+    fn permute_x2(state: &mut [Pair<Self>; 25]) {
+        // SAFETY: the states are registers, which prove the features.
+        unsafe { permute_x2(state) }
+    }
+
+    fn permute_x2_and_one(state: &mut [Pair<Self>; 25], one: &mut [u64; 25]) {
+        // SAFETY: the states are registers, which prove the features.
+        unsafe { permute_x2_and_one(state, one) }
+    }
+}
+
+impl Cpu for NeonSha3 {
+    fn kernels(self) -> &'static Kernels {
+        self.kernels()
+    }
+
+    fn permute_x2(state: &mut [Pair<Self>; 25]) {
+        // SAFETY: the states are registers of such a CPU, which prove the features.
+        unsafe { permute_x2_sha3(state) }
+    }
+
+    fn permute_x2_and_one(state: &mut [Pair<Self>; 25], one: &mut [u64; 25]) {
+        // SAFETY: the states are registers of such a CPU, which prove the features.
+        unsafe { permute_x2_and_one_sha3(state, one) }
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "neon")]
+fn permute_x2(state: &mut [Pair<Neon>; 25]) {
+    keccak_f1600(state);
+}
+
+#[inline(never)]
+#[target_feature(enable = "neon")]
+fn permute_x2_and_one(state: &mut [Pair<Neon>; 25], one: &mut [u64; 25]) {
+    permute_beside!(state, one);
+}
+
+#[inline(never)]
+#[target_feature(enable = "sha3")]
+fn permute_x2_sha3(state: &mut [Pair<NeonSha3>; 25]) {
+    keccak_f1600(state);
+}
+
+#[inline(never)]
+#[target_feature(enable = "sha3")]
+fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]) {
+    permute_beside!(state, one);
+}
+
+impl<C: Cpu> Widths for C
+where
+    Pair<C>: Word,
+{
+    type Wide = States<Pair<C>>;
+    type Narrow = States<Pair<C>>;
+
+    #[inline]
+    fn wide(self) -> States<Pair<C>> {
+        // SAFETY: `self` proves the features.
+        States([unsafe { Pair::splat(self, 0) }; 25])
+    }
+
+    #[inline]
+    fn narrow(self) -> States<Pair<C>> {
+        self.wide()
+    }
+
+    fn permute(self, state: &mut [u64; 25]) {
+        keccak::portable(state);
+    }
+}
+
+// SAFETY: one vector of 128 bits, and a mark of no size.
+unsafe impl<C: Cpu> LaneWord for Pair<C>
+where
+    Self: Word,
+{
+    const LANES: usize = 2;
+
+    #[inline]
+    fn absorb(states: &mut States<Self>, blocks: &[&Block; MAX_LANES]) {
+        // SAFETY: the states are vectors, which prove the features.
+        unsafe { absorb_x2(&mut states.0, blocks) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn absorb_x2<C: Cpu>(state: &mut [Pair<C>; 25], blocks: &[&Block; MAX_LANES])
+where
+    Pair<C>: Word,
+{
+    for (n, words) in state.as_chunks_mut::<2>().0[..RATE / 16]
+        .iter_mut()
+        .enumerate()
+    {
+        let row = |lane: usize| vreinterpretq_u64_u8(bytes_at(blocks[lane], 16 * n));
+        let (a, b) = (row(0), row(1));
+        words[0] = words[0].xor(words[0].with(vzip1q_u64(a, b)));
+        words[1] = words[1].xor(words[1].with(vzip2q_u64(a, b)));
+    }
+    let last = |lane: usize| {
+        blocks[lane]
+            .last_chunk()
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    };
+    let word = &mut state[RATE / 8 - 1];
+    *word = word.xor(word.with(vcombine_u64(vcreate_u64(last(0)), vcreate_u64(last(1)))));
+    C::permute_x2(state);
+}

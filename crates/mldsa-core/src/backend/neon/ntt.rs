@@ -1,0 +1,70 @@
+//! NTT and inverse NTT: what the schedules of `transform.rs` read and write.
+
+use super::vector::{Eight, get, put};
+use crate::backend::transform::{
+    Order, Vector, eight, inner_levels, inverse_inner_levels, inverse_outer_levels, outer_levels,
+    reorder,
+};
+use crate::params::N;
+
+/// Algorithm 41 on what `load(n)` gives for coefficients `8 n..8 n + 8`; out in the order
+/// O. Constant time.
+///
+/// Bounds: any `|in| < B < 2^31 - 10 q` gives `|out| < B + 8.1 q`.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn ntt<O: Order>(mut load: impl FnMut(usize) -> Eight, out: &mut [i32; N]) {
+    for i in 0..4 {
+        let mut v = eight!(load, i, 4);
+        outer_levels(&mut v);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, i + 4 * j, v);
+        }
+    }
+    for (b, w) in Eight::TABLES.inner.iter().enumerate() {
+        let mut v = eight!(|n| get(out, n), 8 * b, 1);
+        inner_levels(&mut v, w);
+        reorder(&mut v, O::from_private);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, 8 * b + j, v);
+        }
+    }
+}
+
+/// Algorithm 42 times `2^32` on what `load(n)` gives for two times eight coefficients, in
+/// private order; `finish` makes of a register what is written. Constant time.
+///
+/// Bounds: `|in| <= q`, `(-q, q)` into `finish`.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn inv_ntt(
+    mut load: impl FnMut(usize) -> [Eight; 2],
+    finish: impl Fn(Eight) -> Eight,
+    out: &mut [i32; N],
+) {
+    for (b, w) in Eight::TABLES.inverse_inner.iter().enumerate() {
+        let [v0, v1] = load(4 * b);
+        let [v2, v3] = load(4 * b + 1);
+        let [v4, v5] = load(4 * b + 2);
+        let [v6, v7] = load(4 * b + 3);
+        let mut v = [v0, v1, v2, v3, v4, v5, v6, v7];
+        inverse_inner_levels(&mut v, w);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, 8 * b + j, v);
+        }
+    }
+    for i in 0..4 {
+        let mut v = eight!(|n| get(out, n), i, 4);
+        inverse_outer_levels(&mut v);
+        for (j, v) in v.into_iter().enumerate() {
+            put(out, i + 4 * j, finish(v));
+        }
+    }
+}
+
+/// Coefficients `16 n..16 n + 16` of a polynomial in the order O, in private order.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn get_pair<O: Order>(poly: &[i32; N], n: usize) -> [Eight; 2] {
+    O::to_private(get(poly, 2 * n), get(poly, 2 * n + 1)).into()
+}

@@ -1,0 +1,177 @@
+//! ExpandMask and ExpandS, two polynomials at a time.
+
+use core::arch::aarch64::*;
+
+use super::keccak::{Cpu, Pair};
+use super::vector::bytes_at;
+use crate::backend::accepted::ACCEPTED;
+use crate::hash::keccak::{Permutation, Word};
+use crate::lanes::sponge::{RATE, Widths, Wiped};
+use crate::memory::secret::{Secret, declassify, scrub_stack};
+use crate::params::N;
+use crate::ring::poly::Poly;
+use crate::sample::{expand_mask_packed, rej_bounded_block, rej_bounded_poly};
+
+/// Bytes of permutations' frames, in which they leave states.
+const FRAMES: usize = if cfg!(debug_assertions) {
+    16_384
+} else {
+    3_072
+};
+
+/// Blocks from which a polynomial of s1 or s2 is sampled: one is too short for half of
+/// the polynomials with eta = 2, two are too short for one in 10^5 with eta = 4.
+const BLOCKS: usize = 2;
+/// Bytes of them.
+const STREAM: usize = RATE * BLOCKS;
+
+/// Algorithm 34, as [`crate::backend::kernels::Kernels::expand_masks`]; `len` is 576 or
+/// 640. Constant time.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn expand_masks<C: Cpu>(
+    cpu: C,
+    rho_pp: &[u8; 64],
+    kappa: u16,
+    len: usize,
+    out: &mut [u8],
+) where
+    Pair<C>: Word,
+{
+    scrub_stack::<FRAMES, _>(
+        #[inline(always)]
+        || {
+            let (mut rest, mut kappa) = (out, kappa);
+            while !rest.is_empty() {
+                let (rows, later) = rest.split_at_mut(rest.len().min(2 * len));
+                if rows.len() == len {
+                    expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, rows);
+                } else {
+                    squeeze_two(cpu, rho_pp, kappa, len, rows);
+                }
+                (rest, kappa) = (later, kappa.wrapping_add(2));
+            }
+        },
+    );
+}
+
+/// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for
+/// the positions of refused half-bytes.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn expand_s<C: Cpu>(cpu: C, rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly])
+where
+    Pair<C>: Word,
+{
+    let mut streams = Secret::<[[u8; STREAM]; 2]>::zeroed();
+    let streams = streams.expose_mut();
+    scrub_stack::<FRAMES, _>(
+        #[inline(always)]
+        || {
+            for (first, out) in (first..).step_by(2).zip(out.chunks_mut(2)) {
+                let bytes = streams[..out.len()].as_flattened_mut();
+                squeeze_two(cpu, rho_p, first as u16, STREAM, bytes);
+                for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
+                    if accept(eta, stream, &mut s.0) < N {
+                        let nonce = (first + n) as u16;
+                        rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, nonce, s);
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// One or two streams of SHAKE256 on the seed and its counters, from `counter` on, to
+/// rows of `len` bytes, a multiple of 16.
+#[inline]
+#[target_feature(enable = "neon")]
+fn squeeze_two<C: Cpu>(cpu: C, seed: &[u8; 64], counter: u16, len: usize, out: &mut [u8])
+where
+    Pair<C>: Word,
+{
+    let mut sponge = Wiped(cpu.wide());
+    let state = &mut sponge.0.0;
+    for (word, bytes) in state.iter_mut().zip(seed.as_chunks::<8>().0) {
+        *word = Pair::splat(cpu, u64::from_le_bytes(*bytes));
+    }
+    // The domain bits of SHAKE behind 66 bytes.
+    let word = |n: u16| vcreate_u64(u64::from(counter.wrapping_add(n)) | (0x1f << 16));
+    state[8] = Pair::new(cpu, vcombine_u64(word(0), word(1)));
+    state[RATE / 8 - 1] = Pair::splat(cpu, 1 << 63);
+    for block in 0..len.div_ceil(RATE) {
+        C::permute_x2(state);
+        // Two words after two; what is behind the 17th makes way for the next block.
+        for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
+            .iter()
+            .enumerate()
+        {
+            let at = RATE * block + 16 * n;
+            let lanes = [vzip1q_u64(a.0, b.0), vzip2q_u64(a.0, b.0)];
+            for (row, lane) in out.chunks_exact_mut(len).zip(lanes) {
+                let row = row.get_mut(at..).unwrap_or(&mut []);
+                if let Some(bytes) = row.first_chunk_mut::<16>() {
+                    // SAFETY: 16 bytes.
+                    unsafe { vst1q_u8(bytes.as_mut_ptr(), vreinterpretq_u8_u64(lane)) };
+                } else if let Some(bytes) = row.first_chunk_mut::<8>() {
+                    // SAFETY: 8 bytes.
+                    unsafe { vst1_u64(bytes.as_mut_ptr().cast(), vget_low_u64(lane)) };
+                }
+            }
+        }
+    }
+}
+
+/// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
+/// `out`. Returns how many there are, at most 256.
+///
+/// Constant time but for the positions of refused half-bytes: values are looked up in
+/// a register.
+// Not inlined: what follows the refusals is in one function.
+#[inline(never)]
+#[target_feature(enable = "neon")]
+fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
+    const TWO: [i8; 16] = [2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 0];
+    const FOUR: [i8; 16] = [4, 3, 2, 1, 0, -1, -2, -3, -4, 0, 0, 0, 0, 0, 0, 0];
+    let (limit, values) = if eta == 2 { (15, &TWO) } else { (9, &FOUR) };
+    // SAFETY: 16 bytes.
+    let values = unsafe { vld1q_s8(values.as_ptr()) };
+    let weights: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+    let weights = bytes_at(&weights, 0);
+    let mut filled = 0;
+    for bytes in stream.as_chunks::<8>().0 {
+        if filled + 16 > N {
+            filled = rej_bounded_block(eta, bytes, out, filled);
+            if filled == N {
+                break;
+            }
+            continue;
+        }
+        // SAFETY: eight bytes.
+        let pairs = unsafe { vld1_u8(bytes.as_ptr()) };
+        let low = vand_u8(pairs, vdup_n_u8(15));
+        let high = vshr_n_u8::<4>(pairs);
+        let halves = vcombine_u8(vzip1_u8(low, high), vzip2_u8(low, high));
+        let bits = vandq_u8(vcltq_u8(halves, vdupq_n_u8(limit)), weights);
+        let accepted = [vaddv_u8(vget_low_u8(bits)), vaddv_u8(vget_high_u8(bits))];
+        let accepted = declassify(accepted, "ExpandS: which half-bytes were refused");
+        let values = vqtbl1q_s8(values, halves);
+        for (values, accepted) in [vget_low_s8(values), vget_high_s8(values)]
+            .into_iter()
+            .zip(accepted)
+        {
+            let (order, count) = &ACCEPTED[usize::from(accepted)];
+            // SAFETY: 8 bytes.
+            let order = unsafe { vld1_u8(order.as_ptr()) };
+            let values = vmovl_s8(vtbl1_s8(values, vreinterpret_s8_u8(order)));
+            let eight = &mut out[filled..filled + 8];
+            // SAFETY: 32 bytes, which the slice checks.
+            unsafe {
+                vst1q_s32(eight.as_mut_ptr(), vmovl_s16(vget_low_s16(values)));
+                vst1q_s32(eight.as_mut_ptr().add(4), vmovl_high_s16(values));
+            }
+            filled += count;
+        }
+    }
+    filled
+}
