@@ -24,25 +24,21 @@ mod transform;
 mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx512;
-#[cfg(all(feature = "simd", target_arch = "aarch64", target_feature = "neon"))]
+#[cfg(all(
+    feature = "simd",
+    target_arch = "aarch64",
+    target_feature = "neon",
+    target_endian = "little"
+))]
 mod neon;
-#[cfg(all(
-    test,
-    feature = "simd",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+#[cfg(test)]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod counting;
-#[cfg(all(
-    test,
-    feature = "simd",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+#[cfg(test)]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod differential;
-#[cfg(all(
-    test,
-    feature = "simd",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+#[cfg(test)]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[cfg(all(feature = "siblings", feature = "ml-dsa-44"))]
 mod silent;
 
@@ -95,9 +91,19 @@ impl Backend {
             avx2::detect().map(Self),
             #[cfg(all(feature = "simd", target_arch = "x86_64"))]
             avx512::detect().map(Self),
-            #[cfg(all(feature = "simd", target_arch = "aarch64", target_feature = "neon"))]
+            #[cfg(all(
+                feature = "simd",
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little"
+            ))]
             neon::detect().map(Self),
-            #[cfg(all(feature = "simd", target_arch = "aarch64", target_feature = "neon"))]
+            #[cfg(all(
+                feature = "simd",
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little"
+            ))]
             neon::detect_sha3().map(Self),
         ]
         .into_iter()

@@ -120,11 +120,8 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
     }
 }
 
-#[cfg(all(
-    test,
-    feature = "simd",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+#[cfg(test)]
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;

@@ -45,6 +45,19 @@
 
 #![no_std]
 #![deny(missing_docs)]
+// AArch64 without vector registers, or with words the other way round.
+#![cfg_attr(
+    all(
+        target_arch = "aarch64",
+        not(all(target_feature = "neon", target_endian = "little"))
+    ),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_macros,
+        reason = "what the backends of other such CPUs share"
+    )
+)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

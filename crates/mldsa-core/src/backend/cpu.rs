@@ -39,12 +39,20 @@ cpu!(
     "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512ifma",
     "bmi1", "bmi2", "popcnt"
 );
-#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+#[cfg(all(
+    target_arch = "aarch64",
+    target_feature = "neon",
+    target_endian = "little"
+))]
 cpu!(
     /// The CPU has NEON, as every one of its targets.
     Neon, neon: "neon"
 );
-#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+#[cfg(all(
+    target_arch = "aarch64",
+    target_feature = "neon",
+    target_endian = "little"
+))]
 cpu!(
     /// The CPU has NEON and its instructions for SHA-3.
     NeonSha3, neon_sha3: "sha3"

@@ -9,8 +9,8 @@
 use super::cpu::{Neon, NeonSha3};
 use super::kernels::{Kernels, counter, entry, secret_entry};
 
-mod keccak;
 mod vector;
+mod keccak;
 mod ntt;
 mod product;
 mod unpack;

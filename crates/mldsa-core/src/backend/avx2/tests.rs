@@ -35,7 +35,6 @@ macro_rules! on_this_cpu {
         }
     };
 }
-pub(super) use on_this_cpu;
 
 fn congruent(a: &[i32; N], b: &[i32; N], bound: i32) {
     for (n, (a, b)) in a.iter().zip(b).enumerate() {

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::ntt::ntt;
-use crate::backend::transform::{Aligned, Order, Vector, response};
+use crate::backend::transform::{Aligned, Order, response};
 use crate::params::{D, N};
 use crate::ring::poly::NttPoly;
 

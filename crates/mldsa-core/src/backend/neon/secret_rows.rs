@@ -45,7 +45,7 @@ pub(super) fn unpack_eta_ntt(eta: i32, bytes: &[u8], out: &mut NttPoly) -> bool 
         },
         &mut out.0,
     );
-    largest.is_at_most(2 * eta)
+    largest.within(2 * eta)
 }
 
 /// Fused BitUnpack and NTT of one row of t0. Bounds: `|out| < 9 q`.
@@ -152,7 +152,7 @@ pub(super) fn respond_row(
             _ => pack::<20>(response(z, 1 << 19), n, out),
         }
     }
-    largest.is_at_most(bound - 1)
+    largest.within(bound - 1)
 }
 
 /// One row of w - c s2 in the place of w, and the check of its low bits.
@@ -177,7 +177,7 @@ pub(super) fn low_bits_row(
         };
         largest.of(magnitude(r0));
     }
-    largest.is_at_most(bound - 1)
+    largest.within(bound - 1)
 }
 
 /// MakeHint of one row as a bitmap, and the norm check of c t0.
@@ -205,7 +205,7 @@ pub(super) fn hint_row(
             _ => changed_high_bits::<false>([a, b], [a_sum, b_sum]),
         };
     }
-    largest.is_at_most(gamma2 - 1)
+    largest.within(gamma2 - 1)
 }
 
 /// The product of two polynomials, back in centred coefficients.
@@ -319,7 +319,7 @@ impl Largest {
     /// Behind the value barrier: the caller declassifies it.
     #[inline]
     #[target_feature(enable = "neon")]
-    fn is_at_most(self, limit: i32) -> bool {
+    fn within(self, limit: i32) -> bool {
         !is_negative(limit - vmaxvq_s32(self.0))
     }
 }
