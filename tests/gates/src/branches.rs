@@ -29,7 +29,7 @@ const TARGETS: [(&str, Dialect, &str, &[&str]); 6] = [
     (
         "aarch64-unknown-linux-gnu",
         Dialect::Arm64,
-        "aggregate",
+        "aggregate,simd",
         &["3"],
     ),
     ("i686-unknown-linux-gnu", Dialect::X86, "aggregate", &["2"]),

@@ -27,6 +27,32 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::backend::avx2::reject", "A is public"),
     ("mldsa_core::backend::avx2::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::verify", VERIFICATION),
+    ("mldsa_core::backend::neon::verify", VERIFICATION),
+    (
+        "mldsa_core::keys::verifying::VerifyingKey::verify_job",
+        VERIFICATION,
+    ),
+    (
+        "mldsa_core::backend::neon::product::product_of",
+        VERIFICATION,
+    ),
+    ("mldsa_core::backend::neon::reject", "A is public"),
+    (
+        "mldsa_core::backend::neon::plain_lanes::verify",
+        VERIFICATION,
+    ),
+    (
+        "mldsa_core::backend::neon::plain_lanes::verify_up_to",
+        VERIFICATION,
+    ),
+    (
+        "mldsa_core::backend::neon::sha3_lanes::verify",
+        VERIFICATION,
+    ),
+    (
+        "mldsa_core::backend::neon::sha3_lanes::verify_up_to",
+        VERIFICATION,
+    ),
     ("mldsa_core::backend::avx512::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::reject", "A is public"),
     (
@@ -251,7 +277,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     (
         "mldsa_core::backend::Backend::detect",
         0,
-        1,
+        4,
         "what the CPU has",
     ),
     (
@@ -264,6 +290,12 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "mldsa_core::backend::avx512::secret_streams::accept",
         0,
         2,
+        REFUSED,
+    ),
+    (
+        "mldsa_core::backend::neon::secret_streams::accept",
+        0,
+        3,
         REFUSED,
     ),
     (

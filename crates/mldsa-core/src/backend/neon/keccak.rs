@@ -120,6 +120,11 @@ impl Word for Pair<Neon> {
     }
 }
 
+/// Whether all vector units of a core have the instructions for SHA-3, as on Apple's;
+/// where one has, as on Neoverse V1, N2 and V2, the others take what plain instructions
+/// can do (`docs/simd.md`).
+const ON_ALL_UNITS: bool = cfg!(target_vendor = "apple");
+
 impl Word for Pair<NeonSha3> {
     type Effect = Self;
 
@@ -131,12 +136,19 @@ impl Word for Pair<NeonSha3> {
 
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
+        if !ON_ALL_UNITS {
+            return self.xor(b).xor(c);
+        }
         // SAFETY: as in `xor`.
         self.with(unsafe { exclusive_or(self.0, b.0, c.0) })
     }
 
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
+        if !ON_ALL_UNITS {
+            // SAFETY: as in `xor`.
+            return self.with(unsafe { veorq_u64(self.0, vbicq_u64(c.0, b.0)) });
+        }
         // SAFETY: as in `xor`.
         self.with(unsafe { clear_and_exclusive_or(self.0, c.0, b.0) })
     }

@@ -19,7 +19,7 @@ const BLOCKS: usize = 5;
 pub(super) const STREAM: usize = RATE * BLOCKS + 8;
 
 /// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a`]. Bounds: `0 <= out < q`.
-#[inline]
+#[inline(never)]
 #[target_feature(enable = "neon")]
 pub(super) fn expand_a<C: Cpu>(
     cpu: C,

@@ -64,10 +64,8 @@ pub(super) fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
     let mut codes = Secret::<[u8; N]>::zeroed();
     let codes = codes.expose_mut();
     for n in 0..N / 16 {
-        let [a, b] = [2 * n, 2 * n + 1].map(
-            #[inline(always)]
-            |n| response(get(&s.0, n), eta),
-        );
+        let a = response(get(&s.0, 2 * n), eta);
+        let b = response(get(&s.0, 2 * n + 1), eta);
         put_bytes_at(codes, 16 * n, low_bytes(a, b));
     }
     if eta == 2 {
@@ -272,11 +270,8 @@ fn low_bits<const SIX_BITS: bool>(gamma2: i32, r: Eight) -> Eight {
 #[inline]
 #[target_feature(enable = "neon")]
 fn changed_high_bits<const SIX_BITS: bool>(before: [Eight; 2], after: [Eight; 2]) -> [u8; 2] {
-    let high = |v: [Eight; 2]| {
-        let [a, b] = v.map(
-            #[inline(always)]
-            |v| rounded::<SIX_BITS>(v),
-        );
+    let high = |[a, b]: [Eight; 2]| {
+        let (a, b) = (rounded::<SIX_BITS>(a), rounded::<SIX_BITS>(b));
         wrapped::<SIX_BITS>(low_bytes(a, b))
     };
     let same = vceqq_u8(high(before), high(after));

@@ -99,6 +99,7 @@ where
     let word = |n: u16| vcreate_u64(u64::from(counter.wrapping_add(n)) | (0x1f << 16));
     state[8] = Pair::new(cpu, vcombine_u64(word(0), word(1)));
     state[RATE / 8 - 1] = Pair::splat(cpu, 1 << 63);
+    let (first, second) = out.split_at_mut(len);
     for block in 0..len.div_ceil(RATE) {
         C::permute_x2(state);
         // Two words after two; what is behind the 17th makes way for the next block.
@@ -108,7 +109,7 @@ where
         {
             let at = RATE * block + 16 * n;
             let lanes = [vzip1q_u64(a.0, b.0), vzip2q_u64(a.0, b.0)];
-            for (row, lane) in out.chunks_exact_mut(len).zip(lanes) {
+            for (row, lane) in [&mut *first, &mut *second].into_iter().zip(lanes) {
                 let row = row.get_mut(at..).unwrap_or(&mut []);
                 if let Some(bytes) = row.first_chunk_mut::<16>() {
                     // SAFETY: 16 bytes.

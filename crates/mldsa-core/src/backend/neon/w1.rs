@@ -63,10 +63,8 @@ pub(super) fn high_bits<const SIX_BITS: bool>(w: &Poly, out: &mut [u8]) {
 #[target_feature(enable = "neon")]
 fn round<const SIX_BITS: bool>(w: &Poly, w1: &mut [u8; N]) {
     for n in 0..N / 16 {
-        let [a, b] = [2 * n, 2 * n + 1].map(
-            #[inline(always)]
-            |n| rounded::<SIX_BITS>(get(&w.0, n)),
-        );
+        let a = rounded::<SIX_BITS>(get(&w.0, 2 * n));
+        let b = rounded::<SIX_BITS>(get(&w.0, 2 * n + 1));
         put_bytes_at(w1, 16 * n, wrapped::<SIX_BITS>(low_bytes(a, b)));
     }
 }
