@@ -10,6 +10,7 @@ use std::sync::mpsc::Receiver;
 
 use crate::{Verdict, build, unknown};
 
+mod arm;
 mod compare;
 mod cuts;
 mod device;
@@ -72,7 +73,8 @@ const ALL: Extent = Extent {
 /// `[--all] [TARGET]`, of which a part of the name is enough.
 pub(crate) fn run(arguments: &[String]) -> Verdict {
     let target = |part: &str| {
-        let mut triples = DEVICES.iter().map(|device| device.triple).chain([HOST]);
+        let devices = DEVICES.iter().map(|device| device.triple);
+        let mut triples = devices.chain([HOST, arm::TRIPLE]);
         triples.any(|triple| triple.contains(part))
     };
     if let Some(argument) = unknown(arguments, &["--all"], target) {
@@ -126,6 +128,12 @@ impl Gate {
         println!("| target | operation | instructions | places that differ |\n|---|---|--:|--:|");
         if wanted(HOST) {
             self.host(extent)?;
+        }
+        if wanted(arm::TRIPLE) {
+            match arm::lacking() {
+                Some(reason) => self.not_run.push(format!("{}: {reason}", arm::TRIPLE)),
+                None => self.arm(extent)?,
+            }
         }
         let mut met = BTreeSet::new();
         for device in DEVICES.iter().filter(|device| wanted(device.triple)) {
@@ -250,6 +258,49 @@ impl Gate {
                     met.extend(program.met());
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn arm(&mut self, extent: &Extent) -> Result<(), String> {
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        host::fix_addresses()?;
+        let plugin = device::plugin()?;
+        let path = arm::build()?;
+        let program = Program::load(&path, cuts::ARM)?;
+        let boundary = program.entry(arm::BOUNDARY).ok_or("no boundary")?;
+        for set in extent.sets {
+            for backend in arm::BACKENDS.iter().rev().take(extent.backends) {
+                for operation in extent.on_host.iter().chain(&PLANTED) {
+                    // The host has no such backend; what becomes public does not depend on it.
+                    let pair = self.pair("both", operation, &format!("{set}/portable"))?;
+                    let place = format!("{set}/{backend}");
+                    for file in &pair.files {
+                        // An older one is no result.
+                        let _ = fs::remove_file(file.with_extension("digest"));
+                    }
+                    let [a, b] = pair.files.each_ref().map(|file| {
+                        arm::start(&plugin, &path, boundary, [operation, &place], file)
+                    });
+                    let ((a, first), (b, other)) = (a?, b?);
+                    let name = format!("{operation} {place}");
+                    self.compare(arm::TRIPLE, &name, &program, [a, b]);
+                    for (done, (file, digest)) in [first, other]
+                        .into_iter()
+                        .zip(pair.files.iter().zip(pair.digests))
+                    {
+                        done.join().map_err(|_| "a thread died")??;
+                        let result = fs::read_to_string(file.with_extension("digest"));
+                        if result.map_err(|e| e.to_string())? != digest {
+                            self.failures
+                                .push(format!("{}, {name}: another result", arm::TRIPLE));
+                        }
+                    }
+                }
+            }
+        }
+        if extent.backends == arm::BACKENDS.len() {
+            self.all_met(&[cuts::ARM], &program.met());
         }
         Ok(())
     }

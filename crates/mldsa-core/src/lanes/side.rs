@@ -62,6 +62,12 @@ impl<'a> SideHash<'a> {
         side
     }
 
+    /// Whether there is nothing (more) to absorb.
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.input.is_none()
+    }
+
     /// Absorbs the next block, if there is one. The state returned is to be
     /// permuted, after which [`Self::permuted`] must be called.
     #[inline]

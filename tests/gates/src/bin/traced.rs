@@ -26,7 +26,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match &arguments[..] {
-        ["run", operation, place, input] => run(operation, place, input),
+        ["run", operation, place, input] => {
+            let stop = || mldsa_gates::stepping::pause().expect("a signal");
+            let ready = mldsa_gates::stepping::wait_for_tracer().ok();
+            ready.and_then(|()| run(operation, place, input, stop))
+        }
+        ["marked", operation, place, input] => run(operation, place, input, boundary),
         #[cfg(mldsa_ct_check)]
         ["search", change, operation, place, first, second] => {
             search::search(change, operation, place, [first, second])
@@ -39,19 +44,24 @@ fn main() -> ExitCode {
     ExitCode::from(if done.is_some() { 0 } else { 2 })
 }
 
-/// Runs `operation` on the file `input`, under a tracer, and writes the digest of
-/// its result beside it.
-fn run(operation: &str, place: &str, input: &str) -> Option<()> {
+/// Begins or ends a part for a tracer that sees addresses and nothing else.
+#[inline(never)]
+fn boundary() {
+    std::hint::black_box(());
+}
+
+/// Runs `operation` on the file `input`, the part that counts between two `stop`s, and
+/// writes the digest of its result beside it.
+fn run(operation: &str, place: &str, input: &str, stop: impl Fn()) -> Option<()> {
     let bytes = std::fs::read(input).ok()?;
     let (_, backend) = place.split_once('/')?;
     let backend = Backend::available().find(|known| known.name() == backend)?;
     let mut digest = [0; 32];
     let stops = |work: &mut dyn FnMut()| {
-        mldsa_gates::stepping::pause().expect("a signal");
+        stop();
         work();
-        mldsa_gates::stepping::pause().expect("a signal");
+        stop();
     };
-    mldsa_gates::stepping::wait_for_tracer().ok()?;
     perform(operation, backend, &bytes, &mut digest, stops)?;
     let beside = std::path::Path::new(input).with_extension("digest");
     std::fs::write(beside, hex::encode(digest)).ok()

@@ -64,5 +64,21 @@ pub(super) const HOST: Cuts = &[
     ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
+/// Every operation on emulated AArch64.
+pub(super) const ARM: Cuts = &[
+    ("mldsa_core::sample::expand_a", MATRIX),
+    ("mldsa_core::backend::neon::reject::expand_a", MATRIX),
+    ("mldsa_core::sample::expand_s", REFUSALS),
+    (
+        "mldsa_core::backend::neon::secret_streams::accept",
+        REFUSALS,
+    ),
+    (
+        "mldsa_core::sample::Challenge::sample_in_ball_vartime",
+        CHALLENGE,
+    ),
+    ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
+];
+
 const MATRIX: &str = "A is public";
 const REFUSALS: &str = "which half-bytes ExpandS refused is public";

@@ -59,23 +59,14 @@ pub(super) fn plugin() -> Result<PathBuf, String> {
 }
 
 /// What the program has printed when it is done.
-type Printed = JoinHandle<Result<String, String>>;
+pub(super) type Printed = JoinHandle<Result<String, String>>;
 
 impl Device {
     /// Why it cannot be run here.
     pub(super) fn missing(&self) -> Option<String> {
         missing(self.emulator)
             .or_else(|| missing("cc"))
-            .or_else(|| {
-                let mut rustc = Command::new("rustc");
-                rustc.args(["--print", "target-libdir", "--target", self.triple]);
-                let folder = rustc.output().ok()?.stdout;
-                let folder = String::from_utf8_lossy(&folder).trim().to_owned();
-                let core = fs::read_dir(folder)
-                    .ok()
-                    .is_some_and(|mut files| files.next().is_some());
-                (!core).then(|| format!("no core for {}", self.triple))
-            })
+            .or_else(|| no_library(self.triple))
     }
 
     /// Builds the program at an `opt-level`, with the sets wanted.
@@ -113,7 +104,8 @@ impl Device {
             input.display(),
             self.input_at
         );
-        let mut child = Command::new("timeout")
+        let mut emulator = Command::new("timeout");
+        emulator
             .args([LIMIT, self.emulator])
             .args(self.machine)
             .args(["-display", "none", "-monitor", "none", "-serial", "none"])
@@ -121,35 +113,63 @@ impl Device {
             .args(["-device", &loader, "-plugin"])
             .arg(plugin)
             .arg("-kernel")
-            .arg(program)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|e| format!("{}: {e}", self.emulator))?;
-        let (sender, records) = sync_channel(16);
-        let printed = std::thread::spawn(move || {
-            let (mut trace, mut text) = (child.stdout.take(), String::new());
-            if let Some(trace) = &mut trace {
-                forward(trace, &sender).map_err(|e| e.to_string())?;
-            }
-            drop(sender);
-            if let Some(mut stderr) = child.stderr.take() {
-                stderr
-                    .read_to_string(&mut text)
-                    .map_err(|e| e.to_string())?;
-            }
-            match child.wait() {
-                Ok(status) if status.success() => Ok(text.trim().to_owned()),
-                Ok(status) => Err(format!("the emulator: {status} {text}")),
-                Err(error) => Err(error.to_string()),
-            }
-        });
-        Ok((records, printed))
+            .arg(program);
+        follow(&mut emulator, None)
     }
 }
 
-fn forward(trace: &mut impl Read, sender: &SyncSender<Vec<Record>>) -> std::io::Result<()> {
+/// Why there is nothing to compile for a target with.
+pub(super) fn no_library(triple: &str) -> Option<String> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", triple]);
+    let folder = rustc.output().ok()?.stdout;
+    let folder = String::from_utf8_lossy(&folder).trim().to_owned();
+    let core = fs::read_dir(folder)
+        .ok()
+        .is_some_and(|mut files| files.next().is_some());
+    (!core).then(|| format!("no core for {triple}"))
+}
+
+/// Starts an emulator with the plugin and returns the trace as it comes, and what the
+/// program prints as an error. With `boundary`, the address of a function, only what
+/// lies between its first and its second call.
+pub(super) fn follow(
+    emulator: &mut Command,
+    boundary: Option<u64>,
+) -> Result<(Receiver<Vec<Record>>, Printed), String> {
+    let mut child = emulator
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}", emulator.get_program().display()))?;
+    let (sender, records) = sync_channel(16);
+    let printed = std::thread::spawn(move || {
+        let (mut trace, mut text) = (child.stdout.take(), String::new());
+        if let Some(trace) = &mut trace {
+            forward(trace, &sender, boundary).map_err(|e| e.to_string())?;
+        }
+        drop(sender);
+        if let Some(mut stderr) = child.stderr.take() {
+            stderr
+                .read_to_string(&mut text)
+                .map_err(|e| e.to_string())?;
+        }
+        match child.wait() {
+            Ok(status) if status.success() => Ok(text.trim().to_owned()),
+            Ok(status) => Err(format!("the emulator: {status} {text}")),
+            Err(error) => Err(error.to_string()),
+        }
+    });
+    Ok((records, printed))
+}
+
+fn forward(
+    trace: &mut impl Read,
+    sender: &SyncSender<Vec<Record>>,
+    boundary: Option<u64>,
+) -> std::io::Result<()> {
+    let mut inside = boundary.is_none();
     loop {
         let mut bytes = Vec::new();
         trace.by_ref().take(1 << 18).read_to_end(&mut bytes)?;
@@ -159,6 +179,11 @@ fn forward(trace: &mut impl Read, sender: &SyncSender<Vec<Record>>) -> std::io::
         let words = bytes.as_chunks::<8>().0.iter();
         let records = words
             .map(|&word| Record(u64::from_le_bytes(word)))
+            .filter(|record| {
+                let crossed = record.is_instruction() && Some(record.address()) == boundary;
+                inside ^= crossed;
+                inside
+            })
             .collect();
         // A receiver that has gone wants no more; the emulator is read to its end.
         let _ = sender.send(records);

@@ -40,7 +40,7 @@ EXPORT int qemu_plugin_version = 1;
 
 static uint64_t words[1 << 15];
 static size_t filled;
-static bool arm;
+static bool arm, arm64;
 
 static void flush(void)
 {
@@ -86,6 +86,12 @@ static bool is_call(const uint8_t *code, size_t size)
         bool blx = size == 2 && (first & 0xff80) == 0x4780;
         return bl || blx;
     }
+    if (arm64) {
+        uint32_t word = first | (uint32_t)(code[2] | code[3] << 8) << 16;
+        bool bl = (word & 0xfc000000) == 0x94000000;
+        bool blr = (word & 0xfffffc1f) == 0xd63f0000;
+        return bl || blr;
+    }
     if (size == 2)
         return (first & 0xe003) == 0x2001 || ((first & 0xf07f) == 0x9002 && first != 0x9002);
     unsigned opcode = first & 0x7f, destination = first >> 7 & 0x1f;
@@ -120,6 +126,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
     (void)argc;
     (void)argv;
     arm = strcmp(info->target_name, "arm") == 0;
+    arm64 = strcmp(info->target_name, "aarch64") == 0;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
     return 0;

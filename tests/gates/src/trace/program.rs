@@ -54,6 +54,12 @@ impl Program {
         })
     }
 
+    /// Where the function of that path starts.
+    pub(super) fn entry(&self, path: &str) -> Option<u64> {
+        let mut found = self.functions.iter().filter(|(_, name)| *name == path);
+        found.next().map(|(&address, _)| address)
+    }
+
     pub(super) fn is_entry(&self, address: u64) -> bool {
         self.functions.contains_key(&address)
     }

@@ -17,6 +17,9 @@ pub(super) trait Cpu: Copy
 where
     Pair<Self>: Word,
 {
+    /// Whether a third permutation beside two costs less than one of its own.
+    const THIRD_BESIDE: bool;
+
     /// The table of this backend.
     fn kernels(self) -> &'static Kernels;
     /// Two permutations. A state is the proof of the features.
@@ -121,8 +124,7 @@ impl Word for Pair<Neon> {
 }
 
 /// Whether all vector units of a core have the instructions for SHA-3, as on Apple's;
-/// where one has, as on Neoverse V1, N2 and V2, the others take what plain instructions
-/// can do (`docs/simd.md`).
+/// where one has, as on Neoverse V1, N2 and V2, the others take chi (`docs/simd.md`).
 const ON_ALL_UNITS: bool = cfg!(target_vendor = "apple");
 
 impl Word for Pair<NeonSha3> {
@@ -136,9 +138,6 @@ impl Word for Pair<NeonSha3> {
 
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
-        if !ON_ALL_UNITS {
-            return self.xor(b).xor(c);
-        }
         // SAFETY: as in `xor`.
         self.with(unsafe { exclusive_or(self.0, b.0, c.0) })
     }
@@ -147,7 +146,7 @@ impl Word for Pair<NeonSha3> {
     fn chi(self, b: Self, c: Self) -> Self {
         if !ON_ALL_UNITS {
             // SAFETY: as in `xor`.
-            return self.with(unsafe { veorq_u64(self.0, vbicq_u64(c.0, b.0)) });
+            return self.xor(self.with(unsafe { clear(c.0, b.0) }));
         }
         // SAFETY: as in `xor`.
         self.with(unsafe { clear_and_exclusive_or(self.0, c.0, b.0) })
@@ -209,6 +208,24 @@ fn clear_and_exclusive_or(a: uint64x2_t, b: uint64x2_t, c: uint64x2_t) -> uint64
     vbcaxq_u64(a, b, c)
 }
 
+/// `a & !b`, which the compiler does not make one with what follows.
+#[inline]
+#[target_feature(enable = "neon")]
+fn clear(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
+    let cleared;
+    // SAFETY: an instruction on registers.
+    unsafe {
+        core::arch::asm!(
+            "bic {cleared:v}.16b, {a:v}.16b, {b:v}.16b",
+            cleared = lateout(vreg) cleared,
+            a = in(vreg) a,
+            b = in(vreg) b,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    cleared
+}
+
 /// `a ^ b`, rotated right by `RIGHT`.
 #[inline]
 #[target_feature(enable = "sha3")]
@@ -224,6 +241,8 @@ fn rotate_and_exclusive_or(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
 }
 
 impl Cpu for Neon {
+    const THIRD_BESIDE: bool = true;
+
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }
@@ -240,6 +259,8 @@ impl Cpu for Neon {
 }
 
 impl Cpu for NeonSha3 {
+    const THIRD_BESIDE: bool = !ON_ALL_UNITS;
+
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }

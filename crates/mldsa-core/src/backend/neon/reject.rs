@@ -1,4 +1,4 @@
-//! ExpandA, two polynomials at a time. Variable time: A is public.
+//! ExpandA, two polynomials at a time or three. Variable time: A is public.
 
 use core::arch::aarch64::*;
 
@@ -8,7 +8,7 @@ use crate::hash::keccak::Word;
 use crate::lanes::verify::SideHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
-use crate::sample::rej_ntt_block_vartime;
+use crate::sample::{self, rej_ntt_block_vartime};
 
 /// Bytes SHAKE128 squeezes per permutation.
 const RATE: usize = 168;
@@ -30,16 +30,14 @@ pub(super) fn expand_a<C: Cpu>(
 ) where
     Pair<C>: Word,
 {
-    for (first, out) in (first..).step_by(2).zip(out.chunks_mut(2)) {
-        expand_two(cpu, rho, l, first, out, &mut SideHash::idle());
-    }
+    expand_entries(cpu, rho, l, first, out, &mut SideHash::idle());
 }
 
-/// Entries in row order from `first` on, at most two. `side` gets one permutation with
-/// each of ours.
+/// Entries in row order from `first` on. `side` gets one permutation with each of ours;
+/// where it has nothing to hash, a third entry may.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn expand_two<C: Cpu>(
+pub(super) fn expand_entries<C: Cpu>(
     cpu: C,
     rho: &[u8; SEED_LEN],
     l: usize,
@@ -49,41 +47,85 @@ pub(super) fn expand_two<C: Cpu>(
 ) where
     Pair<C>: Word,
 {
-    let mut state = [Pair::splat(cpu, 0); 25];
-    for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
-        *word = Pair::splat(cpu, u64::from_le_bytes(*bytes));
+    let (mut first, mut rest) = (first, out);
+    while !rest.is_empty() {
+        let most = if C::THIRD_BESIDE && side.is_idle() {
+            3
+        } else {
+            2
+        };
+        let (now, later) = rest.split_at_mut(rest.len().min(most));
+        let count = now.len();
+        if count == 1 && side.is_idle() {
+            sample::expand_a(rho, l, first, now);
+        } else {
+            expand_group(cpu, rho, l, first, now, side);
+        }
+        (first, rest) = (first + count, later);
     }
+}
+
+/// At most two entries, or three if `side` has nothing to hash.
+#[inline]
+#[target_feature(enable = "neon")]
+fn expand_group<C: Cpu>(
+    cpu: C,
+    rho: &[u8; SEED_LEN],
+    l: usize,
+    first: usize,
+    out: &mut [NttPoly],
+    side: &mut SideHash<'_>,
+) where
+    Pair<C>: Word,
+{
     let entry = |n: usize| {
         let index = first + n.min(out.len() - 1);
         // Column, row, and the domain bits of SHAKE behind 34 bytes.
-        vcreate_u64(((index % l) | ((index / l) << 8) | (0x1f << 16)) as u64)
+        ((index % l) | ((index / l) << 8) | (0x1f << 16)) as u64
     };
-    state[4] = Pair::new(cpu, vcombine_u64(entry(0), entry(1)));
-    state[RATE / 8 - 1] = Pair::splat(cpu, 1 << 63);
-    permute(&mut state, side);
-    fill(&mut state, out, side);
+    let mut one = [0; 25];
+    for (word, bytes) in one.iter_mut().zip(rho.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    one[4] = entry(2);
+    one[RATE / 8 - 1] = 1 << 63;
+    let mut state = [Pair::splat(cpu, 0); 25];
+    for (word, one) in state.iter_mut().zip(one) {
+        *word = Pair::splat(cpu, one);
+    }
+    state[4] = Pair::new(
+        cpu,
+        vcombine_u64(vcreate_u64(entry(0)), vcreate_u64(entry(1))),
+    );
+    let mut third = (out.len() == 3).then_some(&mut one);
+    permute(&mut state, third.as_deref_mut(), side);
+    fill(&mut state, third, out, side);
 }
 
 /// Algorithm 30 from states that are ready to be squeezed.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn fill<C: Cpu>(state: &mut [Pair<C>; 25], out: &mut [NttPoly], side: &mut SideHash<'_>)
-where
+pub(super) fn fill<C: Cpu>(
+    state: &mut [Pair<C>; 25],
+    mut third: Option<&mut [u64; 25]>,
+    out: &mut [NttPoly],
+    side: &mut SideHash<'_>,
+) where
     Pair<C>: Word,
 {
-    let mut streams = [[0; STREAM]; 2];
-    squeeze(state, &mut streams, 0);
+    let mut streams = [[0; STREAM]; 3];
+    squeeze(state, third.as_deref(), &mut streams, 0);
     for block in 1..BLOCKS {
-        permute(state, side);
-        squeeze(state, &mut streams, block);
+        permute(state, third.as_deref_mut(), side);
+        squeeze(state, third.as_deref(), &mut streams, block);
     }
-    let mut filled = [N; 2];
+    let mut filled = [N; 3];
     for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
         *filled = accept(bytes, &mut poly.0);
     }
     while filled.iter().any(|&filled| filled < N) {
-        C::permute_x2(state);
-        squeeze(state, &mut streams, 0);
+        permute(state, third.as_deref_mut(), &mut SideHash::idle());
+        squeeze(state, third.as_deref(), &mut streams, 0);
         for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
             *filled = rej_ntt_block_vartime(&bytes[..RATE], &mut poly.0, *filled);
         }
@@ -92,31 +134,46 @@ where
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn permute<C: Cpu>(state: &mut [Pair<C>; 25], side: &mut SideHash<'_>)
-where
+fn permute<C: Cpu>(
+    state: &mut [Pair<C>; 25],
+    third: Option<&mut [u64; 25]>,
+    side: &mut SideHash<'_>,
+) where
     Pair<C>: Word,
 {
-    match side.absorb() {
-        Some(one) => {
-            C::permute_x2_and_one(state, one);
-            side.permuted();
-        }
-        None => C::permute_x2(state),
+    if let Some(one) = third {
+        C::permute_x2_and_one(state, one);
+    } else if let Some(one) = side.absorb() {
+        C::permute_x2_and_one(state, one);
+        side.permuted();
+    } else {
+        C::permute_x2(state);
     }
 }
 
-/// Writes the 168 bytes of both lanes (and 8 of no meaning behind them).
+/// Writes the 168 bytes of every state (and 8 of no meaning behind them).
 #[inline]
 #[target_feature(enable = "neon")]
-fn squeeze<C>(state: &[Pair<C>; 25], streams: &mut [[u8; STREAM]; 2], block: usize) {
-    let [first, second] = streams;
+fn squeeze<C>(
+    state: &[Pair<C>; 25],
+    third: Option<&[u64; 25]>,
+    streams: &mut [[u8; STREAM]; 3],
+    block: usize,
+) {
+    let [lane_0, lane_1, beside] = streams;
     for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
         .iter()
         .enumerate()
     {
         let at = RATE * block + 16 * n;
-        put_bytes_at(first, at, vreinterpretq_u8_u64(vzip1q_u64(a.0, b.0)));
-        put_bytes_at(second, at, vreinterpretq_u8_u64(vzip2q_u64(a.0, b.0)));
+        put_bytes_at(lane_0, at, vreinterpretq_u8_u64(vzip1q_u64(a.0, b.0)));
+        put_bytes_at(lane_1, at, vreinterpretq_u8_u64(vzip2q_u64(a.0, b.0)));
+    }
+    if let Some(words) = third {
+        let bytes = beside[RATE * block..].as_chunks_mut::<8>().0;
+        for (bytes, word) in bytes.iter_mut().zip(&words[..RATE / 8]) {
+            *bytes = word.to_le_bytes();
+        }
     }
 }
 

@@ -177,8 +177,8 @@ fn rejection_that_reaches_the_sixth_block() {
         Pair<C>: Word,
     {
         let mut random = Random::new(8);
-        for pattern in 0..4 {
-            let mut states: [[u64; 25]; 2] =
+        for pattern in 0..8 {
+            let mut states: [[u64; 25]; 3] =
                 core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
             for (n, state) in states.iter_mut().enumerate() {
                 if pattern >> n & 1 == 1 {
@@ -189,9 +189,17 @@ fn rejection_that_reaches_the_sixth_block() {
             for (n, word) in sponge.words_mut().iter_mut().enumerate() {
                 *word = states[n % 2][n / 2];
             }
-            let mut polys = [const { NttPoly::ZERO }; 2];
+            let mut polys = [const { NttPoly::ZERO }; 3];
+            let mut third = states[2];
             // SAFETY: `cpu` proves the features.
-            unsafe { fill(&mut sponge.0, &mut polys, &mut SideHash::idle()) };
+            unsafe {
+                fill(
+                    &mut sponge.0,
+                    Some(&mut third),
+                    &mut polys,
+                    &mut SideHash::idle(),
+                );
+            }
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let (expected, blocks) = filled_plainly(state);
                 assert_eq!(poly.0, expected, "lane {n} of {pattern:#x}");

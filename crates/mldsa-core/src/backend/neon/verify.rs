@@ -3,7 +3,7 @@
 use super::keccak::{Cpu, Pair};
 use super::ntt::get_pair;
 use super::product::{matrix_product, row_product};
-use super::reject::expand_two;
+use super::reject::expand_entries;
 use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
 use super::vector::put;
 use super::w1::inv_ntt_use_hint;
@@ -127,11 +127,11 @@ where
         return false;
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
-    let mut a = MatrixRows::<2>::new(cpu.kernels(), p, pk.rho);
+    let mut a = MatrixRows::<6>::new(cpu.kernels(), p, pk.rho);
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
         a.next_row_of(a_row, &mut |rho, l, first, group| {
-            expand_two(cpu, rho, l, first, group, side);
+            expand_entries(cpu, rho, l, first, group, side);
         });
         // Not reduced: with t1, c is no smaller than z is with A.
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
@@ -149,7 +149,7 @@ pub(super) fn prepare<C: Cpu>(cpu: C, p: &Params, pk: &PublicKeyParts<'_>, rows:
 where
     Pair<C>: Word,
 {
-    let mut a = MatrixRows::<2>::new(cpu.kernels(), p, pk.rho);
+    let mut a = MatrixRows::<6>::new(cpu.kernels(), p, pk.rho);
     let mut row = [const { NttPoly::ZERO }; 8];
     let (a_row, t1_hat) = row.split_at_mut(p.l);
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {

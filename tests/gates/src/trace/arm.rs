@@ -1,0 +1,81 @@
+//! Traces of the host's program, built for AArch64 Linux, in QEMU's user mode.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::Receiver;
+
+use super::device::{Printed, folder, follow, no_library};
+use super::record::Record;
+use crate::{missing, root, succeed};
+
+pub(super) const TRIPLE: &str = "aarch64-unknown-linux-gnu";
+const EMULATOR: &str = "qemu-aarch64";
+const LINKER: &str = "aarch64-linux-gnu-gcc";
+
+/// Backends of that target, the one with the most features last.
+pub(super) const BACKENDS: [&str; 3] = ["portable", "neon", "neon-sha3"];
+
+/// The function of the program at which what counts begins and ends.
+pub(super) const BOUNDARY: &str = "traced::boundary";
+
+/// A run may not take longer, in seconds.
+const LIMIT: &str = "600";
+
+/// Why it cannot be run here.
+pub(super) fn lacking() -> Option<String> {
+    missing(EMULATOR)
+        .or_else(|| missing(LINKER))
+        .or_else(|| missing("cc"))
+        .or_else(|| no_library(TRIPLE))
+}
+
+/// Builds the program, at fixed addresses and with the C library in it.
+pub(super) fn build() -> Result<PathBuf, String> {
+    let target = folder().join("arm");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--release",
+            "--target",
+            TRIPLE,
+        ])
+        .args([
+            "-p",
+            "mldsa-gates",
+            "--no-default-features",
+            "--bin",
+            "traced",
+        ])
+        .current_dir(root())
+        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "1")
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
+        .env(
+            "RUSTFLAGS",
+            "-Crelocation-model=static -Ctarget-feature=+crt-static",
+        );
+    succeed(&mut cargo)?;
+    Ok(target.join(TRIPLE).join("release/traced"))
+}
+
+/// Starts `operation` of `place`, `SET/BACKEND`, on `input`, a file, and returns the
+/// trace between the two calls of `boundary` as it comes.
+pub(super) fn start(
+    plugin: &Path,
+    program: &Path,
+    boundary: u64,
+    [operation, place]: [&str; 2],
+    input: &Path,
+) -> Result<(Receiver<Vec<Record>>, Printed), String> {
+    let mut emulator = Command::new("timeout");
+    emulator
+        .args([LIMIT, EMULATOR, "-cpu", "max", "-plugin"])
+        .arg(plugin)
+        .arg(program)
+        .args(["marked", operation, place])
+        .arg(input);
+    follow(&mut emulator, Some(boundary))
+}
