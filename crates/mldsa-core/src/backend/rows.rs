@@ -6,8 +6,6 @@ use crate::coding::encode::PublicKeyParts;
 use crate::coding::pack;
 use crate::lanes::job::Claim;
 use crate::memory::array::Zeroed;
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-use crate::params::N;
 use crate::params::{Params, T1_POLY_LEN};
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
@@ -42,33 +40,6 @@ pub(crate) fn commitment(
         (kernels.inv_ntt_use_hint)(p.gamma2, &w_hat, parts.hint.row(i), packed);
         w1(packed);
     }
-    true
-}
-
-/// The vector (z, c) of `claim` in NTT form, from what unpacks, checks and transforms one
-/// polynomial (bits of gamma1, bound, bytes, out) and what transforms the challenge. False
-/// if a coefficient of z is too large.
-///
-/// To be inlined into entries that have the features of both.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-#[inline(always)]
-pub(super) fn response_and_challenge(
-    claim: &Claim<'_>,
-    vector: &mut [NttPoly],
-    unpack_z_ntt: impl Fn(u32, i32, &[u8], &mut NttPoly) -> bool,
-    challenge_ntt: impl Fn(&[i8; N], &mut NttPoly),
-) -> bool {
-    let p = claim.p;
-    let (z_hat, c_hat) = vector.split_at_mut(p.l);
-    let bound = p.gamma1() - p.beta();
-    let len = p.z_poly_len();
-    for (n, z_hat) in z_hat.iter_mut().enumerate() {
-        let bytes = &claim.parts.z[len * n..][..len];
-        if !unpack_z_ntt(p.gamma1_bits, bound, bytes, z_hat) {
-            return false;
-        }
-    }
-    challenge_ntt(&claim.c.0, &mut c_hat[0]);
     true
 }
 

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 /// Begins or ends a part for a tracer that sees addresses and nothing else.
 #[inline(never)]
 fn boundary() {
-    std::hint::black_box(());
+    core::hint::black_box(());
 }
 
 /// Runs `operation` on the file `input`, the part that counts between two `stop`s, and

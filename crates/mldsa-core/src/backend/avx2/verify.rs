@@ -7,7 +7,6 @@ use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::inv_ntt_use_hint;
 use crate::backend::cpu::Avx2;
 use crate::backend::matrix::MatrixRows;
-use crate::backend::rows::response_and_challenge;
 use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
@@ -60,17 +59,22 @@ fn commitment<const TERMS: usize>(
 #[inline]
 #[target_feature(enable = "avx2")]
 fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
-    response_and_challenge(
-        claim,
-        vector,
-        #[inline(always)]
-        |gamma1_bits, bound, bytes, z_hat| match gamma1_bits {
+    let p = claim.p;
+    let (z_hat, c_hat) = vector.split_at_mut(p.l);
+    let bound = p.gamma1() - p.beta();
+    let len = p.z_poly_len();
+    for (n, z_hat) in z_hat.iter_mut().enumerate() {
+        let bytes = &claim.parts.z[len * n..][..len];
+        let within = match p.gamma1_bits {
             17 => unpack_z_ntt::<18, O>(bytes, bound, z_hat),
             _ => unpack_z_ntt::<20, O>(bytes, bound, z_hat),
-        },
-        #[inline(always)]
-        |c, c_hat| challenge_ntt::<O>(c, c_hat),
-    )
+        };
+        if !within {
+            return false;
+        }
+    }
+    challenge_ntt::<O>(&claim.c.0, &mut c_hat[0]);
+    true
 }
 
 /// Packs w1 of row `i`, whose hint the claim has, where it belongs in `w1`.

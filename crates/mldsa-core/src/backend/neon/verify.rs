@@ -8,7 +8,6 @@ use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
 use super::vector::put;
 use super::w1::inv_ntt_use_hint;
 use crate::backend::matrix::MatrixRows;
-use crate::backend::rows::response_and_challenge;
 use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
@@ -67,16 +66,17 @@ where
 #[inline]
 #[target_feature(enable = "neon")]
 fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
-    response_and_challenge(
-        claim,
-        vector,
+    let p = claim.p;
+    let bound = p.gamma1() - p.beta();
+    let (z_hat, c_hat) = vector.split_at_mut(p.l);
+    challenge_ntt::<O>(&claim.c.0, &mut c_hat[0]);
+    let rows = claim.parts.z.chunks_exact(p.z_poly_len());
+    z_hat.iter_mut().zip(rows).all(
         #[inline(always)]
-        |gamma1_bits, bound, bytes, z_hat| match gamma1_bits {
+        |(z_hat, bytes)| match p.gamma1_bits {
             17 => unpack_z_ntt::<18, O>(bytes, bound, z_hat),
             _ => unpack_z_ntt::<20, O>(bytes, bound, z_hat),
         },
-        #[inline(always)]
-        |c, c_hat| challenge_ntt::<O>(c, c_hat),
     )
 }
 
