@@ -182,33 +182,30 @@ fn squeeze<C>(
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn accept(stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
-    let stream = &stream[..RATE * BLOCKS];
+    let mut rest = &stream[..RATE * BLOCKS];
     let mut filled = 0;
-    let mut at = 0;
-    // Sixteen candidates, the last read of which ends four bytes behind them.
-    while filled + 16 <= N && at + 52 <= stream.len() {
+    // Sixteen candidates, and the four bytes behind them that are read too.
+    while let (Some(window), Some(room)) = (
+        rest.first_chunk::<52>(),
+        out[filled..].first_chunk_mut::<16>(),
+    ) {
         let four = |n: usize| {
             const LANES: [u8; 16] = [0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255];
-            let candidates = vqtbl1q_u8(bytes_at(stream, at + 12 * n), bytes(&LANES));
+            let candidates = vqtbl1q_u8(bytes_at(window, 12 * n), bytes(&LANES));
             vandq_u32(vreinterpretq_u32_u8(candidates), vdupq_n_u32(0x7f_ffff))
         };
         let (a, b, c, d) = (four(0), four(1), four(2), four(3));
         let largest = vmaxq_u32(vmaxq_u32(a, b), vmaxq_u32(c, d));
         // One candidate in a thousand is refused.
         if vmaxvq_u32(largest) < Q as u32 {
-            for (out, v) in out[filled..]
-                .as_chunks_mut::<4>()
-                .0
-                .iter_mut()
-                .zip([a, b, c, d])
-            {
+            for (out, v) in room.as_chunks_mut::<4>().0.iter_mut().zip([a, b, c, d]) {
                 put_four(out, vreinterpretq_s32_u32(v));
             }
             filled += 16;
         } else {
-            filled = rej_ntt_block_vartime(&stream[at..at + 48], out, filled);
+            filled = rej_ntt_block_vartime(&window[..48], out, filled);
         }
-        at += 48;
+        rest = &rest[48..];
     }
-    rej_ntt_block_vartime(&stream[at..], out, filled)
+    rej_ntt_block_vartime(rest, out, filled)
 }
