@@ -27,14 +27,18 @@ mod bounds;
 #[cfg(test)]
 mod tests;
 
-/// The table, if this CPU can use it, and it can.
+/// The table, if this CPU can use it; it can.
 pub(super) fn detect() -> Option<&'static Kernels> {
     Neon::is_detected().then_some(&NEON)
 }
 
 /// The table with the instructions for SHA-3, if this CPU can use it.
 pub(super) fn detect_sha3() -> Option<&'static Kernels> {
-    NeonSha3::is_detected().then_some(&NEON_SHA3)
+    let detected = NeonSha3::is_detected();
+    // The crate that detects does not ask this system.
+    #[cfg(all(windows, feature = "std"))]
+    let detected = detected || std::arch::is_aarch64_feature_detected!("sha3");
+    detected.then_some(&NEON_SHA3)
 }
 
 impl Neon {

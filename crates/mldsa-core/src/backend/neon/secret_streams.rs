@@ -12,12 +12,9 @@ use crate::params::N;
 use crate::ring::poly::Poly;
 use crate::sample::{expand_mask_packed, rej_bounded_block, rej_bounded_poly};
 
-/// Bytes of permutations' frames, in which they leave states.
-const FRAMES: usize = if cfg!(debug_assertions) {
-    16_384
-} else {
-    3_072
-};
+/// Bytes of permutations' frames, in which they leave states; where nothing is optimised
+/// the entries of the table overwrite more.
+const FRAMES: usize = 3_072;
 
 /// Blocks from which a polynomial of s1 or s2 is sampled: one is too short for half of
 /// the polynomials with eta = 2, two are too short for one in 10^5 with eta = 4.
