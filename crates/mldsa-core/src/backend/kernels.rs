@@ -250,7 +250,7 @@ pub(crate) use lane_entries;
 
 /// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
 /// before it knows of any spill, puts spilled vectors across cache lines.
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
 macro_rules! align_frame {
     () => {
         #[repr(align(64))]
@@ -258,7 +258,7 @@ macro_rules! align_frame {
         core::hint::black_box(&mut Anchor(0));
     };
 }
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) use align_frame;
 
 /// `rho_pp` and kappa of a polynomial of y.

@@ -90,10 +90,9 @@ macro_rules! kernels {
                 first,
                 out
             )),
-            expand_masks: secret_entry!(|rho_pp, kappa, len, out| secret_streams::expand_masks(
+            expand_masks: secret_entry!(|seeds, len, out| secret_streams::expand_masks(
                 $cpu::here(),
-                rho_pp,
-                kappa,
+                seeds,
                 len,
                 out
             )),
@@ -138,7 +137,9 @@ macro_rules! kernels {
                 pk,
                 rows
             ))),
-            digest: None,
+            // The place beside two lanes is taken: by a third entry.
+            expand_a_beside: None,
+            clear_registers: entry!(|| vector::clear_registers()),
             shake256: Some(entry!(|hashes| $lanes::shake256(hashes))),
             verify: Some(entry!(|p, job, results| $lanes::verify(p, job, results))),
         }

@@ -5,7 +5,7 @@ use core::arch::aarch64::*;
 use super::keccak::{Cpu, Pair};
 use super::vector::{bytes, bytes_at, put_bytes_at, put_four};
 use crate::hash::keccak::Word;
-use crate::lanes::verify::SideHash;
+use crate::lanes::side::SideHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::{self, rej_ntt_block_vartime};

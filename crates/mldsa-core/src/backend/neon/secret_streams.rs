@@ -5,6 +5,7 @@ use core::arch::aarch64::*;
 use super::keccak::{Cpu, Pair};
 use super::vector::bytes_at;
 use crate::backend::accepted::ACCEPTED;
+use crate::backend::kernels::MaskSeed;
 use crate::hash::keccak::{Permutation, Word};
 use crate::lanes::sponge::{RATE, Widths, Wiped};
 use crate::memory::secret::{Secret, declassify, scrub_stack};
@@ -26,27 +27,21 @@ const STREAM: usize = RATE * BLOCKS;
 /// 640. Constant time.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn expand_masks<C: Cpu>(
-    cpu: C,
-    rho_pp: &[u8; 64],
-    kappa: u16,
-    len: usize,
-    out: &mut [u8],
-) where
+pub(super) fn expand_masks<C: Cpu>(cpu: C, seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8])
+where
     Pair<C>: Word,
 {
     scrub_stack::<FRAMES, _>(
         #[inline(always)]
         || {
-            let (mut rest, mut kappa) = (out, kappa);
-            while !rest.is_empty() {
-                let (rows, later) = rest.split_at_mut(rest.len().min(2 * len));
-                if rows.len() == len {
-                    expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, rows);
-                } else {
-                    squeeze_two(cpu, rho_pp, kappa, len, rows);
+            for (seeds, rows) in seeds.chunks(2).zip(out.chunks_mut(2 * len)) {
+                match *seeds {
+                    [first, second] => squeeze_two(cpu, [first, second], len, rows),
+                    [(rho_pp, kappa)] => {
+                        expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, rows);
+                    }
+                    _ => {}
                 }
-                (rest, kappa) = (later, kappa.wrapping_add(2));
             }
         },
     );
@@ -67,7 +62,8 @@ where
         || {
             for (first, out) in (first..).step_by(2).zip(out.chunks_mut(2)) {
                 let bytes = streams[..out.len()].as_flattened_mut();
-                squeeze_two(cpu, rho_p, first as u16, STREAM, bytes);
+                let seeds = [(rho_p, first as u16), (rho_p, first as u16 + 1)];
+                squeeze_two(cpu, seeds, STREAM, bytes);
                 for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
                     if accept(eta, stream, &mut s.0) < N {
                         let nonce = (first + n) as u16;
@@ -79,22 +75,32 @@ where
     );
 }
 
-/// One or two streams of SHAKE256 on the seed and its counters, from `counter` on, to
-/// rows of `len` bytes, a multiple of 16.
+/// One or two streams of SHAKE256 on seeds and their counters, to rows of `len` bytes, a
+/// multiple of 16.
 #[inline]
 #[target_feature(enable = "neon")]
-fn squeeze_two<C: Cpu>(cpu: C, seed: &[u8; 64], counter: u16, len: usize, out: &mut [u8])
+fn squeeze_two<C: Cpu>(cpu: C, seeds: [MaskSeed<'_>; 2], len: usize, out: &mut [u8])
 where
     Pair<C>: Word,
 {
     let mut sponge = Wiped(cpu.wide());
     let state = &mut sponge.0.0;
-    for (word, bytes) in state.iter_mut().zip(seed.as_chunks::<8>().0) {
-        *word = Pair::splat(cpu, u64::from_le_bytes(*bytes));
+    let [(first, first_counter), (second, second_counter)] = seeds;
+    let words = first
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .zip(second.as_chunks::<8>().0);
+    for (word, (a, b)) in state.iter_mut().zip(words) {
+        let lanes = [a, b].map(
+            #[inline(always)]
+            |bytes| vcreate_u64(u64::from_le_bytes(*bytes)),
+        );
+        *word = Pair::new(cpu, vcombine_u64(lanes[0], lanes[1]));
     }
     // The domain bits of SHAKE behind 66 bytes.
-    let word = |n: u16| vcreate_u64(u64::from(counter.wrapping_add(n)) | (0x1f << 16));
-    state[8] = Pair::new(cpu, vcombine_u64(word(0), word(1)));
+    let word = |counter: u16| vcreate_u64(u64::from(counter) | (0x1f << 16));
+    state[8] = Pair::new(cpu, vcombine_u64(word(first_counter), word(second_counter)));
     state[RATE / 8 - 1] = Pair::splat(cpu, 1 << 63);
     let (first, second) = out.split_at_mut(len);
     for block in 0..len.div_ceil(RATE) {
