@@ -4,8 +4,8 @@
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod job;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) mod side;
-#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod sponge;
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) mod side;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod verify;

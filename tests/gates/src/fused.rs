@@ -119,6 +119,13 @@ const X86: Alone = &[
         ],
     ),
     (
+        "overwrites registers, whatever is in them",
+        &[
+            "backend::avx2::vector::clear_registers",
+            "backend::avx512::registers::clear_registers",
+        ],
+    ),
+    (
         "one transform or one sampler for several entries, through memory",
         &[
             "backend::avx2::ntt::inv_ntt",

@@ -3,7 +3,6 @@
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::VerifyError;
@@ -194,20 +193,6 @@ pub(crate) use secret_entry;
 /// What the frames of an entry take at most where nothing is optimised.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) const UNOPTIMISED_FRAMES: usize = 192 * 1024;
-
-/// Wipes what the kernels of a backend leave below a frame that computes on secrets, and
-/// in registers: copies and spills that compilers make, some of them at one level of
-/// optimisation only. To be declared first, and so dropped last, on return and on
-/// unwinding. `FRAMES` is what the frames below take at most where something is optimised;
-/// entries see to themselves where nothing is.
-pub(crate) struct KernelTraces<const FRAMES: usize = 4_096>(pub(crate) Backend);
-
-impl<const FRAMES: usize> Drop for KernelTraces<FRAMES> {
-    fn drop(&mut self) {
-        (self.0.kernels().clear_registers)();
-        zeroize::zeroize_stack::<FRAMES>();
-    }
-}
 
 /// The entries that are written over the lanes of a backend, which `$engine` proves.
 /// They are compiled for its features: what they call is inlined into them.

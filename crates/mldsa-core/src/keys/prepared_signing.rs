@@ -5,7 +5,6 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
-use crate::backend::kernels::KernelTraces;
 use crate::coding::encode::SecretKeyParts;
 use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
@@ -22,6 +21,7 @@ use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
+use crate::scheme::traces::KernelTraces;
 
 /// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
 /// wiped on drop, and overwritten by the next key.

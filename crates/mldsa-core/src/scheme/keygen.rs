@@ -2,7 +2,7 @@
 //! checked import needs.
 
 use crate::backend::Backend;
-use crate::backend::kernels::{KernelTraces, Kernels};
+use crate::backend::kernels::Kernels;
 use crate::backend::matrix::MatrixRows;
 use crate::coding::encode::{SecretKeyParts, SecretKeyPartsMut};
 use crate::coding::pack;
@@ -13,6 +13,7 @@ use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::scheme::running_tr::RunningTr;
+use crate::scheme::traces::KernelTraces;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
 /// refused half-bytes are public.

@@ -2,7 +2,6 @@
 //! once for each key runs in lanes, the seed and `tr`. Each key gets the bytes that it
 //! gets alone.
 
-use crate::backend::kernels::KernelTraces;
 use crate::backend::matrix::MatrixRows;
 use crate::backend::{Backend, shake256_lanes};
 use crate::coding::encode::SecretKeyPartsMut;
@@ -12,6 +11,7 @@ use crate::memory::secret::Secret;
 use crate::params::{ParameterSet, SEED_LEN, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::{public_rows, sample_secrets};
+use crate::scheme::traces::KernelTraces;
 
 /// Keys that are made together: the lanes of the widest backend.
 pub(crate) const MAX_KEYS: usize = 8;

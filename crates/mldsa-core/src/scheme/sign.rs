@@ -2,7 +2,6 @@
 //! one is accepted.
 
 use crate::backend::Backend;
-use crate::backend::kernels::KernelTraces;
 use crate::coding::encode::{SecretKeyParts, signature_parts_mut};
 use crate::coding::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
 use crate::error::SignError;
@@ -13,6 +12,7 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, 
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
+use crate::scheme::traces::KernelTraces;
 
 /// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.

@@ -4,7 +4,6 @@
 //! Constant time as one signature after the other: what runs when follows from which
 //! attempts were accepted, and that is public.
 
-use crate::backend::kernels::KernelTraces;
 use crate::backend::{Backend, shake256_lanes};
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::SignError;
@@ -21,6 +20,7 @@ use crate::scheme::sign::{
     SigningMaterial, commit_rows, declassify_challenge, encode, respond_hints, respond_low_bits,
     respond_z, transform_challenge,
 };
+use crate::scheme::traces::KernelTraces;
 
 /// The most attempts that run side by side: the lanes of the widest backend.
 pub(crate) const MAX_SLOTS: usize = 8;
