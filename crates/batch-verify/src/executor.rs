@@ -62,9 +62,20 @@ pub trait Executor: Send + Sync {
 /// share.
 const MAX_WORKERS: usize = 1024;
 
-/// [`Executor::workers`], whatever it says.
+/// [`Executor::workers`], whatever it says; 1 if it panics.
 pub(crate) fn workers(executor: &dyn Executor) -> usize {
-    executor.workers().clamp(1, MAX_WORKERS)
+    let workers = caught(|| executor.workers());
+    workers.unwrap_or(1).clamp(1, MAX_WORKERS)
+}
+
+/// [`Executor::is_worker`]; false if it panics.
+pub(crate) fn is_worker(executor: &dyn Executor) -> bool {
+    caught(|| executor.is_worker()).unwrap_or(false)
+}
+
+/// [`Executor::spawn`]; one that panics has dropped the work.
+pub(crate) fn spawn(executor: &dyn Executor, work: Box<dyn FnOnce() + Send>) {
+    caught(|| executor.spawn(work));
 }
 
 /// Whether a thread that was woken is awake ([`Executor::rouse`]). It stays so for a
@@ -406,7 +417,7 @@ pub(crate) fn lend(executor: &dyn Executor, tasks: usize, task: &(dyn Fn(usize) 
 
 impl fmt::Debug for dyn Executor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Executor({} workers)", self.workers())
+        write!(f, "Executor({} workers)", workers(self))
     }
 }
 

@@ -26,7 +26,7 @@ pub use self::metrics::{Answered, IntakeMetrics, Verified};
 use self::state::{State, Submitted};
 use self::worker::Worker;
 use crate::caught::{caught, wake};
-use crate::executor::workers;
+use crate::executor::{is_worker, workers};
 use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
 use crate::schedule::{LANES, Request};
@@ -359,6 +359,9 @@ impl<P: ParameterSet> Intake<P> {
         let known = sought
             .as_ref()
             .is_some_and(|s| shared.memory.knows(s, &item));
+        if sought.is_some() && !known {
+            shared.memory.missed();
+        }
         // As many as share lanes with it.
         let waiting = shared.cut(|state| {
             state.stats.items += 1;
@@ -613,6 +616,9 @@ impl<P: ParameterSet> Shared<P> {
         let queue = &mut state.queue;
         let submitted = queue.submit(origin, ticket, entry, bytes, &self.limits);
         if submitted.is_ok() {
+            if hash.is_some() {
+                self.memory.missed();
+            }
             self.stir(state);
         } else {
             drop(state);
@@ -698,12 +704,9 @@ impl<P: ParameterSet> Shared<P> {
     /// On a thread of the pool, what else it has.
     fn let_others_go_first(&self) {
         let verifier = self.verifier.current();
-        caught(|| {
-            let executor = verifier.executor();
-            if executor.is_worker() {
-                executor.yield_now();
-            }
-        });
+        if is_worker(&**verifier.executor()) {
+            caught(|| verifier.executor().yield_now());
+        }
     }
 
     /// Verifies a batch that was cut, and beside it an item of the caller's, whose
@@ -975,7 +978,7 @@ impl<P: ParameterSet> Future for Pending<P> {
         let Some(answer) = &self.answer else {
             return Poll::Ready(Answer::LOST);
         };
-        if self.intake.verifier.current().executor().is_worker() {
+        if is_worker(&**self.intake.verifier.current().executor()) {
             while answer.is_waiting() && self.intake.help() {}
         }
         answer.take_or_wake(|| context.waker().clone())

@@ -2,6 +2,7 @@
 
 use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use core::mem::size_of;
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::hash::RandomState;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +21,7 @@ use crate::{Item, Message, OwnedContext, OwnedItem, OwnedSigner, Signer};
 pub(crate) struct Memory {
     max_bytes: usize,
     hasher: RandomState,
+    misses: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -27,7 +29,6 @@ struct State {
     verified: LruCache<u64, Verified, BuildHasherDefault<Hashed>>,
     bytes: usize,
     hits: u64,
-    misses: u64,
 }
 
 /// A valid item.
@@ -115,11 +116,11 @@ impl Memory {
         Self {
             max_bytes,
             hasher: RandomState::new(),
+            misses: AtomicU64::new(0),
             state: Mutex::new(State {
                 verified: LruCache::unbounded_with_hasher(BuildHasherDefault::new()),
                 bytes: 0,
                 hits: 0,
-                misses: 0,
             }),
         }
     }
@@ -166,18 +167,19 @@ impl Memory {
     }
 
     /// Whether the item was verified before, to be asked by nobody but who else would
-    /// verify it: it is counted, and stays longer.
+    /// verify it: that it is known is counted, and it stays longer.
     pub(crate) fn knows(&self, sought: &Sought<'_>, item: &Item<'_>) -> bool {
         let mut state = self.lock();
         let verified = state.verified.get(&sought.hash);
         let known = verified.is_some_and(|verified| verified.is(sought, item));
-        let count = if known {
-            &mut state.hits
-        } else {
-            &mut state.misses
-        };
-        *count += 1;
+        state.hits += u64::from(known);
         known
+    }
+
+    /// An item that is not known is verified: to be told once, however often it was
+    /// asked whether it is.
+    pub(crate) fn missed(&self) {
+        self.misses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The same for whoever just wants to know.
@@ -219,7 +221,7 @@ impl Memory {
             items: state.verified.len(),
             bytes: state.bytes,
             hits: state.hits,
-            misses: state.misses,
+            misses: self.misses.load(Ordering::Relaxed),
         }
     }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use mldsa_core::ParameterSet;
 
 use crate::caught::caught;
+use crate::executor::{is_worker, spawn, workers};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
 use crate::schedule::Request;
 use crate::{BatchError, BatchVerifier, Duplicates, Executor, Item, Message, Signer};
@@ -64,7 +65,7 @@ where
     let part = match verifier.schedule.duplicates {
         // A repeat is refused wherever the earlier one stands.
         Duplicates::Reject => vertices.len(),
-        _ => vertices.len().div_ceil(executor.workers().max(1)),
+        _ => vertices.len().div_ceil(workers(&**executor)),
     };
     let part = part.max(MIN_PART);
     let parts = vertices.len().div_ceil(part).max(1);
@@ -87,11 +88,12 @@ where
     };
     for _ in 0..parts {
         let work = Arc::clone(&work);
-        executor.spawn(Box::new(move || {
+        let work = move || {
             // Vertices are dropped here, by the caller's code: a panic must not take
             // the pool down.
             caught(move || work.run());
-        }));
+        };
+        spawn(&**executor, Box::new(work));
     }
     future
 }
@@ -196,7 +198,7 @@ impl Future for VertexVerdicts {
     type Output = Result<Vec<bool>, BatchError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.executor.is_worker()
+        if is_worker(&*self.executor)
             && let Some(work) = self.work.upgrade()
         {
             work.run();

@@ -9,16 +9,19 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
 use core::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Wake;
 use std::thread;
 
 use batch_verify::{
-    Admission, Answered, AsyncIntake, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics,
-    Item, Outcome, OwnedItem, Pending, Priority, Submit, Threads, Verified,
+    Admission, Answered, AsyncIntake, CallerPool, Executor, Intake, IntakeError, IntakeLimits,
+    IntakeMetrics, Item, Outcome, OwnedItem, Pending, Priority, Submit, Threads, Verified,
 };
 use mldsa_core::MlDsa44;
-use votes::{VOTES, held, verifier};
+use votes::{VOTES, expected, held, verifier};
+
+type Job = Box<dyn FnOnce() + Send>;
 
 /// Nothing here takes as long unless it hangs.
 const HANGS: Duration = Duration::from_secs(60);
@@ -148,7 +151,7 @@ fn wakers_go_without_the_lock() {
 /// thread is one of its own: between the look for a place and the line.
 #[derive(Default)]
 struct Racing {
-    jobs: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+    jobs: Mutex<Vec<Job>>,
     now: AtomicBool,
 }
 
@@ -166,7 +169,7 @@ impl Executor for Racing {
 
     fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {}
 
-    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+    fn spawn(&self, work: Job) {
         self.jobs.lock().unwrap().push(work);
     }
 
@@ -452,7 +455,7 @@ impl Executor for Own {
 
     fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {}
 
-    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+    fn spawn(&self, work: Job) {
         core::mem::forget(work);
     }
 
@@ -481,4 +484,107 @@ fn a_drain_that_is_polled_helps_with_one_batch() {
         assert_eq!(intake.stats().waiting, waiting);
     }
     assert!(poll_with(&mut drain, &waker).is_ready());
+}
+
+/// Whatever it is asked, it panics; jobs wait for the test.
+#[derive(Default)]
+struct Panicking(Mutex<Vec<Job>>);
+
+impl Executor for Panicking {
+    fn workers(&self) -> usize {
+        panic!("the pool's fault")
+    }
+
+    fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {}
+
+    fn spawn(&self, work: Job) {
+        self.0.lock().unwrap().push(work);
+    }
+
+    fn is_worker(&self) -> bool {
+        panic!("the pool's fault")
+    }
+}
+
+#[test]
+fn an_executor_that_panics_costs_no_answer() {
+    let executor = Arc::new(Panicking::default());
+    let threads = Threads::Executor(Arc::clone(&executor) as Arc<dyn Executor>);
+    let verifier = verifier(threads);
+    assert!(format!("{verifier:?}").contains("Executor"));
+    let items: Vec<Item<'_>> = VOTES.iter().map(OwnedItem::as_item).collect();
+    let outcomes = verifier.verify(&items).into_outcomes();
+    assert!((0..60).map(expected).eq(outcomes));
+    let intake = AsyncIntake::new(Intake::new(verifier, IntakeLimits::default()));
+    let mut answer = intake.submit(Priority::Sync, VOTES[0].clone());
+    assert!(poll(&mut answer).is_pending());
+    let mut drained = intake.drain();
+    assert!(poll(&mut drained).is_pending());
+    let jobs = core::mem::take(&mut *executor.0.lock().unwrap());
+    jobs.into_iter().for_each(|job| job());
+    assert_eq!(poll(&mut answer), Poll::Ready(Ok(expected(0))));
+    assert_eq!(poll(&mut drained), Poll::Ready(()));
+}
+
+/// Panics when it goes.
+struct Grudge;
+
+impl IntakeMetrics for Grudge {}
+
+impl Drop for Grudge {
+    fn drop(&mut self) {
+        panic!("the caller's fault");
+    }
+}
+
+#[test]
+fn hooks_that_panic_when_they_go_take_no_worker_down() {
+    for batches in 1..3 {
+        for dropped in [false, true] {
+            let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
+            let kept = Arc::clone(&jobs);
+            let keep = move |job| kept.lock().unwrap().push(job);
+            let pool = CallerPool::new(1, |_, _| {}).spawning(keep, || false);
+            let limits = IntakeLimits {
+                batch: 8,
+                ..IntakeLimits::default()
+            };
+            let builder = Intake::builder(verifier(pool.into_threads()));
+            let intake = builder.limits(limits).metrics(Grudge).build();
+            for vote in &VOTES[..8 * batches] {
+                intake.submit(vote.clone()).unwrap().detach();
+            }
+            drop(intake);
+            let next = || jobs.lock().unwrap().pop();
+            while let Some(job) = next() {
+                let run = AssertUnwindSafe(|| if dropped { drop(job) } else { job() });
+                assert!(catch_unwind(run).is_ok(), "{batches} {dropped}");
+            }
+        }
+    }
+}
+
+/// Whoever asks for a place again has not asked for a verdict again.
+#[test]
+fn the_memory_counts_a_question_once() {
+    let (held, threads) = held();
+    let limits = IntakeLimits {
+        items: 1,
+        ..IntakeLimits::default()
+    };
+    let intake = AsyncIntake::new(Intake::new(verifier(threads), limits));
+    intake.intake().submit(VOTES[0].clone()).unwrap().detach();
+    let mut waiting = intake.submit(Priority::OwnRound, VOTES[1].clone());
+    for _ in 0..10 {
+        assert!(poll(&mut waiting).is_pending());
+        assert!(intake.intake().submit(VOTES[2].clone()).is_err());
+    }
+    assert_eq!(intake.intake().stats().memory.misses, 1);
+    held.release();
+    assert!(poll(&mut waiting).is_pending());
+    held.release();
+    assert!(poll(&mut waiting).is_ready());
+    let stats = intake.intake().stats();
+    assert_eq!((stats.memory.hits, stats.memory.misses), (0, 2));
+    assert_eq!(stats.memory.misses, stats.verified);
 }

@@ -13,6 +13,7 @@ use mldsa_core::ParameterSet;
 
 use super::{Guarded, Intake, IntakeError, Origin, Pending, Shared};
 use crate::caught::{caught, wake};
+use crate::executor::is_worker;
 use crate::quorum::{Count, Rule};
 use crate::{
     BatchVerifier, Duplicates, Outcome, OwnedItem, OwnedSubject, OwnedVote, Policy, QuorumError,
@@ -216,7 +217,7 @@ impl<P: ParameterSet> Entrance<P> {
                 }
                 Err(IntakeError::QueueFull) => {
                     // Nobody else may be left to make a place.
-                    if verifier.executor().is_worker() && self.intake.help() {
+                    if is_worker(&**verifier.executor()) && self.intake.help() {
                         continue;
                     }
                     let bytes = item.as_ref().map_or(0, OwnedItem::len);
@@ -607,7 +608,7 @@ impl<P: ParameterSet> Future for Drain<P> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         let shared = &*this.intake.0;
-        let helps = shared.verifier.current().executor().is_worker();
+        let helps = is_worker(&**shared.verifier.current().executor());
         let waker = context.waker().clone();
         let mut state = shared.lock();
         let since = *this.since.get_or_insert(state.rests);

@@ -9,6 +9,7 @@ use mldsa_core::ParameterSet;
 
 use super::{IntakeError, Shared};
 use crate::caught::caught;
+use crate::executor::spawn;
 
 /// Workers of intakes, at most, that step aside one after the other for other work.
 /// There are more only while items come faster than that, and each starts one.
@@ -22,8 +23,10 @@ impl<P: ParameterSet> Worker<P> {
     pub(super) fn start(shared: &Arc<Shared<P>>) {
         let worker = Self(Some(Arc::clone(shared)));
         let verifier = shared.verifier.current();
-        // An executor that panics has dropped the work.
-        caught(|| verifier.executor().spawn(Box::new(move || worker.run())));
+        let work = move || {
+            caught(move || worker.run());
+        };
+        spawn(&**verifier.executor(), Box::new(work));
     }
 
     fn run(self) {
@@ -67,6 +70,7 @@ impl<P: ParameterSet> Drop for Worker<P> {
         if let Some(shared) = self.0.take() {
             let lost = shared.cut(|state| state.queue.lost_worker());
             shared.refuse_all(lost, IntakeError::Abandoned);
+            let_go(shared);
         }
     }
 }
@@ -90,6 +94,11 @@ impl<P: ParameterSet> Resume for Shared<P> {
     fn yield_now(&self) {
         caught(|| self.verifier.current().executor().yield_now());
     }
+}
+
+/// The last handle of an intake drops the caller's hooks, which may panic.
+fn let_go<T>(handle: T) {
+    caught(move || drop(handle));
 }
 
 thread_local! {
@@ -175,9 +184,9 @@ impl First {
                     break;
                 }
             }
+            drop(first);
             let served = with_stack(|stack| mem::take(&mut stack.served));
-            // The last handle of an intake drops the caller's hooks.
-            caught(move || drop(served));
+            served.into_iter().flatten().for_each(let_go);
             for intake in waiting {
                 caught(|| intake.resume());
             }
@@ -187,10 +196,12 @@ impl First {
 
 impl Drop for First {
     fn drop(&mut self) {
-        // Some are left after a panic only.
-        let stack = STACK.try_with(RefCell::take).ok().flatten();
-        for intake in stack.into_iter().flat_map(|stack| stack.aside) {
-            caught(|| intake.resume());
+        if let Some(stack) = STACK.try_with(RefCell::take).ok().flatten() {
+            // Some are left after a panic only.
+            for intake in stack.aside {
+                caught(|| intake.resume());
+            }
+            stack.served.into_iter().for_each(let_go);
         }
     }
 }

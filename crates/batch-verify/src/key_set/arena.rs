@@ -8,7 +8,7 @@ use mldsa_core::{ParameterSet, VerifyingKey};
 
 use super::measure::packed_is_faster;
 use super::policy::KeyStorage;
-use crate::executor::{Executor, share};
+use crate::executor::{Executor, share, workers};
 
 /// Expanded keys side by side, each `PREPARED_POLYS` polynomials.
 pub(super) enum Arena {
@@ -84,7 +84,7 @@ pub(super) fn settle<P: ParameterSet>(
     }
     let key_bytes = len * size_of::<NttPoly>();
     let backend = moving[0].key.backend();
-    let packed = storage.packs(placed + new, key_bytes, executor.workers(), || {
+    let packed = storage.packs(placed + new, key_bytes, workers(executor), || {
         packed_is_faster::<P>(backend)
     });
     arenas.push(Arc::new(if packed {
