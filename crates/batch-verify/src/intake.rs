@@ -49,8 +49,8 @@ pub struct IntakeLimits {
     /// pool goes first, so that intakes which are loaded share a pool with each other
     /// and with everything else. A job of that pool that needs an answer calls
     /// [`Pending::wait`] or polls; one that blocks otherwise keeps a thread, and on top
-    /// of the last worker also the items that waited already, until it returns or the
-    /// next one is submitted.
+    /// of the last worker also the items that waited already, until it returns or more
+    /// are submitted: the first of these may have to wait as well.
     pub workers: usize,
     /// Bytes of valid items that are remembered.
     pub memory_bytes: usize,

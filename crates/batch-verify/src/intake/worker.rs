@@ -51,7 +51,9 @@ impl<P: ParameterSet> Worker<P> {
             self.0 = None;
             return;
         }
+        with_stack(|stack| stack.batches += 1);
         caught(|| shared.run(None, waiting));
+        with_stack(|stack| stack.batches -= 1);
         self.step_aside();
     }
 
@@ -111,7 +113,9 @@ thread_local! {
 struct Stack {
     /// How many workers have begun on top of the first.
     nested: usize,
-    /// Whose they were, if they have verified a batch since the first went on.
+    /// Batches that they verify now, more than one only from hooks.
+    batches: usize,
+    /// Whose they were, if the last one has verified a batch since the first went on.
     served: Vec<Arc<dyn Resume>>,
     /// Whose workers have stepped aside.
     aside: Vec<Arc<dyn Resume>>,
@@ -137,7 +141,8 @@ enum Turn {
     First(First),
     /// A batch.
     Batch,
-    /// Nothing: its intake has had its turn on top of the first, and other work has not.
+    /// Nothing: its intake had the turn before on top of the first, and other work may
+    /// not have had one.
     None,
 }
 
@@ -146,7 +151,12 @@ impl Turn {
         let nested = with_stack(|stack| {
             stack.nested += 1;
             let served = |other: &Arc<dyn Resume>| Arc::ptr_eq(other, &intake);
-            if stack.served.iter().any(served) {
+            if let Some(at) = stack.served.iter().position(served) {
+                if stack.batches == 0 {
+                    // The next one has a turn again: the job below may stay. Not from a
+                    // hook, whose batches would stand on top of each other.
+                    stack.served.swap_remove(at);
+                }
                 return Self::None;
             }
             stack.served.push(Arc::clone(&intake));
