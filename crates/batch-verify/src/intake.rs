@@ -57,13 +57,13 @@ pub struct IntakeLimits {
 }
 
 impl Default for IntakeLimits {
-    /// 4096 items and 64 MiB for each priority, batches of 64, as many at a time as
+    /// 4096 items and 64 MiB for each priority, batches of 128, as many at a time as
     /// the executor has workers, 16 MiB of memory.
     fn default() -> Self {
         Self {
             items: 4096,
             bytes: 64 << 20,
-            batch: 64,
+            batch: 128,
             workers: 0,
             memory_bytes: 16 << 20,
         }

@@ -64,7 +64,7 @@ pub(super) fn sample_secrets<P: ParameterSet>(
     s1: &mut [u8],
     s2: &mut [u8],
 ) {
-    let _traces: KernelTraces = KernelTraces(backend);
+    let _traces = KernelTraces::<8_192>(backend);
     let p = &P::PARAMS;
     let mut s = Secret::<P::Secrets<Poly>>::zeroed();
     let s = s.expose_mut().as_mut();

@@ -33,7 +33,7 @@ pub fn keygen_many<P: ParameterSet>(backend: Backend, keys: &mut [NewKey<'_, P>]
 /// At most [`MAX_KEYS`] keys.
 #[inline(never)]
 fn keygen_group<P: ParameterSet>(backend: Backend, keys: &mut [NewKey<'_, P>]) {
-    let _traces = KernelTraces::<8_192>(backend);
+    let _traces = KernelTraces::<32_768>(backend);
     let p = &P::PARAMS;
     let mut seeds = Secret::<[[u8; EXPANDED_SEED_LEN]; MAX_KEYS]>::zeroed();
     let seeds = seeds.expose_mut();

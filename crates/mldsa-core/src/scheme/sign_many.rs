@@ -99,7 +99,7 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
     requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
     done: &mut Done<'_, P, T>,
 ) {
-    let _traces: KernelTraces = KernelTraces(backend);
+    let _traces = KernelTraces::<16_384>(backend);
     let lanes = slots_of(backend).min(slots.len());
     let mut batch = Batch {
         backend,
