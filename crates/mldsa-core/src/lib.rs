@@ -24,16 +24,16 @@
 //!
 //! | row | calls | 44 | 65 | 87 |
 //! | --- | --- | --: | --: | --: |
-//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 21,192 / 23,320 / 24,664 | 23,240 / 25,368 / 26,712 | 27,336 / 29,464 / 30,808 |
-//! | keygen in a batch | `SigningKey::from_seeds`, `bytes::keygen_many` | 22,216 / 24,408 / 25,752 | 24,264 / 26,456 / 27,800 | 28,360 / 30,552 / 31,896 |
-//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 21,064 / 23,256 / 24,600 | 23,112 / 25,304 / 26,648 | 27,208 / 29,400 / 30,744 |
-//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,216 / 42,920 / 42,264 | 62,696 / 63,400 / 62,744 | 97,512 / 98,216 / 97,560 |
-//! | sign prepared | every `sign*` of `PreparedSigningKey` | 17,320 / 18,024 / 17,368 | 20,392 / 21,096 / 20,440 | 24,488 / 25,192 / 24,536 |
-//! | sign in a batch | `BatchSigner::sign`, `PreparedSigningKey::sign_many` | 24,088 / 27,224 / 26,760 | 24,984 / 27,224 / 26,760 | 26,328 / 27,224 / 26,760 |
-//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 26,104 / 36,752 | 18,456 / 28,152 / 31,440 | 22,552 / 32,248 / 33,488 |
+//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 25,512 / 25,512 / 25,880 | 27,560 / 27,560 / 27,928 | 31,656 / 31,656 / 32,024 |
+//! | keygen in a batch | `SigningKey::from_seeds`, `bytes::keygen_many` | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 |
+//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 25,384 / 25,384 / 25,752 | 27,432 / 27,432 / 27,800 | 31,528 / 31,528 / 31,896 |
+//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,920 / 42,984 / 42,920 | 63,336 / 63,400 / 63,336 | 98,152 / 98,216 / 98,152 |
+//! | sign prepared | every `sign*` of `PreparedSigningKey` | 18,024 / 18,088 / 18,024 | 21,032 / 21,096 / 21,032 | 25,128 / 25,192 / 25,128 |
+//! | sign in a batch | `BatchSigner::sign`, `PreparedSigningKey::sign_many` | 33,592 / 33,592 / 33,592 | 33,592 / 33,592 / 33,592 | 33,592 / 33,592 / 33,592 |
+//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 26,080 / 35,992 | 18,456 / 28,128 / 30,680 | 22,552 / 32,224 / 32,728 |
 //! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 19,672 / 19,744 | 18,328 / 20,696 / 16,544 | 22,424 / 22,744 / 20,640 |
-//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,392 / 19,544 / 22,936 | 2,392 / 19,544 / 22,936 | 2,392 / 19,544 / 22,936 |
-//! | prepare to sign | `SigningKey::prepare` | 4,360 / 9,368 / 10,712 | 5,640 / 10,648 / 11,992 | 6,920 / 11,928 / 13,272 |
+//! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,328 / 19,544 / 22,872 | 2,328 / 19,544 / 22,872 | 2,328 / 19,544 / 22,872 |
+//! | prepare to sign | `SigningKey::prepare` | 6,104 / 9,432 / 10,776 | 7,384 / 10,712 / 12,056 | 8,664 / 11,992 / 13,336 |
 //!
 //! Forms that return a key or a signature by value add its size.
 //!
