@@ -269,7 +269,11 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         self.check_z(&c)?;
         let mut hints = wiped::<P::Rows<[u8; HINT_ROW_LEN]>>();
         let hints = hints.expose_mut().as_mut();
-        self.second_pass(&c, hints)?;
+        if T::KEEPS.low() {
+            self.check_kept_rows(&c)?;
+        } else {
+            self.second_pass(&c, hints)?;
+        }
         if S::COMPUTES_T0 || T::KEEPS.low() {
             self.third_pass(&c, hints)?;
         }
@@ -307,8 +311,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         }
     }
 
-    /// Rows of w again: the r0 check, and the hints where t0 is at hand and the low
-    /// part is not kept.
+    /// Rows of w again: the r0 check, and the hints where t0 is at hand.
     #[inline(never)]
     fn second_pass(
         &mut self,
@@ -316,25 +319,21 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         hints: &mut [[u8; HINT_ROW_LEN]],
     ) -> Result<(), AttemptError> {
         let p = &P::PARAMS;
-        let recheck = self.request.recheck && !T::KEEPS.low();
-        let mut hash = recheck.then(|| CommitmentHash::new(KECCAK, self.request.mu));
+        let mut hash = self
+            .request
+            .recheck
+            .then(|| CommitmentHash::new(KECCAK, self.request.mu));
         for (i, hints) in hints.iter_mut().enumerate() {
-            if T::KEEPS.low() {
-                self.load_low(i);
-            } else {
-                report(self.watch, Progress::Row(i))?;
-                self.row_of_w(i);
-                if let Some(hash) = &mut hash {
-                    absorb_high_bits(p.gamma2, self.acc, hash);
-                }
-                low_row(p.gamma2, self.acc);
+            report(self.watch, Progress::Row(i))?;
+            self.row_of_w(i);
+            if let Some(hash) = &mut hash {
+                absorb_high_bits(p.gamma2, self.acc, hash);
             }
+            low_row(p.gamma2, self.acc);
             if self.subtract_cs2(c, i) {
                 return Err(Rejection::R0.into());
             }
-            if T::KEEPS.low() {
-                self.keep_low(i);
-            } else if !S::COMPUTES_T0 {
+            if !S::COMPUTES_T0 {
                 let mut t0 = wiped::<S::T0>();
                 let t0 = self.key.t0(p, i, self.acc, t0.expose_mut());
                 if hint_row(p, c, t0, self.acc, hints) {
@@ -346,6 +345,19 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
             Some(hash) => compare(hash, self.c_tilde),
             None => Ok(()),
         }
+    }
+
+    /// The second pass where the first has kept the low parts of w: all r0 verdicts.
+    #[inline(never)]
+    fn check_kept_rows(&mut self, c: &SparseChallenge) -> Result<(), AttemptError> {
+        for i in 0..P::K {
+            self.load_low(i);
+            if self.subtract_cs2(c, i) {
+                return Err(Rejection::R0.into());
+            }
+            self.keep_low(i);
+        }
+        Ok(())
     }
 
     /// The hints, where the second pass could not make them: with low parts kept it
