@@ -19,6 +19,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
+    ("mldsa_core::lanes::side", "public keys and messages"),
     ("mldsa_core::backend::avx2::verify", VERIFICATION),
     (
         "mldsa_core::backend::avx2::product::product_of",
@@ -138,10 +139,10 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "z verdict of a row; number of rows",
     ),
     (
-        "mldsa_core::scheme::sign::sign_internal",
+        "mldsa_core::scheme::sign::encode",
         0,
-        1,
-        "hints of the finished signature",
+        4,
+        "lengths, and hints of the finished signature",
     ),
     (
         "mldsa_core::scheme::sign::sign_expanded",
@@ -307,10 +308,10 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::scheme::keygen::unpack_ntt", 0, 1, LAYERS),
     ("mldsa_core::scheme::sign::challenge", 0, 1, LAYERS),
     (
-        "mldsa_core::scheme::sign::respond_hint",
+        "mldsa_core::scheme::sign::respond_hints",
         3,
         4,
-        "r0 (twice where the loop is rotated), ct0 and hint weight verdicts; layers of the transform",
+        "ct0 (twice where the loop is rotated) and hint weight verdicts; layers of the transform",
     ),
     (
         "mldsa_core::streaming::row_steps::response_row_reaches",
