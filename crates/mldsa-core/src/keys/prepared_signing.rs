@@ -162,7 +162,7 @@ impl<P: ParameterSet> SigningKey<P> {
     fn transform(&self, a_hat: &mut [NttPoly], s_hat: &mut [NttPoly], t0_hat: &mut [NttPoly]) {
         let p = &P::PARAMS;
         let backend = self.verifying_key().backend();
-        let _traces: KernelTraces = KernelTraces(backend);
+        let _traces = KernelTraces::<3_072>(backend);
         let parts = SecretKeyParts::of::<P>(self.expanded());
         (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat);
         let (s1_hat, s2_hat) = s_hat.split_at_mut(p.l);

@@ -101,7 +101,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
-    let _traces: KernelTraces = KernelTraces(backend);
+    let _traces = KernelTraces::<3_072>(backend);
     let p = &P::PARAMS;
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
