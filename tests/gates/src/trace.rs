@@ -56,7 +56,7 @@ struct Extent {
 
 const SHORT: Extent = Extent {
     backends: 1,
-    on_host: &["keygen", "sign"],
+    on_host: &["keygen", "sign", "sign-batch"],
     sets: &["ml-dsa-44"],
     tiers: &["floor"],
     levels: &["3"],
@@ -64,7 +64,14 @@ const SHORT: Extent = Extent {
 
 const ALL: Extent = Extent {
     backends: 3,
-    on_host: &["keygen", "import", "sign", "sign-prepared"],
+    on_host: &[
+        "keygen",
+        "keygen-batch",
+        "import",
+        "sign",
+        "sign-prepared",
+        "sign-batch",
+    ],
     sets: &["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"],
     tiers: &["floor", "keep-w0", "balanced", "cached"],
     levels: &["3", "s"],

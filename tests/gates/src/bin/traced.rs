@@ -6,7 +6,9 @@
 use std::process::ExitCode;
 
 use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
-use mldsa_core::{Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
+use mldsa_core::{
+    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+};
 
 #[path = "../../device/src/operations.rs"]
 #[allow(
@@ -21,6 +23,10 @@ use operations::HEADER_LEN;
 
 /// `rho` of every key, so that traces of A agree.
 const RHO: [u8; 32] = [7; 32];
+
+/// Keys or messages of a batch: one more than the widest backend has lanes, so that one
+/// waits until another is done.
+const BATCH: usize = 9;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -89,8 +95,8 @@ fn core_operation<P: ParameterSet>(
     digest: &mut [u8; 32],
     watched: impl Fn(&mut dyn FnMut()),
 ) -> Option<()> {
-    let (header, sk) = bytes.split_at_checked(HEADER_LEN)?;
-    let sk = sk.get(..P::SK_LEN)?;
+    let (header, rest) = bytes.split_at_checked(HEADER_LEN)?;
+    let (sk, mus) = rest.split_at_checked(P::SK_LEN)?;
     let mu = Mu::from_bytes(*header[35..].first_chunk()?);
     let mut out = P::SignatureBytes::zeroed();
     match operation {
@@ -131,6 +137,45 @@ fn core_operation<P: ParameterSet>(
                 signed.expect("a signature");
             });
             Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
+        }
+        "keygen-batch" => {
+            let xis: [[u8; 32]; BATCH] = core::array::from_fn(|n| {
+                let mut xi = *header[3..].first_chunk().expect("longer");
+                xi[31] ^= n as u8;
+                xi
+            });
+            let mut pks = [const { P::PublicKeyBytes::ZEROED }; BATCH];
+            let mut sks = [const { P::SecretKeyBytes::ZEROED }; BATCH];
+            let keys = xis.iter().zip(&mut pks).zip(&mut sks);
+            let mut keys: Vec<_> = keys.map(|((xi, pk), sk)| (xi, pk, sk)).collect();
+            watched(&mut || hazmat::keygen_many::<P>(backend, &mut keys));
+            let sks = sks.each_ref().map(|sk| sk.as_ref());
+            Shake256::digest(Backend::PORTABLE.permutation(), &sks, digest);
+        }
+        "sign-batch" => {
+            let key = SigningKey::<P>::from_expanded(sk)
+                .ok()?
+                .with_backend(backend);
+            let key = key.prepare();
+            let (mus, _) = mus.as_chunks();
+            let mut signatures =
+                core::array::from_fn::<_, BATCH, _>(|_| P::SignatureBytes::zeroed());
+            let mut signer = BatchSigner::new().with_backend(backend);
+            watched(&mut || {
+                let job = |&mu| {
+                    SignJob::mu(
+                        key.as_prepared_ref(),
+                        Mu::from_bytes(mu),
+                        Hedge::Deterministic,
+                    )
+                };
+                signer.sign(mus.iter().map(job), |n, signature| {
+                    let signature = signature.expect("a signature");
+                    signatures[n].as_mut().copy_from_slice(signature.as_ref());
+                });
+            });
+            let signatures: Vec<_> = signatures.iter().map(|s| s.as_ref()).collect();
+            Shake256::digest(Backend::PORTABLE.permutation(), &signatures, digest);
         }
         _ => {
             let planted = operations::Operation::named(operation)?;
@@ -237,41 +282,75 @@ mod search {
             let header = [&[set, tier.unwrap_or(0) as u8, number], &k[..], &[9; 64]].concat();
             [&header, sk.as_ref()].concat()
         };
-        // Signing: an attempt refused for z, one for r0, and one accepted.
-        let wanted = |events: &Events| {
-            let refused = |why| {
-                events
-                    .iter()
-                    .filter(|&&event| event == (why, Some(1)))
-                    .count()
-            };
+        let refused = |events: &Events, why| {
+            let refused = events.iter().filter(|&&event| event == (why, Some(1)));
+            refused.count()
+        };
+        // Attempts refused for z and for r0, and the last one accepted.
+        let refusals = |events: &Events| {
             let accepted = events
                 .last()
                 .is_some_and(|(why, _)| *why == "the finished signature");
-            !signs
-                || accepted
-                    && refused("z verdict of a row") == 1
-                    && refused("r0 verdict of a row") == 1
-                    && refused("ct0 verdict of a row") + refused("hint weight verdict") == 0
+            let other =
+                refused(events, "ct0 verdict of a row") + refused(events, "hint weight verdict");
+            let of_rows = ["z verdict of a row", "r0 verdict of a row"];
+            (accepted && other == 0).then(|| of_rows.map(|why| refused(events, why)))
         };
-        let (n, first, (known, digest)) = (0..TRIES).find_map(|n| {
-            let first = input(0, n);
-            let found = events(&first)?;
-            wanted(&found.0).then_some((n, first, found))
-        })?;
-        let (second, other) = (1..TRIES).find_map(|m| {
-            let second = match change {
-                "mask" => input(0, n + m),
-                "secrets" => input(m, n),
-                _ => input(m, n + m),
+        let inputs = if operation == "sign-batch" {
+            // Every third message is signed at once, and of each key others are.
+            let wanted = |n: usize, events: &Events| {
+                refusals(events) == Some([[0, 0], [1, 0], [0, 1]][n % 3])
             };
-            let (events, digest) = events(&second)?;
-            (events == known).then_some((second, digest))
-        })?;
-        for (file, input) in files.into_iter().zip([first, second]) {
+            let (first, known) = with_messages(&input(0, 0), &events, wanted)?;
+            let (second, _) =
+                with_messages(&input(1, 1), &events, |n, events| *events == known[n])?;
+            [first, second]
+        } else {
+            let wanted = |events: &Events| !signs || refusals(events) == Some([1, 1]);
+            let (n, first, known) = (0..TRIES).find_map(|n| {
+                let first = input(0, n);
+                let (found, _) = events(&first)?;
+                wanted(&found).then_some((n, first, found))
+            })?;
+            let second = (1..TRIES).find_map(|m| {
+                let second = match change {
+                    "mask" => input(0, n + m),
+                    "secrets" => input(m, n),
+                    _ => input(m, n + m),
+                };
+                (events(&second)?.0 == known).then_some(second)
+            })?;
+            [first, second]
+        };
+        let [(known, digest), (agrees, other)] = [events(&inputs[0])?, events(&inputs[1])?];
+        if known != agrees {
+            return None;
+        }
+        for (file, input) in files.into_iter().zip(inputs) {
             std::fs::write(file, input).ok()?;
         }
         println!("{}\n{}", hex::encode(digest), hex::encode(other));
         Some(())
+    }
+
+    /// The input `key` with [`BATCH`] messages, of which number n has events that are
+    /// `wanted`, and those events.
+    fn with_messages(
+        key: &[u8],
+        events: impl Fn(&[u8]) -> Option<(Events, [u8; 32])>,
+        wanted: impl Fn(usize, &Events) -> bool,
+    ) -> Option<(Vec<u8>, Vec<Events>)> {
+        let (mut all, mut known) = (key.to_vec(), Vec::new());
+        for n in 0..BATCH {
+            let (mu, found) = (0..TRIES).find_map(|m| {
+                let mut mu = [n as u8; 64];
+                mu[..4].copy_from_slice(&m.to_le_bytes());
+                let (found, _) = events(&[key, &mu].concat())?;
+                wanted(n, &found).then_some((mu, found))
+            })?;
+            all.extend(mu);
+            known.push(found);
+        }
+        Some((all, known))
     }
 }

@@ -61,6 +61,7 @@ pub(super) const HOST: Cuts = &[
         "mldsa_core::sample::Challenge::sample_in_ball_vartime",
         CHALLENGE,
     ),
+    ("mldsa_core::sample::Challenge::from_block", CHALLENGE),
     ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
@@ -77,6 +78,7 @@ pub(super) const ARM: Cuts = &[
         "mldsa_core::sample::Challenge::sample_in_ball_vartime",
         CHALLENGE,
     ),
+    ("mldsa_core::sample::Challenge::from_block", CHALLENGE),
     ("mldsa_core::coding::hint::hint_bit_pack_vartime", HINT),
 ];
 
