@@ -292,6 +292,9 @@ const SHAPES: [(&str, usize, usize, bool, Option<usize>); 10] = [
     ("round_attacked", 64, 64, false, Some(40)),
 ];
 
+/// How often the ways of verifying a batch are made anew.
+const PLACEMENTS: u32 = 5;
+
 /// Whole batches, on one thread and on all, ours and the peers call by call in
 /// turn. `early_exit` is per batch, the others per signature.
 fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u64) -> Vec<Row> {
@@ -334,29 +337,37 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
                 _ => vec![("ours", Way::FULL)],
             };
             let peers = REFERENCES.map(|peer| (peer, Way::Peer(peer)));
-            let mut runners: Vec<_> = ours
-                .into_iter()
-                .chain(peers)
-                .map(|(name, way)| (name, Runner::new(way, &round, pool), Vec::new()))
-                .collect();
+            let mine = ours.len();
+            let ways: Vec<_> = ours.into_iter().chain(peers).collect();
+            let mut samples = vec![Vec::new(); ways.len()];
             let per_batch = op == "early_exit";
-            let begin = Instant::now();
-            let time = Duration::from_millis(options.seconds * 1000 / 12);
-            while begin.elapsed() < time || runners[0].2.len() < 3 {
-                for (_, runner, ticks) in &mut runners {
-                    // The first call after another's turn reloads the caches.
-                    runner.call();
-                    for _ in 0..if signatures > 100 { 1 } else { 4 } {
-                        let call = runner.time(bad.is_none());
-                        ticks.push(if per_batch {
-                            call
-                        } else {
-                            call / signatures as u64
-                        });
+            let time = Duration::from_millis(options.seconds * 1000 / 12) / PLACEMENTS;
+            // Keys that do not fit into the caches cost what their pages happen to be: each
+            // way is made several times. And who follows a peer pays for the CPU's change
+            // of clock: that is another of ours in every turn.
+            for _ in 0..PLACEMENTS {
+                let make = |(_, way): &(_, Way)| Runner::new(*way, &round, pool);
+                let mut runners: Vec<_> = ways.iter().map(make).collect();
+                let begin = Instant::now();
+                let mut turns = 0;
+                while turns < mine || begin.elapsed() < time {
+                    for n in 0..runners.len() {
+                        let n = if n < mine { (turns + n) % mine } else { n };
+                        // The first call after another's turn reloads the caches.
+                        runners[n].call();
+                        for _ in 0..if signatures > 100 { 1 } else { 4 } {
+                            let call = runners[n].time(bad.is_none());
+                            samples[n].push(if per_batch {
+                                call
+                            } else {
+                                call / signatures as u64
+                            });
+                        }
                     }
+                    turns += 1;
                 }
             }
-            for (peer, _, mut ticks) in runners {
+            for ((peer, _), mut ticks) in ways.into_iter().zip(samples) {
                 ticks.sort_unstable();
                 let at = |share: f64| ticks[(share * (ticks.len() - 1) as f64) as usize];
                 let whole_round = op.starts_with("round");
