@@ -5,7 +5,9 @@
 use core::hint::black_box;
 
 use mldsa_core::hazmat::{self, Rejection, Zeroed};
-use mldsa_core::{Backend, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
+use mldsa_core::{
+    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+};
 use mldsa_gates::valgrind::{self, count_instructions};
 
 fn main() {
@@ -30,6 +32,14 @@ fn operations<P: ParameterSet>(backend: Backend) {
     count("keygen", &mut || {
         hazmat::keygen_internal::<P>(backend, black_box(&xi), &mut pk, &mut sk);
     });
+    let xis = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| [n; 32]);
+    let mut pks = [const { P::PublicKeyBytes::ZEROED }; 8];
+    let mut sks = [const { P::SecretKeyBytes::ZEROED }; 8];
+    let keys = xis.iter().zip(&mut pks).zip(&mut sks);
+    let mut keys: Vec<_> = keys.map(|((xi, pk), sk)| (xi, pk, sk)).collect();
+    count("keygen of eight", &mut || {
+        hazmat::keygen_many::<P>(backend, black_box(&mut keys));
+    });
     count("import, checked", &mut || {
         let checked = hazmat::check_expanded::<P>(backend, black_box(sk.as_ref()), &mut pk);
         assert_eq!(checked, Ok(()));
@@ -51,6 +61,15 @@ fn operations<P: ParameterSet>(backend: Backend) {
         count("sign prepared, one attempt", &mut || {
             let signed = prepared.sign_mu_into(black_box(&mu), Hedge::Deterministic, out.as_mut());
             assert_eq!(signed, Ok(()));
+        });
+        let job = SignJob::mu(prepared.as_prepared_ref(), mu, Hedge::Deterministic);
+        let mut signer = BatchSigner::new().with_backend(backend);
+        count("sign eight, one attempt each", &mut || {
+            let mut signed = 0;
+            signer.sign(black_box([job; 8]), |_, signature| {
+                signed += usize::from(signature.is_ok_and(|s| s.as_ref() == out.as_ref()));
+            });
+            assert_eq!(signed, 8);
         });
     }
     count("verify", &mut || {

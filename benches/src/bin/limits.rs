@@ -1,0 +1,161 @@
+//! What the ports of the CPU allow, beside what is reached with AVX-512:
+//!
+//! `cargo run --release -p benches --bin limits`
+//!
+//! Each operation is stepped through once, and its instructions that compute on 512-bit
+//! registers are counted by the port they need. Intel's cores have two such ports: one
+//! multiplies and shifts, the other permutes, compares and compresses, both add and do
+//! logic. They take six instructions of any kind a cycle. Nothing keeps all of that busy all
+//! the time, so this is a lower bound and not a goal; other CPUs have other ports. Cycles
+//! become ticks by the time of a chain of multiplications, three cycles each.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "limits/executed.rs"]
+mod executed;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("limits: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn run() -> Result<(), Box<dyn Error>> {
+    Err("steps through x86-64 code on Linux".into())
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn run() -> Result<(), Box<dyn Error>> {
+    use clap::Parser as _;
+
+    /// What the ports of the CPU allow, beside what is reached with AVX-512.
+    #[derive(clap::Parser)]
+    struct Options {
+        /// Seconds per parameter set
+        #[arg(long, default_value_t = 4)]
+        seconds: u64,
+        /// The process that is stepped through
+        #[arg(long, hide = true)]
+        traced: bool,
+    }
+    let options = Options::parse();
+    if mldsa_core::Backend::detect().name() != "avx512" {
+        return Err("the CPU has no AVX-512, or not all of it".into());
+    }
+    if options.traced {
+        return table::traced();
+    }
+    table::print(options.seconds)
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod table {
+    use core::hint::black_box;
+    use std::error::Error;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    use benches::{Budget, Contender, Inputs, Op, Part, Set, Stream, contenders, measure, now};
+    use mldsa_gates::stepping::wait_for_tracer;
+
+    use super::executed::executed;
+
+    /// Instructions of any kind in a cycle.
+    const WIDTH: f64 = 6.0;
+    const SETS: [Set; 3] = [Set::MlDsa44, Set::MlDsa65, Set::MlDsa87];
+
+    /// Ours with AVX-512, and `aws-lc-rs` last.
+    fn of(set: Set) -> Vec<Contender> {
+        let mut stream = Stream::new(1);
+        let inputs = Rc::new(Inputs::random(set, 8, 64, &mut stream));
+        let mut all = contenders(Part::Verify, &inputs);
+        all.retain(|contender| {
+            let ours = contender.peer == "ours" && contender.backend == "avx512";
+            ours || contender.peer == "aws-lc-rs" && contender.op == Op::VerifyCold
+        });
+        all
+    }
+
+    pub(super) fn traced() -> Result<(), Box<dyn Error>> {
+        wait_for_tracer()?;
+        for set in SETS {
+            let mut all = of(set);
+            all.pop();
+            benches::instructions::traced(&mut all)?;
+        }
+        Ok(())
+    }
+
+    /// Cycles in one tick of the clock.
+    fn cycles_per_tick() -> f64 {
+        const CHAIN: u64 = 100_000;
+        let best = (0..200).map(|_| {
+            let begin = now();
+            let mut x = black_box(3_u64);
+            for _ in 0..CHAIN / 10 {
+                // Odd, and unknown to the compiler.
+                for _ in 0..10 {
+                    x = x.wrapping_mul(x);
+                }
+            }
+            black_box(x);
+            now() - begin
+        });
+        3.0 * CHAIN as f64 / best.min().unwrap_or(1) as f64
+    }
+
+    pub(super) fn print(seconds: u64) -> Result<(), Box<dyn Error>> {
+        if let Some(core) = core_affinity::get_core_ids().and_then(|cores| cores.last().copied()) {
+            core_affinity::set_for_current(core);
+        }
+        let mut process = std::process::Command::new(std::env::current_exe()?);
+        let mut counted = executed(process.arg("--traced"))?.into_iter();
+        println!(
+            "| set | operation | instructions | port 0 | port 5 | either | limit, cycles | limit, ticks \
+             | measured | over the limit | x aws-lc-rs | at the limit |\n\
+             |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+        );
+        let mut ratio = 0.0;
+        for set in SETS {
+            let mut all = of(set);
+            let time = Duration::from_secs(seconds);
+            let budget = Budget {
+                time,
+                cases: 64,
+                passes: 1,
+            };
+            let samples = measure(&mut all, budget);
+            ratio = cycles_per_tick();
+            let peer = samples.last().map_or(0, benches::Samples::min) as f64;
+            for ((contender, samples), executed) in all
+                .iter()
+                .zip(&samples)
+                .zip(counted.by_ref().take(all.len() - 1))
+            {
+                let each = contender.width as f64;
+                let [first, second, either] = executed.ports.map(|turns| turns as f64 / each);
+                let instructions = executed.instructions as f64 / each;
+                let cycles = (executed.cycles() / each).max(instructions / WIDTH);
+                let (ticks, least) = (cycles / ratio, samples.min() as f64);
+                println!(
+                    "| {} | {} | {instructions:.0} | {first:.0} | {second:.0} | {either:.0} \
+                     | {cycles:.0} | {ticks:.0} | {least} | {:.2} | {:.2} | {:.2} |",
+                    set.name(),
+                    contender.op.name(),
+                    least / ticks,
+                    peer / least,
+                    peer / ticks,
+                );
+            }
+        }
+        println!("\n{ratio:.2} cycles in a tick");
+        Ok(())
+    }
+}
