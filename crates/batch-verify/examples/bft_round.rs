@@ -42,11 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Once an epoch: expand the keys of the validators.
     let start = Instant::now();
-    let keys = KeySet::<MlDsa87>::from_public_keys(
-        signers
-            .iter()
-            .map(|key| key.verifying_key().as_bytes().as_slice()),
-    )?;
+    let keys = KeySet::<MlDsa87>::from_public_keys(signers.iter().map(|key| key.verifying_key()))?;
     let expansion = start.elapsed();
     let engine = BatchVerifier::builder()
         .keys(keys.clone())

@@ -24,9 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let keys: Vec<SigningKey<MlDsa65>> = (0..SIGNERS as u8)
         .map(|n| SigningKey::from_seed(&[n; 32]))
         .collect();
-    let public = keys
-        .iter()
-        .map(|key| key.verifying_key().as_bytes().as_slice());
+    let public = keys.iter().map(|key| key.verifying_key());
     let set = KeySet::<MlDsa65>::from_public_keys(public)?;
     let engine = BatchVerifier::builder()
         .keys(set.clone())

@@ -23,7 +23,7 @@
 //!     .collect();
 //!
 //! let keys = KeySet::<MlDsa44>::from_public_keys(
-//!     signers.iter().map(|key| key.verifying_key().as_bytes().as_slice()),
+//!     signers.iter().map(|key| key.verifying_key()),
 //! )?;
 //! let engine = BatchVerifier::builder().keys(keys).context(network).mode(Mode::Full).build()?;
 //!

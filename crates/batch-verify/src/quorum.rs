@@ -270,11 +270,15 @@ pub enum QuorumError {
         /// The index of the later vote.
         second: usize,
     },
-    /// The weight does not suffice: of all votes in strict, of the valid ones
-    /// found before it was clear in lenient.
+    /// The weight does not suffice: of all votes in strict, of the valid ones and those
+    /// that might still have been valid in lenient.
     Insufficient {
-        /// The weight found.
-        weight: u128,
+        /// The threshold.
+        needed: u128,
+        /// The weight of all known signers who have a vote there, valid or not.
+        claimed: u128,
+        /// The weight that was verified before it was clear: 0 in strict.
+        verified: u128,
     },
     /// Strict: the lowest vote that is invalid.
     Invalid {
@@ -300,7 +304,14 @@ impl fmt::Display for QuorumError {
             Self::Contradiction { first, second } => {
                 write!(f, "votes {first} and {second} differ and are by one signer")
             }
-            Self::Insufficient { weight } => write!(f, "a weight of {weight} does not suffice"),
+            Self::Insufficient {
+                needed,
+                claimed,
+                verified,
+            } => write!(
+                f,
+                "a weight of {needed} is needed, {claimed} has votes, {verified} was verified"
+            ),
             Self::Invalid { vote, reason } => write!(f, "vote {vote} is invalid: {reason}"),
         }
     }
@@ -542,7 +553,11 @@ impl Strict {
             }
         }
         if weight < rule.threshold.weight() {
-            return Err(QuorumError::Insufficient { weight });
+            return Err(QuorumError::Insufficient {
+                needed: rule.threshold.weight(),
+                claimed: weight,
+                verified: 0,
+            });
         }
         Ok(Self {
             distinct,
@@ -636,14 +651,19 @@ impl Lenient {
             }));
         }
         let ahead = |last: &Option<usize>| last.is_some_and(|last| last >= self.next);
-        let open: u128 = (0..)
-            .zip(self.last.iter().zip(&self.proven))
-            .filter(|(_, (last, proven))| !**proven && ahead(last))
-            .map(|(id, _)| rule.weights.of(SignerId::new(id)))
-            .sum();
+        let weight_of = |counts: &dyn Fn(&Option<usize>, bool) -> bool| -> u128 {
+            (0..)
+                .zip(self.last.iter().zip(&self.proven))
+                .filter(|(_, (last, proven))| counts(last, **proven))
+                .map(|(id, _)| rule.weights.of(SignerId::new(id)))
+                .sum()
+        };
+        let open = weight_of(&|last, proven| !proven && ahead(last));
         if self.weight + open < threshold {
             return Err(QuorumError::Insufficient {
-                weight: self.weight,
+                needed: threshold,
+                claimed: weight_of(&|last, _| last.is_some()),
+                verified: self.weight,
             });
         }
         // As many votes as could close the gap if all are valid.

@@ -215,13 +215,21 @@ fn quorums() {
             for policy in [Strict, Lenient] {
                 assert_eq!(ask(&five, policy), Ok((5, 5)));
                 let too_few = |votes: &[Vote<'_>]| {
-                    matches!(ask(votes, policy), Err(QuorumError::Insufficient { weight })
-                        if weight == if policy == Strict { 4 } else { 0 })
+                    ask(votes, policy)
+                        == Err(QuorumError::Insufficient {
+                            needed: 5,
+                            claimed: 4,
+                            verified: 0,
+                        })
                 };
                 assert!(too_few(&five[..4]));
                 assert!(matches!(
                     ask(&[], policy),
-                    Err(QuorumError::Insufficient { weight: 0 })
+                    Err(QuorumError::Insufficient {
+                        needed: 5,
+                        claimed: 0,
+                        verified: 0
+                    })
                 ));
                 // One vote again and again is one vote.
                 let repeated = [[vote(0); 6].as_slice(), &five[..4]].concat();
@@ -285,7 +293,11 @@ fn quorums() {
             ];
             assert_eq!(
                 ask(&split, Lenient),
-                Err(QuorumError::Insufficient { weight: 4 })
+                Err(QuorumError::Insufficient {
+                    needed: 5,
+                    claimed: 7,
+                    verified: 4
+                })
             );
             let unknown = [
                 vote(0),
@@ -641,7 +653,12 @@ fn quorums_in_contexts() {
                 Policy::Lenient,
                 Duplicates::Once,
             );
-            assert_eq!(ask, Err(QuorumError::Insufficient { weight: 0 }));
+            let insufficient = QuorumError::Insufficient {
+                needed: threshold.weight(),
+                claimed: 4,
+                verified: 0,
+            };
+            assert_eq!(ask, Err(insufficient));
         }
     }
 }

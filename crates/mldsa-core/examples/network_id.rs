@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p mldsa-core --example network_id`
 
-use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+use mldsa_core::{Context, MlDsa44, SigningKey};
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {
     mldsa_core::self_test()?;
@@ -11,12 +11,10 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     let mainnet = Context::new(b"example-chain/1/vote")?;
     let testnet = Context::new(b"example-chain/testnet/vote")?;
 
-    // Fresh bytes for every signature; where there is no generator,
-    // Hedge::Deterministic and self-verification against faults.
-    let mut rnd = [0; 32];
-    getrandom::fill(&mut rnd)?;
+    // Where there is no generator, or a vote has to have the same bytes when it is sent
+    // again: `Hedge::Deterministic` and self-verification against faults.
     let vote = b"height 7, block 0123";
-    let signature = key.sign(vote, mainnet, Hedge::Bytes(&rnd))?;
+    let signature = key.sign_hedged(vote, mainnet)?;
 
     // Prepared once, used for every vote of this validator.
     let validator = key.verifying_key().prepare();

@@ -3,11 +3,11 @@
 //! allocation, constant time in the secrets.
 //!
 //! ```
-//! use mldsa_core::{Context, Hedge, MlDsa65, SigningKey};
+//! use mldsa_core::{Context, MlDsa65, SigningKey};
 //!
-//! let key = SigningKey::<MlDsa65>::from_seed(&[7; 32]);
+//! let key = SigningKey::<MlDsa65>::generate()?;
 //! let ctx = Context::new(b"example/v1")?;
-//! let signature = key.sign(b"message", ctx, Hedge::Deterministic)?;
+//! let signature = key.sign_hedged(b"message", ctx)?;
 //! key.verifying_key().verify(b"message", ctx, signature.as_ref())?;
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -140,8 +140,13 @@ pub use crate::params::ParameterSet;
 pub use crate::self_test::self_test;
 
 // The crates whose traits are implemented here, in the versions that fit.
+/// The operating system's generator.
+#[cfg(feature = "getrandom")]
+pub use getrandom::SysRng;
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
+#[cfg(feature = "rand_core")]
+pub use rand_core;
 #[cfg(feature = "signature")]
 pub use signature;
 #[cfg(feature = "spki")]

@@ -17,12 +17,10 @@ use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
 use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedVerifyingKey;
+#[cfg(feature = "rand_core")]
+use crate::keys::signing::fresh;
 use crate::keys::{PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey};
-#[cfg(feature = "rand_core")]
-use crate::memory::secret::Secret;
 use crate::params::ParameterSet;
-#[cfg(feature = "rand_core")]
-use crate::params::SEED_LEN;
 
 /// The opaque error of the traits; the cause stays reachable where there is a
 /// heap.
@@ -55,16 +53,6 @@ fn mu_of_digest(
     let mut mu = MuBuilder::from_tr(tr, Context::EMPTY);
     feed(&mut mu)?;
     Ok(mu.finish())
-}
-
-#[cfg(feature = "rand_core")]
-fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
-    rng: &mut R,
-) -> Result<Secret<[u8; SEED_LEN]>, Error> {
-    let mut rnd = Secret::<[u8; SEED_LEN]>::zeroed();
-    rng.try_fill_bytes(rnd.expose_mut())
-        .map_err(|_| opaque(crate::error::SignError::Rng))?;
-    Ok(rnd)
 }
 
 macro_rules! signer {
@@ -110,7 +98,7 @@ macro_rules! signer {
                 rng: &mut R,
                 message: &[&[u8]],
             ) -> Result<Signature<P>, Error> {
-                let rnd = fresh(rng)?;
+                let rnd = fresh(rng).map_err(opaque)?;
                 let mu = mu_of_parts(self.verifying_key().tr(), message);
                 self.sign_mu(&mu, Hedge::Bytes(rnd.expose()))
                     .map_err(opaque)
@@ -127,7 +115,7 @@ macro_rules! signer {
                 rng: &mut R,
                 feed: F,
             ) -> Result<Signature<P>, Error> {
-                let rnd = fresh(rng)?;
+                let rnd = fresh(rng).map_err(opaque)?;
                 let mu = mu_of_digest(self.verifying_key().tr(), feed)?;
                 self.sign_mu(&mu, Hedge::Bytes(rnd.expose()))
                     .map_err(opaque)

@@ -372,6 +372,13 @@ mod generic {
             Some(SignError::Rng)
         );
 
+        let [one, other] = [(); 2].map(|()| key.sign_hedged(b"m", ctx()).unwrap());
+        assert!(one != other);
+        for signature in [one, other, key.prepare().sign_hedged(b"m", ctx()).unwrap()] {
+            let verdict = key.verifying_key().verify(b"m", ctx(), signature.as_ref());
+            assert_eq!(verdict, Ok(()));
+        }
+
         let (a, b) = (
             SigningKey::<P>::generate().unwrap(),
             SigningKey::<P>::generate().unwrap(),

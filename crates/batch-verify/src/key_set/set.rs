@@ -57,14 +57,15 @@ pub(crate) enum MemberKey<'a, P: ParameterSet> {
 
 impl<P: ParameterSet> KeySet<P> {
     /// Builds a set with [`KeyPolicy::Expanded`], in parallel on rayon's current
-    /// pool; the n-th key becomes signer n.
+    /// pool; the n-th key becomes signer n. Takes slices and arrays of bytes, vectors,
+    /// and [`VerifyingKey`]s, by value or by reference.
     ///
     /// # Errors
     /// [`KeySetError::Length`] when a key does not have `P::PK_LEN` bytes,
     /// [`KeySetError::Duplicate`] when one public key would get two signers,
     /// [`KeySetError::TooMany`] from 2^31 keys on.
-    pub fn from_public_keys<'a>(
-        keys: impl IntoIterator<Item = &'a [u8]>,
+    pub fn from_public_keys<K: AsRef<[u8]>>(
+        keys: impl IntoIterator<Item = K>,
     ) -> Result<Self, KeySetError> {
         Self::builder().build(keys)
     }
@@ -129,11 +130,12 @@ impl<P: ParameterSet> KeySet<P> {
     ///
     /// # Errors
     /// Those of [`Self::from_public_keys`].
-    pub fn with_ordered_keys<'a>(
+    pub fn with_ordered_keys<K: AsRef<[u8]>>(
         &self,
-        keys: impl IntoIterator<Item = &'a [u8]>,
+        keys: impl IntoIterator<Item = K>,
     ) -> Result<Self, KeySetError> {
-        let keys: Vec<&[u8]> = keys.into_iter().collect();
+        let keys: Vec<K> = keys.into_iter().collect();
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         let known: Vec<Option<&Member<P>>> = keys
             .iter()
             .map(|key| self.signer_of(key).and_then(|signer| self.member(signer)))
@@ -476,11 +478,12 @@ impl<P: ParameterSet> KeySetBuilder<P> {
     /// # Errors
     /// As [`KeySet::from_public_keys`], and [`KeySetError::ThreadPool`] when the
     /// pool has zero threads or cannot be started.
-    pub fn build<'a>(
+    pub fn build<K: AsRef<[u8]>>(
         self,
-        keys: impl IntoIterator<Item = &'a [u8]>,
+        keys: impl IntoIterator<Item = K>,
     ) -> Result<KeySet<P>, KeySetError> {
-        let keys: Vec<&[u8]> = keys.into_iter().collect();
+        let keys: Vec<K> = keys.into_iter().collect();
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         let choices = Choices {
             policy: self.policy,
             storage: self.storage,
@@ -497,6 +500,21 @@ mod tests {
     use super::*;
     use crate::{BatchVerifier, Item};
     use mldsa_core::{Hedge, MlDsa44, SigningKey};
+
+    #[test]
+    fn keys_come_as_values_references_arrays_and_slices() {
+        let keys: Vec<VerifyingKey<MlDsa44>> = (0..3)
+            .map(|n| SigningKey::from_seed(&[n; 32]).verifying_key().clone())
+            .collect();
+        let set = KeySet::<MlDsa44>::from_public_keys(&keys).unwrap();
+        let arrays = keys.iter().map(|key| *key.as_bytes());
+        let slices = keys.iter().map(|key| key.as_bytes().as_slice());
+        assert!(KeySet::from_public_keys(arrays).unwrap() == set);
+        assert!(KeySet::from_public_keys(slices).unwrap() == set);
+        let vectors = keys.iter().map(|key| key.as_bytes().to_vec());
+        assert!(set.with_ordered_keys(vectors).unwrap() == set);
+        assert!(KeySet::from_public_keys(keys).unwrap() == set);
+    }
 
     /// What happens when a set grows or shrinks past the limit.
     #[test]

@@ -21,6 +21,17 @@ use crate::scheme::keygen::{check_expanded, keygen_internal};
 use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
+/// The `xi` of algorithm 1 or the `rnd` of algorithm 2.
+#[cfg(feature = "rand_core")]
+pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
+    rng: &mut R,
+) -> Result<Secret<[u8; SEED_LEN]>, SignError> {
+    let mut rnd = Secret::<[u8; SEED_LEN]>::zeroed();
+    rng.try_fill_bytes(rnd.expose_mut())
+        .map_err(|_| SignError::Rng)?;
+    Ok(rnd)
+}
+
 /// The signing calls, the same on every kind of signing key.
 macro_rules! sign_methods {
     () => {
@@ -40,6 +51,25 @@ macro_rules! sign_methods {
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
             mu.update(message);
             self.sign_mu(&mu.finish(), hedge)
+        }
+
+        /// [`Self::sign`] with fresh bytes of the operating system's generator: the
+        /// form to prefer, since a fault that is repeated meets another mask each time.
+        /// Two signatures of one message differ; votes that are sent again, and compared
+        /// byte for byte by those who get both, want
+        /// [`Hedge::Deterministic`](crate::Hedge::Deterministic).
+        ///
+        /// Stack: row sign of the [crate's table](crate#stack).
+        ///
+        /// # Errors
+        /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
+        #[cfg(feature = "getrandom")]
+        pub fn sign_hedged(
+            &self,
+            message: &[u8],
+            ctx: Context<'_>,
+        ) -> Result<Signature<P>, SignError> {
+            self.sign_with_rng(message, ctx, &mut getrandom::SysRng)
         }
 
         /// [`Self::sign`] into a buffer of exactly `SIG_LEN` bytes, which holds no
@@ -126,8 +156,7 @@ macro_rules! sign_methods {
             self.sign_mu_observed(mu, hedge, out, &mut |_| {})
         }
 
-        /// Signs `message` hedged with 32 bytes from `rng`: the default way to
-        /// sign where there is a generator.
+        /// `sign_hedged` with 32 bytes from `rng`.
         ///
         /// Stack: row sign of the [crate's table](crate#stack).
         ///
@@ -140,9 +169,7 @@ macro_rules! sign_methods {
             ctx: Context<'_>,
             rng: &mut R,
         ) -> Result<Signature<P>, SignError> {
-            let mut rnd = Secret::<[u8; SEED_LEN]>::zeroed();
-            rng.try_fill_bytes(rnd.expose_mut())
-                .map_err(|_| SignError::Rng)?;
+            let rnd = $crate::keys::signing::fresh(rng)?;
             self.sign(message, ctx, Hedge::Bytes(rnd.expose()))
         }
     };
@@ -246,9 +273,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub fn generate_with_rng<R: rand_core::TryCryptoRng + ?Sized>(
         rng: &mut R,
     ) -> Result<Self, crate::error::RngError> {
-        let mut xi = Secret::<[u8; SEED_LEN]>::zeroed();
-        rng.try_fill_bytes(xi.expose_mut())
-            .map_err(|_| crate::error::RngError::Failed)?;
+        let xi = fresh(rng).map_err(|_| crate::error::RngError::Failed)?;
         Ok(Self::from_seed(xi.expose()))
     }
 
