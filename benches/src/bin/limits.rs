@@ -115,6 +115,20 @@ mod table {
         if let Some(core) = core_affinity::get_core_ids().and_then(|cores| cores.last().copied()) {
             core_affinity::set_for_current(core);
         }
+        let time = Duration::from_secs(seconds);
+        let budget = Budget {
+            time,
+            cases: 64,
+            passes: 1,
+        };
+        let (mut measured, mut ratio) = (Vec::new(), 0.0_f64);
+        for set in SETS {
+            let mut all = of(set);
+            let samples = measure(&mut all, budget);
+            ratio = ratio.max(cycles_per_tick());
+            measured.push((set, all, samples));
+        }
+        eprintln!("timed; now step by step");
         let mut process = std::process::Command::new(std::env::current_exe()?);
         let mut counted = executed(process.arg("--traced"))?.into_iter();
         println!(
@@ -122,21 +136,11 @@ mod table {
              | measured | over the limit | x aws-lc-rs | at the limit |\n\
              |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
         );
-        let mut ratio = 0.0;
-        for set in SETS {
-            let mut all = of(set);
-            let time = Duration::from_secs(seconds);
-            let budget = Budget {
-                time,
-                cases: 64,
-                passes: 1,
-            };
-            let samples = measure(&mut all, budget);
-            ratio = cycles_per_tick();
+        for (set, all, samples) in &measured {
             let peer = samples.last().map_or(0, benches::Samples::min) as f64;
             for ((contender, samples), executed) in all
                 .iter()
-                .zip(&samples)
+                .zip(samples)
                 .zip(counted.by_ref().take(all.len() - 1))
             {
                 let each = contender.width as f64;
