@@ -47,3 +47,11 @@ deny:
 
 gate NAME='all' *ARGS:
     cargo run -p mldsa-gates -- {{NAME}} {{ARGS}}
+
+# Every engine, small: builds for some minutes, with a C compiler.
+integrations:
+    cargo test --release --manifest-path integrations/Cargo.toml --workspace
+    cargo run --release --manifest-path integrations/Cargo.toml --bin bft-simplex -- --net sim --validators 4 --views 20 --set 65
+    cargo run --release --manifest-path integrations/Cargo.toml --bin bft-malachite -- --validators 4 --heights 10 --set 65
+    cargo run --release --manifest-path integrations/Cargo.toml --bin bft-alephbft -- --members 4
+    cargo run --release --manifest-path integrations/Cargo.toml --bin checkpoint
