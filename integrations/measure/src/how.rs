@@ -1,0 +1,74 @@
+//! Which library verifies, and how.
+
+use aws_lc_rs::signature::{ML_DSA_44, ML_DSA_65, ML_DSA_87, UnparsedPublicKey};
+use clap::ValueEnum;
+use mldsa_core::{ParameterSet, VerifyingKey};
+
+/// How votes are verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum How {
+    /// Ours: prepared keys, one batch for what the engine hands over or what has arrived.
+    Batched,
+    /// Ours: prepared keys, one vote at a time.
+    OneByOne,
+    /// Ours: one vote at a time, the key expanded for each.
+    Cold,
+    /// `aws-lc-rs`, one vote at a time. It prepares no keys and takes no context: votes are
+    /// signed and verified with the context in front of the message ([`prefixed`]).
+    AwsLc,
+}
+
+impl How {
+    /// As on the command line and in rows.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Batched => "batched",
+            Self::OneByOne => "one-by-one",
+            Self::Cold => "cold",
+            Self::AwsLc => "aws-lc",
+        }
+    }
+}
+
+/// The parameter set of the votes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Set {
+    /// ML-DSA-44.
+    #[value(name = "44")]
+    MlDsa44,
+    /// ML-DSA-65.
+    #[value(name = "65")]
+    MlDsa65,
+    /// ML-DSA-87.
+    #[value(name = "87")]
+    MlDsa87,
+}
+
+/// The message that a library without contexts signs: its length's byte, the context, the message,
+/// so that no two pairs meet.
+#[must_use]
+pub fn prefixed(context: &[u8], message: &[u8]) -> Vec<u8> {
+    // An ML-DSA context has at most 255 bytes.
+    let length = u8::try_from(context.len()).unwrap_or(u8::MAX);
+    [&[length], context, message].concat()
+}
+
+/// One vote through `aws-lc-rs`, as it is used: from key bytes, with the context in front.
+#[must_use]
+pub fn aws_lc_verify<P: ParameterSet>(
+    key: &VerifyingKey<P>,
+    context: &[u8],
+    message: &[u8],
+    signature: &[u8],
+) -> bool {
+    let algorithm = match P::CATEGORY {
+        2 => &ML_DSA_44,
+        3 => &ML_DSA_65,
+        _ => &ML_DSA_87,
+    };
+    let key: &[u8] = key.as_ref();
+    UnparsedPublicKey::new(algorithm, key)
+        .verify(&prefixed(context, message), signature)
+        .is_ok()
+}
