@@ -1,0 +1,164 @@
+//! The validators of an epoch, shared by all who verify their votes.
+
+use std::fmt;
+
+use batch_verify::{
+    BatchVerifier, BuildError, Duplicates, Item, KeySet, KeySetError, Mode, SignerId, Threads,
+};
+use commonware_consensus::simplex::{scheme::Namespace, types::Subject};
+use commonware_cryptography::{
+    Digest,
+    certificate::{Namespace as _, Subject as _},
+    ed25519::PublicKey as Identity,
+};
+use commonware_parallel::Strategy;
+use commonware_utils::ordered::{Map, Set};
+use mldsa_core::{Context, ContextError, ParameterSet};
+use thiserror::Error;
+
+use crate::workers::Workers;
+use crate::{PublicKey, Vote};
+
+/// Why a committee was refused.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CommitteeError {
+    /// Nobody is in it.
+    #[error("a committee needs a member")]
+    Empty,
+    /// The namespace does not fit into an ML-DSA context (255 bytes) with simplex's suffix.
+    #[error("the namespace is too long for an ML-DSA context")]
+    Namespace(#[from] ContextError),
+    /// The keys are not those of distinct members.
+    #[error(transparent)]
+    Keys(#[from] KeySetError),
+    /// The verifier could not be built.
+    #[error(transparent)]
+    Verifier(#[from] BuildError),
+}
+
+/// The validators of an epoch: identities and ML-DSA keys in one order, the keys expanded.
+///
+/// To be shared (`Arc`) by the schemes of an epoch. Expanded keys take 20, 36 or 64 KiB each.
+pub struct Committee<P: ParameterSet> {
+    participants: Set<Identity>,
+    keys: KeySet<P>,
+    verifier: BatchVerifier<P>,
+    namespace: Namespace,
+}
+
+impl<P: ParameterSet> Committee<P> {
+    /// The committee of a chain's first epoch. `namespace` names the chain; the kind of vote is
+    /// added to it.
+    ///
+    /// # Errors
+    /// [`CommitteeError`]: nobody, a key twice, or a namespace too long.
+    pub fn new(
+        namespace: &[u8],
+        members: &Map<Identity, PublicKey<P>>,
+    ) -> Result<Self, CommitteeError> {
+        let keys = KeySet::from_public_keys(members.values().iter().map(AsRef::as_ref))?;
+        let verifier = BatchVerifier::builder()
+            .keys(keys.clone())
+            .mode(Mode::Full)
+            // The engine brings its own workers with each call.
+            .threads(Threads::Inline)
+            // It hands over one vote a signer, and a certificate has one by its form.
+            .duplicates(Duplicates::Verify)
+            .build()?;
+        Self::assemble(Namespace::derive(namespace), members, keys, verifier)
+    }
+
+    /// The committee of the next epoch. Who stays keeps the expanded key, at whatever place the
+    /// new order gives it.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn next(&self, members: &Map<Identity, PublicKey<P>>) -> Result<Self, CommitteeError> {
+        let keys = members.values().iter().map(AsRef::as_ref);
+        let keys = self.keys.with_ordered_keys(keys)?;
+        let verifier = self.verifier.with_keys(keys.clone());
+        Self::assemble(self.namespace.clone(), members, keys, verifier)
+    }
+
+    fn assemble(
+        namespace: Namespace,
+        members: &Map<Identity, PublicKey<P>>,
+        keys: KeySet<P>,
+        verifier: BatchVerifier<P>,
+    ) -> Result<Self, CommitteeError> {
+        if members.is_empty() {
+            return Err(CommitteeError::Empty);
+        }
+        for context in [&namespace.notarize, &namespace.nullify, &namespace.finalize] {
+            Context::new(context)?;
+        }
+        Ok(Self {
+            participants: members.keys().clone(),
+            keys,
+            verifier,
+            namespace,
+        })
+    }
+
+    /// The identities, in order.
+    #[must_use]
+    pub fn participants(&self) -> &Set<Identity> {
+        &self.participants
+    }
+
+    /// The keys: signer `i` is participant `i`.
+    #[must_use]
+    pub fn keys(&self) -> &KeySet<P> {
+        &self.keys
+    }
+
+    /// One verdict a vote, in order: one batch, on the engine's workers if it is worth their
+    /// while, which the engine measures.
+    pub fn verify(&self, votes: &[Vote<'_>], strategy: &impl Strategy) -> Vec<bool> {
+        if let [vote] = votes {
+            return vec![self.verify_one(vote)];
+        }
+        strategy.run(
+            votes.len(),
+            || batch(&self.verifier, votes),
+            || {
+                let lent = Threads::Executor(Workers::lent(strategy));
+                match self.verifier.with_threads(lent) {
+                    Ok(verifier) => batch(&verifier, votes),
+                    Err(_) => batch(&self.verifier, votes),
+                }
+            },
+        )
+    }
+
+    /// One vote, without batch machinery.
+    #[must_use]
+    pub fn verify_one(&self, vote: &Vote<'_>) -> bool {
+        let signer = SignerId::new(vote.signer.get());
+        let verdict = self
+            .keys
+            .verify_one(signer, vote.context, vote.message, vote.signature);
+        verdict.is_ok()
+    }
+
+    /// The ML-DSA context of a subject.
+    pub(crate) fn context<D: Digest>(&self, subject: &Subject<'_, D>) -> Context<'_> {
+        // Checked when the committee was made.
+        Context::new(subject.namespace(&self.namespace)).unwrap_or(Context::EMPTY)
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for Committee<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Committee<{}>({})", P::NAME, self.participants.len())
+    }
+}
+
+fn batch<P: ParameterSet>(verifier: &BatchVerifier<P>, votes: &[Vote<'_>]) -> Vec<bool> {
+    let (report, _) = verifier.report_by(votes, |_, vote| {
+        Item::new(vote.signer.get(), vote.message, vote.signature).with_context(vote.context)
+    });
+    let outcomes = report.outcomes().iter();
+    outcomes.map(|outcome| outcome.is_valid()).collect()
+}
