@@ -1,2 +1,88 @@
-//! Being written.
-fn main() {}
+//! `bft-malachite`: the same network once for each way to verify, one row each.
+
+use std::process::ExitCode;
+
+use bft_malachite::{Plan, run};
+use clap::Parser;
+use measure::{How, Row, Set, print};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
+
+/// Malachite's core with ML-DSA votes, verified at the door.
+#[derive(Parser)]
+struct Arguments {
+    /// How votes are verified, one run each.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "batched,one-by-one,cold,aws-lc"
+    )]
+    how: Vec<How>,
+    /// The parameter set.
+    #[arg(long, value_enum, default_value = "65")]
+    set: Set,
+    /// Validators.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=256))]
+    validators: u32,
+    /// Heights that everybody decides.
+    #[arg(long, default_value_t = 50)]
+    heights: u64,
+    /// The last N validators send wrong signatures.
+    #[arg(long, default_value_t = 0)]
+    spoil: u32,
+    /// An attacker sends so many replays, forgeries and votes of another chain for each vote.
+    #[arg(long, default_value_t = 0)]
+    attack: u32,
+    /// The first round of every K-th height fails: lost proposals, votes and certificates.
+    #[arg(long, default_value_t = 0)]
+    lose: u64,
+    /// The first validator sleeps for so many heights, and catches up.
+    #[arg(long, default_value_t = 0)]
+    asleep: u64,
+    /// Lines of JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match rows(&arguments) {
+        Ok(rows) => match print(&rows, arguments.json) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => failed(&error.to_string()),
+        },
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &str) -> ExitCode {
+    eprintln!("bft-malachite: {error}");
+    ExitCode::FAILURE
+}
+
+fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {
+    let plan = Plan {
+        validators: arguments.validators as usize,
+        heights: arguments.heights,
+        spoil: arguments.spoil as usize,
+        attack: arguments.attack as usize,
+        lose: arguments.lose,
+        asleep: arguments.asleep,
+    };
+    let run = match arguments.set {
+        Set::MlDsa44 => run::<MlDsa44>,
+        Set::MlDsa65 => run::<MlDsa65>,
+        Set::MlDsa87 => run::<MlDsa87>,
+    };
+    let mut rows = Vec::new();
+    let mut decided = None;
+    for &how in &arguments.how {
+        let result = run(plan, how)?;
+        result.check(&plan, how)?;
+        if decided.get_or_insert_with(|| result.decided.clone()) != &result.decided {
+            return Err(format!("{} decides something else", how.name()));
+        }
+        rows.push(result.row);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,366 @@
+//! All validators in one thread, what is lost between them, and what one run shows.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_malachitebft_core_consensus::{LivenessMsg, SignedConsensusMsg};
+use arc_malachitebft_core_types::{
+    ExtendedCommitCertificate, Round, SignedMessage, ValidatorSet as _, VoteExtensions, VoteType,
+};
+use batch_verify::{KeySet, Weights};
+use measure::{Finality, How, Meter, Row, ThreadTime};
+use mldsa_core::{ParameterSet, SigningKey};
+
+use crate::attack::{Attacker, spoiled};
+use crate::chain::{Address, Chain, ValidatorSet, Value, proposer};
+use crate::door::{Door, Refused};
+use crate::message::Message;
+use crate::scheme::Signer;
+use crate::validator::{Counts, Validator};
+
+/// What is run, and what goes wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Validators.
+    pub validators: usize,
+    /// Heights that everybody is to decide.
+    pub heights: u64,
+    /// The last so many send wrong signatures.
+    pub spoil: usize,
+    /// Messages of an attacker for each vote.
+    pub attack: usize,
+    /// At every so manyth height the first round fails; 0 for never.
+    pub lose: u64,
+    /// The first validator hears nothing for so many heights from the third on, and takes them
+    /// from the others afterwards.
+    pub asleep: u64,
+}
+
+/// What a run has shown.
+#[derive(Debug)]
+pub struct Run {
+    /// What it cost.
+    pub row: Row,
+    /// The decisions, the same at every validator.
+    pub decided: Vec<Value>,
+    /// What each validator refused.
+    pub refused: Vec<Refused>,
+    /// What each validator saw.
+    pub counts: Vec<Counts>,
+    /// What the attacker sent to each validator: stale, repeated, forged.
+    pub attacks: [u64; 3],
+    /// Rounds that failed, over all decisions.
+    pub rounds: i64,
+}
+
+/// Turns without anything to do before the run is given up.
+const PATIENCE: usize = 100;
+
+/// Runs one network.
+///
+/// # Errors
+/// If the plan is not one that the engine survives, or the validators decide different things, or
+/// nothing any more.
+pub fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
+    if plan.validators < 4 || 3 * (plan.spoil + usize::from(plan.asleep > 0)) >= plan.validators {
+        return Err("a third of the validators, or more, do not take part".into());
+    }
+    let mut network = Network::<P>::new(plan, how);
+    let (start, cpu) = (Instant::now(), ThreadTime::now());
+    network.run()?;
+    let (wall, cpu) = (start.elapsed(), cpu.elapsed());
+    let decided = network.agreed()?;
+    let validators = &network.validators;
+    let certificates = validators[0].decided().iter();
+    let signatures = certificates.clone().map(|c| c.commit_signatures.len());
+    let mut row = Row::new(
+        "arc-malachitebft-core-consensus 0.8.2",
+        "one thread",
+        P::NAME,
+        how,
+        plan.validators,
+        plan.heights,
+        wall,
+        cpu,
+        &network.meter,
+        &Finality::default(),
+    );
+    row.certificate_bytes = signatures.max().map(|most| most * P::SIG_LEN);
+    Ok(Run {
+        row,
+        decided,
+        refused: validators
+            .iter()
+            .map(|v| v.door().refused().clone())
+            .collect(),
+        counts: validators.iter().map(Validator::counts).collect(),
+        attacks: [
+            network.attacker.stale,
+            network.attacker.repeated,
+            network.attacker.forged,
+        ],
+        rounds: certificates.map(|c| c.round.as_i64()).sum(),
+    })
+}
+
+impl Run {
+    /// Whether everything happened that was planned, and nothing else.
+    ///
+    /// # Errors
+    /// What did not.
+    pub fn check(&self, plan: &Plan, how: How) -> Result<(), String> {
+        let attacker = plan.validators as u64;
+        let spoiled = (plan.validators - plan.spoil) as u64..attacker;
+        let sum = |of: fn(&Counts) -> u64| self.counts.iter().map(of).sum::<u64>();
+        let refusals: u64 = self.refused.iter().flat_map(|r| r.by_reason.values()).sum();
+        let peers = self.refused.iter().flat_map(|r| r.by_peer.keys());
+        let blamed: BTreeSet<u64> = peers.copied().collect();
+        let culprits = || spoiled.clone().chain((plan.attack > 0).then_some(attacker));
+        let admitted = self
+            .refused
+            .iter()
+            .filter_map(|r| r.admitted.get(&attacker));
+        let repeats = self.attacks[1] * (attacker - 1);
+        let together = how == How::Batched;
+        for (kept, what) in [
+            (
+                self.decided.len() as u64 == plan.heights,
+                "not every height was decided",
+            ),
+            (
+                sum(|c| c.equivocations) == 0,
+                "an honest validator passes for an equivocator",
+            ),
+            (
+                (refusals > 0) == (plan.spoil + plan.attack > 0),
+                "there are wrong signatures if and only if they are refused",
+            ),
+            (
+                !together || blamed.into_iter().eq(culprits()),
+                "the peers blamed are not those who sent wrong signatures",
+            ),
+            (
+                admitted.sum::<u64>() <= repeats,
+                "the attacker got more in than what others had signed",
+            ),
+            (
+                plan.lose == 0 || plan.heights < plan.lose || self.rounds > 0,
+                "no round has failed",
+            ),
+            (
+                plan.lose == 0
+                    || plan.heights < plan.lose
+                    || sum(|c| c.certificates[1].min(c.certificates[2])) > 0,
+                "nobody has verified a polka certificate and one of a round",
+            ),
+            (
+                plan.asleep == 0
+                    || (self.counts[0].synced >= plan.asleep
+                        && self.counts[0].refused >= plan.asleep),
+                "what was missed was not verified",
+            ),
+        ] {
+            if !kept {
+                return Err(format!("{}: {what}: {self:?}", how.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Network<P: ParameterSet> {
+    plan: Plan,
+    validators: Vec<Validator<P>>,
+    /// The validators' keys again, as the attacker's other chain has them.
+    elsewhere: Vec<Signer<P>>,
+    attacker: Attacker<P>,
+    meter: Arc<Meter>,
+}
+
+impl<P: ParameterSet> Network<P> {
+    fn new(plan: Plan, how: How) -> Self {
+        let meter = Arc::new(Meter::default());
+        let key = |n: usize| {
+            let mut seed = [0; 32];
+            seed[..8].copy_from_slice(&(n as u64 + 1).to_le_bytes());
+            SigningKey::<P>::from_seed(&seed)
+        };
+        let keys: Vec<_> = (0..plan.validators).map(key).collect();
+        let set = ValidatorSet::new(keys.iter().map(SigningKey::verifying_key));
+        // Expanded once and shared: in one process, not what the nodes of a network can do. All
+        // ways to verify with prepared keys profit alike.
+        let prepared = KeySet::from_public_keys(set.keys()).expect("seeds differ");
+        let weights = Arc::new(Weights::equal(set.count()));
+        let signer = |key, meter: &Arc<Meter>| Signer::new(key, how, Arc::clone(meter));
+        let validator = |(address, key)| {
+            let weights = Arc::clone(&weights);
+            let door = Door::new(how, prepared.clone(), weights, Arc::clone(&meter));
+            let signer = signer(key, &meter);
+            Validator::new(Address(address), set.clone(), signer, door)
+        };
+        Self {
+            plan,
+            validators: (0..).zip(&keys).map(validator).collect(),
+            elsewhere: keys
+                .iter()
+                .map(|key| signer(key, &Arc::default()))
+                .collect(),
+            attacker: Attacker::new(plan.attack),
+            meter,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        let mut idle = 0;
+        while self.least() < self.plan.heights {
+            if self.everybody() {
+                idle = 0;
+                continue;
+            }
+            idle += 1;
+            if idle > PATIENCE {
+                return Err(format!("nobody decides after height {}", self.least()));
+            }
+            self.validators.iter_mut().for_each(Validator::elapse);
+        }
+        Ok(())
+    }
+
+    /// Everybody's turn. False if nobody had anything to do.
+    fn everybody(&mut self) -> bool {
+        let mut moved = false;
+        for at in 0..self.validators.len() {
+            if at == 0 && self.plan.asleep > 0 {
+                if self.sleeps() {
+                    self.validators[0].sleep();
+                    continue;
+                }
+                self.catch_up();
+            }
+            moved |= self.turn(at);
+        }
+        moved
+    }
+
+    fn turn(&mut self, at: usize) -> bool {
+        let sent = self.validators[at].turn();
+        let moved = sent.is_some();
+        for message in sent.into_iter().flatten() {
+            self.broadcast(at, &message);
+        }
+        moved
+    }
+
+    fn broadcast(&mut self, from: usize, message: &Message<P>) {
+        let made = self.attacker.hear(message, &self.elsewhere[from]);
+        let wire = if from >= self.validators.len() - self.plan.spoil {
+            spoil(message.clone())
+        } else {
+            message.clone()
+        };
+        let attacker = self.validators.len() as u64;
+        for to in (0..self.validators.len()).filter(|to| *to != from) {
+            if !self.loses(from, to, message) {
+                self.validators[to].deliver(from as u64, wire.clone());
+            }
+            for message in &made {
+                self.validators[to].deliver(attacker, message.clone());
+            }
+        }
+    }
+
+    /// Whether the first validator is asleep.
+    fn sleeps(&self) -> bool {
+        let [own, others] = [0, 1].map(|at| self.validators[at].decided().len());
+        own >= 2 && others < 2 + self.plan.asleep as usize
+    }
+
+    /// The first validator takes the heights that it has missed from another one, who shows a
+    /// certificate with a wrong signature first.
+    fn catch_up(&mut self) {
+        while let decided = self.validators[0].decided().len()
+            && let Some(missed) = self.validators[1].decided().get(decided).cloned()
+            && decided + 1 < self.validators[1].decided().len()
+        {
+            let nothing = VoteExtensions::new(Vec::new());
+            let certificate =
+                ExtendedCommitCertificate::from_commit_certificate_and_extensions(missed, nothing);
+            let mut forged = certificate.clone();
+            let signature = &mut forged.commit_signatures[0].signature;
+            *signature = spoiled(signature.as_ref());
+            self.validators[0].sync(forged);
+            self.validators[0].sync(certificate);
+            self.turn(0);
+        }
+    }
+
+    /// At some heights the first round is one in which a value has a quorum of prevotes and not
+    /// of precommits, and one validator sees neither: f validators miss the proposal, and a deaf
+    /// one misses prevotes of f and precommits of f + 1 others.
+    fn loses(&self, from: usize, to: usize, message: &Message<P>) -> bool {
+        let height = message.height();
+        if self.plan.lose == 0 || height.0 % self.plan.lose != 0 {
+            return false;
+        }
+        let n = self.validators.len();
+        let faulty = (n - 1) / 3;
+        // By turn, so that the proposer of the next round has seen the quorum.
+        let turn = |at: usize| (at + n - proposer(n, height, Round::ZERO)) % n;
+        let (from, to) = (turn(from), turn(to));
+        let deaf = n - 1;
+        match message {
+            Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
+                proposal.message.round == Round::ZERO && (deaf - faulty..deaf).contains(&to)
+            }
+            Message::Consensus(SignedConsensusMsg::Vote(vote)) => {
+                let missed = match vote.message.kind {
+                    VoteType::Prevote => faulty,
+                    VoteType::Precommit => faulty + 1,
+                };
+                vote.message.round == Round::ZERO && to == deaf && from < missed
+            }
+            Message::Liveness(_) => false,
+        }
+    }
+
+    /// Heights that everybody has decided.
+    fn least(&self) -> u64 {
+        let decided = self.validators.iter().map(|v| v.decided().len());
+        decided.min().unwrap_or(0) as u64
+    }
+
+    /// The decisions that everybody has made.
+    fn agreed(&self) -> Result<Vec<Value>, String> {
+        let heights = self.plan.heights as usize;
+        let values = |validator: &Validator<P>| -> Vec<Value> {
+            let decided = validator.decided().iter().take(heights);
+            decided.map(|certificate| certificate.value_id).collect()
+        };
+        let first = values(&self.validators[0]);
+        if self.validators.iter().any(|v| values(v) != first) {
+            return Err("decisions differ".into());
+        }
+        Ok(first)
+    }
+}
+
+/// The message with a wrong signature.
+fn spoil<P: ParameterSet>(message: Message<P>) -> Message<P> {
+    fn wrong<P: ParameterSet, M>(signed: SignedMessage<Chain<P>, M>) -> SignedMessage<Chain<P>, M> {
+        let signature = spoiled(signed.signature.as_ref());
+        SignedMessage::new(signed.message, signature)
+    }
+    match message {
+        Message::Consensus(SignedConsensusMsg::Vote(vote)) => {
+            Message::Consensus(SignedConsensusMsg::Vote(wrong(vote)))
+        }
+        Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
+            Message::Consensus(SignedConsensusMsg::Proposal(wrong(proposal)))
+        }
+        Message::Liveness(LivenessMsg::Vote(vote)) => {
+            Message::Liveness(LivenessMsg::Vote(wrong(vote)))
+        }
+        certificate => certificate,
+    }
+}
