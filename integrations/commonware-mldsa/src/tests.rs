@@ -198,7 +198,7 @@ fn a_large_batch_runs_on_the_engines_workers() {
 fn signing_again_gives_the_same_bytes() {
     let schemes = chain::<MlDsa65>(4);
     let round = Round::new(Epoch::new(1), View::new(9));
-    let nullify = Subject::<Digest>::Nullify { round };
+    let nullify: Subject<'_, Digest> = Subject::Nullify { round };
     assert_eq!(schemes[2].sign(nullify), schemes[2].sign(nullify));
     let observer = Scheme::observer(schemes[2].committee().clone());
     assert_eq!(observer.sign(nullify), None);
@@ -225,7 +225,7 @@ fn committees_that_cannot_be() {
     let long = refused(&[7; 247], &four);
     assert!(matches!(long, Some(CommitteeError::Namespace(_))), "{long:?}");
     let same = key::<MlDsa44>(0).verifying_key().clone();
-    let twice = four.map_values_into(|_| PublicKey::from(same.clone()));
+    let twice = four.map_values_into(|_, _| PublicKey::from(same.clone()));
     let twice = refused(NAMESPACE, &twice);
     assert!(matches!(twice, Some(CommitteeError::Keys(_))), "{twice:?}");
 }
@@ -261,7 +261,7 @@ fn votes_are_bound_to_chain_kind_and_round() {
     let schemes = chain::<MlDsa44>(4);
     let first = proposal(1, 3);
     let vote = schemes[1].sign(notarize(&first)).expect("signs");
-    let valid = |scheme: &Scheme<MlDsa44>, subject| {
+    let valid = |scheme: &Scheme<MlDsa44>, subject: Subject<'_, Digest>| {
         scheme.verify_attestation::<_, Digest>(&mut test_rng(), subject, &vote, &Sequential)
     };
     assert!(valid(&schemes[0], notarize(&first)));

@@ -45,6 +45,18 @@ pub enum Set {
     MlDsa87,
 }
 
+impl Set {
+    /// As on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MlDsa44 => "44",
+            Self::MlDsa65 => "65",
+            Self::MlDsa87 => "87",
+        }
+    }
+}
+
 /// The message that a library without contexts signs: its length's byte, the context, the message,
 /// so that no two pairs meet.
 #[must_use]

@@ -56,7 +56,7 @@ impl Meter {
         of.around.fetch_add(nanos(around), Relaxed);
     }
 
-    /// CPU time spent on signatures that were known already.
+    /// CPU time spent around signatures that are counted elsewhere or were known already.
     pub fn beside(&self, kind: Kind, time: Duration) {
         let around = &self.kinds[kind as usize].around;
         around.fetch_add(nanos(time), Relaxed);
@@ -71,6 +71,12 @@ impl Meter {
     pub fn signed(&self, time: Duration) {
         self.signed.fetch_add(1, Relaxed);
         self.signing.fetch_add(nanos(time), Relaxed);
+    }
+
+    /// Signatures that were refused.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.total(Self::invalid)
     }
 
     pub(crate) fn total(&self, of: impl Fn(&Self, usize) -> u64) -> u64 {

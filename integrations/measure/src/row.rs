@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{How, Kind, Meter};
 
@@ -31,7 +31,7 @@ impl Finality {
 }
 
 /// What one run cost. Times are of the CPU unless a name says otherwise.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// The engine and its version.
     pub engine: String,
@@ -40,7 +40,7 @@ pub struct Row {
     /// The parameter set.
     pub set: String,
     /// [`How::name`].
-    pub how: &'static str,
+    pub how: String,
     /// Validators.
     pub validators: usize,
     /// Views, heights or blocks that were finalised.
@@ -105,14 +105,14 @@ impl Row {
             engine: engine.into(),
             net: net.into(),
             set: set.into(),
-            how: how.name(),
+            how: how.name().into(),
             validators,
             views,
             views_a_second: ratio(views as f64, wall.as_secs_f64()),
             cpu_seconds: rounded(cpu.as_secs_f64()),
             votes: each(Meter::votes),
             bytes: each(Meter::bytes),
-            invalid: meter.total(Meter::invalid),
+            invalid: meter.refused(),
             mean_batch: ratio(meter.votes(vote) as f64, meter.calls(vote) as f64),
             largest_batch: meter.largest(vote),
             us_inside: ratio(meter.inside_nanos() as f64 / 1e3, verified),
@@ -150,6 +150,9 @@ pub fn print(rows: &[Row], json: bool) -> serde_json::Result<()> {
         }
         return Ok(());
     }
+    let Some(first) = rows.first() else {
+        return Ok(());
+    };
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN).set_header([
         "net",
@@ -180,7 +183,7 @@ pub fn print(rows: &[Row], json: bool) -> serde_json::Result<()> {
         table.add_row([
             row.net.clone(),
             row.set.clone(),
-            row.how.into(),
+            row.how.clone(),
             row.validators.to_string(),
             row.views.to_string(),
             format!("{:.1}", row.views_a_second),
@@ -198,9 +201,7 @@ pub fn print(rows: &[Row], json: bool) -> serde_json::Result<()> {
             row.blocked.len().to_string(),
         ]);
     }
-    if let Some(row) = rows.first() {
-        println!("{}", row.engine);
-    }
+    println!("{}", first.engine);
     println!("{table}");
     Ok(())
 }

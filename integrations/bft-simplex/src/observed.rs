@@ -1,0 +1,240 @@
+//! What validators tell, and what a run may claim of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use commonware_cryptography::ed25519::PublicKey as Identity;
+use futures::StreamExt as _;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures::future::{Either, select};
+use measure::{Finality, ProcessTime, Row};
+use mldsa_core::ParameterSet;
+use parking_lot::Mutex;
+
+use crate::members::Members;
+use crate::{Block, Hook, Options, RunError};
+
+/// The engine of every row.
+const ENGINE: &str = "commonware-consensus 2026.10.0 simplex";
+
+/// What a validator tells.
+pub(crate) enum Event {
+    Finalized {
+        block: Block,
+        /// Since the proposal, if it was made in this process.
+        latency: Option<Duration>,
+        certificate_bytes: usize,
+    },
+    /// Proof that a member voted for two things.
+    Fault { node: usize, what: &'static str },
+    /// A validator wants nothing more of a peer.
+    Blocked { node: usize, peer: Identity },
+}
+
+/// Where validators tell it.
+#[derive(Clone)]
+pub(crate) struct Reports {
+    events: UnboundedSender<Event>,
+    hook: Hook,
+    /// When the blocks of (epoch, view) were proposed.
+    proposed: Arc<Mutex<HashMap<(u64, u64), SystemTime>>>,
+}
+
+impl Reports {
+    pub(crate) fn proposed(&self, epoch: u64, view: u64, now: SystemTime) {
+        self.proposed.lock().entry((epoch, view)).or_insert(now);
+    }
+
+    pub(crate) fn finalized(&self, block: Block, certificate_bytes: usize, now: SystemTime) {
+        (self.hook)(&block);
+        let proposed = self.proposed.lock().get(&(block.epoch, block.view)).copied();
+        let since = |proposed| now.duration_since(proposed).unwrap_or_default();
+        self.tell(Event::Finalized {
+            block,
+            latency: proposed.map(since),
+            certificate_bytes,
+        });
+    }
+
+    pub(crate) fn tell(&self, event: Event) {
+        // The run is over when nobody listens.
+        let _ = self.events.unbounded_send(event);
+    }
+}
+
+/// What is known so far.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// The blocks by (epoch, view): validators must agree on them.
+    blocks: BTreeMap<(u64, u64), Block>,
+    disagreement: Option<(Block, Block)>,
+    /// The latest (epoch, view) and the number of finalised blocks, by validator.
+    finalized: BTreeMap<usize, ((u64, u64), u64)>,
+    faults: Vec<(usize, &'static str)>,
+    /// Who is blocked, by whom.
+    pub(crate) blocked: BTreeMap<usize, BTreeSet<usize>>,
+    finality: Finality,
+    certificate_bytes: usize,
+}
+
+impl Outcome {
+    /// Whether a validator has come to a view of an epoch.
+    pub(crate) fn reached(&self, node: usize, epoch: u64, view: u64) -> bool {
+        let latest = self.finalized.get(&node);
+        latest.is_some_and(|(latest, _)| *latest >= (epoch, view))
+    }
+
+    /// Blocks that a validator has finalised.
+    pub(crate) fn count(&self, node: usize) -> u64 {
+        self.finalized.get(&node).map_or(0, |(_, count)| *count)
+    }
+
+    fn add(&mut self, block: Block) {
+        let place = (block.epoch, block.view);
+        let other = *self.blocks.entry(place).or_insert(block);
+        if other.payload != block.payload {
+            self.disagreement = Some((other, block));
+        }
+        let (latest, count) = self.finalized.entry(block.node).or_default();
+        *latest = place.max(*latest);
+        *count += 1;
+    }
+}
+
+/// Listens to the validators of a process.
+pub(crate) struct Observer<'a, P: ParameterSet> {
+    options: &'a Options,
+    members: &'a Members<P>,
+    events: UnboundedReceiver<Event>,
+    pub(crate) outcome: Outcome,
+    wall: Instant,
+    cpu: ProcessTime,
+}
+
+impl<'a, P: ParameterSet> Observer<'a, P> {
+    pub(crate) fn new(
+        options: &'a Options,
+        members: &'a Members<P>,
+        hook: &Hook,
+    ) -> (Reports, Self) {
+        let (sender, events) = unbounded();
+        let reports = Reports {
+            events: sender,
+            hook: hook.clone(),
+            proposed: Arc::default(),
+        };
+        let observer = Self {
+            options,
+            members,
+            events,
+            outcome: Outcome::default(),
+            wall: Instant::now(),
+            cpu: ProcessTime::now(),
+        };
+        (reports, observer)
+    }
+
+    /// Members that do as they should, of all epochs.
+    pub(crate) fn honest(&self) -> impl Iterator<Item = usize> + use<P> {
+        self.options.faulty()..self.members.all.len()
+    }
+
+    /// Listens until `done`, or until `limit` has come.
+    pub(crate) async fn until(
+        &mut self,
+        mut limit: Pin<&mut (impl Future<Output = ()> + Send)>,
+        waiting_for: &str,
+        done: impl Fn(&Outcome) -> bool,
+    ) -> Result<(), RunError> {
+        while !done(&self.outcome) {
+            match select(self.events.next(), limit.as_mut()).await {
+                Either::Left((Some(event), _)) => self.hear(event),
+                Either::Left((None, _)) | Either::Right(_) => {
+                    return Err(RunError::OutOfTime {
+                        seconds: self.options.seconds,
+                        waiting_for: waiting_for.into(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Finalized {
+                block,
+                latency,
+                certificate_bytes,
+            } => {
+                let largest = &mut self.outcome.certificate_bytes;
+                *largest = certificate_bytes.max(*largest);
+                if let Some(latency) = latency {
+                    self.outcome.finality.record(latency);
+                }
+                self.outcome.add(block);
+            }
+            Event::Fault { node, what } => self.outcome.faults.push((node, what)),
+            Event::Blocked { node, peer } => {
+                // What a faulty member thinks of others proves nothing.
+                if let Some(peer) = self.members.position(&peer)
+                    && node >= self.options.faulty()
+                {
+                    self.outcome.blocked.entry(peer).or_default().insert(node);
+                }
+            }
+        }
+    }
+
+    /// Asserts what every run claims: validators agree, nobody is proven to have voted twice, and
+    /// nobody but `guilty` is blocked.
+    pub(crate) fn claim(&self, guilty: &BTreeSet<usize>) -> Result<(), RunError> {
+        let outcome = &self.outcome;
+        RunError::unless(outcome.disagreement.is_none(), || {
+            format!("validators agree: {:?}", outcome.disagreement)
+        })?;
+        RunError::unless(outcome.faults.is_empty(), || {
+            format!("nobody votes twice: {:?}", outcome.faults)
+        })?;
+        let blocked: BTreeSet<usize> = outcome.blocked.keys().copied().collect();
+        RunError::unless(blocked.is_subset(guilty), || {
+            format!("nobody but {guilty:?} is blocked; {blocked:?} are")
+        })
+    }
+
+    /// Asserts that all of `guilty` are blocked by somebody, and that votes were refused.
+    pub(crate) fn claim_caught(&self, guilty: &BTreeSet<usize>) -> Result<(), RunError> {
+        let blocked: BTreeSet<usize> = self.outcome.blocked.keys().copied().collect();
+        RunError::unless(blocked == *guilty, || {
+            format!("all of {guilty:?} are blocked; {blocked:?} are")
+        })?;
+        let refused = self.members.meter.refused();
+        RunError::unless((refused > 0) == !guilty.is_empty(), || {
+            format!("votes are refused if members are faulty; {refused} were")
+        })
+    }
+
+    /// The row of the run. Journals are of all validators of this process.
+    pub(crate) fn row(&self, journal_bytes: Option<u64>) -> Row {
+        let (options, outcome) = (self.options, &self.outcome);
+        let mut row = Row::new(
+            ENGINE,
+            &options.net.to_string(),
+            P::NAME,
+            self.members.how,
+            options.validators,
+            outcome.blocks.len() as u64,
+            self.wall.elapsed(),
+            self.cpu.elapsed(),
+            &self.members.meter,
+            &outcome.finality,
+        );
+        row.certificate_bytes = Some(outcome.certificate_bytes);
+        row.journal_bytes = journal_bytes;
+        let name = |n: &usize| format!("member {n}");
+        row.blocked = outcome.blocked.keys().map(name).collect();
+        row
+    }
+}

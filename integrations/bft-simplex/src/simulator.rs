@@ -1,0 +1,257 @@
+//! All validators in the deterministic simulator.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use commonware_consensus::simplex::max_payload_size;
+use commonware_cryptography::{ed25519::PublicKey as Identity, sha256::Digest};
+use commonware_mldsa::{Committee, Scheme};
+use commonware_p2p::{
+    max_message_size,
+    simulated::{self, Link, Oracle},
+};
+use commonware_parallel::Sequential;
+use commonware_runtime::{
+    Clock as _, Handle, Metrics as _, Quota, Runner as _, Spawner as _, Supervisor as _,
+    deterministic::{self, Context},
+};
+use commonware_utils::{NZU32, NZUsize, probability};
+use measure::Row;
+use mldsa_core::ParameterSet;
+
+use crate::attack::Attack;
+use crate::measured::Measured;
+use crate::members::Members;
+use crate::node::{self, Application};
+use crate::observed::{Observer, Reports};
+use crate::{Hook, Options, RunError};
+
+/// Channels of an engine: votes, certificates, requests.
+const CHANNELS: [u64; 3] = [0, 1, 2];
+
+type Network = Oracle<Identity, Context>;
+
+/// The senders and receivers of one validator.
+type Ends = [(
+    simulated::Sender<Identity, Context>,
+    simulated::Receiver<Identity>,
+); 3];
+
+pub(crate) fn run<P: ParameterSet>(
+    options: &Options,
+    members: &Members<P>,
+    hook: &Hook,
+) -> Result<Row, RunError> {
+    // The run has a limit of its own, with an error that says more; a closure for the runtime
+    // must own what it uses.
+    let runner = deterministic::Runner::new(deterministic::Config::new());
+    runner.start(|context| async move {
+        let simulation = Simulation::new(context, options, members).await?;
+        simulation.run(hook).await
+    })
+}
+
+struct Simulation<'a, P: ParameterSet> {
+    context: Context,
+    options: &'a Options,
+    members: &'a Members<P>,
+    peers: Vec<Identity>,
+    network: Network,
+}
+
+impl<'a, P: ParameterSet> Simulation<'a, P> {
+    async fn new(
+        context: Context,
+        options: &'a Options,
+        members: &'a Members<P>,
+    ) -> Result<Self, RunError> {
+        let peers: Vec<Identity> = members.all.iter().map(|member| member.public()).collect();
+        let count = NonZeroUsize::new(peers.len()).unwrap_or(NonZeroUsize::MIN);
+        let validators = u32::try_from(members.validators()).unwrap_or(u32::MAX);
+        let payload = max_payload_size::<Scheme<P, Measured>, Digest>(validators);
+        let config = simulated::Config {
+            max_size: max_message_size(&[payload]),
+            max_peers_per_set: count,
+            disconnect_on_block: false,
+            tracked_peer_sets: NZUsize!(1),
+        };
+        let (started, network) =
+            simulated::Network::new_with_peers(context.child("network"), config, peers.clone())
+                .await;
+        started.start();
+        let latency = Duration::from_millis(options.latency_ms);
+        let link = Link {
+            latency,
+            jitter: latency / 10,
+            success_rate: probability!(1.0),
+        };
+        for from in &peers {
+            for to in peers.iter().filter(|to| *to != from) {
+                network.add_link(from.clone(), to.clone(), link.clone()).await?;
+            }
+        }
+        if let Some(mbit) = options.mbit {
+            let bytes = NonZeroUsize::new(mbit as usize * 125_000).map(NonZeroUsize::get);
+            for peer in &peers {
+                network.limit_bandwidth(peer.clone(), bytes, bytes).await?;
+            }
+        }
+        Ok(Self {
+            context,
+            options,
+            members,
+            peers,
+            network,
+        })
+    }
+
+    async fn run(&self, hook: &Hook) -> Result<Row, RunError> {
+        let Options {
+            validators, views, ..
+        } = *self.options;
+        let (reports, mut observer) = Observer::new(self.options, self.members, hook);
+        let limit = self.context.sleep(Duration::from_secs(self.options.seconds));
+        let mut limit = std::pin::pin!(limit);
+
+        let mut running = Vec::new();
+        for n in 0..validators {
+            running.push(self.start(n, 1, &self.members.first, &reports).await?);
+        }
+        let honest = self.options.faulty()..validators;
+        if self.options.crash {
+            let last = validators - 1;
+            let third = (views / 3).max(1);
+            let waiting_for = "the first third of the views";
+            observer
+                .until(limit.as_mut(), waiting_for, |outcome| outcome.reached(last, 1, third))
+                .await?;
+            stop(&mut running[last]).await;
+            let before = observer.outcome.count(last);
+            let others = self.options.faulty()..last;
+            let waiting_for = "the others, while one is down";
+            let done = |outcome: &crate::observed::Outcome| {
+                others.clone().all(|n| outcome.reached(n, 1, 2 * third))
+            };
+            observer.until(limit.as_mut(), waiting_for, done).await?;
+            RunError::unless(observer.outcome.count(last) == before, || {
+                "a member that is down finalises nothing".into()
+            })?;
+            running[last] = self.start(last, 1, &self.members.first, &reports).await?;
+            let waiting_for = "the member that returned";
+            observer
+                .until(limit.as_mut(), waiting_for, |outcome| outcome.count(last) > before)
+                .await?;
+        }
+        let waiting_for = format!("view {views} at all honest validators");
+        let done = |outcome: &crate::observed::Outcome| {
+            honest.clone().all(|n| outcome.reached(n, 1, views))
+        };
+        observer.until(limit.as_mut(), &waiting_for, done).await?;
+        let mut guilty: BTreeSet<usize> = (0..self.options.faulty()).collect();
+        observer.claim(&guilty)?;
+        observer.claim_caught(&guilty)?;
+
+        if self.options.epoch {
+            for engine in &mut running {
+                stop(engine).await;
+            }
+            // The first honest member leaves.
+            let leaving = self.options.faulty();
+            let second = self.members.second(leaving)?;
+            for n in (0..self.members.all.len()).filter(|n| *n != leaving) {
+                running.push(self.start(n, 2, &second, &reports).await?);
+            }
+            // It goes on signing as before.
+            let old = self.members.scheme(leaving, &self.members.first)?;
+            running.push(self.attack(leaving, Attack::Stale, old).await?);
+            let honest: Vec<usize> = observer.honest().filter(|n| *n != leaving).collect();
+            let waiting_for = format!("view {views} of the second epoch");
+            let done = |outcome: &crate::observed::Outcome| {
+                let blocked = outcome.blocked.get(&leaving);
+                honest.iter().all(|n| outcome.reached(*n, 2, views))
+                    && blocked.is_some_and(|by| honest.iter().all(|n| by.contains(n)))
+            };
+            observer.until(limit.as_mut(), &waiting_for, done).await?;
+            guilty.insert(leaving);
+            observer.claim(&guilty)?;
+        }
+        Ok(observer.row(written(&self.context.encode())))
+    }
+
+    /// Starts a member in an epoch: its engine, or its attack.
+    async fn start(
+        &self,
+        n: usize,
+        epoch: u64,
+        committee: &Arc<Committee<P>>,
+        reports: &Reports,
+    ) -> Result<Handle<()>, RunError> {
+        let scheme = self.members.scheme(n, committee)?;
+        if n < self.options.hostile {
+            return self.attack(n, Attack::of(n), scheme).await;
+        }
+        let clock = self.context.child("clock");
+        let application = Application {
+            node: n,
+            epoch,
+            now: Arc::new(move || clock.current()),
+            reports: reports.clone(),
+        };
+        let context = self.context.child("validator").with_attribute("n", n);
+        let context = context.with_attribute("epoch", epoch);
+        let blocker = self.network.control(self.peers[n].clone());
+        let ends = self.ends(n).await?;
+        Ok(node::start(
+            context,
+            scheme,
+            blocker,
+            Sequential,
+            application,
+            ends,
+        ))
+    }
+
+    async fn attack(
+        &self,
+        n: usize,
+        attack: Attack,
+        scheme: Scheme<P, Measured>,
+    ) -> Result<Handle<()>, RunError> {
+        let victims = self.peers.iter().enumerate().filter(|(peer, _)| *peer != n);
+        let victims = victims.map(|(_, peer)| peer.clone()).collect();
+        let [(sender, receiver), ..] = self.ends(n).await?;
+        let context = self.context.child("attack").with_attribute("n", n);
+        Ok(context.spawn(move |_| attack.run(scheme, victims, sender, receiver)))
+    }
+
+    /// The channels of a member, anew: what was sent to earlier ones is lost.
+    async fn ends(&self, n: usize) -> Result<Ends, RunError> {
+        let control = self.network.control(self.peers[n].clone());
+        let quota = Quota::per_second(NZU32!(4096));
+        let [votes, certificates, requests] = CHANNELS;
+        Ok([
+            control.register(votes, quota).await?,
+            control.register(certificates, quota).await?,
+            control.register(requests, quota).await?,
+        ])
+    }
+}
+
+/// Stops an engine as a crash would: nothing is flushed.
+async fn stop(engine: &mut Handle<()>) {
+    engine.abort();
+    let _ = engine.await;
+}
+
+/// Bytes written to journals, which the runtime counts.
+pub(crate) fn written(metrics: &str) -> Option<u64> {
+    let line = |line: &str| {
+        let (name, value) = line.rsplit_once(' ')?;
+        let counted = name.contains("storage_write_bytes") && !name.starts_with('#');
+        counted.then(|| value.parse::<u64>().ok())?
+    };
+    let counted: Vec<u64> = metrics.lines().filter_map(line).collect();
+    (!counted.is_empty()).then(|| counted.iter().sum())
+}
