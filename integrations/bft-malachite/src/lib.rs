@@ -2,7 +2,7 @@
 //!
 //! The core asks its host through effects: sign this, send that, is this signature valid. It asks
 //! about one vote at a time and waits, so what arrives is verified together before the core sees
-//! it ([`Door`]), and its questions are answered from memory. Certificates are verified in full.
+//! it, and its questions are answered from memory. Certificates are verified in full.
 //!
 //! All validators run in one thread, each with a core and a door of its own ([`run`]); what is
 //! lost, forged or replayed between them is part of the [`Plan`].
@@ -15,9 +15,12 @@ mod message;
 mod network;
 mod scheme;
 mod validator;
+mod verdicts;
+mod way;
 
 pub use chain::{Address, Chain, Height, Value};
-pub use door::{Door, Refused};
+pub use door::Refused;
 pub use network::{Plan, Run, run};
 pub use scheme::{Scheme, Signature};
 pub use validator::Counts;
+pub use way::Way;

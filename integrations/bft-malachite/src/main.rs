@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use bft_malachite::{Plan, run};
+use bft_malachite::{Plan, Way, run};
 use clap::Parser;
-use measure::{How, Row, Set, print};
+use measure::{Row, Set, print};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 /// Malachite's core with ML-DSA votes, verified at the door.
@@ -15,9 +15,9 @@ struct Arguments {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "batched,one-by-one,cold,aws-lc"
+        default_value = "batched,intake,one-by-one,cold,aws-lc"
     )]
-    how: Vec<How>,
+    how: Vec<Way>,
     /// The parameter set.
     #[arg(long, value_enum, default_value = "65")]
     set: Set,
@@ -76,11 +76,11 @@ fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {
     };
     let mut rows = Vec::new();
     let mut decided = None;
-    for &how in &arguments.how {
-        let result = run(plan, how)?;
-        result.check(&plan, how)?;
+    for &way in &arguments.how {
+        let result = run(plan, way)?;
+        result.check(&plan, way)?;
         if decided.get_or_insert_with(|| result.decided.clone()) != &result.decided {
-            return Err(format!("{} decides something else", how.name()));
+            return Err(format!("{} decides something else", way.name()));
         }
         rows.push(result.row);
     }

@@ -2,6 +2,7 @@
 
 use arc_malachitebft_core_consensus::{ConsensusMsg, LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{NilOrVal, Round, VoteType};
+use batch_verify::Item;
 use measure::Kind;
 use mldsa_core::ParameterSet;
 
@@ -10,37 +11,77 @@ use crate::scheme::Signature;
 
 /// What goes over the network.
 #[derive(Clone, Debug)]
-pub enum Message<P: ParameterSet> {
+pub(crate) enum Message<P: ParameterSet> {
     /// A vote or proposal.
     Consensus(SignedConsensusMsg<Chain<P>>),
     /// A vote once more, or a certificate.
     Liveness(LivenessMsg<Chain<P>>),
 }
 
+/// What is said to have been signed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Claim {
+    /// By whom.
+    pub(crate) by: Address,
+    /// For which height; it is in the bytes, too.
+    pub(crate) height: Height,
+    /// The message.
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// One signature and what it is to be for.
 #[derive(Clone, Debug)]
-pub struct Signed {
-    /// Who is said to have signed.
-    pub by: Address,
-    /// What was signed.
-    pub bytes: Vec<u8>,
-    /// The signature.
-    pub signature: Signature,
+pub(crate) struct Signed {
+    pub(crate) claim: Claim,
+    pub(crate) signature: Signature,
+}
+
+impl Signed {
+    pub(crate) fn new(by: Address, height: Height, bytes: Vec<u8>, signature: &Signature) -> Self {
+        Self {
+            claim: Claim { by, height, bytes },
+            signature: signature.clone(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.claim.bytes.len() + self.signature.as_ref().len()
+    }
+
+    pub(crate) fn as_item(&self) -> Item<'_> {
+        Item::new(
+            self.claim.by.0,
+            &self.claim.bytes[..],
+            self.signature.as_ref(),
+        )
+    }
+
+    pub(crate) fn as_vote(&self) -> batch_verify::Vote<'_> {
+        batch_verify::Vote::new(self.claim.by.0, self.signature.as_ref())
+    }
 }
 
 impl<P: ParameterSet> Message<P> {
-    /// What a vote or a proposal signs; `None` for a certificate, which the engine asks about as
-    /// a whole.
-    #[must_use]
-    pub fn signed(&self) -> Option<(Kind, Signed)> {
+    /// Vote or proposal; `None` for a certificate, which the engine asks about as a whole.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Consensus(SignedConsensusMsg::Vote(_)) | Self::Liveness(LivenessMsg::Vote(_)) => {
+                Some(Kind::Vote)
+            }
+            Self::Consensus(SignedConsensusMsg::Proposal(_)) => Some(Kind::Proposal),
+            Self::Liveness(_) => None,
+        }
+    }
+
+    /// What a vote or a proposal signs.
+    pub(crate) fn signed(&self) -> Option<Signed> {
         match self {
             Self::Consensus(SignedConsensusMsg::Vote(vote))
             | Self::Liveness(LivenessMsg::Vote(vote)) => {
-                Some((Kind::Vote, of_vote(&vote.message, &vote.signature)))
+                Some(of_vote(&vote.message, &vote.signature))
             }
             Self::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
-                let signed = of_proposal(&proposal.message, &proposal.signature);
-                Some((Kind::Proposal, signed))
+                Some(of_proposal(&proposal.message, &proposal.signature))
             }
             Self::Liveness(_) => None,
         }
@@ -48,7 +89,7 @@ impl<P: ParameterSet> Message<P> {
 
     /// The height it is for.
     #[must_use]
-    pub fn height(&self) -> Height {
+    pub(crate) fn height(&self) -> Height {
         match self {
             Self::Consensus(message) => message.height(),
             Self::Liveness(LivenessMsg::Vote(vote)) => vote.message.height,
@@ -71,19 +112,13 @@ pub(crate) fn of_consensus<P: ParameterSet>(
 }
 
 fn of_vote<P: ParameterSet>(vote: &Vote<P>, signature: &Signature) -> Signed {
-    Signed {
-        by: vote.by,
-        bytes: vote_bytes(vote.kind, vote.height, vote.round, vote.value),
-        signature: signature.clone(),
-    }
+    let bytes = vote_bytes(vote.kind, vote.height, vote.round, vote.value);
+    Signed::new(vote.by, vote.height, bytes, signature)
 }
 
 fn of_proposal(proposal: &Proposal, signature: &Signature) -> Signed {
-    Signed {
-        by: proposal.by,
-        bytes: proposal_bytes(proposal),
-        signature: signature.clone(),
-    }
+    let bytes = proposal_bytes(proposal);
+    Signed::new(proposal.by, proposal.height, bytes, signature)
 }
 
 /// What a vote signs. The voter is not in it: ML-DSA hashes the key into everything it signs,

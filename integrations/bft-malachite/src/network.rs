@@ -9,7 +9,7 @@ use arc_malachitebft_core_types::{
     ExtendedCommitCertificate, Round, SignedMessage, ValidatorSet as _, VoteExtensions, VoteType,
 };
 use batch_verify::{KeySet, Weights};
-use measure::{Finality, How, Meter, Row, ThreadTime};
+use measure::{Finality, Meter, Row, ThreadTime};
 use mldsa_core::{ParameterSet, SigningKey};
 
 use crate::attack::{Attacker, spoiled};
@@ -18,6 +18,8 @@ use crate::door::{Door, Refused};
 use crate::message::Message;
 use crate::scheme::Signer;
 use crate::validator::{Counts, Validator};
+use crate::verdicts::Committee;
+use crate::way::Way;
 
 /// What is run, and what goes wrong.
 #[derive(Clone, Copy, Debug)]
@@ -62,11 +64,11 @@ const PATIENCE: usize = 100;
 /// # Errors
 /// If the plan is not one that the engine survives, or the validators decide different things, or
 /// nothing any more.
-pub fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
+pub fn run<P: ParameterSet>(plan: Plan, way: Way) -> Result<Run, String> {
     if plan.validators < 4 || 3 * (plan.spoil + usize::from(plan.asleep > 0)) >= plan.validators {
         return Err("a third of the validators, or more, do not take part".into());
     }
-    let mut network = Network::<P>::new(plan, how);
+    let mut network = Network::<P>::new(plan, way);
     let (start, cpu) = (Instant::now(), ThreadTime::now());
     network.run()?;
     let (wall, cpu) = (start.elapsed(), cpu.elapsed());
@@ -78,7 +80,7 @@ pub fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
         "arc-malachitebft-core-consensus 0.8.2",
         "one thread",
         P::NAME,
-        how,
+        way.how(),
         plan.validators,
         plan.heights,
         wall,
@@ -86,6 +88,7 @@ pub fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
         &network.meter,
         &Finality::default(),
     );
+    row.how = way.name();
     row.certificate_bytes = signatures.max().map(|most| most * P::SIG_LEN);
     Ok(Run {
         row,
@@ -109,7 +112,7 @@ impl Run {
     ///
     /// # Errors
     /// What did not.
-    pub fn check(&self, plan: &Plan, how: How) -> Result<(), String> {
+    pub fn check(&self, plan: &Plan, way: Way) -> Result<(), String> {
         let attacker = plan.validators as u64;
         let spoiled = (plan.validators - plan.spoil) as u64..attacker;
         let sum = |of: fn(&Counts) -> u64| self.counts.iter().map(of).sum::<u64>();
@@ -122,7 +125,7 @@ impl Run {
             .iter()
             .filter_map(|r| r.admitted.get(&attacker));
         let repeats = self.attacks[1] * (attacker - 1);
-        let together = how == How::Batched;
+        let together = way.at_the_door();
         for (kept, what) in [
             (
                 self.decided.len() as u64 == plan.heights,
@@ -162,7 +165,7 @@ impl Run {
             ),
         ] {
             if !kept {
-                return Err(format!("{}: {what}: {self:?}", how.name()));
+                return Err(format!("{}: {what}: {self:?}", way.name()));
             }
         }
         Ok(())
@@ -179,7 +182,7 @@ struct Network<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Network<P> {
-    fn new(plan: Plan, how: How) -> Self {
+    fn new(plan: Plan, way: Way) -> Self {
         let meter = Arc::new(Meter::default());
         let key = |n: usize| {
             let mut seed = [0; 32];
@@ -190,12 +193,14 @@ impl<P: ParameterSet> Network<P> {
         let set = ValidatorSet::new(keys.iter().map(SigningKey::verifying_key));
         // Expanded once and shared: in one process, not what the nodes of a network can do. All
         // ways to verify with prepared keys profit alike.
-        let prepared = KeySet::from_public_keys(set.keys()).expect("seeds differ");
-        let weights = Arc::new(Weights::equal(set.count()));
-        let signer = |key, meter: &Arc<Meter>| Signer::new(key, how, Arc::clone(meter));
+        let prepared = KeySet::<P>::from_public_keys(set.keys()).expect("seeds differ");
+        let signer = |key, meter: &Arc<Meter>| Signer::new(key, way.how(), Arc::clone(meter));
+        let committee = Committee {
+            keys: prepared,
+            weights: Arc::new(Weights::equal(set.count())),
+        };
         let validator = |(address, key)| {
-            let weights = Arc::clone(&weights);
-            let door = Door::new(how, prepared.clone(), weights, Arc::clone(&meter));
+            let door = Door::new(way, committee.clone(), Arc::clone(&meter));
             let signer = signer(key, &meter);
             Validator::new(Address(address), set.clone(), signer, door)
         };

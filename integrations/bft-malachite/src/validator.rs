@@ -33,7 +33,7 @@ struct Host<P: ParameterSet> {
     address: Address,
     set: ValidatorSet<P>,
     signer: Signer<P>,
-    door: Door<P>,
+    door: Door,
     inputs: VecDeque<Input<Chain<P>>>,
     outbox: Vec<Message<P>>,
     timeouts: Vec<Timeout>,
@@ -61,7 +61,7 @@ impl<P: ParameterSet> Validator<P> {
         address: Address,
         set: ValidatorSet<P>,
         signer: Signer<P>,
-        door: Door<P>,
+        door: Door,
     ) -> Self {
         let params = Params {
             address,
@@ -164,7 +164,7 @@ impl<P: ParameterSet> Validator<P> {
 
     /// What its door has refused.
     #[must_use]
-    pub(crate) fn door(&self) -> &Door<P> {
+    pub(crate) fn door(&self) -> &Door {
         &self.host.door
     }
 

@@ -1,0 +1,80 @@
+//! One signature at a time, when the engine asks.
+
+use batch_verify::{Outcome, QuorumError, Reason, SignerId, Threshold};
+use measure::aws_lc_verify;
+use mldsa_core::{Context, ParameterSet, VerifyingKey};
+
+use super::{Committee, Verdicts};
+use crate::chain::Height;
+use crate::message::Signed;
+use crate::scheme::CONTEXT;
+use crate::way::Way;
+
+/// No memory, no batches.
+pub(super) struct Alone<P: ParameterSet> {
+    committee: Committee<P>,
+    way: Way,
+}
+
+impl<P: ParameterSet> Alone<P> {
+    pub(super) fn new(committee: Committee<P>, way: Way) -> Self {
+        Self { committee, way }
+    }
+}
+
+impl<P: ParameterSet> Verdicts for Alone<P> {
+    fn arrived(&mut self, _: &[(u64, Signed)]) -> Option<Vec<Outcome>> {
+        None
+    }
+
+    fn knows(&self, _: &Signed) -> bool {
+        false
+    }
+
+    fn verify(&mut self, signed: &Signed) -> bool {
+        let keys = &self.committee.keys;
+        let (bytes, signature) = (&signed.claim.bytes[..], signed.signature.as_ref());
+        let signer = SignerId::new(signed.claim.by.0);
+        let context = Context::new(CONTEXT).expect("a short context");
+        let unprepared = |valid: &dyn Fn(&VerifyingKey<P>) -> bool| {
+            let key = keys.key(signer);
+            key.is_some_and(valid)
+        };
+        match self.way {
+            Way::AwsLc => unprepared(&|key| aws_lc_verify(key, CONTEXT, bytes, signature)),
+            Way::Cold => unprepared(&|key| key.verify(bytes, context, signature).is_ok()),
+            _ => keys.verify_one(signer, context, bytes, signature).is_ok(),
+        }
+    }
+
+    fn quorum(
+        &mut self,
+        votes: &[Signed],
+        threshold: Threshold,
+    ) -> (Result<(), QuorumError>, usize) {
+        if let Err(error) = self.committee.counts(votes, threshold) {
+            return (Err(error), 0);
+        }
+        match votes.iter().position(|vote| !self.verify(vote)) {
+            Some(vote) => (Err(invalid(vote)), vote + 1),
+            None => (Ok(()), votes.len()),
+        }
+    }
+
+    fn tally(&mut self, votes: &[Signed]) -> Result<u128, QuorumError> {
+        if let Some(vote) = votes.iter().position(|vote| !self.verify(vote)) {
+            return Err(invalid(vote));
+        }
+        let mut signers: Vec<_> = votes.iter().map(|vote| vote.claim.by).collect();
+        signers.sort_unstable();
+        signers.dedup();
+        Ok(signers.iter().map(|by| self.committee.weight(*by)).sum())
+    }
+
+    fn forget(&mut self, _: Height) {}
+}
+
+fn invalid(vote: usize) -> QuorumError {
+    let reason = Reason::Other;
+    QuorumError::Invalid { vote, reason }
+}
