@@ -122,10 +122,7 @@ impl Attack {
 }
 
 /// The vote with another challenge: well formed, and wrong.
-fn spoilt<P: ParameterSet>(
-    vote: &Attestation<Signed<P>>,
-    change: u8,
-) -> Attestation<Signed<P>> {
+fn spoilt<P: ParameterSet>(vote: &Attestation<Signed<P>>, change: u8) -> Attestation<Signed<P>> {
     let mut bytes = vote.signature.encode().to_vec();
     if let Some(first) = bytes.first_mut() {
         *first ^= change;

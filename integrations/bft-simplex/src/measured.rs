@@ -89,7 +89,10 @@ impl Measured {
         let key = |vote: &Vote<'_>| committee.keys().key(SignerId::new(vote.signer.get()));
         match self.how {
             How::Batched => committee.verify(votes, strategy),
-            How::OneByOne => votes.iter().map(|vote| committee.verify_one(vote)).collect(),
+            How::OneByOne => votes
+                .iter()
+                .map(|vote| committee.verify_one(vote))
+                .collect(),
             How::Cold => strategy.map_collect_vec(votes, |vote| {
                 let verify = |key: &mldsa_core::VerifyingKey<P>| {
                     key.verify(vote.message, vote.context, vote.signature)

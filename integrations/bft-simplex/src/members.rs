@@ -83,7 +83,9 @@ impl<P: ParameterSet> Members<P> {
 
     /// Which member an identity belongs to.
     pub(crate) fn position(&self, identity: &Identity) -> Option<usize> {
-        self.all.iter().position(|member| member.public() == *identity)
+        self.all
+            .iter()
+            .position(|member| member.public() == *identity)
     }
 
     /// The scheme of a member in a committee.

@@ -49,7 +49,11 @@ impl Reports {
 
     pub(crate) fn finalized(&self, block: Block, certificate_bytes: usize, now: SystemTime) {
         (self.hook)(&block);
-        let proposed = self.proposed.lock().get(&(block.epoch, block.view)).copied();
+        let proposed = self
+            .proposed
+            .lock()
+            .get(&(block.epoch, block.view))
+            .copied();
         let since = |proposed| now.duration_since(proposed).unwrap_or_default();
         self.tell(Event::Finalized {
             block,

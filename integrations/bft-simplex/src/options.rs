@@ -47,8 +47,12 @@ pub struct Options {
     #[arg(long, value_enum, default_value = "65")]
     pub set: Set,
     /// Who verifies: a run and a row for each.
-    #[arg(long, value_enum, value_delimiter = ',',
-          default_value = "batched,one-by-one,cold,aws-lc")]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "batched,one-by-one,cold,aws-lc"
+    )]
     pub how: Vec<How>,
     /// Rows as lines of JSON.
     #[arg(long)]
@@ -102,10 +106,22 @@ impl Options {
             false => Err(RunError::Range { option, range }),
         };
         // Ports, and the memory of whoever runs it, end about there.
-        range((1..=1_000).contains(&self.validators), "--validators", "1 to 1000")?;
-        range((1..=1_000_000).contains(&self.views), "--views", "1 to 1000000")?;
+        range(
+            (1..=1_000).contains(&self.validators),
+            "--validators",
+            "1 to 1000",
+        )?;
+        range(
+            (1..=1_000_000).contains(&self.views),
+            "--views",
+            "1 to 1000000",
+        )?;
         range((1..=64).contains(&self.workers), "--workers", "1 to 64")?;
-        range((1..=1_000_000).contains(&self.seconds), "--seconds", "1 to 1000000")?;
+        range(
+            (1..=1_000_000).contains(&self.seconds),
+            "--seconds",
+            "1 to 1000000",
+        )?;
         range(self.latency_ms <= 60_000, "--latency-ms", "at most 60000")?;
         range(self.mbit != Some(0), "--mbit", "at least 1")?;
         let last = usize::from(self.port).saturating_add(self.validators);

@@ -82,9 +82,10 @@ pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
         match next(&lines, deadline, options.seconds)? {
             (node, Line::Finalized(view, block)) => {
                 let known = blocks.entry(view).or_insert_with(|| block.clone());
-                RunError::unless(*known == block, || format!("validators agree on view {view}"))?;
-                if !killed && node == last && view >= (options.views / 3).max(1)
-                {
+                RunError::unless(*known == block, || {
+                    format!("validators agree on view {view}")
+                })?;
+                if !killed && node == last && view >= (options.views / 3).max(1) {
                     children.0[last].kill()?;
                     children.0[last].wait()?;
                     awaited_ends += 1;
@@ -122,7 +123,10 @@ pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
     let rows: Vec<Row> = rows.into_iter().flatten().collect();
     for row in rows.iter().skip(options.faulty()) {
         let guilty = (0..options.faulty()).map(|n| format!("member {n}"));
-        let innocent = row.blocked.iter().find(|name| !guilty.clone().any(|g| g == **name));
+        let innocent = row
+            .blocked
+            .iter()
+            .find(|name| !guilty.clone().any(|g| g == **name));
         RunError::unless(innocent.is_none(), || {
             format!("only faulty members are blocked; {innocent:?} is")
         })?;
@@ -136,13 +140,15 @@ fn next(
     seconds: u64,
 ) -> Result<(usize, Line), RunError> {
     let left = deadline.saturating_duration_since(Instant::now());
-    lines.recv_timeout(left).map_err(|error| RunError::OutOfTime {
-        seconds,
-        waiting_for: match error {
-            RecvTimeoutError::Timeout => "the validators' processes".into(),
-            RecvTimeoutError::Disconnected => "processes that have all ended".into(),
-        },
-    })
+    lines
+        .recv_timeout(left)
+        .map_err(|error| RunError::OutOfTime {
+            seconds,
+            waiting_for: match error {
+                RecvTimeoutError::Timeout => "the validators' processes".into(),
+                RecvTimeoutError::Disconnected => "processes that have all ended".into(),
+            },
+        })
 }
 
 /// Starts a validator's process and listens to it.
@@ -154,7 +160,14 @@ fn spawn(
     lines: &Sender<(usize, Line)>,
 ) -> Result<Child, RunError> {
     let mut child = Command::new(std::env::current_exe()?)
-        .args(["--net", "procs", "--how", how.name(), "--set", options.set.name()])
+        .args([
+            "--net",
+            "procs",
+            "--how",
+            how.name(),
+            "--set",
+            options.set.name(),
+        ])
         .args(["--validators", &options.validators.to_string()])
         .args(["--views", &options.views.to_string()])
         .args(["--spoil", &options.spoil.to_string()])
@@ -175,7 +188,9 @@ fn spawn(
                     Some(told) => told.split_once(' ').and_then(|(view, block)| {
                         Some(Line::Finalized(view.parse().ok()?, block.into()))
                     }),
-                    None => serde_json::from_str(&line).ok().map(|row| Line::Row(Box::new(row))),
+                    None => serde_json::from_str(&line)
+                        .ok()
+                        .map(|row| Line::Row(Box::new(row))),
                 };
                 if let Some(line) = line
                     && lines.send((node, line)).is_err()

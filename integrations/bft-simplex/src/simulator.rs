@@ -28,9 +28,6 @@ use crate::node::{self, Application};
 use crate::observed::{Observer, Reports};
 use crate::{Hook, Options, RunError};
 
-/// Channels of an engine: votes, certificates, requests.
-const CHANNELS: [u64; 3] = [0, 1, 2];
-
 type Network = Oracle<Identity, Context>;
 
 /// The senders and receivers of one validator.
@@ -89,7 +86,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         };
         for from in &peers {
             for to in peers.iter().filter(|to| *to != from) {
-                network.add_link(from.clone(), to.clone(), link.clone()).await?;
+                network
+                    .add_link(from.clone(), to.clone(), link.clone())
+                    .await?;
             }
         }
         if let Some(mbit) = options.mbit {
@@ -112,7 +111,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
             validators, views, ..
         } = *self.options;
         let (reports, mut observer) = Observer::new(self.options, self.members, hook);
-        let limit = self.context.sleep(Duration::from_secs(self.options.seconds));
+        let limit = self
+            .context
+            .sleep(Duration::from_secs(self.options.seconds));
         let mut limit = std::pin::pin!(limit);
 
         let mut running = Vec::new();
@@ -125,7 +126,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
             let third = (views / 3).max(1);
             let waiting_for = "the first third of the views";
             observer
-                .until(limit.as_mut(), waiting_for, |outcome| outcome.reached(last, 1, third))
+                .until(limit.as_mut(), waiting_for, |outcome| {
+                    outcome.reached(last, 1, third)
+                })
                 .await?;
             stop(&mut running[last]).await;
             let before = observer.outcome.count(last);
@@ -141,7 +144,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
             running[last] = self.start(last, 1, &self.members.first, &reports).await?;
             let waiting_for = "the member that returned";
             observer
-                .until(limit.as_mut(), waiting_for, |outcome| outcome.count(last) > before)
+                .until(limit.as_mut(), waiting_for, |outcome| {
+                    outcome.count(last) > before
+                })
                 .await?;
         }
         let waiting_for = format!("view {views} at all honest validators");
@@ -165,7 +170,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
             }
             // It goes on signing as before.
             let old = self.members.scheme(leaving, &self.members.first)?;
-            running.push(self.attack(leaving, Attack::Stale, old).await?);
+            running.push(self.attack(leaving, 2, Attack::Stale, old).await?);
             let honest: Vec<usize> = observer.honest().filter(|n| *n != leaving).collect();
             let waiting_for = format!("view {views} of the second epoch");
             let done = |outcome: &crate::observed::Outcome| {
@@ -190,7 +195,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
     ) -> Result<Handle<()>, RunError> {
         let scheme = self.members.scheme(n, committee)?;
         if n < self.options.hostile {
-            return self.attack(n, Attack::of(n), scheme).await;
+            return self.attack(n, epoch, Attack::of(n), scheme).await;
         }
         let clock = self.context.child("clock");
         let application = Application {
@@ -202,7 +207,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         let context = self.context.child("validator").with_attribute("n", n);
         let context = context.with_attribute("epoch", epoch);
         let blocker = self.network.control(self.peers[n].clone());
-        let ends = self.ends(n).await?;
+        let ends = self.ends(n, epoch).await?;
         Ok(node::start(
             context,
             scheme,
@@ -216,25 +221,27 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
     async fn attack(
         &self,
         n: usize,
+        epoch: u64,
         attack: Attack,
         scheme: Scheme<P, Measured>,
     ) -> Result<Handle<()>, RunError> {
         let victims = self.peers.iter().enumerate().filter(|(peer, _)| *peer != n);
         let victims = victims.map(|(_, peer)| peer.clone()).collect();
-        let [(sender, receiver), ..] = self.ends(n).await?;
+        let [(sender, receiver), ..] = self.ends(n, epoch).await?;
         let context = self.context.child("attack").with_attribute("n", n);
+        let context = context.with_attribute("epoch", epoch);
         Ok(context.spawn(move |_| attack.run(scheme, victims, sender, receiver)))
     }
 
-    /// The channels of a member, anew: what was sent to earlier ones is lost.
-    async fn ends(&self, n: usize) -> Result<Ends, RunError> {
+    /// The channels of a member in an epoch, anew: what earlier ones held is lost. Epochs do not
+    /// share any: what is still on its way when an epoch ends would be held against its sender.
+    async fn ends(&self, n: usize, epoch: u64) -> Result<Ends, RunError> {
         let control = self.network.control(self.peers[n].clone());
         let quota = Quota::per_second(NZU32!(4096));
-        let [votes, certificates, requests] = CHANNELS;
         Ok([
-            control.register(votes, quota).await?,
-            control.register(certificates, quota).await?,
-            control.register(requests, quota).await?,
+            control.register(3 * epoch, quota).await?,
+            control.register(3 * epoch + 1, quota).await?,
+            control.register(3 * epoch + 2, quota).await?,
         ])
     }
 }

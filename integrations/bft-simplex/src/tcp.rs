@@ -6,13 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use commonware_consensus::simplex::max_payload_size;
-use commonware_cryptography::{
-    ChaCha20Poly1305, ed25519::PublicKey as Identity, sha256::Digest,
-};
+use commonware_cryptography::{ChaCha20Poly1305, ed25519::PublicKey as Identity, sha256::Digest};
 use commonware_mldsa::Scheme;
-use commonware_p2p::{
-    Address, AddressableManager as _, authenticated::lookup, max_message_size,
-};
+use commonware_p2p::{Address, AddressableManager as _, authenticated::lookup, max_message_size};
 use commonware_runtime::{
     Clock as _, Metrics as _, Quota, Runner as _, Strategizer as _, Supervisor as _,
     tokio::{self, Context},
@@ -95,7 +91,9 @@ fn start<P: ParameterSet>(
 ) -> Result<(), RunError> {
     let address = |n: usize| {
         // Options are checked: all ports exist.
-        let port = options.port.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
+        let port = options
+            .port
+            .saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
         SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
     };
     let everybody = members.all.iter().enumerate();

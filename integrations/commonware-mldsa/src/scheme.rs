@@ -110,7 +110,9 @@ impl<P: ParameterSet, V: Voting<P>> Scheme<P, V> {
             let valid = |votes: &[bool]| votes.iter().all(|valid| *valid);
             let verdict = |place: Option<_>| place.and_then(|place| verdicts.get(place).map(valid));
             let places = places.into_iter();
-            places.map(|place| verdict(place).unwrap_or(false)).collect()
+            places
+                .map(|place| verdict(place).unwrap_or(false))
+                .collect()
         })
     }
 

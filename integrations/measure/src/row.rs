@@ -14,7 +14,8 @@ pub struct Finality(Histogram<u64>);
 
 impl Default for Finality {
     fn default() -> Self {
-        Self(Histogram::new(3).expect("three significant digits are allowed"))
+        // Microseconds up to an hour, in three digits.
+        Self(Histogram::new_with_max(3_600_000_000, 3).expect("a range that a histogram can have"))
     }
 }
 
