@@ -125,19 +125,17 @@ impl<P: ParameterSet> Validator<P> {
         Some(mem::take(&mut self.host.outbox))
     }
 
-    /// Time passes: the timeouts of the step elapse, or if there are none, what was said is said
-    /// again.
-    pub(crate) fn elapse(&mut self) {
-        let rebroadcast = |timeout: &Timeout| timeout.kind == TimeoutKind::Rebroadcast;
-        let timeouts = &mut self.host.timeouts;
-        let (again, steps): (Vec<_>, Vec<_>) =
-            mem::take(timeouts).into_iter().partition(rebroadcast);
-        let elapsed = if steps.is_empty() {
-            again
-        } else {
-            *timeouts = again;
-            steps
-        };
+    /// Whether a step of it ends when its time is over.
+    pub(crate) fn waits(&self) -> bool {
+        self.host.timeouts.iter().any(ends_a_step)
+    }
+
+    /// Time passes: the steps end, or else what was said is said again.
+    pub(crate) fn elapse(&mut self, steps: bool) {
+        let timeouts = mem::take(&mut self.host.timeouts);
+        let over = |timeout: &Timeout| ends_a_step(timeout) == steps;
+        let (elapsed, others) = timeouts.into_iter().partition::<Vec<_>, _>(over);
+        self.host.timeouts = others;
         let inputs = elapsed.into_iter().map(Input::TimeoutElapsed);
         self.host.inputs.extend(inputs);
     }
@@ -324,4 +322,8 @@ impl Counts {
         self.certificates[kind] += 1;
         self.refused += u64::from(!valid);
     }
+}
+
+fn ends_a_step(timeout: &Timeout) -> bool {
+    timeout.kind != TimeoutKind::Rebroadcast
 }
