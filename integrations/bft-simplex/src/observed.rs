@@ -225,7 +225,7 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
         let (options, outcome) = (self.options, &self.outcome);
         let mut row = Row::new(
             ENGINE,
-            &options.net.to_string(),
+            &network(options),
             P::NAME,
             self.members.how,
             options.validators,
@@ -240,5 +240,13 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
         let name = |n: &usize| format!("member {n}");
         row.blocked = outcome.blocked.keys().map(name).collect();
         row
+    }
+}
+
+/// The network of a row, with what limits it.
+fn network(options: &Options) -> String {
+    match options.mbit {
+        Some(mbit) => format!("{}, {mbit} Mbit/s", options.net),
+        None => options.net.to_string(),
     }
 }

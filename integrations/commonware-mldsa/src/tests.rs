@@ -128,7 +128,7 @@ fn malformed<P: ParameterSet>(vote: &Attestation<Scheme<P>>) -> Attestation<Sche
 }
 
 fn undecodable<P: ParameterSet>(vote: &Attestation<Scheme<P>>) -> Attestation<Scheme<P>> {
-    replaced(vote, |bytes| drop(bytes.pop()))
+    replaced(vote, |bytes| bytes.truncate(P::SIG_LEN - 1))
 }
 
 fn every_vote_counts<P: ParameterSet>() {
