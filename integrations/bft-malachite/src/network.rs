@@ -309,7 +309,7 @@ impl<P: ParameterSet> Network<P> {
     /// one misses prevotes of f and precommits of f + 1 others.
     fn loses(&self, from: usize, to: usize, message: &Message<P>) -> bool {
         let height = message.height();
-        if self.plan.lose == 0 || height.0 % self.plan.lose != 0 {
+        if self.plan.lose == 0 || !height.0.is_multiple_of(self.plan.lose) {
             return false;
         }
         let n = self.validators.len();
