@@ -1,0 +1,142 @@
+//! Members with their guards on disk, who have agreed on the roots of their keys.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mladsa_aggregate::{
+    AgreedRoots, BaseLabel, EpochPlan, EpochTree, Error, FilePins, Guard, MasterSeed, MemberId,
+    PinnedRoots, Policy, Registry, attempts_for,
+};
+use mldsa_core::Hedge;
+
+/// What all checkpoints are for.
+pub(crate) const DOMAIN: &[u8] = b"example/checkpoint/v1";
+
+/// A member: its keys, the directory of its guard, and what it has agreed to.
+#[derive(Debug)]
+pub struct Member {
+    pub(crate) member: Arc<mladsa_aggregate::Member>,
+    pub(crate) tree: Arc<EpochTree>,
+    pub(crate) agreed: AgreedRoots,
+    directory: PathBuf,
+}
+
+/// All members of one epoch.
+#[derive(Debug)]
+pub struct Committee {
+    pub(crate) members: Vec<Member>,
+    epoch: u64,
+}
+
+impl Member {
+    /// Opens its guard as the last one has left it.
+    ///
+    /// # Errors
+    /// [`Error`] if the files are not what the guard wrote last.
+    pub fn guard(&self) -> Result<Guard, Error> {
+        let [log, mark] = files(&self.directory);
+        Guard::open_files(&log, &mark, self.member.seed())
+    }
+
+    /// The log of its guard.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
+        let [log, _] = files(&self.directory);
+        log
+    }
+
+    pub(crate) fn id(&self) -> MemberId {
+        *self.member.id()
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        Policy::two_thirds(self.agreed.registry())
+    }
+}
+
+/// The log, and its mark: in real life on another device, so that no backup has both.
+fn files(directory: &Path) -> [PathBuf; 2] {
+    ["guard", "mark"].map(|name| directory.join(name))
+}
+
+impl Committee {
+    /// A committee of `n` that may sign `checkpoints` in this epoch, with everything that it keeps
+    /// below `directory`, which is empty.
+    ///
+    /// # Errors
+    /// What the disk says, and [`Error`].
+    pub fn new(
+        directory: &Path,
+        n: u32,
+        epoch: u64,
+        checkpoints: u64,
+    ) -> Result<Self, Box<dyn std::error::Error>> {
+        let members: Vec<_> = (0..n).map(member).collect::<Result<_, _>>()?;
+        let registrations = members.iter().map(|m| m.register(Hedge::Deterministic));
+        let registry = Registry::new(&[7; 32], registrations.collect::<Result<Vec<_>, _>>()?)?;
+        let contents = (0..checkpoints).map(|slot| label(epoch, slot)).collect();
+        let plan = EpochPlan::with_attempts(epoch, contents, attempts_for(n as usize))?;
+
+        let (mut guards, mut trees, mut roots) = (Vec::new(), Vec::new(), Vec::new());
+        let homes: Vec<_> = (0..n).map(|n| directory.join(n.to_string())).collect();
+        for (member, home) in members.iter().zip(&homes) {
+            fs::create_dir_all(home.join("pins"))?;
+            let [log, mark] = files(home);
+            let mut guard = Guard::create_files(&log, &mark, member.seed())?;
+            let tree = member.epoch_tree(&registry, &plan)?;
+            roots.push(member.announce(&tree, &mut guard, Hedge::Deterministic)?);
+            trees.push(tree);
+            guards.push(guard);
+        }
+        // Everybody pins what it has heard, and says so; nothing is opened before more than two
+        // thirds have heard the same.
+        let (mut pinned, mut words) = (Vec::new(), Vec::new());
+        for ((member, guard), home) in members.iter().zip(&mut guards).zip(&homes) {
+            let mut pins = FilePins::new(&home.join("pins"));
+            let heard = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
+            words.push(member.acknowledge(&heard, guard, Hedge::Deterministic)?);
+            pinned.push(heard);
+        }
+        let agreed: Result<Vec<_>, _> = pinned.iter().map(|p| AgreedRoots::new(p, &words)).collect();
+        let members = members.into_iter().zip(trees).zip(agreed?).zip(homes);
+        Ok(Self {
+            members: members
+                .map(|(((member, tree), agreed), directory)| Member {
+                    member: Arc::new(member),
+                    tree: Arc::new(tree),
+                    agreed,
+                    directory,
+                })
+                .collect(),
+            epoch,
+        })
+    }
+
+    /// Its members.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    pub(crate) fn label(&self, slot: u64) -> BaseLabel {
+        label(self.epoch, slot)
+    }
+}
+
+fn label(epoch: u64, slot: u64) -> BaseLabel {
+    BaseLabel::slot(DOMAIN, epoch, slot, 0)
+}
+
+/// Fixed secrets, so that a run can be repeated. A seed is random in real life, and for one guard
+/// for ever.
+fn member(n: u32) -> Result<mladsa_aggregate::Member, Error> {
+    let id = MemberId::new(format!("validator-{n}").as_bytes())?;
+    let secret = |first: u8| {
+        let mut seed = [first; 32];
+        seed[..4].copy_from_slice(&n.to_le_bytes());
+        seed
+    };
+    let seed = MasterSeed::from_bytes(&secret(1));
+    Ok(mladsa_aggregate::Member::new(id, seed, &secret(2)))
+}
