@@ -44,6 +44,14 @@ pub enum RunError {
     /// The network of the simulator refused a channel, a link or a limit.
     #[error("the simulated network: {0}")]
     Network(#[from] commonware_p2p::simulated::Error),
+    /// A port that somebody else listens on.
+    #[error("port {port}: {source}; --port chooses others")]
+    Port {
+        /// Which.
+        port: u16,
+        /// Why.
+        source: std::io::Error,
+    },
     /// It took too long.
     #[error("after {seconds} s still waiting for {waiting_for}")]
     OutOfTime {

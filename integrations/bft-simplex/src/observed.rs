@@ -1,14 +1,14 @@
 //! What validators tell, and what a run may claim of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use commonware_cryptography::ed25519::PublicKey as Identity;
-use futures::StreamExt as _;
+use commonware_runtime::Clock;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
-use futures::future::{Either, select};
+use futures::future::{BoxFuture, Either, FutureExt as _, select};
+use futures::stream::StreamExt as _;
 use measure::{Finality, ProcessTime, Row};
 use mldsa_core::ParameterSet;
 use parking_lot::Mutex;
@@ -112,6 +112,7 @@ pub(crate) struct Observer<'a, P: ParameterSet> {
     options: &'a Options,
     members: &'a Members<P>,
     events: UnboundedReceiver<Event>,
+    limit: BoxFuture<'static, ()>,
     pub(crate) outcome: Outcome,
     wall: Instant,
     cpu: ProcessTime,
@@ -122,6 +123,7 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
         options: &'a Options,
         members: &'a Members<P>,
         hook: &Hook,
+        clock: &impl Clock,
     ) -> (Reports, Self) {
         let (sender, events) = unbounded();
         let reports = Reports {
@@ -133,6 +135,7 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
             options,
             members,
             events,
+            limit: clock.sleep(Duration::from_secs(options.seconds)).boxed(),
             outcome: Outcome::default(),
             wall: Instant::now(),
             cpu: ProcessTime::now(),
@@ -140,20 +143,14 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
         (reports, observer)
     }
 
-    /// Members that do as they should, of all epochs.
-    pub(crate) fn honest(&self) -> impl Iterator<Item = usize> + use<P> {
-        self.options.faulty()..self.members.all.len()
-    }
-
-    /// Listens until `done`, or until `limit` has come.
+    /// Listens until `done`, or until the run's time is over.
     pub(crate) async fn until(
         &mut self,
-        mut limit: Pin<&mut (impl Future<Output = ()> + Send)>,
         waiting_for: &str,
         done: impl Fn(&Outcome) -> bool,
     ) -> Result<(), RunError> {
         while !done(&self.outcome) {
-            match select(self.events.next(), limit.as_mut()).await {
+            match select(self.events.next(), &mut self.limit).await {
                 Either::Left((Some(event), _)) => self.hear(event),
                 Either::Left((None, _)) | Either::Right(_) => {
                     return Err(RunError::OutOfTime {
@@ -164,6 +161,13 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
             }
         }
         Ok(())
+    }
+
+    /// Listens to what has been told already.
+    pub(crate) fn catch_up(&mut self) {
+        while let Some(Some(event)) = self.events.next().now_or_never() {
+            self.hear(event);
+        }
     }
 
     fn hear(&mut self, event: Event) {
@@ -215,7 +219,7 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
             format!("all of {guilty:?} are blocked; {blocked:?} are")
         })?;
         let refused = self.members.meter.refused();
-        RunError::unless((refused > 0) == !guilty.is_empty(), || {
+        RunError::unless((refused > 0) != guilty.is_empty(), || {
             format!("votes are refused if members are faulty; {refused} were")
         })
     }

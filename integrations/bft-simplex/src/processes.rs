@@ -1,6 +1,6 @@
 //! One process a validator, over TCP, one of them killed if so asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -62,7 +62,7 @@ impl Drop for Children {
     }
 }
 
-/// One row a validator, in order.
+/// One row an honest validator, in order.
 pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
     let folder = tempfile::tempdir()?;
     let (sender, lines) = channel();
@@ -74,32 +74,28 @@ pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
     let deadline = Instant::now() + Duration::from_secs(options.seconds);
     let mut rows: Vec<Option<Row>> = vec![None; options.validators];
     let last = options.validators - 1;
-    // The ends of a killed child's output, to be told from those of failed ones.
-    let (mut killed, mut returned) = (!options.crash, !options.crash);
-    let mut awaited_ends = 0;
+    // Whether somebody is still to be killed, and whether the end of its output is still to come.
+    let (mut to_kill, mut down) = (options.crash, false);
     let mut blocks: BTreeMap<u64, String> = BTreeMap::new();
-    while rows.iter().any(Option::is_none) || !returned {
+    while rows.iter().any(Option::is_none) {
         match next(&lines, deadline, options.seconds)? {
             (node, Line::Finalized(view, block)) => {
                 let known = blocks.entry(view).or_insert_with(|| block.clone());
                 RunError::unless(*known == block, || {
                     format!("validators agree on view {view}")
                 })?;
-                if !killed && node == last && view >= (options.views / 3).max(1) {
+                if to_kill && node == last && view >= (options.views / 3).max(1) {
                     children.0[last].kill()?;
                     children.0[last].wait()?;
-                    awaited_ends += 1;
-                    killed = true;
+                    (to_kill, down) = (false, true);
                 }
             }
-            (node, Line::Row(row)) => {
-                returned |= node == last;
-                rows[node] = Some(*row);
-            }
-            (node, Line::End) if node == last && awaited_ends > 0 => {
-                // From its journal: in the same folder.
-                awaited_ends -= 1;
+            (node, Line::Row(row)) if !(down && node == last) => rows[node] = Some(*row),
+            (_, Line::Row(_)) => {}
+            (node, Line::End) if down && node == last => {
+                // In the same folder: from its journal.
                 children.0[last] = start(last)?;
+                down = false;
             }
             (node, Line::End) => {
                 let status = children.0[node].wait()?;
@@ -120,17 +116,16 @@ pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
             });
         }
     }
-    let rows: Vec<Row> = rows.into_iter().flatten().collect();
-    for row in rows.iter().skip(options.faulty()) {
-        let guilty = (0..options.faulty()).map(|n| format!("member {n}"));
-        let innocent = row
-            .blocked
-            .iter()
-            .find(|name| !guilty.clone().any(|g| g == **name));
-        RunError::unless(innocent.is_none(), || {
-            format!("only faulty members are blocked; {innocent:?} is")
-        })?;
-    }
+    // What a faulty member measures says nothing.
+    let rows: Vec<Row> = rows.into_iter().skip(options.faulty()).flatten().collect();
+    let guilty: BTreeSet<String> = (0..options.faulty())
+        .map(|n| format!("member {n}"))
+        .collect();
+    let blocked = rows.iter().flat_map(|row| row.blocked.iter().cloned());
+    let blocked: BTreeSet<String> = blocked.collect();
+    RunError::unless(blocked == guilty, || {
+        format!("exactly {guilty:?} are blocked; {blocked:?} are")
+    })?;
     Ok(rows)
 }
 

@@ -25,7 +25,7 @@ use crate::attack::Attack;
 use crate::measured::Measured;
 use crate::members::Members;
 use crate::node::{self, Application};
-use crate::observed::{Observer, Reports};
+use crate::observed::{Observer, Outcome, Reports};
 use crate::{Hook, Options, RunError};
 
 type Network = Oracle<Identity, Context>;
@@ -41,8 +41,7 @@ pub(crate) fn run<P: ParameterSet>(
     members: &Members<P>,
     hook: &Hook,
 ) -> Result<Row, RunError> {
-    // The run has a limit of its own, with an error that says more; a closure for the runtime
-    // must own what it uses.
+    // No limit here: the runtime would panic, the run has an error for it.
     let runner = deterministic::Runner::new(deterministic::Config::new());
     runner.start(|context| async move {
         let simulation = Simulation::new(context, options, members).await?;
@@ -92,7 +91,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
             }
         }
         if let Some(mbit) = options.mbit {
-            let bytes = NonZeroUsize::new(mbit as usize * 125_000).map(NonZeroUsize::get);
+            let bytes = Some(mbit as usize * 125_000);
             for peer in &peers {
                 network.limit_bandwidth(peer.clone(), bytes, bytes).await?;
             }
@@ -110,79 +109,96 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         let Options {
             validators, views, ..
         } = *self.options;
-        let (reports, mut observer) = Observer::new(self.options, self.members, hook);
-        let limit = self
-            .context
-            .sleep(Duration::from_secs(self.options.seconds));
-        let mut limit = std::pin::pin!(limit);
-
+        let (reports, mut observer) =
+            Observer::new(self.options, self.members, hook, &self.context);
         let mut running = Vec::new();
         for n in 0..validators {
             running.push(self.start(n, 1, &self.members.first, &reports).await?);
         }
-        let honest = self.options.faulty()..validators;
-        if self.options.crash {
-            let last = validators - 1;
-            let third = (views / 3).max(1);
-            let waiting_for = "the first third of the views";
-            observer
-                .until(limit.as_mut(), waiting_for, |outcome| {
-                    outcome.reached(last, 1, third)
-                })
-                .await?;
-            stop(&mut running[last]).await;
-            let before = observer.outcome.count(last);
-            let others = self.options.faulty()..last;
-            let waiting_for = "the others, while one is down";
-            let done = |outcome: &crate::observed::Outcome| {
-                others.clone().all(|n| outcome.reached(n, 1, 2 * third))
-            };
-            observer.until(limit.as_mut(), waiting_for, done).await?;
-            RunError::unless(observer.outcome.count(last) == before, || {
-                "a member that is down finalises nothing".into()
-            })?;
-            running[last] = self.start(last, 1, &self.members.first, &reports).await?;
-            let waiting_for = "the member that returned";
-            observer
-                .until(limit.as_mut(), waiting_for, |outcome| {
-                    outcome.count(last) > before
-                })
-                .await?;
+        if self.options.crash
+            && let Some(last) = running.last_mut()
+        {
+            self.crash(last, &mut observer, &reports).await?;
         }
+        let honest = self.options.faulty()..validators;
         let waiting_for = format!("view {views} at all honest validators");
-        let done = |outcome: &crate::observed::Outcome| {
-            honest.clone().all(|n| outcome.reached(n, 1, views))
-        };
-        observer.until(limit.as_mut(), &waiting_for, done).await?;
-        let mut guilty: BTreeSet<usize> = (0..self.options.faulty()).collect();
+        let done = |outcome: &Outcome| honest.clone().all(|n| outcome.reached(n, 1, views));
+        observer.until(&waiting_for, done).await?;
+        let guilty = (0..self.options.faulty()).collect();
         observer.claim(&guilty)?;
         observer.claim_caught(&guilty)?;
-
         if self.options.epoch {
-            for engine in &mut running {
-                stop(engine).await;
-            }
-            // The first honest member leaves.
-            let leaving = self.options.faulty();
-            let second = self.members.second(leaving)?;
-            for n in (0..self.members.all.len()).filter(|n| *n != leaving) {
-                running.push(self.start(n, 2, &second, &reports).await?);
-            }
-            // It goes on signing as before.
-            let old = self.members.scheme(leaving, &self.members.first)?;
-            running.push(self.attack(leaving, 2, Attack::Stale, old).await?);
-            let honest: Vec<usize> = observer.honest().filter(|n| *n != leaving).collect();
-            let waiting_for = format!("view {views} of the second epoch");
-            let done = |outcome: &crate::observed::Outcome| {
-                let blocked = outcome.blocked.get(&leaving);
-                honest.iter().all(|n| outcome.reached(*n, 2, views))
-                    && blocked.is_some_and(|by| honest.iter().all(|n| by.contains(n)))
-            };
-            observer.until(limit.as_mut(), &waiting_for, done).await?;
-            guilty.insert(leaving);
-            observer.claim(&guilty)?;
+            self.second_epoch(running, &mut observer, &reports, guilty)
+                .await?;
         }
         Ok(observer.row(written(&self.context.encode())))
+    }
+
+    /// The last member stops after a third of the views, and returns after another.
+    async fn crash(
+        &self,
+        engine: &mut Handle<()>,
+        observer: &mut Observer<'_, P>,
+        reports: &Reports,
+    ) -> Result<(), RunError> {
+        let last = self.options.validators - 1;
+        let third = (self.options.views / 3).max(1);
+        let done = |outcome: &Outcome| outcome.reached(last, 1, third);
+        observer.until("the first third of the views", done).await?;
+        stop(engine).await;
+        observer.catch_up();
+        let before = observer.outcome.count(last);
+
+        let others = self.options.faulty()..last;
+        let done = |outcome: &Outcome| others.clone().all(|n| outcome.reached(n, 1, 2 * third));
+        observer
+            .until("the others, while one is down", done)
+            .await?;
+        RunError::unless(observer.outcome.count(last) == before, || {
+            "a member that is down finalises nothing".into()
+        })?;
+        *engine = self.start(last, 1, &self.members.first, reports).await?;
+        let done = |outcome: &Outcome| outcome.count(last) > before;
+        observer.until("the member that returned", done).await
+    }
+
+    /// The first honest member leaves, another joins. Who has left goes on signing as before.
+    async fn second_epoch(
+        &self,
+        first: Vec<Handle<()>>,
+        observer: &mut Observer<'_, P>,
+        reports: &Reports,
+        mut guilty: BTreeSet<usize>,
+    ) -> Result<(), RunError> {
+        for mut engine in first {
+            stop(&mut engine).await;
+        }
+        let leaving = self.options.faulty();
+        let everybody = 0..self.members.all.len();
+        let committee = self.members.second(leaving)?;
+        for n in everybody.clone().filter(|n| *n != leaving) {
+            self.start(n, 2, &committee, reports).await?;
+        }
+        let scheme = self.members.scheme(leaving, &self.members.first)?;
+        self.attack(leaving, 2, Attack::Stale, scheme).await?;
+
+        let views = self.options.views;
+        let waiting_for = format!("view {views} of the second epoch, where one has left");
+        let honest: Vec<usize> = everybody.skip(leaving + 1).collect();
+        let done = |outcome: &Outcome| {
+            let refuses = |n| {
+                outcome
+                    .blocked
+                    .get(&leaving)
+                    .is_some_and(|by| by.contains(n))
+            };
+            honest
+                .iter()
+                .all(|n| outcome.reached(*n, 2, views) && refuses(n))
+        };
+        observer.until(&waiting_for, done).await?;
+        guilty.insert(leaving);
+        observer.claim(&guilty)
     }
 
     /// Starts a member in an epoch: its engine, or its attack.

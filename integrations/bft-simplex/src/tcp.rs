@@ -1,6 +1,6 @@
 //! Validators over TCP on localhost: all of a committee in this process, or one of them.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use commonware_cryptography::{ChaCha20Poly1305, ed25519::PublicKey as Identity, 
 use commonware_mldsa::Scheme;
 use commonware_p2p::{Address, AddressableManager as _, authenticated::lookup, max_message_size};
 use commonware_runtime::{
-    Clock as _, Metrics as _, Quota, Runner as _, Strategizer as _, Supervisor as _,
+    Metrics as _, Quota, Runner as _, Strategizer as _, Supervisor as _,
     tokio::{self, Context},
 };
 use commonware_stream::{
@@ -54,12 +54,16 @@ pub(crate) fn run_and<P: ParameterSet>(
         None => (0..options.validators).collect(),
     };
     tokio::Runner::new(config).start(|context| async move {
-        let (reports, mut observer) = Observer::new(options, members, hook);
+        for &n in &mine {
+            // The network would panic.
+            let address = address(options, n);
+            let port = address.port();
+            TcpListener::bind(address).map_err(|source| RunError::Port { port, source })?;
+        }
+        let (reports, mut observer) = Observer::new(options, members, hook, &context);
         for &n in &mine {
             start(&context, options, members, n, &reports)?;
         }
-        let limit = context.sleep(Duration::from_secs(options.seconds));
-        let mut limit = std::pin::pin!(limit);
         let honest: Vec<usize> = mine
             .into_iter()
             .filter(|n| *n >= options.faulty())
@@ -69,7 +73,7 @@ pub(crate) fn run_and<P: ParameterSet>(
             let reached = |n: &usize| outcome.reached(*n, 1, options.views);
             honest.iter().all(reached)
         };
-        observer.until(limit.as_mut(), &waiting_for, done).await?;
+        observer.until(&waiting_for, done).await?;
         let guilty = (0..options.faulty()).collect();
         observer.claim(&guilty)?;
         if options.node.is_none() {
@@ -81,6 +85,13 @@ pub(crate) fn run_and<P: ParameterSet>(
     })
 }
 
+fn address(options: &Options, n: usize) -> SocketAddr {
+    // Options are checked: all ports exist.
+    let port = u16::try_from(n).unwrap_or(u16::MAX);
+    let port = options.port.saturating_add(port);
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
+}
+
 /// Starts the network and the engine of a validator.
 fn start<P: ParameterSet>(
     context: &Context,
@@ -89,16 +100,9 @@ fn start<P: ParameterSet>(
     n: usize,
     reports: &Reports,
 ) -> Result<(), RunError> {
-    let address = |n: usize| {
-        // Options are checked: all ports exist.
-        let port = options
-            .port
-            .saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
-    };
     let everybody = members.all.iter().enumerate();
     let addresses: Map<Identity, Address> = Map::from_iter_dedup(
-        everybody.map(|(n, member)| (member.public(), Address::from(address(n)))),
+        everybody.map(|(n, member)| (member.public(), Address::from(address(options, n)))),
     );
     let count = NonZeroUsize::new(members.all.len()).unwrap_or(NonZeroUsize::MIN);
     let validators = u32::try_from(members.validators()).unwrap_or(u32::MAX);
@@ -117,7 +121,7 @@ fn start<P: ParameterSet>(
     let mut config = lookup::Config::local(
         handshake,
         b"example/bft-simplex/p2p/v1",
-        address(n),
+        address(options, n),
         count,
         max_message_size(&[payload]),
         NZUsize!(4096),
