@@ -81,7 +81,6 @@ pub async fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
         let config = create_config(members, NodeIndex(n), 0, 5000, delays(), Duration::ZERO)
             .map_err(|_| "the engine does not like its configuration")?;
         let terminator = Terminator::create_root(exited, "member");
-        let spawner = spawner.clone();
         let session = run_session(config, io, network, keychain, spawner, terminator);
         sessions.push(tokio::spawn(session));
         exits.push(exit);

@@ -98,7 +98,8 @@ impl Committee {
             words.push(member.acknowledge(&heard, guard, Hedge::Deterministic)?);
             pinned.push(heard);
         }
-        let agreed: Result<Vec<_>, _> = pinned.iter().map(|p| AgreedRoots::new(p, &words)).collect();
+        let agreed: Result<Vec<_>, _> =
+            pinned.iter().map(|p| AgreedRoots::new(p, &words)).collect();
         let members = members.into_iter().zip(trees).zip(agreed?).zip(homes);
         Ok(Self {
             members: members

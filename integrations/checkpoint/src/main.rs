@@ -41,7 +41,15 @@ fn main() -> ExitCode {
 fn checkpoints(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let validators = arguments.validators as usize;
     let (count, views) = (validators.to_string(), arguments.views.to_string());
-    let options = ["bft-simplex", "--how", "batched", "--validators", &count, "--views", &views];
+    let options = [
+        "bft-simplex",
+        "--how",
+        "batched",
+        "--validators",
+        &count,
+        "--views",
+        &views,
+    ];
     let blocks = Blocks::default();
     run(&Options::try_parse_from(options)?, &blocks.hook())?;
     let chosen = blocks.every(arguments.every as usize, validators)?;
@@ -60,7 +68,13 @@ fn checkpoints(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         };
         let start = Instant::now();
         let signed = committee.sign(slot, payload, absence)?;
-        show(slot, absence, &signed, start.elapsed().as_millis(), arguments.json);
+        show(
+            slot,
+            absence,
+            &signed,
+            start.elapsed().as_millis(),
+            arguments.json,
+        );
     }
     for n in [4, 16, 64, 100, 128] {
         price(&Price::new(n)?, n == 4, arguments.json)?;

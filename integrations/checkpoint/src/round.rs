@@ -6,9 +6,7 @@ use std::fs;
 
 use fips204::ml_dsa_87;
 use fips204::traits::{SerDes as _, Verifier as _};
-use mladsa_aggregate::{
-    Aggregate, Error, Event, Guard, Kind, Message, Part, Session, Topic,
-};
+use mladsa_aggregate::{Aggregate, Error, Event, Guard, Kind, Message, Part, Session, Topic};
 
 use crate::committee::{Committee, DOMAIN};
 
@@ -196,13 +194,19 @@ impl Round<'_> {
         let before: Vec<Message> = self.own().cloned().collect();
         self.nodes[0] = Some(self.node(0, attempt)?);
         // The others send again what it has not heard; no message is another one than before.
-        let theirs = self.sent.iter().filter(|message| *message.id() != member.id());
-        self.wires.extend(theirs.map(|message| (0, message.clone())));
+        let theirs = self
+            .sent
+            .iter()
+            .filter(|message| *message.id() != member.id());
+        self.wires
+            .extend(theirs.map(|message| (0, message.clone())));
         let now = self.now;
         self.act(0, |node| node.session.tick(now, &mut node.guard))?;
         while let Some((to, message)) = self.wires.pop_front() {
             let (bytes, now) = (message.to_bytes(), self.now);
-            self.act(to, |node| node.session.receive(&bytes, now, &mut node.guard))?;
+            self.act(to, |node| {
+                node.session.receive(&bytes, now, &mut node.guard)
+            })?;
         }
         let again: Vec<Message> = self.own().skip(before.len()).cloned().collect();
         let same = |part: Part| {
@@ -252,7 +256,11 @@ impl Round<'_> {
 
     /// As a verifier who was not there.
     fn check(self) -> Result<Checkpoint, Trouble> {
-        let mut made = self.nodes.into_iter().flatten().filter_map(|node| node.done);
+        let mut made = self
+            .nodes
+            .into_iter()
+            .flatten()
+            .filter_map(|node| node.done);
         let aggregate = made.next().ok_or(Trouble::Claim("nobody has signed"))?;
         if made.any(|other| other != aggregate) {
             return Err(Trouble::Claim("the members have different signatures"));
@@ -285,19 +293,26 @@ impl Round<'_> {
         };
         let another = [round.message(), b"."].concat();
         if plain(round.message()) != Some(true) || plain(&another) != Some(false) {
-            return Err(Trouble::Claim("it is no ML-DSA-87 signature of this and nothing else"));
+            return Err(Trouble::Claim(
+                "it is no ML-DSA-87 signature of this and nothing else",
+            ));
         }
 
         let left_out = self.absence == Absence::Long;
         let missing = self.committee.members.len() - signers.len();
         if missing != usize::from(left_out) {
-            return Err(Trouble::Claim("others have signed than those who were there"));
+            return Err(Trouble::Claim(
+                "others have signed than those who were there",
+            ));
         }
         Ok(Checkpoint {
             attempts: u32::from(aggregate.label().attempt()) + 1,
             signers: signers.len(),
             openings: signers.len() * verifier.agreed.plan().opening_len(),
-            sent: (self.sent.len(), self.sent.iter().map(|m| m.to_bytes().len()).sum()),
+            sent: (
+                self.sent.len(),
+                self.sent.iter().map(|m| m.to_bytes().len()).sum(),
+            ),
             aggregate,
         })
     }
