@@ -14,11 +14,12 @@ use crate::scheme::{CONTEXT, Signature};
 pub(super) struct Together<P: ParameterSet> {
     committee: Committee<P>,
     verifier: BatchVerifier<P>,
-    known: HashMap<Claim, Signature>,
+    /// By member.
+    known: Vec<HashMap<Claim, Signature>>,
 }
 
-/// Signatures of each member that are remembered. Honest members sign a few at a height; what
-/// others sign for heights to come must not fill the memory.
+/// Signatures of each member that are remembered. Honest members sign a few at a height; who signs
+/// for all heights to come fills a place of its own.
 const EACH: usize = 16;
 
 impl<P: ParameterSet> Together<P> {
@@ -30,16 +31,18 @@ impl<P: ParameterSet> Together<P> {
             .build()
             .expect("a short context");
         Self {
+            known: vec![HashMap::new(); committee.keys.id_bound()],
             committee,
             verifier,
-            known: HashMap::new(),
         }
     }
 
     fn remember(&mut self, signed: &Signed) {
-        if self.known.len() < EACH * self.committee.keys.len() {
-            let Signed { claim, signature } = signed.clone();
-            self.known.insert(claim, signature);
+        let Signed { claim, signature } = signed;
+        if let Some(known) = self.known.get_mut(claim.by.0 as usize)
+            && known.len() < EACH
+        {
+            known.insert(claim.clone(), signature.clone());
         }
     }
 }
@@ -72,7 +75,8 @@ impl<P: ParameterSet> Verdicts for Together<P> {
     }
 
     fn knows(&self, signed: &Signed) -> bool {
-        self.known.get(&signed.claim) == Some(&signed.signature)
+        let known = self.known.get(signed.claim.by.0 as usize);
+        known.and_then(|known| known.get(&signed.claim)) == Some(&signed.signature)
     }
 
     fn verify(&mut self, signed: &Signed) -> bool {
@@ -106,6 +110,57 @@ impl<P: ParameterSet> Verdicts for Together<P> {
     }
 
     fn forget(&mut self, below: Height) {
-        self.known.retain(|claim, _| claim.height >= below);
+        for known in &mut self.known {
+            known.retain(|claim, _| claim.height >= below);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use batch_verify::{KeySet, Weights};
+    use measure::{How, Meter};
+    use mldsa_core::{MlDsa44, SigningKey};
+
+    use super::*;
+    use crate::chain::Address;
+    use crate::scheme::Signer;
+
+    /// A member signs for heights that nobody reaches: its own place is full, and no other's.
+    #[test]
+    fn a_member_fills_its_own_place_only() {
+        let keys = [1, 2].map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]));
+        let public = keys
+            .iter()
+            .map(|key| key.verifying_key().as_bytes().as_slice());
+        let committee = Committee {
+            keys: KeySet::<MlDsa44>::from_public_keys(public).unwrap(),
+            weights: Arc::new(Weights::equal(2)),
+        };
+        let mut together = Together::new(committee);
+        let signed = |by: usize, height: u64| {
+            let signer = Signer::new(&keys[by], How::Batched, Arc::new(Meter::default()));
+            let bytes = height.to_le_bytes().to_vec();
+            let signature = signer.sign(&bytes);
+            Signed::new(Address(by as u32), Height(height), bytes, &signature)
+        };
+        let flood: Vec<_> = (0..3 * EACH as u64)
+            .map(|n| (0, signed(0, 1000 + n)))
+            .collect();
+        let outcomes = together.arrived(&flood).unwrap();
+        assert!(outcomes.iter().all(|outcome| outcome.is_valid()));
+        assert_eq!(together.known[0].len(), EACH);
+        let honest = signed(1, 1);
+        assert!(together.verify(&honest) && together.knows(&honest));
+        // The same claim with another signature is not known.
+        let forged = Signed {
+            signature: Signature::from(&[0; 2420][..]),
+            ..honest.clone()
+        };
+        assert!(!together.knows(&forged) && !together.verify(&forged));
+        together.forget(Height(2000));
+        assert!(together.known.iter().all(HashMap::is_empty));
     }
 }
