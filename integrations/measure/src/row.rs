@@ -80,17 +80,6 @@ pub struct Row {
     pub blocked: Vec<String>,
 }
 
-/// The size of a certificate that no run of an engine measures, as a line of JSON among rows.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CertificateSize {
-    /// What it is, as a legend says it.
-    pub certificate: String,
-    /// Members of the committee.
-    pub validators: usize,
-    /// What a verifier needs besides the public keys that it knows.
-    pub bytes: usize,
-}
-
 impl Row {
     /// What the meter says of a run of `views` views that took `wall` and `cpu`.
     #[must_use]

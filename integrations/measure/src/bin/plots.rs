@@ -1,8 +1,8 @@
 //! Draws reports: `plots docs/reports/*.jsonl --out docs/reports`.
 //!
-//! Reads the lines that the programs of this workspace print with `--json` ([`Row`],
-//! [`CertificateSize`]) and writes `share.svg`, `finality.svg` and `certificate.svg`. Runs with
-//! faulty members are left out.
+//! Reads the lines that the programs of this workspace print with `--json`: rows, and the price
+//! list of `checkpoint`; lines of other kinds are left out, and runs with faulty members. Writes
+//! `share.svg`, `finality.svg` and `certificate.svg`, and prints where certificates cost the same.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::Parser;
-use measure::{CertificateSize, Row};
+use measure::Row;
 use plotters::prelude::*;
+use serde::Deserialize;
 
 /// Draws what the reports of this workspace say.
 #[derive(Parser)]
@@ -23,6 +24,27 @@ struct Options {
     /// Where the drawings go.
     #[arg(long, default_value = ".")]
     out: PathBuf,
+}
+
+/// A line of a report.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Row(Box<Row>),
+    Prices(Prices),
+    Other(serde::de::IgnoredAny),
+}
+
+/// Bytes of certificates for a committee: lists of signatures, and an aggregate, for which a
+/// verifier who does not know the committee's one-time keys needs openings too.
+#[derive(Deserialize)]
+struct Prices {
+    validators: usize,
+    ed25519: usize,
+    ml_dsa_65: usize,
+    ml_dsa_87: usize,
+    aggregate: usize,
+    openings: usize,
 }
 
 /// By legend: points by number of validators, the last one told for each.
@@ -36,15 +58,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     for path in &options.reports {
         for line in fs::read_to_string(path)?.lines() {
-            if let Ok(size) = serde_json::from_str::<CertificateSize>(line) {
-                let bytes = size.bytes as f64;
-                add(&mut certificate, size.certificate, size.validators, bytes);
-                continue;
-            }
-            let row: Row = serde_json::from_str(line).map_err(|error| {
+            let line: Line = serde_json::from_str(line).map_err(|error| {
                 let what = format!("{}: {error}", path.display());
                 io::Error::new(io::ErrorKind::InvalidData, what)
             })?;
+            let row = match line {
+                Line::Row(row) => row,
+                Line::Prices(prices) => {
+                    let whole = prices.aggregate + prices.openings;
+                    for (legend, bytes) in [
+                        ("list of ed25519 signatures", prices.ed25519),
+                        ("list of ML-DSA-65 signatures", prices.ml_dsa_65),
+                        ("list of ML-DSA-87 signatures", prices.ml_dsa_87),
+                        ("ML-ADSA-87 aggregate", prices.aggregate),
+                        ("ML-ADSA-87 aggregate with openings", whole),
+                    ] {
+                        let n = prices.validators;
+                        add(&mut certificate, legend.into(), n, bytes as f64);
+                    }
+                    continue;
+                }
+                Line::Other(_) => continue,
+            };
             if !row.blocked.is_empty() {
                 continue;
             }
@@ -65,8 +100,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    for (one, other, n) in crossings(&certificate) {
-        println!("{one} and {other}: as many bytes at {n:.1} validators");
+    let crossings = crossings(&certificate);
+    if crossings.is_empty() {
+        println!("certificates: no two lines cross within the sizes that were measured");
+    }
+    for (one, other, n) in crossings {
+        println!("certificates: {one} and {other} have as many bytes at {n:.1} validators");
     }
     let draw = |name, title, unit, lines| draw(&options.out.join(name), title, unit, lines);
     draw("share.svg", "share of the CPU that verifies", "%", &share)?;
