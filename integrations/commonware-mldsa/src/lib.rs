@@ -40,7 +40,7 @@
 //!
 //! The engine requires it: it compares encoded votes, and a vote that is made again with other
 //! bytes (a nullify is, after each timeout and after a restart) looks like misbehaviour. With
-//! hedged signatures four honest members block each other. The price is that of every
+//! hedged signatures honest members block each other as soon as a view stalls. The price is that of every
 //! deterministic lattice signature: whoever can disturb the computation and has the same message
 //! signed twice, once with a fault, can learn the key. So a signature is verified before it
 //! leaves; one that a fault has spoiled does not. That stops the known single faults, not an
