@@ -116,7 +116,7 @@ pub async fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
     }
     let engine = "aleph-bft 0.45.4";
     let views = order.len() as u64;
-    let mut row = Row::new(
+    let row = Row::new(
         engine,
         "one process",
         P::NAME,
@@ -128,7 +128,6 @@ pub async fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
         &meter,
         &Finality::default(),
     );
-    row.blocked = (honest..plan.members).map(|n| n.to_string()).collect();
     if (row.invalid > 0) != (plan.spoil > 0) {
         return Err("there are wrong signatures if and only if they are refused".into());
     }

@@ -141,5 +141,4 @@ const ADVICE: &str = "
 An aggregate pays for verifiers who hold the openings of its round anyway, because they took part
 or followed it, and where its 4.6 KB are stored or sent often and verified by those. For a verifier
 who comes later it never does: an opening is larger than the signature that it replaces, and each
-checkpoint has its own. It pays nowhere where a minute of silence of one member, who can stop every
-attempt, is too much.";
+checkpoint has its own. Any member can stop an attempt by silence, which costs the others a timeout.";
