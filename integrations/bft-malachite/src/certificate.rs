@@ -99,10 +99,13 @@ impl Door {
             .collect();
         let threshold = self.threshold(needed);
         let verdict = self.tally(&votes).and_then(|weight| {
-            let enough = weight >= threshold.weight();
-            enough
-                .then_some(())
-                .ok_or(QuorumError::Insufficient { weight })
+            let needed = threshold.weight();
+            let insufficient = QuorumError::Insufficient {
+                needed,
+                claimed: weight,
+                verified: weight,
+            };
+            (weight >= needed).then_some(()).ok_or(insufficient)
         });
         verdict.map_err(|error| {
             self.explain(error, &votes, threshold, |vote| {
@@ -142,8 +145,8 @@ impl Door {
             QuorumError::Duplicate { second, .. } | QuorumError::Contradiction { second, .. } => {
                 CertificateError::DuplicateVote(by(second))
             }
-            QuorumError::Insufficient { weight } => CertificateError::NotEnoughVotingPower {
-                signed: power(weight),
+            QuorumError::Insufficient { claimed, .. } => CertificateError::NotEnoughVotingPower {
+                signed: power(claimed),
                 total: power(self.weights().total()),
                 expected: power(threshold.weight()),
             },

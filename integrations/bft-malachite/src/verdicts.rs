@@ -81,7 +81,11 @@ impl<P: ParameterSet> Committee<P> {
         }
         let weight = votes.iter().map(|vote| self.weight(vote.claim.by)).sum();
         if weight < threshold.weight() {
-            return Err(QuorumError::Insufficient { weight });
+            return Err(QuorumError::Insufficient {
+                needed: threshold.weight(),
+                claimed: weight,
+                verified: 0,
+            });
         }
         Ok(())
     }

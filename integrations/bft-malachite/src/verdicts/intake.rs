@@ -97,7 +97,12 @@ impl<P: ParameterSet> Verdicts for Remembered<P> {
         let verdict = match block_on(self.intake.submit_quorum(Origin::default(), quorum)) {
             Ok(_) => Ok(()),
             Err(QuorumFailure::Votes(error)) => Err(error),
-            Err(_) => Err(QuorumError::Insufficient { weight: 0 }),
+            // It did not answer: nobody's vote counts.
+            Err(_) => Err(QuorumError::Insufficient {
+                needed: threshold.weight(),
+                claimed: 0,
+                verified: 0,
+            }),
         };
         self.jobs.run();
         (verdict, (self.verified() - before) as usize)
