@@ -1,0 +1,53 @@
+//! Calls of every operation, ours and of those with assembly, each between two marks: for
+//! an emulator that counts instructions (`tools/arm-instructions.py`).
+
+use std::os::unix::process::parent_id;
+use std::rc::Rc;
+
+use benches::{Inputs, Op, Part, Set, Stream, contenders};
+use mldsa_core::Backend;
+
+const PEERS: [&str; 3] = ["ours", "aws-lc-rs", "mldsa-native-rs"];
+const OPERATIONS: [Op; 5] = [
+    Op::Keygen,
+    Op::Sign,
+    Op::SignPrepared,
+    Op::VerifyCold,
+    Op::VerifyPrepared,
+];
+/// Messages: of so many some signature needs one attempt only.
+const CASES: usize = 32;
+const SEED: u64 = 1;
+
+fn main() {
+    for set in Set::ALL {
+        let inputs = Rc::new(Inputs::random(set, 8, CASES, &mut Stream::new(SEED)));
+        let parts = [Part::Keygen, Part::Sign, Part::Verify];
+        let all = parts.map(|part| contenders(part, &inputs));
+        for mut contender in all.into_iter().flatten() {
+            let chosen = contender.peer != "ours" || contender.backend == Backend::detect().name();
+            if !chosen || !PEERS.contains(&contender.peer) || !OPERATIONS.contains(&contender.op) {
+                continue;
+            }
+            // What is done once in a process is not counted.
+            contender.call(0);
+            let signers = contender.op.reference() == Op::Sign;
+            for case in 0..if signers { CASES } else { CASES / 4 } {
+                println!(
+                    "# {} {} {} {} {case}",
+                    set.name(),
+                    contender.op.name(),
+                    contender.peer,
+                    if signers && !contender.deterministic {
+                        "hedged"
+                    } else {
+                        contender.backend
+                    }
+                );
+                parent_id();
+                contender.call(case);
+                parent_id();
+            }
+        }
+    }
+}
