@@ -10,6 +10,8 @@ use super::cpu::{Neon, NeonSha3};
 use super::kernels::{Kernels, counter, entry, secret_entry};
 
 mod vector;
+mod cores;
+mod rounds;
 mod keccak;
 mod ntt;
 mod product;
@@ -67,11 +69,11 @@ mod sha3_lanes {
 
 /// The table of one of the two CPUs.
 macro_rules! kernels {
-    ($name:literal, $cpu:ident, $lanes:ident) => {
+    ($name:literal, $cpu:ident, $lanes:ident, $keccak_f1600:expr) => {
         Kernels {
             name: $name,
             dispatched: counter!(),
-            keccak_f1600: crate::hash::keccak::portable,
+            keccak_f1600: $keccak_f1600,
             ntt: secret_entry!(|src, dst| rows::transform(src, dst)),
             inv_ntt: secret_entry!(|src, dst| rows::inverse_transform(src, dst)),
             row_product: secret_entry!(|a, b, out| product::row_product(a, b, out)),
@@ -146,7 +148,12 @@ macro_rules! kernels {
     };
 }
 
-static NEON: Kernels = kernels!("neon", Neon, plain_lanes);
+static NEON: Kernels = kernels!("neon", Neon, plain_lanes, crate::hash::keccak::portable);
 
 // This file gives it away behind detection only, or for a proof.
-static NEON_SHA3: Kernels = kernels!("neon-sha3", NeonSha3, sha3_lanes);
+static NEON_SHA3: Kernels = kernels!(
+    "neon-sha3",
+    NeonSha3,
+    sha3_lanes,
+    secret_entry!(|state| keccak::permute_sha3(state))
+);

@@ -4,6 +4,8 @@
 use core::arch::aarch64::*;
 use core::marker::PhantomData;
 
+use super::cores::scalar_beside;
+use super::rounds;
 use super::vector::bytes_at;
 use crate::backend::cpu::{Neon, NeonSha3};
 use crate::backend::kernels::Kernels;
@@ -17,9 +19,6 @@ pub(super) trait Cpu: Copy
 where
     Pair<Self>: Word,
 {
-    /// Whether a third permutation beside two costs less than one of its own.
-    const THIRD_BESIDE: bool;
-
     /// The table of this backend.
     fn kernels(self) -> &'static Kernels;
     /// Two permutations. A state is the proof of the features.
@@ -123,10 +122,8 @@ impl Word for Pair<Neon> {
     }
 }
 
-/// Whether all vector units of a core have the instructions for SHA-3, as on Apple's;
-/// where one has, as on Neoverse V1, N2 and V2, the others take chi (`docs/simd.md`).
-const ON_ALL_UNITS: bool = cfg!(target_vendor = "apple");
-
+/// For cores that have the instructions for SHA-3 on one vector unit: the others take chi.
+/// The rest take `rounds.rs`.
 impl Word for Pair<NeonSha3> {
     type Effect = Self;
 
@@ -144,12 +141,8 @@ impl Word for Pair<NeonSha3> {
 
     #[inline(always)]
     fn chi(self, b: Self, c: Self) -> Self {
-        if !ON_ALL_UNITS {
-            // SAFETY: as in `xor`.
-            return self.xor(self.with(unsafe { clear(c.0, b.0) }));
-        }
         // SAFETY: as in `xor`.
-        self.with(unsafe { clear_and_exclusive_or(self.0, c.0, b.0) })
+        self.xor(self.with(unsafe { clear(c.0, b.0) }))
     }
 
     #[inline(always)]
@@ -201,13 +194,6 @@ fn exclusive_or(a: uint64x2_t, b: uint64x2_t, c: uint64x2_t) -> uint64x2_t {
     veor3q_u64(a, b, c)
 }
 
-/// `a ^ (b & !c)`.
-#[inline]
-#[target_feature(enable = "sha3")]
-fn clear_and_exclusive_or(a: uint64x2_t, b: uint64x2_t, c: uint64x2_t) -> uint64x2_t {
-    vbcaxq_u64(a, b, c)
-}
-
 /// `a & !b`, which the compiler does not make one with what follows.
 #[inline]
 #[target_feature(enable = "neon")]
@@ -241,8 +227,6 @@ fn rotate_and_exclusive_or(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
 }
 
 impl Cpu for Neon {
-    const THIRD_BESIDE: bool = true;
-
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }
@@ -259,15 +243,19 @@ impl Cpu for Neon {
 }
 
 impl Cpu for NeonSha3 {
-    const THIRD_BESIDE: bool = !ON_ALL_UNITS;
-
     fn kernels(self) -> &'static Kernels {
         self.kernels()
     }
 
     fn permute_x2(state: &mut [Pair<Self>; 25]) {
         // SAFETY: the states are registers of such a CPU, which prove the features.
-        unsafe { permute_x2_sha3(state) }
+        unsafe {
+            if scalar_beside() {
+                permute_x2_on_one_unit_sha3(state);
+            } else {
+                permute_x2_sha3(state);
+            }
+        }
     }
 
     fn permute_x2_and_one(state: &mut [Pair<Self>; 25], one: &mut [u64; 25]) {
@@ -279,7 +267,7 @@ impl Cpu for NeonSha3 {
 #[inline(never)]
 #[target_feature(enable = "neon")]
 fn permute_x2(state: &mut [Pair<Neon>; 25]) {
-    keccak_f1600(state);
+    rounds::permute(words(state));
 }
 
 #[inline(never)]
@@ -289,15 +277,59 @@ fn permute_x2_and_one(state: &mut [Pair<Neon>; 25], one: &mut [u64; 25]) {
 }
 
 #[inline(never)]
-#[target_feature(enable = "sha3")]
-fn permute_x2_sha3(state: &mut [Pair<NeonSha3>; 25]) {
+#[target_feature(enable = "neon,sha3")]
+pub(super) fn permute_x2_sha3(state: &mut [Pair<NeonSha3>; 25]) {
+    rounds::permute_sha3(words(state));
+}
+
+#[inline(never)]
+#[target_feature(enable = "neon,sha3")]
+pub(super) fn permute_x2_on_one_unit_sha3(state: &mut [Pair<NeonSha3>; 25]) {
     keccak_f1600(state);
 }
 
 #[inline(never)]
-#[target_feature(enable = "sha3")]
+#[target_feature(enable = "neon,sha3")]
 fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]) {
     permute_beside!(state, one);
+}
+
+/// One permutation on a CPU with the instructions for SHA-3: in one lane of vectors,
+/// unless the core is better at scalars.
+#[inline]
+#[target_feature(enable = "neon,sha3")]
+pub(super) fn permute_sha3(state: &mut [u64; 25]) {
+    if scalar_beside() {
+        permute_scalar(state);
+    } else {
+        permute_in_lane_sha3(state);
+    }
+}
+
+// Not inlined: with more features the compiler puts the state into vectors.
+#[inline(never)]
+fn permute_scalar(state: &mut [u64; 25]) {
+    keccak::portable(state);
+}
+
+#[inline(never)]
+#[target_feature(enable = "neon,sha3")]
+pub(super) fn permute_in_lane_sha3(state: &mut [u64; 25]) {
+    let mut words = [vdupq_n_u64(0); 25];
+    for (word, one) in words.iter_mut().zip(&*state) {
+        *word = vcombine_u64(vcreate_u64(*one), vcreate_u64(0));
+    }
+    rounds::permute_sha3(&mut words);
+    for (one, word) in state.iter_mut().zip(words) {
+        *one = vgetq_lane_u64::<0>(word);
+    }
+}
+
+/// The registers of two states.
+#[inline(always)]
+fn words<C>(state: &mut [Pair<C>; 25]) -> &mut [uint64x2_t; 25] {
+    // SAFETY: a pair is a register and a mark of no size.
+    unsafe { &mut *core::ptr::from_mut(state).cast() }
 }
 
 impl<C: Cpu> Widths for C
@@ -319,7 +351,7 @@ where
     }
 
     fn permute(self, state: &mut [u64; 25]) {
-        keccak::portable(state);
+        (self.kernels().keccak_f1600)(state);
     }
 }
 

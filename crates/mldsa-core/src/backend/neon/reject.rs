@@ -2,6 +2,7 @@
 
 use core::arch::aarch64::*;
 
+use super::cores::scalar_beside;
 use super::keccak::{Cpu, Pair};
 use super::vector::{bytes, bytes_at, put_bytes_at, put_four};
 use crate::hash::keccak::Word;
@@ -49,7 +50,7 @@ pub(super) fn expand_entries<C: Cpu>(
 {
     let (mut first, mut rest) = (first, out);
     while !rest.is_empty() {
-        let most = if C::THIRD_BESIDE && side.is_idle() {
+        let most = if scalar_beside() && side.is_idle() {
             3
         } else {
             2
@@ -143,12 +144,14 @@ fn permute<C: Cpu>(
 {
     if let Some(one) = third {
         C::permute_x2_and_one(state, one);
-    } else if let Some(one) = side.absorb() {
-        C::permute_x2_and_one(state, one);
-        side.permuted();
-    } else {
-        C::permute_x2(state);
+        return;
     }
+    let beside = scalar_beside().then(|| side.absorb()).flatten();
+    let Some(one) = beside else {
+        return C::permute_x2(state);
+    };
+    C::permute_x2_and_one(state, one);
+    side.permuted();
 }
 
 /// Writes the 168 bytes of every state (and 8 of no meaning behind them).

@@ -2,7 +2,9 @@
 
 use std::vec::Vec;
 
-use super::keccak::{Cpu, Pair};
+use super::keccak::{
+    Cpu, Pair, permute_in_lane_sha3, permute_x2_on_one_unit_sha3, permute_x2_sha3,
+};
 use super::product::matrix_product;
 use super::reject::{self, fill};
 use super::unpack::{challenge_ntt, unpack_t1_ntt};
@@ -67,6 +69,36 @@ fn two_permutations_and_three() {
         }
     }
     on_both!(check);
+}
+
+/// The forms that other cores take.
+#[test]
+fn permutations_for_every_core() {
+    let mut random = Random::new(10);
+    let state: [u64; 25] = core::array::from_fn(|_| random.next());
+    let mut expected = state;
+    keccak_f1600(&mut expected);
+    if !NeonSha3::is_detected() {
+        std::eprintln!("skipped: this CPU has no neon-sha3 backend");
+        return;
+    }
+    let mut one = state;
+    // SAFETY: found just now.
+    unsafe { permute_in_lane_sha3(&mut one) };
+    assert_eq!(one, expected);
+    for permute in [permute_x2_sha3, permute_x2_on_one_unit_sha3] {
+        // SAFETY: as above.
+        let mut sponge = unsafe { NeonSha3::here() }.wide();
+        for (n, word) in sponge.words_mut().iter_mut().enumerate() {
+            *word = if n % 2 == 0 { state[n / 2] } else { 0 };
+        }
+        // SAFETY: as above.
+        unsafe { permute(&mut sponge.0) };
+        assert!(sponge.words().iter().step_by(2).eq(&expected));
+        let mut zero = [0; 25];
+        keccak_f1600(&mut zero);
+        assert!(sponge.words().iter().skip(1).step_by(2).eq(&zero));
+    }
 }
 
 #[test]

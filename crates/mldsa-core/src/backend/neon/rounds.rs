@@ -1,0 +1,213 @@
+//! All rounds of Keccak on two states that never leave the 32 registers: the compiler
+//! spills and moves words, a quarter of the instructions with those for SHA-3.
+//!
+//! Word x + 5 y is in register x + 5 y before and after every round, the others hold
+//! parities and effects. Rho and pi go along two paths through all registers, each word
+//! to the place that the one before has left, so that after them two words of every row
+//! are where those of the next row belong. Chi gives these to their own places, and
+//! leaves the places that the next row needs.
+
+use core::arch::{aarch64::uint64x2_t, asm};
+
+use crate::hash::keccak::ROUND_CONSTANTS;
+
+/// The text of a round but for iota.
+macro_rules! round {
+    ($parity:ident, $effect:ident, $rho:ident, $chi:ident) => {
+        concat!(
+            $parity!(25, 0 5 10 15 20),
+            $parity!(26, 1 6 11 16 21),
+            $parity!(27, 2 7 12 17 22),
+            $parity!(28, 3 8 13 18 23),
+            $parity!(29, 4 9 14 19 24),
+            // Of the columns 1, 3, 0, 2 and 4.
+            $effect!(30, 25 27),
+            $effect!(31, 27 29),
+            $effect!(27, 29 26),
+            $effect!(29, 26 28),
+            $effect!(26, 28 25),
+            // To, from, effect; left and right rotation.
+            $rho!(25 21 30, 2 62),
+            $rho!(28 2 29, 62 2),
+            $rho!(21 8 31, 55 9),
+            $rho!(2 12 29, 43 21),
+            $rho!(8 16 30, 45 19),
+            $rho!(12 10 27, 3 61),
+            $rho!(16 5 27, 36 28),
+            $rho!(10 1 30, 1 63),
+            $rho!(5 3 31, 28 36),
+            $rho!(1 6 30, 44 20),
+            $rho!(3 18 31, 21 43),
+            $rho!(6 24 26, 14 50),
+            $rho!(18 17 29, 15 49),
+            $rho!(24 23 31, 56 8),
+            $rho!(17 11 30, 10 54),
+            $rho!(23 15 27, 41 23),
+            $rho!(11 9 26, 20 44),
+            $rho!(15 13 31, 25 39),
+            $rho!(9 22 29, 61 3),
+            $rho!(13 19 26, 8 56),
+            $rho!(22 14 26, 39 25),
+            $rho!(19 7 29, 6 58),
+            $rho!(14 20 27, 18 46),
+            "eor v7.16b, v0.16b, v27.16b\n",
+            $rho!(20 4 26, 27 37),
+            // To, to; the row from the first of these words on.
+            $chi!(4 0, 6 7 1 2 3),
+            $chi!(6 7, 11 12 8 9 5),
+            $chi!(11 12, 19 15 13 14 10),
+            $chi!(19 15, 24 20 16 17 18),
+            $chi!(24 20, 25 28 21 22 23),
+        )
+    };
+}
+
+/// `op to, a, b` on whole registers.
+macro_rules! three {
+    ($op:literal, $to:literal $a:literal $b:literal) => {
+        concat!($op, " v", $to, ".16b, v", $a, ".16b, v", $b, ".16b\n")
+    };
+}
+
+/// `op to, a, b, c` on whole registers.
+macro_rules! four {
+    ($op:literal, $to:literal $a:literal $b:literal $c:literal) => {
+        concat!(
+            $op, " v", $to, ".16b, v", $a, ".16b, v", $b, ".16b, v", $c, ".16b\n"
+        )
+    };
+}
+
+/// Of two words to another register: rotated left by `left`, which is 64 - `right`.
+macro_rules! rotate {
+    ($to:literal $a:literal, $left:literal $right:literal) => {
+        concat!(
+            "shl v", $to, ".2d, v", $a, ".2d, #", $left, "\n", "sri v", $to, ".2d, v", $a,
+            ".2d, #", $right, "\n"
+        )
+    };
+}
+
+macro_rules! parity {
+    ($to:literal, $a:literal $b:literal $c:literal $d:literal $e:literal) => {
+        concat!(
+            three!("eor", $to $a $b),
+            three!("eor", $to $to $c),
+            three!("eor", $to $to $d),
+            three!("eor", $to $to $e),
+        )
+    };
+}
+
+macro_rules! parity_sha3 {
+    ($to:literal, $a:literal $b:literal $c:literal $d:literal $e:literal) => {
+        concat!(
+            four!("eor3", $to $a $b $c),
+            four!("eor3", $to $to $d $e),
+        )
+    };
+}
+
+macro_rules! effect {
+    ($to:literal, $left:literal $right:literal) => {
+        concat!(
+            rotate!($to $right, 1 63),
+            three!("eor", $to $to $left),
+        )
+    };
+}
+
+macro_rules! effect_sha3 {
+    ($to:literal, $left:literal $right:literal) => {
+        concat!("rax1 v", $to, ".2d, v", $left, ".2d, v", $right, ".2d\n")
+    };
+}
+
+macro_rules! rho {
+    ($to:literal $from:literal $effect:literal, $left:literal $right:literal) => {
+        concat!(
+            three!("eor", $from $from $effect),
+            rotate!($to $from, $left $right),
+        )
+    };
+}
+
+macro_rules! rho_sha3 {
+    ($to:literal $from:literal $effect:literal, $left:literal $right:literal) => {
+        concat!(
+            "xar v", $to, ".2d, v", $from, ".2d, v", $effect, ".2d, #", $right, "\n"
+        )
+    };
+}
+
+macro_rules! chi {
+    ($d:literal $e:literal, $v:literal $w:literal $x:literal $y:literal $z:literal) => {
+        concat!(
+            three!("bic", $d $x $w),
+            three!("bic", $e $y $x),
+            three!("bic", 29 $z $y),
+            three!("bic", 30 $v $z),
+            three!("bic", 31 $w $v),
+            three!("eor", $d $d $v),
+            three!("eor", $e $e $w),
+            three!("eor", $x $x 29),
+            three!("eor", $y $y 30),
+            three!("eor", $z $z 31),
+        )
+    };
+}
+
+macro_rules! chi_sha3 {
+    ($d:literal $e:literal, $v:literal $w:literal $x:literal $y:literal $z:literal) => {
+        concat!(
+            four!("bcax", $d $v $x $w),
+            four!("bcax", $e $w $y $x),
+            four!("bcax", $x $x $z $y),
+            four!("bcax", $y $y $v $z),
+            four!("bcax", $z $z $w $v),
+        )
+    };
+}
+
+macro_rules! permute {
+    ($state:ident, $round:expr, [$($name:tt $n:tt),*]) => {
+        // SAFETY: changes registers that are named, and reads 24 constants.
+        unsafe {
+            asm!(
+                "2:",
+                $round,
+                "ld1r {{v31.2d}}, [{constant}], #8",
+                "subs {left:w}, {left:w}, #1",
+                "eor v0.16b, v0.16b, v31.16b",
+                "b.ne 2b",
+                constant = inout(reg) ROUND_CONSTANTS.as_ptr() => _,
+                left = inout(reg) ROUND_CONSTANTS.len() => _,
+                $(inout($name) $state[$n],)*
+                out("v25") _, out("v26") _, out("v27") _, out("v28") _, out("v29") _,
+                out("v30") _, out("v31") _,
+                options(nostack, readonly),
+            );
+        }
+    };
+    ($state:ident, $round:expr) => {
+        permute!($state, $round, [
+            "v0" 0, "v1" 1, "v2" 2, "v3" 3, "v4" 4, "v5" 5, "v6" 6, "v7" 7, "v8" 8, "v9" 9,
+            "v10" 10, "v11" 11, "v12" 12, "v13" 13, "v14" 14, "v15" 15, "v16" 16, "v17" 17,
+            "v18" 18, "v19" 19, "v20" 20, "v21" 21, "v22" 22, "v23" 23, "v24" 24
+        ])
+    };
+}
+
+/// Keccak-f[1600] on the states of both lanes. Constant time.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn permute(state: &mut [uint64x2_t; 25]) {
+    permute!(state, round!(parity, effect, rho, chi));
+}
+
+/// The same with the instructions for SHA-3. Constant time.
+#[inline]
+#[target_feature(enable = "neon,sha3")]
+pub(super) fn permute_sha3(state: &mut [uint64x2_t; 25]) {
+    permute!(state, round!(parity_sha3, effect_sha3, rho_sha3, chi_sha3));
+}
