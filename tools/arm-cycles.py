@@ -42,6 +42,7 @@ PAIRS = [
 # The same for Keccak, with the states that are permuted.
 OURS = [
     ("one, scalar", r"4hash6keccak8portable", 1),
+    ("one, scalar, rotated late", r"keccak12permute_late", 1),
     ("one, SHA-3", r"keccak20permute_in_lane_sha3", 1),
     ("two, NEON", r"keccak10permute_x2", 2),
     ("two and one, NEON", r"keccak18permute_x2_and_one", 3),
@@ -57,12 +58,12 @@ THEIRS = [
     ("four, NEON, SHA-3 and scalar", "sha3/sha3_keccak4_f1600_alt2.S", 4),
 ]
 # The forms chosen: one state alone, and many; of ours, then of theirs.
-SHARED = ["one, scalar", "two and one, SHA-3 but chi"]
+SHARED = ["one, scalar, rotated late", "two and one, SHA-3 but chi"]
 FAST = ["one, SHA-3", "two, SHA-3"]
 CHOSEN = {
     "cortex-a72": (["one, scalar", "two, NEON"], ["one, scalar", "one, scalar"]),
     "neoverse-n1": (
-        ["one, scalar", "two and one, NEON"],
+        ["one, scalar, rotated late", "two and one, NEON"],
         ["one, scalar", "four, NEON and scalar"],
     ),
     "neoverse-v1": (SHARED, ["one, scalar", "four, NEON, SHA-3 and scalar"]),
@@ -194,7 +195,10 @@ def executed(lines, registers):
         target = operands.split(",")[-1].strip()
         if name == "ret" or name == "b" and target not in labels:
             break
-        if name == "b" or machine.step(name, operands) and target in labels:
+        taken = name == "b" or machine.step(name, operands)
+        if taken is None and labels.get(target, at) < at:
+            sys.exit(f"a loop whose counter is not known: {line}")
+        if taken and target in labels:
             at = labels[target]
         if len(code) > 100_000:
             sys.exit("a loop without end")
@@ -235,28 +239,31 @@ class Machine:
         return re.sub(r"^w(\d+)$", r"x\1", operand.strip())
 
     def step(self, name, operands):
-        """Whether it is a jump that is taken."""
+        """Whether it is a jump that is taken; `None` for a jump on what is not known."""
         parts = re.split(r",\s*(?![^\[]*\])", operands)
         jump = re.fullmatch(rf"b\.?({'|'.join(self.CONDITIONS)})|cb(n?z)", name)
         if jump:
             condition = jump[1] or {"z": "eq", "nz": "ne"}[jump[2]]
             number = self.difference if jump[1] else self.value(parts[0])
-            return number is not None and self.CONDITIONS[condition](number)
+            return None if number is None else self.CONDITIONS[condition](number)
         to, result = self.place(parts[0]), None
         values = [self.value(part) for part in parts[1:]]
-        if name in ("str", "ldr") and parts[1].startswith("[sp") and len(parts) == 2:
-            slot = "[sp]" if parts[1] == "[sp, #0]" else parts[1]
-            if name == "str":
-                self.values[slot] = self.values.get(to)
-                return False
-            result = self.values.get(slot)
-        elif name.startswith("st"):
+        slot = re.fullmatch(r"\[sp(?:, #(\w+))?\]", parts[-1])
+        if slot and name in ("str", "ldr", "stp", "ldp"):
+            at = int(slot[1] or "0", 0)
+            for n, register in enumerate(map(self.place, parts[:-1])):
+                if name.startswith("st"):
+                    self.values[at + 8 * n] = self.values.get(register)
+                else:
+                    self.values[register] = self.values.get(at + 8 * n)
             return False
-        elif name == "cmp":
+        if name.startswith("st"):
+            return False
+        if name == "cmp":
             a, b = self.value(parts[0]), values[0]
             self.difference = None if a is None or b is None else a - b
             return False
-        elif name == "csel" and self.difference is not None:
+        if name == "csel" and self.difference is not None:
             result = values[0] if self.CONDITIONS[parts[3]](self.difference) else values[1]
         elif name == "mov":
             result = values[0]

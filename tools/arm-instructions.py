@@ -3,7 +3,8 @@
 those of the crates with assembly, in the same emulator. No clock.
 
     tools/arm-instructions.py [CPU ...]     QEMU's names; without any, `max`, which has the
-                                            instructions for SHA-3, and `cortex-a72`
+                                            instructions for SHA-3, `cortex-a72` and
+                                            `neoverse-n1`
 
 Needs cc, cargo with the target aarch64-unknown-linux-gnu, the cross compiler of that
 target, its binutils and QEMU's user mode. mldsa-native-rs also needs libclang. Exit
@@ -23,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = "aarch64-unknown-linux-gnu"
 PREFIX = "aarch64-linux-gnu-"
 LIBRARIES = "/usr/aarch64-linux-gnu"
-TOOLS = ["cc", "cargo", PREFIX + "gcc", PREFIX + "g++", PREFIX + "objdump", "qemu-aarch64"]
-CPUS = ["max", "cortex-a72"]
+TOOLS = ["cc", "cargo", PREFIX + "gcc", PREFIX + "objdump", "qemu-aarch64"]
+CPUS = ["max", "cortex-a72", "neoverse-n1"]
 # A peer that is a feature of `benches`.
 PEER = "mldsa-native-rs"
 

@@ -12,6 +12,7 @@ use super::kernels::{Kernels, counter, entry, secret_entry};
 mod vector;
 mod cores;
 mod rounds;
+mod scalar;
 mod keccak;
 mod ntt;
 mod product;
@@ -148,7 +149,7 @@ macro_rules! kernels {
     };
 }
 
-static NEON: Kernels = kernels!("neon", Neon, plain_lanes, crate::hash::keccak::portable);
+static NEON: Kernels = kernels!("neon", Neon, plain_lanes, keccak::permute);
 
 // This file gives it away behind detection only, or for a proof.
 static NEON_SHA3: Kernels = kernels!(

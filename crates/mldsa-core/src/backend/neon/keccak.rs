@@ -5,8 +5,8 @@ use core::arch::aarch64::*;
 use core::marker::PhantomData;
 
 use super::cores::scalar_beside;
-use super::rounds;
 use super::vector::bytes_at;
+use super::{rounds, scalar};
 use crate::backend::cpu::{Neon, NeonSha3};
 use crate::backend::kernels::Kernels;
 use crate::backend::states::{LaneWord, States};
@@ -294,13 +294,22 @@ fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]
     permute_beside!(state, one);
 }
 
+/// One permutation.
+pub(super) fn permute(state: &mut [u64; 25]) {
+    if scalar_beside() {
+        permute_late(state);
+    } else {
+        keccak::portable(state);
+    }
+}
+
 /// One permutation on a CPU with the instructions for SHA-3: in one lane of vectors,
 /// unless the core is better at scalars.
 #[inline]
 #[target_feature(enable = "neon,sha3")]
 pub(super) fn permute_sha3(state: &mut [u64; 25]) {
     if scalar_beside() {
-        permute_scalar(state);
+        permute_late(state);
     } else {
         permute_in_lane_sha3(state);
     }
@@ -308,8 +317,8 @@ pub(super) fn permute_sha3(state: &mut [u64; 25]) {
 
 // Not inlined: with more features the compiler puts the state into vectors.
 #[inline(never)]
-fn permute_scalar(state: &mut [u64; 25]) {
-    keccak::portable(state);
+pub(super) fn permute_late(state: &mut [u64; 25]) {
+    scalar::permute(state);
 }
 
 #[inline(never)]

@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::keccak::{
-    Cpu, Pair, permute_in_lane_sha3, permute_x2_on_one_unit_sha3, permute_x2_sha3,
+    Cpu, Pair, permute_in_lane_sha3, permute_late, permute_x2_on_one_unit_sha3, permute_x2_sha3,
 };
 use super::product::matrix_product;
 use super::reject::{self, fill};
@@ -78,11 +78,14 @@ fn permutations_for_every_core() {
     let state: [u64; 25] = core::array::from_fn(|_| random.next());
     let mut expected = state;
     keccak_f1600(&mut expected);
+    let mut one = state;
+    permute_late(&mut one);
+    assert_eq!(one, expected);
     if !NeonSha3::is_detected() {
         std::eprintln!("skipped: this CPU has no neon-sha3 backend");
         return;
     }
-    let mut one = state;
+    one = state;
     // SAFETY: found just now.
     unsafe { permute_in_lane_sha3(&mut one) };
     assert_eq!(one, expected);
