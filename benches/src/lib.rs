@@ -8,6 +8,7 @@
 mod clock;
 pub mod committee;
 mod contender;
+mod cpu;
 mod inputs;
 #[cfg(target_os = "linux")]
 pub mod instructions;
@@ -20,6 +21,7 @@ mod suite;
 
 pub use clock::{UNIT, hz, now};
 pub use contender::{Contender, Op, Part};
+pub use cpu::cpu_name;
 pub use inputs::{Inputs, Set, Stream};
 pub use lowmem::lowmem_contenders;
 pub use measure::{Budget, Samples, measure};

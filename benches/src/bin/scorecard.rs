@@ -15,7 +15,7 @@ use std::{
 use batch_verify::{BatchSize, KeyStorage, Mode};
 use benches::{
     Budget, Contender, Inputs, Op, Part, Round, Runner, Samples, Set, Stream, UNIT, Way,
-    contenders, hz, mean_attempts, measure,
+    contenders, cpu_name, hz, mean_attempts, measure,
 };
 use clap::Parser;
 use mldsa_core::Backend;
@@ -27,9 +27,9 @@ struct Options {
     /// Write the rows to this file as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Run one part only.
+    /// Run this part only; may be given several times.
     #[arg(long)]
-    only: Option<Part>,
+    only: Vec<Part>,
     /// One parameter set only: 44, 65 or 87.
     #[arg(long)]
     set: Option<Set>,
@@ -53,6 +53,14 @@ struct Options {
 }
 
 impl Options {
+    fn parts(&self) -> &[Part] {
+        if self.only.is_empty() {
+            &Part::ALL
+        } else {
+            &self.only
+        }
+    }
+
     fn sets(&self) -> Vec<Set> {
         self.set.map_or(Set::ALL.to_vec(), |set| vec![set])
     }
@@ -63,6 +71,8 @@ impl Options {
 struct Row {
     op: &'static str,
     set: &'static str,
+    /// What the system calls the CPU, where it does.
+    cpu: Option<&'static str>,
     backend: &'static str,
     peer: &'static str,
     unit: &'static str,
@@ -114,7 +124,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut rows = Vec::new();
     for set in options.sets() {
-        for part in options.only.map_or(Part::ALL.to_vec(), |part| vec![part]) {
+        for &part in options.parts() {
             eprintln!("{} {part:?}", set.name());
             if part == Part::Rounds {
                 rows.extend(rounds(set, &pools, &options, seed));
@@ -374,6 +384,7 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
                 rows.push(Row {
                     op,
                     set: set.name(),
+                    cpu: cpu_name(),
                     backend: if peer.starts_with("ours") {
                         mldsa_core::Backend::detect().name()
                     } else {
@@ -411,6 +422,7 @@ fn row(
     Row {
         op: contender.op.name(),
         set: set.name(),
+        cpu: cpu_name(),
         backend: contender.backend,
         peer: contender.peer,
         unit: UNIT,

@@ -31,6 +31,7 @@ pub(super) fn expand_masks<C: Cpu>(cpu: C, seeds: &[MaskSeed<'_>], len: usize, o
 where
     Pair<C>: Word,
 {
+    let keccak = Permutation::new(cpu.kernels().keccak_f1600);
     scrub_stack::<FRAMES, _>(
         #[inline(always)]
         || {
@@ -38,7 +39,7 @@ where
                 match *seeds {
                     [first, second] => squeeze_two(cpu, [first, second], len, rows),
                     [(rho_pp, kappa)] => {
-                        expand_mask_packed(Permutation::PORTABLE, rho_pp, kappa, rows);
+                        expand_mask_packed(keccak, rho_pp, kappa, rows);
                     }
                     _ => {}
                 }
