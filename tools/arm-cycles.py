@@ -282,7 +282,8 @@ class Machine:
 def cycles(mca, core, code):
     """Of one call."""
     command = [mca, "-mtriple=aarch64", f"-mcpu={core}", "-mattr=+sha3", "-iterations=1"]
-    text = "\n".join(re.sub(r"\.s\[\d\]", ".4s", line) for line in code) + "\n"
+    by_element = r"^(\w+\s+v\d+\.\w+,\s*v\d+\.(\ds),\s*v\d+)\.s\[\d\]$"
+    text = "\n".join(re.sub(by_element, r"\1.\2", line) for line in code) + "\n"
     report = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     return int(re.search(r"Total Cycles:\s+(\d+)", report)[1])
 
