@@ -215,6 +215,18 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         POSITION,
     ),
     ("mldsa_core::hash::xof::Sponge", 2, 2, POSITION),
+    (
+        "mldsa_core::hash::transcript::MuBuilder::from_tr",
+        0,
+        4,
+        POSITION,
+    ),
+    (
+        "mldsa_core::backend::neon::keccak::permute",
+        0,
+        1,
+        "which core it is",
+    ),
     ("mldsa_core::backend::portable", 0, 2, LENGTHS),
     ("mldsa_core::backend::avx512::plane", 0, 1, LENGTHS),
     ("mldsa_core::lanes::sponge::Queue", 0, 20, LENGTHS),
