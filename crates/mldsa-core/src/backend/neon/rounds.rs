@@ -1,5 +1,5 @@
-//! All rounds of Keccak on two states that never leave the 32 registers: the compiler
-//! spills and moves words, a quarter of the instructions with those for SHA-3.
+//! All rounds of Keccak on two states that never leave the 32 registers, which the
+//! compiler does not find: of the generic round it spills some words and moves others.
 //!
 //! Word x + 5 y is in register x + 5 y before and after every round, the others hold
 //! parities and effects. Rho and pi go along two paths through all registers, each word
