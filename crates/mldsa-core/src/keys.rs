@@ -7,7 +7,7 @@ mod signature;
 pub mod bytes;
 mod verifying;
 mod prepared_verifying;
-mod signing;
+pub(crate) mod signing;
 mod prepared_signing;
 mod batch_signing;
 
