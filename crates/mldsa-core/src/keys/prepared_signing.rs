@@ -15,7 +15,7 @@ use crate::keys::signing::{SigningKey, sign_methods};
 use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
-#[cfg(any(feature = "alloc", feature = "rand_core"))]
+#[cfg(feature = "alloc")]
 use crate::params::SEED_LEN;
 use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
