@@ -9,7 +9,7 @@
 //! the time, so this is a lower bound and not a goal; other CPUs have other ports. Cycles
 //! become ticks by the time of a chain of multiplications, three cycles each.
 
-use std::error::Error;
+use core::error::Error;
 use std::process::ExitCode;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -57,10 +57,10 @@ fn run() -> Result<(), Box<dyn Error>> {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod table {
+    use core::error::Error;
     use core::hint::black_box;
-    use std::error::Error;
+    use core::time::Duration;
     use std::rc::Rc;
-    use std::time::Duration;
 
     use benches::{Budget, Contender, Inputs, Op, Part, Set, Stream, contenders, measure, now};
     use mldsa_gates::stepping::wait_for_tracer;

@@ -8,8 +8,9 @@
 //! nothing, verifies every 16th of the same transactions, one by one. One thread each. A million
 //! transactions take some minutes, nearly all of them to sign.
 
-use std::error::Error;
-use std::time::{Duration, Instant};
+use core::error::Error;
+use core::time::Duration;
+use std::time::Instant;
 
 use aws_lc_rs::signature::{ML_DSA_65, UnparsedPublicKey};
 use batch_verify::{BatchVerifier, Duplicates, Item, Mode, Outcome, Threads};
