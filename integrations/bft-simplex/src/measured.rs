@@ -18,6 +18,8 @@ pub(crate) struct Measured {
     pub(crate) meter: Arc<Meter>,
     /// A faulty member, which spoils its signatures and does not look at them again.
     pub(crate) spoil: bool,
+    /// A member whose votes have other bytes each time it signs them.
+    pub(crate) hedged: bool,
 }
 
 impl<P: ParameterSet> Voting<P> for Measured {
@@ -27,11 +29,17 @@ impl<P: ParameterSet> Voting<P> for Measured {
         context: Context<'_>,
         message: &[u8],
     ) -> Option<Signature<P>> {
+        let sign = |context, message: &[u8]| {
+            if self.hedged {
+                key.sign_hedged(message, context).ok().map(Signature::from)
+            } else {
+                Batched.sign(key, context, message)
+            }
+        };
         let signature = if self.how == How::AwsLc {
-            let message = prefixed(context.as_bytes(), message);
-            Batched.sign(key, Context::EMPTY, &message)?
+            sign(Context::EMPTY, &prefixed(context.as_bytes(), message))?
         } else {
-            Batched.sign(key, context, message)?
+            sign(context, message)?
         };
         if !self.spoil {
             return Some(signature);

@@ -88,11 +88,12 @@ impl<P: ParameterSet> Members<P> {
             .position(|member| member.public() == *identity)
     }
 
-    /// The scheme of a member in a committee.
+    /// The scheme of a member in a committee; `hedged` is what the engine does not stand.
     pub(crate) fn scheme(
         &self,
         n: usize,
         committee: &Arc<Committee<P>>,
+        hedged: bool,
     ) -> Result<Scheme<P, Measured>, NotAMember> {
         let member = &self.all[n];
         let scheme = Scheme::signer(committee.clone(), &member.key)?;
@@ -100,6 +101,7 @@ impl<P: ParameterSet> Members<P> {
             how: self.how,
             meter: self.meter.clone(),
             spoil: member.spoil,
+            hedged,
         }))
     }
 }

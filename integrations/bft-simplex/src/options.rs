@@ -70,6 +70,11 @@ pub struct Options {
     /// A second epoch follows, with one member exchanged and all in a new order (sim).
     #[arg(long)]
     pub epoch: bool,
+    /// Half of the members never start, and the others sign with fresh randomness: timeouts make
+    /// them nullify again, and they block each other. With the same bytes each time they do not,
+    /// which is run first (sim).
+    #[arg(long)]
+    pub hedged: bool,
     /// Bandwidth of each member, each way, in Mbit/s (sim).
     #[arg(long)]
     pub mbit: Option<u32>,
@@ -138,6 +143,13 @@ impl Options {
         };
         here(self.hostile > 0, "--hostile", &[Net::Sim])?;
         here(self.epoch, "--epoch", &[Net::Sim])?;
+        here(self.hedged, "--hedged", &[Net::Sim])?;
+        range(
+            !self.hedged
+                || self.validators >= 4 && !self.crash && !self.epoch && self.faulty() == 0,
+            "--hedged",
+            "with at least 4 validators and without other faults",
+        )?;
         here(self.mbit.is_some(), "--mbit", &[Net::Sim])?;
         here(self.crash, "--crash", &[Net::Sim, Net::Procs])?;
 

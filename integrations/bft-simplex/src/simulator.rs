@@ -41,12 +41,22 @@ pub(crate) fn run<P: ParameterSet>(
     members: &Members<P>,
     hook: &Hook,
 ) -> Result<Row, RunError> {
-    // No limit here: the runtime would panic, the run has an error for it.
-    let runner = deterministic::Runner::new(deterministic::Config::new());
-    runner.start(|context| async move {
-        let simulation = Simulation::new(context, options, members).await?;
-        simulation.run(hook).await
-    })
+    let run = |hedged| {
+        // No limit here: the runtime would panic, the run has an error for it.
+        let runner = deterministic::Runner::new(deterministic::Config::new());
+        runner.start(|context| async move {
+            let simulation = Simulation::new(context, options, members, hedged).await?;
+            if options.hedged {
+                simulation.retry(hook).await
+            } else {
+                simulation.run(hook).await
+            }
+        })
+    };
+    if options.hedged {
+        run(false)?;
+    }
+    run(options.hedged)
 }
 
 struct Simulation<'a, P: ParameterSet> {
@@ -55,6 +65,8 @@ struct Simulation<'a, P: ParameterSet> {
     members: &'a Members<P>,
     peers: Vec<Identity>,
     network: Network,
+    /// Whether votes are hedged.
+    hedged: bool,
 }
 
 impl<'a, P: ParameterSet> Simulation<'a, P> {
@@ -62,6 +74,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         context: Context,
         options: &'a Options,
         members: &'a Members<P>,
+        hedged: bool,
     ) -> Result<Self, RunError> {
         let peers: Vec<Identity> = members.all.iter().map(|member| member.public()).collect();
         let count = NonZeroUsize::new(peers.len()).unwrap_or(NonZeroUsize::MIN);
@@ -102,6 +115,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
             members,
             peers,
             network,
+            hedged,
         })
     }
 
@@ -131,6 +145,26 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
             self.second_epoch(running, &mut observer, &reports, guilty)
                 .await?;
         }
+        Ok(observer.row(written(&self.context.encode())))
+    }
+
+    /// Too few for a quorum: they nullify a view again and again. Whether they hold that against
+    /// each other depends on the bytes.
+    async fn retry(&self, hook: &Hook) -> Result<Row, RunError> {
+        let (reports, mut observer) =
+            Observer::new(self.options, self.members, hook, &self.context);
+        for n in 0..self.options.validators / 2 {
+            self.start(n, 1, &self.members.first, &reports).await?;
+        }
+        let waiting_for = "an honest member that is blocked";
+        let blocked = |outcome: &Outcome| !outcome.blocked.is_empty();
+        match observer.until(waiting_for, blocked).await {
+            Err(RunError::OutOfTime { .. }) if !self.hedged => {}
+            ended => ended?,
+        }
+        RunError::unless(observer.outcome.blocked.is_empty() != self.hedged, || {
+            "deterministic votes that are sent again harm nobody".into()
+        })?;
         Ok(observer.row(written(&self.context.encode())))
     }
 
@@ -179,7 +213,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         for n in everybody.clone().filter(|n| *n != leaving) {
             self.start(n, 2, &committee, reports).await?;
         }
-        let scheme = self.members.scheme(leaving, &self.members.first)?;
+        let scheme = self.members.scheme(leaving, &self.members.first, false)?;
         self.attack(leaving, 2, Attack::Stale, scheme).await?;
 
         let views = self.options.views;
@@ -209,7 +243,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         committee: &Arc<Committee<P>>,
         reports: &Reports,
     ) -> Result<Handle<()>, RunError> {
-        let scheme = self.members.scheme(n, committee)?;
+        let scheme = self.members.scheme(n, committee, self.hedged)?;
         if n < self.options.hostile {
             return self.attack(n, epoch, Attack::of(n), scheme).await;
         }

@@ -142,7 +142,7 @@ fn start<P: ParameterSet>(
         now: Arc::new(SystemTime::now),
         reports: reports.clone(),
     };
-    let scheme = members.scheme(n, &members.first)?;
+    let scheme = members.scheme(n, &members.first, false)?;
     let strategy = context.strategy(workers);
     let engine = validator.child("engine");
     node::start(engine, scheme, oracle, strategy, application, channels);

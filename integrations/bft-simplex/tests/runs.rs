@@ -181,3 +181,13 @@ fn a_run_without_time_fails() {
         "{error:?}"
     );
 }
+
+#[test]
+fn hedged_votes_that_are_sent_again_are_held_against_their_signers() {
+    let rows = rows("--hedged --seconds 60");
+    let [row] = &rows[..] else {
+        panic!("one row for one way");
+    };
+    // Honest, both of them.
+    assert!(!row.blocked.is_empty() && row.invalid == 0);
+}

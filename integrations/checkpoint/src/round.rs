@@ -174,7 +174,12 @@ impl Round<'_> {
             }
             let living = self.nodes.iter().flatten();
             if living.into_iter().all(|node| node.done.is_some()) {
-                return Ok(());
+                let left = killed.is_some() == (self.absence != Absence::None);
+                let there = self.nodes[0].is_some() == (self.absence != Absence::Long);
+                let absent = (left && there).then_some(());
+                return absent.ok_or(Trouble::Claim(
+                    "the first member was away as it was meant to be",
+                ));
             }
             self.now += TIMEOUT;
         }
