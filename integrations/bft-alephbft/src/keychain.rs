@@ -8,7 +8,7 @@ use aleph_bft::{
 use batch_verify::{
     BatchVerifier, Duplicates, KeySet, Policy, SignerId, Threads, Threshold, Vote, Weights,
 };
-use measure::{How, Kind, Meter, ThreadTime, aws_lc_verify, prefixed};
+use measure::{How, Kind, Meter, ThreadTime};
 use mldsa_core::{Context, Hedge, ParameterSet, PreparedSigningKey, SigningKey};
 
 /// What all signatures of this network are bound to.
@@ -31,9 +31,7 @@ impl<P: ParameterSet> Committee<P> {
     /// If two keys are the same.
     #[must_use]
     pub fn new(members: &[SigningKey<P>], how: How, meter: Arc<Meter>) -> Self {
-        let public = members
-            .iter()
-            .map(|key| key.verifying_key().as_bytes().as_ref());
+        let public = members.iter().map(SigningKey::verifying_key);
         let keys = KeySet::from_public_keys(public).expect("keys differ");
         let verifier = BatchVerifier::builder()
             .keys(keys.clone())
@@ -54,15 +52,8 @@ impl<P: ParameterSet> Committee<P> {
         // Members are few; no index beyond them is one of theirs.
         let signer = SignerId::new(u32::try_from(index.0).unwrap_or(u32::MAX));
         let context = Context::new(CONTEXT).expect("a short context");
-        let key = self.keys.key(signer);
-        match self.how {
-            How::Batched | How::OneByOne => {
-                let verdict = self.keys.verify_one(signer, context, message, signature);
-                verdict.is_ok()
-            }
-            How::Cold => key.is_some_and(|key| key.verify(message, context, signature).is_ok()),
-            How::AwsLc => key.is_some_and(|key| aws_lc_verify(key, CONTEXT, message, signature)),
-        }
+        let Self { keys, how, .. } = self;
+        how.verify_one(keys, signer, context, message, signature)
     }
 }
 
@@ -105,15 +96,9 @@ impl<P: ParameterSet> Keychain for Keys<P> {
     /// Deterministic, so that a unit that is signed again after a restart is no fork.
     fn sign(&self, message: &[u8]) -> Vec<u8> {
         let start = ThreadTime::now();
-        let prefixed_message;
-        let (context, message) = if self.committee.how == How::AwsLc {
-            prefixed_message = prefixed(CONTEXT, message);
-            (&[][..], &prefixed_message[..])
-        } else {
-            (CONTEXT, message)
-        };
-        let context = Context::new(context).expect("a short context");
-        let signature = self.key.sign(message, context, Hedge::Deterministic);
+        let context = Context::new(CONTEXT).expect("a short context");
+        let (context, message) = self.committee.how.frame(context, message);
+        let signature = self.key.sign(&message, context, Hedge::Deterministic);
         // Fails after 814 rejected attempts in a row only, which nobody has seen.
         let mut signature = signature.expect("signing ends").as_ref().to_vec();
         self.committee.meter.signed(start.elapsed());

@@ -3,7 +3,6 @@
 use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use batch_verify::{Outcome, QuorumError, Threshold, Weights};
 use measure::{Kind, Meter, ThreadTime};
@@ -129,7 +128,7 @@ impl Door {
 
     /// What the engine asks: whether one signature is valid.
     pub(crate) fn verify(&mut self, kind: Kind, signed: &Signed) -> bool {
-        let look = Instant::now();
+        let look = ThreadTime::now();
         if self.verdicts.knows(signed) {
             self.meter.beside(kind, look.elapsed());
             return true;

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 
 use arc_malachitebft_core_types::SigningScheme;
-use measure::{How, Meter, ThreadTime, prefixed};
+use measure::{How, Meter, ThreadTime};
 use mldsa_core::{
     Context, Hedge, KeyError, ParameterSet, PreparedSigningKey, SigningKey, VerifyingKey,
 };
@@ -87,15 +87,9 @@ impl<P: ParameterSet> Signer<P> {
     /// Signs under any context: what the same key may have signed on another chain.
     #[must_use]
     pub(crate) fn sign_under(&self, context: &[u8], message: &[u8]) -> Signature {
-        let prefixed_message;
-        let (context, message) = if self.how == How::AwsLc {
-            prefixed_message = prefixed(context, message);
-            (&[][..], &prefixed_message[..])
-        } else {
-            (context, message)
-        };
         let context = Context::new(context).expect("contexts here are short");
-        let signature = self.key.sign(message, context, Hedge::Deterministic);
+        let (context, message) = self.how.frame(context, message);
+        let signature = self.key.sign(&message, context, Hedge::Deterministic);
         // Fails after 814 rejected attempts in a row only, which nobody has seen.
         signature.expect("signing ends").as_ref().into()
     }

@@ -57,7 +57,7 @@ impl<P: ParameterSet> Committee<P> {
         match way {
             Way::Batched => Box::new(together::Together::new(self)),
             Way::Intake => Box::new(intake::Remembered::new(self)),
-            Way::OneByOne | Way::Cold | Way::AwsLc => Box::new(alone::Alone::new(self, way)),
+            Way::OneByOne | Way::Cold | Way::AwsLc => Box::new(alone::Alone::new(self, way.how())),
         }
     }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use commonware_codec::{DecodeExt as _, Encode as _};
 use commonware_mldsa::{Batched, Committee, Signature, Vote, Voting, Work};
 use commonware_parallel::Strategy;
-use measure::{How, Kind, Meter, ThreadTime, aws_lc_verify, prefixed};
+use measure::{How, Kind, Meter, ThreadTime};
 use mldsa_core::{Context, ParameterSet, PreparedSigningKey};
 
 /// One of the ways, with counters that all members of this process share.
@@ -29,17 +29,11 @@ impl<P: ParameterSet> Voting<P> for Measured {
         context: Context<'_>,
         message: &[u8],
     ) -> Option<Signature<P>> {
-        let sign = |context, message: &[u8]| {
-            if self.hedged {
-                key.sign_hedged(message, context).ok().map(Signature::from)
-            } else {
-                Batched.sign(key, context, message)
-            }
-        };
-        let signature = if self.how == How::AwsLc {
-            sign(Context::EMPTY, &prefixed(context.as_bytes(), message))?
+        let (context, message) = self.how.frame(context, message);
+        let signature = if self.hedged {
+            key.sign_hedged(&message, context).ok()?.into()
         } else {
-            sign(context, message)?
+            Batched.sign(key, context, &message)?
         };
         if !self.spoil {
             return Some(signature);
@@ -94,24 +88,15 @@ impl Measured {
         votes: &[Vote<'_>],
         strategy: &impl Strategy,
     ) -> Vec<bool> {
-        let key = |vote: &Vote<'_>| committee.keys().key(SignerId::new(vote.signer.get()));
+        let alone = |vote: &Vote<'_>| {
+            let (keys, signer) = (committee.keys(), SignerId::new(vote.signer.get()));
+            let how = self.how;
+            how.verify_one(keys, signer, vote.context, vote.message, vote.signature)
+        };
         match self.how {
             How::Batched => committee.verify(votes, strategy),
-            How::OneByOne => votes
-                .iter()
-                .map(|vote| committee.verify_one(vote))
-                .collect(),
-            How::Cold => strategy.map_collect_vec(votes, |vote| {
-                let verify = |key: &mldsa_core::VerifyingKey<P>| {
-                    key.verify(vote.message, vote.context, vote.signature)
-                };
-                key(vote).is_some_and(|key| verify(key).is_ok())
-            }),
-            How::AwsLc => strategy.map_collect_vec(votes, |vote| {
-                let context = vote.context.as_bytes();
-                key(vote)
-                    .is_some_and(|key| aws_lc_verify(key, context, vote.message, vote.signature))
-            }),
+            How::OneByOne => votes.iter().map(alone).collect(),
+            How::Cold | How::AwsLc => strategy.map_collect_vec(votes, alone),
         }
     }
 }

@@ -57,7 +57,7 @@ impl<P: ParameterSet> Committee<P> {
         namespace: &[u8],
         members: &Map<Identity, PublicKey<P>>,
     ) -> Result<Self, CommitteeError> {
-        let keys = KeySet::from_public_keys(members.values().iter().map(AsRef::as_ref))?;
+        let keys = KeySet::from_public_keys(members.values())?;
         let verifier = BatchVerifier::builder()
             .keys(keys.clone())
             .mode(Mode::Full)
@@ -75,8 +75,7 @@ impl<P: ParameterSet> Committee<P> {
     /// # Errors
     /// As [`Self::new`].
     pub fn next(&self, members: &Map<Identity, PublicKey<P>>) -> Result<Self, CommitteeError> {
-        let keys = members.values().iter().map(AsRef::as_ref);
-        let keys = self.keys.with_ordered_keys(keys)?;
+        let keys = self.keys.with_ordered_keys(members.values())?;
         let verifier = self.verifier.with_keys(keys.clone());
         Self::assemble(self.namespace.clone(), members, keys, verifier)
     }

@@ -1,8 +1,11 @@
 //! Which library verifies, and how.
 
+use std::borrow::Cow;
+
 use aws_lc_rs::signature::{ML_DSA_44, ML_DSA_65, ML_DSA_87, UnparsedPublicKey};
+use batch_verify::{KeySet, SignerId};
 use clap::ValueEnum;
-use mldsa_core::{ParameterSet, VerifyingKey};
+use mldsa_core::{Context, ParameterSet, VerifyingKey};
 
 /// How votes are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -14,7 +17,7 @@ pub enum How {
     /// Ours: one vote at a time, the key expanded for each.
     Cold,
     /// `aws-lc-rs`, one vote at a time. It prepares no keys and takes no context: votes are
-    /// signed and verified with the context in front of the message ([`prefixed`]).
+    /// signed and verified with the context in front of the message ([`How::frame`]).
     AwsLc,
 }
 
@@ -27,6 +30,44 @@ impl How {
             Self::OneByOne => "one-by-one",
             Self::Cold => "cold",
             Self::AwsLc => "aws-lc",
+        }
+    }
+
+    /// What is signed, so that this way can verify it.
+    #[must_use]
+    pub fn frame<'a>(
+        self,
+        context: Context<'a>,
+        message: &'a [u8],
+    ) -> (Context<'a>, Cow<'a, [u8]>) {
+        match self {
+            Self::AwsLc => (Context::EMPTY, prefixed(context.as_bytes(), message).into()),
+            _ => (context, message.into()),
+        }
+    }
+
+    /// One vote by itself: in batches or not, with the keys of this way.
+    #[must_use]
+    pub fn verify_one<P: ParameterSet>(
+        self,
+        keys: &KeySet<P>,
+        signer: SignerId,
+        context: Context<'_>,
+        message: &[u8],
+        signature: &[u8],
+    ) -> bool {
+        let unprepared = |valid: &dyn Fn(&VerifyingKey<P>) -> bool| {
+            let key = keys.key(signer);
+            key.is_some_and(valid)
+        };
+        match self {
+            Self::Batched | Self::OneByOne => {
+                keys.verify_one(signer, context, message, signature).is_ok()
+            }
+            Self::Cold => unprepared(&|key| key.verify(message, context, signature).is_ok()),
+            Self::AwsLc => {
+                unprepared(&|key| aws_lc_verify(key, context.as_bytes(), message, signature))
+            }
         }
     }
 }
@@ -59,16 +100,14 @@ impl Set {
 
 /// The message that a library without contexts signs: its length's byte, the context, the message,
 /// so that no two pairs meet.
-#[must_use]
-pub fn prefixed(context: &[u8], message: &[u8]) -> Vec<u8> {
+fn prefixed(context: &[u8], message: &[u8]) -> Vec<u8> {
     // An ML-DSA context has at most 255 bytes.
     let length = u8::try_from(context.len()).unwrap_or(u8::MAX);
     [&[length], context, message].concat()
 }
 
 /// One vote through `aws-lc-rs`, as it is used: from key bytes, with the context in front.
-#[must_use]
-pub fn aws_lc_verify<P: ParameterSet>(
+fn aws_lc_verify<P: ParameterSet>(
     key: &VerifyingKey<P>,
     context: &[u8],
     message: &[u8],

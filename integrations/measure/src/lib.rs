@@ -8,6 +8,6 @@ mod meter;
 mod row;
 
 pub use cpu_time::{ProcessTime, ThreadTime};
-pub use how::{How, Set, aws_lc_verify, prefixed};
+pub use how::{How, Set};
 pub use meter::{Kind, Meter};
 pub use row::{Finality, Row, print};

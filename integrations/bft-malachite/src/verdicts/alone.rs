@@ -1,24 +1,23 @@
 //! One signature at a time, when the engine asks.
 
 use batch_verify::{Outcome, QuorumError, Reason, SignerId, Threshold};
-use measure::aws_lc_verify;
-use mldsa_core::{Context, ParameterSet, VerifyingKey};
+use measure::How;
+use mldsa_core::{Context, ParameterSet};
 
 use super::{Committee, Verdicts};
 use crate::chain::Height;
 use crate::message::Signed;
 use crate::scheme::CONTEXT;
-use crate::way::Way;
 
 /// No memory, no batches.
 pub(super) struct Alone<P: ParameterSet> {
     committee: Committee<P>,
-    way: Way,
+    how: How,
 }
 
 impl<P: ParameterSet> Alone<P> {
-    pub(super) fn new(committee: Committee<P>, way: Way) -> Self {
-        Self { committee, way }
+    pub(super) fn new(committee: Committee<P>, how: How) -> Self {
+        Self { committee, how }
     }
 }
 
@@ -36,15 +35,7 @@ impl<P: ParameterSet> Verdicts for Alone<P> {
         let (bytes, signature) = (&signed.claim.bytes[..], signed.signature.as_ref());
         let signer = SignerId::new(signed.claim.by.0);
         let context = Context::new(CONTEXT).expect("a short context");
-        let unprepared = |valid: &dyn Fn(&VerifyingKey<P>) -> bool| {
-            let key = keys.key(signer);
-            key.is_some_and(valid)
-        };
-        match self.way {
-            Way::AwsLc => unprepared(&|key| aws_lc_verify(key, CONTEXT, bytes, signature)),
-            Way::Cold => unprepared(&|key| key.verify(bytes, context, signature).is_ok()),
-            _ => keys.verify_one(signer, context, bytes, signature).is_ok(),
-        }
+        self.how.verify_one(keys, signer, context, bytes, signature)
     }
 
     fn quorum(
