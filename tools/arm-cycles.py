@@ -255,7 +255,7 @@ class Machine:
             at = int(slot[1] or "0", 0)
             for n, register in enumerate(map(self.place, parts[:-1])):
                 if name.startswith("st"):
-                    self.values[at + 8 * n] = self.values.get(register)
+                    self.values[at + 8 * n] = self.value(register)
                 else:
                     self.values[register] = self.values.get(at + 8 * n)
             return False

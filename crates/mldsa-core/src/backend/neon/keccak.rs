@@ -273,7 +273,7 @@ fn permute_x2(state: &mut [Pair<Neon>; 25]) {
 #[inline(never)]
 #[target_feature(enable = "neon")]
 fn permute_x2_and_one(state: &mut [Pair<Neon>; 25], one: &mut [u64; 25]) {
-    permute_beside!(state, one);
+    rounds::permute_beside(words(state), one);
 }
 
 #[inline(never)]

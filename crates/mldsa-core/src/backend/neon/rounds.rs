@@ -7,59 +7,85 @@
 //! are where those of the next row belong. Chi gives these to their own places, and
 //! leaves the places that the next row needs.
 
-use core::arch::{aarch64::uint64x2_t, asm};
+use core::arch::aarch64::{uint64x2_t, vdupq_n_u64, veorq_u64};
+use core::arch::asm;
 
+use super::scalar;
 use crate::hash::keccak::ROUND_CONSTANTS;
+
+/// The texts of a round's parts, in their order, for another macro: between two of them
+/// other instructions may stand. Iota is not among them.
+macro_rules! parts {
+    ($each:ident; $parity:ident, $effect:ident, $rho:ident, $chi:ident; $($rest:tt)*) => {
+        $each!($($rest)*
+            [$parity!(25, 0 5 10 15 20)]
+            [$parity!(26, 1 6 11 16 21)]
+            [$parity!(27, 2 7 12 17 22)]
+            [$parity!(28, 3 8 13 18 23)]
+            [concat!(
+                $parity!(29, 4 9 14 19 24),
+                // Of the columns 1, 3, 0, 2 and 4.
+                $effect!(30, 25 27),
+                $effect!(31, 27 29),
+                $effect!(27, 29 26),
+                $effect!(29, 26 28),
+                $effect!(26, 28 25),
+            )]
+            // To, from, effect; left and right rotation.
+            [concat!(
+                $rho!(25 21 30, 2 62),
+                $rho!(28 2 29, 62 2),
+                $rho!(21 8 31, 55 9),
+                $rho!(2 12 29, 43 21),
+                $rho!(8 16 30, 45 19),
+            )]
+            [concat!(
+                $rho!(12 10 27, 3 61),
+                $rho!(16 5 27, 36 28),
+                $rho!(10 1 30, 1 63),
+                $rho!(5 3 31, 28 36),
+                $rho!(1 6 30, 44 20),
+            )]
+            [concat!(
+                $rho!(3 18 31, 21 43),
+                $rho!(6 24 26, 14 50),
+                $rho!(18 17 29, 15 49),
+                $rho!(24 23 31, 56 8),
+                $rho!(17 11 30, 10 54),
+            )]
+            [concat!(
+                $rho!(23 15 27, 41 23),
+                $rho!(11 9 26, 20 44),
+                $rho!(15 13 31, 25 39),
+                $rho!(9 22 29, 61 3),
+                $rho!(13 19 26, 8 56),
+            )]
+            [concat!(
+                $rho!(22 14 26, 39 25),
+                $rho!(19 7 29, 6 58),
+                $rho!(14 20 27, 18 46),
+                "eor v7.16b, v0.16b, v27.16b\n",
+                $rho!(20 4 26, 27 37),
+            )]
+            // To, to; the row from the first of these words on.
+            [$chi!(4 0, 6 7 1 2 3)]
+            [$chi!(6 7, 11 12 8 9 5)]
+            [$chi!(11 12, 19 15 13 14 10)]
+            [$chi!(19 15, 24 20 16 17 18)]
+            [$chi!(24 20, 25 28 21 22 23)]
+        )
+    };
+}
 
 /// The text of a round but for iota.
 macro_rules! round {
     ($parity:ident, $effect:ident, $rho:ident, $chi:ident) => {
-        concat!(
-            $parity!(25, 0 5 10 15 20),
-            $parity!(26, 1 6 11 16 21),
-            $parity!(27, 2 7 12 17 22),
-            $parity!(28, 3 8 13 18 23),
-            $parity!(29, 4 9 14 19 24),
-            // Of the columns 1, 3, 0, 2 and 4.
-            $effect!(30, 25 27),
-            $effect!(31, 27 29),
-            $effect!(27, 29 26),
-            $effect!(29, 26 28),
-            $effect!(26, 28 25),
-            // To, from, effect; left and right rotation.
-            $rho!(25 21 30, 2 62),
-            $rho!(28 2 29, 62 2),
-            $rho!(21 8 31, 55 9),
-            $rho!(2 12 29, 43 21),
-            $rho!(8 16 30, 45 19),
-            $rho!(12 10 27, 3 61),
-            $rho!(16 5 27, 36 28),
-            $rho!(10 1 30, 1 63),
-            $rho!(5 3 31, 28 36),
-            $rho!(1 6 30, 44 20),
-            $rho!(3 18 31, 21 43),
-            $rho!(6 24 26, 14 50),
-            $rho!(18 17 29, 15 49),
-            $rho!(24 23 31, 56 8),
-            $rho!(17 11 30, 10 54),
-            $rho!(23 15 27, 41 23),
-            $rho!(11 9 26, 20 44),
-            $rho!(15 13 31, 25 39),
-            $rho!(9 22 29, 61 3),
-            $rho!(13 19 26, 8 56),
-            $rho!(22 14 26, 39 25),
-            $rho!(19 7 29, 6 58),
-            $rho!(14 20 27, 18 46),
-            "eor v7.16b, v0.16b, v27.16b\n",
-            $rho!(20 4 26, 27 37),
-            // To, to; the row from the first of these words on.
-            $chi!(4 0, 6 7 1 2 3),
-            $chi!(6 7, 11 12 8 9 5),
-            $chi!(11 12, 19 15 13 14 10),
-            $chi!(19 15, 24 20 16 17 18),
-            $chi!(24 20, 25 28 21 22 23),
-        )
+        parts!(joined; $parity, $effect, $rho, $chi;)
     };
+}
+
+macro_rules! joined {
+    ($([$text:expr])*) => { concat!($($text),*) };
 }
 
 /// `op to, a, b` on whole registers.
@@ -210,4 +236,90 @@ pub(super) fn permute(state: &mut [uint64x2_t; 25]) {
 #[target_feature(enable = "neon,sha3")]
 pub(super) fn permute_sha3(state: &mut [uint64x2_t; 25]) {
     permute!(state, round!(parity_sha3, effect_sha3, rho_sha3, chi_sha3));
+}
+
+/// A part of a round on two states and the registers beside them.
+macro_rules! part {
+    ($state:ident, $other:ident, $text:expr, [$($name:tt $n:tt),*], [$($free:tt $m:tt),*]) => {
+        // SAFETY: changes registers that are named.
+        unsafe {
+            asm!(
+                $text,
+                $(inout($name) $state[$n],)*
+                $(inout($free) $other[$m],)*
+                options(nostack, nomem, preserves_flags),
+            );
+        }
+    };
+    ($state:ident, $other:ident, $text:expr) => {
+        part!($state, $other, $text, [
+            "v0" 0, "v1" 1, "v2" 2, "v3" 3, "v4" 4, "v5" 5, "v6" 6, "v7" 7, "v8" 8, "v9" 9,
+            "v10" 10, "v11" 11, "v12" 12, "v13" 13, "v14" 14, "v15" 15, "v16" 16, "v17" 17,
+            "v18" 18, "v19" 19, "v20" 20, "v21" 21, "v22" 22, "v23" 23, "v24" 24
+        ], ["v25" 0, "v26" 1, "v27" 2, "v28" 3, "v29" 4, "v30" 5, "v31" 6])
+    };
+}
+
+/// Makes words be computed where this stands: the compiler moves them past what it does
+/// not look into, but not that past each other.
+macro_rules! here {
+    ($comment:literal, $($word:expr),*) => {
+        // SAFETY: does nothing.
+        unsafe {
+            asm!($comment, $(inout(reg) $word,)* options(nostack, nomem, preserves_flags));
+        }
+    };
+}
+
+/// A round on `$state`, with the registers `$other`, and on `$one` between its parts: a
+/// core looks ahead by a hundred instructions or two.
+macro_rules! round_beside {
+    ($state:ident, $other:ident, $one:ident, $constant:ident;
+        $p0:tt $p1:tt $p2:tt $p3:tt $p4:tt
+        $r0:tt $r1:tt $r2:tt $r3:tt $r4:tt
+        $c0:tt $c1:tt $c2:tt $c3:tt $c4:tt
+    ) => {
+        let mut parities = [0; 5];
+        each!($state, $other, 0 $p0, 1 $p1, 2 $p2, 3 $p3, 4 $p4, |x| {
+            parities[x] = scalar::parity(&$one, x);
+            here!("// {}", parities[x]);
+        });
+        let mut moved = [0; 25];
+        each!($state, $other, 0 $r0, 1 $r1, 2 $r2, 3 $r3, 4 $r4, |x| {
+            let mut a = scalar::column(&$one, &parities, x);
+            here!("// {} {} {} {} {}", a[0], a[1], a[2], a[3], a[4]);
+            scalar::spread(&a, x, &mut moved);
+        });
+        each!($state, $other, 0 $c0, 1 $c1, 2 $c2, 3 $c3, 4 $c4, |y| {
+            let mut a = scalar::row(&moved, y);
+            here!("// {} {} {} {} {}", a[0], a[1], a[2], a[3], a[4]);
+            $one[5 * y..][..5].copy_from_slice(&a);
+        });
+        $state[0] = veorq_u64($state[0], vdupq_n_u64($constant));
+        $one[0] ^= scalar::constant($constant);
+    };
+}
+
+/// Parts of a round, and behind each the same for another number.
+macro_rules! each {
+    ($state:ident, $other:ident, $($n:literal [$text:expr]),*, |$at:ident| $act:block) => {
+        $(
+            part!($state, $other, $text);
+            let $at = $n;
+            $act
+        )*
+    };
+}
+
+/// The same as [`permute`], and on a third state between the parts of each round. Constant
+/// time.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn permute_beside(state: &mut [uint64x2_t; 25], one: &mut [u64; 25]) {
+    let mut other = [vdupq_n_u64(0); 7];
+    let mut kept = scalar::kept(one);
+    for &constant in &ROUND_CONSTANTS {
+        parts!(round_beside; parity, effect, rho, chi; state, other, kept, constant;);
+    }
+    *one = scalar::plain(&kept);
 }
