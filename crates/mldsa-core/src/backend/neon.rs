@@ -11,8 +11,8 @@ use super::kernels::{Kernels, counter, entry, secret_entry};
 
 mod vector;
 mod cores;
-mod rounds;
 mod scalar;
+mod rounds;
 mod keccak;
 mod ntt;
 mod product;
