@@ -48,15 +48,23 @@ enum Step {
     Run(RunArgs),
     Init(InitArgs),
     Plan(PlanArgs),
+    /// Announce the root over one's keys of the epoch
     Root(EpochArgs),
+    /// Acknowledge the list of all roots, which everybody has compared
     Agree(EpochArgs),
+    /// Show one's key for the decision, with its way to the root
     Open(DecisionArgs),
+    /// Send the first message of an attempt: a commitment
     Commit(DecisionArgs),
+    /// Answer the challenge that follows from all commitments
     Respond(DecisionArgs),
+    /// Give an attempt up: one's key of it never signs
     Retire(DecisionArgs),
     Combine(CombineArgs),
     Verify(VerifyArgs),
+    /// End an epoch: nothing more of it, nor of any before, is ever signed
     Close(CloseArgs),
+    /// The same, and take a new seed and a new guard
     Rotate(CloseArgs),
 }
 
@@ -118,7 +126,6 @@ struct InitArgs {
     mark: Option<PathBuf>,
 }
 
-/// Announce the root over the keys of the epoch, or acknowledge the list of all roots
 #[derive(clap::Args)]
 struct EpochArgs {
     #[command(flatten)]
@@ -128,7 +135,6 @@ struct EpochArgs {
     store: StoreArgs,
 }
 
-/// End an epoch: nothing more of it, nor of any before, is ever signed
 #[derive(clap::Args)]
 struct CloseArgs {
     #[command(flatten)]
@@ -139,7 +145,6 @@ struct CloseArgs {
     epoch: u64,
 }
 
-/// One step of a round
 #[derive(clap::Args)]
 struct DecisionArgs {
     #[command(flatten)]

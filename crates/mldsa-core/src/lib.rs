@@ -151,3 +151,8 @@ pub use rand_core;
 pub use signature;
 #[cfg(feature = "spki")]
 pub use spki;
+
+/// Compiles and runs the Rust code of the page for those who come from elsewhere.
+#[cfg(all(doctest, feature = "spki", feature = "ml-dsa-65"))]
+#[doc = include_str!("../../../docs/migration.md")]
+struct Migration;
