@@ -1,0 +1,85 @@
+//! The least time of each call of a node, as its program is built: what a cargo profile does to
+//! them. `tools/profiles.py` builds this file with several and puts their rows side by side.
+//!
+//! `cargo run --release -p batch-verify --example minima`
+//!
+//! Rows: parameter set, call, nanoseconds for each key or signature.
+
+use core::error::Error;
+use core::hint::black_box;
+use core::time::Duration;
+use std::time::Instant;
+
+use batch_verify::{BatchVerifier, Item, KeySet, SignerId, Threads};
+use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+
+/// Messages, each signed by a key of its own.
+const MESSAGES: usize = 8;
+const ROUNDS: usize = 400;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    of::<MlDsa44>()?;
+    of::<MlDsa65>()?;
+    of::<MlDsa87>()
+}
+
+fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
+    let keys: [SigningKey<P>; MESSAGES] =
+        core::array::from_fn(|n| SigningKey::from_seed(&[n as u8; 32]));
+    let prepared = keys.each_ref().map(SigningKey::prepare);
+    let messages: [[u8; 32]; MESSAGES] = core::array::from_fn(|n| [n as u8; 32]);
+    let sign = |n: usize| keys[n].sign(&messages[n], Context::EMPTY, Hedge::Deterministic);
+    let signatures: Vec<_> = (0..MESSAGES).map(sign).collect::<Result<_, _>>()?;
+    let set = KeySet::<P>::from_public_keys(keys.iter().map(SigningKey::verifying_key))?;
+    let threads = Threads::Inline;
+    let engine = BatchVerifier::builder()
+        .keys(set.clone())
+        .threads(threads)
+        .build()?;
+    let items: Vec<Item<'_>> = (0..MESSAGES)
+        .map(|n| Item::new(n as u32, &messages[n], signatures[n].as_ref()))
+        .collect();
+
+    row::<P, _>("keygen", |n| SigningKey::<P>::from_seed(&[n as u8; 32]));
+    row::<P, _>("sign", |n| sign(n).map(drop));
+    row::<P, _>("sign, prepared", |n| {
+        prepared[n]
+            .sign(&messages[n], Context::EMPTY, Hedge::Deterministic)
+            .map(drop)
+    });
+    row::<P, _>("verify", |n| {
+        let verdict =
+            keys[n]
+                .verifying_key()
+                .verify(&messages[n], Context::EMPTY, signatures[n].as_ref());
+        assert!(verdict.is_ok(), "a wrong verdict");
+    });
+    row::<P, _>("verify, prepared", |n| {
+        let signer = SignerId::new(n as u32);
+        let verdict = set.verify_one(signer, Context::EMPTY, &messages[n], signatures[n].as_ref());
+        assert!(verdict.is_ok(), "a wrong verdict");
+    });
+    // Eight at once, however often it is called.
+    let eight = least(|| assert!(engine.verify(&items).all_valid(), "a wrong verdict"));
+    print::<P>("verify, eight prepared", eight / MESSAGES as u32);
+    Ok(())
+}
+
+/// The mean over the messages of the least time of each.
+fn row<P: ParameterSet, R>(call: &str, mut act: impl FnMut(usize) -> R) {
+    let times = (0..MESSAGES).map(|n| least(|| drop(black_box(act(n)))));
+    print::<P>(call, times.sum::<Duration>() / MESSAGES as u32);
+}
+
+fn least(mut act: impl FnMut()) -> Duration {
+    let timed = (0..ROUNDS).map(|_| {
+        let start = Instant::now();
+        act();
+        start.elapsed()
+    });
+    timed.min().unwrap_or_default()
+}
+
+fn print<P: ParameterSet>(call: &str, time: Duration) {
+    println!("{}, {call}, {}", P::NAME, time.as_nanos());
+}
