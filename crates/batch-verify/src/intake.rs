@@ -27,10 +27,14 @@ use self::state::{State, Submitted};
 use self::worker::Worker;
 use crate::caught::{caught, wake};
 use crate::executor::{is_worker, workers};
-use crate::memory::{Memory, MemoryStats};
+use crate::memory::{Memory, MemoryStats, Recalled};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
+use crate::quorum::Rule;
 use crate::schedule::{LANES, Request};
-use crate::{BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, OwnedItem};
+use crate::{
+    BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, OwnedItem, Policy,
+    QuorumError, QuorumReport, Subject, Tally, Threshold, Vote, VoteFor, Weights,
+};
 
 /// How much an [`Intake`] holds and does at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -349,31 +353,64 @@ impl<P: ParameterSet> Intake<P> {
         self.0.submit(Origin::peer(peer, priority), item.into())
     }
 
+    /// Takes in items that have arrived together, each as
+    /// [`submit_from`](Self::submit_from) does and with an answer of its own, in their
+    /// order. None is in a batch before all are in, so that no batch begins with the first
+    /// of them alone.
+    ///
+    /// ```
+    /// # use batch_verify::{BatchVerifier, Intake, IntakeLimits, Item, KeySet};
+    /// use batch_verify::{Origin, Outcome, Priority};
+    /// # use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+    /// # let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
+    /// # let keys = KeySet::<MlDsa44>::from_public_keys([key.verifying_key()])?;
+    /// # let verifier = BatchVerifier::builder().keys(keys).build()?;
+    /// # let intake = Intake::new(verifier, IntakeLimits::default());
+    /// # let [first, second] = [b"1", b"2"].map(|vote| {
+    /// #     key.sign(vote, Context::EMPTY, Hedge::Deterministic).unwrap()
+    /// # });
+    /// let inbox = [
+    ///     (17, Item::new(0, b"1", first.as_ref())),
+    ///     (23, Item::new(0, b"2", second.as_ref())),
+    /// ];
+    /// let of = |(peer, item)| (Origin::peer(peer, Priority::OwnRound), item);
+    /// for answer in intake.submit_all(inbox.map(of)) {
+    ///     // `QueueFull` and `PeerBudget` are errors of one item.
+    ///     assert_eq!(answer?.wait(), Ok(Outcome::Valid));
+    /// }
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn submit_all<I: Into<OwnedItem>>(
+        &self,
+        items: impl IntoIterator<Item = (Origin, I)>,
+    ) -> Vec<Result<Pending<P>, IntakeError>> {
+        // First, since it is the caller's code.
+        let items = items
+            .into_iter()
+            .map(|(origin, item)| (origin, item.into()));
+        self.0.submit_all(items.collect())
+    }
+
     /// The verdict on one item, now: from memory, or verified on this thread,
     /// together with a few that wait if any do. For engines that ask for one vote
     /// and wait. It is not refused for any limit.
     pub fn verify(&self, item: Item<'_>) -> Outcome {
         let shared = &*self.0;
         let verifier = shared.verifier.current();
-        let sought = shared.memory.sought(&verifier.judge, &item);
-        let known = sought
-            .as_ref()
-            .is_some_and(|s| shared.memory.knows(s, &item));
-        if sought.is_some() && !known {
-            shared.memory.missed();
-        }
+        let recalled = shared.memory.recall(&verifier.judge, &item);
         // As many as share lanes with it.
         let waiting = shared.cut(|state| {
             state.stats.items += 1;
-            if known {
-                Vec::new()
-            } else {
-                state.queue.cut(LANES - 1)
+            match recalled {
+                Recalled::Valid => Vec::new(),
+                Recalled::Nothing(_) => state.queue.cut(LANES - 1),
             }
         });
-        let outcome = if known {
-            Outcome::Valid
-        } else if waiting.is_empty() {
+        let Recalled::Nothing(sought) = recalled else {
+            shared.tell(Origin::default(), Ok(Outcome::Valid), Duration::ZERO, true);
+            return Outcome::Valid;
+        };
+        let outcome = if waiting.is_empty() {
             let start = Instant::now();
             let outcome = verifier.verify_one(item);
             shared.verified(&verifier, 1, 0, Duration::ZERO, Duration::ZERO, start);
@@ -383,12 +420,71 @@ impl<P: ParameterSet> Intake<P> {
         };
         if let Some(sought) = sought
             && outcome.is_valid()
-            && !known
         {
             shared.memory.put(sought.to_key(), OwnedItem::from(item));
         }
-        shared.tell(Origin::default(), Ok(outcome), Duration::ZERO, known);
+        shared.tell(Origin::default(), Ok(outcome), Duration::ZERO, false);
         outcome
+    }
+
+    /// The verdicts on several items, now, in their order: from memory, and on the others
+    /// in one batch of the verifier's executor, in which this thread takes part. For
+    /// engines that look at all that has arrived before they go on. No item is refused
+    /// for any limit, and the bytes of those that turn out valid are all that is copied.
+    pub fn verify_items<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Vec<Outcome> {
+        let items: Vec<Item<'a>> = items.into_iter().collect();
+        let verifier = self.0.verifier.current();
+        // Equal votes share a verdict, whatever the verifier does with repeats.
+        let request = Request {
+            duplicates: Some(Duplicates::Once),
+            ..Request::FULL
+        };
+        self.0.verify_known(&verifier, request, &items)
+    }
+
+    /// [`BatchVerifier::verify_quorum`] with a memory: votes that were found valid before
+    /// are not verified again, so that a certificate of votes that have been seen costs
+    /// their look-up; those that are found valid now are remembered. The answer is the
+    /// same.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify_quorum<'a>(
+        &self,
+        subject: impl Into<Subject<'a>>,
+        votes: &'a [Vote<'a>],
+        weights: &Weights,
+        threshold: Threshold,
+        policy: Policy,
+        duplicates: Duplicates,
+    ) -> Result<QuorumReport, QuorumError> {
+        let rule = Rule {
+            weights,
+            threshold,
+            policy,
+            duplicates,
+        };
+        let verifier = self.0.verifier.current();
+        verifier.quorum(subject.into(), votes, rule, |request, items| {
+            self.0.verify_known(&verifier, request, items)
+        })
+    }
+
+    /// [`BatchVerifier::tally`] with a memory, as [`verify_quorum`](Self::verify_quorum).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn tally<'a>(
+        &self,
+        subjects: &'a [Subject<'a>],
+        votes: &'a [VoteFor<'a>],
+        weights: &Weights,
+        duplicates: Duplicates,
+    ) -> Result<Tally, QuorumError> {
+        let verifier = self.0.verifier.current();
+        verifier.tally_by(subjects, votes, weights, duplicates, |request, items| {
+            self.0.verify_known(&verifier, request, items)
+        })
     }
 
     /// Whether an item is remembered as valid under the present keys. Changes nothing,
@@ -552,8 +648,48 @@ impl<P: ParameterSet> Shared<P> {
             self.refuse(origin, None, error, Duration::ZERO);
             return Err(error);
         }
-        let offered = self.offer(&verifier, origin, since, None, &mut Some(item));
+        let mut starts = Starts::new(self);
+        let offered = self.offer(&verifier, origin, since, None, &mut Some(item), &mut starts);
         offered.inspect_err(|&error| self.refuse(origin, Some(bytes), error, Duration::ZERO))
+    }
+
+    /// The same for items that arrive together, whose places are found in one step.
+    fn submit_all(
+        self: &Arc<Self>,
+        items: Vec<(Origin, OwnedItem)>,
+    ) -> Vec<Result<Pending<P>, IntakeError>> {
+        let verifier = self.verifier.current();
+        let since = Instant::now();
+        let mut entries = Vec::with_capacity(items.len());
+        let mut answers = Vec::with_capacity(items.len());
+        for (origin, item) in items {
+            let answer = self.admit(origin, item.len()).map(|()| {
+                let (pending, entry) = self.present(&verifier, origin, since, item);
+                entries.extend(entry.map(|entry| (answers.len(), entry)));
+                pending
+            });
+            if let Err(error) = answer {
+                self.refuse(origin, None, error, Duration::ZERO);
+            }
+            answers.push(answer);
+        }
+        let mut starts = Starts::new(self);
+        let mut refused = Vec::new();
+        let mut state = self.lock();
+        for (index, entry) in entries {
+            let mut entry = Some(entry);
+            if let Err(error) = self.place(&mut state, None, &mut entry, &mut starts) {
+                refused.push((index, entry, error));
+            }
+        }
+        self.stir(state);
+        for (index, entry, error) in refused {
+            answers[index] = Err(error);
+            if let Some(Entry { origin, item, .. }) = entry {
+                self.refuse(origin, Some(item.len()), error, Duration::ZERO);
+            }
+        }
+        answers
     }
 
     /// Counts an item of so many bytes, and asks whether its peer may send it.
@@ -587,15 +723,40 @@ impl<P: ParameterSet> Shared<P> {
         since: Instant,
         ticket: Option<u64>,
         offered: &mut Option<OwnedItem>,
+        starts: &mut Starts<'_, P>,
     ) -> Result<Pending<P>, IntakeError> {
-        let mut item = offered.take().ok_or(IntakeError::Abandoned)?;
+        let item = offered.take().ok_or(IntakeError::Abandoned)?;
+        let (pending, mut entry) = self.present(verifier, origin, since, item);
+        if entry.is_none() {
+            return Ok(pending);
+        }
+        let mut state = self.lock();
+        let placed = self.place(&mut state, ticket, &mut entry, starts);
+        if placed.is_ok() {
+            self.stir(state);
+        } else {
+            drop(state);
+        }
+        *offered = entry.map(|entry| entry.item);
+        let gone = placed?;
+        caught(move || drop(gone));
+        Ok(pending)
+    }
+
+    /// Answers an item from memory, or returns what has to wait for a place.
+    fn present(
+        self: &Arc<Self>,
+        verifier: &Arc<BatchVerifier<P>>,
+        origin: Origin,
+        since: Instant,
+        mut item: OwnedItem,
+    ) -> (Pending<P>, Option<Entry<P>>) {
         item.trim();
         let (reply, answer) = oneshot();
         let pending = Pending {
             answer: Some(answer),
             intake: Arc::clone(self),
         };
-        let bytes = item.len();
         let shown = item.as_item();
         let sought = self.memory.sought(&verifier.judge, &shown);
         let hash = sought.as_ref().map(|sought| sought.hash);
@@ -610,28 +771,33 @@ impl<P: ParameterSet> Shared<P> {
         };
         if known {
             self.answer(entry, Outcome::Valid, since.elapsed(), true);
-            return Ok(pending);
+            return (pending, None);
         }
-        let mut state = self.lock();
+        (pending, Some(entry))
+    }
+
+    /// Finds an entry a place; with an error it stays where it is. Returns the waker of
+    /// whoever waited for that place, which is not to be dropped under the lock.
+    fn place(
+        &self,
+        state: &mut Guarded<P>,
+        ticket: Option<u64>,
+        waiting: &mut Option<Entry<P>>,
+        starts: &mut Starts<'_, P>,
+    ) -> Result<Option<Waker>, IntakeError> {
+        let entry = waiting.take().ok_or(IntakeError::Abandoned)?;
+        let (origin, bytes, hash) = (entry.origin, entry.item.len(), entry.hash);
         let queue = &mut state.queue;
         let submitted = queue.submit(origin, ticket, entry, bytes, &self.limits);
-        if submitted.is_ok() {
-            if hash.is_some() {
-                self.memory.missed();
-            }
-            self.stir(state);
-        } else {
-            drop(state);
-        }
         let Submitted { start, gone } = submitted.map_err(|(entry, error)| {
-            *offered = Some(entry.item);
+            *waiting = Some(entry);
             error
         })?;
-        caught(move || drop(gone));
-        if start {
-            Worker::start(self);
+        if hash.is_some() {
+            self.memory.missed();
         }
-        Ok(pending)
+        starts.count += usize::from(start);
+        Ok(gone)
     }
 
     /// Says that an item got no place; `admitted` with its bytes, if it was.
@@ -794,6 +960,52 @@ impl<P: ParameterSet> Shared<P> {
         own
     }
 
+    /// Verdicts on items for somebody who waits for them: from memory, and on the others as
+    /// the request says. Those that it leaves out are called off.
+    fn verify_known(
+        &self,
+        verifier: &BatchVerifier<P>,
+        request: Request<'_>,
+        items: &[Item<'_>],
+    ) -> Vec<Outcome> {
+        let start = Instant::now();
+        let mut outcomes = vec![Outcome::Valid; items.len()];
+        let mut unknown = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            match self.memory.recall(&verifier.judge, item) {
+                Recalled::Valid => {
+                    self.tell(Origin::default(), Ok(Outcome::Valid), Duration::ZERO, true);
+                }
+                Recalled::Nothing(sought) => unknown.push((index, sought)),
+            }
+        }
+        self.lock().stats.items += items.len() as u64;
+        if unknown.is_empty() {
+            return outcomes;
+        }
+        let (verdicts, _) = verifier.outcomes(&unknown, |_, (index, _)| items[*index], request);
+        let skipped = |outcome: &&Outcome| **outcome == Outcome::Skipped;
+        let called_off = verdicts.iter().filter(skipped).count();
+        let verified = verdicts.len() - called_off;
+        let (waited, longest) = (Duration::ZERO, Duration::ZERO);
+        self.verified(verifier, verified, called_off, waited, longest, start);
+        for ((index, sought), outcome) in unknown.into_iter().zip(verdicts) {
+            outcomes[index] = outcome;
+            let answer = match outcome {
+                Outcome::Skipped => Err(IntakeError::Cancelled),
+                outcome => Ok(outcome),
+            };
+            if let Some(sought) = sought
+                && outcome.is_valid()
+            {
+                self.memory
+                    .put(sought.to_key(), OwnedItem::from(items[index]));
+            }
+            self.tell(Origin::default(), answer, Duration::ZERO, false);
+        }
+        outcomes
+    }
+
     /// Counts a batch that was verified since `start`.
     fn verified(
         &self,
@@ -897,6 +1109,27 @@ impl<P: ParameterSet> Shared<P> {
         }
         #[cfg(feature = "async")]
         draining.into_values().for_each(wake);
+    }
+}
+
+/// Workers that count already, and are handed to the executor when this goes: after what
+/// they are started for is in.
+struct Starts<'a, P: ParameterSet> {
+    intake: &'a Arc<Shared<P>>,
+    count: usize,
+}
+
+impl<'a, P: ParameterSet> Starts<'a, P> {
+    const fn new(intake: &'a Arc<Shared<P>>) -> Self {
+        Self { intake, count: 0 }
+    }
+}
+
+impl<P: ParameterSet> Drop for Starts<'_, P> {
+    fn drop(&mut self) {
+        for _ in 0..self.count {
+            Worker::start(self.intake);
+        }
     }
 }
 

@@ -94,7 +94,15 @@ pub(crate) struct Sought<'a> {
     context: &'a [u8],
 }
 
-/// The same, to remember an item by.
+/// What is remembered of an item that somebody is about to verify.
+pub(crate) enum Recalled<'a> {
+    /// It is valid.
+    Valid,
+    /// Nothing. What it will be found by, unless it is not kept.
+    Nothing(Option<Sought<'a>>),
+}
+
+/// What an item is remembered by.
 pub(crate) struct Key {
     hash: u64,
     tr: [u8; 64],
@@ -164,6 +172,21 @@ impl Memory {
             hasher.finish()
         });
         Some(Sought { hash, tr, context })
+    }
+
+    /// What is remembered of an item that is verified at once if that is nothing.
+    pub(crate) fn recall<'a, P: ParameterSet>(
+        &self,
+        judge: &'a Judge<P>,
+        item: &Item<'a>,
+    ) -> Recalled<'a> {
+        let sought = self.sought(judge, item);
+        match &sought {
+            Some(sought) if self.knows(sought, item) => return Recalled::Valid,
+            Some(_) => self.missed(),
+            None => {}
+        }
+        Recalled::Nothing(sought)
     }
 
     /// Whether the item was verified before, to be asked by nobody but who else would

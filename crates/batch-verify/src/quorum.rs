@@ -343,16 +343,28 @@ impl<P: ParameterSet> BatchVerifier<P> {
         policy: Policy,
         duplicates: Duplicates,
     ) -> Result<QuorumReport, QuorumError> {
-        let subject = subject.into();
         let rule = Rule {
             weights,
             threshold,
             policy,
             duplicates,
         };
+        self.quorum(subject.into(), votes, rule, |request, items| {
+            self.outcomes(items, |_, item| *item, request).0
+        })
+    }
+
+    /// [`verify_quorum`](Self::verify_quorum), whoever verifies the items.
+    pub(crate) fn quorum<'a>(
+        &self,
+        subject: Subject<'a>,
+        votes: &'a [Vote<'a>],
+        rule: Rule<'_>,
+        verify: impl Fn(Request<'_>, &[Item<'a>]) -> Vec<Outcome>,
+    ) -> Result<QuorumReport, QuorumError> {
         let mut count = self.count(&subject, votes, rule)?;
         let request = Request {
-            mode: match policy {
+            mode: match rule.policy {
                 Policy::Strict => Mode::FirstInvalid,
                 Policy::Lenient => Mode::Full,
             },
@@ -362,10 +374,9 @@ impl<P: ParameterSet> BatchVerifier<P> {
             if let Some(report) = count.step(votes, rule)? {
                 return Ok(report);
             }
-            let project =
-                |_: usize, &vote: &usize| subject.item(votes[vote].signer, votes[vote].signature);
-            let (report, _) = self.report(request, count.window(), &project);
-            count.told(votes, rule, report.outcomes())?;
+            let item = |&vote: &usize| subject.item(votes[vote].signer, votes[vote].signature);
+            let items: Vec<Item<'a>> = count.window().iter().map(item).collect();
+            count.told(votes, rule, &verify(request, &items))?;
         }
     }
 
@@ -416,6 +427,20 @@ impl<P: ParameterSet> BatchVerifier<P> {
         weights: &Weights,
         duplicates: Duplicates,
     ) -> Result<Tally, QuorumError> {
+        self.tally_by(subjects, votes, weights, duplicates, |request, items| {
+            self.outcomes(items, |_, item| *item, request).0
+        })
+    }
+
+    /// [`tally`](Self::tally), whoever verifies the items.
+    pub(crate) fn tally_by<'a>(
+        &self,
+        subjects: &'a [Subject<'a>],
+        votes: &'a [VoteFor<'a>],
+        weights: &Weights,
+        duplicates: Duplicates,
+        verify: impl FnOnce(Request<'_>, &[Item<'a>]) -> Vec<Outcome>,
+    ) -> Result<Tally, QuorumError> {
         self.usable(subjects, weights)?;
         if let Some(vote) = votes.iter().position(|vote| vote.subject >= subjects.len()) {
             return Err(QuorumError::UnknownSubject { vote });
@@ -423,21 +448,25 @@ impl<P: ParameterSet> BatchVerifier<P> {
         if duplicates == Duplicates::Reject {
             distinct(votes.iter().map(|vote| (vote.subject, &vote.vote)))?;
         }
-        let project = |_: usize, vote: &'a VoteFor<'a>| {
-            subjects[vote.subject].item(vote.vote.signer, vote.vote.signature)
-        };
+        let item =
+            |vote: &VoteFor<'a>| subjects[vote.subject].item(vote.vote.signer, vote.vote.signature);
+        let items: Vec<Item<'a>> = votes.iter().map(item).collect();
         // Equal votes share a verdict here, whatever the verifier does with repeats.
         let request = Request {
             duplicates: Some(Duplicates::Once),
             ..Request::FULL
         };
-        let (report, _) = self.report(request, votes, &project);
         let mut signers = vec![Vec::new(); subjects.len()];
-        let mut all = Vec::new();
-        for (vote, outcome) in votes.iter().zip(report.outcomes()) {
-            if outcome.is_valid() {
-                signers[vote.subject].push(vote.vote.signer);
-                all.push(vote.vote.signer);
+        let (mut all, mut invalid) = (Vec::new(), Vec::new());
+        for (index, (vote, outcome)) in votes.iter().zip(verify(request, &items)).enumerate() {
+            match outcome {
+                Outcome::Valid => {
+                    signers[vote.subject].push(vote.vote.signer);
+                    all.push(vote.vote.signer);
+                }
+                Outcome::Invalid(reason) => invalid.push((index, reason)),
+                // Everything is verified.
+                Outcome::Skipped => {}
             }
         }
         let once = |signers: &mut Vec<SignerId>| -> u128 {
@@ -449,7 +478,7 @@ impl<P: ParameterSet> BatchVerifier<P> {
             weights: signers.iter_mut().map(once).collect(),
             signers,
             distinct: once(&mut all),
-            invalid: report.invalid().collect(),
+            invalid,
         })
     }
 

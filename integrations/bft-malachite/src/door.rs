@@ -167,8 +167,8 @@ impl Door {
     /// Why there is none.
     pub(crate) fn tally(&mut self, votes: &[Signed]) -> Result<u128, QuorumError> {
         let start = ThreadTime::now();
-        let tally = self.verdicts.tally(votes);
-        self.certificate(votes, votes.len(), tally.is_err(), start);
+        let (tally, verified) = self.verdicts.tally(votes);
+        self.certificate(votes, verified, tally.is_err(), start);
         tally
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use batch_verify::{
-    BatchVerifier, Duplicates, KeySet, Outcome, QuorumError, SignerId, Subject, Threshold, VoteFor,
+    KeySet, Outcome, QuorumError, QuorumReport, SignerId, Subject, Tally, Threshold, Vote, VoteFor,
     Weights,
 };
 use mldsa_core::ParameterSet;
@@ -37,8 +37,9 @@ pub(crate) trait Verdicts {
         threshold: Threshold,
     ) -> (Result<(), QuorumError>, usize);
 
-    /// The weight of those who have signed anything, if all of it is valid.
-    fn tally(&mut self, votes: &[Signed]) -> Result<u128, QuorumError>;
+    /// The weight of those who have signed anything, if all of it is valid; and how many had to be
+    /// verified.
+    fn tally(&mut self, votes: &[Signed]) -> (Result<u128, QuorumError>, usize);
 
     /// Nothing below this height will be asked for.
     fn forget(&mut self, below: Height);
@@ -91,11 +92,20 @@ impl<P: ParameterSet> Committee<P> {
     }
 }
 
-/// The weight of those who have signed anything, verified in one call.
-fn tally<P: ParameterSet>(
-    verifier: &BatchVerifier<P>,
-    weights: &Weights,
+/// Whether `votes`, which are for one message, are a quorum by what `ask` says of them.
+fn quorum(
     votes: &[Signed],
+    ask: impl FnOnce(Subject<'_>, &[Vote<'_>]) -> Result<QuorumReport, QuorumError>,
+) -> Result<(), QuorumError> {
+    let bytes = votes.first().map_or(&[][..], |vote| &vote.claim.bytes);
+    let votes: Vec<Vote<'_>> = votes.iter().map(Signed::as_vote).collect();
+    ask(bytes.into(), &votes).map(drop)
+}
+
+/// The weight of those who have signed anything, by what `ask` says of `votes`.
+fn tally(
+    votes: &[Signed],
+    ask: impl FnOnce(&[Subject<'_>], &[VoteFor<'_>]) -> Result<Tally, QuorumError>,
 ) -> Result<u128, QuorumError> {
     let mut messages: Vec<&[u8]> = votes.iter().map(|vote| &vote.claim.bytes[..]).collect();
     messages.sort_unstable();
@@ -108,7 +118,7 @@ fn tally<P: ParameterSet>(
             vote: vote.as_vote(),
         })
         .collect();
-    let tally = verifier.tally(&subjects, &votes, weights, Duplicates::Reject)?;
+    let tally = ask(&subjects, &votes)?;
     match tally.invalid.first() {
         Some(&(vote, reason)) => Err(QuorumError::Invalid { vote, reason }),
         None => Ok(tally.distinct),

@@ -11,7 +11,7 @@ use std::vec;
 
 use mldsa_core::ParameterSet;
 
-use super::{Guarded, Intake, IntakeError, Origin, Pending, Shared};
+use super::{Guarded, Intake, IntakeError, Origin, Pending, Shared, Starts};
 use crate::caught::{caught, wake};
 use crate::executor::is_worker;
 use crate::quorum::{Count, Rule};
@@ -186,6 +186,7 @@ impl<P: ParameterSet> Entrance<P> {
     fn poll(
         &mut self,
         item: &mut Option<OwnedItem>,
+        starts: &mut Starts<'_, P>,
         context: &mut Context<'_>,
     ) -> Poll<Result<Pending<P>, IntakeError>> {
         let verifier = self
@@ -208,7 +209,8 @@ impl<P: ParameterSet> Entrance<P> {
         };
         loop {
             let (origin, ticket) = (self.origin, self.ticket);
-            match self.intake.offer(&verifier, origin, since, ticket, item) {
+            let intake = &self.intake;
+            match intake.offer(&verifier, origin, since, ticket, item, starts) {
                 Ok(pending) => {
                     (self.since, self.admitted) = (None, None);
                     // Who was answered from memory has left its place to others.
@@ -287,11 +289,15 @@ impl<P: ParameterSet> Future for Submit<P> {
         let this = &mut *self;
         let pending = match &mut this.pending {
             Some(pending) => pending,
-            None => match this.entrance.poll(&mut this.item, context) {
-                Poll::Ready(Ok(pending)) => this.pending.insert(pending),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return Poll::Pending,
-            },
+            None => {
+                let intake = Arc::clone(&this.entrance.intake);
+                let mut starts = Starts::new(&intake);
+                match this.entrance.poll(&mut this.item, &mut starts, context) {
+                    Poll::Ready(Ok(pending)) => this.pending.insert(pending),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
         };
         Pin::new(pending).poll(context)
     }
@@ -333,6 +339,9 @@ impl<P: ParameterSet> SubmitBatch<P> {
     /// Until every item has its answer, or one of a strict batch is not valid.
     fn poll_outcomes(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.start.get_or_insert_with(Instant::now);
+        let intake = Arc::clone(&self.entrance.intake);
+        // Workers begin when all that this poll takes in is there.
+        let mut starts = Starts::new(&intake);
         let mut taken = 0;
         loop {
             if self.entering.is_none() {
@@ -345,7 +354,8 @@ impl<P: ParameterSet> SubmitBatch<P> {
                 context.waker().wake_by_ref();
                 break;
             }
-            match self.entrance.poll(&mut self.entering, context) {
+            let entered = self.entrance.poll(&mut self.entering, &mut starts, context);
+            match entered {
                 Poll::Pending => break,
                 Poll::Ready(Ok(pending)) => self.pending.push_back((self.entered, pending)),
                 Poll::Ready(Err(error)) => self.errors.push((self.entered, error)),
@@ -353,6 +363,7 @@ impl<P: ParameterSet> SubmitBatch<P> {
             self.entered += 1;
             taken += 1;
         }
+        drop(starts);
         // In order, so that one answer at a time has somebody to wake.
         while let Some((index, pending)) = self.pending.front_mut() {
             match Pin::new(pending).poll(context) {

@@ -52,14 +52,15 @@ impl<P: ParameterSet> Verdicts for Alone<P> {
         }
     }
 
-    fn tally(&mut self, votes: &[Signed]) -> Result<u128, QuorumError> {
+    fn tally(&mut self, votes: &[Signed]) -> (Result<u128, QuorumError>, usize) {
         if let Some(vote) = votes.iter().position(|vote| !self.verify(vote)) {
-            return Err(invalid(vote));
+            return (Err(invalid(vote)), vote + 1);
         }
         let mut signers: Vec<_> = votes.iter().map(|vote| vote.claim.by).collect();
         signers.sort_unstable();
         signers.dedup();
-        Ok(signers.iter().map(|by| self.committee.weight(*by)).sum())
+        let weight = signers.iter().map(|by| self.committee.weight(*by)).sum();
+        (Ok(weight), votes.len())
     }
 
     fn forget(&mut self, _: Height) {}

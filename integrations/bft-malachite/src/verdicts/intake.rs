@@ -1,15 +1,11 @@
-//! The library's intake, which queues, verifies and remembers.
+//! The library's intake, which verifies together what it does not remember.
 
-use core::mem;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use batch_verify::{
-    AsyncIntake, BatchVerifier, CallerPool, Duplicates, Intake, IntakeLimits, Origin, Outcome,
-    OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote, Policy, Priority, QuorumError, QuorumFailure,
-    Reason, Subject, Threads, Threshold,
+    BatchVerifier, Duplicates, Intake, IntakeLimits, Outcome, Policy, QuorumError, Threads,
+    Threshold, Weights,
 };
-use futures::executor::block_on;
 use mldsa_core::ParameterSet;
 
 use super::{Committee, Verdicts};
@@ -19,60 +15,49 @@ use crate::scheme::CONTEXT;
 
 /// An [`Intake`] on the engine's own thread.
 pub(super) struct Remembered<P: ParameterSet> {
-    committee: Committee<P>,
-    intake: AsyncIntake<P>,
-    jobs: Jobs,
+    intake: Intake<P>,
+    weights: Arc<Weights>,
 }
 
 impl<P: ParameterSet> Remembered<P> {
     pub(super) fn new(committee: Committee<P>) -> Self {
-        let jobs = Jobs::default();
-        let verifier = BatchVerifier::builder()
-            .keys(committee.keys.clone())
-            .context(CONTEXT)
-            .threads(jobs.threads())
-            .build()
-            .expect("a short context");
         let limits = IntakeLimits {
             // The votes of a few heights: what is decided is not asked for again.
             memory_bytes: 16 * committee.keys.len() * (P::SIG_LEN + 512),
             ..IntakeLimits::default()
         };
+        let verifier = BatchVerifier::builder()
+            .keys(committee.keys)
+            .context(CONTEXT)
+            .threads(Threads::Inline)
+            .build()
+            .expect("a short context");
         Self {
-            committee,
-            intake: AsyncIntake::new(Intake::new(verifier, limits)),
-            jobs,
+            intake: Intake::new(verifier, limits),
+            weights: committee.weights,
         }
     }
 
-    fn verified(&self) -> u64 {
-        self.intake.intake().stats().verified
+    /// The answer, and how many had to be verified for it.
+    fn counted<R>(&self, ask: impl FnOnce(&Intake<P>) -> R) -> (R, usize) {
+        let before = self.intake.stats().verified;
+        let answer = ask(&self.intake);
+        (answer, (self.intake.stats().verified - before) as usize)
     }
 }
 
 impl<P: ParameterSet> Verdicts for Remembered<P> {
     fn arrived(&mut self, arrived: &[(u64, Signed)]) -> Option<Vec<Outcome>> {
-        let submit = |(peer, signed): &(u64, Signed)| {
-            let origin = Origin::peer(*peer, Priority::OwnRound);
-            self.intake
-                .try_submit(origin, OwnedItem::from(signed.as_item()))
-        };
-        let pending: Vec<_> = arrived.iter().map(submit).collect();
-        self.jobs.run();
-        // All have been answered by now; what found no place is refused.
-        let answer = |pending: Result<batch_verify::Pending<P>, _>| {
-            let answer = pending.and_then(|pending| pending.wait());
-            answer.unwrap_or(Outcome::Invalid(Reason::Other))
-        };
-        Some(pending.into_iter().map(answer).collect())
+        let items = arrived.iter().map(|(_, signed)| signed.as_item());
+        Some(self.intake.verify_items(items))
     }
 
     fn knows(&self, signed: &Signed) -> bool {
-        self.intake.intake().remembers(signed.as_item())
+        self.intake.remembers(signed.as_item())
     }
 
     fn verify(&mut self, signed: &Signed) -> bool {
-        self.intake.intake().verify(signed.as_item()).is_valid()
+        self.intake.verify(signed.as_item()).is_valid()
     }
 
     fn quorum(
@@ -80,69 +65,22 @@ impl<P: ParameterSet> Verdicts for Remembered<P> {
         votes: &[Signed],
         threshold: Threshold,
     ) -> (Result<(), QuorumError>, usize) {
-        let bytes = votes.first().map_or(&[][..], |vote| &vote.claim.bytes);
-        let quorum = OwnedQuorum {
-            subject: OwnedSubject::from(Subject::new(bytes)),
-            votes: votes
-                .iter()
-                .map(|vote| OwnedVote::from(vote.as_vote()))
-                .collect(),
-            weights: Arc::clone(&self.committee.weights),
-            threshold,
-            policy: Policy::Strict,
-            duplicates: Duplicates::Reject,
-        };
-        let before = self.verified();
-        // This thread counts as one of the executor's: it does the work while it waits.
-        let verdict = match block_on(self.intake.submit_quorum(Origin::default(), quorum)) {
-            Ok(_) => Ok(()),
-            Err(QuorumFailure::Votes(error)) => Err(error),
-            // It did not answer: nobody's vote counts.
-            Err(_) => Err(QuorumError::Insufficient {
-                needed: threshold.weight(),
-                claimed: 0,
-                verified: 0,
-            }),
-        };
-        self.jobs.run();
-        (verdict, (self.verified() - before) as usize)
+        let (policy, duplicates) = (Policy::Strict, Duplicates::Reject);
+        self.counted(|intake| {
+            super::quorum(votes, |subject, votes| {
+                intake.verify_quorum(subject, votes, &self.weights, threshold, policy, duplicates)
+            })
+        })
     }
 
-    fn tally(&mut self, votes: &[Signed]) -> Result<u128, QuorumError> {
-        let verifier = self.intake.intake().verifier();
-        super::tally(&verifier, &self.committee.weights, votes)
+    fn tally(&mut self, votes: &[Signed]) -> (Result<u128, QuorumError>, usize) {
+        self.counted(|intake| {
+            super::tally(votes, |subjects, votes| {
+                intake.tally(subjects, votes, &self.weights, Duplicates::Reject)
+            })
+        })
     }
 
     /// The oldest leave when others come.
     fn forget(&mut self, _: Height) {}
-}
-
-/// What the intake wants done: it runs when all that has arrived is in, so that no batch begins
-/// with the first vote alone.
-#[derive(Clone, Default)]
-struct Jobs(Arc<Mutex<VecDeque<Job>>>);
-
-type Job = Box<dyn FnOnce() + Send>;
-
-impl Jobs {
-    fn threads(&self) -> Threads {
-        let jobs = self.clone();
-        CallerPool::new(1, |_, _| {})
-            .spawning(move |job| jobs.with(|queue| queue.push_back(job)), || true)
-            .into_threads()
-    }
-
-    fn run(&self) {
-        loop {
-            let jobs = self.with(mem::take);
-            if jobs.is_empty() {
-                return;
-            }
-            jobs.into_iter().for_each(|job| job());
-        }
-    }
-
-    fn with<R>(&self, act: impl FnOnce(&mut VecDeque<Job>) -> R) -> R {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }

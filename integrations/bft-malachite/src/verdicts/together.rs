@@ -95,18 +95,20 @@ impl<P: ParameterSet> Verdicts for Together<P> {
         if votes.iter().all(|vote| self.knows(vote)) {
             return (self.committee.counts(votes, threshold), 0);
         }
-        let listed: Vec<_> = votes.iter().map(Signed::as_vote).collect();
-        let bytes = votes.first().map_or(&[][..], |vote| &vote.claim.bytes);
-        let weights = &self.committee.weights;
+        let (verifier, weights) = (&self.verifier, &self.committee.weights);
         let (policy, duplicates) = (Policy::Strict, Duplicates::Reject);
-        let verdict = self
-            .verifier
-            .verify_quorum(bytes, &listed, weights, threshold, policy, duplicates);
-        (verdict.map(drop), votes.len())
+        let verdict = super::quorum(votes, |subject, votes| {
+            verifier.verify_quorum(subject, votes, weights, threshold, policy, duplicates)
+        });
+        (verdict, votes.len())
     }
 
-    fn tally(&mut self, votes: &[Signed]) -> Result<u128, QuorumError> {
-        super::tally(&self.verifier, &self.committee.weights, votes)
+    fn tally(&mut self, votes: &[Signed]) -> (Result<u128, QuorumError>, usize) {
+        let (verifier, weights) = (&self.verifier, &self.committee.weights);
+        let verdict = super::tally(votes, |subjects, votes| {
+            verifier.tally(subjects, votes, weights, Duplicates::Reject)
+        });
+        (verdict, votes.len())
     }
 
     fn forget(&mut self, below: Height) {
