@@ -1,5 +1,6 @@
 //! Votes that arrive one by one and are verified together.
 
+mod ask;
 #[cfg(feature = "async")]
 mod front;
 mod metrics;
@@ -27,14 +28,10 @@ use self::state::{State, Submitted};
 use self::worker::Worker;
 use crate::caught::{caught, wake};
 use crate::executor::{is_worker, workers};
-use crate::memory::{Memory, MemoryStats, Recalled};
+use crate::memory::{Memory, MemoryStats};
 use crate::oneshot::{Lost, Receiver, Reply, oneshot};
-use crate::quorum::Rule;
 use crate::schedule::{LANES, Request};
-use crate::{
-    BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, OwnedItem, Policy,
-    QuorumError, QuorumReport, Subject, Tally, Threshold, Vote, VoteFor, Weights,
-};
+use crate::{BatchVerifier, Duplicates, EpochVerifier, Item, KeySet, Outcome, OwnedItem};
 
 /// How much an [`Intake`] holds and does at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -389,102 +386,6 @@ impl<P: ParameterSet> Intake<P> {
             .into_iter()
             .map(|(origin, item)| (origin, item.into()));
         self.0.submit_all(items.collect())
-    }
-
-    /// The verdict on one item, now: from memory, or verified on this thread,
-    /// together with a few that wait if any do. For engines that ask for one vote
-    /// and wait. It is not refused for any limit.
-    pub fn verify(&self, item: Item<'_>) -> Outcome {
-        let shared = &*self.0;
-        let verifier = shared.verifier.current();
-        let recalled = shared.memory.recall(&verifier.judge, &item);
-        // As many as share lanes with it.
-        let waiting = shared.cut(|state| {
-            state.stats.items += 1;
-            match recalled {
-                Recalled::Valid => Vec::new(),
-                Recalled::Nothing(_) => state.queue.cut(LANES - 1),
-            }
-        });
-        let Recalled::Nothing(sought) = recalled else {
-            shared.tell(Origin::default(), Ok(Outcome::Valid), Duration::ZERO, true);
-            return Outcome::Valid;
-        };
-        let outcome = if waiting.is_empty() {
-            let start = Instant::now();
-            let outcome = verifier.verify_one(item);
-            shared.verified(&verifier, 1, 0, Duration::ZERO, Duration::ZERO, start);
-            outcome
-        } else {
-            shared.run(Some((&verifier, item)), waiting)
-        };
-        if let Some(sought) = sought
-            && outcome.is_valid()
-        {
-            shared.memory.put(sought.to_key(), OwnedItem::from(item));
-        }
-        shared.tell(Origin::default(), Ok(outcome), Duration::ZERO, false);
-        outcome
-    }
-
-    /// The verdicts on several items, now, in their order: from memory, and on the others
-    /// in one batch of the verifier's executor, in which this thread takes part. For
-    /// engines that look at all that has arrived before they go on. No item is refused
-    /// for any limit, and the bytes of those that turn out valid are all that is copied.
-    pub fn verify_items<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Vec<Outcome> {
-        let items: Vec<Item<'a>> = items.into_iter().collect();
-        let verifier = self.0.verifier.current();
-        // Equal votes share a verdict, whatever the verifier does with repeats.
-        let request = Request {
-            duplicates: Some(Duplicates::Once),
-            ..Request::FULL
-        };
-        self.0.verify_known(&verifier, request, &items)
-    }
-
-    /// [`BatchVerifier::verify_quorum`] with a memory: votes that were found valid before
-    /// are not verified again, so that a certificate of votes that have been seen costs
-    /// their look-up; those that are found valid now are remembered. The answer is the
-    /// same.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn verify_quorum<'a>(
-        &self,
-        subject: impl Into<Subject<'a>>,
-        votes: &'a [Vote<'a>],
-        weights: &Weights,
-        threshold: Threshold,
-        policy: Policy,
-        duplicates: Duplicates,
-    ) -> Result<QuorumReport, QuorumError> {
-        let rule = Rule {
-            weights,
-            threshold,
-            policy,
-            duplicates,
-        };
-        let verifier = self.0.verifier.current();
-        verifier.quorum(subject.into(), votes, rule, |request, items| {
-            self.0.verify_known(&verifier, request, items)
-        })
-    }
-
-    /// [`BatchVerifier::tally`] with a memory, as [`verify_quorum`](Self::verify_quorum).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn tally<'a>(
-        &self,
-        subjects: &'a [Subject<'a>],
-        votes: &'a [VoteFor<'a>],
-        weights: &Weights,
-        duplicates: Duplicates,
-    ) -> Result<Tally, QuorumError> {
-        let verifier = self.0.verifier.current();
-        verifier.tally_by(subjects, votes, weights, duplicates, |request, items| {
-            self.0.verify_known(&verifier, request, items)
-        })
     }
 
     /// Whether an item is remembered as valid under the present keys. Changes nothing,
@@ -960,52 +861,6 @@ impl<P: ParameterSet> Shared<P> {
         own
     }
 
-    /// Verdicts on items for somebody who waits for them: from memory, and on the others as
-    /// the request says. Those that it leaves out are called off.
-    fn verify_known(
-        &self,
-        verifier: &BatchVerifier<P>,
-        request: Request<'_>,
-        items: &[Item<'_>],
-    ) -> Vec<Outcome> {
-        let start = Instant::now();
-        let mut outcomes = vec![Outcome::Valid; items.len()];
-        let mut unknown = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            match self.memory.recall(&verifier.judge, item) {
-                Recalled::Valid => {
-                    self.tell(Origin::default(), Ok(Outcome::Valid), Duration::ZERO, true);
-                }
-                Recalled::Nothing(sought) => unknown.push((index, sought)),
-            }
-        }
-        self.lock().stats.items += items.len() as u64;
-        if unknown.is_empty() {
-            return outcomes;
-        }
-        let (verdicts, _) = verifier.outcomes(&unknown, |_, (index, _)| items[*index], request);
-        let skipped = |outcome: &&Outcome| **outcome == Outcome::Skipped;
-        let called_off = verdicts.iter().filter(skipped).count();
-        let verified = verdicts.len() - called_off;
-        let (waited, longest) = (Duration::ZERO, Duration::ZERO);
-        self.verified(verifier, verified, called_off, waited, longest, start);
-        for ((index, sought), outcome) in unknown.into_iter().zip(verdicts) {
-            outcomes[index] = outcome;
-            let answer = match outcome {
-                Outcome::Skipped => Err(IntakeError::Cancelled),
-                outcome => Ok(outcome),
-            };
-            if let Some(sought) = sought
-                && outcome.is_valid()
-            {
-                self.memory
-                    .put(sought.to_key(), OwnedItem::from(items[index]));
-            }
-            self.tell(Origin::default(), answer, Duration::ZERO, false);
-        }
-        outcomes
-    }
-
     /// Counts a batch that was verified since `start`.
     fn verified(
         &self,
@@ -1056,8 +911,8 @@ impl<P: ParameterSet> Shared<P> {
             // First: who has the answer may ask again.
             let shown = item.as_item();
             let sought = self.memory.sought_again(&verifier.judge, &shown, hash);
-            if let Some(key) = sought.map(|sought| sought.to_key()) {
-                self.memory.put(key, item);
+            if let Some(sought) = sought {
+                self.memory.put(&sought, &shown);
             }
         }
         if let (Some(peer), Some(admission)) = (origin.peer, &self.admission) {

@@ -10,7 +10,7 @@ use lru::LruCache;
 use mldsa_core::ParameterSet;
 
 use crate::judge::Judge;
-use crate::{Item, Message, OwnedContext, OwnedItem, OwnedSigner, Signer};
+use crate::{Item, Message, Signer};
 
 /// Positive verdicts under the keys of members, the least recently used leaving
 /// first. What was refused is never remembered.
@@ -31,26 +31,54 @@ struct State {
     hits: u64,
 }
 
-/// A valid item.
-struct Verified {
-    tr: [u8; 64],
-    item: OwnedItem,
+impl State {
+    /// The oldest that are too many.
+    fn forget(&mut self, max_bytes: usize) -> Vec<Vec<u8>> {
+        let mut gone = Vec::new();
+        while self.bytes > max_bytes
+            && let Some((_, Verified(oldest))) = self.verified.pop_lru()
+        {
+            self.bytes -= Verified::bytes(oldest.len());
+            gone.push(oldest);
+        }
+        gone
+    }
 }
 
+/// A valid item, in one piece: `tr`, form, length of the context, context, message,
+/// signature. The last has one length under one parameter set, so that different items
+/// are different bytes.
+struct Verified(Vec<u8>);
+
 impl Verified {
-    fn bytes(&self) -> usize {
-        size_of::<(u64, Self)>() + self.item.len() + 64
+    /// What one of so many bytes takes, with its place in the table.
+    const fn bytes(len: usize) -> usize {
+        size_of::<(u64, Self)>() + len + 64
     }
 
     /// Whether it is this item.
     fn is(&self, sought: &Sought<'_>, item: &Item<'_>) -> bool {
-        let known = self.item.as_item();
-        self.tr == *sought.tr
-            && known.context.map(|context| context.as_bytes()) == Some(sought.context)
-            && form(&known) == form(item)
-            && same_message(&known.message, &item.message)
-            && known.signature == item.signature
+        let mut left = Some(&*self.0);
+        pieces(sought, item, |piece| {
+            left = left.and_then(|left| left.strip_prefix(piece));
+        });
+        left.is_some_and(<[u8]>::is_empty)
     }
+}
+
+/// All that makes an item what it is, in the order of [`Verified`].
+fn pieces(sought: &Sought<'_>, item: &Item<'_>, mut act: impl FnMut(&[u8])) {
+    act(sought.tr);
+    // At most 255.
+    act(&[form(item), sought.context.len() as u8]);
+    act(sought.context);
+    match item.message {
+        Message::Bytes(message) => act(message),
+        Message::Parts(parts) => parts.iter().for_each(|part| act(part)),
+        Message::Mu(mu) => act(mu.as_bytes()),
+        Message::PreHashed { digest, .. } => act(digest),
+    }
+    act(item.signature);
 }
 
 /// For keys that are hashes already, of a hasher that nobody outside knows.
@@ -83,7 +111,7 @@ pub struct MemoryStats {
     pub bytes: usize,
     /// Questions answered from memory.
     pub hits: u64,
-    /// Questions that had to be verified.
+    /// Questions that nothing was remembered of.
     pub misses: u64,
 }
 
@@ -100,23 +128,6 @@ pub(crate) enum Recalled<'a> {
     Valid,
     /// Nothing. What it will be found by, unless it is not kept.
     Nothing(Option<Sought<'a>>),
-}
-
-/// What an item is remembered by.
-pub(crate) struct Key {
-    hash: u64,
-    tr: [u8; 64],
-    context: Option<OwnedContext>,
-}
-
-impl Sought<'_> {
-    pub(crate) fn to_key(&self) -> Key {
-        Key {
-            hash: self.hash,
-            tr: *self.tr,
-            context: OwnedContext::try_from(self.context.to_vec()).ok(),
-        }
-    }
 }
 
 impl Memory {
@@ -162,12 +173,9 @@ impl Memory {
         let context = judge.context(item).ok()?.as_bytes();
         let hash = hash.unwrap_or_else(|| {
             let mut hasher = self.hasher.build_hasher();
-            hasher.write(tr);
-            hasher.write_usize(context.len());
-            hasher.write(context);
             hasher.write_u8(form(item));
-            pieces(&item.message, |piece| hasher.write(piece));
-            // The challenge, which differs between any two honest signatures.
+            // The challenge, a hash of everything else: who can make two valid items with
+            // the same one has them in one place.
             hasher.write(&item.signature[..item.signature.len().min(64)]);
             hasher.finish()
         });
@@ -212,29 +220,34 @@ impl Memory {
         verified.is_some_and(|verified| verified.is(sought, item))
     }
 
-    /// Remembers an item that is valid under the keys and rules of the key's judge.
-    pub(crate) fn put(&self, key: Key, mut item: OwnedItem) {
-        let Key { hash, tr, context } = key;
-        item.context = context;
-        // Its owner is in `tr`, whoever has which id in the next epoch.
-        item.signer = OwnedSigner::Key(Vec::new());
-        let verified = Verified { tr, item };
-        let bytes = verified.bytes();
+    /// Remembers an item that is valid under the keys and rules of the judge that it was
+    /// sought with.
+    pub(crate) fn put(&self, sought: &Sought<'_>, item: &Item<'_>) {
+        let mut len = 0;
+        pieces(sought, item, |piece| len += piece.len());
+        let bytes = Verified::bytes(len);
         if bytes > self.max_bytes {
             return;
         }
-        // Freed without the lock.
-        let mut gone = Vec::new();
+        // Freed and filled without the lock.
+        let mut gone = {
+            let mut state = self.lock();
+            state.bytes += bytes;
+            state.forget(self.max_bytes)
+        };
+        // Votes have about one size: the newest takes the place of the oldest.
+        let fits = |place: &Vec<u8>| (len..=len + len / 8).contains(&place.capacity());
+        let place = gone.pop().filter(fits);
+        let mut place = place.unwrap_or_else(|| Vec::with_capacity(len));
+        place.clear();
+        pieces(sought, item, |piece| place.extend_from_slice(piece));
         let mut state = self.lock();
-        state.bytes += bytes;
-        gone.extend(state.verified.put(hash, verified));
-        state.bytes -= gone.iter().map(Verified::bytes).sum::<usize>();
-        while state.bytes > self.max_bytes
-            && let Some((_, old)) = state.verified.pop_lru()
-        {
-            state.bytes -= old.bytes();
-            gone.push(old);
+        let same = state.verified.put(sought.hash, Verified(place));
+        if let Some(same) = &same {
+            state.bytes -= Verified::bytes(same.0.len());
         }
+        // What others were about to put in could not be forgotten before.
+        gone.extend(state.forget(self.max_bytes));
         drop(state);
     }
 
@@ -260,27 +273,4 @@ fn form(item: &Item<'_>) -> u8 {
         Message::Mu(_) => 1,
         Message::PreHashed { hash, .. } => 2 + hash as u8,
     }
-}
-
-fn pieces(message: &Message<'_>, mut act: impl FnMut(&[u8])) {
-    match message {
-        Message::Bytes(message) => act(message),
-        Message::Parts(parts) => parts.iter().for_each(|part| act(part)),
-        Message::Mu(mu) => act(mu.as_bytes()),
-        Message::PreHashed { digest, .. } => act(digest),
-    }
-}
-
-/// Whether `other`, in any number of pieces, is `known`, which is in one.
-fn same_message(known: &Message<'_>, other: &Message<'_>) -> bool {
-    let mut left: Option<&[u8]> = match known {
-        Message::Bytes(message) => Some(message),
-        Message::Mu(mu) => Some(mu.as_bytes()),
-        Message::PreHashed { digest, .. } => Some(digest),
-        Message::Parts(_) => None,
-    };
-    pieces(other, |piece| {
-        left = left.and_then(|left| left.strip_prefix(piece));
-    });
-    left.is_some_and(<[u8]>::is_empty)
 }

@@ -13,8 +13,8 @@ use core::task::{Context as Task, Poll, Waker};
 use std::sync::{Arc, mpsc};
 
 use batch_verify::{
-    Admission, Executor, Intake, IntakeError, IntakeLimits, Item, Message, Outcome, Priority,
-    Reason, Threads,
+    Admission, Executor, Intake, IntakeError, IntakeLimits, Item, Message, Origin, Outcome,
+    Priority, Reason, Threads,
 };
 use mldsa_core::Context;
 use votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
@@ -337,7 +337,24 @@ fn everybody_is_answered() {
                                 check(Ok(intake.verify(VOTES[vote].as_item())));
                                 continue;
                             }
-                            match intake.submit_from(peer, priority, VOTES[vote].clone()) {
+                            if n % 10 == 8 {
+                                // Together with a few others.
+                                let items = (vote..vote + 5).map(|n| &VOTES[n % VOTES.len()]);
+                                let mut asked = intake.verify_items(items.map(|v| v.as_item()));
+                                assert_eq!(asked.len(), 5);
+                                check(Ok(asked.swap_remove(0)));
+                                continue;
+                            }
+                            let origin = Origin::peer(peer, priority);
+                            let other = (Origin::default(), VOTES[59].clone());
+                            let answer = match n % 4 {
+                                0 => intake.submit_from(peer, priority, VOTES[vote].clone()),
+                                _ => {
+                                    let item = (origin, VOTES[vote].clone());
+                                    intake.submit_all([item, other]).swap_remove(0)
+                                }
+                            };
+                            match answer {
                                 Err(error) => check(Err(error)),
                                 Ok(pending) => match n % 5 {
                                     0 => check(pending.wait()),
@@ -380,7 +397,10 @@ fn everybody_is_answered() {
         intake.drain();
         assert_eq!(answers.into_inner(), 360, "{round}");
         let stats = intake.stats();
-        assert_eq!((stats.items, stats.waiting), (360, 0), "{round}");
+        // 36 questions were for five items, and three in four of those that were submitted
+        // came with another.
+        let others = 4 * 36 + (0..120).filter(|n| n % 10 < 8 && n % 4 > 0).count() as u64 * 3;
+        assert_eq!((stats.items, stats.waiting), (360 + others, 0), "{round}");
         assert!(stats.memory.bytes <= 20_000);
         // Nothing forged was remembered.
         intake.replace_keys(even.clone());

@@ -482,6 +482,8 @@ mod tests {
         /// Is going to submit these, one step each; an entry above 4 waits for a
         /// place.
         Submitting(Vec<u8>),
+        /// Is going to submit these in one step, and to start workers afterwards.
+        Arriving(Vec<u8>),
         /// Polls for a place, by a waker of this number; with a ticket once it has
         /// stood in the line of its priority.
         Sending(u8, Option<u64>, u8),
@@ -604,6 +606,14 @@ mod tests {
                     }
                     if !entries.is_empty() {
                         next.threads.push(Thread::Submitting(entries));
+                    }
+                }
+                Thread::Arriving(entries) => {
+                    for entry in entries {
+                        match next.state.submit(origin(entry), None, entry, 10, limits) {
+                            Ok(submitted) => next.placed(entry, submitted),
+                            Err((entry, _)) => next.answer([entry]),
+                        }
                     }
                 }
                 Thread::Sending(entry, ticket, waker) => {
@@ -786,19 +796,24 @@ mod tests {
             for closing in [false, true] {
                 // Items by peers, items that are waited for; two who wait for places, of
                 // which some move to other tasks; a job that waits on top of a worker.
-                for (workers, items, submitting, above) in [
-                    (1, 1, vec![vec![0, 3], vec![1, 6]], None),
-                    (2, 1, vec![vec![0], vec![1, 6]], None),
-                    (1, 1, vec![vec![0], vec![5], vec![6]], None),
-                    (1, 2, vec![vec![0, 1], vec![2]], Some(4)),
-                    (2, 2, vec![vec![0, 3], vec![2]], Some(4)),
+                // Some arrive together.
+                for (workers, items, submitting, together, above) in [
+                    (1, 1, vec![vec![0, 3], vec![1, 6]], vec![], None),
+                    (2, 1, vec![vec![0], vec![1, 6]], vec![], None),
+                    (1, 1, vec![vec![0], vec![5], vec![6]], vec![], None),
+                    (1, 2, vec![vec![0, 1], vec![2]], vec![], Some(4)),
+                    (2, 2, vec![vec![0, 3], vec![2]], vec![], Some(4)),
+                    (1, 1, vec![vec![6]], vec![0, 3, 1], None),
+                    (2, 2, vec![vec![2]], vec![0, 1, 3], Some(4)),
                 ] {
                     let submitted: usize = submitting.iter().map(Vec::len).sum();
-                    let entries = submitted + usize::from(above.is_some());
+                    let entries = submitted + together.len() + usize::from(above.is_some());
                     let threads = submitting.into_iter().map(Thread::Submitting);
+                    let together = (!together.is_empty()).then_some(Thread::Arriving(together));
+                    let closing = closing.then_some(Thread::Closing);
                     let start = World {
                         state: State::new(),
-                        threads: threads.chain(closing.then_some(Thread::Closing)).collect(),
+                        threads: threads.chain(together).chain(closing).collect(),
                         woken: BTreeSet::new(),
                         answers: [0; 8],
                         above,

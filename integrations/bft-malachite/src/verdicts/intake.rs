@@ -23,7 +23,7 @@ impl<P: ParameterSet> Remembered<P> {
     pub(super) fn new(committee: Committee<P>) -> Self {
         let limits = IntakeLimits {
             // The votes of a few heights: what is decided is not asked for again.
-            memory_bytes: 16 * committee.keys.len() * (P::SIG_LEN + 512),
+            memory_bytes: 4 * committee.keys.len() * (P::SIG_LEN + 512),
             ..IntakeLimits::default()
         };
         let verifier = BatchVerifier::builder()
