@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use batch_verify::{Outcome, QuorumError, Threshold, Weights};
+use batch_verify::{Outcome, QuorumError, Reason, Threshold, Weights};
 use measure::{Kind, Meter, ThreadTime};
 use mldsa_core::ParameterSet;
 
@@ -16,12 +16,12 @@ use crate::way::Way;
 /// What was refused, and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// At the door, by the peer who sent it: never by who is said to have signed it.
-    pub by_peer: BTreeMap<u64, u64>,
-    /// At the door by reason, and what was refused when the engine asked.
-    pub by_reason: BTreeMap<&'static str, u64>,
-    /// Of heights that are over, which nobody verifies.
-    pub late: u64,
+    /// At the door, by the peer who sent it, never by who is said to have signed it, and reason.
+    pub by_peer: BTreeMap<(u64, Reason), u64>,
+    /// When the engine asked.
+    pub asked: u64,
+    /// Signed for heights that are over, which nobody verifies, by peer.
+    pub late: BTreeMap<u64, u64>,
     /// What passed the door verified, by peer.
     pub admitted: BTreeMap<u64, u64>,
 }
@@ -73,9 +73,13 @@ impl Door {
             self.height = height;
             self.verdicts.forget(height);
         }
-        let before = arrived.len();
-        arrived.retain(|(_, message)| message.height() >= height);
-        self.refused.late += (before - arrived.len()) as u64;
+        arrived.retain(|(peer, message)| {
+            let late = message.height() < height;
+            if late && message.kind().is_some() {
+                *self.refused.late.entry(*peer).or_default() += 1;
+            }
+            !late
+        });
         let start = ThreadTime::now();
         let signed = |(peer, message): &(u64, Message<P>)| Some((*peer, message.signed()?));
         let signed: Vec<(u64, Signed)> = arrived.iter().filter_map(signed).collect();
@@ -102,14 +106,14 @@ impl Door {
     ) {
         for ((peer, _), outcome) in signed.iter().zip(outcomes) {
             let count = match outcome {
-                Outcome::Valid => &mut self.refused.admitted,
-                _ => &mut self.refused.by_peer,
+                Outcome::Valid => self.refused.admitted.entry(*peer).or_default(),
+                Outcome::Invalid(reason) => {
+                    self.refused.by_peer.entry((*peer, *reason)).or_default()
+                }
+                // A door verifies everything.
+                Outcome::Skipped => continue,
             };
-            *count.entry(*peer).or_default() += 1;
-            if let Outcome::Invalid(reason) = outcome {
-                let count = self.refused.by_reason.entry(reason.name());
-                *count.or_default() += 1;
-            }
+            *count += 1;
         }
         let kinds = arrived.iter().filter_map(|(_, message)| message.kind());
         let kinds: Vec<Kind> = kinds.collect();
@@ -140,7 +144,7 @@ impl Door {
         let invalid = usize::from(!valid);
         self.meter.verified(kind, 1, signed.len(), invalid, time);
         if !valid {
-            *self.refused.by_reason.entry("asked").or_default() += 1;
+            self.refused.asked += 1;
         }
         valid
     }

@@ -18,6 +18,7 @@ mod validator;
 mod verdicts;
 mod way;
 
+pub use attack::Attack;
 pub use chain::{Address, Chain, Height, Value};
 pub use door::Refused;
 pub use network::{Plan, Run, run};

@@ -25,7 +25,7 @@ struct Arguments {
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=256))]
     validators: u32,
     /// Heights that everybody decides.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     heights: u64,
     /// The last N validators send wrong signatures.
     #[arg(long, default_value_t = 0)]

@@ -1,6 +1,9 @@
 //! All validators in one thread, what is lost between them, and what one run shows.
 
-use std::collections::BTreeSet;
+#[cfg(test)]
+mod hostile;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,11 +11,11 @@ use arc_malachitebft_core_consensus::{LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{
     ExtendedCommitCertificate, Round, SignedMessage, ValidatorSet as _, VoteExtensions, VoteType,
 };
-use batch_verify::{KeySet, Weights};
+use batch_verify::{KeySet, Reason, Weights};
 use measure::{Finality, Meter, Row, ThreadTime};
 use mldsa_core::{ParameterSet, SigningKey};
 
-use crate::attack::{Attacker, spoiled};
+use crate::attack::{Attack, Attacker, spoiled};
 use crate::chain::{Address, Chain, ValidatorSet, Value, proposer};
 use crate::door::{Door, Refused};
 use crate::message::Message;
@@ -50,8 +53,8 @@ pub struct Run {
     pub refused: Vec<Refused>,
     /// What each validator saw.
     pub counts: Vec<Counts>,
-    /// What the attacker sent to each validator: stale, repeated, forged.
-    pub attacks: [u64; 3],
+    /// Votes and proposals that each validator took in, by the peer who sent them.
+    pub sent: Vec<BTreeMap<u64, u64>>,
     /// Rounds that failed, over all decisions.
     pub rounds: i64,
 }
@@ -73,6 +76,7 @@ pub fn run<P: ParameterSet>(plan: Plan, way: Way) -> Result<Run, String> {
     network.run()?;
     let (wall, cpu) = (start.elapsed(), cpu.elapsed());
     let decided = network.agreed()?;
+    (0..plan.validators).for_each(|at| network.forget(at));
     let validators = &network.validators;
     let certificates = validators[0].decided().iter();
     let signatures = certificates.clone().map(|c| c.commit_signatures.len());
@@ -98,11 +102,7 @@ pub fn run<P: ParameterSet>(plan: Plan, way: Way) -> Result<Run, String> {
             .map(|v| v.door().refused().clone())
             .collect(),
         counts: validators.iter().map(Validator::counts).collect(),
-        attacks: [
-            network.attacker.stale,
-            network.attacker.repeated,
-            network.attacker.forged,
-        ],
+        sent: network.sent,
         rounds: certificates.map(|c| c.round.as_i64()).sum(),
     })
 }
@@ -113,19 +113,9 @@ impl Run {
     /// # Errors
     /// What did not.
     pub fn check(&self, plan: &Plan, way: Way) -> Result<(), String> {
-        let attacker = plan.validators as u64;
-        let spoiled = (plan.validators - plan.spoil) as u64..attacker;
         let sum = |of: fn(&Counts) -> u64| self.counts.iter().map(of).sum::<u64>();
-        let refusals: u64 = self.refused.iter().flat_map(|r| r.by_reason.values()).sum();
-        let peers = self.refused.iter().flat_map(|r| r.by_peer.keys());
-        let blamed: BTreeSet<u64> = peers.copied().collect();
-        let culprits = || spoiled.clone().chain((plan.attack > 0).then_some(attacker));
-        let admitted = self
-            .refused
-            .iter()
-            .filter_map(|r| r.admitted.get(&attacker));
-        let repeats = self.attacks[1] * (attacker - 1);
-        let together = way.at_the_door();
+        let refusals = |refused: &Refused| refused.asked + refused.by_peer.values().sum::<u64>();
+        let refusals: u64 = self.refused.iter().map(refusals).sum();
         // With wrong signatures as well, what goes wrong is another round than the planned one.
         let loses = (1..=plan.heights).contains(&plan.lose) && plan.spoil == 0;
         for (kept, what) in [
@@ -138,16 +128,16 @@ impl Run {
                 "an honest validator passes for an equivocator",
             ),
             (
+                sum(|c| c.errors) == 0,
+                "the core was shown what it does not take",
+            ),
+            (
                 (refusals > 0) == (plan.spoil + plan.attack > 0),
                 "there are wrong signatures if and only if they are refused",
             ),
             (
-                !together || blamed.into_iter().eq(culprits()),
-                "the peers blamed are not those who sent wrong signatures",
-            ),
-            (
-                admitted.sum::<u64>() <= repeats,
-                "the attacker got more in than what others had signed",
+                !way.at_the_door() || self.everybody_got_their_due(plan),
+                "what was sent is not what was refused for its reason, or taken in if it is valid",
             ),
             (!loses || self.rounds > 0, "no round has failed"),
             (
@@ -169,8 +159,42 @@ impl Run {
     }
 }
 
+impl Run {
+    /// Whether each door has refused exactly what was wrong, for what is wrong with it and as
+    /// often as its peer sent it, and has taken in exactly what was right.
+    fn everybody_got_their_due(&self, plan: &Plan) -> bool {
+        let honest = plan.validators - plan.spoil;
+        let wrong = |peer: u64| match usize::try_from(peer) {
+            Ok(peer) if peer < honest => None,
+            Ok(peer) if peer < plan.validators => Some(Reason::ChallengeMismatch),
+            _ => {
+                let sender = |attack: &&Attack| attack.peer(plan.validators) == peer;
+                Attack::ALL
+                    .iter()
+                    .find(sender)
+                    .and_then(|attack| attack.reason())
+            }
+        };
+        self.sent.iter().zip(&self.refused).all(|(sent, refused)| {
+            let mut admitted = BTreeMap::new();
+            let mut by_peer = BTreeMap::new();
+            for (&peer, &sent) in sent {
+                let late = refused.late.get(&peer).unwrap_or(&0);
+                match (sent - late, wrong(peer)) {
+                    (0, _) => None,
+                    (count, None) => admitted.insert(peer, count),
+                    (count, Some(reason)) => by_peer.insert((peer, reason), count),
+                };
+            }
+            admitted == refused.admitted && by_peer == refused.by_peer
+        })
+    }
+}
+
 struct Network<P: ParameterSet> {
     plan: Plan,
+    /// Votes and proposals that were delivered to each validator, by peer.
+    sent: Vec<BTreeMap<u64, u64>>,
     validators: Vec<Validator<P>>,
     /// The validators' keys again, as the attacker's other chain has them.
     elsewhere: Vec<Signer<P>>,
@@ -203,6 +227,7 @@ impl<P: ParameterSet> Network<P> {
         };
         Self {
             plan,
+            sent: vec![BTreeMap::new(); plan.validators],
             validators: (0..).zip(&keys).map(validator).collect(),
             elsewhere: keys
                 .iter()
@@ -237,7 +262,7 @@ impl<P: ParameterSet> Network<P> {
         let mut moved = false;
         for at in 0..self.validators.len() {
             if at == 0 && self.sleeps() {
-                self.validators[0].sleep();
+                self.forget(0);
                 continue;
             }
             moved |= self.catch_up(at);
@@ -262,13 +287,29 @@ impl<P: ParameterSet> Network<P> {
         } else {
             message.clone()
         };
-        let attacker = self.validators.len() as u64;
-        for to in (0..self.validators.len()).filter(|to| *to != from) {
+        let n = self.validators.len();
+        for to in (0..n).filter(|to| *to != from) {
             if !self.loses(from, to, message) {
-                self.validators[to].deliver(from as u64, wire.clone());
+                self.deliver(from as u64, to, wire.clone());
             }
-            for message in &made {
-                self.validators[to].deliver(attacker, message.clone());
+            for (attack, message) in &made {
+                self.deliver(attack.peer(n), to, message.clone());
+            }
+        }
+    }
+
+    fn deliver(&mut self, peer: u64, to: usize, message: Message<P>) {
+        if message.kind().is_some() {
+            *self.sent[to].entry(peer).or_default() += 1;
+        }
+        self.validators[to].deliver(peer, message);
+    }
+
+    /// What has arrived at a validator has not been sent: it was asleep, or the run is over.
+    fn forget(&mut self, at: usize) {
+        for (peer, message) in self.validators[at].sleep() {
+            if message.kind().is_some() {
+                *self.sent[at].entry(peer).or_default() -= 1;
             }
         }
     }

@@ -52,6 +52,8 @@ pub struct Counts {
     pub synced: u64,
     /// Heights with somebody who has signed two things at one place.
     pub equivocations: u64,
+    /// Inputs that the core has refused with an error.
+    pub errors: u64,
 }
 
 impl<P: ParameterSet> Validator<P> {
@@ -106,21 +108,21 @@ impl<P: ParameterSet> Validator<P> {
         for message in self.host.door.admit(height, arrived) {
             match message {
                 Message::Consensus(SignedConsensusMsg::Vote(vote))
-                | Message::Liveness(LivenessMsg::Vote(vote)) => self.step(Input::Vote(vote)),
+                | Message::Liveness(LivenessMsg::Vote(vote)) => self.take(Input::Vote(vote)),
                 // The core stores the value with the proposal where there are no parts.
                 Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
-                    self.step(Input::Proposal(proposal));
+                    self.take(Input::Proposal(proposal));
                 }
                 Message::Liveness(LivenessMsg::PolkaCertificate(certificate)) => {
-                    self.step(Input::PolkaCertificate(certificate));
+                    self.take(Input::PolkaCertificate(certificate));
                 }
                 Message::Liveness(LivenessMsg::SkipRoundCertificate(certificate)) => {
-                    self.step(Input::RoundCertificate(certificate));
+                    self.take(Input::RoundCertificate(certificate));
                 }
             }
         }
         while let Some(input) = self.host.inputs.pop_front() {
-            self.step(input);
+            self.take(input);
         }
         Some(mem::take(&mut self.host.outbox))
     }
@@ -140,9 +142,9 @@ impl<P: ParameterSet> Validator<P> {
         self.host.inputs.extend(inputs);
     }
 
-    /// Forgets what has arrived: it was asleep.
-    pub(crate) fn sleep(&mut self) {
-        self.inbox.clear();
+    /// Forgets what has arrived, and returns it: it was asleep.
+    pub(crate) fn sleep(&mut self) -> Vec<(u64, Message<P>)> {
+        mem::take(&mut self.inbox)
     }
 
     /// Has a height that was missed from somebody else, with the certificate to believe it.
@@ -151,7 +153,7 @@ impl<P: ParameterSet> Validator<P> {
         let peer = PeerId::from_bytes(&[0, 0]).expect("an empty identity");
         let value = certificate.value_id.0.to_le_bytes().to_vec().into();
         let response = ValueResponse::new(peer, value, certificate);
-        self.step(Input::SyncValueResponse(response));
+        self.take(Input::SyncValueResponse(response));
     }
 
     /// What was decided, in order.
@@ -172,16 +174,23 @@ impl<P: ParameterSet> Validator<P> {
         self.host.counts
     }
 
-    fn step(&mut self, input: Input<Chain<P>>) {
+    /// Takes an input. An error is the core's refusal of it: the state is what it was, or what
+    /// follows from the part that was taken, and the next input is taken as ever.
+    fn take(&mut self, input: Input<Chain<P>>) {
+        let refused = self.step(input).is_err();
+        self.host.counts.errors += u64::from(refused);
+    }
+
+    /// # Errors
+    /// Why the core does not take the input.
+    fn step(&mut self, input: Input<Chain<P>>) -> Result<(), Error<Chain<P>>> {
         let Self { state, host, .. } = self;
-        let result: Result<(), Error<Chain<P>>> = process!(
+        process!(
             input: input,
             state: state,
             metrics: &(),
             with: effect => Ok::<_, Error<Chain<P>>>(host.answer(effect))
-        );
-        // Nothing from outside leads here: it is for a core and a host that do not fit.
-        result.expect("the core goes on");
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! Small networks, each with one thing that goes wrong, on every way to verify.
 
-use bft_malachite::{Plan, Run, Way, run};
+use bft_malachite::{Attack, Plan, Run, Way, run};
 use clap::ValueEnum;
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 
@@ -58,12 +58,21 @@ fn replays_and_forgeries_change_nothing() {
         ..QUIET
     });
     assert_eq!(runs[0].decided, all_ways::<MlDsa44>(QUIET)[0].decided);
-    // All kinds were sent, and each was refused for what it is.
+    // All kinds were sent to everybody, and each was refused for what it is.
     for run in &runs[..2] {
-        assert!(run.attacks.iter().all(|sent| *sent > 0));
-        for refused in &run.refused {
-            for reason in ["signature_length", "unknown_signer", "challenge_mismatch"] {
-                assert!(refused.by_reason[reason] > 0, "{reason}");
+        for (sent, refused) in run.sent.iter().zip(&run.refused) {
+            for attack in Attack::ALL {
+                let peer = attack.peer(QUIET.validators);
+                let of = |(who, _): &&(u64, _)| *who == peer;
+                assert!(sent[&peer] > 0, "{attack:?}");
+                let late = refused.late.get(&peer).unwrap_or(&0);
+                match attack.reason() {
+                    Some(reason) => {
+                        assert_eq!(refused.by_peer[&(peer, reason)] + late, sent[&peer]);
+                        assert_eq!(refused.by_peer.keys().filter(of).count(), 1);
+                    }
+                    None => assert_eq!(refused.by_peer.keys().find(of), None),
+                }
             }
         }
     }
