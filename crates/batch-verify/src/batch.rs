@@ -47,15 +47,22 @@ impl<P: ParameterSet> BatchVerifier<P> {
     }
 
     /// The same verifier on other threads, for engines that bring their own with
-    /// each call.
+    /// each call; [`with_executor`](Self::with_executor) never fails.
     ///
     /// # Errors
     /// [`BuildError::ThreadPool`] when the pool has zero threads or cannot be
     /// started.
     pub fn with_threads(&self, threads: Threads) -> Result<Self, BuildError> {
+        let executor = executor(threads).ok_or(BuildError::ThreadPool)?;
+        Ok(self.with_executor(executor))
+    }
+
+    /// The same verifier on the threads of an executor.
+    #[must_use]
+    pub fn with_executor(&self, executor: Arc<dyn Executor>) -> Self {
         let mut next = self.clone();
-        next.schedule.executor = executor(threads).ok_or(BuildError::ThreadPool)?;
-        Ok(next)
+        next.schedule.executor = executor;
+        next
     }
 
     /// Verifies one item on this thread, without batch machinery.

@@ -187,7 +187,7 @@ fn what_a_hostile_validator_sends_stops_nobody() {
         let keys = Network::<MlDsa44>::new(plan, way).elsewhere;
         let (signer, state) = (&keys[3], seed as u64);
         let mut hostile = Hostile { signer, state };
-        let mut idle = 0;
+        let mut turns = 0;
         while network.least() < plan.heights {
             for to in 0..3 {
                 let now = network.validators[to].decided().len() as u64 + 1;
@@ -199,17 +199,17 @@ fn what_a_hostile_validator_sends_stops_nobody() {
                 network.validators[to].sync(decision);
             }
             network.everybody();
-            idle += 1;
-            if idle % 8 == 0 {
+            turns += 1;
+            if turns % 8 == 0 {
                 let steps = network.validators.iter().any(Validator::waits);
                 network.validators.iter_mut().for_each(|v| v.elapse(steps));
             }
-            assert!(idle < 2000, "{} decides no more", way.name());
+            assert!(turns < 2000, "{} decides no more", way.name());
         }
         network.agreed().unwrap();
         // Certificates came and were refused, and nothing has led the core astray.
         for counts in network.validators[..3].iter().map(Validator::counts) {
-            assert!(counts.refused > 100, "{counts:?}");
+            assert!(counts.refused > 50, "{counts:?}");
             assert_eq!(counts.errors, 0);
         }
     }

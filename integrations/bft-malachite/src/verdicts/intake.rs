@@ -22,7 +22,7 @@ pub(super) struct Remembered<P: ParameterSet> {
 impl<P: ParameterSet> Remembered<P> {
     pub(super) fn new(committee: Committee<P>) -> Self {
         let limits = IntakeLimits {
-            // The votes of a few heights: what is decided is not asked for again.
+            // The votes of a height or two: what is decided is not asked for again.
             memory_bytes: 4 * committee.keys.len() * (P::SIG_LEN + 512),
             ..IntakeLimits::default()
         };
