@@ -5,8 +5,9 @@
 
 mod votes;
 
+use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
 use batch_verify::{
@@ -17,17 +18,16 @@ use batch_verify::{
 use mldsa_core::{Context, Hedge, MlDsa44, Mu};
 use votes::{CONTEXT, KEYS, MEMBERS, VOTES, expected, forged, held, set, verifier};
 
-/// Sizes of batches, and answers with whether they were remembered.
+/// Sizes of batches, and answers.
 #[derive(Clone, Default)]
 struct Log {
     batches: Arc<Mutex<Vec<usize>>>,
-    answers: Arc<Mutex<Vec<(Result<Outcome, IntakeError>, bool)>>>,
+    answers: Arc<Mutex<Vec<Answered>>>,
 }
 
 impl IntakeMetrics for Log {
     fn answered(&self, item: &Answered) {
-        let answer = (item.answer, item.remembered);
-        self.answers.lock().unwrap().push(answer);
+        self.answers.lock().unwrap().push(*item);
     }
 
     fn verified(&self, batch: &Verified) {
@@ -118,7 +118,7 @@ struct Budget(Arc<[AtomicUsize; 2]>);
 impl Admission for Budget {
     fn admits(&self, peer: u64, _: usize) -> bool {
         assert!(peer != 4, "the operator's fault");
-        self.0[0].fetch_add(usize::from(peer % 2 == 0), Ordering::Relaxed);
+        self.0[0].fetch_add(usize::from(peer.is_multiple_of(2)), Ordering::Relaxed);
         peer.is_multiple_of(2)
     }
 
@@ -212,10 +212,8 @@ fn items_that_are_asked_for_together() {
         assert_eq!((stats.items, stats.memory.hits), (126, known as u64));
         let answers = log.answers.lock().unwrap();
         assert_eq!(answers.len(), 126);
-        assert_eq!(
-            answers.iter().filter(|(_, known)| *known).count() as u64,
-            stats.memory.hits
-        );
+        let known = answers.iter().filter(|answer| answer.remembered).count();
+        assert_eq!(known as u64, stats.memory.hits);
         drop(answers);
         // Not for another epoch.
         intake.replace_keys(set((0..MEMBERS).rev()));

@@ -153,6 +153,9 @@ fn no_item_is_lost() {
         let runs = executor.runs.load(Ordering::Relaxed);
         assert_eq!(inline.verify(&items).valid(), 135);
         assert_eq!(executor.runs.load(Ordering::Relaxed), runs);
+        let back = inline.with_executor(Arc::clone(&executor) as Arc<dyn Executor>);
+        assert_eq!(back.verify(&items).valid(), 135);
+        assert!(executor.runs.load(Ordering::Relaxed) > runs);
         let first = BatchVerifier::builder()
             .keys(plain.clone())
             .mode(Mode::FirstInvalid)
