@@ -111,7 +111,7 @@ pub struct MemoryStats {
     pub bytes: usize,
     /// Questions answered from memory.
     pub hits: u64,
-    /// Questions that nothing was remembered of.
+    /// Questions about items of which nothing was remembered.
     pub misses: u64,
 }
 
