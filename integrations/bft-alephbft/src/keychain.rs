@@ -49,12 +49,15 @@ impl<P: ParameterSet> Committee<P> {
     }
 
     fn verify(&self, message: &[u8], signature: &[u8], index: NodeIndex) -> bool {
-        // Members are few; no index beyond them is one of theirs.
-        let signer = SignerId::new(u32::try_from(index.0).unwrap_or(u32::MAX));
         let context = Context::new(CONTEXT).expect("a short context");
         let Self { keys, how, .. } = self;
-        how.verify_one(keys, signer, context, message, signature)
+        how.verify_one(keys, signer(index), context, message, signature)
     }
+}
+
+/// Members are few; no index beyond them is one of theirs.
+fn signer(index: NodeIndex) -> SignerId {
+    SignerId::new(u32::try_from(index.0).unwrap_or(u32::MAX))
 }
 
 /// A member's keychain.
@@ -131,7 +134,7 @@ impl<P: ParameterSet> MultiKeychain for Keys<P> {
         let start = ThreadTime::now();
         let votes: Vec<Vote<'_>> = partial
             .iter()
-            .map(|(index, signature)| Vote::new(index.0 as u32, signature))
+            .map(|(index, signature)| Vote::new(signer(index), signature))
             .collect();
         let enough = self.node_count().consensus_threshold().0 as u128;
         let Some(threshold) = Threshold::at_least(enough) else {

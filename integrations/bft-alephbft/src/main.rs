@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bft_alephbft::{Plan, run};
 use clap::Parser;
-use measure::{How, Row, Set, print};
+use measure::{How, Row, Set, finish};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 /// AlephBFT with ML-DSA units, verified one at a time.
@@ -43,14 +43,7 @@ struct Arguments {
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let rows = rows(&arguments).await;
-    let printed = rows.and_then(|rows| print(&rows, arguments.json).map_err(|e| e.to_string()));
-    match printed {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bft-alephbft: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    finish("bft-alephbft", rows, arguments.json)
 }
 
 async fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {

@@ -1,5 +1,7 @@
 //! Why a run failed.
 
+use std::path::PathBuf;
+
 use commonware_mldsa::{CommitteeError, NotAMember};
 use thiserror::Error;
 
@@ -52,6 +54,9 @@ pub enum RunError {
         /// Why.
         source: std::io::Error,
     },
+    /// Journals that another process writes.
+    #[error("another process keeps its journals in {0}")]
+    InUse(PathBuf),
     /// It took too long.
     #[error("after {seconds} s still waiting for {waiting_for}")]
     OutOfTime {

@@ -3,21 +3,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bft_simplex::{Options, RunError, run};
+use bft_simplex::{Options, run};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
     let options = Options::parse();
     let rows = run(&options, &(Arc::new(|_: &_| {}) as _));
-    let printed = rows.and_then(|rows| {
-        measure::print(&rows, options.json).map_err(RunError::Json)?;
-        Ok(())
-    });
-    match printed {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bft-simplex: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    measure::finish("bft-simplex", rows, options.json)
 }

@@ -177,7 +177,7 @@ where
         track_historical_votes: false,
         strategy,
         partition: format!("epoch-{}-validator-{}", application.epoch, application.node),
-        mailbox_size: NZUsize!(4096),
+        mailbox_size: NZUsize!(128),
         epoch: Epoch::new(application.epoch),
         floor: Floor::Genesis(Sha256::hash(&[&application.epoch.to_be_bytes()])),
         replay_buffer: NZUsize!(1 << 20),

@@ -104,6 +104,19 @@ impl Options {
         self.spoil.saturating_add(self.hostile)
     }
 
+    /// One view of the same committee without faults.
+    pub(crate) fn warm_up(&self) -> Self {
+        Self {
+            views: 1,
+            spoil: 0,
+            hostile: 0,
+            crash: false,
+            epoch: false,
+            hedged: false,
+            ..self.clone()
+        }
+    }
+
     /// Whether these options go together.
     pub(crate) fn check(&self) -> Result<(), RunError> {
         let range = |holds, option, range| match holds {

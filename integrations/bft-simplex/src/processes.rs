@@ -1,7 +1,7 @@
 //! One process a validator, over TCP, one of them killed if so asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -15,12 +15,13 @@ use mldsa_core::ParameterSet;
 use crate::members::Members;
 use crate::{Block, Hook, Options, RunError, tcp};
 
-/// A validator's process tells of each finalised block by this word, the view and the block, and
-/// prints its row, as JSON, at the end.
+/// A validator's process tells of each finalised block by this word, the view and the block.
 const FINALIZED: &str = "finalized ";
+/// What it says when it has come to the last view. The row follows, as JSON, at the end.
+const DONE: &str = "done";
 
-/// The process of one validator. When it has printed its row it goes on until its parent closes
-/// its input: others may still need its votes.
+/// The process of one validator. When it has come to the last view it goes on until its parent
+/// closes its input: others may still need its votes.
 pub(crate) fn child<P: ParameterSet>(
     options: &Options,
     members: &Members<P>,
@@ -31,23 +32,37 @@ pub(crate) fn child<P: ParameterSet>(
         println!("{FINALIZED}{} {}", block.view, block.payload);
         hook(block);
     };
-    tcp::run_and(options, members, &(Arc::new(tell) as Hook), |row| {
-        let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, row)?;
-        writeln!(out)?;
-        out.flush()?;
-        drop(out);
+    let row = tcp::run(options, members, &(Arc::new(tell) as Hook), || {
+        println!("{DONE}");
         io::stdin().read_to_end(&mut Vec::new())?;
         Ok(())
     })?;
+    println!("{}", serde_json::to_string(&row)?);
     Ok(())
 }
 
 /// What a child's output says.
 enum Line {
     Finalized(u64, String),
+    Done,
     Row(Box<Row>),
     End,
+}
+
+impl Line {
+    /// `None` for what a validator does not say.
+    fn parse(line: &str) -> Option<Self> {
+        if line == DONE {
+            return Some(Self::Done);
+        }
+        match line.strip_prefix(FINALIZED) {
+            Some(told) => {
+                let (view, block) = told.split_once(' ')?;
+                Some(Self::Finalized(view.parse().ok()?, block.into()))
+            }
+            None => Some(Self::Row(Box::new(serde_json::from_str(line).ok()?))),
+        }
+    }
 }
 
 /// All children. Whatever happens, none outlives the run.
@@ -73,41 +88,63 @@ pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
     }
     let deadline = Instant::now() + Duration::from_secs(options.seconds);
     let mut rows: Vec<Option<Row>> = vec![None; options.validators];
-    let last = options.validators - 1;
-    // Whether somebody is still to be killed, and whether the end of its output is still to come.
-    let (mut to_kill, mut down) = (options.crash, false);
+    let mut done = BTreeSet::new();
     let mut blocks: BTreeMap<u64, String> = BTreeMap::new();
+    let last = options.validators - 1;
+    let mut killed = if options.crash {
+        Killed::Not
+    } else {
+        Killed::Returned
+    };
     while rows.iter().any(Option::is_none) {
-        match next(&lines, deadline, options.seconds)? {
-            (node, Line::Finalized(view, block)) => {
+        let (node, line) = next(&lines, deadline, options.seconds)?;
+        match line {
+            Line::Finalized(view, block) => {
                 let known = blocks.entry(view).or_insert_with(|| block.clone());
                 RunError::unless(*known == block, || {
                     format!("validators agree on view {view}")
                 })?;
-                if to_kill && node == last && view >= (options.views / 3).max(1) {
-                    children.0[last].kill()?;
-                    children.0[last].wait()?;
-                    (to_kill, down) = (false, true);
+                if node == last {
+                    killed = match killed {
+                        Killed::Not if view >= (options.views / 3).max(1) => {
+                            children.0[last].kill()?;
+                            children.0[last].wait()?;
+                            Killed::Down(view)
+                        }
+                        Killed::Down(before) => Killed::Down(view.max(before)),
+                        Killed::Back(before) if view > before => Killed::Returned,
+                        other => other,
+                    };
                 }
             }
-            (node, Line::Row(row)) if !(down && node == last) => rows[node] = Some(*row),
-            (_, Line::Row(_)) => {}
-            (node, Line::End) if down && node == last => {
-                // In the same folder: from its journal.
-                children.0[last] = start(last)?;
-                down = false;
+            Line::Done if node == last && matches!(killed, Killed::Down(_)) => {}
+            Line::Done => {
+                done.insert(node);
             }
-            (node, Line::End) => {
-                let status = children.0[node].wait()?;
-                return Err(RunError::Process {
-                    node,
-                    status: status.to_string(),
-                });
+            Line::Row(row) => rows[node] = Some(*row),
+            Line::End => match killed {
+                Killed::Down(before) if node == last => {
+                    // In the same folder: from its journal.
+                    children.0[last] = start(last)?;
+                    killed = Killed::Back(before);
+                }
+                _ if rows[node].is_some() => {}
+                _ => {
+                    let status = children.0[node].wait()?;
+                    return Err(RunError::Process {
+                        node,
+                        status: status.to_string(),
+                    });
+                }
+            },
+        }
+        if done.len() == options.validators && killed == Killed::Returned {
+            for child in &mut children.0 {
+                drop(child.stdin.take());
             }
         }
     }
     for (node, child) in children.0.iter_mut().enumerate() {
-        drop(child.stdin.take());
         let status = child.wait()?;
         if !status.success() {
             return Err(RunError::Process {
@@ -116,17 +153,31 @@ pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
             });
         }
     }
-    // What a faulty member measures says nothing.
+    // What a faulty member measures and thinks of others says nothing.
     let rows: Vec<Row> = rows.into_iter().skip(options.faulty()).flatten().collect();
-    let guilty: BTreeSet<String> = (0..options.faulty())
+    let guilty: Vec<String> = (0..options.faulty())
         .map(|n| format!("member {n}"))
         .collect();
-    let blocked = rows.iter().flat_map(|row| row.blocked.iter().cloned());
-    let blocked: BTreeSet<String> = blocked.collect();
-    RunError::unless(blocked == guilty, || {
-        format!("exactly {guilty:?} are blocked; {blocked:?} are")
-    })?;
+    for row in &rows {
+        RunError::unless(row.blocked == guilty, || {
+            format!("each blocks exactly {guilty:?}; one {:?}", row.blocked)
+        })?;
+    }
     Ok(rows)
+}
+
+/// What has become of the member that is to be killed. What was told by the process that is no
+/// more may still be on its way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Killed {
+    /// It is still to be.
+    Not,
+    /// Its output has not ended; the last view that it has told of.
+    Down(u64),
+    /// Started again, and has not told of a later view.
+    Back(u64),
+    /// It finalises again, or was not to be killed.
+    Returned,
 }
 
 fn next(
@@ -179,15 +230,7 @@ fn spawn(
         let lines = lines.clone();
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let line = match line.strip_prefix(FINALIZED) {
-                    Some(told) => told.split_once(' ').and_then(|(view, block)| {
-                        Some(Line::Finalized(view.parse().ok()?, block.into()))
-                    }),
-                    None => serde_json::from_str(&line)
-                        .ok()
-                        .map(|row| Line::Row(Box::new(row))),
-                };
-                if let Some(line) = line
+                if let Some(line) = Line::parse(&line)
                     && lines.send((node, line)).is_err()
                 {
                     return;

@@ -120,9 +120,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
     }
 
     async fn run(&self, hook: &Hook) -> Result<Row, RunError> {
-        let Options {
-            validators, views, ..
-        } = *self.options;
+        let validators = self.options.validators;
         let (reports, mut observer) =
             Observer::new(self.options, self.members, hook, &self.context);
         let mut running = Vec::new();
@@ -134,13 +132,11 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         {
             self.crash(last, &mut observer, &reports).await?;
         }
-        let honest = self.options.faulty()..validators;
-        let waiting_for = format!("view {views} at all honest validators");
-        let done = |outcome: &Outcome| honest.clone().all(|n| outcome.reached(n, 1, views));
-        observer.until(&waiting_for, done).await?;
+        let honest: Vec<usize> = (self.options.faulty()..validators).collect();
         let guilty = (0..self.options.faulty()).collect();
+        observer.until_caught(1, &honest, &guilty).await?;
         observer.claim(&guilty)?;
-        observer.claim_caught(&guilty)?;
+        observer.claim_refused(&guilty)?;
         if self.options.epoch {
             self.second_epoch(running, &mut observer, &reports, guilty)
                 .await?;
@@ -216,22 +212,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         let scheme = self.members.scheme(leaving, &self.members.first, false)?;
         self.attack(leaving, 2, Attack::Stale, scheme).await?;
 
-        let views = self.options.views;
-        let waiting_for = format!("view {views} of the second epoch, where one has left");
         let honest: Vec<usize> = everybody.skip(leaving + 1).collect();
-        let done = |outcome: &Outcome| {
-            let refuses = |n| {
-                outcome
-                    .blocked
-                    .get(&leaving)
-                    .is_some_and(|by| by.contains(n))
-            };
-            honest
-                .iter()
-                .all(|n| outcome.reached(*n, 2, views) && refuses(n))
-        };
-        observer.until(&waiting_for, done).await?;
         guilty.insert(leaving);
+        observer.until_caught(2, &honest, &guilty).await?;
         observer.claim(&guilty)
     }
 

@@ -1,7 +1,9 @@
 //! Validators over TCP on localhost: all of a committee in this process, or one of them.
 
+use std::fs::{self, File, TryLockError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -24,27 +26,21 @@ use mldsa_core::ParameterSet;
 use crate::measured::Measured;
 use crate::members::Members;
 use crate::node::{self, Application};
-use crate::observed::{Observer, Outcome, Reports};
+use crate::observed::{Observer, Reports};
 use crate::simulator::written;
 use crate::{Hook, Options, RunError};
 
+/// Runs, and when the row is made calls `linger`, during which the validators go on: what they do
+/// then is judged too.
 pub(crate) fn run<P: ParameterSet>(
     options: &Options,
     members: &Members<P>,
     hook: &Hook,
-) -> Result<Row, RunError> {
-    run_and(options, members, hook, |_| Ok(()))
-}
-
-/// Runs, and calls `and` with the row while the validators go on.
-pub(crate) fn run_and<P: ParameterSet>(
-    options: &Options,
-    members: &Members<P>,
-    hook: &Hook,
-    and: impl FnOnce(&Row) -> Result<(), RunError>,
+    linger: impl FnOnce() -> Result<(), RunError>,
 ) -> Result<Row, RunError> {
     let temporary = tempfile::tempdir()?;
     let storage = options.storage.as_deref().unwrap_or(temporary.path());
+    let _lock = lock(storage)?;
     let config = tokio::Config::new()
         .with_worker_threads(2)
         .with_tcp_nodelay(Some(true))
@@ -68,21 +64,30 @@ pub(crate) fn run_and<P: ParameterSet>(
             .into_iter()
             .filter(|n| *n >= options.faulty())
             .collect();
-        let waiting_for = format!("view {} at all honest validators", options.views);
-        let done = |outcome: &Outcome| {
-            let reached = |n: &usize| outcome.reached(*n, 1, options.views);
-            honest.iter().all(reached)
-        };
-        observer.until(&waiting_for, done).await?;
         let guilty = (0..options.faulty()).collect();
+        observer.until_caught(1, &honest, &guilty).await?;
+        let mut row = observer.row(written(&context.encode()));
+        linger()?;
+        observer.catch_up();
         observer.claim(&guilty)?;
-        if options.node.is_none() {
-            observer.claim_caught(&guilty)?;
+        if !honest.is_empty() {
+            observer.claim_refused(&guilty)?;
         }
-        let row = observer.row(written(&context.encode()));
-        and(&row)?;
+        row.blocked = observer.blocked();
         Ok(row)
     })
+}
+
+/// The journals of a folder for this process alone, until it ends or the file is closed: two that
+/// go on from one journal vote twice.
+fn lock(storage: &Path) -> Result<File, RunError> {
+    fs::create_dir_all(storage)?;
+    let file = File::create(storage.join("lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(RunError::InUse(storage.into())),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
 }
 
 fn address(options: &Options, n: usize) -> SocketAddr {

@@ -1,7 +1,9 @@
-//! Small runs of everything the simulator offers. Each asserts what it claims by itself; what is
-//! looked at here is what comes of it.
+//! Small runs of everything there is. Each asserts what it claims by itself; what is looked at here
+//! is what comes of it.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use bft_simplex::{Block, Hook, Options, RunError, run};
@@ -133,6 +135,92 @@ fn the_hook_hears_of_every_block_once_a_validator() {
                 .all(|other| other.view != *view || other.payload == block.payload)
         );
     }
+}
+
+#[test]
+fn the_hook_hears_nothing_of_the_run_that_warms_up() {
+    let heard: Arc<Mutex<BTreeMap<(usize, u64), usize>>> = Arc::default();
+    let hook: Hook = {
+        let heard = heard.clone();
+        Arc::new(move |block: &Block| {
+            let mut heard = heard.lock().expect("no panic");
+            *heard.entry((block.node, block.view)).or_default() += 1;
+        })
+    };
+    run(&options("--how batched,one-by-one"), &hook).expect("two runs");
+    let heard = heard.lock().expect("no panic");
+    assert!(heard.len() >= 4 * 6 && heard.values().all(|times| *times == 2));
+}
+
+#[test]
+fn everybody_blocks_who_spoils_its_signatures_over_tcp() {
+    let row = rows("--net tcp --port 41100 --spoil 1").remove(0);
+    assert_eq!(row.blocked, ["member 0"]);
+    assert!(row.invalid > 0);
+}
+
+/// The program, with a small committee unless `words` say otherwise.
+fn program(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bft-simplex"));
+    command.args(["--net", "procs", "--set", "44", "--how", "batched"]);
+    command.args(words.split_whitespace());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+fn rows_of_processes(words: &str) -> Vec<Row> {
+    let output = program(words).output().expect("a program");
+    assert!(output.status.success(), "{words}");
+    let lines = String::from_utf8(output.stdout).expect("text");
+    let row = |line| serde_json::from_str(line).expect("a row");
+    lines.lines().map(row).collect()
+}
+
+#[test]
+fn a_process_that_is_killed_returns() {
+    let words = "--json --validators 4 --views 12 --port 41200 --crash";
+    let rows = rows_of_processes(words);
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().all(|row| row.blocked.is_empty()));
+}
+
+#[test]
+fn each_process_blocks_who_spoils_its_signatures() {
+    let words = "--json --validators 4 --views 12 --port 41300 --spoil 1";
+    let rows = rows_of_processes(words);
+    assert_eq!(rows.len(), 3);
+    assert!(rows.iter().all(|row| row.blocked == ["member 0"]));
+}
+
+#[test]
+fn a_journal_serves_one_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // With its output, which has to stay open.
+    let first = || {
+        let storage = folder.path().display();
+        let words = format!("--validators 1 --port 41400 --node 0 --storage {storage}");
+        let mut child = program(&words).spawn().expect("a program");
+        let mut output = BufReader::new(child.stdout.take().expect("its output"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("it says something");
+        assert!(line.starts_with("finalized "), "{line}");
+        (child, output)
+    };
+    let stop = |(mut child, output): (Child, BufReader<ChildStdout>)| {
+        child.kill().expect("it lives");
+        child.wait().expect("it ends");
+        drop(output);
+    };
+    let running = first();
+    let second = Options {
+        storage: Some(folder.path().into()),
+        node: Some(0),
+        ..options("--net procs --validators 1 --port 41500")
+    };
+    let refused = run(&second, &nobody()).err();
+    assert!(matches!(refused, Some(RunError::InUse(_))), "{refused:?}");
+    stop(running);
+    stop(first());
 }
 
 #[test]

@@ -35,15 +35,14 @@ impl Member {
     /// # Errors
     /// [`Error`] if the files are not what the guard wrote last.
     pub fn guard(&self) -> Result<Guard, Error> {
-        let [log, mark] = files(&self.directory);
+        let [log, mark] = self.files();
         Guard::open_files(&log, &mark, self.member.seed())
     }
 
-    /// The log of its guard.
+    /// The files of its guard: the log, and its mark.
     #[must_use]
-    pub fn log(&self) -> PathBuf {
-        let [log, _] = files(&self.directory);
-        log
+    pub fn files(&self) -> [PathBuf; 2] {
+        files(&self.directory)
     }
 
     pub(crate) fn id(&self) -> MemberId {
@@ -75,8 +74,7 @@ impl Committee {
         let members: Vec<_> = (0..n).map(member).collect::<Result<_, _>>()?;
         let registrations = members.iter().map(|m| m.register(Hedge::Deterministic));
         let registry = Registry::new(&[7; 32], registrations.collect::<Result<Vec<_>, _>>()?)?;
-        let contents = (0..checkpoints).map(|slot| label(epoch, slot)).collect();
-        let plan = EpochPlan::with_attempts(epoch, contents, attempts_for(n as usize))?;
+        let plan = plan(n as usize, epoch, checkpoints)?;
 
         let (mut guards, mut trees, mut roots) = (Vec::new(), Vec::new(), Vec::new());
         let homes: Vec<_> = (0..n).map(|n| directory.join(n.to_string())).collect();
@@ -123,6 +121,12 @@ impl Committee {
     pub(crate) fn label(&self, slot: u64) -> BaseLabel {
         label(self.epoch, slot)
     }
+}
+
+/// What `n` members may sign in an epoch.
+pub(crate) fn plan(n: usize, epoch: u64, checkpoints: u64) -> Result<EpochPlan, Error> {
+    let contents = (0..checkpoints).map(|slot| label(epoch, slot)).collect();
+    EpochPlan::with_attempts(epoch, contents, attempts_for(n))
 }
 
 fn label(epoch: u64, slot: u64) -> BaseLabel {

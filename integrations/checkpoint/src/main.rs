@@ -77,7 +77,7 @@ fn checkpoints(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         );
     }
     for n in [4, 16, 64, 100, 128] {
-        price(&Price::new(n)?, n == 4, arguments.json)?;
+        price(&Price::new(n, slots)?, n == 4, arguments.json)?;
     }
     if !arguments.json {
         println!("{ADVICE}");
@@ -90,6 +90,7 @@ fn show(slot: u64, absence: Absence, signed: &Checkpoint, milliseconds: u128, js
         aggregate,
         signers,
         attempts,
+        certificate,
         openings,
         sent: (messages, bytes),
     } = signed;
@@ -97,7 +98,7 @@ fn show(slot: u64, absence: Absence, signed: &Checkpoint, milliseconds: u128, js
     if json {
         let line = serde_json::json!({
             "checkpoint": slot, "first_member": format!("{absence:?}"), "signers": signers,
-            "attempts": attempts, "bytes": object, "openings": openings, "messages": messages,
+            "attempts": attempts, "bytes": object, "certificate": certificate, "openings": openings, "messages": messages,
             "message_bytes": bytes, "milliseconds": milliseconds as u64,
         });
         println!("{line}");
@@ -109,10 +110,10 @@ fn show(slot: u64, absence: Absence, signed: &Checkpoint, milliseconds: u128, js
         Absence::Long => ", one killed and left out",
     };
     println!(
-        "checkpoint {slot}: {signers} signers, attempt {attempts}{first}; {object} bytes, \
-         {} with openings; {messages} messages of {bytes} bytes; {milliseconds} ms; \
+        "checkpoint {slot}: {signers} signers, attempt {attempts}{first}; {certificate} bytes, \
+         {} with openings, {object} with label and payload; {messages} messages of {bytes} bytes; {milliseconds} ms; \
          valid for fips204",
-        object + openings
+        certificate + openings
     );
 }
 
@@ -122,7 +123,9 @@ fn price(price: &Price, first: bool, json: bool) -> serde_json::Result<()> {
         return Ok(());
     }
     if first {
-        println!("\n  n  quorum  ed25519  ML-DSA-65  ML-DSA-87  aggregate  with openings");
+        println!(
+            "\nIn an epoch of as many checkpoints:\n  n  quorum  ed25519  ML-DSA-65  ML-DSA-87  aggregate  with openings"
+        );
     }
     println!(
         "{:>3}  {:>6}  {:>7}  {:>9}  {:>9}  {:>9}  {:>13}",

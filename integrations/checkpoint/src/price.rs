@@ -1,8 +1,10 @@
 //! Bytes of a certificate, in the ways that there are.
 
-use mladsa_aggregate::{BaseLabel, EpochPlan, Error};
+use mladsa_aggregate::Error;
 use mldsa_core::{MlDsa65, MlDsa87, ParameterSet as _};
 use serde::Serialize;
+
+use crate::committee::plan;
 
 /// An Ed25519 signature.
 const ED25519: usize = 64;
@@ -27,13 +29,14 @@ pub struct Price {
 }
 
 impl Price {
-    /// The price for `n` validators, all of whom sign the aggregate, in an epoch of one checkpoint
-    /// and four attempts. Every list has a bit for each validator besides.
+    /// The price for `n` validators, all of whom sign the aggregate, in an epoch of so many
+    /// checkpoints. Everything but the openings has a bit for each validator besides, and nothing
+    /// has what was signed.
     ///
     /// # Errors
-    /// None that anybody has seen.
-    pub fn new(n: usize) -> Result<Self, Error> {
-        let plan = EpochPlan::new(1, vec![BaseLabel::slot(b"", 1, 0, 0)])?;
+    /// [`Error`] for no checkpoints, or more than a tree has leaves for.
+    pub fn new(n: usize, checkpoints: u64) -> Result<Self, Error> {
+        let plan = plan(n, 1, checkpoints)?;
         let (quorum, bits) = (n * 2 / 3 + 1, n.div_ceil(8));
         Ok(Self {
             validators: n,

@@ -30,6 +30,8 @@ pub struct Checkpoint {
     pub signers: usize,
     /// Attempts that it took.
     pub attempts: u32,
+    /// Bytes of the signature and of the bits that say whose it is.
+    pub certificate: usize,
     /// Bytes of the openings that a verifier needs who has not followed the round.
     pub openings: usize,
     /// Messages that were sent, and their bytes.
@@ -149,7 +151,8 @@ impl Round<'_> {
         let nodes: Result<_, _> = (0..n).map(|at| self.node(at, 0).map(Some)).collect();
         self.nodes = nodes?;
         // What the first member's log was before: a backup.
-        let backup = fs::read(self.committee.members[0].log())?;
+        let [log, _] = self.committee.members[0].files();
+        let backup = fs::read(log)?;
         let mut killed = None;
         for _ in 0..PATIENCE {
             for at in 0..n {
@@ -189,10 +192,11 @@ impl Round<'_> {
     /// The first member comes back: not from a backup, and with what its guard has written down.
     fn restart(&mut self, attempt: u8, backup: &[u8]) -> Result<(), Trouble> {
         let member = &self.committee.members[0];
-        let log = fs::read(member.log())?;
-        fs::write(member.log(), backup)?;
+        let [log, _] = member.files();
+        let now = fs::read(&log)?;
+        fs::write(&log, backup)?;
         let refused = member.guard().is_err();
-        fs::write(member.log(), log)?;
+        fs::write(&log, now)?;
         if !refused {
             return Err(Trouble::Claim("a guard from a backup is one"));
         }
@@ -313,6 +317,7 @@ impl Round<'_> {
         Ok(Checkpoint {
             attempts: u32::from(aggregate.label().attempt()) + 1,
             signers: signers.len(),
+            certificate: signature.len() + self.committee.members.len().div_ceil(8),
             openings: signers.len() * verifier.agreed.plan().opening_len(),
             sent: (
                 self.sent.len(),

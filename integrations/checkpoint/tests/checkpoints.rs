@@ -1,7 +1,10 @@
 //! Checkpoints of a committee with its guards on disk.
 
+use std::fs;
+
 use bft_simplex::Block;
-use checkpoint::{Absence, Blocks, Committee, Price};
+use checkpoint::{Absence, Blocks, Committee, Price, Trouble};
+use mladsa_aggregate::Error;
 use tempfile::tempdir;
 
 #[test]
@@ -11,15 +14,20 @@ fn a_killed_member_signs_the_same_again_or_is_left_out() {
     let sign = |slot, absence| committee.sign(slot, vec![slot as u8; 48], absence).unwrap();
     let short = sign(0, Absence::Short);
     assert_eq!(short.signers, 4);
+    // The price list says what a run takes.
+    let price = Price::new(4, 3).unwrap();
+    assert_eq!(
+        (short.certificate, short.openings),
+        (price.aggregate, price.openings)
+    );
     let long = sign(1, Absence::Long);
     assert_eq!(long.signers, 3);
     assert!(long.attempts > 1);
     // Whoever was left out is back.
     assert_eq!(sign(2, Absence::None).signers, 4);
     // An aggregate is smaller than a list, and with its openings larger.
-    let list = 3 * 4627;
-    assert!(long.aggregate.to_bytes().len() < list);
-    assert!(long.aggregate.to_bytes().len() + long.openings > list);
+    assert!(long.aggregate.to_bytes().len() < price.ml_dsa_87);
+    assert!(long.certificate + long.openings > price.ml_dsa_87);
 }
 
 #[test]
@@ -40,12 +48,60 @@ fn a_restored_guard_is_refused() {
     let directory = tempdir().unwrap();
     let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
     let member = &committee.members()[1];
-    let backup = std::fs::read(member.log()).unwrap();
+    let [log, _] = member.files();
+    let backup = fs::read(&log).unwrap();
     committee.sign(0, b"block".to_vec(), Absence::None).unwrap();
     assert!(member.guard().is_ok());
-    std::fs::write(member.log(), backup).unwrap();
+    fs::write(&log, backup).unwrap();
     assert!(member.guard().is_err());
     assert!(committee.sign(0, b"block".to_vec(), Absence::None).is_err());
+}
+
+#[test]
+fn a_guard_restored_with_its_mark_harms_nothing_while_the_others_keep_theirs() {
+    let directory = tempdir().unwrap();
+    let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
+    let sign = |payload: &[u8]| committee.sign(0, payload.to_vec(), Absence::None);
+    for member in committee.members() {
+        let backup = member.files().map(|file| fs::read(file).unwrap());
+        let restore = || {
+            for (file, bytes) in member.files().iter().zip(&backup) {
+                fs::write(file, bytes).unwrap();
+            }
+        };
+        let first = sign(b"block").unwrap();
+        restore();
+        assert!(member.guard().is_ok(), "nothing in the files tells");
+        assert_eq!(sign(b"block").unwrap().aggregate, first.aggregate);
+        // What this member no longer knows, the guards of the others do.
+        restore();
+        let refused = sign(b"another block").unwrap_err();
+        assert!(
+            matches!(refused, Trouble::Scheme(Error::OneTimeViolation)),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn one_directory_serves_one_process() {
+    let directory = tempdir().unwrap();
+    let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
+    let sign = || committee.sign(0, b"block".to_vec(), Absence::None);
+    // The lock is of the open file, not of the process: here as between two.
+    let held = committee.members()[2].guard().unwrap();
+    let second = committee.members()[2].guard().unwrap_err();
+    assert_eq!(second, Error::GuardInUse);
+    assert!(matches!(
+        sign().unwrap_err(),
+        Trouble::Scheme(Error::GuardInUse)
+    ));
+    drop(held);
+    assert!(
+        Committee::new(directory.path(), 4, 1, 1).is_err(),
+        "made twice"
+    );
+    assert_eq!(sign().unwrap().signers, 4);
 }
 
 #[test]
@@ -94,10 +150,14 @@ fn every_kth_block_that_everybody_has() {
 #[test]
 fn openings_are_more_than_the_list() {
     for n in [4, 64, 100] {
-        let price = Price::new(n).unwrap();
+        let price = Price::new(n, 1).unwrap();
         assert!(price.aggregate < price.ml_dsa_87);
         assert!(price.openings > price.ml_dsa_87);
     }
-    let price = Price::new(64).unwrap();
-    assert_eq!((price.openings, price.ml_dsa_87), (397_568, 43 * 4627 + 8));
+    let price = Price::new(64, 1).unwrap();
+    assert_eq!(
+        (price.openings, price.ml_dsa_87),
+        (64 * 6308, 43 * 4627 + 8)
+    );
+    assert!(Price::new(4, 0).is_err() && Price::new(4, 1 << 19).is_err());
 }

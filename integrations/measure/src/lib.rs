@@ -10,4 +10,4 @@ mod row;
 pub use cpu_time::{ProcessTime, ThreadTime};
 pub use how::{How, Set};
 pub use meter::{Kind, Meter};
-pub use row::{Finality, Row, print};
+pub use row::{Finality, Row, finish, print};

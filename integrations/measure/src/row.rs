@@ -1,5 +1,7 @@
 //! One run as a row.
 
+use std::fmt::Display;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
@@ -138,6 +140,19 @@ impl Row {
 /// Four decimals are more than any of this is good for.
 fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
+}
+
+/// What a program ends with: its rows, or why there are none.
+pub fn finish<E: Display>(program: &str, rows: Result<Vec<Row>, E>, json: bool) -> ExitCode {
+    let rows = rows.map_err(|error| error.to_string());
+    let printed = rows.and_then(|rows| print(&rows, json).map_err(|error| error.to_string()));
+    match printed {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Rows as a table, or as lines of JSON.
