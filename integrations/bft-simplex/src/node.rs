@@ -21,9 +21,11 @@ use commonware_cryptography::{
 };
 use commonware_p2p::{BlockedSubscription, Blocker, Receiver, Sender};
 use commonware_parallel::Strategy;
-use commonware_runtime::{Clock, Handle, Metrics, Spawner, Storage, buffer::paged::CacheRef};
+use commonware_runtime::{
+    Clock, Handle, Metrics, Quota, Spawner, Storage, buffer::paged::CacheRef,
+};
 use commonware_utils::{
-    NZDuration, NZU16, NZUsize,
+    NZDuration, NZU16, NZU32, NZUsize,
     channel::{fallible::OneshotExt as _, oneshot},
 };
 use rand_core::CryptoRng;
@@ -143,6 +145,12 @@ impl<B: Blocker<PublicKey = Identity>> Blocker for Watched<B> {
     }
 }
 
+/// What a validator takes of each peer on each channel. The engine makes room in advance for one
+/// burst of every peer, so memory grows with it and the square of the validators.
+pub(crate) fn quota() -> Quota {
+    Quota::per_second(NZU32!(4096)).allow_burst(NZU32!(128))
+}
+
 /// Starts the engine of one validator on its channels for votes, certificates and requests.
 pub(crate) fn start<E, S, B, T>(
     context: E,
@@ -177,6 +185,7 @@ where
         track_historical_votes: false,
         strategy,
         partition: format!("epoch-{}-validator-{}", application.epoch, application.node),
+        // Room in advance, too. The engine keeps what does not fit.
         mailbox_size: NZUsize!(128),
         epoch: Epoch::new(application.epoch),
         floor: Floor::Genesis(Sha256::hash(&[&application.epoch.to_be_bytes()])),

@@ -14,10 +14,10 @@ use commonware_p2p::{
 };
 use commonware_parallel::Sequential;
 use commonware_runtime::{
-    Clock as _, Handle, Metrics as _, Quota, Runner as _, Spawner as _, Supervisor as _,
+    Clock as _, Handle, Metrics as _, Runner as _, Spawner as _, Supervisor as _,
     deterministic::{self, Context},
 };
-use commonware_utils::{NZU32, NZUsize, probability};
+use commonware_utils::{NZUsize, probability};
 use measure::Row;
 use mldsa_core::ParameterSet;
 
@@ -270,7 +270,7 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
     /// share any: what is still on its way when an epoch ends would be held against its sender.
     async fn ends(&self, n: usize, epoch: u64) -> Result<Ends, RunError> {
         let control = self.network.control(self.peers[n].clone());
-        let quota = Quota::per_second(NZU32!(4096));
+        let quota = node::quota();
         Ok([
             control.register(3 * epoch, quota).await?,
             control.register(3 * epoch + 1, quota).await?,

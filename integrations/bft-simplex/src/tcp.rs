@@ -136,8 +136,7 @@ fn start<P: ParameterSet>(
     config.allowed_handshake_rate_per_subnet = Quota::per_second(NZU32!(1024));
     let (mut network, mut oracle) = lookup::Network::new(validator.child("p2p"), config);
     let _ = oracle.track(0, addresses);
-    let quota = Quota::per_second(NZU32!(4096));
-    let channels = [0, 1, 2].map(|channel| network.register(channel, quota));
+    let channels = [0, 1, 2].map(|channel| network.register(channel, node::quota()));
     network.start();
 
     let workers = NonZeroUsize::new(options.workers).unwrap_or(NonZeroUsize::MIN);

@@ -106,7 +106,9 @@ fn prefixed(context: &[u8], message: &[u8]) -> Vec<u8> {
     [&[length], context, message].concat()
 }
 
-/// One vote through `aws-lc-rs`, as it is used: from key bytes, with the context in front.
+/// One vote through `aws-lc-rs`: from key bytes, with the context in front. It expands the key for
+/// each signature, so one that is parsed once (`ParsedPublicKey`) is no faster: `--bin peer` times
+/// both.
 fn aws_lc_verify<P: ParameterSet>(
     key: &VerifyingKey<P>,
     context: &[u8],
