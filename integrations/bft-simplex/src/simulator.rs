@@ -9,12 +9,12 @@ use commonware_consensus::simplex::max_payload_size;
 use commonware_cryptography::{ed25519::PublicKey as Identity, sha256::Digest};
 use commonware_mldsa::{Committee, Scheme};
 use commonware_p2p::{
-    max_message_size,
+    Message, Receiver, max_message_size,
     simulated::{self, Link, Oracle},
 };
 use commonware_parallel::Sequential;
 use commonware_runtime::{
-    Clock as _, Handle, Metrics as _, Runner as _, Spawner as _, Supervisor as _,
+    Clock as _, Handle, IoBuf, Metrics as _, Runner as _, Spawner as _, Supervisor as _,
     deterministic::{self, Context},
 };
 use commonware_utils::{NZUsize, probability};
@@ -31,10 +31,33 @@ use crate::{Hook, Options, RunError};
 type Network = Oracle<Identity, Context>;
 
 /// The senders and receivers of one validator.
-type Ends = [(
-    simulated::Sender<Identity, Context>,
-    simulated::Receiver<Identity>,
-); 3];
+type Ends = [(simulated::Sender<Identity, Context>, Unshared); 3];
+
+/// A receiver that copies votes out of the buffer of their link, which certificates came in as
+/// well: the engine keeps votes for some views, and with them would keep it all.
+#[derive(Debug)]
+struct Unshared(simulated::Receiver<Identity>);
+
+impl Unshared {
+    /// No vote is longer.
+    const VOTE: usize = 8192;
+}
+
+impl Receiver for Unshared {
+    type Error = <simulated::Receiver<Identity> as Receiver>::Error;
+    type PublicKey = Identity;
+
+    async fn recv(&mut self) -> Result<Message<Identity>, Self::Error> {
+        let (peer, message) = self.0.recv().await?;
+        let bytes = message.as_ref();
+        let copied = (bytes.len() <= Self::VOTE).then(|| IoBuf::copy_from_slice(bytes));
+        Ok((peer, copied.unwrap_or(message)))
+    }
+
+    fn capacity(&self) -> NonZeroUsize {
+        self.0.capacity()
+    }
+}
 
 pub(crate) fn run<P: ParameterSet>(
     options: &Options,
@@ -270,11 +293,14 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
     /// share any: what is still on its way when an epoch ends would be held against its sender.
     async fn ends(&self, n: usize, epoch: u64) -> Result<Ends, RunError> {
         let control = self.network.control(self.peers[n].clone());
-        let quota = node::quota();
+        let register = async |channel| {
+            let ends = control.register(channel, node::quota()).await;
+            ends.map(|(sender, receiver)| (sender, Unshared(receiver)))
+        };
         Ok([
-            control.register(3 * epoch, quota).await?,
-            control.register(3 * epoch + 1, quota).await?,
-            control.register(3 * epoch + 2, quota).await?,
+            register(3 * epoch).await?,
+            register(3 * epoch + 1).await?,
+            register(3 * epoch + 2).await?,
         ])
     }
 }
