@@ -122,6 +122,21 @@ impl Committee {
             .aggregate_one_party(&self.members, &decision(&self.base, payload))
     }
 
+    /// A payload whose first attempt succeeds when one party holds all secrets, so that
+    /// runs are alike.
+    ///
+    /// # Errors
+    /// None within a lifetime.
+    pub fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
+        (0u64..)
+            .map(u64::to_be_bytes)
+            .find(|payload| {
+                let aggregate = self.one_party(payload);
+                aggregate.is_ok_and(|aggregate| aggregate.label().attempt() == 0)
+            })
+            .ok_or(Error::AttemptsExhausted)
+    }
+
     /// Bytes of each member's opening.
     #[must_use]
     pub fn opening_len(&self) -> usize {

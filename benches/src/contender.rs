@@ -164,6 +164,16 @@ impl Contender {
         }
     }
 
+    /// Who it is, with the backend or tier if it has several.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match (self.peer, self.backend) {
+            ("ours", backend) => format!("mldsa-core {backend}"),
+            (peer, "default") => peer.into(),
+            (peer, tier) => format!("{peer} {tier}"),
+        }
+    }
+
     /// Runs the operation on case `i`.
     #[inline]
     pub fn call(&mut self, i: usize) {

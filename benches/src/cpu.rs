@@ -24,6 +24,16 @@ fn name(info: &str) -> Option<String> {
     })
 }
 
+/// Pins this thread to the last core, and says so on standard error. Threads that it
+/// starts afterwards inherit that.
+pub fn pin() {
+    let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
+    match core.filter(|&core| core_affinity::set_for_current(core)) {
+        Some(core) => eprintln!("pinned to core {}", core.id),
+        None => eprintln!("warning: the thread could not be pinned"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::name;

@@ -33,6 +33,16 @@ impl Set {
             Self::MlDsa87 => "ML-DSA-87",
         }
     }
+
+    /// The number in that name.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::MlDsa44 => 44,
+            Self::MlDsa65 => 65,
+            Self::MlDsa87 => 87,
+        }
+    }
 }
 
 /// A reproducible source of random bytes.
@@ -53,9 +63,14 @@ impl Stream {
         usize::from_le_bytes(self.bytes()) % bound
     }
 
+    /// Overwrites `bytes`.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.read(bytes);
+    }
+
     fn bytes<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
-        self.0.read(&mut bytes);
+        self.fill(&mut bytes);
         bytes
     }
 }

@@ -9,6 +9,8 @@ mod clock;
 pub mod committee;
 mod contender;
 mod cpu;
+mod footprint;
+mod heap;
 mod inputs;
 #[cfg(target_os = "linux")]
 pub mod instructions;
@@ -16,17 +18,22 @@ mod lowmem;
 mod measure;
 mod ours;
 mod peers;
+pub mod report;
 mod rounds;
+mod score;
 mod suite;
 
 pub use clock::{UNIT, hz, now};
 pub use contender::{Contender, Op, Part};
-pub use cpu::cpu_name;
+pub use cpu::{cpu_name, pin};
+pub use footprint::{Footprint, STACK, best_or_portable, in_rust};
+pub use heap::{heap, held};
 pub use inputs::{Inputs, Set, Stream};
 pub use lowmem::lowmem_contenders;
-pub use measure::{Budget, Samples, measure};
-pub use ours::mean_attempts;
+pub use measure::{Budget, Samples, measure, measure_alone};
+pub use ours::{mean_attempts, rejections};
 pub use rounds::{Round, Runner, Way};
+pub use score::{Plan, Score, score};
 pub use suite::{bench_part, bench_with};
 
 use std::rc::Rc;

@@ -7,11 +7,13 @@ use std::rc::Rc;
 use mldsa_core::hazmat::{Secret, Zeroed};
 use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, Output, PublicKey, Signer, Tier, Workspace,
+    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier, Workspace,
     keygen_from_seed,
 };
 
-use crate::{Contender, Inputs, Op, Set};
+use crate::inputs::Key;
+use crate::peers::Loaded;
+use crate::{Contender, Inputs, Op, Set, held};
 
 const PEER: &str = "mldsa-lowmem";
 
@@ -22,6 +24,27 @@ pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
         Set::MlDsa44 => of::<MlDsa44>(inputs),
         Set::MlDsa65 => of::<MlDsa65>(inputs),
         Set::MlDsa87 => of::<MlDsa87>(inputs),
+    }
+}
+
+/// Loaded keys. All but the opened one are the encoding, which stays where it is, and
+/// what points to it.
+pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
+    fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
+        let opened = held(|| OpenedKey::<P>::from_seed(&key.seed));
+        let private = held(|| ExpandedKey::<P>::new(&key.private));
+        let public = held(|| PublicKey::<P>::from_bytes(&key.public));
+        vec![
+            Loaded::new(PEER, "private, opened", &key.seed, opened),
+            Loaded::new(PEER, "private, expanded", &key.private, key.private.len() + private),
+            Loaded::new(PEER, "public", &key.public, key.public.len() + public),
+        ]
+    }
+    let key = &inputs.keys[0];
+    match inputs.set {
+        Set::MlDsa44 => of::<MlDsa44>(key),
+        Set::MlDsa65 => of::<MlDsa65>(key),
+        Set::MlDsa87 => of::<MlDsa87>(key),
     }
 }
 

@@ -53,6 +53,15 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied().unwrap_or(0)
     }
 
+    /// The call that so large a share of all was not slower than.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> u64 {
+        let mut sorted = self.calls.clone();
+        sorted.sort_unstable();
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
+    }
+
     /// The mean over all cases: the figure for signing, whose cost depends on
     /// the message. It is taken from the thread's processor time, since on a
     /// shared machine the wall clock counts everyone's work.
@@ -60,6 +69,22 @@ impl Samples {
     pub fn mean(&self) -> f64 {
         self.processor.as_secs_f64() * hz() / self.operations.max(1) as f64
     }
+}
+
+/// Times `call` on the cases 0, 1, 2, ... until the time is used, at least once, after
+/// one untimed call.
+pub fn measure_alone(time: Duration, mut call: impl FnMut(usize)) -> Samples {
+    let mut samples = Samples::default();
+    call(0);
+    let (start, processor) = (Instant::now(), ThreadTime::now());
+    while samples.is_empty() || start.elapsed() < time {
+        let begin = now();
+        call(samples.operations);
+        samples.calls.push(now() - begin);
+        samples.operations += 1;
+    }
+    samples.processor = processor.elapsed();
+    samples
 }
 
 /// Operations of one contender in a row, or those of one call. Switching after each call would charge

@@ -4,14 +4,16 @@ use std::rc::Rc;
 
 use mldsa_core::{
     Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
-    PreparedVerifyingKey, SignJob, SigningKey, VerifyError, bytes,
+    PreparedVerifyingKey, SignJob, SigningKey, VerifyError, VerifyingKey, bytes,
     hazmat::{
-        JobMessage, Secret, Verification, Zeroed, keygen_internal, keygen_many, sign_mu_observed,
+        JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many, sign_mu_observed,
         verify_lanes,
     },
 };
 
-use crate::{Contender, Inputs, Op, Set, inputs::Case};
+use crate::inputs::{Case, Key};
+use crate::peers::{Loaded, Verify};
+use crate::{Contender, Inputs, Op, Set, held};
 
 const PEER: &str = "ours";
 /// Signatures in one call of the multi-verify rows.
@@ -35,38 +37,106 @@ pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
 /// signers have to do, whoever they are.
 #[must_use]
 pub fn mean_attempts(inputs: &Inputs) -> f64 {
+    let rejections: usize = rejections(inputs).iter().map(Vec::len).sum();
+    1.0 + rejections as f64 / inputs.cases.len() as f64
+}
+
+/// Why attempts were rejected, for each case: one attempt more was made.
+#[must_use]
+pub fn rejections(inputs: &Inputs) -> Vec<Vec<Rejection>> {
     match inputs.set {
-        Set::MlDsa44 => attempts::<MlDsa44>(inputs),
-        Set::MlDsa65 => attempts::<MlDsa65>(inputs),
-        Set::MlDsa87 => attempts::<MlDsa87>(inputs),
+        Set::MlDsa44 => rejections_of::<MlDsa44>(inputs),
+        Set::MlDsa65 => rejections_of::<MlDsa65>(inputs),
+        Set::MlDsa87 => rejections_of::<MlDsa87>(inputs),
     }
 }
 
-fn attempts<P: ParameterSet>(inputs: &Inputs) -> f64 {
+fn rejections_of<P: ParameterSet>(inputs: &Inputs) -> Vec<Vec<Rejection>> {
     let keys: Vec<_> = inputs
         .keys
         .iter()
         .map(|key| SigningKey::<P>::from_seed(&key.seed))
         .collect();
-    let mut attempts = 0usize;
-    for case in &inputs.cases {
+    let of_case = |case: &Case| {
         let key = &keys[case.key];
         let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), Context::EMPTY);
         mu.update(&case.message);
         let mut signature = P::SignatureBytes::zeroed();
-        attempts += 1;
-        let observe = &mut |_| attempts += 1;
+        let mut rejections = Vec::new();
         sign_mu_observed(
             key,
             &mu.finish(),
             Hedge::Deterministic,
             signature.as_mut(),
-            observe,
+            &mut |rejection| rejections.push(rejection),
         )
         .expect("signing");
         assert_eq!(signature.as_ref(), case.signature, "{PEER} signing");
+        rejections
+    };
+    inputs.cases.iter().map(of_case).collect()
+}
+
+/// Whether an encoded public key accepts a message and its signature, with an empty
+/// context.
+pub(crate) fn accepts<P: ParameterSet>(public: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    let mut pk = P::PublicKeyBytes::zeroed();
+    if public.len() != pk.as_ref().len() {
+        return false;
     }
-    attempts as f64 / inputs.cases.len() as f64
+    pk.as_mut().copy_from_slice(public);
+    bytes::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
+}
+
+/// [`accepts`] of a set.
+pub(crate) fn verifier(set: Set) -> Verify {
+    match set {
+        Set::MlDsa44 => accepts::<MlDsa44>,
+        Set::MlDsa65 => accepts::<MlDsa65>,
+        Set::MlDsa87 => accepts::<MlDsa87>,
+    }
+}
+
+/// Whether the key of this index accepts a message and its signature, all keys prepared.
+pub(crate) type VerifyPrepared = Box<dyn Fn(usize, &[u8], &[u8]) -> bool>;
+
+/// Verification under the prepared keys of the inputs.
+pub(crate) fn prepared_verifier(inputs: &Inputs) -> VerifyPrepared {
+    fn of<P: ParameterSet>(inputs: &Inputs) -> VerifyPrepared {
+        let load = |key: &Key| VerifyingKey::<P>::from_bytes(&key.public).expect("a key");
+        let keys: Vec<_> = inputs.keys.iter().map(|key| load(key).prepare()).collect();
+        Box::new(move |key, message, signature| {
+            let verdict = keys[key].verify(message, Context::EMPTY, signature);
+            verdict.is_ok()
+        })
+    }
+    match inputs.set {
+        Set::MlDsa44 => of::<MlDsa44>(inputs),
+        Set::MlDsa65 => of::<MlDsa65>(inputs),
+        Set::MlDsa87 => of::<MlDsa87>(inputs),
+    }
+}
+
+/// Loaded keys of ours.
+pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
+    fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
+        let private = held(|| SigningKey::<P>::from_seed(&key.seed));
+        let prepared = held(|| SigningKey::<P>::from_seed(&key.seed).prepare());
+        let public = held(|| VerifyingKey::<P>::from_bytes(&key.public));
+        let ready = held(|| VerifyingKey::<P>::from_bytes(&key.public).map(|key| key.prepare()));
+        vec![
+            Loaded::new("mldsa-core", "private", &key.seed, private),
+            Loaded::new("mldsa-core", "private, prepared", &key.seed, prepared),
+            Loaded::new("mldsa-core", "public", &key.public, public),
+            Loaded::new("mldsa-core", "public, prepared", &key.public, ready),
+        ]
+    }
+    let key = &inputs.keys[0];
+    match inputs.set {
+        Set::MlDsa44 => of::<MlDsa44>(key),
+        Set::MlDsa65 => of::<MlDsa65>(key),
+        Set::MlDsa87 => of::<MlDsa87>(key),
+    }
 }
 
 fn prepared<'a, P: ParameterSet>(

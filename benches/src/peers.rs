@@ -19,8 +19,43 @@ pub(crate) fn verifier(name: &str, set: Set) -> Option<Verify> {
     match name {
         "aws-lc-rs" => Some(aws_lc::verifier(set)),
         "libcrux-ml-dsa" => Some(libcrux::verifier(set)),
+        "ml-dsa" => Some(ml_dsa::verifier(set)),
+        "fips204" => Some(fips204::verifier(set)),
         _ => None,
     }
+}
+
+/// A loaded key: what it was loaded from, and what it takes in memory.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub implementation: &'static str,
+    pub object: &'static str,
+    pub encoded: usize,
+    pub memory: usize,
+}
+
+impl Loaded {
+    pub(crate) fn new(
+        implementation: &'static str,
+        object: &'static str,
+        encoding: &[u8],
+        memory: usize,
+    ) -> Self {
+        Self {
+            implementation,
+            object,
+            encoded: encoding.len(),
+            memory,
+        }
+    }
+}
+
+/// Loaded keys of the peers whose memory is seen.
+pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
+    let mut all = libcrux::loaded(inputs);
+    all.extend(ml_dsa::loaded(inputs));
+    all.extend(fips204::loaded(inputs));
+    all
 }
 
 /// Every operation of every peer.

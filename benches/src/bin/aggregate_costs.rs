@@ -5,6 +5,7 @@ use std::fs;
 use std::time::Instant;
 
 use benches::committee::{Committee, SIZES, member};
+use benches::heap;
 use cpu_time::ThreadTime;
 use mladsa_aggregate::{
     AgreedRoots, BaseLabel, EpochPlan, Error, Guard, InMemoryPinsForTests, Matrix, PinnedRoots,
@@ -14,15 +15,6 @@ use mldsa_core::{Backend, Hedge};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
-
-/// Heap figures of one call.
-fn heap(call: impl FnOnce() -> Result<(), Error>) -> Result<dhat::HeapStats, Error> {
-    let profiler = dhat::Profiler::builder().testing().build();
-    call()?;
-    let stats = dhat::HeapStats::get();
-    drop(profiler);
-    Ok(stats)
-}
 
 /// Smallest and median of several runs, in milliseconds of this thread's CPU time.
 fn milliseconds(call: &mut impl FnMut() -> Result<(), Error>) -> Result<[f64; 2], Error> {
@@ -38,7 +30,8 @@ fn milliseconds(call: &mut impl FnMut() -> Result<(), Error>) -> Result<[f64; 2]
 
 fn row(name: &str, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
     let [least, median] = milliseconds(&mut call)?;
-    let heap = heap(call)?;
+    let (result, heap) = heap(call);
+    result?;
     println!(
         "{name:<28} {least:>9.3} {median:>9.3} {:>11} {:>11} {:>10}",
         heap.total_bytes, heap.total_blocks, heap.max_bytes
@@ -59,14 +52,7 @@ fn main() -> Result<(), Error> {
     parts()?;
     for n in SIZES {
         let committee = Committee::new(n)?;
-        // A payload whose first attempt succeeds, so that runs are alike.
-        let payload = (0u64..)
-            .map(u64::to_be_bytes)
-            .find(|payload| {
-                let aggregate = committee.one_party(payload);
-                aggregate.is_ok_and(|aggregate| aggregate.label().attempt() == 0)
-            })
-            .ok_or(Error::AttemptsExhausted)?;
+        let payload = committee.payload_at_first_attempt()?;
         row(&format!("one-party base, n = {n}"), || {
             committee.one_party(&payload).map(drop)
         })?;

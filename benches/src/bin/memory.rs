@@ -2,22 +2,16 @@
 //! generation, signing and verification, every tier of the low-memory signer beside
 //! the full-memory implementations.
 //!
-//! Stack is what a call uses below its caller, workspaces included, by painting and
-//! scanning a thread's stack; the largest of all cases. Heap is what the call holds
-//! at most, and the blocks it takes, counted by dhat. Keys, message and signature in
-//! FIPS encoding are the caller's and not counted.
-#![allow(unsafe_code, reason = "contenders go to a painted thread and back")]
+//! What counts as stack and heap: `benches::Footprint`.
 
 use core::time::Duration;
 use std::rc::Rc;
 
 use benches::{
-    Budget, Contender, Inputs, Op, Part, Samples, Set, Stream, contenders, hz, lowmem_contenders,
-    measure,
+    Budget, Footprint, Inputs, Op, Part, Samples, Set, Stream, contenders, hz, in_rust,
+    lowmem_contenders, measure,
 };
 use clap::Parser;
-use mldsa_core::Backend;
-use mldsa_gates::painted;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -32,8 +26,6 @@ struct Options {
 
 /// Signatures, and keys.
 const CASES: usize = 128;
-/// More than any implementation needs.
-const STACK: usize = 4 << 20;
 
 /// Time of Bouncy Castle's low-memory crate 0.1.2 over that of `fips204` 0.5.0,
 /// keygen, sign, verify: measured once on another machine, because it needs a
@@ -63,7 +55,7 @@ fn main() {
         for ((part, op, name), castle) in operations.into_iter().zip(bouncy_castle(set)) {
             let mut all = lowmem_contenders(&inputs);
             all.extend(contenders(part, &inputs));
-            all.retain(|one| one.op == op && listed(one));
+            all.retain(|one| one.op == op && in_rust(one));
             let times = measure(
                 &mut all,
                 Budget {
@@ -82,13 +74,17 @@ fn main() {
                 .find(|(one, _)| one.peer == "fips204");
             let unit = fips204.map_or(f64::NAN, |(_, samples)| cost(samples));
             for (one, samples) in all.iter_mut().zip(&times) {
-                let (stack, (heap, blocks)) = (stack(one), heap(one));
+                let Footprint {
+                    stack,
+                    heap,
+                    blocks,
+                } = Footprint::of(one, CASES);
                 let seconds = cost(samples) / hz();
                 let times = cost(samples) / unit;
                 println!(
                     "{:<10} {name:<7} {:<24} {stack:>9} {heap:>9} {blocks:>7} {:>10.1} {:>10.0} {times:>8.2} {:>6.2}",
                     set.name(),
-                    title(one),
+                    one.title(),
                     seconds * 1e6,
                     1. / seconds,
                     castle / times,
@@ -102,53 +98,4 @@ fn main() {
     println!(
         "/BC: speed over that of Bouncy Castle's low-memory crate, scaled from another machine by fips204"
     );
-}
-
-fn title(one: &Contender) -> String {
-    match (one.peer, one.backend) {
-        ("ours", backend) => format!("mldsa-core {backend}"),
-        (peer, "default") => peer.into(),
-        (peer, tier) => format!("{peer} {tier}"),
-    }
-}
-
-/// Of ours the fastest backend and the portable one; peers in Rust.
-fn listed(one: &Contender) -> bool {
-    match one.peer {
-        "ours" => {
-            let best = Backend::detect().name();
-            one.backend == best || one.backend == Backend::PORTABLE.name()
-        }
-        peer => ["mldsa-lowmem", "fips204", "ml-dsa", "libcrux-ml-dsa"].contains(&peer),
-    }
-}
-
-/// A contender on its way to another thread.
-struct Lent<'a>(&'a mut Contender);
-
-// SAFETY: `painted::depth_of` waits for its thread, so one thread at a time touches
-// the contender and what it shares; nothing in it belongs to the thread that made
-// it.
-unsafe impl Send for Lent<'_> {}
-
-impl Lent<'_> {
-    fn call_all(&mut self) {
-        (0..CASES).for_each(|i| self.0.call(i));
-    }
-}
-
-fn stack(one: &mut Contender) -> usize {
-    let mut lent = Lent(one);
-    painted::depth_of(STACK, move || lent.call_all())
-}
-
-/// The most that is held during one call, and the blocks of one call, of all cases.
-fn heap(one: &mut Contender) -> (usize, u64) {
-    (0..CASES).fold((0, 0), |(bytes, blocks), i| {
-        let profiler = dhat::Profiler::builder().testing().build();
-        one.call(i);
-        let stats = dhat::HeapStats::get();
-        drop(profiler);
-        (bytes.max(stats.max_bytes), blocks.max(stats.total_blocks))
-    })
 }

@@ -14,11 +14,10 @@ use std::{
 
 use batch_verify::{BatchSize, KeyStorage, Mode};
 use benches::{
-    Budget, Contender, Inputs, Op, Part, Round, Runner, Samples, Set, Stream, UNIT, Way,
-    contenders, cpu_name, hz, mean_attempts, measure,
+    Contender, Inputs, Op, Part, Plan, Round, Runner, Samples, Set, Stream, UNIT, Way,
+    contenders, cpu_name, hz, pin, score,
 };
 use clap::Parser;
-use mldsa_core::Backend;
 use serde::Serialize;
 
 /// Compares ML-DSA implementations on random distinct messages and keys.
@@ -109,12 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if everywhere > 1 {
         pools.push(Runner::pool(everywhere));
     }
-    let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
-    let pinned = core.filter(|&core| core_affinity::set_for_current(core));
-    match pinned {
-        Some(core) => eprintln!("pinned to core {}", core.id),
-        None => eprintln!("warning: the thread could not be pinned"),
-    }
+    pin();
     let clock = UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
     let seed = options.seed.unwrap_or_else(|| u64::from(clock));
     eprintln!("inputs from seed {seed}");
@@ -144,52 +138,21 @@ fn publish(options: &Options, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Cases of the parts whose cost hardly depends on the message.
-const CASES: usize = 256;
-/// Messages a signer has to sign: the attempts vary as much as their mean.
-const SIGN_CASES: usize = 1000;
+/// Messages a signer has to sign.
+const MESSAGES: usize = 1000;
 
 /// One part on one parameter set, all contenders interleaved.
 fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
-    let mut stream = Stream::new(seed);
-    let validators = usize::from(options.validators);
-    let cases = if part == Part::Sign {
-        SIGN_CASES
-    } else {
-        CASES
+    let plan = Plan {
+        validators: usize::from(options.validators),
+        messages: MESSAGES,
+        time: Duration::from_secs(options.seconds),
+        seed,
     };
-    let inputs = Rc::new(Inputs::random(set, validators, cases, &mut stream));
-    let mut all = contenders(part, &inputs);
-    let mut keys = vec![validators; all.len()];
-    if part != Part::Sign {
-        // Nothing is kept between calls: a new key for every case. Signers stay
-        // on the same messages, since the attempts belong to them.
-        let inputs = Rc::new(Inputs::random(set, cases, cases, &mut stream));
-        let distinct = contenders(part, &inputs);
-        for ((contender, keys), distinct) in all.iter_mut().zip(&mut keys).zip(distinct) {
-            if !contender.op.prepared() {
-                (*contender, *keys) = (distinct, cases);
-            }
-        }
-    }
-    all.iter_mut().for_each(runs_on_its_backend);
-    let time = Duration::from_secs(options.seconds);
-    let samples = measure(
-        &mut all,
-        Budget {
-            time,
-            cases,
-            passes: 1,
-        },
-    );
-    let attempts = (part == Part::Sign).then(|| mean_attempts(&inputs));
-    all.iter()
-        .zip(keys)
-        .zip(samples)
-        .map(|((contender, keys), samples)| {
-            let attempts = attempts.filter(|_| contender.deterministic);
-            row(set, contender, keys, &samples, attempts)
-        })
+    let scores = score(set, part, plan, |_| true);
+    scores
+        .iter()
+        .map(|one| row(set, &one.contender, one.keys, &one.samples, one.attempts))
         .collect()
 }
 
@@ -252,30 +215,6 @@ fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
 #[cfg(not(target_os = "linux"))]
 fn instructions(_: &Options, _: u64) -> Result<(), Box<dyn Error>> {
     Err("instructions are counted on Linux only".into())
-}
-
-/// Calls a contender of ours once and sees that it asked its own backend for
-/// kernels, and none that is faster. Slower ones lend what a backend has not.
-fn runs_on_its_backend(contender: &mut Contender) {
-    if contender.peer != "ours" {
-        return;
-    }
-    let asked = || {
-        Backend::available()
-            .map(Backend::dispatched)
-            .collect::<Vec<_>>()
-    };
-    let before = asked();
-    contender.call(0);
-    let changed = before
-        .iter()
-        .zip(asked())
-        .map(|(before, after)| *before != after);
-    let fastest = Backend::available()
-        .zip(changed)
-        .filter(|(_, changed)| *changed);
-    let fastest = fastest.last().map(|(backend, _)| backend.name());
-    assert_eq!(fastest, Some(contender.backend), "{contender:?}");
 }
 
 /// The operations on whole batches.

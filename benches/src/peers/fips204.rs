@@ -9,7 +9,8 @@ use fips204::{
     traits::{KeyGen, SerDes, Signer, Verifier},
 };
 
-use crate::{Contender, Inputs, Op, Set};
+use super::{Loaded, Verify};
+use crate::{Contender, Inputs, Op, Set, held};
 
 const PEER: &str = "fips204";
 
@@ -76,5 +77,45 @@ pub(super) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
         Set::MlDsa44 => contenders!(ml_dsa_44, inputs),
         Set::MlDsa65 => contenders!(ml_dsa_65, inputs),
         Set::MlDsa87 => contenders!(ml_dsa_87, inputs),
+    }
+}
+
+pub(super) fn verifier(set: Set) -> Verify {
+    macro_rules! verify {
+        ($scheme:ident) => {
+            |public, message, signature| {
+                let (Ok(public), Ok(signature)) = (public.try_into(), signature.try_into()) else {
+                    return false;
+                };
+                $scheme::PublicKey::try_from_bytes(public)
+                    .is_ok_and(|public| public.verify(message, signature, &[]))
+            }
+        };
+    }
+    match set {
+        Set::MlDsa44 => verify!(ml_dsa_44),
+        Set::MlDsa65 => verify!(ml_dsa_65),
+        Set::MlDsa87 => verify!(ml_dsa_87),
+    }
+}
+
+pub(super) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
+    let key = &inputs.keys[0];
+    macro_rules! of {
+        ($scheme:ident) => {{
+            let private = key.private.as_slice().try_into().expect("an encoding");
+            let private = held(|| $scheme::PrivateKey::try_from_bytes(private));
+            let public = key.public.as_slice().try_into().expect("an encoding");
+            let public = held(|| $scheme::PublicKey::try_from_bytes(public));
+            vec![
+                Loaded::new(PEER, "private", &key.private, private),
+                Loaded::new(PEER, "public", &key.public, public),
+            ]
+        }};
+    }
+    match inputs.set {
+        Set::MlDsa44 => of!(ml_dsa_44),
+        Set::MlDsa65 => of!(ml_dsa_65),
+        Set::MlDsa87 => of!(ml_dsa_87),
     }
 }

@@ -7,7 +7,7 @@ use libcrux_ml_dsa::{
     MLDSASignature, MLDSASigningKey, MLDSAVerificationKey, ml_dsa_44, ml_dsa_65, ml_dsa_87,
 };
 
-use super::Verify;
+use super::{Loaded, Verify};
 use crate::{Contender, Inputs, Op, Set};
 
 const PEER: &str = "libcrux-ml-dsa";
@@ -93,4 +93,14 @@ pub(super) fn verifier(set: Set) -> Verify {
         Set::MlDsa65 => verify!(ml_dsa_65),
         Set::MlDsa87 => verify!(ml_dsa_87),
     }
+}
+
+/// Keys are their encodings.
+pub(super) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
+    let key = &inputs.keys[0];
+    let loaded = |object, encoding: &[u8]| Loaded::new(PEER, object, encoding, encoding.len());
+    vec![
+        loaded("private", &key.private),
+        loaded("public", &key.public),
+    ]
 }

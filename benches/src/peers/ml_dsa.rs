@@ -8,7 +8,8 @@ use ml_dsa::{
     SigningKey, VerifyingKey,
 };
 
-use crate::{Contender, Inputs, Op, Set, inputs::Key};
+use super::{Loaded, Verify};
+use crate::{Contender, Inputs, Op, Set, held, inputs::Key};
 
 const PEER: &str = "ml-dsa";
 
@@ -101,4 +102,38 @@ fn load_private<P: MlDsaParams>(key: &Key) -> ExpandedSigningKey<P> {
 
 fn load_public<P: MlDsaParams>(key: &Key) -> VerifyingKey<P> {
     VerifyingKey::decode(key.public.as_slice().try_into().expect("an encoding"))
+}
+
+pub(super) fn verifier(set: Set) -> Verify {
+    fn accepts<P: MlDsaParams>(public: &[u8], message: &[u8], signature: &[u8]) -> bool {
+        let public = public.try_into().map(VerifyingKey::<P>::decode);
+        let signature = Signature::try_from(signature);
+        public.is_ok_and(|public| {
+            signature.is_ok_and(|signature| public.verify_with_context(message, &[], &signature))
+        })
+    }
+    match set {
+        Set::MlDsa44 => accepts::<MlDsa44>,
+        Set::MlDsa65 => accepts::<MlDsa65>,
+        Set::MlDsa87 => accepts::<MlDsa87>,
+    }
+}
+
+pub(super) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
+    fn of<P: MlDsaParams>(key: &Key) -> Vec<Loaded> {
+        let private = held(|| SigningKey::<P>::from_seed(&key.seed.into()));
+        let expanded = held(|| load_private::<P>(key));
+        let public = held(|| load_public::<P>(key));
+        vec![
+            Loaded::new(PEER, "private, from the seed", &key.seed, private),
+            Loaded::new(PEER, "private, expanded", &key.private, expanded),
+            Loaded::new(PEER, "public", &key.public, public),
+        ]
+    }
+    let key = &inputs.keys[0];
+    match inputs.set {
+        Set::MlDsa44 => of::<MlDsa44>(key),
+        Set::MlDsa65 => of::<MlDsa65>(key),
+        Set::MlDsa87 => of::<MlDsa87>(key),
+    }
 }
