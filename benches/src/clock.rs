@@ -23,6 +23,12 @@ pub fn hz() -> f64 {
     })
 }
 
+/// Ticks of [`now`] in microseconds.
+#[must_use]
+pub fn us(ticks: f64) -> f64 {
+    ticks / hz() * 1e6
+}
+
 /// The counter, read after every earlier instruction has finished and before
 /// any later one starts.
 #[cfg(target_arch = "x86_64")]

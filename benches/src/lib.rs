@@ -23,7 +23,7 @@ mod rounds;
 mod score;
 mod suite;
 
-pub use clock::{UNIT, hz, now};
+pub use clock::{UNIT, hz, now, us};
 pub use contender::{Contender, Op, Part};
 pub use cpu::{cpu_name, pin};
 pub use footprint::{Footprint, STACK, best_or_portable, in_rust};

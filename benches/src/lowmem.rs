@@ -7,8 +7,8 @@ use std::rc::Rc;
 use mldsa_core::hazmat::{Secret, Zeroed};
 use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier, Workspace,
-    keygen_from_seed,
+    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
+    Workspace, keygen_from_seed,
 };
 
 use crate::inputs::Key;
@@ -36,7 +36,12 @@ pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
         let public = held(|| PublicKey::<P>::from_bytes(&key.public));
         vec![
             Loaded::new(PEER, "private, opened", &key.seed, opened),
-            Loaded::new(PEER, "private, expanded", &key.private, key.private.len() + private),
+            Loaded::new(
+                PEER,
+                "private, expanded",
+                &key.private,
+                key.private.len() + private,
+            ),
             Loaded::new(PEER, "public", &key.public, key.public.len() + public),
         ]
     }

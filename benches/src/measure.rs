@@ -1,6 +1,6 @@
 //! Interleaved timing: every contender gets its turn in every round.
 
-use core::{ops::Range, time::Duration};
+use core::{hint::black_box, ops::Range, time::Duration};
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
@@ -73,13 +73,13 @@ impl Samples {
 
 /// Times `call` on the cases 0, 1, 2, ... until the time is used, at least once, after
 /// one untimed call.
-pub fn measure_alone(time: Duration, mut call: impl FnMut(usize)) -> Samples {
+pub fn measure_alone<T>(time: Duration, mut call: impl FnMut(usize) -> T) -> Samples {
     let mut samples = Samples::default();
     call(0);
     let (start, processor) = (Instant::now(), ThreadTime::now());
     while samples.is_empty() || start.elapsed() < time {
         let begin = now();
-        call(samples.operations);
+        black_box(call(samples.operations));
         samples.calls.push(now() - begin);
         samples.operations += 1;
     }

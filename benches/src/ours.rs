@@ -6,8 +6,8 @@ use mldsa_core::{
     Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
     PreparedVerifyingKey, SignJob, SigningKey, VerifyError, VerifyingKey, bytes,
     hazmat::{
-        JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many, sign_mu_observed,
-        verify_lanes,
+        JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
+        sign_mu_observed, verify_lanes,
     },
 };
 

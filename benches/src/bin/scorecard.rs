@@ -14,8 +14,8 @@ use std::{
 
 use batch_verify::{BatchSize, KeyStorage, Mode};
 use benches::{
-    Contender, Inputs, Op, Part, Plan, Round, Runner, Samples, Set, Stream, UNIT, Way,
-    contenders, cpu_name, hz, pin, score,
+    Contender, Inputs, Op, Part, Plan, Round, Runner, Samples, Set, Stream, UNIT, Way, contenders,
+    cpu_name, hz, pin, score,
 };
 use clap::Parser;
 use serde::Serialize;

@@ -9,9 +9,8 @@ use super::table::{Lines, Table};
 use super::{Effort, Section};
 use crate::ours::{prepared_verifier, verifier};
 use crate::{
-    Budget, Contender, Footprint, Inputs, Op, Part, Plan, Score, Set, Stream,
-    best_or_portable, cells, contenders, hz, in_rust, lowmem, lowmem_contenders, measure, ours,
-    peers, score,
+    Budget, Contender, Footprint, Inputs, Op, Part, Plan, Score, Set, Stream, best_or_portable,
+    cells, contenders, in_rust, lowmem, lowmem_contenders, measure, ours, peers, score, us,
 };
 
 /// The parts of single operations.
@@ -20,10 +19,6 @@ const PARTS: [Part; 3] = [Part::Keygen, Part::Sign, Part::Verify];
 const REFERENCE: &str = "aws-lc-rs";
 /// Keys of all inputs.
 const KEYS: usize = 8;
-
-fn us(ticks: f64) -> f64 {
-    ticks / hz() * 1e6
-}
 
 /// Everything about the libraries.
 ///
@@ -163,7 +158,13 @@ fn footprints(effort: &Effort) -> Table {
 fn keys(effort: &Effort) -> Table {
     let mut table = Table::new(
         "keys",
-        &["set", "implementation", "key", "encoded_bytes", "memory_bytes"],
+        &[
+            "set",
+            "implementation",
+            "key",
+            "encoded_bytes",
+            "memory_bytes",
+        ],
     );
     let mut stream = Stream::new(effort.seed);
     for set in Set::ALL {
@@ -225,7 +226,11 @@ fn tails(effort: &Effort) -> Table {
                 table.push(cells![
                     set.name(),
                     one.title(),
-                    if one.op.prepared() { "prepared" } else { "encoded" },
+                    if one.op.prepared() {
+                        "prepared"
+                    } else {
+                        "encoded"
+                    },
                     kind,
                     at(0.5),
                     at(0.99),
@@ -255,14 +260,17 @@ fn verifiers(inputs: &Rc<Inputs>, valid: bool) -> Vec<Contender> {
     let peers = peers
         .into_iter()
         .filter_map(|peer| Some((peer, "default", peers::verifier(peer, inputs.set)?)));
-    let encoded = [ours].into_iter().chain(peers).map(|(peer, backend, accepts)| {
-        let inputs = Rc::clone(inputs);
-        let call = move |i| {
-            let (key, case) = inputs.case(i);
-            let verdict = accepts(&key.public, &case.message, &case.signature);
-            assert_eq!(verdict, valid, "{peer}");
-        };
-        Contender::new(Op::VerifyCold, peer, call).backend(backend)
-    });
+    let encoded = [ours]
+        .into_iter()
+        .chain(peers)
+        .map(|(peer, backend, accepts)| {
+            let inputs = Rc::clone(inputs);
+            let call = move |i| {
+                let (key, case) = inputs.case(i);
+                let verdict = accepts(&key.public, &case.message, &case.signature);
+                assert_eq!(verdict, valid, "{peer}");
+            };
+            Contender::new(Op::VerifyCold, peer, call).backend(backend)
+        });
     [prepared].into_iter().chain(encoded).collect()
 }

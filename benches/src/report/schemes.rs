@@ -27,7 +27,7 @@ use super::plot::Plot;
 use super::table::Table;
 use super::{Effort, Section};
 use crate::ours::accepts;
-use crate::{cells, hz, measure_alone};
+use crate::{cells, measure_alone, us};
 
 /// A loaded private key of a scheme. Signing is randomised wherever the scheme allows
 /// that; verification begins with the encoded public key.
@@ -255,7 +255,7 @@ fn measure<K: Key>(table: &mut Table, effort: &Effort, known: Known) {
     let (i, signature) = &signatures[0];
     let other = message(i + 1);
     assert!(!K::verify(&public, &other, signature), "another message");
-    let ms = |ticks: f64| ticks / hz() * 1e3;
+    let ms = |ticks: f64| us(ticks) / 1e3;
     let Known {
         name,
         through,

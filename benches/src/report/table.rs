@@ -237,7 +237,6 @@ impl Cell {
 mod tests {
     use super::{Cell, Table};
 
-
     #[test]
     fn three_digits() {
         let shown = |number: f64| Cell::from(number).to_string();
