@@ -34,13 +34,13 @@ impl Set {
         }
     }
 
-    /// The number in that name.
+    /// NIST's category of security.
     #[must_use]
-    pub const fn number(self) -> u8 {
+    pub const fn category(self) -> u8 {
         match self {
-            Self::MlDsa44 => 44,
-            Self::MlDsa65 => 65,
-            Self::MlDsa87 => 87,
+            Self::MlDsa44 => 2,
+            Self::MlDsa65 => 3,
+            Self::MlDsa87 => 5,
         }
     }
 }

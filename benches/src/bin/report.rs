@@ -66,6 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         load: load(),
         seed: options.seed,
     };
+    // Rather now than after the minutes that it takes.
+    fs::create_dir_all(&options.out)?;
     println!("{}", run.markdown());
     // Before this thread is pinned: threads inherit that.
     let sizes = successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < threads);

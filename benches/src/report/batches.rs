@@ -9,7 +9,7 @@ use std::time::Instant;
 use batch_verify::{BatchSize, KeyStorage, Mode};
 use mldsa_core::{MlDsa87, ParameterSet as _};
 
-use super::plot::Plot;
+use super::plot::{Axis, Plot};
 use super::table::{Lines, Table};
 use super::{Effort, Section};
 use crate::committee::{Committee, SIZES};
@@ -34,7 +34,8 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         title: "A signature in a batch, ML-DSA-65",
         x: "signatures in the batch",
         y: "us each",
-        logarithmic: true,
+        across: Axis::Logarithmic,
+        up: Axis::Logarithmic,
         lines: only(
             &batches.lines(&["set", "how", "threads"], "signatures", "us_each"),
             65,
@@ -46,7 +47,8 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         title: "A batch of 1024 on several threads",
         x: "threads",
         y: "times as fast as on one",
-        logarithmic: false,
+        across: Axis::Linear,
+        up: Axis::Linear,
         lines: threads.lines(&["set", "how"], "threads", "speed_up"),
     };
     let early_exit = early_exit(effort);
@@ -56,36 +58,38 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         title: "Attempts of a signature",
         x: "attempts",
         y: "% of the messages",
-        logarithmic: false,
+        across: Axis::Linear,
+        up: Axis::Linear,
         lines: attempts.lines(&["set"], "attempts", "messages_percent"),
     };
     let aggregates = aggregates(effort)?;
-    let of = [
-        ("aggregate", "aggregate_bytes"),
-        ("aggregate with openings", "with_openings_bytes"),
-        ("list of ML-DSA-87 signatures", "list_bytes"),
-    ];
-    let lines = of.iter().flat_map(|(legend, column)| {
-        let lines = aggregates.lines(&[], "signers", column);
-        lines
-            .into_values()
-            .map(|points| ((*legend).to_owned(), points))
-    });
-    let lines = lines.collect();
     let bytes = Plot {
         name: "aggregates",
         title: "What a verifier receives",
         x: "signers",
         y: "bytes",
-        logarithmic: true,
-        lines,
+        across: Axis::Logarithmic,
+        up: Axis::Logarithmic,
+        lines: aggregates.columns(
+            "signers",
+            &["aggregate_bytes", "with_openings_bytes", "list_bytes"],
+        ),
+    };
+    let times = Plot {
+        name: "aggregate_times",
+        title: "An aggregate, all of it on one thread",
+        x: "signers",
+        y: "ms",
+        across: Axis::Logarithmic,
+        up: Axis::Logarithmic,
+        lines: aggregates.columns("signers", &["one_party_ms", "interactive_ms"]),
     };
     Ok(Section {
         title: "Batches and aggregates",
         parts: vec![
             format!(
                 "Batches of valid signatures by {VALIDATORS} validators in turn, whose keys are \
-                 prepared; the median of calls in turn with the others. `one by one` is \
+                 prepared; the least of calls in turn with the others. `one by one` is \
                  `VerifyingKey::verify`, which prepares nothing, and `{PEER}` a plain `par_iter` \
                  over its verification."
             )
@@ -110,10 +114,12 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
             reasons.into(),
             "Aggregates of ML-ADSA-87, experimental: `one party` holds all secrets; `interactive` is \
              both steps of all members and the combination, in one process on one thread. A \
-             verifier without the members' one-time keys needs their openings too."
+             verifier without the members' one-time keys needs their openings too. `list` is a \
+             signature of ML-DSA-87 by each."
                 .into(),
             aggregates.into(),
             bytes.into(),
+            times.into(),
         ],
     })
 }
@@ -131,22 +137,21 @@ fn only(lines: &Lines, set: u8) -> Lines {
         .collect()
 }
 
-/// The median time of each runner in microseconds, one after another in turn.
-fn medians(runners: &mut [Runner], valid: bool, time: Duration) -> Vec<f64> {
+/// The least time of each runner in microseconds, one after another in turn: other work on
+/// the machine only ever adds.
+fn least(runners: &mut [Runner], valid: bool, time: Duration) -> Vec<f64> {
     let begin = Instant::now();
-    let mut samples = vec![Vec::new(); runners.len()];
-    while samples[0].len() < 3 || begin.elapsed() < time {
-        for (runner, samples) in runners.iter_mut().zip(&mut samples) {
+    let mut least = vec![u64::MAX; runners.len()];
+    let mut turns = 0;
+    while turns < 3 || begin.elapsed() < time {
+        for (runner, least) in runners.iter_mut().zip(&mut least) {
             // The first call after another's turn reloads the caches.
             runner.call();
-            samples.push(runner.time(valid));
+            *least = runner.time(valid).min(*least);
         }
+        turns += 1;
     }
-    let median = |samples: &mut Vec<u64>| {
-        samples.sort_unstable();
-        us(samples[samples.len() / 2] as f64)
-    };
-    samples.iter_mut().map(median).collect()
+    least.iter().map(|ticks| us(*ticks as f64)).collect()
 }
 
 fn batches(effort: &Effort) -> Table {
@@ -179,7 +184,7 @@ fn batches(effort: &Effort) -> Table {
                 .iter()
                 .map(|(_, way, pool)| Runner::new(*way, &round, pool));
             let time = effort.time(Duration::from_secs(2));
-            let times = medians(&mut runners.collect::<Vec<_>>(), true, time);
+            let times = least(&mut runners.collect::<Vec<_>>(), true, time);
             for ((how, _, pool), us) in ways.iter().zip(times) {
                 let each = us / signatures as f64;
                 table.push(cells![
@@ -207,7 +212,7 @@ fn threads(effort: &Effort) -> Table {
                 .iter()
                 .map(|pool| Runner::new(way, &round, pool));
             let time = effort.time(Duration::from_secs(4));
-            let times = medians(&mut runners.collect::<Vec<_>>(), true, time);
+            let times = least(&mut runners.collect::<Vec<_>>(), true, time);
             for (pool, us) in effort.pools.iter().zip(&times) {
                 table.push(cells![
                     set.name(),
@@ -251,7 +256,7 @@ fn early_exit(effort: &Effort) -> Table {
             Runner::new(way, &round, &effort.pools[0])
         });
         let time = effort.time(Duration::from_secs(2));
-        let times = medians(&mut runners, place.is_none(), time);
+        let times = least(&mut runners, place.is_none(), time);
         if place.is_none() {
             whole.clone_from(&times);
         }
@@ -293,7 +298,8 @@ fn attempts(effort: &Effort) -> (Table, Table) {
             "rejections",
             "percent",
         ],
-    );
+    )
+    .detail();
     let messages = effort.choose(500, 5000);
     let mut stream = Stream::new(effort.seed);
     for set in Set::ALL {
@@ -360,7 +366,7 @@ fn aggregates(effort: &Effort) -> Result<Table, Box<dyn Error>> {
         let verify = measure_alone(time / 10, |_| {
             assert!(round.key().verify_mu(round.mu(), signature).is_ok());
         });
-        let us = |samples: &Samples| us(samples.median() as f64);
+        let us = |samples: &Samples| us(samples.min() as f64);
         let object = aggregate.to_bytes().len();
         table.push(cells![
             n,

@@ -4,7 +4,7 @@ use core::error::Error;
 use core::time::Duration;
 use std::rc::Rc;
 
-use super::plot::Plot;
+use super::plot::{Axis, Plot};
 use super::table::{Lines, Table};
 use super::{Effort, Section};
 use crate::ours::{prepared_verifier, verifier};
@@ -29,9 +29,10 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
     let plot = Plot {
         name: "libraries",
         title: "Verification of one signature",
-        x: "parameter set",
+        x: "category: 2 is ML-DSA-44, 3 ML-DSA-65, 5 ML-DSA-87",
         y: "us",
-        logarithmic: true,
+        across: Axis::Linear,
+        up: Axis::Logarithmic,
         lines,
     };
     Ok(Section {
@@ -109,8 +110,9 @@ fn times(effort: &Effort) -> (Table, Lines) {
                 ]);
                 if matches!(op, Op::VerifyCold | Op::VerifyPrepared) {
                     let legend = format!("{} {}", one.contender.title(), op.name());
+                    let legend = legend.replace('_', " ");
                     let line = lines.entry(legend).or_default();
-                    line.push((f64::from(set.number()), figure(one)));
+                    line.push((f64::from(set.category()), figure(one)));
                 }
             }
         }
@@ -129,7 +131,8 @@ fn footprints(effort: &Effort) -> Table {
             "heap_bytes",
             "heap_blocks",
         ],
-    );
+    )
+    .detail();
     let cases = effort.choose(16, 128);
     let mut stream = Stream::new(effort.seed);
     for set in Set::ALL {
@@ -165,7 +168,8 @@ fn keys(effort: &Effort) -> Table {
             "encoded_bytes",
             "memory_bytes",
         ],
-    );
+    )
+    .detail();
     let mut stream = Stream::new(effort.seed);
     for set in Set::ALL {
         let inputs = Inputs::random(set, 1, 1, &mut stream);
@@ -185,8 +189,11 @@ fn keys(effort: &Effort) -> Table {
     table
 }
 
-/// What is verified, and how it is made of a valid signature.
-const KINDS: [(&str, fn(&mut [u8], &mut Stream)); 3] = [
+/// Makes something else of a valid signature.
+type Spoil = fn(&mut [u8], &mut Stream);
+
+/// What is verified.
+const KINDS: [(&str, Spoil); 3] = [
     ("valid", |_, _| ()),
     ("random", |signature, stream| stream.fill(signature)),
     ("tampered", |signature, _| signature[0] ^= 1),

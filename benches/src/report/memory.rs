@@ -11,7 +11,7 @@ use batch_verify::{
 use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 use mldsa_gates::painted;
 
-use super::plot::Plot;
+use super::plot::{Axis, Plot};
 use super::table::Table;
 use super::{Effort, Section};
 use crate::committee::{Committee, SIZES};
@@ -43,7 +43,8 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         title: "A key set in memory",
         x: "keys",
         y: "bytes",
-        logarithmic: true,
+        across: Axis::Logarithmic,
+        up: Axis::Logarithmic,
         lines: sets.lines(&["set", "form"], "keys", "held_bytes"),
     };
     let sizes = effort.choose(&[1, 8, 64, 256][..], &[1, 8, 64, 256, 1024, 4096]);
@@ -58,7 +59,8 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
             "heap_bytes",
             "heap_blocks",
         ],
-    );
+    )
+    .detail();
     batch_memory::<MlDsa44>(&mut batches, sizes)?;
     batch_memory::<MlDsa65>(&mut batches, sizes)?;
     batch_memory::<MlDsa87>(&mut batches, sizes)?;
@@ -81,7 +83,8 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
                 .into(),
             batches.into(),
             "The cache of keys that are in no set, bounded in bytes, after three signatures by each \
-             of so many senders, ML-DSA-65."
+             of so many senders, ML-DSA-65. They come one after another in the same order, so that a \
+             bound far below all of them forgets each before it comes again."
                 .into(),
             cache(effort)?.into(),
             "Items that wait, ML-DSA-65, 32-byte messages by members of a key set: in a `BatchQueue`, \
@@ -327,7 +330,8 @@ fn aggregates(effort: &Effort) -> Result<Table, Box<dyn Error>> {
             "heap_bytes",
             "heap_blocks",
         ],
-    );
+    )
+    .detail();
     for &n in effort.choose(&SIZES[..3], &SIZES[..]) {
         let committee = Committee::new(n)?;
         let payload = committee.payload_at_first_attempt()?;

@@ -5,7 +5,7 @@ use core::error::Error;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 
-use super::table::Lines;
+use super::table::{Lines, thousands};
 
 /// Lines of points.
 #[derive(Clone, Debug)]
@@ -18,10 +18,21 @@ pub struct Plot {
     pub x: &'static str,
     /// What goes up.
     pub y: &'static str,
-    /// Whether equal ways up and across are equal factors, not equal amounts.
-    pub logarithmic: bool,
+    /// The axis across.
+    pub across: Axis,
+    /// The axis up.
+    pub up: Axis,
     /// By legend.
     pub lines: Lines,
+}
+
+/// What equal ways along an axis are.
+#[derive(Clone, Copy, Debug)]
+pub enum Axis {
+    /// Equal amounts.
+    Linear,
+    /// Equal factors.
+    Logarithmic,
 }
 
 impl Plot {
@@ -34,21 +45,27 @@ impl Plot {
         if points().next().is_none() {
             return Err(format!("nothing to draw in {}", self.name).into());
         }
-        let [(x0, x1), (y0, y1)] = [bounds(points().map(|p| p.0)), bounds(points().map(|p| p.1))];
+        let (x, y) = (points().map(|point| point.0), points().map(|point| point.1));
+        let ([x0, x1], [y0, y1]) = (bounds(x), bounds(y));
+        let log = |least: f64, most: f64| ((least * 0.8).max(1e-6)..most * 1.25).log_scale();
+        let room = ((x1 - x0) * 0.05).max(0.1);
+        let (across, up) = (x0 - room..x1 + room, 0.0..y1 * 1.1);
         let mut svg = String::new();
-        if self.logarithmic {
-            let log = |least: f64, most: f64| ((least * 0.8).max(1e-3)..most * 1.25).log_scale();
-            self.draw(&mut svg, log(x0, x1), log(y0, y1))?;
-        } else {
-            self.draw(&mut svg, 0.0..x1 * 1.05, 0.0..y1 * 1.1)?;
-        }
+        match (self.across, self.up) {
+            (Axis::Linear, Axis::Linear) => self.draw(&mut svg, across, up),
+            (Axis::Linear, Axis::Logarithmic) => self.draw(&mut svg, across, log(y0, y1)),
+            (Axis::Logarithmic, Axis::Linear) => self.draw(&mut svg, log(x0, x1), up),
+            (Axis::Logarithmic, Axis::Logarithmic) => self.draw(&mut svg, log(x0, x1), log(y0, y1)),
+        }?;
         Ok(svg)
     }
 
-    fn draw<A>(&self, svg: &mut String, across: A, up: A) -> Result<(), Box<dyn Error>>
+    fn draw<A, B>(&self, svg: &mut String, across: A, up: B) -> Result<(), Box<dyn Error>>
     where
         A: AsRangedCoord<Value = f64>,
         A::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+        B: AsRangedCoord<Value = f64>,
+        B::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
         // The legend has its own room, so that it covers no point.
         let (drawing, legends) = (700, 240);
@@ -65,6 +82,7 @@ impl Plot {
             .configure_mesh()
             .x_desc(self.x)
             .y_desc(self.y)
+            .max_light_lines(2)
             .x_label_formatter(&|value| plain(*value))
             .y_label_formatter(&|value| plain(*value))
             .draw()?;
@@ -84,11 +102,14 @@ impl Plot {
 
 /// A figure at an axis.
 fn plain(value: f64) -> String {
-    format!("{}", (value * 1000.0).round() / 1000.0)
+    match value {
+        1000.0.. => thousands(value.round() as u64),
+        _ => format!("{}", (value * 1e6).round() / 1e6),
+    }
 }
 
-fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, 0_f64), |(least, most), value| {
-        (least.min(value), most.max(value))
+fn bounds(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    values.fold([f64::INFINITY, 0_f64], |[least, most], value| {
+        [least.min(value), most.max(value)]
     })
 }

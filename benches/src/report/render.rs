@@ -62,12 +62,11 @@ impl Run {
     }
 }
 
-/// Writes everything into `folder`, which is made if need be.
+/// Writes everything into `folder`.
 ///
 /// # Errors
 /// If a file cannot be written.
 pub fn write(folder: &Path, run: &Run, sections: &[Section]) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(folder)?;
     let mut text = format!("# Report\n\n{}\n", run.markdown());
     let mut lines = vec![json!({
         "table": "run",

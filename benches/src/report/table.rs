@@ -41,7 +41,8 @@ impl fmt::Display for Cell {
     }
 }
 
-fn thousands(count: u64) -> String {
+/// Digits in groups of three.
+pub(super) fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -163,6 +164,21 @@ impl Table {
             }
         }
         lines
+    }
+
+    /// Points of several columns, a line for each under its name without the unit.
+    ///
+    /// # Panics
+    /// If a column has another name.
+    #[must_use]
+    pub fn columns(&self, x: &str, columns: &[&str]) -> Lines {
+        let line = |column: &&str| {
+            let words: Vec<_> = column.split('_').collect();
+            let legend = words[..words.len() - 1].join(" ");
+            let points = self.lines(&[], x, column).into_values();
+            (legend, points.flatten().collect())
+        };
+        columns.iter().map(line).collect()
     }
 
     /// A Markdown table, padded, so that it reads well in a terminal too.
