@@ -113,3 +113,36 @@ fn bounds(values: impl Iterator<Item = f64>) -> [f64; 2] {
         [least.min(value), most.max(value)]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Axis, Plot};
+    use crate::report::table::Lines;
+
+    fn plot(lines: Lines) -> Plot {
+        Plot {
+            name: "p",
+            title: "a title",
+            x: "across",
+            y: "up",
+            across: Axis::Linear,
+            up: Axis::Logarithmic,
+            lines,
+        }
+    }
+
+    #[test]
+    fn shows_every_legend() {
+        let points = vec![(1.0, 10.0), (2.0, 12_000.0)];
+        let lines = Lines::from([("one".into(), points), ("other".into(), vec![(1.0, 3.0)])]);
+        let svg = plot(lines).svg().unwrap();
+        for text in ["a title", "across", "up", "one", "other", "10,000"] {
+            assert!(svg.contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn says_when_there_is_nothing() {
+        assert!(plot(Lines::new()).svg().is_err());
+    }
+}

@@ -50,13 +50,17 @@ impl Run {
         } = self;
         let load = match self.load {
             Some(load) if load >= 0.5 => {
-                format!(" Other work ran beside it: load {load:.1} when it began.")
+                format!(
+                    " Other work ran beside it, load {load:.1} when it began: tails, and figures of \
+                     several threads, are of that too."
+                )
             }
             Some(load) => format!(" The machine was idle: load {load:.1} when it began."),
             None => String::new(),
         };
+        let s = if *threads == 1 { "" } else { "s" };
         format!(
-            "{cpu}, {threads} threads, backend {backend}, {date}, {rustc}, release profile, \
+            "{cpu}, {threads} thread{s}, backend {backend}, {date}, {rustc}, release profile, \
              inputs of seed {seed}: `{command}`.{load}"
         )
     }
@@ -135,4 +139,64 @@ fn page(markdown: &str, drawings: &HashMap<String, String>) -> String {
     let mut page = HEAD.to_owned();
     html::push_html(&mut page, events);
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Run, write};
+    use crate::cells;
+    use crate::report::Section;
+    use crate::report::plot::{Axis, Plot};
+    use crate::report::table::Table;
+
+    #[test]
+    fn all_files_say_the_same() {
+        let mut table = Table::new("some_times", &["name", "size", "time_us"]);
+        table.push(cells!["<fast>", 1_usize, 1234.25]);
+        table.push(cells!["slow", 2_usize, None::<f64>]);
+        let plot = Plot {
+            name: "drawing",
+            title: "Seen",
+            x: "size",
+            y: "us",
+            across: Axis::Linear,
+            up: Axis::Linear,
+            lines: table.lines(&["name"], "size", "time_us"),
+        };
+        let section = Section {
+            title: "Times",
+            parts: vec!["What `is` measured.".into(), table.into(), plot.into()],
+        };
+        let run = Run {
+            cpu: "a CPU".into(),
+            date: "2026-11-23".into(),
+            command: "cargo run".into(),
+            rustc: "rustc 1",
+            backend: "portable",
+            threads: 1,
+            load: Some(3.0),
+            seed: 7,
+        };
+        let folder = std::env::temp_dir().join(format!("benches-report-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        write(&folder, &run, &[section]).unwrap();
+        let read = |file| fs::read_to_string(folder.join(file)).unwrap();
+
+        let text = read("report.md");
+        assert!(text.contains("a CPU, 1 thread, backend portable, 2026-11-23"));
+        assert!(text.contains("load 3.0"));
+        assert!(text.contains("|   1,234 |"));
+        assert!(text.contains("![Seen](drawing.svg)"));
+        assert!(read("some_times.csv").contains("<fast>,1,1234.25"));
+        let lines = read("report.jsonl");
+        assert_eq!(lines.lines().count(), 3);
+        assert!(lines.contains(r#""time_us":1234.25"#));
+        let page = read("report.html");
+        assert!(page.contains(&read("drawing.svg")));
+        assert!(page.contains("<td>&lt;fast&gt;</td>"));
+        assert!(!page.contains("drawing.svg"));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

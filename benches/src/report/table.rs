@@ -33,8 +33,11 @@ impl fmt::Display for Cell {
             }
             Self::Number(number) => {
                 // An exponent of -2 wants four digits behind the point.
-                let exponent = number.abs().max(1e-6).log10().floor() as i32;
-                write!(f, "{number:.*}", (2 - exponent).clamp(1, 5) as usize)
+                write!(
+                    f,
+                    "{number:.*}",
+                    (2 - exponent(*number)).clamp(1, 5) as usize
+                )
             }
             Self::Absent(()) => Ok(()),
         }
@@ -78,10 +81,17 @@ impl From<u64> for Cell {
     }
 }
 
+/// Six significant digits: more than any measurement has.
 impl From<f64> for Cell {
     fn from(number: f64) -> Self {
-        Self::Number(number)
+        let scale = 10_f64.powi(5 - exponent(number));
+        Self::Number((number * scale).round() / scale)
     }
+}
+
+/// The power of ten of the first digit.
+fn exponent(number: f64) -> i32 {
+    number.abs().max(1e-6).log10().floor() as i32
 }
 
 impl<T: Into<Self>> From<Option<T>> for Cell {
@@ -210,7 +220,7 @@ impl Table {
         format!("{head}\n|{}|\n{body}\n", ruler.join("|"))
     }
 
-    /// The columns' names and the rows, unrounded.
+    /// The columns' names and the rows.
     ///
     /// # Errors
     /// If a row cannot be written.
@@ -261,6 +271,7 @@ mod tests {
         assert_eq!(shown(12.34), "12.3");
         assert_eq!(shown(1.0), "1.00");
         assert_eq!(shown(0.0421), "0.0421");
+        assert_eq!(shown(0.0), "0.00000");
         assert_eq!(Cell::from(1000_usize).to_string(), "1,000");
     }
 
