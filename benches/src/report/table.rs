@@ -28,6 +28,7 @@ impl fmt::Display for Cell {
         match self {
             Self::Text(text) => f.write_str(text),
             Self::Count(count) => f.write_str(&thousands(*count)),
+            Self::Number(0.0) => f.write_str("0"),
             Self::Number(number) if number.abs() >= 99.95 => {
                 f.write_str(&thousands(number.round() as u64))
             }
@@ -271,7 +272,7 @@ mod tests {
         assert_eq!(shown(12.34), "12.3");
         assert_eq!(shown(1.0), "1.00");
         assert_eq!(shown(0.0421), "0.0421");
-        assert_eq!(shown(0.0), "0.00000");
+        assert_eq!(shown(0.0), "0");
         assert_eq!(Cell::from(1000_usize).to_string(), "1,000");
     }
 
