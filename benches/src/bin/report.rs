@@ -14,8 +14,8 @@ use benches::{Runner, cpu_name, pin};
 use clap::Parser;
 use mldsa_core::Backend;
 
-/// What the memory section counts with. While nobody counts, a block costs the timed
-/// sections one uncontended lock.
+/// What heap is counted with. While nobody counts, a block costs the timed calls one
+/// lock.
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
