@@ -32,8 +32,8 @@ pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
 pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
     fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
         let opened = held(|| OpenedKey::<P>::from_seed(&key.seed));
-        let private = held(|| ExpandedKey::<P>::new(&key.private));
-        let public = held(|| PublicKey::<P>::from_bytes(&key.public));
+        let private = held(|| ExpandedKey::<P>::new(&key.private).expect("a key"));
+        let public = held(|| PublicKey::<P>::from_bytes(&key.public).expect("a key"));
         vec![
             Loaded::new(PEER, "private, opened", &key.seed, opened),
             Loaded::new(

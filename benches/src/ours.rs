@@ -122,8 +122,9 @@ pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
     fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
         let private = held(|| SigningKey::<P>::from_seed(&key.seed));
         let prepared = held(|| SigningKey::<P>::from_seed(&key.seed).prepare());
-        let public = held(|| VerifyingKey::<P>::from_bytes(&key.public));
-        let ready = held(|| VerifyingKey::<P>::from_bytes(&key.public).map(|key| key.prepare()));
+        let load = || VerifyingKey::<P>::from_bytes(&key.public).expect("a key");
+        let public = held(load);
+        let ready = held(|| load().prepare());
         vec![
             Loaded::new("mldsa-core", "private", &key.seed, private),
             Loaded::new("mldsa-core", "private, prepared", &key.seed, prepared),

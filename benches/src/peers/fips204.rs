@@ -104,9 +104,9 @@ pub(super) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
     macro_rules! of {
         ($scheme:ident) => {{
             let private = key.private.as_slice().try_into().expect("an encoding");
-            let private = held(|| $scheme::PrivateKey::try_from_bytes(private));
+            let private = held(|| $scheme::PrivateKey::try_from_bytes(private).expect("a key"));
             let public = key.public.as_slice().try_into().expect("an encoding");
-            let public = held(|| $scheme::PublicKey::try_from_bytes(public));
+            let public = held(|| $scheme::PublicKey::try_from_bytes(public).expect("a key"));
             vec![
                 Loaded::new(PEER, "private", &key.private, private),
                 Loaded::new(PEER, "public", &key.public, public),
