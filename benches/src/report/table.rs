@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn three_digits() {
         let shown = |number: f64| Cell::from(number).to_string();
-        assert_eq!(shown(1_234_567.8), "1,234,568");
+        assert_eq!(shown(123_456.7), "123,457");
         assert_eq!(shown(99.96), "100");
         assert_eq!(shown(12.34), "12.3");
         assert_eq!(shown(1.0), "1.00");
