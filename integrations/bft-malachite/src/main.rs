@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use bft_malachite::{Plan, Way, run};
 use clap::Parser;
-use measure::{Row, Set, print};
+use measure::{Row, Set, finish};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 /// Malachite's core with ML-DSA votes, verified at the door.
@@ -46,18 +46,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match rows(&arguments) {
-        Ok(rows) => match print(&rows, arguments.json) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => failed(&error.to_string()),
-        },
-        Err(error) => failed(&error),
-    }
-}
-
-fn failed(error: &str) -> ExitCode {
-    eprintln!("bft-malachite: {error}");
-    ExitCode::FAILURE
+    finish("bft-malachite", rows(&arguments), arguments.json)
 }
 
 fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {

@@ -122,11 +122,8 @@ impl<P: ParameterSet> Committee<P> {
             votes.len(),
             || batch(&self.verifier, votes),
             || {
-                let lent = Threads::Executor(Workers::lent(strategy));
-                match self.verifier.with_threads(lent) {
-                    Ok(verifier) => batch(&verifier, votes),
-                    Err(_) => batch(&self.verifier, votes),
-                }
+                let lent = Workers::lent(strategy);
+                batch(&self.verifier.with_executor(lent), votes)
             },
         )
     }
