@@ -41,6 +41,10 @@ pub struct IntakeLimits {
     pub items: usize,
     /// Bytes that wait, for each priority.
     pub bytes: usize,
+    /// Bytes of the longest item that is taken in, and of the longest that is remembered:
+    /// whoever shares a batch with an item waits until its message is hashed. Sign the hash
+    /// of what is longer, or raise this.
+    pub item_bytes: usize,
     /// Items of a batch, at least 8.
     pub batch: usize,
     /// Batches at once, each on one thread of the verifier's executor; 0 for as many
@@ -53,17 +57,18 @@ pub struct IntakeLimits {
     /// of the last worker also the items that waited already, until it returns or more
     /// are submitted: the first of these may have to wait as well.
     pub workers: usize,
-    /// Bytes of valid items that are remembered.
+    /// Bytes of valid items that are remembered; their buffers may be an eighth larger.
     pub memory_bytes: usize,
 }
 
 impl Default for IntakeLimits {
-    /// 4096 items and 64 MiB for each priority, batches of 128, as many at a time as
-    /// the executor has workers, 16 MiB of memory.
+    /// 4096 items and 64 MiB for each priority, of 256 KiB at most each, batches of 128, as
+    /// many at a time as the executor has workers, 16 MiB of memory.
     fn default() -> Self {
         Self {
             items: 4096,
             bytes: 64 << 20,
+            item_bytes: 256 << 10,
             batch: 128,
             workers: 0,
             memory_bytes: 16 << 20,
@@ -128,6 +133,8 @@ impl From<Priority> for Origin {
 pub enum IntakeError {
     /// As much waits with this priority as its limits allow.
     QueueFull,
+    /// It is longer than the limits take in.
+    TooLarge,
     /// The peer's budget is spent ([`Admission`]).
     PeerBudget,
     /// The intake takes nothing more in.
@@ -144,6 +151,7 @@ impl fmt::Display for IntakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::QueueFull => "the queue is full",
+            Self::TooLarge => "the item is too large",
             Self::PeerBudget => "the budget of the peer is spent",
             Self::ShuttingDown => "the intake is shutting down",
             Self::HookPanicked => "the admission hook panicked",
@@ -159,7 +167,9 @@ impl core::error::Error for IntakeError {}
 /// who sent it.
 ///
 /// A panic is an error of that item alone. A hook does not wait for the intake: the
-/// batch it would wait for may be the one it is told of.
+/// batch it would wait for may be the one it is told of. It is to be quick: of a batch
+/// that is awaited up to 128 items are asked about before any of them is verified, and
+/// others may wait for that.
 pub trait Admission: Send + Sync {
     /// Whether an item of so many bytes by this peer may wait. Asked of no item that is
     /// larger than the queue.
@@ -257,6 +267,8 @@ pub struct IntakeStats {
     pub items: u64,
     /// Items that waiting had no place for.
     pub queue_full: u64,
+    /// Items that were too large.
+    pub too_large: u64,
     /// Items over the budget of their peer.
     pub peer_budget: u64,
     /// Items that came, or were still waiting, when the intake was shut down.
@@ -491,7 +503,7 @@ impl<P: ParameterSet> IntakeBuilder<P> {
         Intake(Arc::new(Shared {
             verifier: EpochVerifier::new(self.verifier),
             limits,
-            memory: Memory::new(limits.memory_bytes),
+            memory: Memory::new(limits.memory_bytes, limits.item_bytes),
             admission: self.admission,
             metrics: self.metrics,
             state: Mutex::new(Guarded {
@@ -584,6 +596,8 @@ impl<P: ParameterSet> Shared<P> {
             }
         }
         self.stir(state);
+        // Before hooks are called, which may take their time.
+        drop(starts);
         for (index, entry, error) in refused {
             answers[index] = Err(error);
             if let Some(Entry { origin, item, .. }) = entry {
@@ -601,6 +615,9 @@ impl<P: ParameterSet> Shared<P> {
             if state.queue.is_closed() {
                 return Err(IntakeError::ShuttingDown);
             }
+        }
+        if bytes > self.limits.item_bytes {
+            return Err(IntakeError::TooLarge);
         }
         if self.limits.items == 0 || bytes > self.limits.bytes {
             return Err(IntakeError::QueueFull);
@@ -713,6 +730,7 @@ impl<P: ParameterSet> Shared<P> {
         let stats = &mut state.stats;
         match error {
             IntakeError::QueueFull => stats.queue_full += 1,
+            IntakeError::TooLarge => stats.too_large += 1,
             IntakeError::PeerBudget => stats.peer_budget += 1,
             IntakeError::ShuttingDown => stats.shutting_down += 1,
             IntakeError::Abandoned => stats.abandoned += 1,
@@ -881,7 +899,9 @@ impl<P: ParameterSet> Shared<P> {
             stats.longest_wait = stats.longest_wait.max(longest);
             state.queue.waiting()
         };
-        if let Some(metrics) = &self.metrics {
+        if let Some(metrics) = &self.metrics
+            && items > 0
+        {
             let (key_cache_bytes, key_cache_hits, key_cache_misses) = verifier.caches();
             let batch = Verified {
                 items,

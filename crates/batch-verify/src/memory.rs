@@ -20,6 +20,8 @@ use crate::{Item, Message, Signer};
 /// message representative `mu` too, without the price of hashing it.
 pub(crate) struct Memory {
     max_bytes: usize,
+    /// Of one item: it would push out many.
+    max_item: usize,
     hasher: RandomState,
     misses: AtomicU64,
     state: Mutex<State>,
@@ -131,9 +133,10 @@ pub(crate) enum Recalled<'a> {
 }
 
 impl Memory {
-    pub(crate) fn new(max_bytes: usize) -> Self {
+    pub(crate) fn new(max_bytes: usize, max_item: usize) -> Self {
         Self {
             max_bytes,
+            max_item,
             hasher: RandomState::new(),
             misses: AtomicU64::new(0),
             state: Mutex::new(State {
@@ -226,7 +229,7 @@ impl Memory {
         let mut len = 0;
         pieces(sought, item, |piece| len += piece.len());
         let bytes = Verified::bytes(len);
-        if bytes > self.max_bytes {
+        if bytes > self.max_bytes || len > self.max_item {
             return;
         }
         // Freed and filled without the lock.

@@ -364,3 +364,115 @@ fn questions_that_are_none() {
     assert!(log.batches().is_empty());
     assert_eq!(intake.stats().items, 0);
 }
+
+/// Whoever shares a batch with a long message waits until it is hashed.
+#[test]
+fn a_long_item_is_neither_taken_in_nor_remembered() {
+    let limits = IntakeLimits {
+        item_bytes: 1 << 14,
+        ..IntakeLimits::default()
+    };
+    let log = Log::default();
+    let builder = Intake::builder(verifier(Threads::Inline)).limits(limits);
+    let intake = builder.metrics(log.clone()).build();
+    let message = vec![0; 1 << 14];
+    let context = Context::new(CONTEXT).unwrap();
+    let signature = KEYS[5]
+        .sign(&message, context, Hedge::Deterministic)
+        .unwrap();
+    let long = Item::new(5, &message[..], signature.as_ref());
+    let refused = intake.submit(long).map(drop);
+    assert_eq!(refused, Err(IntakeError::TooLarge));
+    let together = intake.submit_all([(Origin::peer(1, Priority::Sync), long)]);
+    let together: Vec<_> = together
+        .into_iter()
+        .map(|answer| answer.map(drop))
+        .collect();
+    assert_eq!(together, [Err(IntakeError::TooLarge)]);
+    // Who asks and waits has its answer, and others keep their places in memory.
+    assert_eq!(intake.verify(long), Outcome::Valid);
+    assert_eq!(intake.verify_items([long]), [Outcome::Valid]);
+    assert!(!intake.remembers(long));
+    let stats = intake.stats();
+    assert_eq!((stats.items, stats.too_large, stats.verified), (4, 2, 2));
+    assert_eq!(stats.memory.items, 0);
+    assert_eq!(log.answers.lock().unwrap().len(), 4);
+}
+
+#[test]
+fn nobody_is_told_of_a_batch_without_items() {
+    let (held, threads) = held();
+    let log = Log::default();
+    let builder = Intake::builder(verifier(threads));
+    let intake = builder.metrics(log.clone()).build();
+    drop(intake.submit(VOTES[0].clone()).unwrap());
+    held.release();
+    assert_eq!((intake.stats().cancelled, intake.stats().batches), (1, 0));
+    assert_eq!(log.batches(), [0; 0]);
+}
+
+/// Answers that were told, and by how many they were more than the items.
+#[derive(Clone, Default)]
+struct Balance(Arc<Mutex<(u64, u64, Option<Intake<MlDsa44>>)>>);
+
+impl IntakeMetrics for Balance {
+    fn answered(&self, _: &Answered) {
+        let (told, most, intake) = &mut *self.0.lock().unwrap();
+        *told += 1;
+        if let Some(intake) = intake {
+            *most = (*most).max(told.saturating_sub(intake.stats().items));
+        }
+    }
+}
+
+#[test]
+fn items_are_counted_before_their_answers() {
+    let balance = Balance::default();
+    let builder = Intake::builder(verifier(Threads::Inline));
+    let intake = builder.metrics(balance.clone()).build();
+    balance.0.lock().unwrap().2 = Some(intake.clone());
+    for _ in 0..2 {
+        intake.verify_items(VOTES.iter().map(OwnedItem::as_item));
+    }
+    let (told, most, _) = balance.0.lock().unwrap().clone();
+    assert_eq!((told, most), (2 * VOTES.len() as u64, 0));
+    // Each holds the other.
+    balance.0.lock().unwrap().2 = None;
+}
+
+/// Holds up whoever tells it of a refusal until a worker has been started.
+struct Patient(Arc<AtomicUsize>, Arc<AtomicUsize>);
+
+impl IntakeMetrics for Patient {
+    fn answered(&self, item: &Answered) {
+        if item.answer == Err(IntakeError::QueueFull) {
+            self.1
+                .fetch_max(self.0.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+/// What has a place does not wait for the hooks of what has none.
+#[test]
+fn workers_begin_before_refusals_are_told() {
+    let (started, seen) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let count = Arc::clone(&started);
+    let spawn = move |job: Box<dyn FnOnce() + Send>| {
+        count.fetch_add(1, Ordering::Relaxed);
+        job();
+    };
+    let pool = CallerPool::new(1, |_, _| {}).spawning(spawn, || true);
+    let limits = IntakeLimits {
+        items: 3,
+        ..IntakeLimits::default()
+    };
+    let builder = Intake::builder(verifier(pool.into_threads())).limits(limits);
+    let patient = Patient(started, Arc::clone(&seen));
+    let intake = builder.metrics(patient).build();
+    let answers = intake.submit_all(VOTES.iter().map(|vote| (Origin::default(), vote.clone())));
+    let refused = answers.iter().filter(|answer| answer.is_err()).count();
+    assert_eq!(
+        (refused, seen.load(Ordering::Relaxed)),
+        (VOTES.len() - 3, 1)
+    );
+}

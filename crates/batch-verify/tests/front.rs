@@ -650,6 +650,7 @@ fn every_item_is_answered_once() {
         assert_eq!(counts.of(Ok(Outcome::Skipped)), 0);
         for (answer, counted) in [
             (IntakeError::QueueFull, stats.queue_full),
+            (IntakeError::TooLarge, stats.too_large),
             (IntakeError::PeerBudget, stats.peer_budget),
             (IntakeError::ShuttingDown, stats.shutting_down),
             (IntakeError::Abandoned, stats.abandoned),

@@ -67,6 +67,7 @@ impl IntakeMetrics for Figures {
             }
             Ok(Outcome::Skipped) => "skipped",
             Err(IntakeError::QueueFull) => "queue_full",
+            Err(IntakeError::TooLarge) => "too_large",
             Err(IntakeError::PeerBudget) => "peer_budget",
             Err(IntakeError::ShuttingDown) => "shutting_down",
             Err(IntakeError::HookPanicked) => "hook_panicked",

@@ -56,6 +56,7 @@ impl<P: ParameterSet> Intake<P> {
     /// in one batch of the verifier's executor, in which this thread takes part. For
     /// engines that look at all that has arrived before they go on. No item is refused
     /// for any limit, and the bytes of those that turn out valid are all that is copied.
+    /// Equal items share one place in a lane, and each counts as verified.
     pub fn verify_items<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Vec<Outcome> {
         let items: Vec<Item<'a>> = items.into_iter().collect();
         let verifier = self.0.verifier.current();
@@ -123,6 +124,7 @@ impl<P: ParameterSet> Shared<P> {
         items: &[Item<'_>],
     ) -> Vec<Outcome> {
         let start = Instant::now();
+        self.lock().stats.items += items.len() as u64;
         let mut outcomes = vec![Outcome::Valid; items.len()];
         let mut unknown = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
@@ -133,7 +135,6 @@ impl<P: ParameterSet> Shared<P> {
                 Recalled::Nothing(sought) => unknown.push((index, sought)),
             }
         }
-        self.lock().stats.items += items.len() as u64;
         if unknown.is_empty() {
             return outcomes;
         }

@@ -527,6 +527,7 @@ mod tests {
     const LIMITS: IntakeLimits = IntakeLimits {
         items: 2,
         bytes: 100,
+        item_bytes: usize::MAX,
         batch: 8,
         workers: 1,
         memory_bytes: 0,
