@@ -413,14 +413,22 @@ fn nobody_is_told_of_a_batch_without_items() {
 
 /// Answers that were told, and by how many they were more than the items.
 #[derive(Clone, Default)]
-struct Balance(Arc<Mutex<(u64, u64, Option<Intake<MlDsa44>>)>>);
+struct Balance(Arc<Mutex<Told>>);
+
+#[derive(Clone, Default)]
+struct Told {
+    answers: u64,
+    ahead: u64,
+    intake: Option<Intake<MlDsa44>>,
+}
 
 impl IntakeMetrics for Balance {
     fn answered(&self, _: &Answered) {
-        let (told, most, intake) = &mut *self.0.lock().unwrap();
-        *told += 1;
-        if let Some(intake) = intake {
-            *most = (*most).max(told.saturating_sub(intake.stats().items));
+        let told = &mut *self.0.lock().unwrap();
+        told.answers += 1;
+        if let Some(intake) = &told.intake {
+            let ahead = told.answers.saturating_sub(intake.stats().items);
+            told.ahead = told.ahead.max(ahead);
         }
     }
 }
@@ -430,14 +438,13 @@ fn items_are_counted_before_their_answers() {
     let balance = Balance::default();
     let builder = Intake::builder(verifier(Threads::Inline));
     let intake = builder.metrics(balance.clone()).build();
-    balance.0.lock().unwrap().2 = Some(intake.clone());
+    balance.0.lock().unwrap().intake = Some(intake.clone());
     for _ in 0..2 {
         intake.verify_items(VOTES.iter().map(OwnedItem::as_item));
     }
-    let (told, most, _) = balance.0.lock().unwrap().clone();
-    assert_eq!((told, most), (2 * VOTES.len() as u64, 0));
     // Each holds the other.
-    balance.0.lock().unwrap().2 = None;
+    let told = core::mem::take(&mut *balance.0.lock().unwrap());
+    assert_eq!((told.answers, told.ahead), (2 * VOTES.len() as u64, 0));
 }
 
 /// Holds up whoever tells it of a refusal until a worker has been started.
