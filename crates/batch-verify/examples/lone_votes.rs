@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .keys(set.clone())
         .threads(Threads::Inline);
     let engine = engine.build()?;
-    let votes = (0..VOTES)
+    // As many again, so that no memory knows what comes next.
+    let votes = (0..2 * VOTES)
         .map(|n| {
             let signer = n as u32 % SIGNERS;
             let key = &keys[signer as usize];
@@ -114,19 +115,23 @@ fn saturated(engine: &BatchVerifier<MlDsa65>, items: &[Item<'_>]) -> Result<(), 
     let pool = CallerPool::new(1, |_, _| {}).spawning(keep, || false);
     let lent = engine.with_threads(pool.into_threads())?;
     let mut outcomes = vec![Outcome::Skipped; VOTES];
+    // A memory that is full, as it is when votes never cease, and of other votes.
+    let intakes = [0, 1 << 19].map(|memory_bytes| {
+        let limits = IntakeLimits {
+            memory_bytes,
+            ..IntakeLimits::default()
+        };
+        Intake::new(lent.clone(), limits)
+    });
     let (mut together, mut working, mut arriving) =
         (Vec::new(), [const { Vec::new() }; 2], Vec::new());
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
+        let items = &items[round % 2 * VOTES..][..VOTES];
         let start = Instant::now();
         let summary = engine.verify_into(items, &mut outcomes)?;
         together.push(start.elapsed());
         assert!(summary.all_valid(), "a wrong verdict");
-        for (times, memory_bytes) in working.iter_mut().zip([0, 64 << 20]) {
-            let limits = IntakeLimits {
-                memory_bytes,
-                ..IntakeLimits::default()
-            };
-            let intake = Intake::new(lent.clone(), limits);
+        for (times, intake) in working.iter_mut().zip(&intakes) {
             let owned: Vec<OwnedItem> = items.iter().map(|item| OwnedItem::from(*item)).collect();
             let start = Instant::now();
             let pending: Vec<_> = owned.into_iter().map(|item| intake.submit(item)).collect();
@@ -139,7 +144,7 @@ fn saturated(engine: &BatchVerifier<MlDsa65>, items: &[Item<'_>]) -> Result<(), 
             times.push(start.elapsed());
             assert_eq!(
                 intake.stats().verified,
-                VOTES as u64,
+                (round * VOTES) as u64,
                 "votes without a worker"
             );
             for pending in pending {
