@@ -111,7 +111,7 @@ where
 
 fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
-    for name in ["portable", "avx2", "avx512"] {
+    for name in ["portable", "avx2", "avx512", "neon", "neon-sha3"] {
         let Some(backend) = Backend::from_name(name) else {
             println!("{name}: not run, this CPU lacks it");
             continue;

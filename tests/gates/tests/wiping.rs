@@ -348,7 +348,7 @@ fn secrets_are_gone_from_stack_and_heap() {
     // One test after the other: the heap is shared.
     planted_leftovers_are_found();
     let mut left = Vec::new();
-    for name in ["portable", "avx2", "avx512"] {
+    for name in ["portable", "avx2", "avx512", "neon", "neon-sha3"] {
         let Some(backend) = Backend::from_name(name) else {
             println!("{name}: not run, this CPU lacks it");
             continue;

@@ -4,7 +4,9 @@
 macro_rules! cpu {
     ($(#[$doc:meta])* $token:ident, $detection:ident: $($feature:tt),+) => {
         cpufeatures::new!($detection, $($feature),+);
-
+        cpu!($(#[$doc])* $token if $detection::get() => $($feature),+);
+    };
+    ($(#[$doc:meta])* $token:ident if $detected:expr => $($feature:tt),+) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(super) struct $token(());
@@ -21,7 +23,7 @@ macro_rules! cpu {
             /// Whether the CPU has the features and the operating system keeps the
             /// registers (XCR0).
             pub(super) fn is_detected() -> bool {
-                $detection::get()
+                $detected
             }
         }
     };
@@ -55,5 +57,29 @@ cpu!(
 ))]
 cpu!(
     /// The CPU has NEON and its instructions for SHA-3.
-    NeonSha3, neon_sha3: "sha3"
+    NeonSha3 if has_sha3() => "sha3"
 );
+
+/// The standard library asks for all that these instructions belong to, on every system.
+/// Without it Linux and Android are asked by a crate, which on Apple's would panic where
+/// the answer is refused.
+#[cfg(all(
+    target_arch = "aarch64",
+    target_feature = "neon",
+    target_endian = "little"
+))]
+fn has_sha3() -> bool {
+    #[cfg(feature = "std")]
+    {
+        std::arch::is_aarch64_feature_detected!("sha3")
+    }
+    #[cfg(all(not(feature = "std"), target_vendor = "apple"))]
+    {
+        cfg!(target_feature = "sha3")
+    }
+    #[cfg(all(not(feature = "std"), not(target_vendor = "apple")))]
+    {
+        cpufeatures::new!(neon_sha3, "sha3");
+        neon_sha3::get()
+    }
+}

@@ -58,7 +58,8 @@ fn midr() -> Option<u64> {
         core::arch::asm!(
             "mrs {midr}, midr_el1",
             midr = out(reg) midr,
-            options(pure, nomem, nostack, preserves_flags),
+            // Not pure: the thread may be on another core next time.
+            options(nomem, nostack, preserves_flags),
         );
     }
     Some(midr)

@@ -295,6 +295,8 @@ fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]
 }
 
 /// One permutation.
+#[inline]
+#[target_feature(enable = "neon")]
 pub(super) fn permute(state: &mut [u64; 25]) {
     if scalar_beside() {
         permute_late(state);
