@@ -294,8 +294,8 @@ fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]
     permute_beside!(state, one);
 }
 
-// Not inlined: its jump is listed where compiled code is read.
 /// One permutation.
+// Not inlined: its jump is listed where compiled code is read.
 #[inline(never)]
 #[target_feature(enable = "neon")]
 pub(super) fn permute(state: &mut [u64; 25]) {

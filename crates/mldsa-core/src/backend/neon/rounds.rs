@@ -195,6 +195,17 @@ macro_rules! chi_sha3 {
     };
 }
 
+/// The register of each word of two states, for another macro.
+macro_rules! with_words {
+    ($each:ident; $($rest:tt)*) => {
+        $each!($($rest)* [
+            "v0" 0, "v1" 1, "v2" 2, "v3" 3, "v4" 4, "v5" 5, "v6" 6, "v7" 7, "v8" 8, "v9" 9,
+            "v10" 10, "v11" 11, "v12" 12, "v13" 13, "v14" 14, "v15" 15, "v16" 16, "v17" 17,
+            "v18" 18, "v19" 19, "v20" 20, "v21" 21, "v22" 22, "v23" 23, "v24" 24
+        ])
+    };
+}
+
 macro_rules! permute {
     ($state:ident, $round:expr, [$($name:tt $n:tt),*]) => {
         // SAFETY: changes registers that are named, and reads 24 constants.
@@ -216,11 +227,7 @@ macro_rules! permute {
         }
     };
     ($state:ident, $round:expr) => {
-        permute!($state, $round, [
-            "v0" 0, "v1" 1, "v2" 2, "v3" 3, "v4" 4, "v5" 5, "v6" 6, "v7" 7, "v8" 8, "v9" 9,
-            "v10" 10, "v11" 11, "v12" 12, "v13" 13, "v14" 14, "v15" 15, "v16" 16, "v17" 17,
-            "v18" 18, "v19" 19, "v20" 20, "v21" 21, "v22" 22, "v23" 23, "v24" 24
-        ])
+        with_words!(permute; $state, $round,);
     };
 }
 
@@ -240,7 +247,7 @@ pub(super) fn permute_sha3(state: &mut [uint64x2_t; 25]) {
 
 /// A part of a round on two states and the registers beside them.
 macro_rules! part {
-    ($state:ident, $other:ident, $text:expr, [$($name:tt $n:tt),*], [$($free:tt $m:tt),*]) => {
+    ($state:ident, $other:ident, $text:expr, [$($free:tt $m:tt),*], [$($name:tt $n:tt),*]) => {
         // SAFETY: changes registers that are named.
         unsafe {
             asm!(
@@ -252,11 +259,9 @@ macro_rules! part {
         }
     };
     ($state:ident, $other:ident, $text:expr) => {
-        part!($state, $other, $text, [
-            "v0" 0, "v1" 1, "v2" 2, "v3" 3, "v4" 4, "v5" 5, "v6" 6, "v7" 7, "v8" 8, "v9" 9,
-            "v10" 10, "v11" 11, "v12" 12, "v13" 13, "v14" 14, "v15" 15, "v16" 16, "v17" 17,
-            "v18" 18, "v19" 19, "v20" 20, "v21" 21, "v22" 22, "v23" 23, "v24" 24
-        ], ["v25" 0, "v26" 1, "v27" 2, "v28" 3, "v29" 4, "v30" 5, "v31" 6])
+        with_words!(part; $state, $other, $text, [
+            "v25" 0, "v26" 1, "v27" 2, "v28" 3, "v29" 4, "v30" 5, "v31" 6
+        ],);
     };
 }
 
