@@ -919,7 +919,7 @@ impl<P: ParameterSet> Shared<P> {
     /// Tells everybody.
     fn answer(&self, entry: Entry<P>, outcome: Outcome, waited: Duration, remembered: bool) {
         let Entry {
-            item,
+            mut item,
             origin,
             verifier,
             hash,
@@ -928,11 +928,11 @@ impl<P: ParameterSet> Shared<P> {
         } = entry;
         let bytes = item.len();
         if outcome.is_valid() && !remembered && hash.is_some() {
-            // First: who has the answer may ask again.
             let shown = item.as_item();
             let sought = self.memory.sought_again(&verifier.judge, &shown, hash);
-            if let Some(sought) = sought {
-                self.memory.put(&sought, &shown);
+            if let Some(signed) = sought.and_then(|sought| self.memory.signed(&sought, &shown)) {
+                // First: who has the answer may ask again.
+                self.memory.put(signed, mem::take(&mut item.signature));
             }
         }
         if let (Some(peer), Some(admission)) = (origin.peer, &self.admission) {

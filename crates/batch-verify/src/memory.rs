@@ -33,54 +33,29 @@ struct State {
     hits: u64,
 }
 
-impl State {
-    /// The oldest that are too many.
-    fn forget(&mut self, max_bytes: usize) -> Vec<Vec<u8>> {
-        let mut gone = Vec::new();
-        while self.bytes > max_bytes
-            && let Some((_, Verified(oldest))) = self.verified.pop_lru()
-        {
-            self.bytes -= Verified::bytes(oldest.len());
-            gone.push(oldest);
-        }
-        gone
-    }
+/// A valid item: what was signed, and the signature. Whoever owned that gave it away, so
+/// that nothing of it is copied.
+struct Verified {
+    /// `tr`, form, length of the context, context, message: all but the signature that
+    /// makes an item what it is.
+    signed: Vec<u8>,
+    signature: Vec<u8>,
 }
 
-/// A valid item, in one piece: `tr`, form, length of the context, context, message,
-/// signature. The last has one length under one parameter set, so that different items
-/// are different bytes.
-struct Verified(Vec<u8>);
-
 impl Verified {
-    /// What one of so many bytes takes, with its place in the table.
-    const fn bytes(len: usize) -> usize {
-        size_of::<(u64, Self)>() + len + 64
+    /// What it takes, with its place in the table.
+    const fn bytes(&self) -> usize {
+        size_of::<(u64, Self)>() + self.signed.len() + self.signature.len() + 64
     }
 
     /// Whether it is this item.
     fn is(&self, sought: &Sought<'_>, item: &Item<'_>) -> bool {
-        let mut left = Some(&*self.0);
-        pieces(sought, item, |piece| {
+        let mut left = Some(&*self.signed);
+        sought.pieces(item, |piece| {
             left = left.and_then(|left| left.strip_prefix(piece));
         });
-        left.is_some_and(<[u8]>::is_empty)
+        left.is_some_and(<[u8]>::is_empty) && self.signature == item.signature
     }
-}
-
-/// All that makes an item what it is, in the order of [`Verified`].
-fn pieces(sought: &Sought<'_>, item: &Item<'_>, mut act: impl FnMut(&[u8])) {
-    act(sought.tr);
-    // At most 255.
-    act(&[form(item), sought.context.len() as u8]);
-    act(sought.context);
-    match item.message {
-        Message::Bytes(message) => act(message),
-        Message::Parts(parts) => parts.iter().for_each(|part| act(part)),
-        Message::Mu(mu) => act(mu.as_bytes()),
-        Message::PreHashed { digest, .. } => act(digest),
-    }
-    act(item.signature);
 }
 
 /// For keys that are hashes already, of a hasher that nobody outside knows.
@@ -122,6 +97,28 @@ pub(crate) struct Sought<'a> {
     pub(crate) hash: u64,
     tr: &'a [u8; 64],
     context: &'a [u8],
+}
+
+/// An item that is about to be remembered, but for its signature.
+pub(crate) struct Signed {
+    hash: u64,
+    bytes: Vec<u8>,
+}
+
+impl Sought<'_> {
+    /// All but the signature that makes an item what it is, in the order of [`Verified`].
+    fn pieces(&self, item: &Item<'_>, mut act: impl FnMut(&[u8])) {
+        act(self.tr);
+        // At most 255.
+        act(&[form(item), self.context.len() as u8]);
+        act(self.context);
+        match item.message {
+            Message::Bytes(message) => act(message),
+            Message::Parts(parts) => parts.iter().for_each(|part| act(part)),
+            Message::Mu(mu) => act(mu.as_bytes()),
+            Message::PreHashed { digest, .. } => act(digest),
+        }
+    }
 }
 
 /// What is remembered of an item that somebody is about to verify.
@@ -223,35 +220,51 @@ impl Memory {
         verified.is_some_and(|verified| verified.is(sought, item))
     }
 
+    /// What [`put`](Self::put) takes beside the signature; `None` for an item that is too
+    /// long to be kept.
+    pub(crate) fn signed(&self, sought: &Sought<'_>, item: &Item<'_>) -> Option<Signed> {
+        let mut len = 0;
+        sought.pieces(item, |piece| len += piece.len());
+        if len + item.signature.len() > self.max_item {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(len);
+        sought.pieces(item, |piece| bytes.extend_from_slice(piece));
+        let hash = sought.hash;
+        Some(Signed { hash, bytes })
+    }
+
     /// Remembers an item that is valid under the keys and rules of the judge that it was
     /// sought with.
-    pub(crate) fn put(&self, sought: &Sought<'_>, item: &Item<'_>) {
-        let mut len = 0;
-        pieces(sought, item, |piece| len += piece.len());
-        let bytes = Verified::bytes(len);
-        if bytes > self.max_bytes || len > self.max_item {
+    pub(crate) fn put(&self, signed: Signed, signature: Vec<u8>) {
+        let hash = signed.hash;
+        let verified = Verified {
+            signed: signed.bytes,
+            signature,
+        };
+        let bytes = verified.bytes();
+        if bytes > self.max_bytes {
             return;
         }
-        // Freed and filled without the lock.
-        let mut gone = {
-            let mut state = self.lock();
-            state.bytes += bytes;
-            state.forget(self.max_bytes)
-        };
-        // Votes have about one size: the newest takes the place of the oldest.
-        let fits = |place: &Vec<u8>| (len..=len + len / 8).contains(&place.capacity());
-        let place = gone.pop().filter(fits);
-        let mut place = place.unwrap_or_else(|| Vec::with_capacity(len));
-        place.clear();
-        pieces(sought, item, |piece| place.extend_from_slice(piece));
+        // Freed without the lock.
+        let mut gone = Vec::new();
         let mut state = self.lock();
-        let same = state.verified.put(sought.hash, Verified(place));
-        if let Some(same) = &same {
-            state.bytes -= Verified::bytes(same.0.len());
+        state.bytes += bytes;
+        gone.extend(state.verified.put(hash, verified));
+        state.bytes -= gone.iter().map(Verified::bytes).sum::<usize>();
+        while state.bytes > self.max_bytes
+            && let Some((_, oldest)) = state.verified.pop_lru()
+        {
+            state.bytes -= oldest.bytes();
+            gone.push(oldest);
         }
-        // What others were about to put in could not be forgotten before.
-        gone.extend(state.forget(self.max_bytes));
-        drop(state);
+    }
+
+    /// The same for an item of the caller's.
+    pub(crate) fn keep(&self, sought: &Sought<'_>, item: &Item<'_>) {
+        if let Some(signed) = self.signed(sought, item) {
+            self.put(signed, item.signature.to_vec());
+        }
     }
 
     pub(crate) fn stats(&self) -> MemoryStats {

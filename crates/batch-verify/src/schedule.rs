@@ -44,6 +44,8 @@ pub(crate) struct Request<'r> {
     pub(crate) cancel: Option<&'r AtomicBool>,
     /// Whether one item may be left out, asked when it is to go into a lane.
     pub(crate) called_off: Option<&'r (dyn Fn(usize) -> bool + Sync)>,
+    /// Also what was verified beyond the first failure, which the mode leaves out.
+    pub(crate) as_found: bool,
 }
 
 impl Request<'_> {
@@ -54,6 +56,7 @@ impl Request<'_> {
         duplicates: None,
         cancel: None,
         called_off: None,
+        as_found: false,
     };
 
     /// Everything, on the asking thread.
@@ -115,8 +118,8 @@ impl Schedule {
         let mut summary = self.windows(judge, &shown, &stop, threads, &mut scratch);
 
         let lowest = match request.mode {
-            Mode::FirstInvalid => stop.lowest.into_inner(),
-            Mode::Full | Mode::AnyInvalid => usize::MAX,
+            Mode::FirstInvalid if !request.as_found => stop.lowest.into_inner(),
+            Mode::Full | Mode::FirstInvalid | Mode::AnyInvalid => usize::MAX,
         };
         for (index, (outcome, code)) in outcomes.iter_mut().zip(&mut scratch.codes).enumerate() {
             *outcome = if index > lowest {

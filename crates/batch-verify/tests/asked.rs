@@ -338,6 +338,30 @@ fn quorums_and_tallies_are_those_of_the_verifier() {
     assert!(reached.min(refused).min(tallied) > 30);
 }
 
+/// A strict certificate fails at its first bad vote; what was verified beside it was work.
+#[test]
+fn good_votes_of_a_bad_certificate_are_remembered() {
+    let bad = 2;
+    let signatures = &ballots(|subject, member| subject == 0 && member == bad)[0];
+    let (builder, log) = builder(Threads::Inline);
+    let intake = builder.build();
+    let votes: Vec<Vote<'_>> = (0..MEMBERS as u32)
+        .map(|member| Vote::new(member, &signatures[member as usize]))
+        .collect();
+    let (weights, once) = (Weights::equal(MEMBERS), Duplicates::Once);
+    let threshold = Threshold::majority(&weights);
+    let refused = intake.verify_quorum(&[0], &votes, &weights, threshold, Policy::Strict, once);
+    let reason = Reason::ChallengeMismatch;
+    assert_eq!(refused, Err(QuorumError::Invalid { vote: bad, reason }));
+    // Six share lanes.
+    assert_eq!(log.batches(), [MEMBERS]);
+    assert_eq!(intake.stats().cancelled, 0);
+    for (member, vote) in votes.iter().enumerate() {
+        let item = Item::new(vote.signer, &[0], vote.signature);
+        assert_eq!(intake.remembers(item), member != bad, "{member}");
+    }
+}
+
 /// What cannot be a question is an error here as there, with nothing verified.
 #[test]
 fn questions_that_are_none() {

@@ -46,7 +46,7 @@ impl<P: ParameterSet> Intake<P> {
         if let Some(sought) = sought
             && outcome.is_valid()
         {
-            shared.memory.put(&sought, &item);
+            shared.memory.keep(&sought, &item);
         }
         shared.tell(Origin::default(), Ok(outcome), Duration::ZERO, false);
         outcome
@@ -116,7 +116,8 @@ impl<P: ParameterSet> Intake<P> {
 
 impl<P: ParameterSet> Shared<P> {
     /// Verdicts on items for somebody who waits for them: from memory, and on the others as
-    /// the request says. Those that it leaves out are called off.
+    /// the request says, and beyond its first failure what was found. Those that nobody
+    /// looked at are called off.
     fn verify_known(
         &self,
         verifier: &BatchVerifier<P>,
@@ -138,6 +139,11 @@ impl<P: ParameterSet> Shared<P> {
         if unknown.is_empty() {
             return outcomes;
         }
+        // What is valid is remembered, wherever it stands.
+        let request = Request {
+            as_found: true,
+            ..request
+        };
         let (verdicts, _) = verifier.outcomes(&unknown, |_, (index, _)| items[*index], request);
         let skipped = |outcome: &&Outcome| **outcome == Outcome::Skipped;
         let called_off = verdicts.iter().filter(skipped).count();
@@ -153,7 +159,7 @@ impl<P: ParameterSet> Shared<P> {
             if let Some(sought) = sought
                 && outcome.is_valid()
             {
-                self.memory.put(&sought, &items[index]);
+                self.memory.keep(&sought, &items[index]);
             }
             self.tell(Origin::default(), answer, Duration::ZERO, false);
         }
