@@ -24,7 +24,7 @@ pub use self::front::{
     AsyncIntake, Drain, OwnedQuorum, QuorumFailure, Submit, SubmitBatch, SubmitQuorum, Unanswered,
 };
 pub use self::metrics::{Answered, IntakeMetrics, Verified};
-use self::state::{State, Submitted};
+use self::state::State;
 use self::worker::Worker;
 use crate::caught::{caught, wake};
 use crate::executor::{is_worker, workers};
@@ -168,8 +168,8 @@ impl core::error::Error for IntakeError {}
 ///
 /// A panic is an error of that item alone. A hook does not wait for the intake: the
 /// batch it would wait for may be the one it is told of. It is to be quick: of a batch
-/// that is awaited up to 128 items are asked about before any of them is verified, and
-/// others may wait for that.
+/// that is awaited up to 128 items are asked about before a worker is started for any of
+/// them.
 pub trait Admission: Send + Sync {
     /// Whether an item of so many bytes by this peer may wait. Asked of no item that is
     /// larger than the queue.
@@ -707,14 +707,14 @@ impl<P: ParameterSet> Shared<P> {
         let (origin, bytes, hash) = (entry.origin, entry.item.len(), entry.hash);
         let queue = &mut state.queue;
         let submitted = queue.submit(origin, ticket, entry, bytes, &self.limits);
-        let Submitted { start, gone } = submitted.map_err(|(entry, error)| {
+        let gone = submitted.map_err(|(entry, error)| {
             *waiting = Some(entry);
             error
         })?;
         if hash.is_some() {
             self.memory.missed();
         }
-        starts.count += usize::from(start);
+        starts.placed(state);
         Ok(gone)
     }
 
@@ -987,22 +987,55 @@ impl<P: ParameterSet> Shared<P> {
     }
 }
 
-/// Workers that count already, and are handed to the executor when this goes: after what
-/// they are started for is in.
+/// Workers that are handed to the executor when this goes: after what they are started
+/// for is in.
 struct Starts<'a, P: ParameterSet> {
     intake: &'a Arc<Shared<P>>,
-    count: usize,
+    /// Those that count as started already.
+    counted: usize,
+    /// Items for which none is counted before this goes: until then hooks are asked, and
+    /// others that are in a hurry start one of their own. `None` if each is counted at once.
+    placed: Option<usize>,
 }
 
 impl<'a, P: ParameterSet> Starts<'a, P> {
     const fn new(intake: &'a Arc<Shared<P>>) -> Self {
-        Self { intake, count: 0 }
+        Self {
+            intake,
+            counted: 0,
+            placed: None,
+        }
+    }
+
+    #[cfg(feature = "async")]
+    const fn later(intake: &'a Arc<Shared<P>>) -> Self {
+        Self {
+            intake,
+            counted: 0,
+            placed: Some(0),
+        }
+    }
+
+    /// An item has its place.
+    fn placed(&mut self, state: &mut Guarded<P>) {
+        match &mut self.placed {
+            Some(placed) => *placed += 1,
+            None => self.count(state),
+        }
+    }
+
+    fn count(&mut self, state: &mut Guarded<P>) {
+        self.counted += usize::from(state.queue.start(&self.intake.limits));
     }
 }
 
 impl<P: ParameterSet> Drop for Starts<'_, P> {
     fn drop(&mut self) {
-        for _ in 0..self.count {
+        if let Some(placed @ 1..) = self.placed {
+            let mut state = self.intake.lock();
+            (0..placed).for_each(|_| self.count(&mut state));
+        }
+        for _ in 0..self.counted {
             Worker::start(self.intake);
         }
     }

@@ -69,16 +69,6 @@ struct Sender<W> {
     waker: Option<W>,
 }
 
-/// What submitting has led to.
-#[derive(Debug)]
-pub(super) struct Submitted<W> {
-    /// A worker has to be started; it counts as one already.
-    pub(super) start: bool,
-    /// The waker of whoever waited for this place: the caller's code, not to be
-    /// dropped under the lock.
-    pub(super) gone: Option<W>,
-}
-
 impl<T, W> State<T, W> {
     pub(super) fn new() -> Self {
         Self {
@@ -95,7 +85,9 @@ impl<T, W> State<T, W> {
     }
 
     /// Takes an entry of so many bytes in, or gives it back: nobody takes a place of
-    /// those who have waited for one longer. `ticket` is of who has waited.
+    /// those who have waited for one longer. `ticket` is of who has waited, and its waker
+    /// is returned: the caller's code, not to be dropped under the lock. Afterwards a
+    /// worker is to be [started](Self::start).
     pub(super) fn submit(
         &mut self,
         origin: Origin,
@@ -103,7 +95,7 @@ impl<T, W> State<T, W> {
         entry: T,
         bytes: usize,
         limits: &IntakeLimits,
-    ) -> Result<Submitted<W>, (T, IntakeError)> {
+    ) -> Result<Option<W>, (T, IntakeError)> {
         if self.closed {
             return Err((entry, IntakeError::ShuttingDown));
         }
@@ -113,8 +105,7 @@ impl<T, W> State<T, W> {
         }
         let gone = ticket.and_then(|ticket| class.forget(ticket));
         class.put(origin.peer, entry, bytes);
-        let start = self.start(limits);
-        Ok(Submitted { start, gone })
+        Ok(gone)
     }
 
     /// Cuts a batch of at most `max` entries: peers in turn, the higher priorities
@@ -482,8 +473,11 @@ mod tests {
         /// Is going to submit these, one step each; an entry above 4 waits for a
         /// place.
         Submitting(Vec<u8>),
-        /// Is going to submit these in one step, and to start workers afterwards.
+        /// Is going to submit these and to start workers in one step.
         Arriving(Vec<u8>),
+        /// Is going to submit these, one step each, and to start workers for those that
+        /// have places in one step afterwards.
+        Entering { entries: Vec<u8>, placed: u8 },
         /// Polls for a place, by a waker of this number; with a ticket once it has
         /// stood in the line of its priority.
         Sending(u8, Option<u64>, u8),
@@ -543,14 +537,23 @@ mod tests {
 
     impl World {
         /// An entry has its place.
-        fn placed(&mut self, entry: u8, submitted: Submitted<(u8, u8)>) {
-            if submitted.start {
-                self.threads.push(Thread::Spawned);
-            }
+        fn placed(&mut self, entry: u8) {
             if entry % 2 == 1 {
                 self.threads.push(Thread::Waiting(entry));
             }
             self.woken.retain(|waker| waker.0 != entry);
+        }
+
+        /// An entry has its place, for which a worker is started.
+        fn served(&mut self, entry: u8, limits: &IntakeLimits) {
+            self.placed(entry);
+            self.start(limits);
+        }
+
+        fn start(&mut self, limits: &IntakeLimits) {
+            if self.state.start(limits) {
+                self.threads.push(Thread::Spawned);
+            }
         }
 
         /// After entries have left.
@@ -601,7 +604,7 @@ mod tests {
                         next.threads.push(Thread::Sending(entry, None, 0));
                     } else {
                         match next.state.submit(origin(entry), None, entry, 10, limits) {
-                            Ok(submitted) => next.placed(entry, submitted),
+                            Ok(_) => next.served(entry, limits),
                             Err((entry, _)) => next.answer([entry]),
                         }
                     }
@@ -612,14 +615,31 @@ mod tests {
                 Thread::Arriving(entries) => {
                     for entry in entries {
                         match next.state.submit(origin(entry), None, entry, 10, limits) {
-                            Ok(submitted) => next.placed(entry, submitted),
+                            Ok(_) => next.served(entry, limits),
                             Err((entry, _)) => next.answer([entry]),
                         }
                     }
                 }
+                Thread::Entering {
+                    mut entries,
+                    mut placed,
+                } => {
+                    if let Some(entry) = entries.pop() {
+                        match next.state.submit(origin(entry), None, entry, 10, limits) {
+                            Ok(_) => {
+                                next.placed(entry);
+                                placed += 1;
+                            }
+                            Err((entry, _)) => next.answer([entry]),
+                        }
+                        next.threads.push(Thread::Entering { entries, placed });
+                    } else {
+                        (0..placed).for_each(|_| next.start(limits));
+                    }
+                }
                 Thread::Sending(entry, ticket, waker) => {
                     match next.state.submit(origin(entry), ticket, entry, 10, limits) {
-                        Ok(submitted) => next.placed(entry, submitted),
+                        Ok(_) => next.served(entry, limits),
                         Err((entry, IntakeError::QueueFull)) => {
                             next.threads.push(Thread::Standing(entry, ticket, waker));
                         }
@@ -696,15 +716,13 @@ mod tests {
                         let mut above = next.clone();
                         above.above = None;
                         match above.state.submit(origin(entry), None, entry, 10, limits) {
-                            Ok(submitted) => above.placed(entry, submitted),
+                            Ok(_) => above.served(entry, limits),
                             Err((entry, _)) => above.answer([entry]),
                         }
                         above.threads.push(Thread::Above(entry));
                         others.push(above);
                     }
-                    if next.state.start(limits) {
-                        next.threads.push(Thread::Spawned);
-                    }
+                    next.start(limits);
                 }
                 Thread::Above(entry) => {
                     if next.answers[usize::from(entry)] == 0 {
@@ -797,7 +815,8 @@ mod tests {
             for closing in [false, true] {
                 // Items by peers, items that are waited for; two who wait for places, of
                 // which some move to other tasks; a job that waits on top of a worker.
-                // Some arrive together.
+                // Some arrive together, some one after the other before a worker is
+                // started for them.
                 for (workers, items, submitting, together, above) in [
                     (1, 1, vec![vec![0, 3], vec![1, 6]], vec![], None),
                     (2, 1, vec![vec![0], vec![1, 6]], vec![], None),
@@ -810,11 +829,10 @@ mod tests {
                     let submitted: usize = submitting.iter().map(Vec::len).sum();
                     let entries = submitted + together.len() + usize::from(above.is_some());
                     let threads = submitting.into_iter().map(Thread::Submitting);
-                    let together = (!together.is_empty()).then_some(Thread::Arriving(together));
                     let closing = closing.then_some(Thread::Closing);
                     let start = World {
                         state: State::new(),
-                        threads: threads.chain(together).chain(closing).collect(),
+                        threads: threads.chain(closing).collect(),
                         woken: BTreeSet::new(),
                         answers: [0; 8],
                         above,
@@ -824,7 +842,19 @@ mod tests {
                         items,
                         ..LIMITS
                     };
-                    worlds += explore(start, &limits, drops, entries);
+                    let nobody = together.is_empty();
+                    let arriving = Thread::Arriving(together.clone());
+                    let entering = Thread::Entering {
+                        entries: together,
+                        placed: 0,
+                    };
+                    // Nobody arrives in one way only.
+                    let ways = if nobody { 1 } else { 2 };
+                    for together in [arriving, entering].into_iter().take(ways) {
+                        let mut start = start.clone();
+                        start.threads.push(together);
+                        worlds += explore(start, &limits, drops, entries);
+                    }
                 }
             }
         }
@@ -884,7 +914,8 @@ mod tests {
         let limits = IntakeLimits { items: 3, ..LIMITS };
         let mut submit = |priority: Priority, bytes| {
             let result = state.submit(priority.into(), None, (), bytes, &limits);
-            result.map_err(|(_, error)| error).map(|done| done.start)
+            result.map_err(|(_, error)| error)?;
+            Ok(state.start(&limits))
         };
         assert_eq!(submit(Priority::Sync, 101), Err(IntakeError::QueueFull));
         assert_eq!(submit(Priority::Sync, 100), Ok(true));
