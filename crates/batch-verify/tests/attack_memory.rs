@@ -1,0 +1,273 @@
+//! Remembered verdicts against their look-alikes, and the bytes of the memory.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod votes;
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use batch_verify::{
+    BatchVerifier, Intake, IntakeLimits, Item, Message, Origin, Outcome, OwnedItem, Priority,
+    Signer, SignerId, Threads,
+};
+use mldsa_core::{Context, Hedge, MlDsa44, Mu, PreHash, PreHashed, SigningKey};
+use votes::{CONTEXT, KEYS, MEMBERS, set, verifier};
+
+const CONTEXTS: [Option<&[u8]>; 5] = [None, Some(CONTEXT), Some(b""), Some(b"intake/v"), Some(b"\0\0")];
+
+fn item<'a>(
+    signer: Signer<'a>,
+    message: Message<'a>,
+    signature: &'a [u8],
+    context: Option<&'a [u8]>,
+) -> Item<'a> {
+    let item = Item::new(signer, message, signature);
+    match context {
+        Some(context) => item.with_context(Context::new(context).unwrap()),
+        None => item,
+    }
+}
+
+/// No verdict comes from memory but that of the verifier, whatever looks like a
+/// remembered item.
+#[test]
+fn look_alikes_are_not_remembered() {
+    let outsider = SigningKey::<MlDsa44>::from_seed(&[99; 32]);
+    let owner = |n: usize| if n < 2 { &KEYS[n] } else { &outsider };
+    let long = vec![7_u8; 300];
+    let digest = *b"0123456789abcdef0123456789abcdef";
+    let wide = [digest, digest].concat();
+    let texts: Vec<&[u8]> = vec![b"", b"\0", b"v1vote", b"1vote", b"vote", &digest, &wide, &long];
+    let halves: Vec<[&[u8]; 3]> = texts
+        .iter()
+        .map(|text| {
+            let (head, tail) = text.split_at(text.len() / 2);
+            [head, b"", tail]
+        })
+        .collect();
+    let mu: Vec<Mu> = texts
+        .iter()
+        .map(|text| Mu::from_bytes(core::array::from_fn(|n| text.get(n).copied().unwrap_or(0))))
+        .collect();
+    let hashes = [PreHash::Sha2_256, PreHash::Sha2_512, PreHash::Sha3_256, PreHash::Shake128];
+    let mut messages = Vec::new();
+    for (n, text) in texts.iter().enumerate() {
+        messages.push(Message::Bytes(text));
+        messages.push(Message::Parts(&halves[n]));
+        messages.push(Message::Mu(&mu[n]));
+        for hash in hashes {
+            messages.push(Message::PreHashed { hash, digest: text });
+        }
+    }
+    // Everything that can be signed, signed by two members and somebody else.
+    let mut signed = Vec::new();
+    for n in 0..3 {
+        for context in &CONTEXTS[1..] {
+            let at = Context::new(context.unwrap()).unwrap();
+            for text in &texts {
+                let key = owner(n);
+                let signature = key.sign(text, at, Hedge::Deterministic).unwrap();
+                signed.push(signature.as_ref().to_vec());
+            }
+        }
+    }
+    for n in 0..3 {
+        for mu in &mu[2..4] {
+            let signature = owner(n).sign_mu(mu, Hedge::Deterministic).unwrap();
+            signed.push(signature.as_ref().to_vec());
+        }
+        for context in &CONTEXTS[1..] {
+            let at = Context::new(context.unwrap()).unwrap();
+            for hash in hashes {
+                let digest = if hash == PreHash::Sha2_512 { &wide[..] } else { &digest };
+                let digest = PreHashed::<MlDsa44>::new(hash, digest).unwrap();
+                let signature = owner(n).sign_prehashed(&digest, at, Hedge::Deterministic);
+                signed.push(signature.unwrap().as_ref().to_vec());
+            }
+        }
+    }
+    let keys: Vec<Vec<u8>> = (0..3)
+        .map(|n| owner(n).verifying_key().as_bytes().to_vec())
+        .collect();
+    let mut signers: Vec<Signer<'_>> = keys.iter().map(|key| Signer::Key(key)).collect();
+    signers.extend([0, 1, 5, 6].map(|id| Signer::Id(SignerId::new(id))));
+
+    let plain = verifier(Threads::Inline);
+    let limits = IntakeLimits::default();
+    let intake = Intake::new(verifier(Threads::Inline), limits);
+    let (mut asked, mut valid, mut warm) = (0_u32, 0_u32, 0_u32);
+    let mut dice = 1_usize;
+    let mut spoiled: Vec<Vec<u8>> = Vec::new();
+    for signature in &signed {
+        let mut tail = signature.clone();
+        tail[100] ^= 1;
+        let mut last = signature.clone();
+        *last.last_mut().unwrap() ^= 1;
+        let mut longer = signature.clone();
+        longer.push(0);
+        spoiled.extend([tail, last, longer, signature[..signature.len() - 1].to_vec()]);
+    }
+    for (s, signature) in signed.iter().enumerate() {
+        // First what is valid goes in, by all doors in turn.
+        let mut all = Vec::new();
+        for &signer in &signers {
+            for &message in &messages {
+                for context in CONTEXTS {
+                    all.push(item(signer, message, signature, context));
+                }
+            }
+        }
+        let each = plain.verify_each(&all);
+        for (n, (item, good)) in all.iter().zip(&each).enumerate() {
+            if *good {
+                valid += 1;
+                match n % 3 {
+                    0 => assert_eq!(intake.verify(*item), Outcome::Valid),
+                    1 => assert_eq!(intake.submit(*item).unwrap().wait(), Ok(Outcome::Valid)),
+                    _ => assert_eq!(intake.verify_items([*item]), [Outcome::Valid]),
+                }
+            }
+        }
+        for (item, good) in all.iter().zip(&each) {
+            asked += 1;
+            let remembers = intake.remembers(*item);
+            warm += u32::from(remembers);
+            assert!(!remembers || *good, "{item:?}");
+            dice = dice.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(11);
+            if dice >> 60 == 0 {
+                assert_eq!(intake.verify(*item).is_valid(), *good);
+            }
+        }
+        let outcomes = intake.verify_items(all.iter().copied());
+        let outcomes: Vec<bool> = outcomes.into_iter().map(Outcome::is_valid).collect();
+        assert_eq!(outcomes, each);
+        for spoiled in &spoiled[4 * s..4 * s + 4] {
+            for item in &all {
+                let mut bad = *item;
+                bad.signature = spoiled;
+                asked += 1;
+                assert!(!intake.remembers(bad));
+            }
+        }
+    }
+    println!("{asked} asked, {valid} valid, {warm} remembered");
+    assert!(valid > 200 && warm > 200);
+    // Another order of the same members, and none of them.
+    intake.replace_keys(set((0..MEMBERS).rev()));
+    let other = intake.verifier();
+    for signature in &signed {
+        for &signer in &signers {
+            for &message in messages.iter().step_by(3) {
+                let item = item(signer, message, signature, None);
+                let good = intake.remembers(item);
+                assert!(!good || other.verify_each(&[item])[0]);
+            }
+        }
+    }
+    let strict = BatchVerifier::<MlDsa44>::builder().keys(set(2..4)).build().unwrap();
+    let intake = Intake::new(strict, limits);
+    assert!(!intake.remembers(item(signers[0], messages[0], &signed[0], None)));
+}
+
+/// One size for all items; threads put, forget and ask; the memory never holds more than
+/// it may, and what it says it holds is what its items take.
+#[test]
+fn bytes_are_those_of_the_items() {
+    let context = Context::new(CONTEXT).unwrap();
+    let votes: Vec<OwnedItem> = (0..40_u64)
+        .map(|n| {
+            let message = n.to_le_bytes();
+            let signer = (n % 6) as usize;
+            let signature = KEYS[signer].sign(&message, context, Hedge::Deterministic).unwrap();
+            let mut item = OwnedItem::from(Item::new(signer as u32, &message, signature.as_ref()));
+            if n % 2 == 0 {
+                // Buffers that hold more than they say.
+                let mut big = Vec::with_capacity(1 << 16);
+                big.extend_from_slice(&item.signature);
+                item.signature = big;
+            }
+            item
+        })
+        .collect();
+    let one = Intake::new(verifier(Threads::Inline), IntakeLimits::default());
+    assert_eq!(one.verify(votes[0].as_item()), Outcome::Valid);
+    let size = one.stats().memory.bytes;
+    for (memory_bytes, most) in [
+        (0, 0),
+        (1, 0),
+        (size - 1, 0),
+        (size, 1),
+        (2 * size - 1, 1),
+        (2 * size, 2),
+        (10 * size + 5, 10),
+        (usize::MAX, 40),
+    ] {
+        for threads in [Threads::Inline, Threads::Dedicated(2)] {
+            let limits = IntakeLimits { memory_bytes, ..IntakeLimits::default() };
+            let intake = Intake::new(verifier(threads), limits);
+            let done = AtomicBool::new(false);
+            thread::scope(|scope| {
+                let looks = scope.spawn(|| {
+                    let mut looks = 0_u64;
+                    while !done.load(Ordering::Relaxed) {
+                        let memory = intake.stats().memory;
+                        assert!(memory.bytes <= memory_bytes && memory.items <= most);
+                        assert_eq!(memory.bytes, memory.items * size);
+                        looks += 1;
+                    }
+                    looks
+                });
+                let workers: Vec<_> = (0..3_usize)
+                    .map(|t| {
+                        let (intake, votes) = (&intake, &votes);
+                        scope.spawn(move || {
+                            for n in 0..80 {
+                                let vote = &votes[(n * (t + 1) + t) % 40];
+                                match (n + t) % 3 {
+                                    0 => {
+                                        let got = intake.verify(vote.as_item());
+                                        assert_eq!(got, Outcome::Valid);
+                                    }
+                                    1 => {
+                                        let origin = Origin::peer(t as u64, Priority::Sync);
+                                        let all = intake.submit_all([
+                                            (origin, vote.clone()),
+                                            (origin, vote.clone()),
+                                        ]);
+                                        for one in all {
+                                            assert_eq!(one.unwrap().wait(), Ok(Outcome::Valid));
+                                        }
+                                    }
+                                    _ => {
+                                        let twice = [vote.as_item(), vote.as_item()];
+                                        let got = intake.verify_items(twice);
+                                        assert_eq!(got, [Outcome::Valid; 2]);
+                                    }
+                                }
+                            }
+                        })
+                    })
+                    .collect();
+                workers.into_iter().for_each(|worker| worker.join().unwrap());
+                done.store(true, Ordering::Relaxed);
+                assert!(looks.join().unwrap() > 0);
+            });
+            let stats = intake.stats();
+            assert_eq!(stats.memory.items, most);
+            assert_eq!(stats.items, stats.verified + stats.memory.hits);
+        }
+    }
+}
+
+/// "Bytes of the longest item that is taken in, and of the longest that is remembered".
+#[test]
+fn the_longest_item_that_is_taken_in_is_remembered() {
+    let context = Context::new(CONTEXT).unwrap();
+    let signature = KEYS[0].sign(b"vote", context, Hedge::Deterministic).unwrap();
+    let vote = OwnedItem::from(Item::new(0, b"vote", signature.as_ref()));
+    let limits = IntakeLimits { item_bytes: vote.len(), ..IntakeLimits::default() };
+    let intake = Intake::new(verifier(Threads::Inline), limits);
+    assert_eq!(intake.submit(vote.clone()).unwrap().wait(), Ok(Outcome::Valid));
+    assert!(intake.remembers(vote.as_item()));
+}
