@@ -34,6 +34,7 @@ struct World {
     answered: AtomicU64,
     depth: AtomicUsize,
     quiet: AtomicBool,
+    done: AtomicU64,
     shuts: bool,
     epochs: bool,
 }
@@ -47,7 +48,9 @@ impl World {
 
     /// What a hook does that thinks of nobody.
     fn mischief(&self) {
-        if self.quiet.load(Ordering::Relaxed) {
+        // Or hooks would feed the intake for ever: each item has several.
+        let done = self.done.fetch_add(1, Ordering::Relaxed) > 4000;
+        if done || self.quiet.load(Ordering::Relaxed) {
             return;
         }
         let intake = self.intake.lock().unwrap().clone();
@@ -348,6 +351,7 @@ struct Slow {
     answered: Mutex<mpsc::Receiver<()>>,
     waited: Arc<AtomicBool>,
     once: AtomicBool,
+    asked: AtomicUsize,
     admits: bool,
 }
 
@@ -363,7 +367,8 @@ impl Slow {
 
 impl Admission for Slow {
     fn admits(&self, peer: u64, _: usize) -> bool {
-        if self.admits && peer == 2 {
+        // The item before this one waits by now.
+        if self.admits && peer == 2 && self.asked.fetch_add(1, Ordering::Relaxed) == 1 {
             self.stand();
         }
         true
@@ -387,6 +392,7 @@ fn answered_meanwhile(threads: Threads, limits: IntakeLimits, admits: bool) -> b
         answered: Mutex::new(answered),
         waited: Arc::clone(&waited),
         once: AtomicBool::new(false),
+        asked: AtomicUsize::new(0),
         admits,
     };
     let builder = Intake::builder(verifier(threads)).limits(limits);
@@ -422,6 +428,15 @@ fn at_once(workers: usize) -> Threads {
 #[test]
 fn others_are_served_while_admission_is_asked() {
     assert!(answered_meanwhile(at_once(1), IntakeLimits::default(), true));
+    assert!(answered_meanwhile(Threads::Dedicated(1), IntakeLimits::default(), true));
+}
+
+/// The same where the batch's first item has the only place: whoever finds no place starts
+/// no worker either, and nobody is left to make one.
+#[test]
+fn others_find_a_place_while_admission_is_asked() {
+    let limits = IntakeLimits { items: 1, ..IntakeLimits::default() };
+    assert!(answered_meanwhile(at_once(1), limits, true));
 }
 
 /// Three may work, one does, two are started when it has ended: who comes meanwhile
