@@ -11,12 +11,12 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::thread;
 
 use batch_verify::{
     Admission, Answered, AsyncIntake, CallerPool, Duplicates, Intake, IntakeError,
-    IntakeLimits, IntakeMetrics, Origin, Outcome, OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote,
+    IntakeLimits, IntakeMetrics, KeySet, Origin, Outcome, OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote,
     Policy, Priority, QuorumFailure, Subject, Threads, Threshold, Weights,
 };
 use mldsa_core::{Hedge, MlDsa44};
@@ -486,4 +486,75 @@ fn a_batch_on_its_way_in_is_not_given_up_with_the_worker_of_another() {
         panic!("the worker has run")
     };
     assert!(result.is_ok(), "{:?}", result.err().map(|it| it.errors));
+}
+
+static SETS: LazyLock<[KeySet<MlDsa44>; 2]> =
+    LazyLock::new(|| [set((0..MEMBERS).rev()), set(0..MEMBERS)]);
+
+/// Replaces the keys whenever it is asked.
+#[derive(Clone, Default)]
+struct Turncoat(Arc<Mutex<Option<Intake<MlDsa44>>>>, Arc<AtomicU64>);
+
+impl Turncoat {
+    fn turn(&self) {
+        let intake = self.0.lock().unwrap().clone();
+        if let Some(intake) = intake {
+            let odd = self.1.fetch_add(1, Ordering::Relaxed) % 3 == 0;
+            drop(intake.replace_keys(SETS[usize::from(odd)].clone()));
+        }
+    }
+}
+
+impl Admission for Turncoat {
+    fn admits(&self, _: u64, _: usize) -> bool {
+        self.turn();
+        true
+    }
+
+    fn verdict(&self, _: u64, _: Outcome) {
+        self.turn();
+    }
+}
+
+/// A batch is of one epoch, whatever happens to the keys between its items and its polls.
+#[test]
+fn a_batch_is_of_one_epoch() {
+    let (mut old, mut new) = (0, 0);
+    for round in 0..18 {
+        let threads = match round % 3 {
+            0 => at_once(1 + round % 2),
+            1 => Threads::Dedicated(2),
+            _ => Threads::Executor(Arc::new(Moody::new(round, false))),
+        };
+        let hooks = Turncoat::default();
+        let limits = IntakeLimits {
+            items: [1, 7, 4096][round % 3],
+            memory_bytes: [0, 8000, 1 << 20][round / 3 % 3],
+            ..IntakeLimits::default()
+        };
+        let builder = Intake::builder(verifier(threads)).limits(limits);
+        let intake = builder.admission(hooks.clone()).build();
+        *hooks.0.lock().unwrap() = Some(intake.clone());
+        thread::scope(|scope| {
+            let asked: Vec<_> = (0..3_u64)
+                .map(|peer| {
+                    let front = AsyncIntake::new(intake.clone());
+                    scope.spawn(move || {
+                        let origin = Origin::peer(peer, Priority::OwnRound);
+                        block_on(front.submit_batch(origin, &VOTES[..])).unwrap()
+                    })
+                })
+                .collect();
+            for report in asked {
+                let report = report.join().unwrap();
+                let first = (0..60).all(|n| report.outcomes()[n] == expected(n));
+                let other = report.outcomes().iter().all(|outcome| !outcome.is_valid());
+                assert!(first || other, "{round}: {report:?}");
+                old += u32::from(first);
+                new += u32::from(other);
+            }
+        });
+        *hooks.0.lock().unwrap() = None;
+    }
+    assert!(old > 2 && new > 2, "{old} {new}");
 }
