@@ -13,11 +13,18 @@ fn what_is_not_remembered_is_not_copied() {
     let profiler = dhat::Profiler::builder().testing().build();
     let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
     let keys = KeySet::from_public_keys([key.verifying_key().as_bytes().as_slice()]).unwrap();
-    let verifier = BatchVerifier::<MlDsa44>::builder().keys(keys).threads(Threads::Inline);
-    let limits = IntakeLimits { memory_bytes: 4096, ..IntakeLimits::default() };
+    let verifier = BatchVerifier::<MlDsa44>::builder()
+        .keys(keys)
+        .threads(Threads::Inline);
+    let limits = IntakeLimits {
+        memory_bytes: 4096,
+        ..IntakeLimits::default()
+    };
     let intake = Intake::new(verifier.build().unwrap(), limits);
     let message = vec![5; 200_000];
-    let signature = key.sign(&message, Context::EMPTY, Hedge::Deterministic).unwrap();
+    let signature = key
+        .sign(&message, Context::EMPTY, Hedge::Deterministic)
+        .unwrap();
     let vote = Item::new(0, &message[..], signature.as_ref());
     assert_eq!(intake.verify(vote), Outcome::Valid);
     let before = dhat::HeapStats::get().total_bytes;

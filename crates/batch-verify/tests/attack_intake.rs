@@ -15,8 +15,8 @@ use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::thread;
 
 use batch_verify::{
-    Admission, Answered, AsyncIntake, CallerPool, Duplicates, Intake, IntakeError,
-    IntakeLimits, IntakeMetrics, KeySet, Origin, Outcome, OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote,
+    Admission, Answered, AsyncIntake, CallerPool, Duplicates, Intake, IntakeError, IntakeLimits,
+    IntakeMetrics, KeySet, Origin, Outcome, OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote,
     Policy, Priority, QuorumFailure, Subject, Threads, Threshold, Weights,
 };
 use mldsa_core::{Hedge, MlDsa44};
@@ -41,7 +41,9 @@ struct World {
 
 impl World {
     fn dice(&self, sides: u64) -> u64 {
-        let state = self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        let state = self
+            .seed
+            .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         let state = (state ^ state >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (state ^ state >> 27) % sides
     }
@@ -60,7 +62,11 @@ impl World {
             match self.dice(40) {
                 0 => drop(intake.submit(VOTES[n].clone())),
                 1 => drop(intake.submit(VOTES[n].clone()).map(|it| it.detach())),
-                2 => drop(intake.submit_from(7, Priority::Sync, VOTES[n].clone()).map(|it| it.detach())),
+                2 => drop(
+                    intake
+                        .submit_from(7, Priority::Sync, VOTES[n].clone())
+                        .map(|it| it.detach()),
+                ),
                 3 => drop(intake.verify(VOTES[n].as_item())),
                 4 => drop(intake.remembers(VOTES[n].as_item())),
                 5 => thread::sleep(Duration::from_micros(300)),
@@ -91,7 +97,9 @@ impl Admission for Hooks {
             panic!("mischief");
         }
         let admits = world.dice(20) > 0;
-        world.admitted.fetch_add(u64::from(admits), Ordering::Relaxed);
+        world
+            .admitted
+            .fetch_add(u64::from(admits), Ordering::Relaxed);
         admits
     }
 
@@ -135,10 +143,15 @@ fn quorum(world: &World) -> OwnedQuorum {
     let bad = world.dice(12) as usize;
     let votes = (0..MEMBERS)
         .map(|n| {
-            let signature = KEYS[n].sign(&message, context, Hedge::Deterministic).unwrap();
+            let signature = KEYS[n]
+                .sign(&message, context, Hedge::Deterministic)
+                .unwrap();
             let mut signature = signature.as_ref().to_vec();
             signature[5] ^= u8::from(n == bad);
-            OwnedVote { signer: (n as u32).into_signer(), signature }
+            OwnedVote {
+                signer: (n as u32).into_signer(),
+                signature,
+            }
         })
         .collect();
     let weights = Weights::equal(MEMBERS);
@@ -167,7 +180,11 @@ fn act(world: &World, intake: &Intake<MlDsa44>, peer: u64, shuts: bool) {
     for _ in 0..12 {
         let n = world.dice(60) as usize;
         let priority = Priority::ALL[world.dice(3) as usize];
-        let origin = if world.dice(4) == 0 { priority.into() } else { Origin::peer(peer, priority) };
+        let origin = if world.dice(4) == 0 {
+            priority.into()
+        } else {
+            Origin::peer(peer, priority)
+        };
         let right = |answer: Result<Outcome, IntakeError>, n| {
             if let Ok(outcome) = answer {
                 assert_eq!(outcome, expected(n));
@@ -218,7 +235,9 @@ fn act(world: &World, intake: &Intake<MlDsa44>, peer: u64, shuts: bool) {
                 }
             }
             4 => {
-                let own = VOTES[n..(n + 9).min(60)].iter().map(|vote| (origin, vote.clone()));
+                let own = VOTES[n..(n + 9).min(60)]
+                    .iter()
+                    .map(|vote| (origin, vote.clone()));
                 for (at, answer) in intake.submit_all(own).into_iter().enumerate() {
                     match (answer, world.dice(3)) {
                         (Ok(pending), 0) => right(pending.wait(), n + at),
@@ -241,9 +260,17 @@ fn act(world: &World, intake: &Intake<MlDsa44>, peer: u64, shuts: bool) {
             8 if shuts && world.dice(12) == 0 => {
                 let _ = live(world, front.shutdown());
             }
-            _ => drop(intake.submit_from(peer, priority, VOTES[n].clone()).map(|it| {
-                if world.dice(2) == 0 { it.detach() } else { right(it.wait(), n) }
-            })),
+            _ => drop(
+                intake
+                    .submit_from(peer, priority, VOTES[n].clone())
+                    .map(|it| {
+                        if world.dice(2) == 0 {
+                            it.detach()
+                        } else {
+                            right(it.wait(), n)
+                        }
+                    }),
+            ),
         }
         let memory = intake.stats().memory;
         assert!(memory.bytes <= 20_000);
@@ -263,7 +290,9 @@ fn one_world(seed: u64) {
         1 => Threads::Executor(Arc::new(Moody::new(seed as usize, true))),
         2 => {
             let workers = 1 + world.dice(3) as usize;
-            CallerPool::new(workers, |_, _| {}).spawning(|job| job(), || true).into_threads()
+            CallerPool::new(workers, |_, _| {})
+                .spawning(|job| job(), || true)
+                .into_threads()
         }
         3 => {
             let workers = 1 + world.dice(3) as usize;
@@ -273,7 +302,9 @@ fn one_world(seed: u64) {
                     job();
                 });
             };
-            CallerPool::new(workers, |_, _| {}).spawning(late, || false).into_threads()
+            CallerPool::new(workers, |_, _| {})
+                .spawning(late, || false)
+                .into_threads()
         }
         _ => Threads::Dedicated(1 + world.dice(2) as usize),
     };
@@ -310,13 +341,18 @@ fn one_world(seed: u64) {
         + stats.abandoned
         + world.panicked.load(Ordering::Relaxed);
     assert_eq!(stats.items, all, "{stats:?}");
-    assert_eq!(world.answered.load(Ordering::Relaxed), stats.items, "{stats:?}");
+    assert_eq!(
+        world.answered.load(Ordering::Relaxed),
+        stats.items,
+        "{stats:?}"
+    );
     assert_eq!(
         world.admitted.load(Ordering::Relaxed),
         world.released.load(Ordering::Relaxed)
     );
     // It still works, unless it was shut down.
-    let last = block_on(AsyncIntake::new(intake.clone()).submit(Priority::OwnRound, VOTES[0].clone()));
+    let last =
+        block_on(AsyncIntake::new(intake.clone()).submit(Priority::OwnRound, VOTES[0].clone()));
     assert!(matches!(
         last,
         Ok(Outcome::Valid) | Err(IntakeError::ShuttingDown | IntakeError::Abandoned)
@@ -359,7 +395,11 @@ impl Slow {
     fn stand(&self) {
         if !self.once.swap(true, Ordering::Relaxed) {
             self.entered.send(()).unwrap();
-            let answer = self.answered.lock().unwrap().recv_timeout(Duration::from_secs(3));
+            let answer = self
+                .answered
+                .lock()
+                .unwrap()
+                .recv_timeout(Duration::from_secs(3));
             self.waited.store(answer.is_ok(), Ordering::Relaxed);
         }
     }
@@ -422,20 +462,33 @@ fn answered_meanwhile(threads: Threads, limits: IntakeLimits, admits: bool) -> b
 
 fn at_once(workers: usize) -> Threads {
     let own = || false;
-    CallerPool::new(workers, |_, _| {}).spawning(|job| job(), own).into_threads()
+    CallerPool::new(workers, |_, _| {})
+        .spawning(|job| job(), own)
+        .into_threads()
 }
 
 #[test]
 fn others_are_served_while_admission_is_asked() {
-    assert!(answered_meanwhile(at_once(1), IntakeLimits::default(), true));
-    assert!(answered_meanwhile(Threads::Dedicated(1), IntakeLimits::default(), true));
+    assert!(answered_meanwhile(
+        at_once(1),
+        IntakeLimits::default(),
+        true
+    ));
+    assert!(answered_meanwhile(
+        Threads::Dedicated(1),
+        IntakeLimits::default(),
+        true
+    ));
 }
 
 /// The same where the batch's first item has the only place: whoever finds no place starts
 /// no worker either, and nobody is left to make one.
 #[test]
 fn others_find_a_place_while_admission_is_asked() {
-    let limits = IntakeLimits { items: 1, ..IntakeLimits::default() };
+    let limits = IntakeLimits {
+        items: 1,
+        ..IntakeLimits::default()
+    };
     assert!(answered_meanwhile(at_once(1), limits, true));
 }
 
@@ -443,7 +496,11 @@ fn others_find_a_place_while_admission_is_asked() {
 /// starts none.
 #[test]
 fn workers_that_are_to_start_do_not_count_while_the_first_runs() {
-    assert!(answered_meanwhile(at_once(3), IntakeLimits::default(), false));
+    assert!(answered_meanwhile(
+        at_once(3),
+        IntakeLimits::default(),
+        false
+    ));
 }
 
 /// Of two batches under way, the executor drops the worker of one: the other's are to be

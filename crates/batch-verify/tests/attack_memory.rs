@@ -4,17 +4,25 @@
 
 mod votes;
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 use std::thread;
 
 use batch_verify::{
-    BatchVerifier, Intake, IntakeLimits, Item, Message, Origin, Outcome, OwnedItem, Priority,
-    Signer, SignerId, Threads,
+    Answered, BatchVerifier, Duplicates, Intake, IntakeLimits, IntakeMetrics, Item, KeySet,
+    Message, Origin, Outcome, OwnedItem, Policy, Priority, Signer, SignerId, Threads, Threshold,
+    Vote, Weights,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, Mu, PreHash, PreHashed, SigningKey};
 use votes::{CONTEXT, KEYS, MEMBERS, set, verifier};
 
-const CONTEXTS: [Option<&[u8]>; 5] = [None, Some(CONTEXT), Some(b""), Some(b"intake/v"), Some(b"\0\0")];
+const CONTEXTS: [Option<&[u8]>; 5] = [
+    None,
+    Some(CONTEXT),
+    Some(b""),
+    Some(b"intake/v"),
+    Some(b"\0\0"),
+];
 
 fn item<'a>(
     signer: Signer<'a>,
@@ -38,7 +46,9 @@ fn look_alikes_are_not_remembered() {
     let long = vec![7_u8; 300];
     let digest = *b"0123456789abcdef0123456789abcdef";
     let wide = [digest, digest].concat();
-    let texts: Vec<&[u8]> = vec![b"", b"\0", b"v1vote", b"1vote", b"vote", &digest, &wide, &long];
+    let texts: Vec<&[u8]> = vec![
+        b"", b"\0", b"v1vote", b"1vote", b"vote", &digest, &wide, &long,
+    ];
     let halves: Vec<[&[u8]; 3]> = texts
         .iter()
         .map(|text| {
@@ -50,7 +60,12 @@ fn look_alikes_are_not_remembered() {
         .iter()
         .map(|text| Mu::from_bytes(core::array::from_fn(|n| text.get(n).copied().unwrap_or(0))))
         .collect();
-    let hashes = [PreHash::Sha2_256, PreHash::Sha2_512, PreHash::Sha3_256, PreHash::Shake128];
+    let hashes = [
+        PreHash::Sha2_256,
+        PreHash::Sha2_512,
+        PreHash::Sha3_256,
+        PreHash::Shake128,
+    ];
     let mut messages = Vec::new();
     for (n, text) in texts.iter().enumerate() {
         messages.push(Message::Bytes(text));
@@ -80,7 +95,11 @@ fn look_alikes_are_not_remembered() {
         for context in &CONTEXTS[1..] {
             let at = Context::new(context.unwrap()).unwrap();
             for hash in hashes {
-                let digest = if hash == PreHash::Sha2_512 { &wide[..] } else { &digest };
+                let digest = if hash == PreHash::Sha2_512 {
+                    &wide[..]
+                } else {
+                    &digest
+                };
                 let digest = PreHashed::<MlDsa44>::new(hash, digest).unwrap();
                 let signature = owner(n).sign_prehashed(&digest, at, Hedge::Deterministic);
                 signed.push(signature.unwrap().as_ref().to_vec());
@@ -106,7 +125,12 @@ fn look_alikes_are_not_remembered() {
         *last.last_mut().unwrap() ^= 1;
         let mut longer = signature.clone();
         longer.push(0);
-        spoiled.extend([tail, last, longer, signature[..signature.len() - 1].to_vec()]);
+        spoiled.extend([
+            tail,
+            last,
+            longer,
+            signature[..signature.len() - 1].to_vec(),
+        ]);
     }
     for (s, signature) in signed.iter().enumerate() {
         // First what is valid goes in, by all doors in turn.
@@ -165,7 +189,10 @@ fn look_alikes_are_not_remembered() {
             }
         }
     }
-    let strict = BatchVerifier::<MlDsa44>::builder().keys(set(2..4)).build().unwrap();
+    let strict = BatchVerifier::<MlDsa44>::builder()
+        .keys(set(2..4))
+        .build()
+        .unwrap();
     let intake = Intake::new(strict, limits);
     assert!(!intake.remembers(item(signers[0], messages[0], &signed[0], None)));
 }
@@ -179,7 +206,9 @@ fn bytes_are_those_of_the_items() {
         .map(|n| {
             let message = n.to_le_bytes();
             let signer = (n % 6) as usize;
-            let signature = KEYS[signer].sign(&message, context, Hedge::Deterministic).unwrap();
+            let signature = KEYS[signer]
+                .sign(&message, context, Hedge::Deterministic)
+                .unwrap();
             let mut item = OwnedItem::from(Item::new(signer as u32, &message, signature.as_ref()));
             if n % 2 == 0 {
                 // Buffers that hold more than they say.
@@ -204,7 +233,10 @@ fn bytes_are_those_of_the_items() {
         (usize::MAX, 40),
     ] {
         for threads in [Threads::Inline, Threads::Dedicated(2)] {
-            let limits = IntakeLimits { memory_bytes, ..IntakeLimits::default() };
+            let limits = IntakeLimits {
+                memory_bytes,
+                ..IntakeLimits::default()
+            };
             let intake = Intake::new(verifier(threads), limits);
             let done = AtomicBool::new(false);
             thread::scope(|scope| {
@@ -249,7 +281,9 @@ fn bytes_are_those_of_the_items() {
                         })
                     })
                     .collect();
-                workers.into_iter().for_each(|worker| worker.join().unwrap());
+                workers
+                    .into_iter()
+                    .for_each(|worker| worker.join().unwrap());
                 done.store(true, Ordering::Relaxed);
                 assert!(looks.join().unwrap() > 0);
             });
@@ -264,10 +298,118 @@ fn bytes_are_those_of_the_items() {
 #[test]
 fn the_longest_item_that_is_taken_in_is_remembered() {
     let context = Context::new(CONTEXT).unwrap();
-    let signature = KEYS[0].sign(b"vote", context, Hedge::Deterministic).unwrap();
+    let signature = KEYS[0]
+        .sign(b"vote", context, Hedge::Deterministic)
+        .unwrap();
     let vote = OwnedItem::from(Item::new(0, b"vote", signature.as_ref()));
-    let limits = IntakeLimits { item_bytes: vote.len(), ..IntakeLimits::default() };
+    let limits = IntakeLimits {
+        item_bytes: vote.len(),
+        ..IntakeLimits::default()
+    };
     let intake = Intake::new(verifier(Threads::Inline), limits);
-    assert_eq!(intake.submit(vote.clone()).unwrap().wait(), Ok(Outcome::Valid));
+    assert_eq!(
+        intake.submit(vote.clone()).unwrap().wait(),
+        Ok(Outcome::Valid)
+    );
     assert!(intake.remembers(vote.as_item()));
+}
+
+/// What a certificate's answers were told as.
+#[derive(Clone, Default)]
+struct Told(Arc<[AtomicU64; 3]>);
+
+impl IntakeMetrics for Told {
+    fn answered(&self, item: &Answered) {
+        let place = match item.answer {
+            Ok(Outcome::Valid) => 0,
+            Ok(Outcome::Invalid(_)) => 1,
+            _ => 2,
+        };
+        self.0[place].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Several windows, several threads, several bad votes: what is told, counted and
+/// remembered is the same, and the answer that of the verifier.
+#[test]
+fn refused_certificates_of_many_votes_add_up() {
+    let keys: Vec<_> = (0..100)
+        .map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]))
+        .collect();
+    let set = KeySet::from_public_keys(
+        keys.iter()
+            .map(|key| key.verifying_key().as_bytes().as_slice()),
+    );
+    let set = set.unwrap();
+    let signed: Vec<Vec<u8>> = keys
+        .iter()
+        .map(|key| {
+            let signature = key.sign(b"block", Context::EMPTY, Hedge::Deterministic);
+            signature.unwrap().as_ref().to_vec()
+        })
+        .collect();
+    let mut state = 5_usize;
+    let mut dice = |sides: usize| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(11);
+        (state >> 33) % sides
+    };
+    let mut beyond = 0;
+    for round in 0..150 {
+        let threads = match round % 3 {
+            0 => Threads::Inline,
+            1 => Threads::Dedicated(2),
+            _ => Threads::from_fn(4, |tasks, task| {
+                thread::scope(|scope| (0..tasks).for_each(|n| drop(scope.spawn(move || task(n)))));
+            }),
+        };
+        let verifier = BatchVerifier::builder().keys(set.clone()).threads(threads);
+        let told = Told::default();
+        let builder = Intake::builder(verifier.build().unwrap());
+        let intake = builder.metrics(told.clone()).build();
+        let mut signatures = signed.clone();
+        let bad: Vec<usize> = (0..1 + dice(3)).map(|_| dice(100)).collect();
+        for &bad in &bad {
+            if dice(4) == 0 {
+                signatures[bad].truncate(2000);
+            } else {
+                signatures[bad][40] ^= 1;
+            }
+        }
+        let repeats = dice(40);
+        let votes: Vec<Vote<'_>> = (0..100 + repeats)
+            .map(|n| Vote::new(n as u32 % 100, &signatures[n % 100]))
+            .collect();
+        let (weights, once) = (Weights::equal(100), Duplicates::Once);
+        let threshold = Threshold::two_thirds(&weights);
+        for (turn, policy) in [Policy::Strict, Policy::Strict, Policy::Lenient]
+            .iter()
+            .enumerate()
+        {
+            let asked = |verifier: &BatchVerifier<MlDsa44>| {
+                verifier.verify_quorum(b"block", &votes, &weights, threshold, *policy, once)
+            };
+            let alone = asked(&intake.verifier());
+            let got = intake.verify_quorum(b"block", &votes, &weights, threshold, *policy, once);
+            assert_eq!(got, alone, "{round} {turn}");
+            let known =
+                |n: &usize| intake.remembers(Item::new(*n as u32, b"block", &signatures[*n][..]));
+            let known: Vec<usize> = (0..100).filter(known).collect();
+            assert!(known.iter().all(|n| signatures[*n] == signed[*n]));
+            let stats = intake.stats();
+            let counts = told.0.each_ref().map(|count| count.load(Ordering::Relaxed));
+            assert_eq!(counts.iter().sum::<u64>(), stats.items);
+            assert_eq!(counts[2], stats.cancelled);
+            assert_eq!(counts[0], stats.memory.hits + stats.memory.items as u64);
+            assert_eq!(counts[1], stats.verified - stats.memory.items as u64);
+            assert_eq!(stats.memory.items, known.len());
+            if turn == 0 {
+                let first = *bad.iter().min().unwrap();
+                beyond += known.iter().filter(|n| **n > first).count();
+                // What has a wrong length is not looked for.
+                let short = signatures.iter().filter(|it| it.len() == 2000).count();
+                assert_eq!(stats.memory.misses, 100 - short as u64);
+            }
+        }
+    }
+    assert!(beyond > 300, "{beyond}");
 }
