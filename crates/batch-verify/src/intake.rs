@@ -708,13 +708,14 @@ impl<P: ParameterSet> Shared<P> {
         let queue = &mut state.queue;
         let submitted = queue.submit(origin, ticket, entry, bytes, &self.limits);
         let gone = submitted.map_err(|(entry, error)| {
+            starts.none |= error == IntakeError::QueueFull;
             *waiting = Some(entry);
             error
         })?;
         if hash.is_some() {
             self.memory.missed();
         }
-        starts.placed(state);
+        starts.placed += 1;
         Ok(gone)
     }
 
@@ -987,55 +988,38 @@ impl<P: ParameterSet> Shared<P> {
     }
 }
 
-/// Workers that are handed to the executor when this goes: after what they are started
-/// for is in.
+/// Workers for what found a place, started when this goes: after what they are started for
+/// is in, and one after the other, so that none counts that nobody starts at once.
 struct Starts<'a, P: ParameterSet> {
     intake: &'a Arc<Shared<P>>,
-    /// Those that count as started already.
-    counted: usize,
-    /// Items for which none is counted before this goes: until then hooks are asked, and
-    /// others that are in a hurry start one of their own. `None` if each is counted at once.
-    placed: Option<usize>,
+    /// Items that found a place.
+    placed: usize,
+    /// One more, for those in whose way whoever found none stands.
+    none: bool,
 }
 
 impl<'a, P: ParameterSet> Starts<'a, P> {
     const fn new(intake: &'a Arc<Shared<P>>) -> Self {
         Self {
             intake,
-            counted: 0,
-            placed: None,
+            placed: 0,
+            none: false,
         }
-    }
-
-    #[cfg(feature = "async")]
-    const fn later(intake: &'a Arc<Shared<P>>) -> Self {
-        Self {
-            intake,
-            counted: 0,
-            placed: Some(0),
-        }
-    }
-
-    /// An item has its place.
-    fn placed(&mut self, state: &mut Guarded<P>) {
-        match &mut self.placed {
-            Some(placed) => *placed += 1,
-            None => self.count(state),
-        }
-    }
-
-    fn count(&mut self, state: &mut Guarded<P>) {
-        self.counted += usize::from(state.queue.start(&self.intake.limits));
     }
 }
 
 impl<P: ParameterSet> Drop for Starts<'_, P> {
     fn drop(&mut self) {
-        if let Some(placed @ 1..) = self.placed {
-            let mut state = self.intake.lock();
-            (0..placed).for_each(|_| self.count(&mut state));
-        }
-        for _ in 0..self.counted {
+        let mut came = self.placed;
+        for _ in 0..self.placed + usize::from(self.none) {
+            let start = {
+                let queue = &mut self.intake.lock().queue;
+                queue.came(core::mem::take(&mut came));
+                queue.start(&self.intake.limits)
+            };
+            if !start {
+                return;
+            }
             Worker::start(self.intake);
         }
     }

@@ -341,7 +341,7 @@ impl<P: ParameterSet> SubmitBatch<P> {
         self.start.get_or_insert_with(Instant::now);
         let intake = Arc::clone(&self.entrance.intake);
         // Workers begin when all that this poll takes in is there.
-        let mut starts = Starts::later(&intake);
+        let mut starts = Starts::new(&intake);
         let mut taken = 0;
         loop {
             if self.entering.is_none() {

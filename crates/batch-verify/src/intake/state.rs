@@ -34,6 +34,8 @@ pub(super) struct State<T, W> {
     /// Batches that are being verified, by workers or by threads that wait, and those
     /// that are being given up.
     running: usize,
+    /// Entries that were put in by somebody who is going to start workers.
+    coming: usize,
     #[cfg(any(test, feature = "async"))]
     next_ticket: u64,
     closed: bool,
@@ -78,6 +80,7 @@ impl<T, W> State<T, W> {
             turn: 0,
             workers: 0,
             running: 0,
+            coming: 0,
             #[cfg(any(test, feature = "async"))]
             next_ticket: 0,
             closed: false,
@@ -105,6 +108,7 @@ impl<T, W> State<T, W> {
         }
         let gone = ticket.and_then(|ticket| class.forget(ticket));
         class.put(origin.peer, entry, bytes);
+        self.coming += 1;
         Ok(gone)
     }
 
@@ -176,6 +180,11 @@ impl<T, W> State<T, W> {
         self.is_waiting()
     }
 
+    /// So many that were put in have their worker [started](Self::start) now.
+    pub(super) fn came(&mut self, entries: usize) {
+        self.coming -= entries;
+    }
+
     /// Whether a worker is to be started, which counts as one at once.
     pub(super) fn start(&mut self, limits: &IntakeLimits) -> bool {
         let start = self.workers < limits.workers && self.is_waiting();
@@ -205,7 +214,7 @@ impl<T, W> State<T, W> {
     /// runs until it is [answered](Self::answered).
     pub(super) fn lost_worker(&mut self) -> Vec<T> {
         self.workers -= 1;
-        if self.workers == 0 {
+        if self.workers == 0 && self.coming == 0 {
             self.take_all()
         } else {
             Vec::new()
@@ -547,6 +556,7 @@ mod tests {
         /// An entry has its place, for which a worker is started.
         fn served(&mut self, entry: u8, limits: &IntakeLimits) {
             self.placed(entry);
+            self.state.came(1);
             self.start(limits);
         }
 
@@ -634,6 +644,7 @@ mod tests {
                         }
                         next.threads.push(Thread::Entering { entries, placed });
                     } else {
+                        next.state.came(placed.into());
                         (0..placed).for_each(|_| next.start(limits));
                     }
                 }
