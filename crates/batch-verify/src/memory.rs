@@ -45,7 +45,11 @@ struct Verified {
 impl Verified {
     /// What it takes, with its place in the table.
     const fn bytes(&self) -> usize {
-        size_of::<(u64, Self)>() + self.signed.len() + self.signature.len() + 64
+        Self::bytes_of(self.signed.len(), self.signature.len())
+    }
+
+    const fn bytes_of(signed: usize, signature: usize) -> usize {
+        size_of::<(u64, Self)>() + signed + signature + 64
     }
 
     /// Whether it is this item.
@@ -225,7 +229,8 @@ impl Memory {
     pub(crate) fn signed(&self, sought: &Sought<'_>, item: &Item<'_>) -> Option<Signed> {
         let mut len = 0;
         sought.pieces(item, |piece| len += piece.len());
-        if len + item.signature.len() > self.max_item {
+        let signature = item.signature.len();
+        if len + signature > self.max_item || Verified::bytes_of(len, signature) > self.max_bytes {
             return None;
         }
         let mut bytes = Vec::with_capacity(len);
@@ -243,9 +248,6 @@ impl Memory {
             signature,
         };
         let bytes = verified.bytes();
-        if bytes > self.max_bytes {
-            return;
-        }
         // Freed without the lock.
         let mut gone = Vec::new();
         let mut state = self.lock();
