@@ -994,7 +994,7 @@ struct Starts<'a, P: ParameterSet> {
     intake: &'a Arc<Shared<P>>,
     /// Items that found a place.
     placed: usize,
-    /// One more, for those in whose way whoever found none stands.
+    /// Some item found none: one worker more, that makes places.
     none: bool,
 }
 
