@@ -994,7 +994,7 @@ struct Starts<'a, P: ParameterSet> {
     intake: &'a Arc<Shared<P>>,
     /// Items that found a place.
     placed: usize,
-    /// Some item found none: one worker more, that makes places.
+    /// Some item found none: one worker more, since nobody else may be left to make one.
     none: bool,
 }
 

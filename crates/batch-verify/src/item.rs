@@ -41,6 +41,25 @@ impl<'a> Item<'a> {
             ..self
         }
     }
+
+    /// Bytes of key, message, context and signature.
+    pub(crate) fn bytes(&self) -> usize {
+        let key = match self.signer {
+            Signer::Id(_) => 0,
+            Signer::Key(key) => key.len(),
+        };
+        let message = match self.message {
+            Message::Bytes(message) => message.len(),
+            // Pieces may be the same memory many times.
+            Message::Parts(parts) => parts
+                .iter()
+                .fold(0, |sum: usize, part| sum.saturating_add(part.len())),
+            Message::Mu(mu) => mu.as_bytes().len(),
+            Message::PreHashed { digest, .. } => digest.len(),
+        };
+        let context = self.context.map_or(0, |context| context.as_bytes().len());
+        message.saturating_add(key + context + self.signature.len())
+    }
 }
 
 /// Who is said to have signed.

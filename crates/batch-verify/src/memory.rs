@@ -33,8 +33,8 @@ struct State {
     hits: u64,
 }
 
-/// A valid item: what was signed, and the signature. Whoever owned that gave it away, so
-/// that nothing of it is copied.
+/// A valid item: what was signed, and the signature, which is most of it and not copied if
+/// its owner can give it away.
 struct Verified {
     /// `tr`, form, length of the context, context, message: all but the signature that
     /// makes an item what it is.
@@ -224,13 +224,12 @@ impl Memory {
         verified.is_some_and(|verified| verified.is(sought, item))
     }
 
-    /// What [`put`](Self::put) takes beside the signature; `None` for an item that is too
-    /// long to be kept.
+    /// What [`put`](Self::put) takes beside the signature; `None` for an item that there is
+    /// no room for.
     pub(crate) fn signed(&self, sought: &Sought<'_>, item: &Item<'_>) -> Option<Signed> {
         let mut len = 0;
         sought.pieces(item, |piece| len += piece.len());
-        let signature = item.signature.len();
-        if len + signature > self.max_item || Verified::bytes_of(len, signature) > self.max_bytes {
+        if Verified::bytes_of(len, item.signature.len()) > self.max_bytes {
             return None;
         }
         let mut bytes = Vec::with_capacity(len);
@@ -262,9 +261,11 @@ impl Memory {
         }
     }
 
-    /// The same for an item of the caller's.
+    /// The same for an item of the caller's, which may be of any length.
     pub(crate) fn keep(&self, sought: &Sought<'_>, item: &Item<'_>) {
-        if let Some(signed) = self.signed(sought, item) {
+        if item.bytes() <= self.max_item
+            && let Some(signed) = self.signed(sought, item)
+        {
             self.put(signed, item.signature.to_vec());
         }
     }

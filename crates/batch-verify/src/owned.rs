@@ -186,17 +186,7 @@ impl OwnedItem {
     /// Bytes of key, message, context and signature.
     #[must_use]
     pub fn len(&self) -> usize {
-        let key = match &self.signer {
-            OwnedSigner::Id(_) => 0,
-            OwnedSigner::Key(key) => key.len(),
-        };
-        let message = match &self.message {
-            OwnedMessage::Bytes(message) => message.len(),
-            OwnedMessage::Mu(_) => 64,
-            OwnedMessage::PreHashed { digest, .. } => digest.len(),
-        };
-        let context = self.context.as_ref().map_or(0, |context| context.0.len());
-        key + message + context + self.signature.len()
+        self.as_item().bytes()
     }
 
     /// Gives back what its buffers hold in excess, so that [`len`](Self::len) is about

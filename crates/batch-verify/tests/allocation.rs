@@ -1,16 +1,25 @@
-//! `verify_into` allocates nothing after its first batch: inline, and from
-//! inside the pool.
+//! `verify_into` allocates nothing after its first batch, inline and from inside the pool;
+//! an intake copies nothing that it has no room for.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use batch_verify::{BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, Threads};
+use std::sync::{Mutex, PoisonError};
+
+use batch_verify::{
+    BatchVerifier, Duplicates, Intake, IntakeLimits, Item, KeyPolicy, KeySet, Mode, Outcome,
+    Threads,
+};
 use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
+/// There is one profiler in a process.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn no_allocation_after_the_first_batch() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let profiler = dhat::Profiler::builder().testing().build();
     let context = Context::new(b"quiet").unwrap();
     let signers: Vec<_> = (0..10)
@@ -89,5 +98,33 @@ fn no_allocation_after_the_first_batch() {
         }
     }
     assert_eq!(batches, 2 * 3 * 3 * 2 * 5);
+    drop(profiler);
+}
+
+#[test]
+fn what_is_not_remembered_is_not_copied() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let profiler = dhat::Profiler::builder().testing().build();
+    let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+    let keys = KeySet::from_public_keys([key.verifying_key().as_bytes().as_slice()]).unwrap();
+    let verifier = BatchVerifier::<MlDsa44>::builder()
+        .keys(keys)
+        .threads(Threads::Inline);
+    let limits = IntakeLimits {
+        memory_bytes: 4096,
+        ..IntakeLimits::default()
+    };
+    let intake = Intake::new(verifier.build().unwrap(), limits);
+    let message = vec![5; 200_000];
+    let signature = key
+        .sign(&message, Context::EMPTY, Hedge::Deterministic)
+        .unwrap();
+    let vote = Item::new(0, &message[..], signature.as_ref());
+    assert_eq!(intake.verify(vote), Outcome::Valid);
+    let before = dhat::HeapStats::get().total_bytes;
+    assert_eq!(intake.verify(vote), Outcome::Valid);
+    let copied = dhat::HeapStats::get().total_bytes - before;
+    assert_eq!(intake.stats().memory.items, 0);
+    assert!(copied < 1000, "{copied} bytes");
     drop(profiler);
 }

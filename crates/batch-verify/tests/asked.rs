@@ -111,53 +111,6 @@ fn what_is_awaited_together_is_one_batch() {
     assert_eq!(log.batches(), [60]);
 }
 
-/// Asked about the items of a batch, takes in a vote of the node's own, once.
-#[cfg(feature = "async")]
-#[derive(Clone, Default)]
-struct Urgent(Arc<Mutex<(Option<Intake<MlDsa44>>, Vec<Outcome>)>>);
-
-#[cfg(feature = "async")]
-impl Admission for Urgent {
-    fn admits(&self, _: u64, _: usize) -> bool {
-        let (intake, answered) = &mut *self.0.lock().unwrap();
-        // The first item of the batch waits by now.
-        if intake.as_ref().is_some_and(|it| it.stats().waiting == 1) {
-            let intake = intake.take().unwrap();
-            intake.submit(VOTES[1].clone()).unwrap().detach();
-            answered.extend(
-                intake
-                    .remembers(VOTES[1].as_item())
-                    .then_some(Outcome::Valid),
-            );
-        }
-        true
-    }
-}
-
-/// While hooks are asked about a batch, no worker counts that nobody has started.
-#[cfg(feature = "async")]
-#[test]
-fn others_do_not_wait_for_the_hooks_of_a_batch() {
-    use core::future::Future;
-    use core::pin::pin;
-    use core::task::{Context, Poll, Waker};
-
-    let (builder, log) = builder(at_once(1));
-    let urgent = Urgent::default();
-    let intake = builder.admission(urgent.clone()).build();
-    urgent.0.lock().unwrap().0 = Some(intake.clone());
-    let asynchronous = batch_verify::AsyncIntake::new(intake);
-    let origin = Origin::peer(1, Priority::OwnRound);
-    let future = pin!(asynchronous.submit_batch(origin, &VOTES[..]));
-    let Poll::Ready(Ok(report)) = future.poll(&mut Context::from_waker(Waker::noop())) else {
-        panic!("a pool that runs jobs at once has answered");
-    };
-    assert!((0..60).all(|n| report.outcomes()[n] == expected(n)));
-    assert_eq!(urgent.0.lock().unwrap().1, [Outcome::Valid]);
-    // The first of the batch went with it; the own vote is remembered afterwards.
-    assert_eq!(log.batches(), [2, 58]);
-}
-
 /// Refuses odd peers and panics for peer 4; counts what it has admitted and got back.
 #[derive(Clone, Default)]
 struct Budget(Arc<[AtomicUsize; 2]>);

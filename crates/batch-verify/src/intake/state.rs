@@ -660,6 +660,8 @@ mod tests {
                 Thread::Standing(entry, ticket, waker) => {
                     let priority = origin(entry).priority;
                     let stood = next.state.stand(priority, ticket, 10, (entry, waker));
+                    // Nobody else may be left to make a place.
+                    next.start(limits);
                     next.threads.push(match stood {
                         (ticket, Some(_)) => Thread::Sleeping(entry, ticket, waker),
                         (ticket, None) => Thread::Sending(entry, Some(ticket), waker),
