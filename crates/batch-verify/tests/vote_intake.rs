@@ -19,7 +19,12 @@ fn figure(figures: &str, name: &str) -> f64 {
 #[test]
 fn honest_votes_get_through() {
     for (validators, rounds, forgeries) in [(4, 2, 0), (12, 5, 10)] {
-        let night = example::run(validators, rounds, forgeries).unwrap();
+        let crowd = example::Crowd {
+            validators,
+            rounds,
+            forgeries,
+        };
+        let night = example::run(crowd, |address| crowd.send(address)).unwrap();
         let honest = validators * rounds;
         assert_eq!(night.honest.len(), honest);
         assert!(night.honest.is_sorted());
