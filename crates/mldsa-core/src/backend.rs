@@ -21,6 +21,8 @@ mod accepted;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod transform;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod fetch;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx2;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod avx512;

@@ -1,0 +1,37 @@
+//! Keys that have left the caches, on x86-64. Public data.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+
+use crate::coding::expansion::Expansion;
+
+/// What a CPU fetches ahead by itself does not go beyond a page.
+const PAGE: usize = 4096;
+const LINE: usize = 64;
+/// By then a CPU goes on by itself.
+const LINES: usize = 8;
+
+/// Asks for the beginning of every page of a key, which is read later and in one sweep: the
+/// first lines of a page, and its translation, would be waited for each time. All of a key
+/// would be more than there is room to ask for, and gains less.
+#[inline(always)]
+pub(super) fn fetch(rows: Expansion<'_>) {
+    let (mut at, end) = match rows {
+        Expansion::Wide(polys) => ends(polys),
+        Expansion::Packed(polys) => ends(polys),
+    };
+    while at < end {
+        for line in 0..LINES {
+            // SAFETY: every x86-64 has the instruction, which reads nothing that the program
+            // sees and ignores addresses that nobody owns.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(at.wrapping_add(LINE * line)) };
+        }
+        at = at.wrapping_add(PAGE - at.addr() % PAGE);
+    }
+}
+
+#[inline(always)]
+const fn ends<T>(polys: &[T]) -> (*const i8, *const i8) {
+    let ends = polys.as_ptr_range();
+    (ends.start.cast(), ends.end.cast())
+}
