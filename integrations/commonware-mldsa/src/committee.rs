@@ -3,7 +3,8 @@
 use std::fmt;
 
 use batch_verify::{
-    BatchVerifier, BuildError, Duplicates, Item, KeySet, KeySetError, Mode, SignerId, Threads,
+    BatchVerifier, BuildError, Duplicates, Item, KeySet, KeySetError, KeyStorage, Mode, SignerId,
+    Threads,
 };
 use commonware_consensus::simplex::{scheme::Namespace, types::Subject};
 use commonware_cryptography::{
@@ -39,7 +40,7 @@ pub enum CommitteeError {
 
 /// The validators of an epoch: identities and ML-DSA keys in one order, the keys expanded.
 ///
-/// To be shared (`Arc`) by the schemes of an epoch. Expanded keys take 20, 36 or 64 KiB each.
+/// To be shared (`Arc`) by the schemes of an epoch. Expanded keys take 15, 27 or 48 KiB each.
 pub struct Committee<P: ParameterSet> {
     participants: Set<Identity>,
     keys: KeySet<P>,
@@ -57,7 +58,10 @@ impl<P: ParameterSet> Committee<P> {
         namespace: &[u8],
         members: &Map<Identity, PublicKey<P>>,
     ) -> Result<Self, CommitteeError> {
-        let keys = KeySet::from_public_keys(members.values())?;
+        let keys = KeySet::builder()
+            // The engine's other work empties the caches between two calls: less to load.
+            .storage(KeyStorage::Packed)
+            .build(members.values())?;
         let verifier = BatchVerifier::builder()
             .keys(keys.clone())
             .mode(Mode::Full)

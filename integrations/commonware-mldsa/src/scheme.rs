@@ -300,6 +300,9 @@ impl<P: ParameterSet, V: Voting<P>> certificate::Scheme for Scheme<P, V> {
             let voting = &self.voting;
             let verdicts = voting.verify(&self.committee, Work::Votes, &votes, strategy);
             drop(votes);
+            if verdicts.iter().all(|valid| *valid) {
+                return Verification::new(attestations, Vec::new());
+            }
             let (mut verified, mut invalid) = (Vec::new(), Vec::new());
             for (attestation, valid) in attestations.into_iter().zip(verdicts) {
                 if valid {

@@ -1,4 +1,4 @@
-//! Keys that have left the caches, on x86-64. Public data.
+//! Keys and signatures that are not in the caches, on x86-64. Public data.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
@@ -15,16 +15,14 @@ const LINES: usize = 8;
 /// first lines of a page, and its translation, would be waited for each time. All of a key
 /// would be more than there is room to ask for, and gains less.
 #[inline(always)]
-pub(super) fn fetch(rows: Expansion<'_>) {
+pub(super) fn fetch_pages(rows: Expansion<'_>) {
     let (mut at, end) = match rows {
         Expansion::Wide(polys) => ends(polys),
         Expansion::Packed(polys) => ends(polys),
     };
     while at < end {
         for line in 0..LINES {
-            // SAFETY: every x86-64 has the instruction, which reads nothing that the program
-            // sees and ignores addresses that nobody owns.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(at.wrapping_add(LINE * line)) };
+            prefetch(at.wrapping_add(LINE * line));
         }
         at = at.wrapping_add(PAGE - at.addr() % PAGE);
     }
@@ -34,4 +32,20 @@ pub(super) fn fetch(rows: Expansion<'_>) {
 const fn ends<T>(polys: &[T]) -> (*const i8, *const i8) {
     let ends = polys.as_ptr_range();
     (ends.start.cast(), ends.end.cast())
+}
+
+/// Asks for challenge and hint of a signature, which lie at its ends.
+#[inline(always)]
+pub(super) fn fetch_ends(signature: &[u8]) {
+    let (start, end) = ends(signature);
+    for at in [start, end.wrapping_sub(LINE), end.wrapping_sub(1)] {
+        prefetch(at);
+    }
+}
+
+#[inline(always)]
+fn prefetch(at: *const i8) {
+    // SAFETY: every x86-64 has the instruction, which reads nothing that the program sees and
+    // ignores addresses that nobody owns.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(at) };
 }

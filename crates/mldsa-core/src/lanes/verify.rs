@@ -24,6 +24,10 @@ pub(crate) trait Engine: Widths {
         side: &mut SideHash<'_>,
         w1: &mut [u8],
     ) -> bool;
+
+    /// A signature is parsed soon.
+    #[inline(always)]
+    fn announce(self, _signature: &[u8]) {}
 }
 
 /// A signature whose length and hint are right, in parts.
@@ -55,6 +59,11 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
     while next < results.len() {
         let mut parsed = [const { None::<Parsed<'_>> }; LANES];
         let mut count = 0;
+        if LANES > 1 {
+            for n in (next..results.len()).take(width) {
+                engine.announce(job(n).signature);
+            }
+        }
         while count < width && next < results.len() {
             let job = job(next);
             match SignatureParts::parse(p, job.signature) {

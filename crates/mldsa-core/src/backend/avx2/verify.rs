@@ -6,7 +6,7 @@ use super::reject::expand_four;
 use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::inv_ntt_use_hint;
 use crate::backend::cpu::Avx2;
-use crate::backend::fetch::fetch;
+use crate::backend::fetch::{fetch_ends, fetch_pages};
 use crate::backend::matrix::MatrixRows;
 use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
@@ -35,6 +35,11 @@ impl Engine for Avx2 {
                 _ => commitment::<8>(self, key, claim, side, w1),
             }
         }
+    }
+
+    #[inline(always)]
+    fn announce(self, signature: &[u8]) {
+        fetch_ends(signature);
     }
 }
 
@@ -94,7 +99,7 @@ fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
-    fetch(rows);
+    fetch_pages(rows);
     let mut vector = [const { NttPoly::ZERO }; TERMS];
     if !transform::<Private>(claim, &mut vector) {
         return false;

@@ -12,7 +12,7 @@ use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
 use crate::backend::cpu::Avx512;
-use crate::backend::fetch::fetch;
+use crate::backend::fetch::{fetch_ends, fetch_pages};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::lanes::job::{Claim, JobKey};
@@ -39,6 +39,11 @@ impl Engine for Avx512 {
                 _ => commitment::<Shape87>(key, claim, side, w1),
             }
         }
+    }
+
+    #[inline(always)]
+    fn announce(self, signature: &[u8]) {
+        fetch_ends(signature);
     }
 }
 
@@ -102,7 +107,7 @@ fn pack_row<S: Shape, O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma")]
 fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
-    fetch(rows);
+    fetch_pages(rows);
     let mut memory = MaybeUninit::uninit();
     let Some(vector) = transform::<S, Private>(claim, Range::Biased, &mut memory) else {
         return false;
