@@ -6,7 +6,6 @@
 //! FIPS encoding are the caller's and not counted.
 #![allow(unsafe_code, reason = "contenders go to a painted thread and back")]
 
-use mldsa_core::Backend;
 use mldsa_gates::painted;
 
 use crate::{Contender, heap};
@@ -42,19 +41,17 @@ impl Footprint {
     }
 }
 
-/// Whether all of a contender's memory is seen: implementations in Rust, of ours the
-/// fastest backend and the portable one.
+/// Whether all of a contender's memory is seen: implementations in Rust.
 #[must_use]
 pub fn in_rust(one: &Contender) -> bool {
-    let peers = ["mldsa-lowmem", "fips204", "ml-dsa", "libcrux-ml-dsa"];
-    best_or_portable(one) || peers.contains(&one.peer)
-}
-
-/// Whether it is ours, on the fastest backend or the portable one.
-#[must_use]
-pub fn best_or_portable(one: &Contender) -> bool {
-    let backends = [Backend::detect(), Backend::PORTABLE].map(Backend::name);
-    one.peer == "ours" && backends.contains(&one.backend)
+    let names = [
+        "ours",
+        "mldsa-lowmem",
+        "fips204",
+        "ml-dsa",
+        "libcrux-ml-dsa",
+    ];
+    names.contains(&one.peer)
 }
 
 /// A contender on its way to another thread.

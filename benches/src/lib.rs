@@ -26,7 +26,7 @@ mod suite;
 pub use clock::{UNIT, hz, now, us};
 pub use contender::{Contender, Op, Part};
 pub use cpu::{cpu_name, pin};
-pub use footprint::{Footprint, STACK, best_or_portable, in_rust};
+pub use footprint::{Footprint, STACK, in_rust};
 pub use heap::{heap, held};
 pub use inputs::{Inputs, Set, Stream};
 pub use lowmem::lowmem_contenders;

@@ -12,7 +12,7 @@ use mldsa_core::{
 };
 
 use crate::inputs::{Case, Key};
-use crate::peers::{Loaded, Verify};
+use crate::peers::Loaded;
 use crate::{Contender, Inputs, Op, Set, held};
 
 const PEER: &str = "ours";
@@ -88,32 +88,31 @@ pub(crate) fn accepts<P: ParameterSet>(public: &[u8], message: &[u8], signature:
     bytes::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
 }
 
-/// [`accepts`] of a set.
-pub(crate) fn verifier(set: Set) -> Verify {
-    match set {
-        Set::MlDsa44 => accepts::<MlDsa44>,
-        Set::MlDsa65 => accepts::<MlDsa65>,
-        Set::MlDsa87 => accepts::<MlDsa87>,
-    }
-}
+/// Whether the key of a case accepts its signature.
+pub(crate) type Accepts = Box<dyn Fn(&Case) -> bool>;
 
-/// Whether the key of this index accepts a message and its signature, all keys prepared.
-pub(crate) type VerifyPrepared = Box<dyn Fn(usize, &[u8], &[u8]) -> bool>;
-
-/// Verification under the prepared keys of the inputs.
-pub(crate) fn prepared_verifier(inputs: &Inputs) -> VerifyPrepared {
-    fn of<P: ParameterSet>(inputs: &Inputs) -> VerifyPrepared {
+/// Verification under the keys of the inputs, prepared and encoded.
+pub(crate) fn verifiers(inputs: &Inputs, backend: Backend) -> [(Op, Accepts); 2] {
+    fn of<P: ParameterSet>(inputs: &Inputs, backend: Backend) -> [(Op, Accepts); 2] {
         let load = |key: &Key| VerifyingKey::<P>::from_bytes(&key.public).expect("a key");
-        let keys: Vec<_> = inputs.keys.iter().map(|key| load(key).prepare()).collect();
-        Box::new(move |key, message, signature| {
-            let verdict = keys[key].verify(message, Context::EMPTY, signature);
+        let keys = inputs.keys.iter().map(load);
+        let keys: Vec<_> = keys.map(|key| key.with_backend(backend)).collect();
+        let prepared: Vec<_> = keys.iter().map(VerifyingKey::prepare).collect();
+        let ready = move |case: &Case| {
+            let verdict = prepared[case.key].verify(&case.message, Context::EMPTY, &case.signature);
             verdict.is_ok()
-        })
+        };
+        let cold =
+            move |case: &Case| verify_cold::<P>(backend, keys[case.key].as_bytes(), case).is_ok();
+        [
+            (Op::VerifyPrepared, Box::new(ready)),
+            (Op::VerifyCold, Box::new(cold)),
+        ]
     }
     match inputs.set {
-        Set::MlDsa44 => of::<MlDsa44>(inputs),
-        Set::MlDsa65 => of::<MlDsa65>(inputs),
-        Set::MlDsa87 => of::<MlDsa87>(inputs),
+        Set::MlDsa44 => of::<MlDsa44>(inputs, backend),
+        Set::MlDsa65 => of::<MlDsa65>(inputs, backend),
+        Set::MlDsa87 => of::<MlDsa87>(inputs, backend),
     }
 }
 
@@ -155,6 +154,22 @@ fn encoded<'a, P: ParameterSet>(
 ) -> Verification<'a, P> {
     let message = JobMessage::Pure(Context::EMPTY, &case.message);
     Verification::encoded(backend, key, message, &case.signature)
+}
+
+/// From the bytes of the key, nothing known of it: one call, which hashes the key beside
+/// the expansion of its matrix. Another backend than the best has to be pinned one level
+/// below.
+fn verify_cold<P: ParameterSet>(
+    backend: Backend,
+    key: &P::PublicKeyBytes,
+    case: &Case,
+) -> Result<(), VerifyError> {
+    if backend == Backend::detect() {
+        return bytes::verify::<P>(key, &case.message, Context::EMPTY, &case.signature);
+    }
+    let mut result = [Ok(())];
+    verify_lanes(|_| encoded::<P>(backend, key, case), &mut result);
+    result[0]
 }
 
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> {
@@ -268,22 +283,11 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
     let mut sign_batch = sign_batch;
     assert!(sign_batch(0), "{PEER} signing");
 
-    // From the bytes of the key, nothing known of it: one call, which hashes the
-    // key beside the expansion of its matrix. Another backend than the best has
-    // to be pinned one level below.
     let verify_cold = {
         let (inputs, encoded) = (Rc::clone(inputs), Rc::clone(&encoded));
-        let best = backend == Backend::detect();
         move |i| {
             let (_, case) = inputs.case(i);
-            let pk = &encoded[case.key];
-            let mut result = [Ok(())];
-            if best {
-                result[0] = bytes::verify::<P>(pk, &case.message, Context::EMPTY, &case.signature);
-            } else {
-                verify_lanes(|_| self::encoded::<P>(backend, pk, case), &mut result);
-            }
-            assert_eq!(result, [Ok(())]);
+            verify_cold::<P>(backend, &encoded[case.key], case).expect("a valid signature");
         }
     };
     let multi_verify_prepared = {

@@ -38,10 +38,13 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         y: "us each",
         across: Axis::Logarithmic,
         up: Axis::Logarithmic,
-        lines: only(
-            &batches.lines(&["set", "how", "threads"], "signatures", "us_each"),
-            65,
-        ),
+        panels: vec![(
+            "",
+            only(
+                &batches.lines(&["set", "how", "threads"], "signatures", "us_each"),
+                65,
+            ),
+        )],
     };
     let threads = threads(effort);
     let speed_up = Plot {
@@ -51,7 +54,7 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         y: "times as fast as on one",
         across: Axis::Linear,
         up: Axis::Linear,
-        lines: threads.lines(&["set", "how"], "threads", "speed_up"),
+        panels: vec![("", threads.lines(&["set", "how"], "threads", "speed_up"))],
     };
     let early_exit = early_exit(effort);
     let (attempts, reasons) = attempts(effort);
@@ -62,7 +65,7 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         y: "% of the messages",
         across: Axis::Linear,
         up: Axis::Linear,
-        lines: attempts.lines(&["set"], "attempts", "messages_percent"),
+        panels: vec![("", attempts.lines(&["set"], "attempts", "messages_percent"))],
     };
     let aggregates = aggregates(effort)?;
     let bytes = Plot {
@@ -72,10 +75,13 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         y: "bytes",
         across: Axis::Logarithmic,
         up: Axis::Logarithmic,
-        lines: aggregates.columns(
-            "signers",
-            &["aggregate_bytes", "with_openings_bytes", "list_bytes"],
-        ),
+        panels: vec![(
+            "",
+            aggregates.columns(
+                "signers",
+                &["aggregate_bytes", "with_openings_bytes", "list_bytes"],
+            ),
+        )],
     };
     let times = Plot {
         name: "aggregate_times",
@@ -84,7 +90,10 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         y: "ms",
         across: Axis::Logarithmic,
         up: Axis::Logarithmic,
-        lines: aggregates.columns("signers", &["one_party_ms", "interactive_ms"]),
+        panels: vec![(
+            "",
+            aggregates.columns("signers", &["one_party_ms", "interactive_ms"]),
+        )],
     };
     Ok(Section {
         title: "Batches and aggregates",

@@ -4,13 +4,16 @@ use core::error::Error;
 use core::time::Duration;
 use std::rc::Rc;
 
-use super::plot::{Axis, Plot};
+use mldsa_core::Backend;
+
+use super::plot::{Axis, Panel, Plot};
 use super::table::{Lines, Table};
 use super::{Effort, Section};
-use crate::ours::{prepared_verifier, verifier};
+use crate::inputs::Case;
+use crate::ours::Accepts;
 use crate::{
-    Budget, Contender, Footprint, Inputs, Op, Part, Plan, Score, Set, Stream, best_or_portable,
-    cells, contenders, in_rust, lowmem, lowmem_contenders, measure, ours, peers, score, us,
+    Budget, Contender, Footprint, Inputs, Op, Part, Plan, Score, Set, Stream, cells, contenders,
+    in_rust, lowmem, lowmem_contenders, measure, ours, peers, score, us,
 };
 
 /// The parts of single operations.
@@ -19,21 +22,35 @@ const PARTS: [Part; 3] = [Part::Keygen, Part::Sign, Part::Verify];
 const REFERENCE: &str = "aws-lc-rs";
 /// Keys of all inputs.
 const KEYS: usize = 8;
+/// What is drawn.
+const DRAWN: [(Op, &str); 3] = [
+    (Op::VerifyPrepared, "verify, key prepared"),
+    (Op::VerifyCold, "verify, key encoded"),
+    (Op::Sign, "sign"),
+];
+/// Backends of ours for this architecture.
+const BACKENDS: &[&str] = if cfg!(target_arch = "x86_64") {
+    &["portable", "avx2", "avx512"]
+} else if cfg!(target_arch = "aarch64") {
+    &["portable", "neon", "neon-sha3"]
+} else {
+    &["portable"]
+};
 
 /// Everything about the libraries.
 ///
 /// # Errors
 /// None.
 pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
-    let (times, lines) = times(effort);
+    let (times, panels) = times(effort);
     let plot = Plot {
         name: "libraries",
-        title: "Verification of one signature",
-        x: "category: 2 is ML-DSA-44, 3 ML-DSA-65, 5 ML-DSA-87",
+        title: "One signature",
+        x: "ML-DSA",
         y: "us",
-        across: Axis::Linear,
+        across: Axis::Named(&["44", "65", "87"]),
         up: Axis::Logarithmic,
-        lines,
+        panels,
     };
     Ok(Section {
         title: "ML-DSA libraries",
@@ -43,7 +60,8 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
                  `time us` is the mean of signing, whose attempts differ from message to message, \
                  and the least of all others. `x {REFERENCE}` above 1 is faster than that library at \
                  the same job; it keeps no prepared keys, and signs with fresh randomness only. \
-                 `batch` and `multi` are many operations in one call, the time that of one."
+                 `batch` and `multi` are many operations in one call, the time that of one. {}",
+                backends(),
             )
             .into(),
             times.into(),
@@ -66,7 +84,19 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
     })
 }
 
-fn times(effort: &Effort) -> (Table, Lines) {
+/// Which backends of ours are in the tables.
+fn backends() -> String {
+    let (run, lacked): (Vec<&str>, Vec<&str>) = BACKENDS
+        .iter()
+        .partition(|name| Backend::from_name(name).is_some());
+    let lacked = match lacked.join(", ") {
+        none if none.is_empty() => String::new(),
+        some => format!(" Left out, since this CPU has no instructions for it: {some}."),
+    };
+    format!("Ours runs on its backends {}.{lacked}", run.join(", "))
+}
+
+fn times(effort: &Effort) -> (Table, Vec<Panel>) {
     let mut table = Table::new(
         "libraries",
         &[
@@ -79,21 +109,20 @@ fn times(effort: &Effort) -> (Table, Lines) {
             "calls",
         ],
     );
-    let mut lines = Lines::new();
+    let mut panels = DRAWN.map(|(_, caption)| (caption, Lines::new()));
     let plan = Plan {
         validators: KEYS,
         messages: effort.choose(100, 1000),
         time: effort.time(Duration::from_secs(4)),
         seed: effort.seed,
     };
-    let chosen = |one: &Contender| one.peer != "ours" || best_or_portable(one);
     let figure = |one: &Score| match one.contender.op.reference() {
         Op::Sign => us(one.samples.mean()),
         _ => us(one.samples.min() as f64),
     };
-    for set in Set::ALL {
+    for (place, set) in Set::ALL.into_iter().enumerate() {
         for part in PARTS {
-            let scores = score(set, part, plan, chosen);
+            let scores = score(set, part, plan, |_| true);
             for one in &scores {
                 let op = one.contender.op;
                 let reference = scores.iter().find(|other| {
@@ -108,16 +137,15 @@ fn times(effort: &Effort) -> (Table, Lines) {
                     reference.map(|reference| figure(reference) / figure(one)),
                     one.samples.len(),
                 ]);
-                if matches!(op, Op::VerifyCold | Op::VerifyPrepared) {
-                    let legend = format!("{} {}", one.contender.title(), op.name());
-                    let legend = legend.replace('_', " ");
-                    let line = lines.entry(legend).or_default();
-                    line.push((f64::from(set.category()), figure(one)));
+                let panel = DRAWN.iter().position(|(drawn, _)| *drawn == op);
+                if let Some(panel) = panel {
+                    let line = panels[panel].1.entry(one.contender.title()).or_default();
+                    line.push((place as f64, figure(one)));
                 }
             }
         }
     }
-    (table, lines)
+    (table, panels.into())
 }
 
 fn footprints(effort: &Effort) -> Table {
@@ -251,33 +279,29 @@ fn tails(effort: &Effort) -> Table {
     table
 }
 
-/// Verification that is checked for its answer, ours on the fastest backend.
+/// Verification that is checked for its answer.
 fn verifiers(inputs: &Rc<Inputs>, valid: bool) -> Vec<Contender> {
-    let best = mldsa_core::Backend::detect().name();
-    let prepared = {
-        let (inputs, accepts) = (Rc::clone(inputs), prepared_verifier(inputs));
-        move |i| {
+    let checked = |op, peer: &'static str, backend, accepts: Accepts| {
+        let inputs = Rc::clone(inputs);
+        let call = move |i| {
             let (_, case) = inputs.case(i);
-            assert_eq!(accepts(case.key, &case.message, &case.signature), valid);
-        }
+            assert_eq!(accepts(case), valid, "{peer} {backend}");
+        };
+        Contender::new(op, peer, call).backend(backend)
     };
-    let prepared = Contender::new(Op::VerifyPrepared, "ours", prepared).backend(best);
-    let ours = ("ours", best, verifier(inputs.set));
+    let ours = Backend::available().flat_map(|backend| {
+        let both = ours::verifiers(inputs, backend);
+        both.map(|(op, accepts)| checked(op, "ours", backend.name(), accepts))
+    });
     let peers = ["aws-lc-rs", "libcrux-ml-dsa", "ml-dsa", "fips204"];
-    let peers = peers
-        .into_iter()
-        .filter_map(|peer| Some((peer, "default", peers::verifier(peer, inputs.set)?)));
-    let encoded = [ours]
-        .into_iter()
-        .chain(peers)
-        .map(|(peer, backend, accepts)| {
-            let inputs = Rc::clone(inputs);
-            let call = move |i| {
-                let (key, case) = inputs.case(i);
-                let verdict = accepts(&key.public, &case.message, &case.signature);
-                assert_eq!(verdict, valid, "{peer}");
-            };
-            Contender::new(Op::VerifyCold, peer, call).backend(backend)
-        });
-    [prepared].into_iter().chain(encoded).collect()
+    let peers = peers.into_iter().filter_map(|peer| {
+        let (verify, inputs) = (peers::verifier(peer, inputs.set)?, Rc::clone(inputs));
+        let accepts = move |case: &Case| {
+            let key = &inputs.keys[case.key];
+            verify(&key.public, &case.message, &case.signature)
+        };
+        let accepts = Box::new(accepts);
+        Some(checked(Op::VerifyCold, peer, "default", accepts))
+    });
+    ours.chain(peers).collect()
 }

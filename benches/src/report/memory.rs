@@ -45,7 +45,7 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         y: "bytes",
         across: Axis::Logarithmic,
         up: Axis::Logarithmic,
-        lines: sets.lines(&["set", "form"], "keys", "held_bytes"),
+        panels: vec![("", sets.lines(&["set", "form"], "keys", "held_bytes"))],
     };
     let sizes = effort.choose(&[1, 8, 64, 256][..], &[1, 8, 64, 256, 1024, 4096]);
     let mut batches = Table::new(

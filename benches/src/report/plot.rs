@@ -1,11 +1,15 @@
 //! Drawings of tables.
 
 use core::error::Error;
+use std::collections::BTreeSet;
 
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 
 use super::table::{Lines, thousands};
+
+/// A caption and lines of points, by legend.
+pub type Panel = (&'static str, Lines);
 
 /// Lines of points.
 #[derive(Clone, Debug)]
@@ -22,8 +26,8 @@ pub struct Plot {
     pub across: Axis,
     /// The axis up.
     pub up: Axis,
-    /// By legend.
-    pub lines: Lines,
+    /// Side by side, on the same axes; a legend has one colour in all of them.
+    pub panels: Vec<Panel>,
 }
 
 /// What equal ways along an axis are.
@@ -33,6 +37,8 @@ pub enum Axis {
     Linear,
     /// Equal factors.
     Logarithmic,
+    /// One place for each of these, the first at 0. Across only.
+    Named(&'static [&'static str]),
 }
 
 impl Plot {
@@ -41,7 +47,11 @@ impl Plot {
     /// # Errors
     /// If there is nothing to draw.
     pub fn svg(&self) -> Result<String, Box<dyn Error>> {
-        let points = || self.lines.values().flatten();
+        let points = || {
+            self.panels
+                .iter()
+                .flat_map(|(_, lines)| lines.values().flatten())
+        };
         if points().next().is_none() {
             return Err(format!("nothing to draw in {}", self.name).into());
         }
@@ -49,55 +59,88 @@ impl Plot {
         let ([x0, x1], [y0, y1]) = (bounds(x), bounds(y));
         let log = |least: f64, most: f64| ((least * 0.8).max(1e-6)..most * 1.25).log_scale();
         let room = ((x1 - x0) * 0.05).max(0.1);
-        let (across, up) = (x0 - room..x1 + room, 0.0..y1 * 1.1);
+        let across = match self.across {
+            Axis::Named(names) => -0.3..names.len() as f64 - 0.7,
+            _ => x0 - room..x1 + room,
+        };
+        let up = 0.0..y1 * 1.1;
         let mut svg = String::new();
         match (self.across, self.up) {
-            (Axis::Linear, Axis::Linear) => self.draw(&mut svg, across, up),
-            (Axis::Linear, Axis::Logarithmic) => self.draw(&mut svg, across, log(y0, y1)),
-            (Axis::Logarithmic, Axis::Linear) => self.draw(&mut svg, log(x0, x1), up),
             (Axis::Logarithmic, Axis::Logarithmic) => self.draw(&mut svg, log(x0, x1), log(y0, y1)),
+            (Axis::Logarithmic, _) => self.draw(&mut svg, log(x0, x1), up),
+            (_, Axis::Logarithmic) => self.draw(&mut svg, across, log(y0, y1)),
+            _ => self.draw(&mut svg, across, up),
         }?;
         Ok(svg)
     }
 
     fn draw<A, B>(&self, svg: &mut String, across: A, up: B) -> Result<(), Box<dyn Error>>
     where
-        A: AsRangedCoord<Value = f64>,
+        A: AsRangedCoord<Value = f64> + Clone,
         A::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
-        B: AsRangedCoord<Value = f64>,
+        B: AsRangedCoord<Value = f64> + Clone,
         B::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
+        let legends = self.panels.iter().flat_map(|(_, lines)| lines.keys());
+        let legends = BTreeSet::from_iter(legends);
         // The legend has its own room, so that it covers no point.
-        let (drawing, legends) = (700, 240);
-        let area = SVGBackend::with_string(svg, (drawing + legends, 460)).into_drawing_area();
+        let drawing = 700.max(280 * u32::try_from(self.panels.len())?);
+        let area = SVGBackend::with_string(svg, (drawing + 240, 460)).into_drawing_area();
         area.fill(&WHITE)?;
         let (left, right) = area.split_horizontally(drawing);
-        let mut chart = ChartBuilder::on(&left)
-            .caption(self.title, ("sans-serif", 20))
-            .margin(12)
-            .x_label_area_size(44)
-            .y_label_area_size(76)
-            .build_cartesian_2d(across, up)?;
-        chart
-            .configure_mesh()
-            .x_desc(self.x)
-            .y_desc(self.y)
-            .max_light_lines(2)
-            .x_label_formatter(&|value| plain(*value))
-            .y_label_formatter(&|value| plain(*value))
-            .draw()?;
-        for (index, (legend, points)) in self.lines.iter().enumerate() {
-            let colour = Palette99::pick(index).stroke_width(2);
-            let line = LineSeries::new(points.iter().copied(), colour.filled());
-            chart.draw_series(line.point_size(3))?;
+        let left = left.titled(self.title, ("sans-serif", 20))?;
+        let areas = left.split_evenly((1, self.panels.len()));
+        for ((caption, lines), area) in self.panels.iter().zip(areas) {
+            let mut chart = ChartBuilder::on(&area)
+                .caption(caption, ("sans-serif", 15))
+                .margin(12)
+                .x_label_area_size(44)
+                .y_label_area_size(76)
+                .build_cartesian_2d(across.clone(), up.clone())?;
+            chart
+                .configure_mesh()
+                .x_desc(self.x)
+                .y_desc(self.y)
+                .max_light_lines(2)
+                .x_labels(self.marks())
+                .x_label_formatter(&|value| self.mark(*value))
+                .y_label_formatter(&|value| plain(*value))
+                .draw()?;
+            for (index, legend) in legends.iter().enumerate() {
+                let points = lines.get(*legend).into_iter().flatten().copied();
+                let line = LineSeries::new(points, colour(index).filled());
+                chart.draw_series(line.point_size(3))?;
+            }
+        }
+        for (index, legend) in legends.iter().enumerate() {
             let y = 46 + 20 * i32::try_from(index)?;
-            right.draw(&PathElement::new([(0, y), (18, y)], colour))?;
-            right.draw(&Circle::new((9, y), 3, colour.filled()))?;
+            right.draw(&PathElement::new([(0, y), (18, y)], colour(index)))?;
+            right.draw(&Circle::new((9, y), 3, colour(index).filled()))?;
             right.draw(&Text::new(legend.as_str(), (26, y - 6), ("sans-serif", 13)))?;
         }
         area.present()?;
         Ok(())
     }
+
+    /// Marks of the axis across, at most.
+    fn marks(&self) -> usize {
+        match self.across {
+            Axis::Named(names) => names.len(),
+            _ => 10,
+        }
+    }
+
+    /// What is written at a mark of the axis across.
+    fn mark(&self, value: f64) -> String {
+        match self.across {
+            Axis::Named(names) => names[value as usize].to_owned(),
+            _ => plain(value),
+        }
+    }
+}
+
+fn colour(index: usize) -> ShapeStyle {
+    Palette99::pick(index).stroke_width(2)
 }
 
 /// A figure at an axis.
@@ -116,10 +159,10 @@ fn bounds(values: impl Iterator<Item = f64>) -> [f64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axis, Plot};
+    use super::{Axis, Panel, Plot};
     use crate::report::table::Lines;
 
-    fn plot(lines: Lines) -> Plot {
+    fn plot(panels: Vec<Panel>) -> Plot {
         Plot {
             name: "p",
             title: "a title",
@@ -127,22 +170,28 @@ mod tests {
             y: "up",
             across: Axis::Linear,
             up: Axis::Logarithmic,
-            lines,
+            panels,
         }
     }
 
     #[test]
-    fn shows_every_legend() {
-        let points = vec![(1.0, 10.0), (2.0, 12_000.0)];
-        let lines = Lines::from([("one".into(), points), ("other".into(), vec![(1.0, 3.0)])]);
-        let svg = plot(lines).svg().unwrap();
-        for text in ["a title", "across", "up", "one", "other", "10,000"] {
+    fn shows_every_legend_once() {
+        let points = vec![(0.0, 10.0), (1.0, 12_000.0)];
+        let first = Lines::from([("one".into(), points), ("other".into(), vec![(1.0, 3.0)])]);
+        let second = Lines::from([("other".into(), vec![(0.0, 5.0)])]);
+        let mut plot = plot(vec![("left", first), ("right", second)]);
+        let svg = plot.svg().unwrap();
+        for text in ["a title", "left", "right", "one", "10,000"] {
             assert!(svg.contains(text), "{text}");
         }
+        assert_eq!(svg.matches("\nother\n").count(), 1);
+        plot.across = Axis::Named(&["ML-DSA-44", "ML-DSA-65"]);
+        assert!(plot.svg().unwrap().contains("ML-DSA-65"));
     }
 
     #[test]
     fn says_when_there_is_nothing() {
-        assert!(plot(Lines::new()).svg().is_err());
+        assert!(plot(vec![("", Lines::new())]).svg().is_err());
+        assert!(plot(Vec::new()).svg().is_err());
     }
 }

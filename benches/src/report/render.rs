@@ -163,7 +163,7 @@ mod tests {
             y: "us",
             across: Axis::Linear,
             up: Axis::Linear,
-            lines: table.lines(&["name"], "size", "time_us"),
+            panels: vec![("", table.lines(&["name"], "size", "time_us"))],
         };
         let section = Section {
             title: "Times",

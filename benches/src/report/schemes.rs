@@ -341,7 +341,10 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
         y: "verification, ms",
         across: Axis::Logarithmic,
         up: Axis::Logarithmic,
-        lines: table.lines(&["scheme"], "key_and_signature_bytes", "verify_ms"),
+        panels: vec![(
+            "",
+            table.lines(&["scheme"], "key_and_signature_bytes", "verify_ms"),
+        )],
     };
     Ok(Section {
         title: "Signature schemes",
