@@ -33,16 +33,6 @@ impl Set {
             Self::MlDsa87 => "ML-DSA-87",
         }
     }
-
-    /// NIST's category of security.
-    #[must_use]
-    pub const fn category(self) -> u8 {
-        match self {
-            Self::MlDsa44 => 2,
-            Self::MlDsa65 => 3,
-            Self::MlDsa87 => 5,
-        }
-    }
 }
 
 /// A reproducible source of random bytes.
@@ -64,7 +54,7 @@ impl Stream {
     }
 
     /// Overwrites `bytes`.
-    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+    pub fn fill(&mut self, bytes: &mut [u8]) {
         self.0.read(bytes);
     }
 

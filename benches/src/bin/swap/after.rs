@@ -1,0 +1,26 @@
+//! The check of transactions.
+
+use std::sync::LazyLock;
+
+use batch_verify::{BatchVerifier, Item};
+use mldsa_core::{Context, MlDsa65, bytes};
+
+use crate::Transaction;
+
+static VERIFIER: LazyLock<BatchVerifier<MlDsa65>> =
+    LazyLock::new(|| BatchVerifier::builder().build().expect("the defaults"));
+
+/// Whether a transaction that has just come is signed by the key in it.
+pub(crate) fn valid(t: &Transaction) -> bool {
+    bytes::verify::<MlDsa65>(&t.public_key, &t.body, Context::EMPTY, &t.signature).is_ok()
+}
+
+/// The same of every transaction in a block.
+pub(crate) fn valid_block(block: &[Transaction]) -> Vec<bool> {
+    let items: Vec<_> = block
+        .iter()
+        .map(|t| Item::new(&t.public_key[..], &t.body[..], &t.signature))
+        .collect();
+    let report = VERIFIER.verify(&items);
+    report.outcomes().iter().map(|one| one.is_valid()).collect()
+}
