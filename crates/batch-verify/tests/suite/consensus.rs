@@ -1,13 +1,10 @@
 //! Key sets over epochs, quorums, the collecting queue, vertices.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod waiting;
-
 use core::pin::pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
+use crate::waiting::block_on;
 use batch_verify::{
     BatchError, BatchQueue, BatchVerifier, Duplicates, EpochVerifier, Item, KeyPolicy, KeySet,
     KeySetError, KeyStorage, Message, Mode, Outcome, Policy, QueueFull, QueueLimits, QuorumError,
@@ -17,7 +14,6 @@ use batch_verify::{
 use mldsa_core::{
     Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, PreHash, PreHashed, SigningKey,
 };
-use waiting::block_on;
 
 const CONTEXT: &[u8] = b"chain/v1";
 

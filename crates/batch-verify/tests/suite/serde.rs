@@ -1,7 +1,5 @@
 //! What is written with serde is read back the same, and hostile text is refused.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use batch_verify::{
     BatchVerifier, Item, Message, Outcome, OwnedContext, OwnedItem, Reason, SignerId, Threads,
 };

@@ -1,8 +1,6 @@
 //! Any pool runs a batch, and none can lose an item: tasks that are dropped, run
 //! late, twice or out of order change nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use core::future::Future;
 use core::pin::pin;
 use core::sync::atomic::{AtomicUsize, Ordering};

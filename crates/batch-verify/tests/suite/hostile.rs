@@ -1,9 +1,5 @@
 //! Wakers, hooks, peers and pools that do their worst: everybody else goes on.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-
 use core::future::Future;
 use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
@@ -15,12 +11,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::Wake;
 use std::thread;
 
+use crate::votes::{VOTES, expected, held, verifier};
 use batch_verify::{
     Admission, Answered, AsyncIntake, CallerPool, Executor, Intake, IntakeError, IntakeLimits,
     IntakeMetrics, Item, Outcome, OwnedItem, Pending, Priority, Submit, Threads, Verified,
 };
 use mldsa_core::MlDsa44;
-use votes::{VOTES, expected, held, verifier};
 
 type Job = Box<dyn FnOnce() + Send>;
 

@@ -1,20 +1,16 @@
 //! Remembered verdicts against their look-alikes, and the bytes of the memory.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::thread;
 
+use crate::votes::{CONTEXT, KEYS, MEMBERS, set, verifier};
 use batch_verify::{
     Answered, BatchVerifier, Duplicates, Intake, IntakeLimits, IntakeMetrics, Item, KeySet,
     Message, Origin, Outcome, OwnedItem, Policy, Priority, Signer, SignerId, Threads, Threshold,
     Vote, Weights,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, Mu, PreHash, PreHashed, SigningKey};
-use votes::{CONTEXT, KEYS, MEMBERS, set, verifier};
 
 const CONTEXTS: [Option<&[u8]>; 5] = [
     None,

@@ -1,10 +1,6 @@
 //! Intakes that share a pool with each other and with other work: whoever is loaded,
 //! everybody has a turn, and nobody waits for ever.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -12,12 +8,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 
+use crate::votes::{VOTES, expected, verifier};
 use batch_verify::{
     BatchVerifier, CallerPool, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics, Item,
     OwnedItem, Threads, Verified,
 };
 use mldsa_core::MlDsa44;
-use votes::{VOTES, expected, verifier};
 
 /// Nothing here takes as long unless it hangs.
 const HANGS: Duration = Duration::from_secs(60);

@@ -1,8 +1,6 @@
 //! A batch says of every item what verifying it alone says: for every mode,
 //! thread count and size.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 

@@ -1,19 +1,15 @@
 //! The intake under tokio: batches on its blocking threads, answers awaited on the one
 //! that polls.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread;
 
+use crate::votes::{VOTES, expected, verifier};
 use batch_verify::{
     AsyncIntake, BlockingPool, Intake, IntakeError, IntakeLimits, IntakeMetrics, Origin, Priority,
     Verified,
 };
-use votes::{VOTES, expected, verifier};
 
 /// Counts batches, and those verified on the thread that polls.
 struct Where(thread::ThreadId, Arc<[AtomicUsize; 2]>);

@@ -2,9 +2,7 @@
 //! for every reject class, and the same verdict on each from every way to
 //! verify.
 //!
-//! `UPDATE_VECTORS=1 cargo test -p batch-verify --test validity` writes the file.
-
-#![allow(clippy::unwrap_used, reason = "a test")]
+//! `UPDATE_VECTORS=1 cargo test -p batch-verify --test suite validity` writes the file.
 
 use std::path::Path;
 

@@ -1,9 +1,7 @@
 //! The example over TCP, small: every honest vote is valid, no forged one is, and a
 //! scraper reads what happened.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[path = "../examples/vote_intake/main.rs"]
+#[path = "../../examples/vote_intake/main.rs"]
 #[allow(dead_code, reason = "its main is the example's")]
 mod example;
 

@@ -1,11 +1,6 @@
 //! The asynchronous front end: exactly one answer for every item, whatever drops,
 //! panics, fills up, changes or shuts down.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-mod waiting;
-
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 use std::thread;
 
+use crate::votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
+use crate::waiting::block_on;
 use batch_verify::{
     Admission, Answered, AsyncIntake, Duplicates, Executor, Intake, IntakeError, IntakeLimits,
     IntakeMetrics, Item, Message, Origin, Outcome, OwnedItem, OwnedMessage, OwnedQuorum,
@@ -22,8 +19,6 @@ use batch_verify::{
     Threads, Threshold, Verified, Vote, Weights,
 };
 use mldsa_core::{Context, Hedge};
-use votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
-use waiting::block_on;
 
 /// Counts what it is told, by answer.
 #[derive(Clone, Default)]

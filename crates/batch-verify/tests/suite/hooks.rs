@@ -1,11 +1,6 @@
 //! Hooks, executors and futures of every mood at once: everything is answered, once, and
 //! the figures add up.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-mod waiting;
-
 use core::future::Future;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,14 +9,14 @@ use core::time::Duration;
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::thread;
 
+use crate::votes::{CONTEXT, Held, KEYS, MEMBERS, Moody, VOTES, expected, held, set, verifier};
+use crate::waiting::block_on;
 use batch_verify::{
     Admission, Answered, AsyncIntake, CallerPool, Duplicates, Intake, IntakeError, IntakeLimits,
     IntakeMetrics, KeySet, Origin, Outcome, OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote,
     Policy, Priority, QuorumFailure, SignerId, Subject, Threads, Threshold, Weights,
 };
 use mldsa_core::{Hedge, MlDsa44};
-use votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, held, set, verifier};
-use waiting::block_on;
 
 #[derive(Default)]
 struct World {
@@ -493,7 +488,7 @@ fn workers_that_are_to_start_do_not_count_while_the_first_runs() {
 
 /// Of two batches under way, the executor drops the worker of one: the other's are to be
 /// started, and it is not given up.
-struct Dropping(Mutex<Option<Intake<MlDsa44>>>, Arc<votes::Held>);
+struct Dropping(Mutex<Option<Intake<MlDsa44>>>, Arc<Held>);
 
 impl Admission for Dropping {
     fn admits(&self, peer: u64, _: usize) -> bool {

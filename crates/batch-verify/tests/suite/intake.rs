@@ -1,24 +1,19 @@
 //! The intake: one answer for every item, whatever drops, panics, fills up, changes
 //! or shuts down; nothing but verified items in its memory.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-mod waiting;
-
 use core::future::Future;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
 use std::sync::{Arc, mpsc};
 
+use crate::votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
+use crate::waiting::block_on;
 use batch_verify::{
     Admission, Executor, Intake, IntakeError, IntakeLimits, Item, Message, Origin, Outcome,
     Priority, Reason, Threads,
 };
 use mldsa_core::Context;
-use votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
-use waiting::block_on;
 
 #[test]
 fn votes_are_verified_and_remembered() {

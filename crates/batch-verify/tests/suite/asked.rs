@@ -1,22 +1,18 @@
 //! What an engine hands over together, or asks for and waits: the verdicts of a verifier
 //! without memory, one batch, one answer for each item.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod votes;
-
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
+use crate::votes::{CONTEXT, KEYS, MEMBERS, VOTES, expected, forged, held, set, verifier};
 use batch_verify::{
     Admission, Answered, CallerPool, Duplicates, Intake, IntakeBuilder, IntakeError, IntakeLimits,
     IntakeMetrics, Item, Origin, Outcome, OwnedItem, Policy, Priority, QuorumError, Reason,
     Subject, Threads, Threshold, Verified, Vote, VoteFor, Weights,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, Mu};
-use votes::{CONTEXT, KEYS, MEMBERS, VOTES, expected, forged, held, set, verifier};
 
 /// Sizes of batches, and answers.
 #[derive(Clone, Default)]

@@ -3,8 +3,6 @@
 //! one-by-one verification for every number of workers, batch size, key policy
 //! and backend.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::sync::LazyLock;
 
 use batch_verify::{

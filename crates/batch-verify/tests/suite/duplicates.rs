@@ -1,8 +1,6 @@
 //! Repeats and decoys: the outcome of an item depends on the item alone and, where
 //! repeats are refused, on an earlier identical one.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::LazyLock;
 

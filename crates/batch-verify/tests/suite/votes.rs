@@ -1,7 +1,5 @@
 //! Votes, forged or not, and executors of several moods.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
