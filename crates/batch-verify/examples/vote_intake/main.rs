@@ -114,6 +114,14 @@ pub(crate) struct Frame {
 const HEAD: usize = 4 + 8;
 
 impl Frame {
+    fn new(signer: usize, round: usize, signature: Vec<u8>) -> Self {
+        Self {
+            signer: signer as u32,
+            round: round as u64,
+            signature,
+        }
+    }
+
     pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(4 + HEAD + self.signature.len());
         bytes.extend(((HEAD + self.signature.len()) as u32).to_le_bytes());
@@ -360,20 +368,15 @@ impl Crowd {
         let wait_until = |due: Duration| thread::sleep(due.saturating_sub(start.elapsed()));
         let wait_until = &wait_until;
         thread::scope(|scope| {
-            for (signer, signed) in (0..).zip(&signed) {
+            for (signer, signed) in signed.iter().enumerate() {
                 scope.spawn(move || -> io::Result<()> {
                     let mut stream = TcpStream::connect(address)?;
                     stream.set_nodelay(true)?;
-                    for (round, signature) in (0..).zip(signed) {
-                        wait_until(ROUND * round + Duration::from_micros(137 * u64::from(signer)));
-                        let signature = signature.clone();
-                        let round = u64::from(round);
-                        Frame {
-                            signer,
-                            round,
-                            signature,
-                        }
-                        .write(&mut stream)?;
+                    for (round, signature) in signed.iter().enumerate() {
+                        wait_until(
+                            ROUND * round as u32 + Duration::from_micros(137 * signer as u64),
+                        );
+                        Frame::new(signer, round, signature.clone()).write(&mut stream)?;
                     }
                     Ok(())
                 });
@@ -390,13 +393,7 @@ impl Crowd {
                             ((n * 7 + flooder) % self.validators, n % self.rounds);
                         let mut signature = signed[signer][round].clone();
                         signature[n % 48] ^= 1 << (n % 7) | 0x80;
-                        let (signer, round) = (signer as u32, round as u64);
-                        Frame {
-                            signer,
-                            round,
-                            signature,
-                        }
-                        .write(&mut stream)?;
+                        Frame::new(signer, round, signature).write(&mut stream)?;
                     }
                     Ok(())
                 });
