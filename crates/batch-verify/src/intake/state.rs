@@ -482,11 +482,13 @@ mod tests {
         /// Is going to submit these, one step each; an entry above 4 waits for a
         /// place.
         Submitting(Vec<u8>),
-        /// Is going to submit these and to start workers in one step.
+        /// Is going to submit these in one step.
         Arriving(Vec<u8>),
         /// Is going to submit these, one step each, and to start workers for those that
-        /// have places in one step afterwards.
+        /// have places afterwards.
         Entering { entries: Vec<u8>, placed: u8 },
+        /// Is going to start workers, one step each, for so many entries that came.
+        Starting { came: u8, left: u8 },
         /// Polls for a place, by a waker of this number; with a ticket once it has
         /// stood in the line of its priority.
         Sending(u8, Option<u64>, u8),
@@ -553,17 +555,28 @@ mod tests {
             self.woken.retain(|waker| waker.0 != entry);
         }
 
-        /// An entry has its place, for which a worker is started.
+        /// So many entries have places, for which workers are started afterwards.
+        fn start_for(&mut self, came: u8) {
+            if came > 0 {
+                self.threads.push(Thread::Starting { came, left: came });
+            }
+        }
+
+        /// An entry has its place and its worker, in one step: what may come between the two
+        /// is shown by those that arrive or enter together, in smaller worlds.
         fn served(&mut self, entry: u8, limits: &IntakeLimits) {
             self.placed(entry);
             self.state.came(1);
             self.start(limits);
         }
 
-        fn start(&mut self, limits: &IntakeLimits) {
-            if self.state.start(limits) {
+        /// Whether a worker was started.
+        fn start(&mut self, limits: &IntakeLimits) -> bool {
+            let start = self.state.start(limits);
+            if start {
                 self.threads.push(Thread::Spawned);
             }
+            start
         }
 
         /// After entries have left.
@@ -623,12 +636,17 @@ mod tests {
                     }
                 }
                 Thread::Arriving(entries) => {
+                    let mut placed = 0;
                     for entry in entries {
                         match next.state.submit(origin(entry), None, entry, 10, limits) {
-                            Ok(_) => next.served(entry, limits),
+                            Ok(_) => {
+                                next.placed(entry);
+                                placed += 1;
+                            }
                             Err((entry, _)) => next.answer([entry]),
                         }
                     }
+                    next.start_for(placed);
                 }
                 Thread::Entering {
                     mut entries,
@@ -644,8 +662,14 @@ mod tests {
                         }
                         next.threads.push(Thread::Entering { entries, placed });
                     } else {
-                        next.state.came(placed.into());
-                        (0..placed).for_each(|_| next.start(limits));
+                        next.start_for(placed);
+                    }
+                }
+                Thread::Starting { came, left } => {
+                    next.state.came(came.into());
+                    if next.start(limits) && left > 1 {
+                        let (came, left) = (0, left - 1);
+                        next.threads.push(Thread::Starting { came, left });
                     }
                 }
                 Thread::Sending(entry, ticket, waker) => {
