@@ -28,6 +28,8 @@ mod pack;
 mod secret_rows;
 mod product;
 mod word;
+mod cores;
+mod beside;
 mod plane;
 mod sponge;
 mod secret_streams;

@@ -67,17 +67,21 @@ fn a_hash_beside_the_matrix() {
             continue;
         };
         for len in [0, 1, 135, 136, 137, 1312, 1952, 2592, 20 * RATE - 1] {
-            for steps in [&[0][..], &[1], &[3, 7], &[0, 2, 2, 8, 9], &[20]] {
+            for (entries, steps) in (1..=17).zip(
+                [&[0][..], &[1], &[3, 7], &[0, 2, 2, 8, 9], &[20]]
+                    .into_iter()
+                    .cycle(),
+            ) {
                 let (mut state, mut absorbed) = ([0; 25], 0);
                 for &blocks in steps {
                     let known = &data[..len.min(blocks * RATE)];
                     let blocks = known[absorbed..].as_chunks().0;
                     let mut side = SideHash::blocks(state, blocks);
-                    let mut expected: [_; 8] = core::array::from_fn(|_| NttPoly::zeroed());
-                    (Backend::PORTABLE.kernels().expand_a)(&rho, 5, 3, &mut expected);
-                    let mut entries: [_; 8] = core::array::from_fn(|_| NttPoly::zeroed());
-                    expand_a(&rho, 5, 3, &mut entries, &mut side);
-                    for (entry, expected) in entries.iter().zip(&expected) {
+                    let mut expected: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
+                    (Backend::PORTABLE.kernels().expand_a)(&rho, 5, 3, &mut expected[..entries]);
+                    let mut found: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
+                    expand_a(&rho, 5, 3, &mut found[..entries], &mut side);
+                    for (entry, expected) in found.iter().zip(&expected) {
                         assert_eq!(entry.0, expected.0, "{backend:?}");
                     }
                     let (now, left) = side.state();
@@ -87,10 +91,69 @@ fn a_hash_beside_the_matrix() {
                 let digest = finish_hash(state, &data[absorbed..len], backend.permutation());
                 let mut expected = [0; 64];
                 Shake256::digest(Permutation::PORTABLE, &[&data[..len]], &mut expected);
-                assert_eq!(digest, expected, "{backend:?} {len} {steps:?}");
+                assert_eq!(digest, expected, "{backend:?} {len} {entries} {steps:?}");
             }
         }
     }
+}
+
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+#[test]
+fn single_verifications() {
+    single_verifications_with_hashes_of_any_length();
+}
+
+/// Every set on every backend, `mu` ending in any permutation of the hash beside A: good
+/// signatures, and such that are wrong in one bit.
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+pub(super) fn single_verifications_with_hashes_of_any_length() {
+    use crate::coding::encode::PublicKeyParts;
+    use crate::hash::transcript::{Context, Hedge, MuBuilder};
+    use crate::keys::SigningKey;
+    use crate::lanes::job::{Job, JobKey, JobMessage};
+    use crate::params::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+    use crate::scheme::verify::verify_one;
+
+    fn of<P: ParameterSet>() {
+        let key = SigningKey::<P>::from_seed(&[5; 32]);
+        let verifying = key.verifying_key();
+        for (n, len) in (0..4000).step_by(331).enumerate() {
+            let message = std::vec![n as u8; len];
+            let mut signature = key
+                .sign(&message, Context::EMPTY, Hedge::Deterministic)
+                .unwrap()
+                .as_ref()
+                .to_vec();
+            let mut mu = MuBuilder::from_tr(verifying.tr(), Context::EMPTY);
+            mu.update(&message);
+            let mu = mu.finish();
+            for wrong in [None, Some(0), Some(P::C_TILDE_LEN + 40 * n)] {
+                let at = wrong.unwrap_or(0);
+                signature[at] ^= u8::from(wrong.is_some());
+                for backend in Backend::available() {
+                    let pure = JobMessage::Pure(Context::EMPTY, &message);
+                    let parts = PublicKeyParts::of::<P>(verifying.as_bytes());
+                    for (tr, message) in [
+                        (None, pure),
+                        (Some(verifying.tr()), pure),
+                        (None, JobMessage::Mu(&mu)),
+                    ] {
+                        let job = Job {
+                            key: JobKey::Cold(parts, tr),
+                            message,
+                            signature: &signature,
+                        };
+                        let result = verify_one::<P>(backend, job);
+                        assert_eq!(result.is_ok(), wrong.is_none(), "{backend:?} {len}");
+                    }
+                }
+                signature[at] ^= u8::from(wrong.is_some());
+            }
+        }
+    }
+    of::<MlDsa44>();
+    of::<MlDsa65>();
+    of::<MlDsa87>();
 }
 
 #[test]
@@ -184,7 +247,7 @@ pub(crate) fn hashes_equal_single_ones<W: Widths>(widths: W) {
         pad(&mut blocks[len / RATE], len % RATE);
         let mut expected = [0; 64];
         Shake256::digest(Permutation::PORTABLE, &[&data[..len]], &mut expected);
-        assert_eq!(widths.digest(blocks), expected, "{len}");
+        assert_eq!(widths.digest(&[0; 25], blocks), expected, "{len}");
     }
 }
 

@@ -7,16 +7,29 @@ use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::lanes::sponge::{Block, Input, RATE};
 use crate::params::CRH_LEN;
 
-/// One scalar hash computed beside vector permutations: `tr` and `mu` of a single
-/// verification from the encoded key, or a part of `tr` of a key that is being made.
+/// One hash computed beside vector permutations: `tr` and `mu` of a single verification
+/// from the encoded key and the beginning of its `c_tilde`, or a part of `tr` of a key
+/// that is being made.
 pub(crate) struct SideHash<'a> {
     state: [u64; 25],
     input: Option<Input<'a>>,
     message: Option<(Context<'a>, &'a [u8])>,
-    digest: Option<[u8; CRH_LEN]>,
+    mu: Option<[u8; CRH_LEN]>,
     // no padding behind the input
     goes_on: bool,
+    w1: [u8; MAX_W1_LEN],
+    // bytes of it that are there
+    offered: usize,
+    // blocks of `mu || w1` that the state has absorbed
+    absorbed: usize,
 }
+
+/// Bytes of packed w1, ML-DSA-87.
+const MAX_W1_LEN: usize = 8 * 128;
+
+/// A commitment that is being hashed: `mu`, if it was hashed before it; the state; and
+/// how many blocks of `mu || w1` it has absorbed.
+pub(crate) type Begun = (Option<[u8; CRH_LEN]>, [u64; 25], usize);
 
 impl<'a> SideHash<'a> {
     /// Nothing to hash.
@@ -25,8 +38,11 @@ impl<'a> SideHash<'a> {
             state: [0; 25],
             input: None,
             message: None,
-            digest: None,
+            mu: None,
             goes_on: false,
+            w1: [0; MAX_W1_LEN],
+            offered: 0,
+            absorbed: 0,
         }
     }
 
@@ -45,18 +61,19 @@ impl<'a> SideHash<'a> {
         (&self.state, self.input.as_ref().map_or(0, Input::len))
     }
 
-    /// The `mu` of a job whose key is cold; otherwise nothing.
-    pub(crate) fn mu_of(job: &Job<'a>) -> Self {
+    /// The `mu` of a job whose key is cold, and the commitment behind it; otherwise
+    /// nothing.
+    pub(crate) fn commitment_of(job: &Job<'a>) -> Self {
         let mut side = Self::idle();
-        if let (JobKey::Cold(pk, tr), JobMessage::Pure(ctx, message)) = (job.key, job.message) {
-            match tr {
-                Some(tr) => {
-                    side.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message))
-                }
-                None => {
-                    side.input = Some(Input::joined([pk.rho, pk.t1]));
-                    side.message = Some((ctx, message));
-                }
+        match (job.key, job.message) {
+            (JobKey::Prepared(..), _) => {}
+            (JobKey::Cold(..), JobMessage::Mu(mu)) => side.mu = Some(*mu.as_bytes()),
+            (JobKey::Cold(_, Some(tr)), JobMessage::Pure(ctx, message)) => {
+                side.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message));
+            }
+            (JobKey::Cold(pk, None), JobMessage::Pure(ctx, message)) => {
+                side.input = Some(Input::joined([pk.rho, pk.t1]));
+                side.message = Some((ctx, message));
             }
         }
         side
@@ -68,44 +85,117 @@ impl<'a> SideHash<'a> {
         self.input.is_none()
     }
 
+    /// Whether enough is to be absorbed that five permutations of eight states cost less
+    /// than as many of one as there are blocks.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn is_long(&self) -> bool {
+        self.input
+            .as_ref()
+            .is_some_and(|input| input.len() > 8 * RATE)
+    }
+
+    /// The next row of w1, packed.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(crate) fn offer(&mut self, row: &[u8]) {
+        if let Some(to) = self.w1.get_mut(self.offered..self.offered + row.len()) {
+            to.copy_from_slice(row);
+            self.offered += row.len();
+        }
+    }
+
+    /// The next block, if there is one, for whoever has taken the state: it is to be
+    /// absorbed and the state permuted, and where an input ends ([`Self::has_ended`]) the
+    /// state brought back and [`Self::permuted`] called.
+    #[inline]
+    pub(crate) fn next_block(&mut self, block: &mut Block) -> bool {
+        match &mut self.input {
+            Some(input) => {
+                input.next_block(block);
+                true
+            }
+            None => self.next_block_of_commitment(block),
+        }
+    }
+
+    /// Whole blocks only: what is behind them is left to [`Self::finish`]'s caller.
+    #[inline]
+    fn next_block_of_commitment(&mut self, block: &mut Block) -> bool {
+        let Some(mu) = &self.mu else {
+            return false;
+        };
+        let end = RATE * (self.absorbed + 1) - CRH_LEN;
+        if end > self.offered {
+            return false;
+        }
+        match end.checked_sub(RATE) {
+            Some(begin) => block.copy_from_slice(&self.w1[begin..end]),
+            None => {
+                block[..CRH_LEN].copy_from_slice(mu);
+                block[CRH_LEN..].copy_from_slice(&self.w1[..end]);
+            }
+        }
+        self.absorbed += 1;
+        true
+    }
+
+    /// Whether the last block ended its input.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.input
+            .as_ref()
+            .is_some_and(|input| input.is_finished() || self.goes_on && input.len() == 0)
+    }
+
+    /// The state, to be taken and brought back.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(crate) fn state_mut(&mut self) -> &mut [u64; 25] {
+        &mut self.state
+    }
+
     /// Absorbs the next block, if there is one. The state returned is to be
     /// permuted, after which [`Self::permuted`] must be called.
     #[inline]
     pub(crate) fn absorb(&mut self) -> Option<&mut [u64; 25]> {
-        absorb_block(&mut self.state, self.input.as_mut()?);
+        let mut block = [0; RATE];
+        if !self.next_block(&mut block) {
+            return None;
+        }
+        xor_block(&mut self.state, &block);
         Some(&mut self.state)
     }
 
     /// Takes the digest after the last block and goes on from `tr` to `mu`.
     #[inline]
     pub(crate) fn permuted(&mut self) {
-        match &self.input {
-            Some(input) if self.goes_on && input.len() == 0 => {
-                self.input = None;
-                return;
-            }
-            Some(input) if input.is_finished() => {}
-            _ => return,
+        if !self.has_ended() {
+            return;
+        }
+        self.input = None;
+        if self.goes_on {
+            return;
         }
         let digest = squeeze(&self.state);
         self.state = [0; 25];
-        self.input = self
-            .message
-            .take()
-            .map(|(ctx, message)| Input::mu(mu_head(&digest, 0, ctx), ctx.as_bytes(), message));
-        self.digest = Some(digest);
+        match self.message.take() {
+            Some((ctx, message)) => {
+                let head = mu_head(&digest, 0, ctx);
+                self.input = Some(Input::mu(head, ctx.as_bytes(), message));
+            }
+            None => self.mu = Some(digest),
+        }
     }
 
-    /// Permutes until the digest is there; `None` if there was nothing to hash.
-    pub(crate) fn finish(
-        mut self,
-        permute: &mut impl FnMut(&mut [u64; 25]),
-    ) -> Option<[u8; CRH_LEN]> {
-        while let Some(state) = self.absorb() {
-            permute(state);
+    /// Permutes until `mu` is there, if it is to be hashed.
+    pub(crate) fn finish(mut self, permute: &mut impl FnMut(&mut [u64; 25])) -> Begun {
+        while self.input.is_some() {
+            if let Some(state) = self.absorb() {
+                permute(state);
+            }
             self.permuted();
         }
-        self.digest
+        (self.mu, self.state, self.absorbed)
     }
 }
 
@@ -117,16 +207,16 @@ pub(crate) fn finish_hash(
 ) -> [u8; CRH_LEN] {
     let mut input = Input::new(rest);
     while !input.is_finished() {
-        absorb_block(&mut state, &mut input);
+        let mut block = [0; RATE];
+        input.next_block(&mut block);
+        xor_block(&mut state, &block);
         permutation.permute(&mut state);
     }
     squeeze(&state)
 }
 
 #[inline]
-fn absorb_block(state: &mut [u64; 25], input: &mut Input<'_>) {
-    let mut block = [0; RATE];
-    input.next_block(&mut block);
+fn xor_block(state: &mut [u64; 25], block: &Block) {
     for (word, bytes) in state.iter_mut().zip(block.as_chunks::<8>().0) {
         *word ^= u64::from_le_bytes(*bytes);
     }
@@ -139,4 +229,69 @@ fn squeeze(state: &[u64; 25]) -> [u8; CRH_LEN] {
         *bytes = word.to_le_bytes();
     }
     digest
+}
+
+#[cfg(all(test, target_arch = "x86_64", feature = "ml-dsa-44"))]
+mod tests {
+    use super::*;
+    use crate::coding::encode::PublicKeyParts;
+    use crate::hash::keccak::keccak_f1600;
+    use crate::hash::transcript::MuBuilder;
+    use crate::hash::xof::Shake256;
+    use crate::keys::SigningKey;
+    use crate::params::MlDsa44;
+    use crate::random::Random;
+
+    /// A commitment whose rows come in any steps, with any number of permutations between
+    /// them, hashed behind a `mu` that is known or comes late.
+    #[test]
+    fn a_commitment_whose_rows_come_late() {
+        let w1: [u8; 1024] = core::array::from_fn(|n| (n * 11 + n / 256) as u8);
+        let mut random = Random::new(14);
+        let key = SigningKey::<MlDsa44>::from_seed(&[3; 32]);
+        let verifying = key.verifying_key();
+        let tr = verifying.tr();
+        for (rows, len) in [(4, 192), (6, 128), (8, 128)] {
+            for round in 0..200 {
+                let message = &w1[..random.next() as usize % 700];
+                let mut mu = MuBuilder::from_tr(tr, Context::EMPTY);
+                mu.update(message);
+                let mu = mu.finish();
+                let pk = PublicKeyParts::of::<MlDsa44>(verifying.as_bytes());
+                let (key, message) = match round % 3 {
+                    0 => (
+                        JobKey::Cold(pk, None),
+                        JobMessage::Pure(Context::EMPTY, message),
+                    ),
+                    1 => (
+                        JobKey::Cold(pk, Some(tr)),
+                        JobMessage::Pure(Context::EMPTY, message),
+                    ),
+                    _ => (JobKey::Cold(pk, None), JobMessage::Mu(&mu)),
+                };
+                let mut side = SideHash::commitment_of(&Job {
+                    key,
+                    message,
+                    signature: &[],
+                });
+                for row in w1[..rows * len].chunks(len) {
+                    side.offer(row);
+                    for _ in 0..random.next() % 8 {
+                        if let Some(state) = side.absorb() {
+                            keccak_f1600(state);
+                            side.permuted();
+                        }
+                    }
+                }
+                let (hashed, state, absorbed) = side.finish(&mut keccak_f1600);
+                assert_eq!(hashed.as_ref(), Some(mu.as_bytes()), "{rows} {round}");
+                let whole = [&mu.as_bytes()[..], &w1[..rows * len]].concat();
+                assert!(absorbed * RATE <= whole.len());
+                let digest = finish_hash(state, &whole[absorbed * RATE..], Permutation::PORTABLE);
+                let mut expected = [0; 64];
+                Shake256::digest(Permutation::PORTABLE, &[&whole], &mut expected);
+                assert_eq!(digest, expected, "{rows} {round}");
+            }
+        }
+    }
 }

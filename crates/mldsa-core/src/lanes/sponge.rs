@@ -86,10 +86,10 @@ pub(crate) trait Widths: Copy {
     /// One permutation.
     fn permute(self, state: &mut [u64; 25]);
 
-    /// SHAKE256 of one input in padded blocks. For public data: registers are left
-    /// as they are.
-    fn digest(self, blocks: &[Block]) -> [u8; CRH_LEN] {
-        let mut sponge = Wiped(Single([0; 25], self));
+    /// SHAKE256 of one input, of which `state` has absorbed the beginning and the rest
+    /// is there in padded blocks. For public data: registers are left as they are.
+    fn digest(self, state: &[u64; 25], blocks: &[Block]) -> [u8; CRH_LEN] {
+        let mut sponge = Wiped(Single(*state, self));
         for block in blocks {
             sponge.0.absorb(&[block; MAX_LANES]);
         }

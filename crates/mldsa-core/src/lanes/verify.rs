@@ -91,7 +91,7 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 )
             });
             let mut side = if mu_beside {
-                SideHash::mu_of(&parsed.job)
+                SideHash::commitment_of(&parsed.job)
             } else {
                 SideHash::idle()
             };
@@ -105,10 +105,9 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
-            let mu = side
-                .finish(&mut |state| engine.permute(state))
-                .unwrap_or(*mu);
-            commitments.push(parsed.index, &mu, parsed.parts.c_tilde);
+            let (hashed, state, absorbed) = side.finish(&mut |state| engine.permute(state));
+            commitments.push(parsed.index, &hashed.unwrap_or(*mu), parsed.parts.c_tilde);
+            commitments.begun = (state, absorbed);
             if commitments.count == width {
                 commitments.compare(engine, results);
             }
@@ -158,6 +157,8 @@ struct Commitments<'a, const LANES: usize> {
     expected: [(usize, &'a [u8]); LANES],
     count: usize,
     len: usize,
+    /// Of a lone one: a state, and how many blocks it has absorbed.
+    begun: ([u64; 25], usize),
 }
 
 impl<'a, const LANES: usize> Commitments<'a, LANES> {
@@ -172,6 +173,7 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
             expected: [(0, &[]); LANES],
             count: 0,
             len,
+            begun: ([0; 25], 0),
         }
     }
 
@@ -191,8 +193,9 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
         match self.count {
             0 => {}
             1 => {
-                let blocks = self.inputs[0].as_chunks().0;
-                self.decide(0, &engine.digest(&blocks[..=self.len / RATE]), results);
+                let (state, absorbed) = &self.begun;
+                let blocks = &self.inputs[0].as_chunks().0[*absorbed..=self.len / RATE];
+                self.decide(0, &engine.digest(state, blocks), results);
             }
             n if n > E::Narrow::LANES => self.compare_with(engine.wide(), results),
             _ => self.compare_with(engine.narrow(), results),

@@ -83,13 +83,11 @@ fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
     true
 }
 
-/// Packs w1 of row `i`, whose hint the claim has, where it belongs in `w1`.
+/// Packs w1 of row `i`, whose hint the claim has.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
     let hint = claim.parts.hint.row(i);
-    let len = claim.p.w1_poly_len();
-    let w1 = &mut w1[len * i..][..len];
     match claim.p.gamma2 {
         GAMMA2_88 => inv_ntt_use_hint::<true, O>(w_hat, hint, w1),
         _ => inv_ntt_use_hint::<false, O>(w_hat, hint, w1),
@@ -107,7 +105,8 @@ fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut
     let mut w_hat = [const { NttPoly::ZERO }; 8];
     let w_hat = &mut w_hat[..claim.p.k];
     matrix_product(rows, &vector, w_hat);
-    for (i, w_hat) in w_hat.iter().enumerate() {
+    let rows = w1.chunks_exact_mut(claim.p.w1_poly_len());
+    for (i, (w_hat, w1)) in w_hat.iter().zip(rows).enumerate() {
         pack_row::<Private>(claim, i, w_hat, w1);
     }
     true
@@ -129,7 +128,11 @@ fn cold<const TERMS: usize>(
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
     let mut a = MatrixRows::<4>::new(engine.kernels(), p, pk.rho);
-    for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
+    let t1_and_w1 = pk
+        .t1
+        .chunks_exact(T1_POLY_LEN)
+        .zip(w1.chunks_exact_mut(p.w1_poly_len()));
+    for (i, (t1, w1)) in t1_and_w1.enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
         a.next_row_of(a_row, &mut |rho, l, first, group| {
             expand_four(rho, l, first, group, side);
@@ -139,6 +142,7 @@ fn cold<const TERMS: usize>(
         let mut w_hat = NttPoly::zeroed();
         row_product(&row, &vector, &mut w_hat);
         pack_row::<Standard>(claim, i, &w_hat, w1);
+        side.offer(w1);
     }
     true
 }

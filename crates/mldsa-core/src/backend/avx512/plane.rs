@@ -40,24 +40,19 @@ const PLANE: __mmask8 = 0x1f;
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
 pub(super) fn permute_x1(state: &mut [u64; 25]) {
-    let mut planes = [X8::splat(0); 5];
-    for (plane, words) in planes.iter_mut().zip(state.as_chunks::<5>().0) {
-        // SAFETY: the mask lets exactly the five words be read.
-        *plane = X8(unsafe { _mm512_maskz_loadu_epi64(PLANE, words.as_ptr().cast()) });
-    }
-    planes = permute(planes);
+    let planes = permute(load(state));
     for (plane, words) in planes.iter().zip(state.as_chunks_mut::<5>().0) {
         // SAFETY: the mask lets exactly the five words be written.
         unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), PLANE, plane.0) };
     }
 }
 
-/// SHAKE256 of one input in padded blocks, the state in registers all the while.
+/// The end of SHAKE256: padded blocks to a state, which is in registers all the while.
 /// For public data: registers are left as they are.
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
-pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
-    let mut planes = [X8::splat(0); 5];
+pub(super) fn digest(state: &[u64; 25], blocks: &[Block]) -> [u8; CRH_LEN] {
+    let mut planes = load(state);
     for block in blocks {
         for (n, plane) in planes.iter_mut().enumerate().take(4) {
             // A block is three planes and two words.
@@ -77,6 +72,17 @@ pub(super) fn digest(blocks: &[Block]) -> [u8; CRH_LEN] {
         _mm512_mask_storeu_epi64(second.as_mut_ptr().cast(), 0x07, planes[1].0);
     }
     digest
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(state: &[u64; 25]) -> State {
+    let mut planes = [X8::splat(0); 5];
+    for (plane, words) in planes.iter_mut().zip(state.as_chunks::<5>().0) {
+        // SAFETY: the mask lets exactly the five words be read.
+        *plane = X8(unsafe { _mm512_maskz_loadu_epi64(PLANE, words.as_ptr().cast()) });
+    }
+    planes
 }
 
 // From here on everything is inlined in every profile, which functions with features of

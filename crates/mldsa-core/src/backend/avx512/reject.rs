@@ -2,9 +2,10 @@
 
 use core::arch::x86_64::*;
 
+use super::beside::Beside;
 use super::registers::Aligned;
 use super::sponge::transpose_x8;
-use super::word::{X8, permute_x8, permute_x8_and_one};
+use super::word::{X8, permute_x8};
 use crate::lanes::side::SideHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
@@ -29,8 +30,8 @@ impl Stream {
     pub(super) const ZERO: Self = Self([[0; PART]; 8]);
 
     /// Entries of ExpandA (algorithm 32) in row order from `first` on, at most eight:
-    /// the lanes behind the last one repeat it. `side` gets one permutation with
-    /// each of ours.
+    /// the lanes behind the last one repeat it. `side` gets one permutation with each of
+    /// ours, and the last lane if there are fewer than eight.
     ///
     /// Bounds: `0 <= out < q`. Variable time: A is public.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
@@ -54,8 +55,9 @@ impl Stream {
         }
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);
-        permute(&mut state, side);
-        self.fill(&mut state, out, side);
+        let mut beside = Beside::new(side, out.len());
+        beside.permute(&mut state);
+        self.fill(&mut state, out, beside);
     }
 
     /// Algorithm 30 from states that are ready to be squeezed.
@@ -64,11 +66,11 @@ impl Stream {
         &mut self,
         state: &mut [X8; 25],
         out: &mut [NttPoly],
-        side: &mut SideHash<'_>,
+        mut beside: Beside<'_, '_>,
     ) {
         self.squeeze(state, 0);
         for block in 1..FIRST_BLOCKS {
-            permute(state, side);
+            beside.permute(state);
             self.squeeze(state, block);
         }
         let mut filled = [N; 8];
@@ -76,9 +78,10 @@ impl Stream {
             *filled = accept_first(bytes, &mut poly.0);
         }
         for block in 0..LAST_BLOCKS {
-            permute(state, side);
+            beside.permute(state);
             self.squeeze(state, block);
         }
+        beside.leave(state);
         for ((poly, bytes), filled) in out.iter_mut().zip(&self.0).zip(&mut filled) {
             *filled = accept_last(bytes, &mut poly.0, *filled);
         }
@@ -106,18 +109,6 @@ impl Stream {
                 unsafe { _mm512_storeu_si512(bytes[at..at + 64].as_mut_ptr().cast(), lane) };
             }
         }
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
-fn permute(state: &mut [X8; 25], side: &mut SideHash<'_>) {
-    match side.absorb() {
-        Some(one) => {
-            permute_x8_and_one(state, one);
-            side.permuted();
-        }
-        None => permute_x8(state),
     }
 }
 

@@ -35,9 +35,9 @@ impl Widths for Avx512 {
     }
 
     #[inline]
-    fn digest(self, blocks: &[Block]) -> [u8; CRH_LEN] {
+    fn digest(self, state: &[u64; 25], blocks: &[Block]) -> [u8; CRH_LEN] {
         // SAFETY: `self` proves the features.
-        unsafe { plane::digest(blocks) }
+        unsafe { plane::digest(state, blocks) }
     }
 }
 

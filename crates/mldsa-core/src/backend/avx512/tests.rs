@@ -1,5 +1,6 @@
 //! Every kernel against its plain twin.
 
+use super::beside::Beside;
 use super::ntt::{Private, Standard};
 use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
@@ -11,6 +12,8 @@ use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
 use super::*;
 use crate::backend::differential::hashes_equal_single_ones;
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+use crate::backend::differential::single_verifications_with_hashes_of_any_length;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
@@ -475,7 +478,8 @@ fn rejection_that_reaches_the_sixth_block() {
             }
             let mut polys = [const { NttPoly::ZEROED }; 8];
             let mut stream = Stream::ZERO;
-            stream.fill(&mut lanes, &mut polys, &mut SideHash::idle());
+            let mut idle = SideHash::idle();
+            stream.fill(&mut lanes, &mut polys, Beside::new(&mut idle, 8));
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let mut expected = [0; N];
                 let (mut filled, mut blocks) = (0, 0);
@@ -530,6 +534,16 @@ fn rejection_at_the_ends_of_what_is_looked_at() {
             }
         }
     });
+}
+
+/// Single verifications from the encoded key, whose hash is in a lane or in scalar
+/// registers.
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
+#[test]
+fn either_place_of_the_hash_beside_a_single_verification() {
+    if detect().is_some() {
+        cores::with_either_answer(single_verifications_with_hashes_of_any_length);
+    }
 }
 
 #[test]

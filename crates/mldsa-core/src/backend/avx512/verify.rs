@@ -4,6 +4,7 @@ use core::arch::x86_64::_mm512_storeu_si512;
 use core::mem::MaybeUninit;
 use core::slice::from_ref;
 
+use super::cores::lane_is_cheaper;
 use super::ntt::{Order, Private, Standard, from_standard_order};
 use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
@@ -145,8 +146,12 @@ fn cold<S: Shape>(
     let mut stream = Stream::ZERO;
     let mut polys = [const { NttPoly::ZEROED }; 8];
     let mut sums = RowSums::ZERO;
-    for first in (0..entries).step_by(8) {
-        let end = (first + 8).min(entries);
+    let width = match side.is_long() && lane_is_cheaper() {
+        true => 7,
+        false => 8,
+    };
+    for first in (0..entries).step_by(width) {
+        let end = (first + width).min(entries);
         stream.expand(pk.rho, S::L, first, &mut polys[..end - first], side);
         let mut from = first;
         while from < end {
@@ -170,7 +175,9 @@ fn cold<S: Shape>(
                 // SAFETY: written by `reduce`.
                 let row = unsafe { row.assume_init_ref() };
                 let len = 32 * S::W1_BITS;
-                pack_row::<S, Standard>(claim, i, row, &mut w1[len * i..][..len]);
+                let w1 = &mut w1[len * i..][..len];
+                pack_row::<S, Standard>(claim, i, row, w1);
+                side.offer(w1);
             }
             from = to;
         }

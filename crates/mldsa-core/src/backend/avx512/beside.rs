@@ -1,0 +1,88 @@
+//! A hash beside eight states that are permuted: in scalar registers, or in a lane that
+//! nothing else needs. Public data.
+
+use core::arch::x86_64::*;
+
+use super::word::{X8, permute_x8, permute_x8_and_one};
+use crate::lanes::side::SideHash;
+use crate::lanes::sponge::RATE;
+
+/// The last lane.
+const LAST: __mmask8 = 0x80;
+
+/// A hash, and where it is while states are permuted.
+pub(super) struct Beside<'s, 'a> {
+    side: &'s mut SideHash<'a>,
+    /// Nothing else needs the last lane.
+    lane_is_free: bool,
+    /// The state of the hash is in the last lane, not in `side`.
+    in_lane: bool,
+}
+
+impl<'s, 'a> Beside<'s, 'a> {
+    /// Beside states of which the first `busy` lanes are needed.
+    #[inline]
+    pub(super) fn new(side: &'s mut SideHash<'a>, busy: usize) -> Self {
+        Self {
+            side,
+            lane_is_free: busy < 8,
+            in_lane: false,
+        }
+    }
+
+    /// Permutes the states, and the hash behind its next block if it has one.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
+    pub(super) fn permute(&mut self, state: &mut [X8; 25]) {
+        if self.lane_is_free {
+            return self.permute_in_lane(state);
+        }
+        match self.side.absorb() {
+            Some(one) => {
+                permute_x8_and_one(state, one);
+                self.side.permuted();
+            }
+            None => permute_x8(state),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn permute_in_lane(&mut self, state: &mut [X8; 25]) {
+        let mut block = [0; RATE];
+        if !self.side.next_block(&mut block) {
+            self.leave(state);
+            return permute_x8(state);
+        }
+        if !self.in_lane {
+            for (word, one) in state.iter_mut().zip(self.side.state_mut()) {
+                word.0 = _mm512_mask_set1_epi64(word.0, LAST, *one as i64);
+            }
+            self.in_lane = true;
+        }
+        for (word, bytes) in state.iter_mut().zip(block.as_chunks().0) {
+            let bytes = _mm512_set1_epi64(i64::from_le_bytes(*bytes));
+            word.0 = _mm512_mask_xor_epi64(word.0, LAST, word.0, bytes);
+        }
+        permute_x8(state);
+        if self.side.has_ended() {
+            self.leave(state);
+            self.side.permuted();
+        }
+    }
+
+    /// Takes the hash out of its lane, if it is in one: to be called before the states
+    /// are permuted by anyone else or given up.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn leave(&mut self, state: &[X8; 25]) {
+        if !self.in_lane {
+            return;
+        }
+        for (one, word) in self.side.state_mut().iter_mut().zip(state) {
+            let pair = _mm512_extracti32x4_epi32::<3>(word.0);
+            *one = _mm_cvtsi128_si64(_mm_unpackhi_epi64(pair, pair)) as u64;
+        }
+        self.in_lane = false;
+    }
+}

@@ -1,0 +1,68 @@
+//! What the form of a single verification depends on beside the instructions: the maker
+//! of the CPU.
+
+use core::arch::x86_64::__cpuid;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// What [`lane_is_cheaper`] has found, or [`UNKNOWN`].
+static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 2;
+
+/// Whether a hash beside ExpandA belongs into a lane, even if its groups become smaller
+/// by that, rather than into scalar registers.
+///
+/// On Intel's cores 512-bit instructions share their ports with scalar ones, so that a
+/// ninth state in scalar registers takes nearly as long as one on its own. AMD's have
+/// others for them, and the ninth state costs next to nothing.
+pub(super) fn lane_is_cheaper() -> bool {
+    let mut answer = ANSWER.load(Ordering::Relaxed);
+    if answer == UNKNOWN {
+        answer = u8::from(is_intel(vendor()));
+        ANSWER.store(answer, Ordering::Relaxed);
+    }
+    answer == 1
+}
+
+/// The maker's name as CPUID gives it.
+fn vendor() -> [u8; 12] {
+    // SAFETY: a CPU with AVX-512 has the instruction. (Later compilers know.)
+    #[allow(unused_unsafe)]
+    let leaf = unsafe { __cpuid(0) };
+    let mut name = [0; 12];
+    for (bytes, word) in name
+        .as_chunks_mut::<4>()
+        .0
+        .iter_mut()
+        .zip([leaf.ebx, leaf.edx, leaf.ecx])
+    {
+        *bytes = word.to_le_bytes();
+    }
+    name
+}
+
+fn is_intel(vendor: [u8; 12]) -> bool {
+    vendor == *b"GenuineIntel"
+}
+
+/// Runs `act` as if on either kind of CPU.
+#[cfg(test)]
+pub(super) fn with_either_answer(act: impl Fn()) {
+    for answer in [0, 1, UNKNOWN] {
+        ANSWER.store(answer, Ordering::Relaxed);
+        act();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn makers_by_their_names() {
+        assert!(is_intel(*b"GenuineIntel"));
+        for other in [b"AuthenticAMD", b"HygonGenuine", b"CentaurHauls"] {
+            assert!(!is_intel(*other));
+        }
+        assert!(vendor().iter().all(u8::is_ascii_graphic));
+    }
+}
