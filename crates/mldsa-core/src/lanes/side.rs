@@ -17,15 +17,12 @@ pub(crate) struct SideHash<'a> {
     mu: Option<[u8; CRH_LEN]>,
     // no padding behind the input
     goes_on: bool,
-    w1: [u8; MAX_W1_LEN],
+    w1: &'a mut [u8],
     // bytes of it that are there
-    offered: usize,
+    packed: usize,
     // blocks of `mu || w1` that the state has absorbed
     absorbed: usize,
 }
-
-/// Bytes of packed w1, ML-DSA-87.
-const MAX_W1_LEN: usize = 8 * 128;
 
 /// A commitment that is being hashed: `mu`, if it was hashed before it; the state; and
 /// how many blocks of `mu || w1` it has absorbed.
@@ -34,14 +31,19 @@ pub(crate) type Begun = (Option<[u8; CRH_LEN]>, [u64; 25], usize);
 impl<'a> SideHash<'a> {
     /// Nothing to hash.
     pub(crate) fn idle() -> Self {
+        Self::idle_with(&mut [])
+    }
+
+    /// Nothing to hash; `w1` is written all the same.
+    pub(crate) fn idle_with(w1: &'a mut [u8]) -> Self {
         Self {
             state: [0; 25],
             input: None,
             message: None,
             mu: None,
             goes_on: false,
-            w1: [0; MAX_W1_LEN],
-            offered: 0,
+            w1,
+            packed: 0,
             absorbed: 0,
         }
     }
@@ -61,10 +63,10 @@ impl<'a> SideHash<'a> {
         (&self.state, self.input.as_ref().map_or(0, Input::len))
     }
 
-    /// The `mu` of a job whose key is cold, and the commitment behind it; otherwise
-    /// nothing.
-    pub(crate) fn commitment_of(job: &Job<'a>) -> Self {
-        let mut side = Self::idle();
+    /// The `mu` of a job whose key is cold, and behind it the commitment, whose w1 will be
+    /// written to `w1`; otherwise nothing.
+    pub(crate) fn commitment_of(job: &Job<'a>, w1: &'a mut [u8]) -> Self {
+        let mut side = Self::idle_with(w1);
         match (job.key, job.message) {
             (JobKey::Prepared(..), _) => {}
             (JobKey::Cold(..), JobMessage::Mu(mu)) => side.mu = Some(*mu.as_bytes()),
@@ -94,14 +96,13 @@ impl<'a> SideHash<'a> {
             .is_some_and(|input| input.len() > 8 * RATE)
     }
 
-    /// The next row of w1, packed.
-    #[cfg(target_arch = "x86_64")]
+    /// Where the next rows of w1 are to be packed, `len` bytes, before anything more is
+    /// absorbed.
     #[inline]
-    pub(crate) fn offer(&mut self, row: &[u8]) {
-        if let Some(to) = self.w1.get_mut(self.offered..self.offered + row.len()) {
-            to.copy_from_slice(row);
-            self.offered += row.len();
-        }
+    pub(crate) fn next_w1(&mut self, len: usize) -> &mut [u8] {
+        let begin = self.packed;
+        self.packed += len;
+        &mut self.w1[begin..self.packed]
     }
 
     /// The next block, if there is one, for whoever has taken the state: it is to be
@@ -125,7 +126,7 @@ impl<'a> SideHash<'a> {
             return false;
         };
         let end = RATE * (self.absorbed + 1) - CRH_LEN;
-        if end > self.offered {
+        if end > self.packed {
             return false;
         }
         match end.checked_sub(RATE) {
@@ -231,14 +232,14 @@ fn squeeze(state: &[u64; 25]) -> [u8; CRH_LEN] {
     digest
 }
 
-#[cfg(all(test, target_arch = "x86_64", feature = "ml-dsa-44"))]
+#[cfg(test)]
+#[cfg(feature = "ml-dsa-44")]
 mod tests {
     use super::*;
     use crate::coding::encode::PublicKeyParts;
     use crate::hash::keccak::keccak_f1600;
-    use crate::hash::transcript::MuBuilder;
+    use crate::hash::transcript::{self, MuBuilder};
     use crate::hash::xof::Shake256;
-    use crate::keys::SigningKey;
     use crate::params::MlDsa44;
     use crate::random::Random;
 
@@ -248,16 +249,15 @@ mod tests {
     fn a_commitment_whose_rows_come_late() {
         let w1: [u8; 1024] = core::array::from_fn(|n| (n * 11 + n / 256) as u8);
         let mut random = Random::new(14);
-        let key = SigningKey::<MlDsa44>::from_seed(&[3; 32]);
-        let verifying = key.verifying_key();
-        let tr = verifying.tr();
+        let pk = core::array::from_fn(|n| (n * 5 + n / 256) as u8);
+        let tr = &transcript::tr(Permutation::PORTABLE, &pk);
         for (rows, len) in [(4, 192), (6, 128), (8, 128)] {
             for round in 0..200 {
                 let message = &w1[..random.next() as usize % 700];
                 let mut mu = MuBuilder::from_tr(tr, Context::EMPTY);
                 mu.update(message);
                 let mu = mu.finish();
-                let pk = PublicKeyParts::of::<MlDsa44>(verifying.as_bytes());
+                let pk = PublicKeyParts::of::<MlDsa44>(&pk);
                 let (key, message) = match round % 3 {
                     0 => (
                         JobKey::Cold(pk, None),
@@ -269,13 +269,15 @@ mod tests {
                     ),
                     _ => (JobKey::Cold(pk, None), JobMessage::Mu(&mu)),
                 };
-                let mut side = SideHash::commitment_of(&Job {
+                let job = Job {
                     key,
                     message,
                     signature: &[],
-                });
+                };
+                let mut written = [0; 1024];
+                let mut side = SideHash::commitment_of(&job, &mut written[..rows * len]);
                 for row in w1[..rows * len].chunks(len) {
-                    side.offer(row);
+                    side.next_w1(len).copy_from_slice(row);
                     for _ in 0..random.next() % 8 {
                         if let Some(state) = side.absorb() {
                             keccak_f1600(state);
@@ -285,6 +287,7 @@ mod tests {
                 }
                 let (hashed, state, absorbed) = side.finish(&mut keccak_f1600);
                 assert_eq!(hashed.as_ref(), Some(mu.as_bytes()), "{rows} {round}");
+                assert_eq!(written[..rows * len], w1[..rows * len]);
                 let whole = [&mu.as_bytes()[..], &w1[..rows * len]].concat();
                 assert!(absorbed * RATE <= whole.len());
                 let digest = finish_hash(state, &whole[absorbed * RATE..], Permutation::PORTABLE);

@@ -14,16 +14,11 @@ use crate::sample::Challenge;
 /// What a backend adds to the common algorithm.
 pub(crate) trait Engine: Widths {
     /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment of the
-    /// signature, k packed rows to `w1`. False if a coefficient of z is too large.
+    /// signature, k packed rows to where `side` wants them. False if a coefficient of z
+    /// is too large.
     ///
     /// `side` may be given one permutation with each of the engine's own.
-    fn commitment(
-        self,
-        key: &JobKey<'_>,
-        claim: &Claim<'_>,
-        side: &mut SideHash<'_>,
-        w1: &mut [u8],
-    ) -> bool;
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool;
 
     /// A signature is parsed soon.
     #[inline(always)]
@@ -90,18 +85,18 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                     parsed.parts.c_tilde,
                 )
             });
-            let mut side = if mu_beside {
-                SideHash::commitment_of(&parsed.job)
-            } else {
-                SideHash::idle()
-            };
             let w1 = commitments.next_w1();
+            let mut side = if mu_beside {
+                SideHash::commitment_of(&parsed.job, w1)
+            } else {
+                SideHash::idle_with(w1)
+            };
             let claim = Claim {
                 p,
                 parts: &parsed.parts,
                 c: &c,
             };
-            if !engine.commitment(&parsed.job.key, &claim, &mut side, w1) {
+            if !engine.commitment(&parsed.job.key, &claim, &mut side) {
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }

@@ -20,19 +20,13 @@ use crate::ring::poly::NttPoly;
 
 impl Engine for Avx2 {
     #[inline]
-    fn commitment(
-        self,
-        key: &JobKey<'_>,
-        claim: &Claim<'_>,
-        side: &mut SideHash<'_>,
-        w1: &mut [u8],
-    ) -> bool {
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.l {
-                4 => commitment::<5>(self, key, claim, side, w1),
-                5 => commitment::<6>(self, key, claim, side, w1),
-                _ => commitment::<8>(self, key, claim, side, w1),
+                4 => commitment::<5>(self, key, claim, side),
+                5 => commitment::<6>(self, key, claim, side),
+                _ => commitment::<8>(self, key, claim, side),
             }
         }
     }
@@ -51,11 +45,10 @@ fn commitment<const TERMS: usize>(
     key: &JobKey<'_>,
     claim: &Claim<'_>,
     side: &mut SideHash<'_>,
-    w1: &mut [u8],
 ) -> bool {
     match key {
-        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, w1),
-        JobKey::Cold(pk, _) => cold::<TERMS>(engine, pk, claim, side, w1),
+        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, side),
+        JobKey::Cold(pk, _) => cold::<TERMS>(engine, pk, claim, side),
     }
 }
 
@@ -96,7 +89,11 @@ fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8
 
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+fn prepared<const TERMS: usize>(
+    rows: Expansion<'_>,
+    claim: &Claim<'_>,
+    side: &mut SideHash<'_>,
+) -> bool {
     fetch_pages(rows);
     let mut vector = [const { NttPoly::ZERO }; TERMS];
     if !transform::<Private>(claim, &mut vector) {
@@ -105,9 +102,8 @@ fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut
     let mut w_hat = [const { NttPoly::ZERO }; 8];
     let w_hat = &mut w_hat[..claim.p.k];
     matrix_product(rows, &vector, w_hat);
-    let rows = w1.chunks_exact_mut(claim.p.w1_poly_len());
-    for (i, (w_hat, w1)) in w_hat.iter().zip(rows).enumerate() {
-        pack_row::<Private>(claim, i, w_hat, w1);
+    for (i, w_hat) in w_hat.iter().enumerate() {
+        pack_row::<Private>(claim, i, w_hat, side.next_w1(claim.p.w1_poly_len()));
     }
     true
 }
@@ -119,7 +115,6 @@ fn cold<const TERMS: usize>(
     pk: &PublicKeyParts<'_>,
     claim: &Claim<'_>,
     side: &mut SideHash<'_>,
-    w1: &mut [u8],
 ) -> bool {
     let p = claim.p;
     let mut vector = [const { NttPoly::ZERO }; TERMS];
@@ -128,11 +123,7 @@ fn cold<const TERMS: usize>(
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
     let mut a = MatrixRows::<4>::new(engine.kernels(), p, pk.rho);
-    let t1_and_w1 = pk
-        .t1
-        .chunks_exact(T1_POLY_LEN)
-        .zip(w1.chunks_exact_mut(p.w1_poly_len()));
-    for (i, (t1, w1)) in t1_and_w1.enumerate() {
+    for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
         a.next_row_of(a_row, &mut |rho, l, first, group| {
             expand_four(rho, l, first, group, side);
@@ -141,8 +132,7 @@ fn cold<const TERMS: usize>(
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
         let mut w_hat = NttPoly::zeroed();
         row_product(&row, &vector, &mut w_hat);
-        pack_row::<Standard>(claim, i, &w_hat, w1);
-        side.offer(w1);
+        pack_row::<Standard>(claim, i, &w_hat, side.next_w1(p.w1_poly_len()));
     }
     true
 }

@@ -25,19 +25,13 @@ use crate::ring::poly::NttPoly;
 
 impl Engine for Avx512 {
     #[inline]
-    fn commitment(
-        self,
-        key: &JobKey<'_>,
-        claim: &Claim<'_>,
-        side: &mut SideHash<'_>,
-        w1: &mut [u8],
-    ) -> bool {
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.k {
-                4 => commitment::<Shape44>(key, claim, side, w1),
-                6 => commitment::<Shape65>(key, claim, side, w1),
-                _ => commitment::<Shape87>(key, claim, side, w1),
+                4 => commitment::<Shape44>(key, claim, side),
+                6 => commitment::<Shape65>(key, claim, side),
+                _ => commitment::<Shape87>(key, claim, side),
             }
         }
     }
@@ -53,15 +47,10 @@ impl Engine for Avx512 {
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
-fn commitment<S: Shape>(
-    key: &JobKey<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
-    w1: &mut [u8],
-) -> bool {
+fn commitment<S: Shape>(key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
     match key {
-        JobKey::Prepared(rows, _) => prepared::<S>(*rows, claim, w1),
-        JobKey::Cold(pk, _) => cold::<S>(pk, claim, side, w1),
+        JobKey::Prepared(rows, _) => prepared::<S>(*rows, claim, side),
+        JobKey::Cold(pk, _) => cold::<S>(pk, claim, side),
     }
 }
 
@@ -107,7 +96,7 @@ fn pack_row<S: Shape, O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma")]
-fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
     fetch_pages(rows);
     let mut memory = MaybeUninit::uninit();
     let Some(vector) = transform::<S, Private>(claim, Range::Biased, &mut memory) else {
@@ -117,25 +106,15 @@ fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> 
     matrix_product::<S>(rows, vector, &mut w_hat);
     // SAFETY: the product wrote every element.
     let w_hat = unsafe { w_hat.assume_init_ref() };
-    for (i, (w_hat, w1)) in w_hat
-        .as_ref()
-        .iter()
-        .zip(w1.chunks_exact_mut(32 * S::W1_BITS))
-        .enumerate()
-    {
-        pack_row::<S, Private>(claim, i, w_hat, w1);
+    for (i, w_hat) in w_hat.as_ref().iter().enumerate() {
+        pack_row::<S, Private>(claim, i, w_hat, side.next_w1(32 * S::W1_BITS));
     }
     true
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt")]
-fn cold<S: Shape>(
-    pk: &PublicKeyParts<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
-    w1: &mut [u8],
-) -> bool {
+fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
     let mut memory = MaybeUninit::uninit();
     // One of c and t1 must be small: c, of which there is one.
     let Some(vector) = transform::<S, Standard>(claim, Range::Reduced, &mut memory) else {
@@ -174,10 +153,7 @@ fn cold<S: Shape>(
                 sums = RowSums::ZERO;
                 // SAFETY: written by `reduce`.
                 let row = unsafe { row.assume_init_ref() };
-                let len = 32 * S::W1_BITS;
-                let w1 = &mut w1[len * i..][..len];
-                pack_row::<S, Standard>(claim, i, row, w1);
-                side.offer(w1);
+                pack_row::<S, Standard>(claim, i, row, side.next_w1(32 * S::W1_BITS));
             }
             from = to;
         }

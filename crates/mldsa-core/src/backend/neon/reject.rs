@@ -146,7 +146,8 @@ fn permute<C: Cpu>(
         C::permute_x2_and_one(state, one);
         return;
     }
-    let beside = scalar_beside().then(|| side.absorb()).flatten();
+    let busy = scalar_beside() && !side.is_idle();
+    let beside = busy.then(|| side.absorb()).flatten();
     let Some(one) = beside else {
         return C::permute_x2(state);
     };

@@ -24,19 +24,13 @@ where
     Pair<C>: Word,
 {
     #[inline]
-    fn commitment(
-        self,
-        key: &JobKey<'_>,
-        claim: &Claim<'_>,
-        side: &mut SideHash<'_>,
-        w1: &mut [u8],
-    ) -> bool {
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.l {
-                4 => commitment::<C, 5>(self, key, claim, side, w1),
-                5 => commitment::<C, 6>(self, key, claim, side, w1),
-                _ => commitment::<C, 8>(self, key, claim, side, w1),
+                4 => commitment::<C, 5>(self, key, claim, side),
+                5 => commitment::<C, 6>(self, key, claim, side),
+                _ => commitment::<C, 8>(self, key, claim, side),
             }
         }
     }
@@ -50,14 +44,13 @@ fn commitment<C: Cpu, const TERMS: usize>(
     key: &JobKey<'_>,
     claim: &Claim<'_>,
     side: &mut SideHash<'_>,
-    w1: &mut [u8],
 ) -> bool
 where
     Pair<C>: Word,
 {
     match key {
-        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, w1),
-        JobKey::Cold(pk, _) => cold::<C, TERMS>(cpu, pk, claim, side, w1),
+        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, side),
+        JobKey::Cold(pk, _) => cold::<C, TERMS>(cpu, pk, claim, side),
     }
 }
 
@@ -81,13 +74,11 @@ fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
     )
 }
 
-/// Packs w1 of row `i`, whose hint the claim has, where it belongs in `w1`.
+/// Packs w1 of row `i`, whose hint the claim has.
 #[inline]
 #[target_feature(enable = "neon")]
 fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
     let hint = claim.parts.hint.row(i);
-    let len = claim.p.w1_poly_len();
-    let w1 = &mut w1[len * i..][..len];
     match claim.p.gamma2 {
         GAMMA2_88 => inv_ntt_use_hint::<true, O>(w_hat, hint, w1),
         _ => inv_ntt_use_hint::<false, O>(w_hat, hint, w1),
@@ -96,7 +87,11 @@ fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8
 
 #[inline(never)]
 #[target_feature(enable = "neon")]
-fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut [u8]) -> bool {
+fn prepared<const TERMS: usize>(
+    rows: Expansion<'_>,
+    claim: &Claim<'_>,
+    side: &mut SideHash<'_>,
+) -> bool {
     let mut vector = [const { NttPoly::ZERO }; TERMS];
     if !transform::<Private>(claim, &mut vector) {
         return false;
@@ -105,7 +100,7 @@ fn prepared<const TERMS: usize>(rows: Expansion<'_>, claim: &Claim<'_>, w1: &mut
     let w_hat = &mut w_hat[..claim.p.k];
     matrix_product(rows, &vector, w_hat);
     for (i, w_hat) in w_hat.iter().enumerate() {
-        pack_row::<Private>(claim, i, w_hat, w1);
+        pack_row::<Private>(claim, i, w_hat, side.next_w1(claim.p.w1_poly_len()));
     }
     true
 }
@@ -117,7 +112,6 @@ fn cold<C: Cpu, const TERMS: usize>(
     pk: &PublicKeyParts<'_>,
     claim: &Claim<'_>,
     side: &mut SideHash<'_>,
-    w1: &mut [u8],
 ) -> bool
 where
     Pair<C>: Word,
@@ -138,7 +132,7 @@ where
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
         let mut w_hat = NttPoly::zeroed();
         row_product(&row, &vector, &mut w_hat);
-        pack_row::<Standard>(claim, i, &w_hat, w1);
+        pack_row::<Standard>(claim, i, &w_hat, side.next_w1(p.w1_poly_len()));
     }
     true
 }
