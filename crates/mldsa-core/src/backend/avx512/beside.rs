@@ -10,8 +10,10 @@ use crate::lanes::sponge::RATE;
 /// The last lane.
 const LAST: __mmask8 = 0x80;
 
-/// A hash, and where it is while states are permuted.
-pub(super) struct Beside<'s, 'a> {
+/// A hash, and where it is while states are permuted: with `LANES` in the last lane if
+/// that is free, and otherwise, or without, in scalar registers. (What is not asked for
+/// takes no stack.)
+pub(super) struct Beside<'s, 'a, const LANES: bool> {
     side: &'s mut SideHash<'a>,
     /// Nothing else needs the last lane.
     lane_is_free: bool,
@@ -19,13 +21,13 @@ pub(super) struct Beside<'s, 'a> {
     in_lane: bool,
 }
 
-impl<'s, 'a> Beside<'s, 'a> {
+impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
     /// Beside states of which the first `busy` lanes are needed.
     #[inline]
     pub(super) fn new(side: &'s mut SideHash<'a>, busy: usize) -> Self {
         Self {
             side,
-            lane_is_free: busy < 8,
+            lane_is_free: LANES && busy < 8,
             in_lane: false,
         }
     }
@@ -34,7 +36,7 @@ impl<'s, 'a> Beside<'s, 'a> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
     pub(super) fn permute(&mut self, state: &mut [X8; 25]) {
-        if self.lane_is_free {
+        if LANES && self.lane_is_free {
             return self.permute_in_lane(state);
         }
         match self.side.absorb() {
@@ -76,7 +78,7 @@ impl<'s, 'a> Beside<'s, 'a> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn leave(&mut self, state: &[X8; 25]) {
-        if !self.in_lane {
+        if !LANES || !self.in_lane {
             return;
         }
         for (one, word) in self.side.state_mut().iter_mut().zip(state) {

@@ -31,11 +31,11 @@ impl Stream {
 
     /// Entries of ExpandA (algorithm 32) in row order from `first` on, at most eight:
     /// the lanes behind the last one repeat it. `side` gets one permutation with each of
-    /// ours, and the last lane if there are fewer than eight.
+    /// ours, with `LANES` in the last lane if there are fewer than eight.
     ///
     /// Bounds: `0 <= out < q`. Variable time: A is public.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
-    pub(super) fn expand(
+    pub(super) fn expand<const LANES: bool>(
         &mut self,
         rho: &[u8; SEED_LEN],
         l: usize,
@@ -55,18 +55,18 @@ impl Stream {
         }
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);
-        let mut beside = Beside::new(side, out.len());
+        let mut beside = Beside::<LANES>::new(side, out.len());
         beside.permute(&mut state);
         self.fill(&mut state, out, beside);
     }
 
     /// Algorithm 30 from states that are ready to be squeezed.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
-    pub(super) fn fill(
+    pub(super) fn fill<const LANES: bool>(
         &mut self,
         state: &mut [X8; 25],
         out: &mut [NttPoly],
-        mut beside: Beside<'_, '_>,
+        mut beside: Beside<'_, '_, LANES>,
     ) {
         self.squeeze(state, 0);
         for block in 1..FIRST_BLOCKS {

@@ -479,7 +479,7 @@ fn rejection_that_reaches_the_sixth_block() {
             let mut polys = [const { NttPoly::ZEROED }; 8];
             let mut stream = Stream::ZERO;
             let mut idle = SideHash::idle();
-            stream.fill(&mut lanes, &mut polys, Beside::new(&mut idle, 8));
+            stream.fill(&mut lanes, &mut polys, Beside::<false>::new(&mut idle, 8));
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let mut expected = [0; N];
                 let (mut filled, mut blocks) = (0, 0);

@@ -131,7 +131,7 @@ fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHas
     };
     for first in (0..entries).step_by(width) {
         let end = (first + width).min(entries);
-        stream.expand(pk.rho, S::L, first, &mut polys[..end - first], side);
+        stream.expand::<true>(pk.rho, S::L, first, &mut polys[..end - first], side);
         let mut from = first;
         while from < end {
             // As much of row i as this group holds.
@@ -172,7 +172,7 @@ pub(super) fn expand_a(
 ) {
     let mut stream = Stream::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
-        stream.expand(rho, l, first + 8 * n, out, side);
+        stream.expand::<false>(rho, l, first + 8 * n, out, side);
     }
 }
 
@@ -185,7 +185,7 @@ pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly])
     let mut polys = [const { NttPoly::ZEROED }; 8];
     for first in (0..k * l).step_by(8) {
         let polys = &mut polys[..(k * l - first).min(8)];
-        stream.expand(pk.rho, l, first, polys, &mut SideHash::idle());
+        stream.expand::<false>(pk.rho, l, first, polys, &mut SideHash::idle());
         for (n, poly) in (first..).zip(&*polys) {
             let mut v = load(&poly.0);
             for pair in v.as_chunks_mut::<2>().0 {
