@@ -1,10 +1,9 @@
 //! Base mode: the gate, and the one-party form.
 #![allow(clippy::unwrap_used, reason = "a test")]
-#![cfg(feature = "transparent-commitments")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
-mod peers;
+mod peer;
 
 use committee::*;
 use mladsa_aggregate::base::Gate;
@@ -53,7 +52,7 @@ fn the_gate_admits_one_message_for_each_label() {
     let round = verify(&aggregate, &known, &first).unwrap();
     verify(&aggregate, &known, &first).unwrap();
     let (pk, signature) = (round.key().as_bytes(), aggregate.signature().as_ref());
-    peers::check(pk, round.message(), round.ctx(), signature);
+    peer::check(pk, round.message(), round.ctx(), signature);
 
     // The interactive form gives the same bytes.
     let mut set = CommitmentSet::new(&round);
@@ -163,7 +162,7 @@ fn one_party_aggregates_of_every_size_verify() {
         let round = gate.verify(&aggregate, &known, &decision, &policy, &mut consumed);
         let round = round.unwrap();
         let (pk, signature) = (round.key().as_bytes(), aggregate.signature().as_ref());
-        peers::check(pk, b"payload", round.ctx(), signature);
+        peer::check(pk, b"payload", round.ctx(), signature);
         println!(
             "n = {n}: attempts {}, hints {}",
             aggregate.label().attempt() + 1,

@@ -9,7 +9,7 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
 mod hostile;
-mod peers;
+mod peer;
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::fs;
@@ -289,9 +289,6 @@ impl Place {
             combiner.add(&response).unwrap();
         }
         let aggregate = combiner.finish().unwrap();
-        let pk = round.key().as_bytes();
-        let signature = aggregate.signature().as_ref();
-        peers::check(pk, round.message(), round.ctx(), signature);
         aggregate.to_bytes()
     }
 }
@@ -425,6 +422,13 @@ fn epoch_survives_kills(begun: &Place) -> Place {
         stages.push(stages.last().unwrap().after(&name(step), &[step]));
     }
     let expected = stages[5].combine();
+    let (aggregate, round) = (
+        Aggregate::from_bytes(&expected).unwrap(),
+        stages[5].round(0).unwrap(),
+    );
+    let pk = round.key().as_bytes();
+    let signature = aggregate.signature().as_ref();
+    peer::check(pk, round.message(), round.ctx(), signature);
     let mut kills = String::new();
     for (at, step) in STEPS_OF_AN_EPOCH.into_iter().enumerate() {
         // An opening writes nothing.

@@ -25,8 +25,8 @@ use crate::keys::scope::{EpochLabel, Scope};
 use crate::wire::framing::{absorb_lp, hash_lp, lp};
 use crate::*;
 
-#[path = "../peers/mod.rs"]
-mod peers;
+#[path = "../peer/mod.rs"]
+mod peer;
 
 fn load(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kat/ml-adsa");
@@ -462,12 +462,12 @@ fn aggregate(file: &Value) {
         },
     );
     let ctx = &ctx;
-    peers::check(&pk, &message, ctx, signature);
+    peer::check(&pk, &message, ctx, signature);
     let key = VerifyingKey::<MlDsa87>::from_bytes(&pk).unwrap();
     let verify = |message: &[u8], ctx: &[u8], signature: &[u8]| {
         let ctx = mldsa_core::Context::new(ctx).unwrap();
         let ours = key.verify(message, ctx, signature).is_ok();
-        assert_eq!(ours, peers::verify(&pk, message, ctx.as_bytes(), signature));
+        assert_eq!(ours, peer::verify(&pk, message, ctx.as_bytes(), signature));
         ours
     };
     assert!(verify(&message, ctx, signature));

@@ -1,15 +1,12 @@
 //! Sessions over a network that loses, repeats and reorders, with members that are
 //! silent, crash or cheat.
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "shared with the other tests")]
-mod committee;
-mod hostile;
 
 use std::sync::Arc;
 
-use committee::*;
 use mladsa_aggregate::*;
+
+use crate::committee::*;
+use crate::hostile;
 
 const N: usize = 4;
 

@@ -1,20 +1,15 @@
 //! What a red team carried out against earlier states of this crate, each attack
 //! against what refuses it now.
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod algebra;
-#[allow(dead_code, reason = "shared with the other tests")]
-mod committee;
-mod hostile;
 
 use std::sync::Arc;
 
-use algebra::*;
-use committee::*;
-use hostile::{lp, shake};
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
 use mldsa_core::{Backend, Context, Hedge, MlDsa87, ParameterSet, SigningKey};
+
+use crate::algebra::*;
+use crate::committee::*;
+use crate::hostile::{self, lp, shake};
 
 /// t of member 0 for label x of `epoch` under `rho`, with its message.
 fn opened(rho: &[u8; 32], epoch: u64, guard: &mut [Guard; 1]) -> (AgreedRoots, Message) {

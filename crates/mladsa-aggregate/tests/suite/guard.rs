@@ -1,18 +1,14 @@
 //! The durable guard: what it survives and what it refuses.
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "shared with the other tests")]
-mod committee;
-mod disk;
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use committee::*;
-use disk::Disk;
 use mladsa_aggregate::*;
 use mldsa_core::Hedge;
+
+use crate::committee::*;
+use crate::disk::Disk;
 
 const HEADER: usize = 112;
 const RECORD: usize = 152;
@@ -156,7 +152,7 @@ fn states_survive_a_restart() {
     drop(guard);
     // A store is not made anew, nor opened for another seed.
     assert_eq!(place.create(seed).unwrap_err(), Error::GuardFailure);
-    let other = committee::member(1);
+    let other = crate::committee::member(1);
     assert_eq!(place.open(other.seed()).unwrap_err(), Error::GuardFailure);
     let len = fs::metadata(place.log()).unwrap().len() as usize;
     assert_eq!(len, HEADER + 5 * RECORD);

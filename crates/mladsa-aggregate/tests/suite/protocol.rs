@@ -1,16 +1,13 @@
 //! Offset mode from registration to verification, and everything it refuses.
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "shared with the other tests")]
-mod committee;
-mod hostile;
-mod peers;
 
 use std::sync::Arc;
 
-use committee::*;
 use mladsa_aggregate::*;
 use mldsa_core::Hedge;
+
+use crate::committee::*;
+use crate::hostile;
+use crate::peer;
 
 fn check(
     committee: &Committee,
@@ -27,7 +24,7 @@ fn check(
     assert_eq!(&read, aggregate);
     let rebuilt = verify(&read).unwrap();
     assert_eq!(rebuilt.key().as_bytes(), round.key().as_bytes());
-    peers::check(
+    peer::check(
         rebuilt.key().as_bytes(),
         rebuilt.message(),
         rebuilt.ctx(),
@@ -82,6 +79,7 @@ fn committees_of_1_to_128_sign() {
 }
 
 #[test]
+#[ignore = "16 s of CPU; .ci/run tests"]
 fn a_committee_of_1024_signs() {
     sign_with(1024);
 }
@@ -740,7 +738,7 @@ fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
     let tree = stranger.epoch_tree(&registry, &plan).unwrap();
     let refused = stranger.announce(&tree, &mut guard(&stranger), Hedge::Deterministic);
     assert_eq!(refused.unwrap_err(), Error::UnknownMember);
-    let its_own = committee::registry(&[member(9)]);
+    let its_own = crate::committee::registry(&[member(9)]);
     let tree = stranger.epoch_tree(&its_own, &plan).unwrap();
     let root = stranger.announce(&tree, &mut guard(&stranger), Hedge::Deterministic);
     assert_eq!(pin(&[root.unwrap()]).unwrap_err(), Error::UnknownMember);
