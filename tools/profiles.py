@@ -8,6 +8,7 @@ Prints a table: nanoseconds in the default profile, and how many times that the 
 take. Needs nothing but cargo.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -47,9 +48,13 @@ def build(name, options):
     folder = TARGET / "profiles" / name.replace(" ", "-")
     variables = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in options.items()}
     command = ["cargo", "build", "--quiet", "--locked", "--release"]
-    command += ["-p", "batch-verify", "--example", "minima", "--target-dir", folder]
-    subprocess.run(command, cwd=ROOT, env=os.environ | variables, check=True)
-    return folder / "release/examples/minima"
+    command += ["-p", "batch-verify", "--bench", "minima", "--target-dir", folder]
+    command += ["--message-format", "json"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=True
+    )
+    [program] = filter(None, (json.loads(line).get("executable") for line in done.stdout.splitlines()))
+    return program
 
 
 if __name__ == "__main__":

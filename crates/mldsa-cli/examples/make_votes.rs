@@ -13,7 +13,7 @@
 
 #[path = "../tests/peer/mod.rs"]
 #[allow(dead_code, reason = "the module serves the tests too")]
-mod peer;
+pub(crate) mod peer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

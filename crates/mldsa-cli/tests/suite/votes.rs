@@ -1,17 +1,10 @@
 //! The votes in `examples/data`: made by the generator beside this test, and
 //! judged as the file beside them says.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[path = "../examples/make_votes.rs"]
-#[allow(dead_code, reason = "an example with its own main")]
-mod make_votes;
-mod tool;
-
 use std::fs;
 
-use make_votes::{EXPECTED, VOTES, data};
-use tool::{ENGINES, mldsa};
+use crate::make_votes::{self, EXPECTED, VOTES, data};
+use crate::tool::{ENGINES, mldsa};
 
 /// The same as `cargo run -p mldsa-cli --example make_votes -- --check`.
 #[test]

@@ -1,7 +1,5 @@
 //! Runs the built `mldsa`.
 
-#![allow(dead_code, reason = "each test uses a part")]
-
 use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;

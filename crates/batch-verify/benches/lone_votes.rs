@@ -2,7 +2,7 @@
 //! other work has been through the caches: medians, ML-DSA-65, one thread unless it says
 //! otherwise.
 //!
-//! `cargo run --release -p batch-verify --example lone_votes`
+//! `cargo bench -p batch-verify --bench lone_votes`
 
 use core::error::Error;
 use core::hint::black_box;

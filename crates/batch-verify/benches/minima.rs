@@ -1,7 +1,7 @@
 //! The least time of each call of a node, as its program is built: what a cargo profile does to
 //! them. `tools/profiles.py` builds this file with several and puts their rows side by side.
 //!
-//! `cargo run --release -p batch-verify --example minima`
+//! `cargo bench -p batch-verify --bench minima`
 //!
 //! Rows: parameter set, call, nanoseconds for each key or signature.
 

@@ -1,16 +1,11 @@
 //! Where results go: devices, pipes and links under `--force`, outputs that are
 //! inputs, failures half way, terminals.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-#![cfg(unix)]
-
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 
-mod tool;
-
-use tool::{Folder, good, mldsa, unusable};
+use crate::tool::{Folder, good, mldsa, unusable};
 
 fn shell(script: &str, args: &[&str]) -> std::process::Output {
     Command::new("sh")

@@ -1,15 +1,9 @@
 //! `mldsa batch-verify`: golden output, exit codes, hostile lines, modes.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "shared with the other tests")]
-mod peer;
-mod tool;
-
 use std::process::{Command, Stdio};
 
-use peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use tool::{ENGINES, Run, mldsa};
+use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
+use crate::tool::{ENGINES, Run, mldsa};
 
 /// One honest signature and its parts.
 struct Signed {

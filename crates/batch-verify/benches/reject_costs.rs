@@ -1,6 +1,6 @@
 //! What every kind of bad item costs, as the table of `docs/validity.md`.
 //!
-//! `cargo run --release -p batch-verify --example reject_costs`
+//! `cargo bench -p batch-verify --bench reject_costs`
 
 use core::error::Error;
 use core::time::Duration;

@@ -1,14 +1,12 @@
 //! `mldsa aggregate`: a committee at once and step by step, each step a process.
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod tool;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use fips204::ml_dsa_87::PublicKey;
 use fips204::traits::{SerDes, Verifier};
-use tool::{Run, mldsa};
+
+use crate::tool::{Run, mldsa};
 
 /// A directory of its own, removed afterwards.
 struct Place(PathBuf);

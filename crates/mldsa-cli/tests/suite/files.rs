@@ -1,16 +1,10 @@
 //! The commands over files: golden output, exit codes, files and their modes,
 //! agreement with the independent implementation.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::fs;
 
-#[allow(dead_code, reason = "shared with the other tests")]
-mod peer;
-mod tool;
-
-use peer::{Form, SETS, Set};
-use tool::{Folder, good, mldsa, unusable};
+use crate::peer::{Form, SETS, Set};
+use crate::tool::{Folder, good, mldsa, unusable};
 
 fn number(set: Set) -> &'static str {
     &set.name()[7..]
@@ -148,7 +142,7 @@ fn inspect_golden() {
 fn every_format_of_every_key_reads_back() {
     let folder = Folder::new("formats");
     for set in SETS {
-        let seed = peer::seed(set.name());
+        let seed = crate::peer::seed(set.name());
         let raw = folder.put("seed", &seed);
         let (pk, _) = set.keygen(&seed);
         for form in ["seed", "expanded", "both"] {
@@ -219,13 +213,13 @@ fn secret_files_are_private_and_never_replaced() {
 fn signatures_agree_with_the_peer() {
     let folder = Folder::new("sign");
     for set in SETS {
-        let seed = peer::seed(set.name());
+        let seed = crate::peer::seed(set.name());
         let (pk, _) = set.keygen(&seed);
         let key = folder.put("seed", &seed);
         let public = folder.put("pk", &pk);
         let key_args = ["--key", &key, "--set", number(set)];
         // Longer than any buffer.
-        let message = peer::bytes("message", 300_000);
+        let message = crate::peer::bytes("message", 300_000);
         let file = folder.put("message", &message);
         let strong = *set.hashes().last().unwrap();
         for (options, form, ctx) in [
@@ -242,7 +236,7 @@ fn signatures_agree_with_the_peer() {
             ),
             (
                 vec!["--prehash", strong, "--ctx", "x"],
-                Form::PreHashed(strong, peer::digest(strong, &message)),
+                Form::PreHashed(strong, crate::peer::digest(strong, &message)),
                 b"x",
             ),
         ] {
@@ -276,15 +270,15 @@ fn signatures_agree_with_the_peer() {
 fn mu_is_made_apart_and_signed_elsewhere() {
     let folder = Folder::new("mu");
     for set in SETS {
-        let seed = peer::seed(set.name());
+        let seed = crate::peer::seed(set.name());
         let (pk, _) = set.keygen(&seed);
         let key = folder.put("seed", &seed);
         let public = folder.put("pk", &pk);
-        let message = peer::bytes("message", 100_000);
+        let message = crate::peer::bytes("message", 100_000);
         let digits = good(&["mu", "-k", &public, "--ctx", "c"], &message).stdout;
         assert_eq!(
             digits.trim_end(),
-            hex::encode(peer::mu(&pk, &message, b"c"))
+            hex::encode(crate::peer::mu(&pk, &message, b"c"))
         );
         let raw = folder.at("mu");
         good(
@@ -335,7 +329,7 @@ fn mu_is_made_apart_and_signed_elsewhere() {
 fn verdicts_and_unusable_input() {
     let folder = Folder::new("verdicts");
     let set = Set::MlDsa44;
-    let seed = peer::seed("verdicts");
+    let seed = crate::peer::seed("verdicts");
     let (pk, _) = set.keygen(&seed);
     let key = folder.put("seed", &seed);
     let public = folder.put("pk", &pk);

@@ -1,10 +1,6 @@
 //! `mldsa backends` and `--backend`.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod tool;
-
-use tool::mldsa;
+use crate::tool::mldsa;
 
 #[test]
 fn one_backend_is_chosen_and_each_can_be() {

@@ -1,13 +1,7 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "shared with the other tests")]
-mod peer;
-mod tool;
-
-use peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use tool::{ENGINES, mldsa};
+use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
+use crate::tool::{ENGINES, mldsa};
 
 /// One request and what the peer makes of it.
 struct Case {

@@ -1,7 +1,5 @@
 //! A process that asks, waits for the answer and asks again.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use core::time::Duration;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
