@@ -80,13 +80,25 @@ pub(crate) fn take_repeats<'a, P: ParameterSet>(
         }
     }
     if repeats.len() > before {
-        plan.retain(|planned| planned.index != REPEAT);
+        without_repeats(plan);
     }
+}
+
+// Not generic, so that a program has one of each, whatever it verifies.
+
+fn without_repeats(plan: &mut Vec<Planned>) {
+    plan.retain(|planned| planned.index != REPEAT);
 }
 
 /// By key, and within it in a fixed order. In place.
 pub(crate) fn sort(plan: &mut [Planned]) {
     plan.sort_unstable_by_key(|planned| (planned.key, planned.tag, planned.index));
+}
+
+/// Those up to an index, in order.
+pub(crate) fn repeats_up_to(last: usize, repeats: &mut Vec<Repeat>) {
+    repeats.retain(|repeat| repeat.index <= last);
+    repeats.sort_unstable_by_key(|repeat| repeat.index);
 }
 
 /// What makes an item.

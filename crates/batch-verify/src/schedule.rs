@@ -9,7 +9,7 @@ use mldsa_core::ParameterSet;
 use crate::caught::caught;
 use crate::executor::{Executor, Roused, lend, rouse, workers};
 use crate::judge::{Judge, MAX_CALL, NO_MEMBER};
-use crate::plan::{Planned, Scratch, Segment, sort, take_repeats};
+use crate::plan::{Planned, Scratch, Segment, repeats_up_to, sort, take_repeats};
 use crate::{BatchSize, Duplicates, Item, Mode, Outcome, Reason, Repeat, Summary};
 
 /// Items whose hashes share permutations: the width of the widest lanes.
@@ -128,8 +128,7 @@ impl Schedule {
                 Outcome::of_code(*code.get_mut())
             };
         }
-        scratch.repeats.retain(|repeat| repeat.index <= lowest);
-        scratch.repeats.sort_unstable_by_key(|repeat| repeat.index);
+        repeats_up_to(lowest, &mut scratch.repeats);
         repeats(&scratch.repeats);
         summary.repeats = scratch.repeats.len();
         summary.panicked = shown.panicked.into_inner();

@@ -9,14 +9,16 @@ use mldsa_core::{
 use proptest::prelude::*;
 
 macro_rules! for_all_sets {
-    ($($test:ident),+ $(,)?) => {$(
+    ($($test:ident),+ $(,)?) => {$(mod $test {
+        use super::*;
+
         #[test]
-        fn $test() {
-            generic::$test::<MlDsa44>();
-            generic::$test::<MlDsa65>();
-            generic::$test::<MlDsa87>();
-        }
-    )+};
+        fn ml_dsa_44() { generic::$test::<MlDsa44>() }
+        #[test]
+        fn ml_dsa_65() { generic::$test::<MlDsa65>() }
+        #[test]
+        fn ml_dsa_87() { generic::$test::<MlDsa87>() }
+    })+};
 }
 
 for_all_sets! {

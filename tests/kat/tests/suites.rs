@@ -13,6 +13,8 @@ macro_rules! for_each_set {
     })+};
 }
 
+#[path = "suites/aggregates.rs"]
+mod aggregates;
 #[path = "suites/court.rs"]
 mod court;
 #[path = "suites/damage.rs"]

@@ -413,6 +413,7 @@ fn queue() {
     assert!(queue.is_empty());
 }
 
+#[derive(Clone)]
 struct Vertex {
     author: u32,
     payload: Vec<u8>,
@@ -954,6 +955,7 @@ fn vertices_that_repeat() {
 fn a_pool_full_of_waiting_workers() {
     let keys = signers::<MlDsa44>(2);
     let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(public)).unwrap();
+    let vertices = vertices(&keys, 100);
     for threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = Arc::new(pool.unwrap());
@@ -961,8 +963,8 @@ fn a_pool_full_of_waiting_workers() {
         let (send, receive) = std::sync::mpsc::channel();
         for n in 0..12 {
             let (engine, send) = (Arc::clone(&engine), send.clone());
-            let round = vertices(&keys, 100);
-            let future = verify_vertex_signatures_batch_async(&engine, vertices(&keys, 100));
+            let round = vertices.clone();
+            let future = verify_vertex_signatures_batch_async(&engine, vertices.clone());
             pool.spawn(move || {
                 let own = verify_vertex_signatures_batch_async(&engine, round);
                 let both = if n % 2 == 0 {
