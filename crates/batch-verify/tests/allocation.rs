@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::alloc::System;
 use std::sync::{Mutex, PoisonError};
 
 use batch_verify::{
@@ -10,17 +11,17 @@ use batch_verify::{
     Threads,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// There is one profiler in a process.
+/// All threads of a process are counted.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn no_allocation_after_the_first_batch() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let profiler = dhat::Profiler::builder().testing().build();
     let context = Context::new(b"quiet").unwrap();
     let signers: Vec<_> = (0..10)
         .map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]))
@@ -79,9 +80,10 @@ fn no_allocation_after_the_first_batch() {
                     let mut measure = || {
                         // Workers find their memory within a few batches.
                         (0..3).for_each(|_| round());
-                        let before = dhat::HeapStats::get().total_blocks;
+                        let region = Region::new(ALLOCATOR);
                         (0..5).for_each(|_| round());
-                        dhat::HeapStats::get().total_blocks - before
+                        let change = region.change();
+                        change.allocations + change.reallocations
                     };
                     let allocated = if inline {
                         measure()
@@ -98,13 +100,12 @@ fn no_allocation_after_the_first_batch() {
         }
     }
     assert_eq!(batches, 2 * 3 * 3 * 2 * 5);
-    drop(profiler);
+    assert!(ALLOCATOR.stats().allocations > 0, "what came before counts");
 }
 
 #[test]
 fn what_is_not_remembered_is_not_copied() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let profiler = dhat::Profiler::builder().testing().build();
     let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
     let keys = KeySet::from_public_keys([key.verifying_key().as_bytes().as_slice()]).unwrap();
     let verifier = BatchVerifier::<MlDsa44>::builder()
@@ -121,10 +122,9 @@ fn what_is_not_remembered_is_not_copied() {
         .unwrap();
     let vote = Item::new(0, &message[..], signature.as_ref());
     assert_eq!(intake.verify(vote), Outcome::Valid);
-    let before = dhat::HeapStats::get().total_bytes;
+    let region = Region::new(ALLOCATOR);
     assert_eq!(intake.verify(vote), Outcome::Valid);
-    let copied = dhat::HeapStats::get().total_bytes - before;
+    let copied = region.change().bytes_allocated;
     assert_eq!(intake.stats().memory.items, 0);
     assert!(copied < 1000, "{copied} bytes");
-    drop(profiler);
 }

@@ -13,7 +13,7 @@
 
 #[path = "../tests/peer/mod.rs"]
 #[allow(dead_code, reason = "the module serves the tests too")]
-pub(crate) mod peer;
+mod peer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -55,17 +55,17 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-pub(crate) const VOTES: &str = "votes.jsonl";
-pub(crate) const EXPECTED: &str = "votes.expected.jsonl";
+const VOTES: &str = "votes.jsonl";
+const EXPECTED: &str = "votes.expected.jsonl";
 
 /// The folder of both files.
-pub(crate) fn data() -> PathBuf {
+fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data")
 }
 
-pub(crate) struct Files {
-    pub(crate) votes: String,
-    pub(crate) expected: String,
+struct Files {
+    votes: String,
+    expected: String,
 }
 
 const LABEL: &str = "mldsa examples/data/votes.jsonl";
@@ -74,7 +74,7 @@ const ROUNDS: usize = 10;
 const VALIDATORS_PER_SET: usize = 7;
 
 /// Makes both files in memory.
-pub(crate) fn files() -> Files {
+fn files() -> Files {
     let validators: Vec<Validator> = (0..VALIDATORS_PER_SET * SETS.len())
         .map(|index| {
             let set = SETS[index % SETS.len()];
@@ -367,3 +367,19 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
         "response_norm",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same as `--check`.
+    #[test]
+    fn files_are_reproduced_byte_for_byte() {
+        let made = files();
+        assert_eq!(made.votes.lines().count(), 210);
+        for (name, content) in [(VOTES, made.votes), (EXPECTED, made.expected)] {
+            let found = fs::read(data().join(name)).expect("a file");
+            assert!(found == content.as_bytes(), "{name} differs");
+        }
+    }
+}

@@ -192,11 +192,23 @@ fn check<P: ParameterSet>() {
     }
 }
 
-#[test]
-fn groups_of_any_size_agree_with_single_verification() {
-    check::<MlDsa44>();
-    check::<MlDsa65>();
-    check::<MlDsa87>();
+mod groups_of_any_size_agree_with_single_verification {
+    use super::*;
+
+    #[test]
+    fn ml_dsa_44() {
+        check::<MlDsa44>();
+    }
+
+    #[test]
+    fn ml_dsa_65() {
+        check::<MlDsa65>();
+    }
+
+    #[test]
+    fn ml_dsa_87() {
+        check::<MlDsa87>();
+    }
 }
 
 #[test]

@@ -5,8 +5,9 @@
 //! `cargo run --release -p batch-verify --example vote_intake -- [validators] [rounds]
 //! [forgeries for each honest vote]`
 
-#[path = "figures.rs"]
 mod figures;
+#[cfg(test)]
+mod tests;
 
 use core::error::Error;
 use core::net::SocketAddr;
@@ -84,15 +85,15 @@ fn main() -> Fallible<()> {
 const RUNS: usize = 3;
 
 /// What a run showed.
-pub(crate) struct Night {
+struct Night {
     /// From arrival to verdict of every honest vote, sorted.
-    pub(crate) honest: Vec<Duration>,
+    honest: Vec<Duration>,
     /// Forged votes that were looked at and refused.
-    pub(crate) refused: usize,
+    refused: usize,
     /// Votes without a verdict.
-    pub(crate) drops: HashMap<IntakeError, usize>,
+    drops: HashMap<IntakeError, usize>,
     /// What an operator's scraper got.
-    pub(crate) figures: String,
+    figures: String,
 }
 
 impl Night {
@@ -105,10 +106,10 @@ impl Night {
 
 /// One vote on the wire: 4 bytes of length; signer, round, signature. Little endian.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub(crate) signer: u32,
-    pub(crate) round: u64,
-    pub(crate) signature: Vec<u8>,
+struct Frame {
+    signer: u32,
+    round: u64,
+    signature: Vec<u8>,
 }
 
 const HEAD: usize = 4 + 8;
@@ -122,7 +123,7 @@ impl Frame {
         }
     }
 
-    pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+    fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(4 + HEAD + self.signature.len());
         bytes.extend(((HEAD + self.signature.len()) as u32).to_le_bytes());
         bytes.extend(self.signer.to_le_bytes());
@@ -133,7 +134,7 @@ impl Frame {
 
     /// The next frame; `None` at the end. A length out of range is an error before
     /// anything is kept for it.
-    pub(crate) fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
+    fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
         let mut len = [0; 4];
         // An end within the length is no end between two frames.
         let (first, others) = len.split_at_mut(1);
@@ -319,12 +320,12 @@ fn take_in(
 
 /// Who votes, and who floods.
 #[derive(Clone, Copy)]
-pub(crate) struct Crowd {
+struct Crowd {
     /// Each votes once in every round.
-    pub(crate) validators: usize,
-    pub(crate) rounds: usize,
+    validators: usize,
+    rounds: usize,
     /// For each honest vote, by one flooder for ten validators.
-    pub(crate) forgeries: usize,
+    forgeries: usize,
 }
 
 impl Crowd {
@@ -354,7 +355,7 @@ impl Crowd {
     }
 
     /// Sends all of it to the node.
-    pub(crate) fn send(self, address: SocketAddr) -> Fallible<()> {
+    fn send(self, address: SocketAddr) -> Fallible<()> {
         let context = Context::new(NETWORK)?;
         // Votes are signed before the clock starts. A vote that is sent again has to be
         // the same: votes are signed deterministically.
@@ -425,10 +426,7 @@ impl Crowd {
 }
 
 /// One node, and a crowd that `send` has send to it.
-pub(crate) fn run(
-    crowd: Crowd,
-    send: impl FnOnce(SocketAddr) -> Fallible<()> + Send,
-) -> Fallible<Night> {
+fn run(crowd: Crowd, send: impl FnOnce(SocketAddr) -> Fallible<()> + Send) -> Fallible<Night> {
     let keys = crowd.keys();
     let public = keys
         .iter()

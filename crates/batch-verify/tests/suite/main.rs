@@ -18,6 +18,5 @@ mod serde;
 mod sharing;
 mod tokio;
 mod validity;
-mod vote_intake;
 mod votes;
 mod waiting;

@@ -8,13 +8,11 @@ mod backends;
 mod batch_sign;
 mod batch_verify;
 mod files;
-#[path = "../../examples/make_votes.rs"]
-#[allow(dead_code, reason = "an example with its own main")]
-mod make_votes;
 #[cfg(unix)]
 mod outputs;
+#[allow(dead_code, reason = "shared with an example")]
+#[path = "../peer/mod.rs"]
+mod peer;
 mod tool;
 mod votes;
 mod waiting;
-
-use make_votes::peer;

@@ -1,28 +1,15 @@
-//! The votes in `examples/data`: made by the generator beside this test, and
-//! judged as the file beside them says.
+//! The votes in `examples/data` are judged as the file beside them says.
 
 use std::fs;
+use std::path::Path;
 
-use crate::make_votes::{self, EXPECTED, VOTES, data};
 use crate::tool::{ENGINES, mldsa};
-
-/// The same as `cargo run -p mldsa-cli --example make_votes -- --check`.
-#[test]
-fn files_are_reproduced_byte_for_byte() {
-    let made = make_votes::files();
-    assert_eq!(made.votes.lines().count(), 210);
-    for (name, content) in [(VOTES, made.votes), (EXPECTED, made.expected)] {
-        assert!(
-            fs::read(data().join(name)).unwrap() == content.as_bytes(),
-            "{name} differs"
-        );
-    }
-}
 
 #[test]
 fn golden_output() {
-    let expected = fs::read_to_string(data().join(EXPECTED)).unwrap();
-    let votes = data().join(VOTES);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data");
+    let expected = fs::read_to_string(data.join("votes.expected.jsonl")).unwrap();
+    let votes = data.join("votes.jsonl");
     let engines = ENGINES.map(|engine| ["--engine", engine]);
     let threads = ["1", "2", "8"].map(|threads| ["--threads", threads]);
     for option in engines.iter().chain(&threads) {

@@ -1,11 +1,9 @@
-//! The example over TCP, small: every honest vote is valid, no forged one is, and a
-//! scraper reads what happened.
-
-#[path = "../../examples/vote_intake/main.rs"]
-#[allow(dead_code, reason = "its main is the example's")]
-mod example;
+//! All of it over TCP, small: every honest vote is valid, no forged one is, and a scraper
+//! reads what happened.
 
 use batch_verify::IntakeError;
+
+use crate::{Crowd, Frame, run};
 
 fn figure(figures: &str, name: &str) -> f64 {
     let line = figures
@@ -17,12 +15,12 @@ fn figure(figures: &str, name: &str) -> f64 {
 #[test]
 fn honest_votes_get_through() {
     for (validators, rounds, forgeries) in [(4, 2, 0), (12, 5, 10)] {
-        let crowd = example::Crowd {
+        let crowd = Crowd {
             validators,
             rounds,
             forgeries,
         };
-        let night = example::run(crowd, |address| crowd.send(address)).unwrap();
+        let night = run(crowd, |address| crowd.send(address)).unwrap();
         let honest = validators * rounds;
         assert_eq!(night.honest.len(), honest);
         assert!(night.honest.is_sorted());
@@ -72,14 +70,14 @@ fn honest_votes_get_through() {
 /// A stream ends between two frames, or it is broken.
 #[test]
 fn frames() {
-    let frame = example::Frame {
+    let frame = Frame {
         signer: 7,
         round: 9,
         signature: vec![5; 100],
     };
     let mut bytes = Vec::new();
     frame.write(&mut bytes).unwrap();
-    let read = |mut bytes: &[u8]| example::Frame::read(&mut bytes);
+    let read = |mut bytes: &[u8]| Frame::read(&mut bytes);
     assert_eq!(read(&bytes).unwrap(), Some(frame));
     assert_eq!(read(&[]).unwrap(), None);
     for cut in 1..bytes.len() {
