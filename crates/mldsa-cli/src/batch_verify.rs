@@ -14,8 +14,10 @@ use zeroize::Zeroizing;
 
 use crate::Status;
 use crate::batch::{Batch, BatchArgs, print_error};
+use crate::certificate::Certificate;
 use crate::engine::Engine;
 use crate::jsonl::{Fields, LineError};
+use crate::keyfile::name;
 use crate::output::Files;
 use crate::request::{self, Request, Set};
 
@@ -48,7 +50,8 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   {"set":"ML-DSA-65","pk":"..","sig":"..","msg":"..","ctx":".."}
   {"set":"ML-DSA-44","pk":"..","sig":"..","mu":".."}
   {"set":"ML-DSA-87","pk":"..","sig":"..","prehash":"SHA2-512","digest":".."}
-  Sets may be mixed. "ctx" goes with "msg" and "prehash". Hashes: SHA2-224,
+  "cert" in the place of "pk" is an X.509 certificate in DER, of which only the
+  public key is looked at. Sets may be mixed. "ctx" goes with "msg" and "prehash". Hashes: SHA2-224,
   SHA2-256, SHA2-384, SHA2-512, SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256,
   SHA3-384, SHA3-512, SHAKE-128, SHAKE-256.
 
@@ -81,7 +84,9 @@ unusable, there was no line at all, or the run could not finish."#;
 /// Lines a chunk: enough for all workers, few enough for the memory.
 const MAX_LINES: usize = 1024;
 
-const FIELDS: &[&str] = &["set", "pk", "sig", "msg", "mu", "prehash", "digest", "ctx"];
+const FIELDS: &[&str] = &[
+    "set", "pk", "cert", "sig", "msg", "mu", "prehash", "digest", "ctx",
+];
 
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
@@ -142,7 +147,21 @@ struct Job {
 impl Job {
     fn of(fields: &Fields<'_>, allow_weak: bool) -> Result<Self, LineError> {
         let set = Set::of(fields)?;
-        let pk = fields.required_hex("pk")?;
+        let pk = match fields.hex("cert")? {
+            None => fields.required_hex("pk")?,
+            Some(_) if fields.text("pk").is_some() => {
+                return Err(LineError::new("\"cert\" beside \"pk\""));
+            }
+            Some(der) => {
+                let certificate = Certificate::from_der(&der)
+                    .map_err(|why| LineError::new(format!("field \"cert\": {why}")))?;
+                if certificate.set != set {
+                    let found = name(certificate.set);
+                    return Err(LineError::new(format!("a certificate of an {found} key")));
+                }
+                certificate.key.into()
+            }
+        };
         let sig = fields.required_hex("sig")?;
         match Request::of(fields, set, allow_weak)? {
             Some(request) => Ok(Self {

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 
 use base16ct::lower::encode_string;
 use mldsa_core::PrivateKeyForm;
+use serde_json::Value;
 
 use crate::Status;
-use crate::keyfile::{Content, KeyFile, SetOption, name};
+use crate::certificate::Claims;
+use crate::keyfile::{Content, KeyFile, KeyOptions, name};
 use crate::output::{Files, print};
 use crate::request::with_set;
 
@@ -16,11 +18,11 @@ use crate::request::with_set;
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// A private or public key: PEM, DER, raw or hex; - is standard input
+    /// A private or public key, or a certificate: PEM, DER, raw or hex; - is standard input
     key: PathBuf,
 
     #[command(flatten)]
-    set: SetOption,
+    options: KeyOptions,
 
     /// Print one JSON object
     #[arg(long)]
@@ -30,21 +32,28 @@ pub(crate) struct Args {
 const HELP: &str = "\
 Prints kind, format, set and form, whether the key passed every check, a
 fingerprint and the hash tr of the public key (SHAKE256, 64 bytes) of which it is
-the first 16 bytes. Nothing secret. With --json one object with the same names,
-all values strings but `consistent`.
+the first 16 bytes. Nothing secret. Of a certificate also what it says of itself,
+of which nothing is checked: neither signature nor dates nor names. With --json one
+object with the same names, all values strings but `consistent`.
 
 EXIT CODE  0 a good key, 1 its parts do not belong together or are out of range,
 2 no key could be read.";
 
+const UNCHECKED: &str = "signature, names, dates and extensions of the certificate";
+
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
-        Files::default().read([&*self.key]).print()
+        Files::default()
+            .read([&*self.key])
+            .read(self.options.files())
+            .print()
     }
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = KeyFile::read(&args.key, args.set.set)?;
+    let file = KeyFile::read(&args.key, &args.options)?;
     let (kind, form) = match &file.content {
+        Content::Public(_) if file.claims.is_some() => ("certificate", None),
         Content::Public(_) => ("public key", None),
         Content::Private(form, _) => ("private key", Some(form)),
     };
@@ -55,6 +64,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     });
     let tr = with_set!(file.set, P => file.verifying_key::<P>().map(|key| *key.tr()));
     let hash = tr.as_ref().ok().map(|tr| encode_string(tr));
+    let claim = |claim: fn(&Claims) -> &String| file.claims.as_ref().map(|all| &**claim(all));
     let facts = [
         ("kind", Some(kind)),
         ("format", Some(file.format.name())),
@@ -63,6 +73,11 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         ("problem", tr.err()),
         ("fingerprint", hash.as_deref().map(|hash| &hash[..32])),
         ("tr", hash.as_deref()),
+        ("subject", claim(|claims| &claims.subject)),
+        ("issuer", claim(|claims| &claims.issuer)),
+        ("not_before", claim(|claims| &claims.not_before)),
+        ("not_after", claim(|claims| &claims.not_after)),
+        ("unchecked", file.claims.as_ref().map(|_| UNCHECKED)),
     ];
     let consistent = tr.is_ok();
     let mut text = String::new();
@@ -70,8 +85,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         text.push('{');
         for (fact, value) in facts {
             if let Some(value) = value {
-                // No fact has anything to escape.
-                let _ = write!(text, "\"{fact}\":\"{value}\",");
+                let _ = write!(text, "\"{fact}\":{},", Value::from(value));
             }
         }
         let _ = writeln!(text, "\"consistent\":{consistent}}}");

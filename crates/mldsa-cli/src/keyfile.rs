@@ -1,11 +1,12 @@
 //! Keys in files: PEM, DER, raw or hex, told apart by what the file holds.
 
+use core::iter::once;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use mldsa_core::pkcs8::der::asn1::AnyRef;
-use mldsa_core::pkcs8::der::{Decode, Reader as _, SliceReader, Tag, Tagged, pem};
+use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged, pem};
 use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, ObjectIdentifier, PrivateKeyInfoRef};
 use mldsa_core::spki::SubjectPublicKeyInfoRef;
 use mldsa_core::{
@@ -14,9 +15,12 @@ use mldsa_core::{
 };
 use zeroize::Zeroizing;
 
+use crate::certificate::{Certificate, Claims};
+use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
 use crate::input::{read_small, unusable};
 use crate::output;
 use crate::request::{Set, with_set};
+use crate::suspect::is_suspect;
 
 /// How a file holds its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -85,20 +89,34 @@ pub(crate) struct KeyArgs {
     pub(crate) path: PathBuf,
 
     #[command(flatten)]
-    pub(crate) set: SetOption,
+    options: KeyOptions,
 }
 
 impl KeyArgs {
     pub(crate) fn read(&self) -> io::Result<KeyFile> {
-        KeyFile::read(&self.path, self.set.set)
+        KeyFile::read(&self.path, &self.options)
+    }
+
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        once(&*self.path).chain(self.options.files())
     }
 }
 
+/// What a key file may need beside it.
 #[derive(clap::Args)]
-pub(crate) struct SetOption {
+pub(crate) struct KeyOptions {
     /// Parameter set, needed for a bare seed
     #[arg(long, value_enum)]
-    pub(crate) set: Option<SetArg>,
+    set: Option<SetArg>,
+
+    #[command(flatten)]
+    password: PasswordArgs,
+}
+
+impl KeyOptions {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.password.file().into_iter()
+    }
 }
 
 const SETS: [Set; 3] = [Set::MlDsa44, Set::MlDsa65, Set::MlDsa87];
@@ -117,6 +135,8 @@ pub(crate) struct KeyFile {
     pub(crate) format: Format,
     pub(crate) set: Set,
     pub(crate) content: Content,
+    /// What the certificate says that the key is from.
+    pub(crate) claims: Option<Claims>,
 }
 
 pub(crate) enum Content {
@@ -166,12 +186,14 @@ pub(crate) fn exactly<const N: usize>(
 }
 
 impl KeyFile {
-    /// Reads a key file; `set` is needed for a bare seed and otherwise must
+    /// Reads a key file; the set is needed for a bare seed and otherwise must
     /// agree with the file.
-    pub(crate) fn read(path: &Path, set: Option<SetArg>) -> io::Result<Self> {
+    pub(crate) fn read(path: &Path, options: &KeyOptions) -> io::Result<Self> {
         let bytes = read_small(path)?;
-        let set = set.map(Set::from);
-        let key = Self::parse(&bytes, set).map_err(|why| unusable(path, why))?;
+        let set = options.set.map(Set::from);
+        let password = options.password.read()?;
+        let password = password.as_ref().map(|password| &password[..]);
+        let key = Self::parse(&bytes, set, password).map_err(|why| unusable(path, why))?;
         match set {
             Some(set) if set != key.set => Err(unusable(
                 path,
@@ -181,17 +203,25 @@ impl KeyFile {
         }
     }
 
-    fn parse(bytes: &[u8], set: Option<Set>) -> Result<Self, &'static str> {
+    fn parse(
+        bytes: &[u8],
+        set: Option<Set>,
+        password: Option<&[u8]>,
+    ) -> Result<Self, &'static str> {
         // Some editors put a byte order mark before text.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if text.trim_ascii_start().starts_with(b"-----BEGIN") {
-            return Self::pem(text);
+            return Self::pem(text, password);
         }
         // Before any guess from a length: a private key is never to be taken for
         // the bytes of a public one.
         // No key in DER is as short as a seed.
         if bytes.len() != SEED_LEN && is_der(bytes) {
-            return Self::der(bytes);
+            let kind = Kind::of_der(bytes).ok_or(NO_KEY)?;
+            return Self::structured(Format::Der, kind, bytes, password).map_err(|why| match why {
+                NOT_PKCS8 | NOT_SPKI => NO_KEY,
+                why => why,
+            });
         }
         if is_digits(text) {
             let bytes = from_hex(text).unwrap_or_default();
@@ -203,68 +233,88 @@ impl KeyFile {
         Self::bare(Format::Raw, bytes, set)?.ok_or("not a key in PEM, DER, raw or hex")
     }
 
-    fn pem(text: &[u8]) -> Result<Self, &'static str> {
+    fn pem(text: &[u8], password: Option<&[u8]>) -> Result<Self, &'static str> {
+        if memchr::memmem::find_iter(text, b"-----BEGIN")
+            .nth(1)
+            .is_some()
+        {
+            return Err(
+                "more than one key or certificate: which one is not guessed, \
+                 leave the one that is meant",
+            );
+        }
         // Decoded where it is wiped, also when it is malformed.
         let mut buffer = Zeroizing::new(vec![0; text.len()]);
         let label = pem::decode_label(text).map_err(|_| "malformed PEM")?;
-        match label {
-            "PRIVATE KEY" | "PUBLIC KEY" => {}
-            "ENCRYPTED PRIVATE KEY" => return Err(ENCRYPTED),
-            "CERTIFICATE" | "X509 CERTIFICATE" | "TRUSTED CERTIFICATE" => return Err(CERTIFICATE),
-            _ => return Err("PEM of something else than PRIVATE KEY or PUBLIC KEY"),
-        }
+        let kind = match label {
+            "PRIVATE KEY" => Kind::Private,
+            "PUBLIC KEY" => Kind::Public,
+            "ENCRYPTED PRIVATE KEY" => Kind::Encrypted,
+            "CERTIFICATE" | "X509 CERTIFICATE" => Kind::Certificate,
+            "TRUSTED CERTIFICATE" => {
+                return Err("a certificate with settings of OpenSSL behind it: \
+                     `openssl x509 -in CERTIFICATE -noout -pubkey` writes its public key");
+            }
+            _ => return Err("PEM of no private or public key and no certificate"),
+        };
         let (_, der) = pem::decode(text, &mut buffer).map_err(|_| "malformed PEM")?;
-        if label == "PRIVATE KEY" {
-            Self::private(Format::Pem, der)
-        } else {
-            Self::public(Format::Pem, der)
-        }
+        Self::structured(Format::Pem, kind, der, password)
     }
 
-    fn der(bytes: &[u8]) -> Result<Self, &'static str> {
-        Self::private(Format::Der, bytes)
-            .or_else(|why| match why {
-                NOT_PKCS8 => Self::public(Format::Der, bytes),
-                why => Err(why),
-            })
-            .map_err(|why| match why {
-                NOT_SPKI => foreign(bytes).unwrap_or("DER, but of no key that can be used"),
-                why => why,
-            })
+    fn structured(
+        format: Format,
+        kind: Kind,
+        der: &[u8],
+        password: Option<&[u8]>,
+    ) -> Result<Self, &'static str> {
+        match kind {
+            Kind::Private => Self::private(format, der),
+            Kind::Public => {
+                let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| NOT_SPKI)?;
+                let (set, key) = decode_public(info)?;
+                Ok(Self::public(format, set, key, None))
+            }
+            Kind::Certificate => {
+                let Certificate { set, key, claims } = Certificate::from_der(der)?;
+                Ok(Self::public(format, set, key, Some(claims)))
+            }
+            Kind::Encrypted => {
+                Self::private(format, &decrypt(der, password)?).map_err(|why| match why {
+                    NOT_PKCS8 => WRONG_PASSWORD,
+                    why => why,
+                })
+            }
+        }
     }
 
     /// A key without structure around it, recognised by its length.
     fn bare(format: Format, bytes: &[u8], set: Option<Set>) -> Result<Option<Self>, &'static str> {
         if bytes.len() == SEED_LEN {
             let set = set.ok_or("a bare seed does not tell its set: use --set")?;
-            let content = Content::Private(PrivateKeyForm::Seed, Zeroizing::new(bytes.to_vec()));
-            return Ok(Some(Self {
-                format,
-                set,
-                content,
-            }));
+            return Ok(Some(Self::secret(format, set, PrivateKeyForm::Seed, bytes)));
         }
         for set in SETS {
             let (_, pk_len, sk_len) = sizes(set);
-            let content = if bytes.len() == sk_len {
-                Content::Private(PrivateKeyForm::Expanded, Zeroizing::new(bytes.to_vec()))
-            } else if bytes.len() != pk_len {
+            if bytes.len() == sk_len {
+                return Ok(Some(Self::secret(
+                    format,
+                    set,
+                    PrivateKeyForm::Expanded,
+                    bytes,
+                )));
+            }
+            if bytes.len() != pk_len {
                 continue;
-            } else if is_suspect(bytes) {
+            }
+            if is_suspect(bytes) {
                 // Before it is copied to where nothing wipes it.
                 return Err(
                     "as long as a raw public key, but it may hold a private one and is \
                      not used: give a public key as PEM or DER, a seed (with --set) or an \
                      expanded key with nothing before or behind it",
                 );
-            } else {
-                Content::Public(bytes.to_vec())
-            };
-            return Ok(Some(Self {
-                format,
-                set,
-                content,
-            }));
+            }
+            return Ok(Some(Self::public(format, set, bytes.to_vec(), None)));
         }
         Ok(None)
     }
@@ -274,24 +324,25 @@ impl KeyFile {
         let set = Set::of_algorithm(info.algorithm.oid)?;
         let choice = PrivateKeyChoice::from_der(info.private_key.as_bytes())
             .map_err(|_| "private key in none of the three forms of RFC 9881")?;
-        Ok(Self {
-            format,
-            set,
-            content: Content::Private(choice.form(), Zeroizing::new(der.to_vec())),
-        })
+        Ok(Self::secret(format, set, choice.form(), der))
     }
 
-    fn public(format: Format, der: &[u8]) -> Result<Self, &'static str> {
-        let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| NOT_SPKI)?;
-        let set = Set::of_algorithm(info.algorithm.oid)?;
-        let key = with_set!(set, P => VerifyingKey::<P>::try_from(info)
-            .map(|key| key.as_bytes().to_vec()))
-        .map_err(|_| NOT_SPKI)?;
-        Ok(Self {
+    fn secret(format: Format, set: Set, form: PrivateKeyForm, bytes: &[u8]) -> Self {
+        Self {
+            format,
+            set,
+            content: Content::Private(form, Zeroizing::new(bytes.to_vec())),
+            claims: None,
+        }
+    }
+
+    fn public(format: Format, set: Set, key: Vec<u8>, claims: Option<Claims>) -> Self {
+        Self {
             format,
             set,
             content: Content::Public(key),
-        })
+            claims,
+        }
     }
 
     /// The private key, with every check.
@@ -325,127 +376,78 @@ impl KeyFile {
     }
 }
 
-const SEED_LEN: usize = 32;
+pub(crate) const SEED_LEN: usize = 32;
 
 const NOT_PKCS8: &str = "malformed PKCS#8";
 const NOT_SPKI: &str = "malformed SubjectPublicKeyInfo";
-const CERTIFICATE: &str = "a certificate, not a key: \
-    `openssl x509 -in CERTIFICATE -noout -pubkey` writes its public key";
-const ENCRYPTED: &str = "an encrypted private key: \
-    `openssl pkcs8 -in ENCRYPTED -out KEY` decrypts it";
+const NO_KEY: &str = "DER, but of no key that can be used";
+pub(crate) const NOT_ML_DSA: &str = "not an ML-DSA key";
+
+/// The set and the encoded public key of a SubjectPublicKeyInfo.
+pub(crate) fn decode_public(
+    info: SubjectPublicKeyInfoRef<'_>,
+) -> Result<(Set, Vec<u8>), &'static str> {
+    let set = Set::of_algorithm(info.algorithm.oid)?;
+    let key = with_set!(set, P => VerifyingKey::<P>::try_from(info)
+        .map(|key| key.as_bytes().to_vec()))
+    .map_err(|_| NOT_SPKI)?;
+    Ok((set, key))
+}
+
+/// What a structure is, before it is read.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// PKCS#8.
+    Private,
+    /// SubjectPublicKeyInfo.
+    Public,
+    /// PKCS#8's EncryptedPrivateKeyInfo.
+    Encrypted,
+    /// X.509.
+    Certificate,
+}
+
+impl Kind {
+    /// What the beginning of a SEQUENCE looks like.
+    fn of_der(der: &[u8]) -> Option<Self> {
+        const PKCS5: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.5");
+        const PKCS12: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12");
+        let mut inside = SliceReader::new(outer(der)?.value()).ok()?;
+        let first = AnyRef::decode(&mut inside).ok()?;
+        match first.tag() {
+            // A version.
+            Tag::Integer => return Some(Self::Private),
+            Tag::Sequence => {}
+            _ => return None,
+        }
+        let mut inside = SliceReader::new(first.value()).ok()?;
+        let first = AnyRef::decode(&mut inside).ok()?;
+        match first.tag() {
+            // Of the key, or of its encryption.
+            Tag::ObjectIdentifier => {
+                let oid = first.decode_as::<ObjectIdentifier>().ok()?;
+                let encrypted = [PKCS5, PKCS12].iter().any(|arc| oid.starts_with(*arc));
+                Some(if encrypted {
+                    Self::Encrypted
+                } else {
+                    Self::Public
+                })
+            }
+            // The version of a certificate, or the serial number of one without.
+            Tag::ContextSpecific { .. } | Tag::Integer => Some(Self::Certificate),
+            _ => None,
+        }
+    }
+}
 
 /// Whether the header of a SEQUENCE fits the length of the whole.
-fn is_der(bytes: &[u8]) -> bool {
+pub(crate) fn is_der(bytes: &[u8]) -> bool {
     outer(bytes).is_some_and(|content| content.tag() == Tag::Sequence)
 }
 
 /// The one DER value that `bytes` are.
 fn outer(bytes: &[u8]) -> Option<AnyRef<'_>> {
     AnyRef::from_der(bytes).ok()
-}
-
-/// What no encoded public key has inside by chance: DER of a key, text, small
-/// coefficients. Public keys are as good as random; of 2592 bytes, what is refused for
-/// each reason stands below. The whole as DER, 2^-32, is the most of it, and PEM is
-/// there for that one.
-fn is_suspect(bytes: &[u8]) -> bool {
-    // joint-iso-itu-t(2) country(16) us(840) organization(1) gov(101) csor(3)
-    // nistAlgorithm(4) sigAlgs(3), with its header: 2^-80 at each place.
-    const SIGNATURE_ALGORITHMS: &[u8] = b"\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03";
-    is_der(bytes)
-        || begins_like_a_key(bytes)
-        || memchr::memmem::find(bytes, SIGNATURE_ALGORITHMS).is_some()
-        || has_text(bytes)
-        || has_small_coefficients(bytes)
-}
-
-/// PKCS#8, PKCS#1, SEC 1, EncryptedPrivateKeyInfo or the two parts of RFC 9881 in a
-/// SEQUENCE, whatever comes behind it. Four given bytes and more, and a length that fits
-/// to the byte: less than 2^-37.
-fn begins_like_a_key(bytes: &[u8]) -> bool {
-    let parse = || {
-        let outer = AnyRef::decode(&mut SliceReader::new(bytes).ok()?).ok()?;
-        let mut inside = SliceReader::new(outer.value()).ok()?;
-        let first = AnyRef::decode(&mut inside).ok()?;
-        let second = AnyRef::decode(&mut inside).ok()?.tag();
-        // Everything else in there is DER too.
-        while !inside.is_finished() {
-            AnyRef::decode(&mut inside).ok()?;
-        }
-        let fits = match first.tag() {
-            Tag::Integer => {
-                matches!(first.value(), [0 | 1])
-                    && matches!(second, Tag::Sequence | Tag::Integer | Tag::OctetString)
-            }
-            Tag::Sequence => first.value().first() == Some(&6) && second == Tag::OctetString,
-            Tag::OctetString => first.value().len() == SEED_LEN && second == Tag::OctetString,
-            _ => false,
-        };
-        Some(outer.tag() == Tag::Sequence && fits)
-    };
-    parse().unwrap_or(false)
-}
-
-/// 48 characters of ASCII in a row, zero bytes aside, as UTF-16 has them: a PEM line, a
-/// seed in digits. (99/256)^48 at each place, 2^-54 in all.
-fn has_text(bytes: &[u8]) -> bool {
-    let mut run = 0u32;
-    bytes.iter().fold(false, |found, &byte| {
-        let character = matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
-        run = (run + u32::from(character)) * u32::from(character || byte == 0);
-        found | (run >= 48)
-    })
-}
-
-/// A polynomial of s1 or s2, at whatever byte it begins: 256 coefficients in a row that
-/// are in range, (5/8)^256 = 2^-173 at each place for eta = 2, (9/16)^256 = 2^-212 for
-/// eta = 4. The bytes may be secret: nothing is looked up and nothing ends early.
-fn has_small_coefficients(bytes: &[u8]) -> bool {
-    let longest = |in_range: &mut dyn Iterator<Item = bool>| {
-        let mut run = 0u32;
-        in_range.fold(0, |longest, good| {
-            run = (run + 1) * u32::from(good);
-            longest.max(run)
-        })
-    };
-    // Three bits are too many from 5 on, four from 9 on.
-    let three = |bits: u32| bits >> 2 & (bits >> 1 | bits) & 0o1111_1111 == 0;
-    let four = |bits: u8| bits >> 3 & (bits >> 2 | bits >> 1 | bits) & 0x11 == 0;
-    let eta_2 = (0..3.min(bytes.len())).any(|begin| {
-        let (groups, _) = bytes[begin..].as_chunks();
-        longest(
-            &mut groups
-                .iter()
-                .map(|&[a, b, c]| three(u32::from_le_bytes([a, b, c, 0]))),
-        ) >= 32
-    });
-    eta_2 | (longest(&mut bytes.iter().map(|&byte| four(byte))) >= 128)
-}
-
-/// What a SEQUENCE that is no key of ours is, if it is something usual.
-fn foreign(der: &[u8]) -> Option<&'static str> {
-    // EncryptedPrivateKeyInfo begins with an algorithm of PKCS #5 or PKCS #12, a
-    // certificate with the version of its inner SEQUENCE, and that with [0].
-    const PKCS5: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.5");
-    const PKCS12: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12");
-    let mut inside = SliceReader::new(outer(der)?.value()).ok()?;
-    let first = AnyRef::decode(&mut inside).ok()?;
-    if first.tag() != Tag::Sequence {
-        return None;
-    }
-    let mut inside = SliceReader::new(first.value()).ok()?;
-    let first = AnyRef::decode(&mut inside).ok()?;
-    match first.tag() {
-        Tag::ObjectIdentifier => {
-            let oid = first.decode_as::<ObjectIdentifier>().ok()?;
-            [PKCS5, PKCS12]
-                .iter()
-                .any(|arc| oid.starts_with(*arc))
-                .then_some(ENCRYPTED)
-        }
-        Tag::ContextSpecific { .. } => Some(CERTIFICATE),
-        _ => None,
-    }
 }
 
 /// What is wrong with the key itself, in more detail than the trait's error.
@@ -471,7 +473,7 @@ impl Set {
     fn of_algorithm(found: ObjectIdentifier) -> Result<Self, &'static str> {
         SETS.into_iter()
             .find(|&set| with_set!(set, P => object_identifier::<P>()) == found)
-            .ok_or("not an ML-DSA key")
+            .ok_or(NOT_ML_DSA)
     }
 }
 
@@ -526,43 +528,4 @@ pub(crate) fn encode_bytes(bytes: &[u8], hex: bool) -> Zeroizing<Vec<u8>> {
     // The buffer has the length of the text.
     let _ = base16ct::lower::encode(bytes, &mut text);
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use sha3::digest::{ExtendableOutput, Update, XofReader};
-
-    use super::*;
-
-    /// 3000 of each length that are as random as public keys, and the bounds of what
-    /// is refused.
-    #[test]
-    fn random_bytes_are_no_suspect() {
-        let mut hash = sha3::Shake128::default();
-        hash.update(b"random_bytes_are_no_suspect");
-        let mut random = hash.finalize_xof();
-        for set in SETS {
-            let mut bytes = vec![0; sizes(set).1];
-            for _ in 0..3000 {
-                random.read(&mut bytes);
-                assert!(!is_suspect(&bytes));
-            }
-            let len = bytes.len();
-            for (content, least) in [(b'\n', 48), (0x11, 128), (0x92, 96)] {
-                for at in [0, 1, 2, 500, len - least] {
-                    let mut changed = bytes.clone();
-                    changed[at..at + least].fill(content);
-                    if content == 0x92 {
-                        // 2, 2, 2, .. in groups of three bytes.
-                        let group = [0x92, 0x24, 0x49].iter().cycle();
-                        changed[at..at + least]
-                            .iter_mut()
-                            .zip(group)
-                            .for_each(|(to, from)| *to = *from);
-                    }
-                    assert!(is_suspect(&changed), "{content} at {at} of {len}");
-                }
-            }
-        }
-    }
 }

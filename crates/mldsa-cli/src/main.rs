@@ -2,8 +2,8 @@
 //!
 //! One module per command; `batch` is what the commands over JSON lines share,
 //! `ahead` and `jsonl` read the lines, `request` is what a line asks for, `engine` is
-//! who does it. `input`, `keyfile`, `message` and `output` are what the commands over
-//! files share.
+//! who does it. `input`, `keyfile` (with `certificate`, `encrypted` and `suspect`),
+//! `message` and `output` are what the commands over files share.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,9 @@ mod backends;
 mod batch;
 mod batch_sign;
 mod batch_verify;
+mod certificate;
+#[cfg_attr(not(feature = "encrypted-keys"), path = "encrypted/absent.rs")]
+mod encrypted;
 mod engine;
 mod input;
 mod inspect;
@@ -26,6 +29,7 @@ mod output;
 mod pubkey;
 mod request;
 mod sign;
+mod suspect;
 mod verify;
 
 use std::io::{self, Write};

@@ -36,7 +36,8 @@ EXIT CODE  0 written, 2 not.";
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
         Files::default()
-            .read([&*self.key.path, self.message.path()])
+            .read(self.key.files())
+            .read([self.message.path()])
             .write([self.output.path()])
     }
 }

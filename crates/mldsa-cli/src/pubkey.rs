@@ -5,18 +5,18 @@ use std::path::PathBuf;
 
 use crate::Status;
 use crate::input::unusable;
-use crate::keyfile::{Format, KeyFile, SetOption, encode_public};
+use crate::keyfile::{Format, KeyFile, KeyOptions, encode_public};
 use crate::output::{Files, OutputArgs};
 use crate::request::with_set;
 
 /// Write the public key of a key
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A private or public key: PEM, DER, raw or hex; - is standard input
+    /// A private or public key, or a certificate: PEM, DER, raw or hex; - is standard input
     key: PathBuf,
 
     #[command(flatten)]
-    set: SetOption,
+    options: KeyOptions,
 
     /// How the result holds the key
     #[arg(long, value_enum, default_value_t = Format::Pem)]
@@ -30,13 +30,14 @@ impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
         Files::default()
             .read([&*self.key])
+            .read(self.options.files())
             .write([self.output.path()])
     }
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let output = args.output.prepare(args.format.content())?;
-    let file = KeyFile::read(&args.key, args.set.set)?;
+    let file = KeyFile::read(&args.key, &args.options)?;
     let encoded = with_set!(file.set, P => file
         .verifying_key::<P>()
         .and_then(|key| encode_public(&key, args.format)))

@@ -49,7 +49,8 @@ EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read."#;
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
         Files::default()
-            .read([&*self.key.path, &self.sig, self.message.path()])
+            .read(self.key.files())
+            .read([&*self.sig, self.message.path()])
             .print()
     }
 }

@@ -1,0 +1,68 @@
+//! X.509 certificates (RFC 5280), for the public keys in them. Nothing else in them is
+//! checked: not who signed, not until when, not for which use.
+
+use core::fmt::Write as _;
+
+use x509_cert::der::Decode;
+use x509_cert::der::referenced::OwnedToRef;
+use x509_cert::name::Name;
+
+use crate::keyfile::{NOT_ML_DSA, decode_public};
+use crate::request::Set;
+
+/// A certificate of an ML-DSA key, signed by whomever.
+pub(crate) struct Certificate {
+    /// The parameter set of the key.
+    pub(crate) set: Set,
+    /// The encoded key.
+    pub(crate) key: Vec<u8>,
+    pub(crate) claims: Claims,
+}
+
+/// What a certificate says, in characters that a terminal shows.
+pub(crate) struct Claims {
+    pub(crate) subject: String,
+    pub(crate) issuer: String,
+    pub(crate) not_before: String,
+    pub(crate) not_after: String,
+}
+
+impl Certificate {
+    /// Reads one certificate, with nothing behind it.
+    pub(crate) fn from_der(der: &[u8]) -> Result<Self, &'static str> {
+        let parsed = x509_cert::Certificate::from_der(der).map_err(|_| {
+            "malformed, if it is a certificate: \
+             `openssl x509 -in CERTIFICATE -noout -pubkey` may read its public key"
+        })?;
+        let signed = parsed.tbs_certificate();
+        let (set, key) = decode_public(signed.subject_public_key_info().owned_to_ref()).map_err(
+            |why| match why {
+                NOT_ML_DSA => "a certificate of a key that is not an ML-DSA key",
+                _ => "a certificate with a malformed public key",
+            },
+        )?;
+        let claims = Claims {
+            subject: printable(signed.subject()),
+            issuer: printable(signed.issuer()),
+            not_before: signed.validity().not_before.to_string(),
+            not_after: signed.validity().not_after.to_string(),
+        };
+        Ok(Self { set, key, claims })
+    }
+}
+
+/// The text of RFC 4514. It escapes what ASCII cannot show; what no alphabet has is
+/// escaped too, such as characters that turn the direction of writing.
+fn printable(name: &Name) -> String {
+    let mut text = String::new();
+    for character in name.to_string().chars() {
+        if character.is_ascii() || character.is_alphanumeric() {
+            text.push(character);
+        } else {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                let _ = write!(text, "\\{byte:02x}");
+            }
+        }
+    }
+    text
+}

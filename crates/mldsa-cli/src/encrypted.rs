@@ -1,0 +1,104 @@
+//! Private keys that a password encrypts (RFC 5958, PBES2 of RFC 8018). What RustCrypto
+//! derives from the password is not wiped; password and key are.
+
+use std::path::{Path, PathBuf};
+use std::{env, io};
+
+use mldsa_core::pkcs8::EncryptedPrivateKeyInfoRef;
+use pkcs8::pkcs5::pbes2::Kdf;
+use pkcs8::pkcs5::{EncryptionScheme, Error};
+use zeroize::Zeroizing;
+
+use crate::input::{read_small, unusable};
+
+/// Where a password comes from.
+#[derive(clap::Args)]
+pub(crate) struct PasswordArgs {
+    /// The password of an encrypted private key, the first line of a file; - is standard
+    /// input. Without this option, the environment's MLDSA_PASSWORD
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+}
+
+impl PasswordArgs {
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.password_file.as_deref()
+    }
+
+    pub(crate) fn read(&self) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+        let Some(file) = self.file() else {
+            let variable = env::var_os("MLDSA_PASSWORD");
+            return Ok(variable.map(|value| value.into_encoded_bytes().into()));
+        };
+        let mut password = read_small(file)?;
+        let rest = password.iter().position(|&byte| byte == b'\n');
+        password.truncate(rest.unwrap_or(usize::MAX));
+        if password.last() == Some(&b'\r') {
+            password.pop();
+        }
+        if password.is_empty() {
+            return Err(unusable(file, "no password in its first line"));
+        }
+        Ok(Some(password))
+    }
+}
+
+pub(crate) const WRONG_PASSWORD: &str = "wrong password, or damaged";
+const NO_PASSWORD: &str = "an encrypted private key: its password comes from --password-file \
+    or the environment's MLDSA_PASSWORD";
+const UNKNOWN: &str = "an encrypted private key, malformed or not of PBES2 with PBKDF2 (an \
+    HMAC of SHA-2) or scrypt, and AES: `openssl pkcs8 -in ENCRYPTED -out KEY` decrypts it";
+const TOO_COSTLY: &str = "an encrypted private key whose parameters make a password too \
+    costly to try: more than 10000000 iterations of PBKDF2, or of scrypt more than 256 MiB \
+    of memory or four passes over so much";
+
+/// The PKCS#8 in it.
+pub(crate) fn decrypt(
+    der: &[u8],
+    password: Option<&[u8]>,
+) -> Result<Zeroizing<Vec<u8>>, &'static str> {
+    let info = EncryptedPrivateKeyInfoRef::try_from(der).map_err(|_| UNKNOWN)?;
+    let EncryptionScheme::Pbes2(parameters) = &info.encryption_algorithm else {
+        return Err(UNKNOWN);
+    };
+    affordable(&parameters.kdf)?;
+    let password = password.ok_or(NO_PASSWORD)?;
+    let mut buffer = Zeroizing::new(info.encrypted_data.as_bytes().to_vec());
+    let decrypted = parameters.decrypt_in_place(password, &mut buffer);
+    let len = decrypted
+        .map_err(|error| match error {
+            Error::DecryptFailed => WRONG_PASSWORD,
+            _ => UNKNOWN,
+        })?
+        .len();
+    // Decrypted where it began.
+    buffer.truncate(len);
+    Ok(buffer)
+}
+
+/// The file says how long a password takes: seconds, and memory that every machine has.
+/// Zeros are no parameters.
+fn affordable(kdf: &Kdf) -> Result<(), &'static str> {
+    const MEMORY: u64 = 256 << 20;
+    match kdf {
+        Kdf::Pbkdf2(parameters) => match parameters.iteration_count {
+            0 => Err(UNKNOWN),
+            1..=10_000_000 => Ok(()),
+            _ => Err(TOO_COSTLY),
+        },
+        Kdf::Scrypt(parameters) => {
+            let passes = u64::from(parameters.parallelization);
+            let memory = parameters
+                .cost_parameter
+                .saturating_mul(128 * u64::from(parameters.block_size));
+            if parameters.cost_parameter < 2 || memory == 0 || passes == 0 {
+                Err(UNKNOWN)
+            } else if memory > MEMORY || memory * passes > 4 * MEMORY {
+                Err(TOO_COSTLY)
+            } else {
+                Ok(())
+            }
+        }
+        _ => Err(UNKNOWN),
+    }
+}
