@@ -66,3 +66,41 @@ fn printable(name: &Name) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use mldsa_core::pkcs8::der::pem;
+
+    use super::*;
+
+    /// Every truncation is refused; what surrounds the key and is changed in one byte is
+    /// refused or gives that key.
+    #[test]
+    fn damage() {
+        let text = include_bytes!("../tests/data/ml-dsa-44.crt");
+        let (_, mut der) = pem::decode_vec(text).expect("PEM");
+        for len in 0..der.len() {
+            assert!(Certificate::from_der(&der[..len]).is_err(), "{len}");
+        }
+        let Certificate { key, .. } = Certificate::from_der(&der).expect("a certificate");
+        let begin = memchr::memmem::find(&der, &key).expect("is in there");
+        let around = (0..begin).chain(begin + key.len()..der.len());
+        let (mut accepted, mut refused) = (0, 0);
+        for at in around {
+            let byte = der[at];
+            for change in [1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xff] {
+                der[at] = byte ^ change;
+                match Certificate::from_der(&der) {
+                    Ok(certificate) => {
+                        assert_eq!(certificate.key, key);
+                        accepted += 1;
+                    }
+                    Err(_) => refused += 1,
+                }
+            }
+            der[at] = byte;
+        }
+        // Letters of names and bytes of the signature; headers and lengths.
+        assert!(accepted > 500 && refused > 500, "{accepted} {refused}");
+    }
+}

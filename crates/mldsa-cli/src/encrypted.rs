@@ -45,7 +45,7 @@ impl PasswordArgs {
 
 pub(crate) const WRONG_PASSWORD: &str = "wrong password, or damaged";
 const NO_PASSWORD: &str = "an encrypted private key: its password comes from --password-file \
-    or the environment's MLDSA_PASSWORD";
+    or the environment's MLDSA_PASSWORD; `openssl pkcs8 -in ENCRYPTED -out KEY` decrypts it";
 const UNKNOWN: &str = "an encrypted private key, malformed or not of PBES2 with PBKDF2 (an \
     HMAC of SHA-2) or scrypt, and AES: `openssl pkcs8 -in ENCRYPTED -out KEY` decrypts it";
 const TOO_COSTLY: &str = "an encrypted private key whose parameters make a password too \

@@ -582,13 +582,7 @@ fn what_is_no_key_is_called_by_its_name() {
     let folder = Folder::new("names");
     let pem = |label: &str| format!("-----BEGIN {label}-----\nMAA=\n-----END {label}-----\n");
     for (content, why) in [
-        (pem("CERTIFICATE").into_bytes(), "openssl x509"),
         (pem("ENCRYPTED PRIVATE KEY").into_bytes(), "openssl pkcs8"),
-        // SEQUENCE { SEQUENCE { [0] { INTEGER 2 } } }
-        (
-            b"\x30\x07\x30\x05\xa0\x03\x02\x01\x02".to_vec(),
-            "openssl x509",
-        ),
         // SEQUENCE { SEQUENCE { PBES2 } OCTET STRING }
         (
             b"\x30\x0f\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0d\x04\x00".to_vec(),

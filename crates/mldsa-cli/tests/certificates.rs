@@ -1,0 +1,190 @@
+//! Public keys out of certificates: wherever a public key is read, and from damaged and
+//! foreign ones not.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod peer;
+mod tool;
+
+use std::fs;
+
+use mldsa_core::pkcs8::der::pem;
+use peer::Set;
+use tool::{Folder, good, mldsa, unusable};
+
+/// OpenSSL 4.0.3 made both, signed by an ECDSA key. The first is of the ML-DSA-44 key of
+/// the seed 00 01 .. 1f; its subject would write on a terminal from right to left, and
+/// clear it.
+fn published(name: &str) -> (String, Vec<u8>) {
+    let path = format!("{}/tests/data/{name}.crt", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(path).unwrap();
+    let (_, der) = pem::decode_vec(text.as_bytes()).unwrap();
+    (text, der)
+}
+
+fn keys() -> (Vec<u8>, Vec<u8>) {
+    Set::MlDsa44.keygen(&core::array::from_fn(|n| n as u8))
+}
+
+#[test]
+fn inspect_says_what_it_is_and_what_is_not_checked() {
+    let folder = Folder::new("certificate-inspect");
+    let (text, der) = published("ml-dsa-44");
+    let (_, sk) = keys();
+    let tr = hex::encode(&sk[64..128]);
+    for (file, format) in [
+        (folder.put("pem", text.as_bytes()), "PEM"),
+        (folder.put("der", &der), "DER"),
+    ] {
+        let run = good(&["inspect", &file], b"");
+        let expected = format!(
+            "kind:        certificate\nformat:      {format}\nset:         ML-DSA-44\n\
+             consistent:  yes\nfingerprint: {}\ntr:          {tr}\n\
+             subject:     CN=Prüfer \\e2\\80\\ae \\\"1\\\"\\1b[2J,C=DE\n\
+             issuer:      CN=Test CA,C=DE\n\
+             not_before:  2026-01-01T00:00:00Z\nnot_after:   2060-01-01T00:00:00Z\n\
+             unchecked:   signature, names, dates and extensions of the certificate\n",
+            &tr[..32]
+        );
+        assert_eq!(run.stdout, expected);
+        let run = good(&["inspect", "--json", &file], b"");
+        let facts: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(facts["kind"], "certificate");
+        assert_eq!(facts["tr"], tr);
+        assert_eq!(facts["subject"], r#"CN=Prüfer \e2\80\ae \"1\"\1b[2J,C=DE"#);
+        assert_eq!(facts["consistent"], true);
+    }
+}
+
+#[test]
+fn its_key_verifies() {
+    let folder = Folder::new("certificate-verify");
+    let (text, der) = published("ml-dsa-44");
+    let (pk, sk) = keys();
+    let certificate = folder.put("certificate", text.as_bytes());
+    let private = folder.put("private", &sk);
+    let run = good(&["pubkey", &certificate, "--format", "hex"], b"");
+    assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
+
+    let signature = folder.at("signature");
+    good(&["sign", "-k", &private, "-o", &signature], b"message");
+    let verify = ["verify", "-k", &certificate, "-s", &signature];
+    assert_eq!(good(&verify, b"message").stdout, "valid\n");
+    assert_eq!(mldsa(&verify, b"another").code, 1);
+    let mu = |key: &str| good(&["mu", "-k", key], b"message").stdout;
+    assert_eq!(mu(&certificate), mu(&private));
+    unusable(&["sign", "-k", &certificate], b"message", "a public key");
+    let other_set = ["inspect", &certificate, "--set", "65"];
+    unusable(&other_set, b"", "of ML-DSA-44, not of ML-DSA-65");
+
+    let signature = hex::encode(fs::read(&signature).unwrap());
+    let line = |set: &str, key: &str, message: &str| {
+        let message = hex::encode(message);
+        format!("{{\"set\":\"{set}\",{key},\"sig\":\"{signature}\",\"msg\":\"{message}\"}}\n")
+    };
+    let [pk, der, foreign] = [&pk, &der, &published("ecdsa").1].map(hex::encode);
+    let certificate = format!("\"cert\":\"{der}\"");
+    let input = [
+        line("ML-DSA-44", &certificate, "message"),
+        line("ML-DSA-44", &certificate, "another"),
+        line("ML-DSA-44", &format!("\"pk\":\"{pk}\""), "message"),
+        line("ML-DSA-65", &certificate, "message"),
+        line(
+            "ML-DSA-44",
+            &format!("{certificate},\"pk\":\"{pk}\""),
+            "message",
+        ),
+        line(
+            "ML-DSA-44",
+            &format!("\"cert\":\"{}\"", &der[2..]),
+            "message",
+        ),
+        line("ML-DSA-44", &format!("\"cert\":\"{foreign}\""), "message"),
+        line("ML-DSA-44", "\"ctx\":\"\"", "message"),
+    ]
+    .concat();
+    for engine in ["core", "lowmem-floor"] {
+        let run = mldsa(&["batch-verify", "--engine", engine, "-"], input.as_bytes());
+        let lines = run.lines();
+        assert_eq!(run.code, 2);
+        assert_eq!(lines[0], r#"{"line":1,"valid":true}"#);
+        assert_eq!(
+            lines[1],
+            r#"{"line":2,"valid":false,"reason":"challenge_mismatch"}"#
+        );
+        assert_eq!(lines[2], r#"{"line":3,"valid":true}"#);
+        for (line, why) in lines[3..].iter().zip([
+            "of an ML-DSA-44 key",
+            "beside",
+            "malformed",
+            "not an ML-DSA key",
+            "is missing",
+        ]) {
+            assert!(line.contains("error") && line.contains(why), "{line}");
+        }
+    }
+}
+
+#[test]
+fn others_are_refused_and_say_why() {
+    let folder = Folder::new("certificate-refused");
+    let (text, der) = published("ml-dsa-44");
+    let (foreign, foreign_der) = published("ecdsa");
+    let pem = |label: &str, der: &[u8]| {
+        let ending = pem::LineEnding::LF;
+        pem::encode_string(label, ending, der).unwrap().into_bytes()
+    };
+    let mut long = der.clone();
+    long.push(0);
+    // A certificate with another public key algorithm, of ML-DSA's arc but not assigned.
+    let mut unassigned = der.clone();
+    let oid = b"\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03\x11";
+    let at = memchr::memmem::find(&der, oid).unwrap();
+    unassigned[at + oid.len() - 1] = 0x7f;
+    // A key of ML-DSA-44 that says that it is of ML-DSA-65.
+    let mut mistaken = der.clone();
+    mistaken[at + oid.len() - 1] = 0x12;
+    let not_ml_dsa = "not an ML-DSA key";
+    let malformed = "malformed, if it is a certificate";
+    for (content, why) in [
+        (foreign.clone().into_bytes(), not_ml_dsa),
+        (foreign_der, not_ml_dsa),
+        (unassigned, not_ml_dsa),
+        (mistaken, "malformed public key"),
+        (pem("CERTIFICATE", &long), malformed),
+        (long, "not a key in"),
+        (pem("CERTIFICATE", &der[..der.len() - 1]), malformed),
+        (pem("PUBLIC KEY", &der), "malformed"),
+        (pem("CERTIFICATE REQUEST", &der), "no certificate"),
+        (pem("TRUSTED CERTIFICATE", &der), "openssl x509"),
+        (format!("{text}{foreign}").into_bytes(), "more than one"),
+        (format!("{text}{text}").into_bytes(), "more than one"),
+        // SEQUENCE { SEQUENCE { [0] { INTEGER 2 } } }
+        (
+            b"\x30\x07\x30\x05\xa0\x03\x02\x01\x02".to_vec(),
+            "openssl x509",
+        ),
+    ] {
+        let file = folder.put("file", &content);
+        unusable(&["inspect", &file], b"", why);
+        unusable(&["verify", "-k", &file, "-s", &file], b"", why);
+    }
+    let mut positions = (0..der.len()).step_by(61).collect::<Vec<_>>();
+    positions.extend([1, 2, 3, 4, 5, der.len() - 1]);
+    for end in positions {
+        let file = folder.put("file", &der[..end]);
+        assert_eq!(mldsa(&["inspect", &file], b"").code, 2, "{end}");
+    }
+
+    // One of version 1 has no version, and no extensions; these are not looked for.
+    assert_eq!(&der[8..13], b"\xa0\x03\x02\x01\x02");
+    let mut first = [&der[..8], &der[13..]].concat();
+    for at in [2, 6] {
+        let len = u16::from_be_bytes([der[at], der[at + 1]]) - 5;
+        first[at..at + 2].copy_from_slice(&len.to_be_bytes());
+    }
+    let file = folder.put("file", &first);
+    let run = good(&["inspect", &file], b"");
+    assert!(run.stdout.contains("kind:        certificate"));
+}
