@@ -332,6 +332,31 @@ impl<P: ParameterSet> BatchVerifier<P> {
     /// Like the policy, it is a rule of the protocol: never use one where another
     /// node uses the other.
     ///
+    /// ```
+    /// use batch_verify::{
+    ///     BatchVerifier, Duplicates, KeySet, Policy, QuorumError, Threshold, Vote, Weights,
+    /// };
+    /// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+    ///
+    /// let signers: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
+    /// let sign = |key: &SigningKey<_>| key.sign(b"block 7", Context::EMPTY, Hedge::Deterministic);
+    /// let signatures = signers.iter().map(sign).collect::<Result<Vec<_>, _>>()?;
+    ///
+    /// let keys = KeySet::<MlDsa44>::from_public_keys(signers.iter().map(|key| key.verifying_key()))?;
+    /// let engine = BatchVerifier::builder().keys(keys).build()?;
+    /// let weights = Weights::equal(4);
+    /// let votes: Vec<_> =
+    ///     (0u32..).zip(&signatures).map(|(signer, vote)| Vote::new(signer, vote.as_ref())).collect();
+    /// let verify = |block: &[u8; 7], votes: &[Vote]| {
+    ///     let needed = Threshold::two_thirds(&weights);
+    ///     engine.verify_quorum(block, votes, &weights, needed, Policy::Strict, Duplicates::Reject)
+    /// };
+    /// assert_eq!(verify(b"block 7", &votes[1..])?.weight, 3);
+    /// assert!(matches!(verify(b"block 7", &votes[2..]), Err(QuorumError::Insufficient { needed: 3, claimed: 2, .. })));
+    /// assert!(matches!(verify(b"block 8", &votes), Err(QuorumError::Invalid { vote: 0, .. })));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Every [`QuorumError`] but `UnknownSubject`, in the order of its variants.
     pub fn verify_quorum<'a>(

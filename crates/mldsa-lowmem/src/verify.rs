@@ -20,6 +20,28 @@ use crate::secrets::Secrets;
 
 /// A public key where it lies. The memory must not change while the key is in
 /// use.
+///
+/// ```
+/// use mldsa_lowmem::{Context, MlDsa44, PublicKey, keygen_from_seed};
+/// # use mldsa_lowmem::{ExpandedKey, Floor, Hedge, Output, Signer, Workspace};
+///
+/// let (mut pk, mut sk) = ([0; 1312], [0; 2560]);
+/// keygen_from_seed::<MlDsa44>(&[7; 32], &mut pk, &mut sk);
+/// # let signing = ExpandedKey::<MlDsa44>::new(&sk)?;
+/// # let mut workspace = Workspace::<MlDsa44, Floor>::new();
+/// # let mut signature = [0; 2420];
+/// # let output = Output::in_place(&mut signature)?;
+/// # Signer::new(&signing, &mut workspace).sign(b"new firmware", Context::EMPTY, Hedge::Deterministic, output)?;
+/// let key = PublicKey::<MlDsa44>::from_bytes(&pk)?;
+/// key.verify(b"new firmware", Context::EMPTY, &signature)?;
+///
+/// // The same piece by piece, as a message arrives.
+/// let mut verifier = key.verify_init(Context::EMPTY);
+/// verifier.update(b"new ");
+/// verifier.update(b"firmware");
+/// verifier.finish(&signature)?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct PublicKey<'a, P: ParameterSet> {
     encoded: &'a [u8],

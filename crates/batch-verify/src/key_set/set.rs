@@ -19,6 +19,22 @@ use crate::{Message, Reason, SignerId, Threads};
 
 /// An immutable set of public keys; cheap to clone and to share. Two sets are equal
 /// if they give the same ids to the same keys.
+///
+/// ```
+/// use batch_verify::{KeySet, SignerId};
+/// use mldsa_core::{Context, MlDsa44, SigningKey};
+///
+/// let signers: Vec<_> = (0..3).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
+/// let keys = KeySet::<MlDsa44>::from_public_keys(signers[..2].iter().map(|key| key.verifying_key()))?;
+/// let vote = signers[1].sign_hedged(b"block 7", Context::EMPTY)?;
+/// keys.verify_one(SignerId::new(1), Context::EMPTY, b"block 7", vote.as_ref())?;
+///
+/// // The next epoch: signer 0 leaves, a new one becomes signer 2, signer 1 stays expanded.
+/// let next = keys.with_changes([signers[2].verifying_key().as_ref()], [SignerId::new(0)])?;
+/// next.verify_one(SignerId::new(1), Context::EMPTY, b"block 7", vote.as_ref())?;
+/// assert!(next.verify_one(SignerId::new(0), Context::EMPTY, b"block 7", vote.as_ref()).is_err());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct KeySet<P: ParameterSet> {
     inner: Arc<Inner<P>>,

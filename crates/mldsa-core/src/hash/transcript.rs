@@ -88,6 +88,19 @@ pub(crate) fn mu_prefix<'p>(
 
 /// Streams a message into `mu = H(tr || M', 64)`: the message is never held.
 /// 224 bytes of state, wiped on drop.
+///
+/// ```
+/// use mldsa_core::{Context, Hedge, MlDsa44, MuBuilder, SigningKey};
+///
+/// let key = SigningKey::<MlDsa44>::generate()?;
+/// // The public key is enough here.
+/// let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), Context::EMPTY);
+/// mu.update(b"a long ");
+/// mu.update(b"message");
+/// let signature = key.sign_mu(&mu.finish(), Hedge::Deterministic)?;
+/// key.verifying_key().verify(b"a long message", Context::EMPTY, signature.as_ref())?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct MuBuilder(Shake256);
 

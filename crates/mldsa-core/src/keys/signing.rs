@@ -178,6 +178,27 @@ pub(crate) use sign_methods;
 
 /// A private key: the 32-byte seed where it is known, the expanded encoding and
 /// the public key. 4.0, 6.2 or 7.7 kB by value; wiped on drop; not `Clone`.
+///
+/// ```
+/// use mldsa_core::{Context, MlDsa65, SigningKey};
+///
+/// let key = SigningKey::<MlDsa65>::generate()?;
+/// // 32 bytes to back up: all of the key follows from them.
+/// let seed = *key.seed().ok_or("imported without its seed")?;
+/// let mut key = SigningKey::<MlDsa65>::from_seed(&seed);
+///
+/// // A signature that does not verify, by a fault, is never released.
+/// key.set_self_verification(true);
+/// let context = Context::new(b"example/v1")?;
+/// let signature = key.sign_hedged(b"message", context)?;
+/// assert_eq!(signature.as_bytes().len(), 3309);
+///
+/// // For a key that signs often: A and the secrets transformed once.
+/// let prepared = key.prepare();
+/// let signature = prepared.sign_hedged(b"message", context)?;
+/// key.verifying_key().verify(b"message", context, signature.as_ref())?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 pub struct SigningKey<P: ParameterSet> {
     seed: Secret<[u8; SEED_LEN]>,
     has_seed: bool,

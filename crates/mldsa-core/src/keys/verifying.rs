@@ -76,6 +76,23 @@ pub(crate) use verify_methods;
 
 /// A public key: its encoding and `tr`, 64 bytes. Small; A is expanded again
 /// for every verification ([`Self::prepare`] keeps it).
+///
+/// ```
+/// use mldsa_core::{Context, MlDsa44, SigningKey, VerifyError, VerifyingKey};
+///
+/// # let signer = SigningKey::<MlDsa44>::generate()?;
+/// # let encoded = *signer.verifying_key().as_bytes();
+/// # let signature = *signer.sign_hedged(b"message", Context::EMPTY)?.as_bytes();
+/// // 1312 and 2420 bytes that have arrived.
+/// let key = VerifyingKey::<MlDsa44>::from_bytes(&encoded)?;
+/// key.verify(b"message", Context::EMPTY, &signature)?;
+///
+/// // For a key that is asked often: A and t1 expanded once.
+/// let prepared = key.prepare();
+/// let verdict = prepared.verify(b"another", Context::EMPTY, &signature);
+/// assert_eq!(verdict, Err(VerifyError::ChallengeMismatch));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct VerifyingKey<P: ParameterSet> {
     pub(super) encoded: P::PublicKeyBytes,
