@@ -115,6 +115,8 @@ impl fmt::Display for Reason {
     }
 }
 
+impl core::error::Error for Reason {}
+
 impl From<VerifyError> for Reason {
     fn from(error: VerifyError) -> Self {
         match error {
