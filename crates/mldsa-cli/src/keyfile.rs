@@ -255,7 +255,7 @@ impl KeyFile {
                 return Err("a certificate with settings of OpenSSL behind it: \
                      `openssl x509 -in CERTIFICATE -noout -pubkey` writes its public key");
             }
-            _ => return Err("PEM of no private or public key and no certificate"),
+            _ => return Err("PEM of something else than PRIVATE KEY, PUBLIC KEY or CERTIFICATE"),
         };
         let (_, der) = pem::decode(text, &mut buffer).map_err(|_| "malformed PEM")?;
         Self::structured(Format::Pem, kind, der, password)

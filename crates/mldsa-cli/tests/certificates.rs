@@ -156,7 +156,7 @@ fn others_are_refused_and_say_why() {
         (long, "not a key in"),
         (pem("CERTIFICATE", &der[..der.len() - 1]), malformed),
         (pem("PUBLIC KEY", &der), "malformed"),
-        (pem("CERTIFICATE REQUEST", &der), "no certificate"),
+        (pem("CERTIFICATE REQUEST", &der), "PEM of something else"),
         (pem("TRUSTED CERTIFICATE", &der), "openssl x509"),
         (format!("{text}{foreign}").into_bytes(), "more than one"),
         (format!("{text}{text}").into_bytes(), "more than one"),
