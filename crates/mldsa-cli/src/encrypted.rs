@@ -27,7 +27,7 @@ impl PasswordArgs {
 
     pub(crate) fn read(&self) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
         let Some(file) = self.file() else {
-            let variable = env::var_os("MLDSA_PASSWORD");
+            let variable = env::var_os("MLDSA_PASSWORD").filter(|value| !value.is_empty());
             return Ok(variable.map(|value| value.into_encoded_bytes().into()));
         };
         let mut password = read_small(file)?;

@@ -160,6 +160,7 @@ fn passwords() {
     for (variable, more, code) in [
         ("secret", None, 0),
         ("wrong", None, 2),
+        ("", None, 2),
         ("secret", Some(["--password-file", &wrong]), 2),
     ] {
         let mut inspect = Command::new(env!("CARGO_BIN_EXE_mldsa"));
