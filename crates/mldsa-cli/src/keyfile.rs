@@ -84,7 +84,7 @@ impl From<SetArg> for Set {
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
     /// The key: PEM, DER, raw or hex; - is standard input. Signing needs a private
-    /// one, for everything else the public one is enough
+    /// one, for everything else the public one or a certificate of it is enough
     #[arg(long = "key", short = 'k', value_name = "FILE")]
     pub(crate) path: PathBuf,
 
