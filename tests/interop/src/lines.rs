@@ -5,7 +5,7 @@ use crate::request::{Request, Set};
 use crate::split;
 
 const KNOWN: &[&str] = &[
-    "set", "pk", "sig", "seed", "sk", "msg", "mu", "prehash", "digest", "ctx", "rnd",
+    "set", "pk", "cert", "sig", "seed", "sk", "msg", "mu", "prehash", "digest", "ctx", "rnd",
 ];
 
 /// The first byte chooses the largest line and the lines a chunk, the rest is
