@@ -7,6 +7,9 @@ mod aggregate;
 mod backends;
 mod batch_sign;
 mod batch_verify;
+mod certificates;
+#[cfg(feature = "encrypted-keys")]
+mod encrypted;
 mod files;
 #[cfg(unix)]
 mod outputs;

@@ -1,17 +1,12 @@
 //! Public keys out of certificates: wherever a public key is read, and from damaged and
 //! foreign ones not.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "shared with the other tests")]
-mod peer;
-mod tool;
-
 use std::fs;
 
 use mldsa_core::pkcs8::der::pem;
-use peer::Set;
-use tool::{Folder, good, mldsa, unusable};
+
+use crate::peer::Set;
+use crate::tool::{Folder, good, mldsa, unusable};
 
 /// OpenSSL 4.0.3 made both, signed by an ECDSA key. The first is of the ML-DSA-44 key of
 /// the seed 00 01 .. 1f; its subject would write on a terminal from right to left, and

@@ -1,23 +1,17 @@
 //! Private keys that a password encrypts.
 
-#![cfg(feature = "encrypted-keys")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "shared with the other tests")]
-mod peer;
-mod tool;
-
 use std::fs;
 use std::process::Command;
 
-use peer::Set;
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use pkcs8::der::asn1::OctetStringRef;
 use pkcs8::der::{Encode, pem};
 use pkcs8::pkcs5::pbes2::{
     EncryptionScheme, Kdf, Parameters, Pbkdf2Params, Pbkdf2Prf, Salt, ScryptParams,
 };
-use tool::{Folder, good, mldsa, unusable};
+
+use crate::peer::Set;
+use crate::tool::{Folder, good, mldsa, unusable};
 
 const PASSWORD: &[u8] = b"secret";
 
