@@ -81,7 +81,8 @@ impl<'a> SideHash<'a> {
         side
     }
 
-    /// Whether there is nothing (more) to absorb.
+    /// Whether no input is left: `mu` is there, or there was none to hash. A commitment
+    /// may still be behind it.
     #[cfg(target_arch = "aarch64")]
     pub(crate) fn is_idle(&self) -> bool {
         self.input.is_none()

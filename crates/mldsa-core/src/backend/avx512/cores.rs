@@ -46,6 +46,7 @@ fn is_intel(vendor: [u8; 12]) -> bool {
 
 /// Runs `act` as if on either kind of CPU.
 #[cfg(test)]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub(super) fn with_either_answer(act: impl Fn()) {
     for answer in [0, 1, UNKNOWN] {
         ANSWER.store(answer, Ordering::Relaxed);

@@ -18,6 +18,7 @@ use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
 use crate::lanes::side::SideHash;
+use crate::lanes::sponge::{Block, RATE};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::random::Random;
@@ -458,12 +459,19 @@ fn every_width_of_the_permutation() {
 }
 
 /// States whose first blocks hold nothing that is accepted: those lanes need a
-/// sixth and a seventh SHAKE128 block, their neighbours do not.
+/// sixth and a seventh SHAKE128 block, their neighbours do not. A hash beside them, in
+/// scalar registers or in the last lane, has no part in those: it gets four permutations.
 #[test]
 fn rejection_that_reaches_the_sixth_block() {
     on_this_cpu!({
         let mut random = Random::new(8);
-        for pattern in [0u8, 1, 0x80, 0x55, 0xfe, 0xff] {
+        let data: [Block; 9] = core::array::from_fn(|n| [n as u8 + 1; _]);
+        let patterns = [0u8, 1, 0x80, 0x55, 0xfe, 0xff];
+        let besides = [(8, 0), (8, 9), (7, 0), (7, 1), (7, 4), (7, 9), (1, 9)];
+        for (pattern, (busy, hashed)) in patterns
+            .into_iter()
+            .flat_map(|pattern| besides.map(|beside| (pattern, beside)))
+        {
             let mut states: [[u64; 25]; 8] =
                 core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
             for (n, state) in states.iter_mut().enumerate() {
@@ -478,8 +486,18 @@ fn rejection_that_reaches_the_sixth_block() {
             }
             let mut polys = [const { NttPoly::ZEROED }; 8];
             let mut stream = Stream::ZERO;
-            let mut idle = SideHash::idle();
-            stream.fill(&mut lanes, &mut polys, Beside::<false>::new(&mut idle, 8));
+            let mut side = SideHash::blocks(states[0], &data[..hashed]);
+            let mut hash = states[0];
+            for block in &data[..hashed.min(4)] {
+                for (word, bytes) in hash.iter_mut().zip(block.as_chunks().0) {
+                    *word ^= u64::from_le_bytes(*bytes);
+                }
+                keccak_f1600(&mut hash);
+            }
+            let polys = &mut polys[..busy];
+            stream.fill(&mut lanes, polys, Beside::<true>::new(&mut side, busy));
+            let left = RATE * hashed.saturating_sub(4);
+            assert_eq!(side.state(), (&hash, left), "{busy} {hashed}");
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let mut expected = [0; N];
                 let (mut filled, mut blocks) = (0, 0);
