@@ -7,8 +7,8 @@ use x509_cert::der::Decode;
 use x509_cert::der::referenced::OwnedToRef;
 use x509_cert::name::Name;
 
-use crate::keyfile::{NOT_ML_DSA, decode_public};
 use crate::request::Set;
+use crate::structure::{NOT_ML_DSA, decode_public};
 
 /// A certificate of an ML-DSA key, signed by whomever.
 pub(crate) struct Certificate {

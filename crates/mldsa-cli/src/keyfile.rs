@@ -11,7 +11,6 @@ use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, ObjectIdentifier, PrivateKe
 use mldsa_core::spki::SubjectPublicKeyInfoRef;
 use mldsa_core::{
     KeyError, ParameterSet, PrivateKeyChoice, PrivateKeyForm, SigningKey, VerifyingKey,
-    object_identifier,
 };
 use zeroize::Zeroizing;
 
@@ -20,6 +19,7 @@ use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
 use crate::input::{read_small, unusable};
 use crate::output;
 use crate::request::{Set, with_set};
+use crate::structure::{NOT_SPKI, SEED_LEN, SETS, decode_public, is_der, outer};
 use crate::suspect::is_suspect;
 
 /// How a file holds its bytes.
@@ -118,8 +118,6 @@ impl KeyOptions {
         self.password.file().into_iter()
     }
 }
-
-const SETS: [Set; 3] = [Set::MlDsa44, Set::MlDsa65, Set::MlDsa87];
 
 /// Name, bytes of a public key, bytes of an expanded private key.
 fn sizes(set: Set) -> (&'static str, usize, usize) {
@@ -376,23 +374,8 @@ impl KeyFile {
     }
 }
 
-pub(crate) const SEED_LEN: usize = 32;
-
 const NOT_PKCS8: &str = "malformed PKCS#8";
-const NOT_SPKI: &str = "malformed SubjectPublicKeyInfo";
 const NO_KEY: &str = "DER, but of no key that can be used";
-pub(crate) const NOT_ML_DSA: &str = "not an ML-DSA key";
-
-/// The set and the encoded public key of a SubjectPublicKeyInfo.
-pub(crate) fn decode_public(
-    info: SubjectPublicKeyInfoRef<'_>,
-) -> Result<(Set, Vec<u8>), &'static str> {
-    let set = Set::of_algorithm(info.algorithm.oid)?;
-    let key = with_set!(set, P => VerifyingKey::<P>::try_from(info)
-        .map(|key| key.as_bytes().to_vec()))
-    .map_err(|_| NOT_SPKI)?;
-    Ok((set, key))
-}
 
 /// What a structure is, before it is read.
 #[derive(Clone, Copy)]
@@ -440,16 +423,6 @@ impl Kind {
     }
 }
 
-/// Whether the header of a SEQUENCE fits the length of the whole.
-pub(crate) fn is_der(bytes: &[u8]) -> bool {
-    outer(bytes).is_some_and(|content| content.tag() == Tag::Sequence)
-}
-
-/// The one DER value that `bytes` are.
-fn outer(bytes: &[u8]) -> Option<AnyRef<'_>> {
-    AnyRef::from_der(bytes).ok()
-}
-
 /// What is wrong with the key itself, in more detail than the trait's error.
 fn choice_error<P: ParameterSet>(info: &PrivateKeyInfoRef<'_>) -> Option<&'static str> {
     let choice = PrivateKeyChoice::from_der(info.private_key.as_bytes()).ok()?;
@@ -461,19 +434,6 @@ fn explain(error: KeyError) -> &'static str {
         KeyError::Length => "wrong length of a key part",
         KeyError::SecretRange => "a secret coefficient is out of range",
         _ => "the parts of the private key do not belong together",
-    }
-}
-
-impl Set {
-    pub(crate) fn of_signature_len(len: usize) -> Option<Self> {
-        SETS.into_iter()
-            .find(|&set| with_set!(set, P => P::SIG_LEN) == len)
-    }
-
-    fn of_algorithm(found: ObjectIdentifier) -> Result<Self, &'static str> {
-        SETS.into_iter()
-            .find(|&set| with_set!(set, P => object_identifier::<P>()) == found)
-            .ok_or(NOT_ML_DSA)
     }
 }
 

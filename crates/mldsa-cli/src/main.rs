@@ -29,6 +29,7 @@ mod output;
 mod pubkey;
 mod request;
 mod sign;
+mod structure;
 mod suspect;
 mod verify;
 

@@ -3,7 +3,7 @@
 use mldsa_core::pkcs8::der::asn1::AnyRef;
 use mldsa_core::pkcs8::der::{Decode, Reader as _, SliceReader, Tag, Tagged};
 
-use crate::keyfile::{SEED_LEN, is_der};
+use crate::structure::{SEED_LEN, is_der};
 
 /// What no encoded public key has inside by chance: DER of a key, text, small
 /// coefficients. Public keys are as good as random; of 2592 bytes, what is refused for
