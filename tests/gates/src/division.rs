@@ -16,7 +16,7 @@ const ALLOWED: [(&str, usize, &str); 11] = [
     ("mldsa_core::backend::avx2::product::product_of", 12, ROWS),
     (
         "mldsa_core::backend::avx512::reject::Stream::expand",
-        16,
+        32,
         ENTRY,
     ),
     ("mldsa_core::backend::avx512::verify::prepare", 2, ROWS),

@@ -106,39 +106,39 @@ impl<'a> SideHash<'a> {
         &mut self.w1[begin..self.packed]
     }
 
-    /// The next block, if there is one, for whoever has taken the state: it is to be
-    /// absorbed and the state permuted, and where an input ends ([`Self::has_ended`]) the
-    /// state brought back and [`Self::permuted`] called.
+    /// The next block, if there is one ([`Self::has_block`]), for whoever has taken the
+    /// state: it is to be absorbed and the state permuted, and where an input ends
+    /// ([`Self::has_ended`]) the state brought back and [`Self::permuted`] called.
     #[inline]
-    pub(crate) fn next_block(&mut self, block: &mut Block) -> bool {
-        match &mut self.input {
-            Some(input) => {
-                input.next_block(block);
-                true
+    pub(crate) fn next_block(&mut self, block: &mut Block) {
+        let end = self.end_of_next();
+        match (&mut self.input, &self.mu) {
+            (Some(input), _) => input.next_block(block),
+            (None, Some(mu)) if end <= self.packed => {
+                match end.checked_sub(RATE) {
+                    Some(begin) => block.copy_from_slice(&self.w1[begin..end]),
+                    None => {
+                        block[..CRH_LEN].copy_from_slice(mu);
+                        block[CRH_LEN..].copy_from_slice(&self.w1[..end]);
+                    }
+                }
+                self.absorbed += 1;
             }
-            None => self.next_block_of_commitment(block),
+            _ => {}
         }
     }
 
-    /// Whole blocks only: what is behind them is left to [`Self::finish`]'s caller.
+    /// Whether there is such a block.
     #[inline]
-    fn next_block_of_commitment(&mut self, block: &mut Block) -> bool {
-        let Some(mu) = &self.mu else {
-            return false;
-        };
-        let end = RATE * (self.absorbed + 1) - CRH_LEN;
-        if end > self.packed {
-            return false;
-        }
-        match end.checked_sub(RATE) {
-            Some(begin) => block.copy_from_slice(&self.w1[begin..end]),
-            None => {
-                block[..CRH_LEN].copy_from_slice(mu);
-                block[CRH_LEN..].copy_from_slice(&self.w1[..end]);
-            }
-        }
-        self.absorbed += 1;
-        true
+    pub(crate) fn has_block(&self) -> bool {
+        self.input.is_some() || self.mu.is_some() && self.end_of_next() <= self.packed
+    }
+
+    /// Where the next block of `mu || w1` ends in w1. Whole blocks only: what is behind
+    /// them is left to [`Self::finish`]'s caller.
+    #[inline]
+    fn end_of_next(&self) -> usize {
+        RATE * (self.absorbed + 1) - CRH_LEN
     }
 
     /// Whether the last block ended its input.
@@ -160,10 +160,11 @@ impl<'a> SideHash<'a> {
     /// permuted, after which [`Self::permuted`] must be called.
     #[inline]
     pub(crate) fn absorb(&mut self) -> Option<&mut [u64; 25]> {
-        let mut block = [0; RATE];
-        if !self.next_block(&mut block) {
+        if !self.has_block() {
             return None;
         }
+        let mut block = [0; RATE];
+        self.next_block(&mut block);
         xor_block(&mut self.state, &block);
         Some(&mut self.state)
     }

@@ -57,6 +57,10 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::backend::avx512::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::reject", "A is public"),
     (
+        "mldsa_core::backend::avx512::beside",
+        "public keys and messages",
+    ),
+    (
         "mldsa_core::backend::portable::inv_ntt_use_hint",
         VERIFICATION,
     ),

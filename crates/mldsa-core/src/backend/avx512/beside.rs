@@ -51,11 +51,12 @@ impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn permute_in_lane(&mut self, state: &mut [X8; 25]) {
-        let mut block = [0; RATE];
-        if !self.side.next_block(&mut block) {
+        if !self.side.has_block() {
             self.leave(state);
             return permute_x8(state);
         }
+        let mut block = [0; RATE];
+        self.side.next_block(&mut block);
         if !self.in_lane {
             for (word, one) in state.iter_mut().zip(self.side.state_mut()) {
                 word.0 = _mm512_mask_set1_epi64(word.0, LAST, *one as i64);

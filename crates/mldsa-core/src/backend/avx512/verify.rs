@@ -129,7 +129,8 @@ fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHas
         true => 7,
         false => 8,
     };
-    for first in (0..entries).step_by(width) {
+    let mut first = 0;
+    while first < entries {
         let end = (first + width).min(entries);
         stream.expand::<true>(pk.rho, S::L, first, &mut polys[..end - first], side);
         let mut from = first;
@@ -157,6 +158,7 @@ fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHas
             }
             from = to;
         }
+        first = end;
     }
     true
 }
