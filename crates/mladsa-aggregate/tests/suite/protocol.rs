@@ -79,7 +79,6 @@ fn committees_of_1_to_128_sign() {
 }
 
 #[test]
-#[ignore = "16 s of CPU; .ci/run tests"]
 fn a_committee_of_1024_signs() {
     sign_with(1024);
 }
