@@ -103,7 +103,9 @@ impl<P: ParameterSet> Builder<P> {
     }
 
     /// Memory for the expanded keys of signers that are in no set (8 MiB). A key
-    /// is expanded after its second valid signature; with 0 none ever is.
+    /// is expanded after its second valid signature, and if the memory is full after
+    /// its eighth, when the one that was not used for the longest time leaves; with 0
+    /// none ever is.
     pub fn key_cache_bytes(self, bytes: usize) -> Self {
         Self {
             key_cache_bytes: bytes,

@@ -11,13 +11,15 @@ use lru::LruCache;
 use mldsa_core::siblings::NttPoly;
 use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
 
-/// Expands a key after its second valid signature and keeps the most recently
-/// used ones.
+/// Expands a key after its second valid signature while there is room, after its
+/// eighth if another has to leave, and keeps the most recently used ones.
 ///
-/// Expanding costs about as much as one verification without it: a key that
-/// signs once never pays, a flood of new keys costs at most twice what verifying
-/// them does, and keys under which nothing verifies change nothing here. Identity
-/// is the full key; hashes of keys are only remembered to know a second signature.
+/// Expanding costs more than one verification without it: a key that signs once
+/// never pays, and keys under which nothing verifies change nothing here. Where
+/// more keys sign than fit, those that sign seldom would only take each other's
+/// places; asked for more signatures, the held ones come close to those that sign
+/// most (the policy *k*-LRU). Identity is the full key; hashes of keys are only
+/// remembered to count.
 pub(crate) struct KeyCache<K, P: ParameterSet> {
     /// `None` if not one key fits.
     state: Option<Mutex<State<K, P>>>,
@@ -28,13 +30,16 @@ pub(crate) struct KeyCache<K, P: ParameterSet> {
 
 struct State<K, P: ParameterSet> {
     prepared: LruCache<K, Arc<PreparedVerifyingKey<P>>, RandomState>,
-    /// Hashes of keys with one valid signature.
-    seen: LruCache<u64, (), RandomState>,
+    /// Hashes of keys that are not held, and their valid signatures.
+    seen: LruCache<u64, u8, RandomState>,
 }
 
-/// Keys with one valid signature that are remembered, for each expanded key that
-/// fits.
+/// Keys that are not held but remembered, for each expanded key that fits.
 const SEEN_PER_SLOT: usize = 8;
+/// Valid signatures after which a key is expanded if there is room.
+const TO_ENTER: u8 = 2;
+/// Likewise if the one that was not used for the longest time has to leave.
+const TO_REPLACE: u8 = 8;
 
 impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
     /// A cache whose expanded keys take at most `max_bytes`.
@@ -92,7 +97,13 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         {
             let Some(mut state) = self.lock() else { return };
             // Held by now: there were more of them in one batch.
-            if state.prepared.contains(id) || state.seen.put(hash, ()).is_none() {
+            if state.prepared.contains(id) {
+                return;
+            }
+            let full = state.prepared.len() == state.prepared.cap().get();
+            let signatures = state.seen.get_or_insert_mut(hash, || 0);
+            *signatures += 1;
+            if *signatures < if full { TO_REPLACE } else { TO_ENTER } {
                 return;
             }
             state.seen.pop(&hash);

@@ -570,6 +570,55 @@ fn ad_hoc_keys() {
     }
 }
 
+/// With the cache full a key takes another's place with its eighth valid signature, so
+/// that those that sign seldom do not push each other out.
+#[test]
+fn a_full_cache() {
+    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
+    let verifier = BatchVerifier::<MlDsa44>::builder()
+        .context(CONTEXT)
+        .threads(Threads::Inline)
+        .key_cache_bytes(2 * key_bytes)
+        .duplicates(Duplicates::Verify)
+        .build()
+        .unwrap();
+    let signed = [0, 1, 2, 3, 4].map(|seed| {
+        let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
+        let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
+        (*key.verifying_key().as_bytes(), signature)
+    });
+    // Whether the cache had the key.
+    let verify = |signer: usize| {
+        let (key, signature) = &signed[signer];
+        let before = verifier.verify(&[]).summary().cache_hits;
+        let report = verifier.verify(&[Item::new(&key[..], &b"spent"[..], signature.as_ref())]);
+        assert!(report.all_valid());
+        report.summary().cache_hits - before
+    };
+    for signer in [0, 0, 1, 1] {
+        assert_eq!(verify(signer), 0);
+    }
+    assert_eq!((verify(0), verify(1)), (1, 1));
+
+    // Many that sign a few times each.
+    for _ in 0..7 {
+        for signer in [2, 3, 4] {
+            assert_eq!(verify(signer), 0);
+        }
+    }
+    assert_eq!((verify(0), verify(1)), (1, 1));
+
+    // One more by one of them: the least recently used one leaves.
+    assert_eq!(verify(2), 0);
+    assert_eq!((verify(2), verify(1), verify(0)), (1, 1, 0));
+    // It begins again.
+    for _ in 0..6 {
+        assert_eq!(verify(0), 0);
+    }
+    assert_eq!((verify(2), verify(1)), (1, 1));
+    assert_eq!((verify(0), verify(0)), (0, 1));
+}
+
 /// Keys whose signatures do not verify are never expanded, however often they are
 /// used, and push out nobody.
 #[test]
