@@ -58,8 +58,16 @@ impl FileLog {
 }
 
 fn open(path: &Path, create: bool) -> io::Result<File> {
+    owned().read(true).append(true).create(create).open(path)
+}
+
+/// What it creates, its owner alone reads and writes: who could write a log or a mark
+/// would decide what was signed.
+fn owned() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).append(true).create(create).open(path)
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 fn lock(file: &File) -> Result<(), Error> {
@@ -156,7 +164,11 @@ impl MarkMedium for FileMark {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failure(error)),
             _ => {}
         }
-        let mut next = File::create_new(&path).map_err(failure)?;
+        let mut next = owned()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(failure)?;
         next.write_all(bytes)
             .and_then(|()| next.sync_all())
             .map_err(failure)?;
@@ -197,7 +209,7 @@ pub(crate) fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
         let mut name = OsString::from(path);
         name.push(std::format!(".{}-{number}.next", std::process::id()));
         let name = PathBuf::from(name);
-        let mut options = OpenOptions::new();
+        let mut options = owned();
         match options.read(true).append(true).create_new(true).open(&name) {
             Ok(file) => return Ok((file, name)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
