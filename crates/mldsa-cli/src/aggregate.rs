@@ -4,15 +4,15 @@
 mod files;
 mod steps;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use mladsa_aggregate::Error;
 
 use crate::Status;
-use crate::output::{Files, leads_to_standard_output};
+use crate::output::{Files, complain, leads_to_standard_output, print};
 use files::{Committee, Store};
-use steps::Session;
+use steps::{Session, Subject};
 
 /// Many signers, one ML-DSA-87 signature (ML-ADSA-87, experimental)
 #[derive(clap::Args)]
@@ -192,7 +192,7 @@ struct VerifyArgs {
     #[arg(long, required_unless_present = "weights", conflicts_with = "weights")]
     quorum: Option<usize>,
 
-    /// Their weights, one `name weight` a line
+    /// Their weights, one `name weight` a line; - is standard input
     #[arg(long, value_name = "FILE", requires = "threshold")]
     weights: Option<PathBuf>,
 
@@ -263,7 +263,7 @@ struct SubjectArgs {
     #[arg(long, default_value = "decision")]
     content: String,
 
-    /// The bytes to sign, or that are expected to be signed
+    /// The bytes to sign, or that are expected to be signed; - is standard input
     #[arg(long, value_name = "FILE")]
     payload: PathBuf,
 
@@ -362,13 +362,17 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             Store::rotate(&args.store.store, args.epoch)?;
             Ok(Status::Good)
         }
-        Step::Open(args) => step(Session::new(args)?.open()),
-        Step::Commit(args) => step(Session::new(args)?.commit()),
-        Step::Respond(args) => step(Session::new(args)?.respond()),
-        Step::Retire(args) => step(Session::new(args)?.retire()),
-        Step::Combine(args) => step(Session::new(&args.step)?.combine(&args.out)),
+        Step::Open(args) => step(session(args)?.open()),
+        Step::Commit(args) => step(session(args)?.commit()),
+        Step::Respond(args) => step(session(args)?.respond()),
+        Step::Retire(args) => step(session(args)?.retire()),
+        Step::Combine(args) => step(session(&args.step)?.combine(&args.out)),
         Step::Verify(args) => step(steps::verify(args)),
     }
+}
+
+fn session(args: &DecisionArgs) -> io::Result<Session> {
+    Session::new(args, Subject::new(&args.round.subject)?)
 }
 
 /// Registered before the guard is complete: `init` can be repeated until then.
@@ -386,7 +390,7 @@ fn agree(args: &CommitteeArgs, path: &Path, store: &Store) -> io::Result<()> {
     files::expect_roots(&pinned, args.expect_roots.as_deref())?;
     pins.keep()?;
     committee.acknowledge(store, &pinned)?;
-    writeln!(io::stdout(), "roots: {}", files::hex(pinned.digest()))
+    print(&format!("roots: {}\n", files::hex(pinned.digest())))
 }
 
 /// Turns the outcomes that are verdicts into an exit code.
@@ -399,7 +403,7 @@ fn step(result: Result<(), StepError>) -> io::Result<Status> {
             | Error::QuorumMissed
             | Error::UnexpectedDecision),
         )) => {
-            writeln!(io::stderr(), "mldsa: {error}")?;
+            complain(error);
             Ok(Status::Invalid)
         }
         Err(StepError::Refused(error)) => Err(io::Error::other(error)),
@@ -428,7 +432,9 @@ impl From<io::Error> for StepError {
 /// Every step for every member, attempt after attempt.
 fn run_committee(args: &RunArgs) -> io::Result<Status> {
     let at = |name: &str| args.dir.join(name);
-    std::fs::create_dir(&args.dir)?;
+    // Read once, and before anything is made.
+    let subject = Subject::new(&args.subject)?;
+    std::fs::create_dir(&args.dir).map_err(|error| files::named(&args.dir, error))?;
     let committee = || CommitteeArgs {
         committee: at("committee"),
         epoch: 1,
@@ -473,20 +479,20 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
             },
         };
         let everybody = |act: fn(Session) -> Result<(), StepError>| {
-            paths
-                .iter()
-                .try_for_each(|store| match act(Session::new(&decision(store))?) {
+            paths.iter().try_for_each(|store| {
+                match act(Session::new(&decision(store), subject.clone())?) {
                     Ok(()) => Ok(()),
                     Err(StepError::Refused(error)) => Err(io::Error::other(error)),
                     Err(StepError::File(error)) => Err(error),
-                })
+                }
+            })
         };
         everybody(Session::open)?;
         everybody(Session::commit)?;
         everybody(Session::respond)?;
         // What a combiner pins, it pins in a place of its own.
         let combiner = decision(&at("combiner"));
-        match Session::new(&combiner)?.combine(&at("aggregate")) {
+        match Session::new(&combiner, subject.clone())?.combine(&at("aggregate")) {
             Err(StepError::Refused(Error::Retry(_))) => everybody(Session::retire)?,
             result => return step(result),
         }

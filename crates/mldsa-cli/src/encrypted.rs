@@ -9,7 +9,7 @@ use pkcs8::pkcs5::pbes2::Kdf;
 use pkcs8::pkcs5::{EncryptionScheme, Error};
 use zeroize::Zeroizing;
 
-use crate::input::{read_small, unusable};
+use crate::input::{read_small, unusable, without_mark};
 
 /// Where a password comes from.
 #[derive(clap::Args)]
@@ -30,16 +30,14 @@ impl PasswordArgs {
             let variable = env::var_os("MLDSA_PASSWORD").filter(|value| !value.is_empty());
             return Ok(variable.map(|value| value.into_encoded_bytes().into()));
         };
-        let mut password = read_small(file)?;
-        let rest = password.iter().position(|&byte| byte == b'\n');
-        password.truncate(rest.unwrap_or(usize::MAX));
-        if password.last() == Some(&b'\r') {
-            password.pop();
-        }
+        let content = read_small(file)?;
+        let mut lines = without_mark(&content).split(|&byte| byte == b'\n');
+        let line = lines.next().unwrap_or_default();
+        let password = line.strip_suffix(b"\r").unwrap_or(line);
         if password.is_empty() {
             return Err(unusable(file, "no password in its first line"));
         }
-        Ok(Some(password))
+        Ok(Some(Zeroizing::new(password.to_vec())))
     }
 }
 

@@ -7,6 +7,8 @@ use std::io::{self, Read};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::input::without_mark;
+
 /// Why a line cannot be used. The text never repeats a value of the line, which
 /// may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub(crate) struct LineReader<R> {
     /// The furthest byte ever filled.
     used: usize,
     at_end: bool,
+    /// Before the first line, which a byte order mark may begin.
+    at_start: bool,
     /// Inside a line that filled the whole buffer and was dropped.
     dropping: bool,
     max_line: usize,
@@ -75,6 +79,7 @@ impl<R: Read> LineReader<R> {
             searched: 0,
             used: 0,
             at_end: false,
+            at_start: true,
             dropping: false,
             max_line,
             max_lines,
@@ -143,8 +148,14 @@ impl<R: Read> LineReader<R> {
                 [line @ .., b'\r'] => line,
                 line => line,
             };
+            let mark = if core::mem::take(&mut self.at_start) {
+                line.len() - without_mark(line).len()
+            } else {
+                0
+            };
+            let line = &mut line[mark..];
             let fits = !self.dropping && line.len() <= self.max_line;
-            let start = self.pending.start;
+            let start = self.pending.start + mark;
             self.lines.push(fits.then(|| start..start + unescape(line)));
             self.searched = 0;
             self.dropping = false;

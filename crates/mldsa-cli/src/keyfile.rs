@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::certificate::{Certificate, Claims};
 use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
-use crate::input::{read_small, unusable};
+use crate::input::{read_small, unusable, without_mark};
 use crate::output;
 use crate::request::{Set, with_set};
 use crate::structure::{NOT_SPKI, SEED_LEN, SETS, decode_public, is_der, outer};
@@ -169,8 +169,9 @@ pub(crate) fn exactly<const N: usize>(
     bytes: &[u8],
     what: &str,
 ) -> io::Result<Zeroizing<[u8; N]>> {
-    let decoded = if is_digits(bytes) {
-        from_hex(bytes).unwrap_or_default()
+    let text = without_mark(bytes);
+    let decoded = if is_digits(text) {
+        from_hex(text).unwrap_or_default()
     } else {
         Zeroizing::new(bytes.to_vec())
     };
@@ -206,8 +207,7 @@ impl KeyFile {
         set: Option<Set>,
         password: Option<&[u8]>,
     ) -> Result<Self, &'static str> {
-        // Some editors put a byte order mark before text.
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = without_mark(bytes);
         if text.trim_ascii_start().starts_with(b"-----BEGIN") {
             return Self::pem(text, password);
         }
@@ -220,6 +220,10 @@ impl KeyFile {
                 NOT_PKCS8 | NOT_SPKI => NO_KEY,
                 why => why,
             });
+        }
+        // What explains a PEM may stand before it; DER may have the like inside.
+        if memchr::memmem::find(text, b"\n-----BEGIN").is_some() {
+            return Self::pem(text, password);
         }
         if is_digits(text) {
             let bytes = from_hex(text).unwrap_or_default();

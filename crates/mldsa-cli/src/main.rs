@@ -33,14 +33,14 @@ mod structure;
 mod suspect;
 mod verify;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use mldsa_core::Backend;
-use output::Files;
+use output::{Files, complain};
 
 /// ML-DSA (FIPS 204) signatures
 #[derive(Parser)]
@@ -135,8 +135,7 @@ fn main() -> ExitCode {
         .unwrap_or_else(|error| {
             // Who closed our output does not want to hear about it.
             if error.kind() != io::ErrorKind::BrokenPipe {
-                // Not `eprintln!`, which panics when standard error is closed.
-                let _ = writeln!(io::stderr(), "mldsa: {error}");
+                complain(error);
             }
             Status::Unusable
         })

@@ -9,7 +9,7 @@ use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, Verif
 use sha2::Digest;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
-use crate::input::{self, read_small};
+use crate::input::{self, read_small, without_mark};
 use crate::keyfile::{exactly, from_hex};
 use crate::request::hash_names;
 
@@ -148,7 +148,7 @@ impl MessageArgs {
 /// A signature file: raw, or hex if the length says so.
 pub(crate) fn read_signature(path: &Path, len: usize) -> io::Result<Vec<u8>> {
     let bytes = read_small(path)?;
-    Ok(match from_hex(&bytes) {
+    Ok(match from_hex(without_mark(&bytes)) {
         Some(decoded) if bytes.len() != len => decoded.to_vec(),
         _ => bytes.to_vec(),
     })

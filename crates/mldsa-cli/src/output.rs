@@ -1,6 +1,7 @@
 //! Results to a file or to standard output. A file that exists is never
 //! replaced unless asked, an input never; secret files are for their owner alone.
 
+use core::fmt::Display;
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -69,6 +70,22 @@ const STANDARD: &str = "-";
 /// Text to standard output.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     write_standard(text.as_bytes())
+}
+
+/// A line to standard error. Names of files may have characters in them that would
+/// write elsewhere on a terminal, or further lines.
+pub(crate) fn complain(what: impl Display) {
+    let mut line = String::from("mldsa: ");
+    for character in what.to_string().chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line.push('\n');
+    // A closed standard error changes nothing.
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// Whatever a command reads and writes. Every command says it before anything is

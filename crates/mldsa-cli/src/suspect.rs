@@ -10,12 +10,17 @@ use crate::structure::{SEED_LEN, is_der};
 /// each reason stands below. The whole as DER, 2^-32, is the most of it, and PEM is
 /// there for that one.
 pub(crate) fn is_suspect(bytes: &[u8]) -> bool {
-    // joint-iso-itu-t(2) country(16) us(840) organization(1) gov(101) csor(3)
-    // nistAlgorithm(4) sigAlgs(3), with its header: 2^-80 at each place.
-    const SIGNATURE_ALGORITHMS: &[u8] = b"\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03";
+    // With their headers, 2^-80 at each place: joint-iso-itu-t(2) country(16) us(840)
+    // organization(1) gov(101) csor(3) nistAlgorithm(4) sigAlgs(3), and iso(1)
+    // member-body(2) us(840) rsadsi(113549) pkcs(1) 5, which encrypts private keys.
+    const ALGORITHMS: [&[u8]; 2] = [
+        b"\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03",
+        b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05",
+    ];
+    let names = |algorithm: &&[u8]| memchr::memmem::find(bytes, algorithm).is_some();
     is_der(bytes)
         || begins_like_a_key(bytes)
-        || memchr::memmem::find(bytes, SIGNATURE_ALGORITHMS).is_some()
+        || ALGORITHMS.iter().any(names)
         || has_text(bytes)
         || has_small_coefficients(bytes)
 }

@@ -1,6 +1,6 @@
 //! `mldsa verify`.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use batch_verify::Reason;
@@ -10,7 +10,7 @@ use crate::Status;
 use crate::input::unusable;
 use crate::keyfile::{KeyArgs, KeyFile, name};
 use crate::message::{MessageArgs, read_signature};
-use crate::output::{Files, print};
+use crate::output::{Files, complain, print};
 use crate::request::{Set, with_set};
 
 /// Verify a signature
@@ -74,8 +74,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         None => Status::Good,
         Some(refusal) => {
             if !args.quiet {
-                // Not `eprintln!`, which panics when standard error is closed.
-                let _ = writeln!(io::stderr(), "mldsa: {}", refusal.sentence);
+                complain(refusal.sentence);
             }
             Status::Invalid
         }

@@ -1,6 +1,6 @@
 //! What lies where: the committee's directory and a member's store.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use super::PlanArgs;
 use crate::input::{self, read_small};
+use crate::output::complain;
 
 /// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
@@ -43,7 +44,7 @@ impl Committee {
     pub(crate) fn plan(path: &Path, args: &PlanArgs) -> io::Result<()> {
         let registrations = path.join("registrations");
         let mut ids = Vec::new();
-        for path in finished(&registrations)? {
+        for path in finished(&registrations).map_err(|error| named(&registrations, error))? {
             let registration = read(&path).and_then(|bytes| {
                 Registration::from_bytes(&bytes).map_err(|error| named(&path, error))
             });
@@ -56,9 +57,9 @@ impl Committee {
             let named: Result<Vec<_>, _> = args
                 .members
                 .iter()
-                .map(|id| MemberId::new(id.as_bytes()))
+                .map(|id| member_id(id.as_bytes()))
                 .collect();
-            ids = named.map_err(refused)?;
+            ids = named?;
         }
         let mut rho = [0; 32];
         getrandom::fill(&mut rho).map_err(io::Error::other)?;
@@ -73,8 +74,8 @@ impl Committee {
         };
         plan.parse()?;
         let epoch = path.join(format!("epoch-{}", args.epoch));
-        fs::create_dir_all(epoch.join("roots"))?;
-        fs::create_dir_all(epoch.join("acknowledgements"))?;
+        create_dir(&epoch.join("roots"))?;
+        create_dir(&epoch.join("acknowledgements"))?;
         let json = serde_json::to_vec_pretty(&plan)?;
         if json.len() as u64 > MAX_PLAN {
             return Err(io::Error::other("too many or too long contents for a plan"));
@@ -88,10 +89,11 @@ impl Committee {
         // Without what the file says: that goes to a terminal.
         let file: PlanFile = serde_json::from_slice(&read_up_to(&name, MAX_PLAN)?)
             .map_err(|error| named(&name, format!("line {}: not a plan", error.line())))?;
-        let (rho, plan, ids) = file.parse()?;
+        let (rho, plan, ids) = file.parse().map_err(|error| named(&name, error))?;
         let registry = read_registry(&path.join("registrations"), &rho, &ids)?;
         if hex(registry.root()) != file.registry_root || plan.epoch() != epoch {
-            return Err(io::Error::other(
+            return Err(named(
+                &name,
                 "a registration is not the one that was planned with",
             ));
         }
@@ -106,7 +108,7 @@ impl Committee {
     /// is a plan.
     pub(crate) fn register(path: &Path, store: &Store) -> io::Result<()> {
         let directory = path.join("registrations");
-        fs::create_dir_all(&directory)?;
+        create_dir(&directory)?;
         let (rnd, id) = (random()?, store.member.id());
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
         let path = directory.join(file_name(id));
@@ -236,9 +238,10 @@ impl Pins {
         let Some((name, list)) = &self.new else {
             return Ok(());
         };
-        fs::create_dir_all(&self.directory)?;
+        own_directory(&self.directory)?;
         let mut pins = FilePins::new(&self.directory);
-        pins.pin(name, list).map_err(refused)
+        pins.pin(name, list)
+            .map_err(|error| named(&self.directory.join(name), error))
     }
 }
 
@@ -279,26 +282,25 @@ fn read_registry(directory: &Path, rho: &[u8; 32], ids: &[MemberId]) -> io::Resu
 }
 
 fn skipped(error: io::Error) {
-    // A closed stderr does not stop a step.
-    let _ = writeln!(io::stderr(), "mldsa: skipped {error}");
+    complain(format_args!("skipped {error}"));
 }
 
 impl PlanFile {
     fn parse(&self) -> io::Result<([u8; 32], EpochPlan, Vec<MemberId>)> {
-        let bad = || io::Error::other("plan.json: not the hex digits that belong there");
+        let bad = || io::Error::other("not the hex digits that belong there");
         let rho = unhex(&self.rho).and_then(|rho| rho.try_into().ok());
         let contents: Result<Vec<_>, _> = self
             .contents
             .iter()
-            .map(|content| BaseLabel::new(content.as_bytes()))
+            .map(|content| content_label(content))
             .collect();
-        let contents = contents.map_err(refused)?;
+        let contents = contents?;
         let plan =
             EpochPlan::with_attempts(self.epoch, contents, self.attempts).map_err(refused)?;
         let mut ids = Vec::new();
         for id in &self.members {
             let id = unhex(id).ok_or_else(bad)?;
-            ids.push(MemberId::new(&id).map_err(refused)?);
+            ids.push(member_id(&id)?);
         }
         Ok((rho.ok_or_else(bad)?, plan, ids))
     }
@@ -325,10 +327,10 @@ impl Store {
     /// Makes the secrets, or takes them up from an interrupted beginning: what is left
     /// is to register, and [`Self::complete`].
     pub(crate) fn begin(path: &Path, id: &[u8], mark: Option<&Path>) -> io::Result<Self> {
-        fs::create_dir_all(path)?;
-        MemberId::new(id).map_err(refused)?;
+        member_id(id)?;
+        own_directory(path)?;
         let secret = path.join("secret");
-        let exists = || Err(io::Error::other("the store exists"));
+        let exists = || Err(named(path, "the store exists"));
         // Before anything of it is touched.
         if secret.exists() && Self::read(path).is_ok_and(|store| store.guarded) {
             return exists();
@@ -350,7 +352,7 @@ impl Store {
         }
         let store = Self::read(path)?;
         if store.member.id().as_bytes() != id {
-            return Err(io::Error::other("the store belongs to another member"));
+            return Err(named(path, "the store belongs to another member"));
         }
         // Its name may have been missing above.
         if store.guarded { exists() } else { Ok(store) }
@@ -361,7 +363,8 @@ impl Store {
         if store.guarded {
             Ok(store)
         } else {
-            Err(io::Error::other(
+            Err(named(
+                path,
                 "the store is incomplete: finish `init` or `rotate`",
             ))
         }
@@ -369,8 +372,14 @@ impl Store {
 
     fn read(path: &Path) -> io::Result<Self> {
         let secret = read_small(&path.join("secret"))?;
-        let id = MemberId::new(&read(&path.join("id"))?).map_err(refused)?;
-        let bad = || io::Error::other("the secret is malformed, or of an older version: retire it");
+        let name = path.join("id");
+        let id = member_id(&read(&name)?).map_err(|error| named(&name, error))?;
+        let bad = || {
+            named(
+                path,
+                "the secret is malformed, or of an older version: retire it",
+            )
+        };
         let rest = secret.strip_prefix(SECRET).ok_or_else(bad)?;
         let (&[guarded @ 0..=1], rest) = rest.split_first_chunk::<1>().ok_or_else(bad)? else {
             return Err(bad());
@@ -397,7 +406,7 @@ impl Store {
         let guard = Guard::create_files(&log, &mark, seed);
         let mut guard = match guard {
             Ok(guard) => guard,
-            Err(_) => Guard::open_files(&log, &mark, seed).map_err(refused)?,
+            Err(_) => Guard::open_files(&log, &mark, seed).map_err(|error| named(&log, error))?,
         };
         if self.generation > 0 {
             guard.close_epoch(self.closed).map_err(refused)?;
@@ -459,7 +468,7 @@ impl Store {
         let mark = match fs::read_to_string(self.path.join("mark-path")) {
             Ok(mark) => PathBuf::from(format!("{mark}.{}", self.generation)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.path.join(name("mark")),
-            Err(error) => return Err(error),
+            Err(error) => return Err(named(&self.path.join("mark-path"), error)),
         };
         Ok((self.path.join(name("log")), mark))
     }
@@ -475,7 +484,7 @@ impl Store {
                 )));
             }
         }
-        Guard::open_files(&log, &mark, self.member.seed()).map_err(refused)
+        Guard::open_files(&log, &mark, self.member.seed()).map_err(|error| named(&log, error))
     }
 
     fn tree(&self, epoch: u64) -> PathBuf {
@@ -507,11 +516,59 @@ fn replace_secret(store: &Path, secret: &[u8]) -> io::Result<()> {
     let (path, next) = (store.join("secret"), store.join("secret.next"));
     let _ = fs::remove_file(&next);
     write_new(&next, secret, true)?;
-    let mut old = OpenOptions::new().write(true).open(&path)?;
-    fs::rename(&next, &path)?;
-    flush_directory(&path)?;
-    old.write_all(&[0; SECRET_LEN])?;
-    old.sync_all()
+    let replace = || {
+        let mut old = OpenOptions::new().write(true).open(&path)?;
+        fs::rename(&next, &path)?;
+        flush_directory(&path)?;
+        old.write_all(&[0; SECRET_LEN])?;
+        old.sync_all()
+    };
+    replace().map_err(|error| named(&path, error))
+}
+
+/// The directory of one member or verifier, for its owner alone: made so, or given so if
+/// it is there and empty. One with files in it stays as it is, unless others may put a
+/// guard or a list of theirs there.
+fn own_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+        builder.mode(0o700);
+        if let Ok(metadata) = fs::metadata(path)
+            && metadata.is_dir()
+        {
+            let mut entries = fs::read_dir(path).map_err(|error| named(path, error))?;
+            if entries.next().is_none() {
+                return fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+                    .map_err(|error| named(path, error));
+            }
+            if metadata.permissions().mode() & 0o022 != 0 {
+                return Err(named(
+                    path,
+                    "others may write into this directory: a store is its owner's alone, \
+                     `chmod 700` makes it so",
+                ));
+            }
+        }
+    }
+    builder.create(path).map_err(|error| named(path, error))
+}
+
+/// A directory for many, with the mode that the umask gives it.
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path).map_err(|error| named(path, error))
+}
+
+pub(crate) fn member_id(id: &[u8]) -> io::Result<MemberId> {
+    let why = || format!("a member's name has 1 to 64 bytes, not {}", id.len());
+    MemberId::new(id).map_err(|_| io::Error::other(why()))
+}
+
+pub(crate) fn content_label(content: &str) -> io::Result<BaseLabel> {
+    let why = || format!("a content label has 1 to 1024 bytes, not {}", content.len());
+    BaseLabel::new(content.as_bytes()).map_err(|_| io::Error::other(why()))
 }
 
 pub(crate) fn refused(error: mladsa_aggregate::Error) -> io::Error {
@@ -538,9 +595,15 @@ fn random() -> io::Result<Zeroizing<[u8; 32]>> {
 }
 
 /// What one member writes for the others is shorter.
-const MAX_SHARED: u64 = 1 << 14;
+pub(crate) const MAX_SHARED: u64 = 1 << 14;
 /// A plan has one label for each content.
 const MAX_PLAN: u64 = 1 << 26;
+
+/// Reads what the caller has named: a file, a pipe or standard input.
+pub(crate) fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    input::open(path)
+        .and_then(|file| read_from(file, limit).map_err(|error| input::named(path, &error)))
+}
 
 /// Reads what anybody may have put there: a regular file, as far as it can mean
 /// anything.
@@ -559,7 +622,7 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 /// All of `file`, unless it is longer than `limit`.
-pub(crate) fn read_from(file: File, limit: u64) -> io::Result<Vec<u8>> {
+fn read_from(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
@@ -592,11 +655,13 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut suffix = [0; 8];
     getrandom::fill(&mut suffix).map_err(io::Error::other)?;
     let next = path.with_extension(format!("{}.tmp", hex(&suffix)));
-    let mut file = File::create_new(&next)?;
+    let failed = |error| named(path, error);
+    let mut file = File::create_new(&next).map_err(failed)?;
     file.write_all(bytes)
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&next, path))
         .inspect_err(|_| drop(fs::remove_file(&next)))
+        .map_err(failed)
 }
 
 /// Writes a file that must not exist yet, and flushes it and its name.
@@ -609,12 +674,13 @@ fn write_new(path: &Path, bytes: &[u8], secret: bool) -> io::Result<()> {
     }
     #[cfg(not(unix))]
     let _ = secret;
-    let mut file = options
-        .open(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    flush_directory(path)
+    let write = || {
+        let mut file = options.open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        flush_directory(path)
+    };
+    write().map_err(|error| named(path, error))
 }
 
 /// Flushes the directory of `path`, and the one that holds that: both may be new.

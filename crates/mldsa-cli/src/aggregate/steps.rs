@@ -1,6 +1,5 @@
 //! The steps of a round, each from files to files.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,14 +12,16 @@ use mladsa_aggregate::{
 use sha2::{Digest, Sha256};
 
 use super::files::{
-    Committee, Pins, Store, file_name, hex, named, publish, read, read_from, refused,
+    Committee, MAX_SHARED, Pins, Store, content_label, create_dir, file_name, hex, member_id,
+    named, publish, read, read_named, refused,
 };
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
 use crate::input;
 use crate::output::{Content, Files, Output, print, write_each};
 
 /// What is decided.
-struct Subject {
+#[derive(Clone)]
+pub(crate) struct Subject {
     ctx: Vec<u8>,
     label: BaseLabel,
     kind: Kind,
@@ -28,16 +29,23 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(args: &SubjectArgs) -> io::Result<Self> {
+    pub(crate) fn new(args: &SubjectArgs) -> io::Result<Self> {
+        // Consensus puts 32 bytes of participants behind it.
+        let longest = if args.consensus { 223 } else { 255 };
+        if args.ctx.len() > longest {
+            let len = args.ctx.len();
+            let why = format!("--ctx: a domain has {longest} bytes at most, not {len}");
+            return Err(io::Error::other(why));
+        }
         Ok(Self {
             ctx: args.ctx.as_bytes().to_vec(),
-            label: BaseLabel::new(args.content.as_bytes()).map_err(refused)?,
+            label: content_label(&args.content)?,
             kind: if args.consensus {
                 Kind::Consensus
             } else {
                 Kind::Decision
             },
-            payload: read(&args.payload)?,
+            payload: read_named(&args.payload, MAX_SHARED)?,
         })
     }
 
@@ -66,24 +74,23 @@ pub(crate) struct Session {
 
 impl Session {
     /// Nothing before the list of roots is agreed on.
-    pub(crate) fn new(args: &DecisionArgs) -> io::Result<Self> {
+    pub(crate) fn new(args: &DecisionArgs, subject: Subject) -> io::Result<Self> {
         let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
         let expected = args.committee.expect_roots.as_deref();
         let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
         let round = &args.round;
-        let subject = Subject::new(&round.subject)?;
         let label = subject.label.attempt(round.attempt).map_err(refused)?;
         committee.plan.index(&label).map_err(refused)?;
         let cohort: Result<Vec<_>, _> = round
             .cohort
             .iter()
-            .map(|id| MemberId::new(id.as_bytes()))
+            .map(|id| member_id(id.as_bytes()))
             .collect();
-        let mut cohort = cohort.map_err(refused)?;
+        let mut cohort = cohort?;
         if cohort.is_empty() {
             cohort.extend(agreed.ids());
         }
-        fs::create_dir_all(&round.round)?;
+        create_dir(&round.round)?;
         Ok(Self {
             store: args.store.store.clone(),
             round: round.round.clone(),
@@ -138,9 +145,9 @@ impl Session {
             combiner.add(&receive(&self.agreed, &self.round, Part::Response, id)?)?;
         }
         let aggregate = combiner.finish()?;
-        self.pins.keep()?;
         // Replaces nothing.
         let output = Output::new(out, false, Content::Binary)?;
+        self.pins.keep()?;
         output.write(&aggregate.to_bytes())?;
         let report = report(&aggregate, &self.agreed)?;
         Ok(show(&report, output.is_standard())?)
@@ -160,7 +167,16 @@ impl Session {
     fn read_challenge(&self, round: &Arc<Round>) -> Result<Arc<Challenge>, StepError> {
         let mut set = CommitmentSet::new(round);
         for id in &self.cohort {
-            set.add(&receive(&self.agreed, &self.round, Part::Commitment, id)?)?;
+            let commitment = receive(&self.agreed, &self.round, Part::Commitment, id)?;
+            set.add(&commitment).map_err(|error| match error {
+                Error::OtherRound => {
+                    let path = path(&self.round, Part::Commitment, id);
+                    let why = "was made for something else than this step is asked for: compare \
+                               --payload, --ctx, --consensus and --cohort";
+                    StepError::from(named(&path, why))
+                }
+                error => error.into(),
+            })?;
         }
         Ok(set.challenge()?)
     }
@@ -226,13 +242,11 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let policy = policy(args, &agreed)?;
     // Whatever has another payload than the expected one may be longer.
     let limit = subject.payload.len() as u64 + (1 << 14);
-    let bytes = input::open(&args.aggregate)
-        .and_then(|file| read_from(file, limit).map_err(|error| named(&args.aggregate, error)))?;
-    let aggregate = Aggregate::from_bytes(&bytes)?;
+    let bytes = read_named(&args.aggregate, limit)?;
+    let aggregate = Aggregate::from_bytes(&bytes).map_err(|error| named(&args.aggregate, error))?;
     let signers = aggregate.signers(agreed.registry())?;
     let keys = public_keys(&args.round, &agreed, &signers, aggregate.label())?;
     let round = aggregate.verify_expecting(&agreed, &keys, &subject.decision(), &policy)?;
-    pins.keep()?;
     let results = [
         &round.key().as_bytes()[..],
         aggregate.signature().as_ref(),
@@ -245,6 +259,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
             outputs.push((Output::new(path, false, Content::Binary)?, bytes));
         }
     }
+    pins.keep()?;
     let results: Vec<_> = outputs
         .iter()
         .map(|(output, bytes)| (output, *bytes))
@@ -254,24 +269,38 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     Ok(show(&report(&aggregate, &agreed)?, taken)?)
 }
 
+/// 8,192 names of 64 bytes, each with a weight.
+const MAX_WEIGHTS: u64 = 1 << 20;
+
 /// Who is enough: so many members, or a file of `name weight` lines and a threshold.
 fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> {
     let registry = agreed.registry();
     match (&args.weights, args.quorum, args.threshold) {
-        (None, Some(quorum), None) => Ok(Policy::count(registry, quorum)?),
+        (None, Some(quorum), None) => Ok(Policy::count(registry, quorum).map_err(|error| {
+            let members = registry.len();
+            let why = format!("--quorum {quorum}: {error}, there are {members} members");
+            io::Error::other(why)
+        })?),
         (Some(path), None, Some(threshold)) => {
-            let text = fs::read_to_string(path)?;
+            let bytes = read_named(path, MAX_WEIGHTS)?;
+            let text = str::from_utf8(input::without_mark(&bytes))
+                .map_err(|_| input::unusable(path, "not text"))?;
             let mut weights = Vec::new();
-            for line in text.lines().filter(|line| !line.trim().is_empty()) {
-                let bad = || io::Error::other(format!("{}: {line}", path.display()));
-                let (id, weight) = line
-                    .trim()
-                    .rsplit_once(char::is_whitespace)
-                    .ok_or_else(bad)?;
-                let id = MemberId::new(id.trim().as_bytes())?;
+            for (number, line) in text.lines().enumerate() {
+                let Some(line) = Some(line.trim()).filter(|line| !line.is_empty()) else {
+                    continue;
+                };
+                // Without what the line says: that goes to a terminal.
+                let bad = || {
+                    let why = format!("line {}: not a member's name and a weight", number + 1);
+                    input::unusable(path, why)
+                };
+                let (id, weight) = line.rsplit_once(char::is_whitespace).ok_or_else(bad)?;
+                let id = MemberId::new(id.trim().as_bytes()).map_err(|_| bad())?;
                 weights.push((id, weight.parse().map_err(|_| bad())?));
             }
-            Ok(Policy::weights(registry, &weights, threshold)?)
+            Ok(Policy::weights(registry, &weights, threshold)
+                .map_err(|error| named(path, error))?)
         }
         _ => Err(io::Error::other("--quorum, or --weights with --threshold").into()),
     }

@@ -139,6 +139,96 @@ fn invalid(run: &Run, reason: &str) {
     assert!(run.stderr.contains(reason), "{}", run.stderr);
 }
 
+/// A typing error left a whole committee behind, or was about no file at all.
+#[test]
+fn what_cannot_be_run_says_why_and_leaves_nothing() {
+    let place = Place::new("not-run");
+    let (dir, payload) = (place.at("all"), place.at("payload"));
+    let long = "x".repeat(256);
+    let nowhere = place.at("nowhere/all");
+    for (dir, payload, more, why) in [
+        (&nowhere, &payload, [].as_slice(), &*nowhere),
+        (&payload, &payload, &[], &payload),
+        (&dir, &nowhere, &[], &nowhere),
+        (&dir, &payload, &["--content", ""], "content label"),
+        (&dir, &payload, &["--ctx", &long], "255 bytes"),
+        (
+            &dir,
+            &payload,
+            &["--consensus", "--ctx", &long[32..]],
+            "223 bytes",
+        ),
+    ] {
+        let args = ["run", "--dir", dir, "--payload", payload];
+        refused(&place.step(&[&args[..], more].concat()), why);
+        assert!(!Path::new(dir).is_dir());
+    }
+    let args = [
+        "aggregate",
+        "run",
+        "-n",
+        "2",
+        "--dir",
+        &dir,
+        "--payload",
+        "-",
+    ];
+    let run = mldsa(&args, b"what is decided");
+    good(&run);
+    assert!(run.stdout.contains("payload: SHA-256 847fb2c3"));
+}
+
+/// Whatever the umask is, and if there is a directory already.
+#[cfg(unix)]
+#[test]
+fn a_store_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new("owner");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let init = |name: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args([
+            "-c",
+            "umask 000; exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_mldsa"),
+        ]);
+        shell.args(["aggregate", "init", "--committee", &place.at("committee")]);
+        shell.args(["--store", &place.at(name), "--id", name]);
+        shell.output().unwrap()
+    };
+    for (name, before, after) in [
+        ("new", None, Some(0o700)),
+        ("empty", Some((0o777, false)), Some(0o700)),
+        ("readable", Some((0o755, true)), Some(0o755)),
+        ("writable", Some((0o775, true)), None),
+    ] {
+        let store = place.0.join(name);
+        if let Some((mode, has_file)) = before {
+            fs::create_dir(&store).unwrap();
+            if has_file {
+                fs::write(store.join("file"), b"").unwrap();
+            }
+            fs::set_permissions(&store, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let run = init(name);
+        let Some(after) = after else {
+            assert_eq!(run.status.code(), Some(2));
+            let why = String::from_utf8(run.stderr).unwrap();
+            assert!(why.contains(name) && why.contains("chmod 700"), "{why}");
+            assert_eq!(fs::read_dir(&store).unwrap().count(), 1);
+            continue;
+        };
+        assert!(run.status.success());
+        assert_eq!(mode(&store), after);
+        for file in ["secret", "guard-0.log", "guard-0.mark"] {
+            assert_eq!(mode(&store.join(file)), 0o600, "{file}");
+        }
+    }
+    refused(&place.own("init", 0, &["--id", ""]), "1 to 64 bytes");
+    assert!(!Path::new(&place.at("member-0")).exists());
+}
+
 #[test]
 fn a_committee_at_once() {
     let place = Place::new("at-once");
@@ -266,6 +356,7 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
     assert_eq!(verify(&[]).code, 2);
     invalid(&verify(&["--quorum", "2"]), "too few");
     refused(&verify(&["--quorum", "0"]), "out of range");
+    refused(&verify(&["--quorum", "4"]), "there are 3 members");
     let alone = verify(&["--quorum", "1", "--expect-roots", &digest]);
     good(&alone);
     assert_eq!(alone.lines()[0], "signers: 1 of 3: m0");
@@ -284,6 +375,21 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
         "too few",
     );
     assert_eq!(verify(&["--weights", &weights]).code, 2);
+    let threshold = ["--threshold", "5", "--weights", &weights];
+    fs::write(&weights, "\u{feff}m0 5\r\n\r\nm1 7\r\n").unwrap();
+    good(&verify(&threshold));
+    for (text, why) in [
+        (&b"m0 5\nm1 \x1b[2J\n"[..], "line 2: not a member's name"),
+        (b"m0 5\nm9 7\n", "unknown member"),
+        (b"m\xff 5\n", "not text"),
+    ] {
+        fs::write(&weights, text).unwrap();
+        let run = verify(&threshold);
+        refused(&run, why);
+        assert!(run.stderr.contains(&weights) && !run.stderr.contains('\u{1b}'));
+    }
+    fs::remove_file(&weights).unwrap();
+    refused(&verify(&threshold), &weights);
     // Another payload, label, domain or kind than the expected one.
     fs::write(place.at("payload"), b"something else").unwrap();
     invalid(&verify(&["--quorum", "1"]), "another decision");
@@ -373,6 +479,21 @@ fn a_committee_step_by_step() {
     let out = place.at("aggregate");
     refused(&place.member("combine", 0, &["--out", &out]), "response");
 
+    // To another payload than the one that everybody has committed to.
+    let other = place.at("other");
+    fs::write(&other, b"another").unwrap();
+    refused(
+        &place.own(
+            "respond",
+            0,
+            &[
+                &["--round", &place.at("round"), "--payload", &other],
+                &["--content", "slot 7", "--ctx", "TEST"][..],
+            ]
+            .concat(),
+        ),
+        "compare --payload",
+    );
     // Somebody changes a commitment on its way.
     let sent = message(1, "commitment");
     let before = fs::read(&sent).unwrap();

@@ -444,6 +444,10 @@ fn nothing_to_verify_is_not_success() {
         mldsa(&["batch-verify", env!("CARGO_MANIFEST_DIR")], b"").code,
         2
     );
+    // A byte order mark belongs to no line, and before the first line only.
+    let line = Signed::pure(Set::MlDsa44, "mark").line();
+    let run = verify(&[], &[format!("\u{feff}{line}"), format!("\u{feff}{line}")]);
+    assert_eq!(run.lines(), [valid(1), error(2, "not a JSON object")]);
     for args in [
         ["--threads", "0"],
         ["--threads", "x"],
@@ -456,8 +460,8 @@ fn nothing_to_verify_is_not_success() {
     }
 }
 
-/// Lines of all sets, the failures in several chunks; unusable lines above and
-/// below the first failure.
+/// Lines of all sets, failures in the first chunk of 1,024 lines and behind it; unusable
+/// lines above and below the first failure, and most of those between, which cost nothing.
 #[test]
 fn modes() {
     let goods: Vec<String> = SETS.map(|set| Signed::pure(set, "a").line()).into();
@@ -472,13 +476,17 @@ fn modes() {
         &[(40, &bads[1]), (41, &bads[0]), (60, &long)],
         &[(50, &long), (49, &bads[2]), (51, &bads[0])],
         &[(50, &bads[2]), (49, &long), (90, &bads[0])],
-        &[(900, &bads[0])],
-        &[(899, &bads[2]), (898, &bads[1])],
-        &[(900, &long), (1, &bads[0])],
+        &[(1100, &bads[0])],
+        &[(1025, &bads[2]), (1024, &bads[1])],
+        &[(1100, &long), (1, &bads[0])],
     ];
     for places in places {
-        let mut lines: Vec<String> = (0..900).map(|i| goods[i * i % 3].clone()).collect();
+        let mut lines: Vec<String> = (0..1100).map(|i| goods[i % 7 % 3].clone()).collect();
         let mut expected: Vec<String> = (1..=lines.len()).map(valid).collect();
+        for number in (100..1000).chain([5, 45, 1080]) {
+            lines[number - 1] = "?".into();
+            expected[number - 1] = error(number, "not a JSON object");
+        }
         for (number, line) in places {
             lines[number - 1].clone_from(line);
             let reason = if *line == &long {
@@ -487,10 +495,6 @@ fn modes() {
                 "challenge_mismatch"
             };
             expected[number - 1] = invalid(*number, reason);
-        }
-        for number in [5, 45, 880] {
-            lines[number - 1] = "?".into();
-            expected[number - 1] = error(number, "not a JSON object");
         }
         assert_eq!(verify(&[], &lines).lines(), expected);
 

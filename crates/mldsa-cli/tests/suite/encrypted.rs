@@ -122,11 +122,17 @@ fn passwords() {
     let inspect =
         |password: &str| ["inspect", &file, "--password-file", password].map(String::from);
     let put = |content: &[u8]| inspect(&folder.put("password", content));
-    for content in ["secret\n", "secret\r\n", "secret\nanother\n"] {
+    for content in [
+        "secret\n",
+        "secret\r\n",
+        "secret\nanother\n",
+        "\u{feff}secret",
+    ] {
         let args = put(content.as_bytes());
         good(&args.each_ref().map(|arg| &**arg), b"");
     }
     for (content, why) in [
+        ("\u{feff}", "no password"),
         ("wrong", "wrong password"),
         ("secret ", "wrong password"),
         ("", "no password"),
@@ -240,6 +246,10 @@ fn what_is_hostile_or_foreign_is_refused() {
             unusable(&options, b"", why);
         }
     }
+    // Cut off where a raw public key ends.
+    let long = of(&[7; 1400]);
+    let file = folder.put("file", &long[..1312]);
+    unusable(&["pubkey", &file], b"", "it may hold a private one");
     for len in (0..good_one.len()).step_by(5) {
         let file = folder.put("file", &good_one[..len]);
         let run = mldsa(&["inspect", &file, "--password-file", &password], b"");

@@ -649,6 +649,42 @@ fn digits_are_never_raw_bytes() {
     }
 }
 
+/// Editors put byte order marks before text, `openssl x509 -text` and others what a PEM is.
+#[test]
+fn text_may_have_something_before_it() {
+    let folder = Folder::new("before-text");
+    let explained = |with: &str| format!("Private-Key: ML-DSA-44\n  {with}\n{SEED_PEM}");
+    let key = folder.put("key", explained("seed:").as_bytes());
+    let marked = |text: &str| folder.put("marked", format!("\u{feff}{text}").as_bytes());
+    let plain = good(&["pubkey", &folder.put("plain", SEED_PEM.as_bytes())], b"").stdout;
+    let raw = good(
+        &["keygen", "--set", "44", "--seed-file", &marked(SEED_HEX)],
+        b"",
+    );
+    assert_eq!(raw.stdout, SEED_PEM);
+    for file in [&key, &marked(SEED_PEM), &marked(&explained(""))] {
+        assert_eq!(good(&["pubkey", file], b"").stdout, plain);
+    }
+    assert_eq!(
+        good(&["pubkey", "--set", "44", &marked(SEED_HEX)], b"").stdout,
+        plain
+    );
+    for (before, why) in [("\0", "malformed PEM"), (SEED_PEM, "more than one")] {
+        let file = folder.put("file", explained(before).as_bytes());
+        unusable(&["pubkey", &file], b"", why);
+    }
+    let mu = good(&["mu", "-k", &key], b"message").stdout;
+    let sign = ["sign", "-k", &key, "--hex", "--deterministic"];
+    let signature = good(&sign, b"message").stdout;
+    let mu = marked(&mu);
+    let sign_mu = [&sign[..], &["--mu", &mu]].concat();
+    assert_eq!(good(&sign_mu, b"").stdout, signature);
+    good(
+        &["verify", "-k", &key, "-s", &marked(&signature)],
+        b"message",
+    );
+}
+
 /// Under whatever name: what is read to its end for one thing is empty for the next.
 #[cfg(unix)]
 #[test]

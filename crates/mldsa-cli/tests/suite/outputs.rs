@@ -183,6 +183,19 @@ fn no_output_is_an_input() {
 }
 
 /// What cannot be written in full is not there at all, and says its name.
+/// Such as a file of another member that a step reads.
+#[test]
+fn what_a_name_would_do_to_a_terminal_is_escaped() {
+    for name in ["no\u{1b}[2Jwhere", "no\nmldsa: where", "no\u{9b}2Jwhere"] {
+        let run = mldsa(&["inspect", name], b"");
+        let escaped = name.escape_default();
+        let start = format!("mldsa: {escaped}: ");
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.starts_with(&start), "{}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1);
+    }
+}
+
 #[test]
 fn failures_leave_nothing_behind() {
     let folder = Folder::new("outputs-failures");
