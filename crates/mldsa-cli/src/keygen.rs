@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 
 fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
     let output = args.output.prepare(Content::Secret)?;
-    let public = |path| Output::new(path, args.output.force(), args.format.content());
+    let public = |path| Output::new(path, args.output.existing(), args.format.content());
     let public = args.public.as_deref().map(public).transpose()?;
     let key = match &args.seed_file {
         Some(path) => SigningKey::<P>::from_seed(&*read_seed(path)?),

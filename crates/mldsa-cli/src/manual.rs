@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 
-use crate::output::{Content, Output, print};
+use crate::output::{Content, Existing, Output, print};
 use crate::{Cli, Status};
 
 /// Print completions for a shell
@@ -44,7 +44,7 @@ fn pages(command: &Command, dir: &Path) -> io::Result<()> {
     let mut page = Vec::new();
     man.render(&mut page)?;
     let path = dir.join(man.get_filename());
-    Output::new(&path, false, Content::Text)?.write(&page)?;
+    Output::new(&path, Existing::Stays, Content::Text)?.write(&page)?;
     command
         .get_subcommands()
         .try_for_each(|sub| pages(sub, dir))

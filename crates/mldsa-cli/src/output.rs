@@ -33,10 +33,21 @@ pub(crate) enum Content {
     Secret,
 }
 
+/// What becomes of a file that exists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// It stays, and no option changes that.
+    Stays,
+    /// It stays without `--force`.
+    StaysUnforced,
+    /// It is replaced.
+    Replaced,
+}
+
 /// Where a result may go: looked at before the work, written to after it.
 pub(crate) struct Output<'a> {
     path: &'a Path,
-    force: bool,
+    existing: Existing,
     content: Content,
 }
 
@@ -45,8 +56,12 @@ impl OutputArgs {
         self.out.as_deref().unwrap_or(STANDARD.as_ref())
     }
 
-    pub(crate) fn force(&self) -> bool {
-        self.force
+    pub(crate) fn existing(&self) -> Existing {
+        if self.force {
+            Existing::Replaced
+        } else {
+            Existing::StaysUnforced
+        }
     }
 
     /// Refuses bytes or secrets on a terminal that nobody named, and what exists.
@@ -61,7 +76,7 @@ impl OutputArgs {
                  (--out - writes it here all the same)"
             )));
         }
-        Output::new(self.path(), self.force, content)
+        Output::new(self.path(), self.existing(), content)
     }
 }
 
@@ -240,6 +255,15 @@ fn same_place(a: &Path, b: &Path) -> bool {
 /// everything is on the disk and in the streams: what fails leaves no new file behind
 /// and the old ones as they were.
 pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
+    write_each_after(results, || Ok(()))
+}
+
+/// The same, with something that has to come about when everything is on the disk and
+/// before anybody sees it.
+pub(crate) fn write_each_after(
+    results: &[(&Output<'_>, &[u8])],
+    first: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
     let mut staged = Vec::new();
     let mut streams = Vec::new();
     for (output, bytes) in results {
@@ -248,6 +272,7 @@ pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
             None => streams.push((output, bytes)),
         }
     }
+    first()?;
     for (output, bytes) in streams {
         output.write_stream(bytes)?;
     }
@@ -257,15 +282,16 @@ pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
 }
 
 impl<'a> Output<'a> {
-    /// What exists is refused unless `force` says otherwise.
-    pub(crate) fn new(path: &'a Path, force: bool, content: Content) -> io::Result<Self> {
+    /// What exists is refused unless it is to be replaced.
+    pub(crate) fn new(path: &'a Path, existing: Existing, content: Content) -> io::Result<Self> {
         let output = Self {
             path,
-            force,
+            existing,
             content,
         };
-        if !force && !output.is_standard() && fs::symlink_metadata(path).is_ok() {
-            return Err(output.named(&exists()));
+        let stays = existing != Existing::Replaced;
+        if stays && !output.is_standard() && fs::symlink_metadata(path).is_ok() {
+            return Err(output.named(&existing.error()));
         }
         Ok(output)
     }
@@ -281,7 +307,7 @@ impl<'a> Output<'a> {
             return Ok(None);
         }
         let target = match fs::metadata(self.path) {
-            Ok(_) if !self.force => return Err(exists()),
+            Ok(_) if self.existing != Existing::Replaced => return Err(self.existing.error()),
             // It never has the old one's mode. Links stay links.
             Ok(metadata) if metadata.is_file() => fs::canonicalize(self.path)?,
             Ok(metadata) if takes_writing(metadata.file_type()) => return Ok(None),
@@ -309,7 +335,7 @@ impl<'a> Output<'a> {
         let staged = Staged {
             next,
             target,
-            replace: self.force,
+            existing: self.existing,
         };
         file.write_all(bytes).and_then(|()| file.sync_all())?;
         Ok(Some(staged))
@@ -349,16 +375,18 @@ pub(crate) fn leads_to_standard_output(path: &Path) -> bool {
 struct Staged {
     next: PathBuf,
     target: PathBuf,
-    replace: bool,
+    existing: Existing,
 }
 
 impl Staged {
     fn take_name(self) -> io::Result<()> {
-        if self.replace {
+        if self.existing == Existing::Replaced {
             return fs::rename(&self.next, &self.target);
         }
         match fs::hard_link(&self.next, &self.target) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(self.existing.error())
+            }
             // Not every file system has links: there an empty file holds the name.
             Err(_) => {
                 File::create_new(&self.target)?;
@@ -429,11 +457,16 @@ pub(crate) fn standard_failed(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output: {error}"))
 }
 
-fn exists() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::AlreadyExists,
-        "exists (--force replaces a file and writes into a pipe or device)",
-    )
+impl Existing {
+    fn error(self) -> io::Error {
+        io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            match self {
+                Self::Stays => "exists",
+                _ => "exists (--force replaces a file and writes into a pipe or device)",
+            },
+        )
+    }
 }
 
 fn name(path: &Path) -> String {

@@ -165,7 +165,8 @@ impl Committee {
     /// pinned from [`Pins::keep`] on, when what comes later is refused.
     pub(crate) fn pin(&self, store: &Path) -> io::Result<(PinnedRoots, Pins)> {
         let mut pins = Pins::new(store);
-        let known = PinnedRoots::load(&pins, &self.registry, &self.plan).map_err(refused)?;
+        let known = PinnedRoots::load(&pins, &self.registry, &self.plan)
+            .map_err(|error| named(store, error))?;
         if let Some(pinned) = known {
             return Ok((pinned, pins));
         }
@@ -175,7 +176,7 @@ impl Committee {
             Ok(root)
         })?;
         let pinned = PinnedRoots::pin(&mut pins, &self.registry, &self.plan, &roots);
-        Ok((pinned.map_err(refused)?, pins))
+        Ok((pinned.map_err(|error| named(store, error))?, pins))
     }
 
     /// The pinned list with everybody's acknowledgements; `expected` is what somebody

@@ -17,7 +17,7 @@ use super::files::{
 };
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
 use crate::input;
-use crate::output::{Content, Files, Output, print, write_each};
+use crate::output::{Content, Existing, Files, Output, print, write_each_after};
 
 /// What is decided.
 #[derive(Clone)]
@@ -145,10 +145,8 @@ impl Session {
             combiner.add(&receive(&self.agreed, &self.round, Part::Response, id)?)?;
         }
         let aggregate = combiner.finish()?;
-        // Replaces nothing.
-        let output = Output::new(out, false, Content::Binary)?;
-        self.pins.keep()?;
-        output.write(&aggregate.to_bytes())?;
+        let output = Output::new(out, Existing::Stays, Content::Binary)?;
+        write_each_after(&[(&output, &aggregate.to_bytes())], || self.pins.keep())?;
         let report = report(&aggregate, &self.agreed)?;
         Ok(show(&report, output.is_standard())?)
     }
@@ -256,15 +254,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let mut outputs = Vec::new();
     for (path, bytes) in args.results().into_iter().zip(results) {
         if let Some(path) = path {
-            outputs.push((Output::new(path, false, Content::Binary)?, bytes));
+            outputs.push((Output::new(path, Existing::Stays, Content::Binary)?, bytes));
         }
     }
-    pins.keep()?;
     let results: Vec<_> = outputs
         .iter()
         .map(|(output, bytes)| (output, *bytes))
         .collect();
-    write_each(&results)?;
+    write_each_after(&results, || pins.keep())?;
     let taken = outputs.iter().any(|(output, _)| output.is_standard());
     Ok(show(&report(&aggregate, &agreed)?, taken)?)
 }

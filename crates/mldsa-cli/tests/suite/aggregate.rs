@@ -636,6 +636,11 @@ fn a_step_that_fails_pins_nothing() {
     // Without the domain it is another decision: another challenge.
     assert_eq!(combiner(&[]).code, 2);
     assert!(!place.0.join("combiner").exists());
+    let payload = fs::read(place.at("payload")).unwrap();
+    fs::write(&out, b"something").unwrap();
+    refused(&combiner(&["--ctx", "TEST"]), "aggregate: exists\n");
+    fs::remove_file(&out).unwrap();
+    assert!(!place.0.join("combiner").exists());
     let combined = combiner(&["--ctx", "TEST"]);
     if combined.code == 1 {
         assert!(!place.0.join("combiner").exists());
@@ -658,7 +663,14 @@ fn a_step_that_fails_pins_nothing() {
     assert_eq!(verify(&["--quorum", "4"]).code, 2);
     fs::write(place.at("payload"), b"something else").unwrap();
     assert_eq!(verify(&["--quorum", "3"]).code, 1);
-    fs::write(place.at("payload"), b"what is decided").unwrap();
+    fs::write(place.at("payload"), payload).unwrap();
+    let [pk, nowhere] = ["pk", "nowhere/sig"].map(|name| place.at(name));
+    let results = ["--pk-out", &pk, "--sig-out", &nowhere];
+    refused(
+        &verify(&[&["--quorum", "3"], &results[..]].concat()),
+        &nowhere,
+    );
+    assert!(!Path::new(&pk).exists());
     assert!(!place.0.join("verifier").exists());
     good(&verify(&["--quorum", "3"]));
     assert!(pinned("verifier"));

@@ -519,7 +519,7 @@ fn a_private_key_is_never_taken_for_a_raw_public_key() {
         behind(&wide(&format!("\u{feff}{SEED_HEX}")), 1312),
         // Latin-1, and what follows is no text at all.
         behind(
-            &[&b"# Schl\xfcssel\n"[..], SEED_PEM.as_bytes()].concat(),
+            &[&b"# Schl\xfcssel "[..], SEED_PEM.as_bytes()].concat(),
             1952,
         ),
         behind(&[&noise[..100], SEED_HEX.as_bytes()].concat(), 2592),
