@@ -1,6 +1,8 @@
 #!/bin/sh
 # Keys, signatures and mu between `mldsa` and the `openssl` command (3.5 or
-# newer), in both directions, for three sets and three private-key forms.
+# newer), in both directions, for three sets and three private-key forms; its
+# certificates here, and its encrypted keys if `mldsa` was built with
+# `encrypted-keys`.
 #
 #   OPENSSL=openssl MLDSA=target/release/mldsa tests/interop/openssl.sh
 set -eu
@@ -30,7 +32,11 @@ no() {
     checks=$((checks + 1))
 }
 
+encrypted=true
+"$MLDSA" inspect --help | grep -q -e --password-file || encrypted=false
+
 head -c 100000 /dev/urandom >message
+printf 'the password\r\nnot this' >password
 printf other >other
 long=$(head -c 255 /dev/urandom | od -An -v -tx1 | tr -d ' \n')
 for set in 44 65 87; do
@@ -45,7 +51,7 @@ for set in 44 65 87; do
         yes "$MLDSA" pubkey theirs.pem --force -o pub.pem
         same pub.pem theirs.pub
         yes "$MLDSA" inspect theirs.pem
-        grep -q "form:       $ours" out.txt
+        grep -q "^form:  *$ours$" out.txt
         head -c 32 /dev/urandom >seed
         yes "$MLDSA" keygen --set $set --form $ours --seed-file seed --force -o ours.pem
         yes "$OPENSSL" genpkey -algorithm ML-DSA-$set -provparam ml-dsa.output_formats=$theirs \
@@ -54,6 +60,48 @@ for set in 44 65 87; do
         yes "$OPENSSL" pkey -in ours.pem -pubout -out ours.pub
         yes "$MLDSA" pubkey ours.pem --force -o pub.pem
         same pub.pem ours.pub
+
+        # Its certificates: the key that is in them verifies.
+        for type in PEM DER; do
+            yes "$OPENSSL" req -x509 -new -key theirs.pem -subj "/O=interop/CN=$set" -days 1 \
+                -config /dev/null -outform $type -out theirs.crt
+            yes "$MLDSA" pubkey theirs.crt --force -o pub.pem
+            same pub.pem theirs.pub
+            yes "$MLDSA" sign -k theirs.pem --force -o b.sig message
+            yes "$MLDSA" verify -k theirs.crt -s b.sig message
+            no "$MLDSA" verify -k theirs.crt -s b.sig other
+            no "$MLDSA" sign -k theirs.crt --force -o b.sig message
+        done
+        # With what it says of itself before the PEM.
+        yes "$OPENSSL" x509 -in theirs.crt -text -out text.crt
+        yes "$MLDSA" pubkey text.crt --force -o pub.pem
+        same pub.pem theirs.pub
+
+        # Its encrypted keys: what the program can read gives the same key, anything
+        # else is refused and called what it is.
+        for how in "" "-v2 aes-128-cbc -v2prf hmacWithSHA512 -iter 1000" \
+            "-scrypt -scrypt_N 1024 -scrypt_r 8 -scrypt_p 2" \
+            "-v1 PBE-SHA1-3DES" "-v2 des3" "-v2prf hmacWithSHA1"; do
+            for type in PEM DER; do
+                yes "$OPENSSL" pkcs8 -topk8 -in theirs.pem $how -passout "pass:the password" \
+                    -outform $type -out encrypted
+                no "$MLDSA" pubkey encrypted --force -o pub.pem
+                grep -q "an encrypted private key" out.txt
+                "$encrypted" || continue
+                case $how in
+                *-v1* | *des3* | *SHA1*)
+                    no "$MLDSA" pubkey encrypted --password-file password --force -o pub.pem
+                    grep -q "an encrypted private key" out.txt
+                    ;;
+                *)
+                    yes "$MLDSA" pubkey encrypted --password-file password --force -o pub.pem
+                    same pub.pem theirs.pub
+                    no "$MLDSA" pubkey encrypted --password-file other --force -o pub.pem
+                    grep -q "wrong password" out.txt
+                    ;;
+                esac
+            done
+        done
 
         for key in theirs ours; do
             for ctx in "" 6e6574776f726b "$long"; do
@@ -83,5 +131,6 @@ for set in 44 65 87; do
         done
     done
 done
+"$encrypted" || echo "not run: encrypted keys, which this mldsa does not read"
 "$OPENSSL" version
 echo "$checks checks passed"

@@ -29,7 +29,8 @@ was lost, copied or restored from a backup must never sign again.
 
 Every step is a process of its own. `--committee` is a directory that all share
 (registrations; for each epoch plan, roots, acknowledgements), `--round` one for
-each attempt (openings, commitments, responses), `--store` a member's own.
+each attempt (openings, commitments, responses), `--store` a member's own, made
+with mode 0700; what it keeps secret or must not lose has mode 0600.
 
   init      everybody, once; then, once for each epoch,
   plan      somebody: matrix, members and contents

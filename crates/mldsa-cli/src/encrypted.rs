@@ -1,5 +1,6 @@
 //! Private keys that a password encrypts (RFC 5958, PBES2 of RFC 8018). What RustCrypto
-//! derives from the password is not wiped; password and key are.
+//! derives from the password is not wiped; password and key are. AES-CBC authenticates
+//! nothing: of a seed alone, what is changed in its last bytes is another seed.
 
 use std::path::{Path, PathBuf};
 use std::{env, io};
@@ -85,13 +86,14 @@ fn affordable(kdf: &Kdf) -> Result<(), &'static str> {
             _ => Err(TOO_COSTLY),
         },
         Kdf::Scrypt(parameters) => {
+            let blocks = parameters.cost_parameter;
             let passes = u64::from(parameters.parallelization);
-            let memory = parameters
-                .cost_parameter
-                .saturating_mul(128 * u64::from(parameters.block_size));
-            if parameters.cost_parameter < 2 || memory == 0 || passes == 0 {
+            let block = 128 * u64::from(parameters.block_size);
+            // What a pass walks through, and what all of them begin with: a block each.
+            let memory = block.saturating_mul(blocks.max(passes));
+            if blocks < 2 || block == 0 || passes == 0 {
                 Err(UNKNOWN)
-            } else if memory > MEMORY || memory * passes > 4 * MEMORY {
+            } else if memory > MEMORY || block * blocks * passes > 4 * MEMORY {
                 Err(TOO_COSTLY)
             } else {
                 Ok(())

@@ -33,14 +33,14 @@ mod structure;
 mod suspect;
 mod verify;
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use mldsa_core::Backend;
-use output::{Files, complain};
+use output::{Files, complain, standard_failed};
 
 /// ML-DSA (FIPS 204) signatures
 #[derive(Parser)]
@@ -114,10 +114,31 @@ fn main() -> ExitCode {
     // A file that may not grow further is an error to answer, not the end.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    let cli = Cli::parse();
+    let result = match Cli::try_parse() {
+        Ok(cli) => run(cli),
+        // Help that was asked for is a result: clap would not say that it went nowhere.
+        Err(help) if !help.use_stderr() => help
+            .print()
+            .and_then(|()| io::stdout().flush())
+            .map(|()| Status::Good)
+            .map_err(|error| standard_failed(&error)),
+        Err(error) => error.exit(),
+    };
+    result
+        .unwrap_or_else(|error| {
+            // Who closed our output does not want to hear about it.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                complain(error);
+            }
+            Status::Unusable
+        })
+        .into()
+}
+
+fn run(cli: Cli) -> io::Result<Status> {
     cli.backend.set_default();
-    let apart = cli.command.files().keep_apart();
-    let result = apart.and_then(|()| match cli.command {
+    cli.command.files().keep_apart()?;
+    match cli.command {
         Command::Keygen(args) => keygen::run(&args),
         Command::Pubkey(args) => pubkey::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -130,14 +151,5 @@ fn main() -> ExitCode {
         Command::Backends => backends::run(),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
-    });
-    result
-        .unwrap_or_else(|error| {
-            // Who closed our output does not want to hear about it.
-            if error.kind() != io::ErrorKind::BrokenPipe {
-                complain(error);
-            }
-            Status::Unusable
-        })
-        .into()
+    }
 }

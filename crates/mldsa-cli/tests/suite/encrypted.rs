@@ -207,6 +207,8 @@ fn what_is_hostile_or_foreign_is_refused() {
         (scrypt(2, 8, 0), unknown),
         (scrypt(1 << 19, 8, 1), costly),
         (scrypt(1 << 18, 8, 5), costly),
+        // Few blocks of a megabyte, but 512 to begin with.
+        (scrypt(2, 1 << 13, 512), costly),
         (scrypt(u64::MAX, u16::MAX, u16::MAX), costly),
         (scrypt(1 << 63, 8, 1), costly),
         (scrypt(2, 1, 3), wrong),

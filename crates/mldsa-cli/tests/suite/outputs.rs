@@ -223,6 +223,8 @@ fn failures_leave_nothing_behind() {
         "keygen --set 44 --out -",
         "inspect --set 44 \"$1/seed\"",
         "backends",
+        "--help",
+        "--version",
         "batch-sign \"$1/seed\"",
     ] {
         let output = shell(&format!("exec \"$0\" {command} > /dev/full"), &[at]);
