@@ -232,7 +232,10 @@ impl KeyFile {
                  or 5184 for a public key, 5120, 8064 or 9792 for an expanded one",
             );
         }
-        Self::bare(Format::Raw, bytes, set)?.ok_or("not a key in PEM, DER, raw or hex")
+        Self::bare(Format::Raw, bytes, set)?.ok_or(match Set::of_signature_len(bytes.len()) {
+            Some(_) => "as long as a signature, and not a key in PEM, DER, raw or hex",
+            None => "not a key in PEM, DER, raw or hex",
+        })
     }
 
     fn pem(text: &[u8], password: Option<&[u8]>) -> Result<Self, &'static str> {

@@ -549,7 +549,7 @@ fn own_directory(path: &Path) -> io::Result<()> {
                 return Err(named(
                     path,
                     "others may write into this directory: a store is its owner's alone, \
-                     `chmod 700` makes it so",
+                     name a new one or `chmod 700` this one",
                 ));
             }
         }

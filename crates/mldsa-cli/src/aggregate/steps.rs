@@ -224,7 +224,7 @@ fn public_keys(
     for id in cohort {
         let opening = receive(agreed, round, Part::Opening, id)?;
         if opening.label() != label {
-            return Err(Error::OtherRound.into());
+            return Err(named(&path(round, Part::Opening, id), Error::OtherRound).into());
         }
         openings.push(opening);
     }
@@ -241,7 +241,8 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     // Whatever has another payload than the expected one may be longer.
     let limit = subject.payload.len() as u64 + (1 << 14);
     let bytes = read_named(&args.aggregate, limit)?;
-    let aggregate = Aggregate::from_bytes(&bytes).map_err(|error| named(&args.aggregate, error))?;
+    let malformed = |error| input::unusable(&args.aggregate, error);
+    let aggregate = Aggregate::from_bytes(&bytes).map_err(malformed)?;
     let signers = aggregate.signers(agreed.registry())?;
     let keys = public_keys(&args.round, &agreed, &signers, aggregate.label())?;
     let round = aggregate.verify_expecting(&agreed, &keys, &subject.decision(), &policy)?;
@@ -297,7 +298,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
                 weights.push((id, weight.parse().map_err(|_| bad())?));
             }
             Ok(Policy::weights(registry, &weights, threshold)
-                .map_err(|error| named(path, error))?)
+                .map_err(|error| input::unusable(path, error))?)
         }
         _ => Err(io::Error::other("--quorum, or --weights with --threshold").into()),
     }

@@ -589,6 +589,8 @@ fn what_is_no_key_is_called_by_its_name() {
             "openssl pkcs8",
         ),
         (b"\x30\x00".to_vec(), "of no key that can be used"),
+        (vec![7; 2420], "as long as a signature"),
+        (vec![7; 2421], ": not a key"),
     ] {
         let file = folder.put("file", &content);
         unusable(&["inspect", &file], b"", why);
