@@ -35,6 +35,7 @@ mod avx512;
 mod neon;
 #[cfg(test)]
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub(crate) mod counting;
 #[cfg(test)]
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -1,6 +1,6 @@
 //! Pseudorandom sampling (FIPS 204 section 7.3), portable bodies.
 
-#[cfg(any(feature = "siblings", test))]
+#[cfg(feature = "siblings")]
 use crate::coding::pack;
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::{Shake128, Shake256};
@@ -209,7 +209,7 @@ pub fn expand_mask_packed(keccak: Permutation, rho_pp: &[u8; 64], kappa: u16, ou
 /// One polynomial of algorithm 34 in coefficient form, a few bytes at a time.
 ///
 /// Constant time. Bounds: -gamma1 < out <= gamma1.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(feature = "siblings")]
 #[inline(never)]
 pub fn expand_mask_poly(
     keccak: Permutation,

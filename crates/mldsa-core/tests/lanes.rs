@@ -1,6 +1,11 @@
 //! Verification in lanes: every backend, every set, valid and invalid
 //! signatures in every position, groups of every size.
-#![cfg(feature = "siblings")]
+#![cfg(all(
+    feature = "siblings",
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
 
 use mldsa_core::siblings::{
     Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes,

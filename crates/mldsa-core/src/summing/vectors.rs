@@ -329,6 +329,7 @@ pub fn combine<P: ParameterSet>(
 }
 
 #[cfg(test)]
+#[cfg(feature = "ml-dsa-87")]
 mod tests {
     use super::*;
     use crate::hash::keccak::Permutation;
