@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     row("KeySet::verify_one", 1, |n| {
         let (signer, message, signature) = &votes[n % VOTES];
         let signer = SignerId::new(*signer);
-        let verdict = set.verify_one(signer, Context::EMPTY, message, signature.as_ref());
+        let verdict = set.verify_one(signer, message, Context::EMPTY, signature.as_ref());
         assert!(verdict.is_ok(), "a wrong verdict");
     });
     row("BatchVerifier::verify_one", 1, |n| {

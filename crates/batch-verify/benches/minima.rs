@@ -56,7 +56,7 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
     });
     row::<P, _>("verify, prepared", |n| {
         let signer = SignerId::new(n as u32);
-        let verdict = set.verify_one(signer, Context::EMPTY, &messages[n], signatures[n].as_ref());
+        let verdict = set.verify_one(signer, &messages[n], Context::EMPTY, signatures[n].as_ref());
         assert!(verdict.is_ok(), "a wrong verdict");
     });
     // Eight at once, however often it is called.

@@ -1,6 +1,6 @@
 //! What goes into a batch: borrowed, `Copy`, the same for every parameter set.
 
-use mldsa_core::{Context, Mu, PreHash};
+use mldsa_core::{Context, Mu, ParameterSet, PreHash, VerifyingKey};
 
 use crate::SignerId;
 
@@ -88,6 +88,18 @@ impl From<u32> for Signer<'_> {
 impl<'a> From<&'a [u8]> for Signer<'a> {
     fn from(key: &'a [u8]) -> Self {
         Self::Key(key)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Signer<'a> {
+    fn from(key: &'a [u8; N]) -> Self {
+        Self::Key(key)
+    }
+}
+
+impl<'a, P: ParameterSet> From<&'a VerifyingKey<P>> for Signer<'a> {
+    fn from(key: &'a VerifyingKey<P>) -> Self {
+        Self::Key(key.as_ref())
     }
 }
 

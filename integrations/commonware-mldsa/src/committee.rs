@@ -138,7 +138,7 @@ impl<P: ParameterSet> Committee<P> {
         let signer = SignerId::new(vote.signer.get());
         let verdict = self
             .keys
-            .verify_one(signer, vote.context, vote.message, vote.signature);
+            .verify_one(signer, vote.message, vote.context, vote.signature);
         verdict.is_ok()
     }
 

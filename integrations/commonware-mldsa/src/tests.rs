@@ -376,7 +376,7 @@ fn the_next_epoch_keeps_who_stays() {
     };
     let joining: Vec<SigningKey<MlDsa44>> = [9, 8].map(key).into();
     let changed = first.keys().with_changes(
-        joining.iter().map(|key| key.verifying_key().as_ref()),
+        joining.iter().map(SigningKey::verifying_key),
         [2, 5].map(|n| signer(n).expect("a member")),
     );
     let changed = changed.expect("distinct keys");

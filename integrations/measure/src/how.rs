@@ -62,7 +62,7 @@ impl How {
         };
         match self {
             Self::Batched | Self::OneByOne => {
-                keys.verify_one(signer, context, message, signature).is_ok()
+                keys.verify_one(signer, message, context, signature).is_ok()
             }
             Self::Cold => unprepared(&|key| key.verify(message, context, signature).is_ok()),
             Self::AwsLc => {

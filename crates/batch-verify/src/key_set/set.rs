@@ -27,12 +27,12 @@ use crate::{Message, Reason, SignerId, Threads};
 /// let signers: Vec<_> = (0..3).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
 /// let keys = KeySet::<MlDsa44>::from_public_keys(signers[..2].iter().map(|key| key.verifying_key()))?;
 /// let vote = signers[1].sign_hedged(b"block 7", Context::EMPTY)?;
-/// keys.verify_one(SignerId::new(1), Context::EMPTY, b"block 7", vote.as_ref())?;
+/// keys.verify_one(SignerId::new(1), b"block 7", Context::EMPTY, vote.as_ref())?;
 ///
 /// // The next epoch: signer 0 leaves, a new one becomes signer 2, signer 1 stays expanded.
-/// let next = keys.with_changes([signers[2].verifying_key().as_ref()], [SignerId::new(0)])?;
-/// next.verify_one(SignerId::new(1), Context::EMPTY, b"block 7", vote.as_ref())?;
-/// assert!(next.verify_one(SignerId::new(0), Context::EMPTY, b"block 7", vote.as_ref()).is_err());
+/// let next = keys.with_changes([signers[2].verifying_key()], [SignerId::new(0)])?;
+/// next.verify_one(SignerId::new(1), b"block 7", Context::EMPTY, vote.as_ref())?;
+/// assert!(next.verify_one(SignerId::new(0), b"block 7", Context::EMPTY, vote.as_ref()).is_err());
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -100,14 +100,15 @@ impl<P: ParameterSet> KeySet<P> {
     /// The set of the next epoch: `remove` leaves, `add` joins, everyone else
     /// keeps id and expanded key without a copy. The ids of those who left stay
     /// vacant, so that no item of the old epoch can meet another's key; new keys
-    /// get the next ids in order.
+    /// get the next ids in order. Keys as in [`Self::from_public_keys`]; where nobody
+    /// joins, `None::<&[u8]>`.
     ///
     /// # Errors
     /// Those of [`Self::from_public_keys`] (indices are signer ids), and
     /// [`KeySetError::UnknownSigner`] when somebody leaves who is not there.
-    pub fn with_changes<'a>(
+    pub fn with_changes<K: AsRef<[u8]>>(
         &self,
-        add: impl IntoIterator<Item = &'a [u8]>,
+        add: impl IntoIterator<Item = K>,
         remove: impl IntoIterator<Item = SignerId>,
     ) -> Result<Self, KeySetError> {
         let mut members = self.inner.members.clone();
@@ -117,7 +118,8 @@ impl<P: ParameterSet> KeySet<P> {
                 .and_then(Option::take)
                 .ok_or(KeySetError::UnknownSigner { signer })?;
         }
-        let add: Vec<&[u8]> = add.into_iter().collect();
+        let add: Vec<K> = add.into_iter().collect();
+        let add: Vec<&[u8]> = add.iter().map(AsRef::as_ref).collect();
         members.extend(decode(&self.inner.choices, members.len(), &add)?);
         self.next(members)
     }
@@ -298,8 +300,8 @@ impl<P: ParameterSet> KeySet<P> {
     pub fn verify_one<'a>(
         &self,
         signer: SignerId,
-        context: Context<'_>,
         message: impl Into<Message<'a>>,
+        context: Context<'_>,
         signature: &[u8],
     ) -> Result<(), Reason> {
         let key = self.member_key(signer).ok_or(Reason::UnknownSigner)?;
@@ -529,6 +531,8 @@ mod tests {
         assert!(KeySet::from_public_keys(slices).unwrap() == set);
         let vectors = keys.iter().map(|key| key.as_bytes().to_vec());
         assert!(set.with_ordered_keys(vectors).unwrap() == set);
+        let joined = KeySet::<MlDsa44>::from_public_keys(&keys[..1]).unwrap();
+        assert!(joined.with_changes(&keys[1..], None).unwrap() == set);
         assert!(KeySet::from_public_keys(keys).unwrap() == set);
     }
 

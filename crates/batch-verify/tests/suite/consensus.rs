@@ -119,7 +119,9 @@ fn epochs() {
         assert_eq!(set.policy(), policy);
     }
     let set = KeySet::<MlDsa44>::from_public_keys(old.iter().map(public)).unwrap();
-    let error = set.with_changes([], [SignerId::new(12)]).unwrap_err();
+    let error = set
+        .with_changes(None::<&[u8]>, [SignerId::new(12)])
+        .unwrap_err();
     assert_eq!(
         error,
         KeySetError::UnknownSigner {
@@ -754,7 +756,7 @@ fn ordered_sets() {
                 let item = Item::new(id, b"m", &signatures[owner]);
                 let other = Item::new(id, b"m", &signatures[(owner + 1) % 6]);
                 assert_eq!(engine.verify_each(&[item, other]), [true, false]);
-                let one = |n: usize| set.verify_one(id.into(), context(), b"m", &signatures[n]);
+                let one = |n: usize| set.verify_one(id.into(), b"m", context(), &signatures[n]);
                 assert_eq!(one(owner), Ok(()));
                 assert_eq!(one((owner + 1) % 6), Err(Reason::ChallengeMismatch));
             }
@@ -777,7 +779,9 @@ fn ordered_sets() {
         assert_eq!(next, next.clone());
         assert_ne!(next, set);
         assert_ne!(set, fewer);
-        let back = next.with_changes([], [SignerId::new(3)]).unwrap();
+        let back = next
+            .with_changes(None::<&[u8]>, [SignerId::new(3)])
+            .unwrap();
         assert_ne!(next, back);
         assert_ne!(back, next.reordered(&[0, 1, 2].map(SignerId::new)).unwrap());
 

@@ -713,7 +713,7 @@ fn one_at_a_time() {
                     let shown = Shown { entry, parts };
                     let item = shown.item();
                     let verdict =
-                        keys.verify_one(id.into(), context(), item.message, item.signature);
+                        keys.verify_one(id.into(), item.message, context(), item.signature);
                     let outcome = match verdict {
                         Ok(()) => Outcome::Valid,
                         Err(reason) => Outcome::Invalid(reason),
