@@ -24,20 +24,20 @@ use rand_distr::Zipf;
 #[derive(Parser)]
 struct Options {
     /// Senders with a key each
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     senders: u32,
     /// Transactions for each exponent
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     transactions: u32,
     /// Exponents of Zipf's law
-    #[arg(long, value_delimiter = ',', default_value = "0,0.8,1,1.2")]
+    #[arg(long, value_delimiter = ',', default_value = "0,0.8,1,1.2", value_parser = exponent)]
     exponents: Vec<f64>,
     /// Bound of the cache of expanded keys, MiB
     #[arg(long, value_delimiter = ',', default_value = "64,512")]
-    cache_mib: Vec<usize>,
+    cache_mib: Vec<u32>,
     /// Transactions that are verified together
-    #[arg(long, default_value_t = 1024)]
-    batch: usize,
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
 }
 
 /// What every transaction begins with.
@@ -57,9 +57,6 @@ struct Transaction {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    if options.senders == 0 || options.batch == 0 {
-        return Err("at least one sender, and one transaction in a batch".into());
-    }
     let seeds: Vec<[u8; 32]> = (0..options.senders).map(seed).collect();
     eprintln!("making {} keys", options.senders);
     let keys = SigningKey::<MlDsa65>::from_seeds(&seeds);
@@ -69,10 +66,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     for &exponent in &options.exponents {
         for &mib in &options.cache_mib {
-            run(&options, &keys, exponent, mib)?;
+            let Row {
+                forged,
+                hit_rate,
+                bytes,
+                ours,
+                peer,
+            } = run(&options, &keys, exponent, mib)?;
+            println!(
+                "| {exponent} | {mib} | {} | {forged} | {:.1} % | {:.0} | {ours:.2} | {peer:.2} | {:.2} |",
+                options.transactions,
+                100.0 * hit_rate,
+                bytes as f64 / f64::from(1 << 20),
+                peer / ours,
+            );
         }
     }
     Ok(())
+}
+
+fn exponent(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(exponent) if exponent >= 0.0 => Ok(exponent),
+        _ => Err("not a number from 0 on".into()),
+    }
 }
 
 fn seed(sender: u32) -> [u8; 32] {
@@ -81,32 +98,48 @@ fn seed(sender: u32) -> [u8; 32] {
     seed
 }
 
+/// All transactions under one law and one cache.
+struct Row {
+    /// All of them refused.
+    forged: u32,
+    /// Look-ups that found an expanded key, of all.
+    hit_rate: f64,
+    /// In the cache at the end.
+    bytes: usize,
+    /// Microseconds a transaction.
+    ours: f64,
+    peer: f64,
+}
+
 fn run(
     options: &Options,
     keys: &[SigningKey<MlDsa65>],
     exponent: f64,
-    mib: usize,
-) -> Result<(), Box<dyn Error>> {
+    mib: u32,
+) -> Result<Row, Box<dyn Error>> {
     let verifier = BatchVerifier::<MlDsa65>::builder()
         .mode(Mode::Full)
-        .key_cache_bytes(mib << 20)
+        .key_cache_bytes((mib as usize).saturating_mul(1 << 20))
         .threads(Threads::Inline)
         .duplicates(Duplicates::Verify)
         .build()?;
     let law = Zipf::new(keys.len() as f64, exponent)?;
     let mut random = StdRng::seed_from_u64(7);
     let (mut ours, mut peer, mut asked) = (Duration::ZERO, Duration::ZERO, 0_u32);
-    // Figures of the cache since the verifier was built.
-    let (mut hits, mut misses, mut refused, mut bytes) = (0, 0, 0_u32, 0);
+    let (mut forged, mut hits, mut misses, mut bytes) = (0_u32, 0, 0, 0);
     let mut number = 0;
     while number < options.transactions {
-        let mut block = Vec::with_capacity(options.batch);
-        while block.len() < options.batch && number < options.transactions {
-            // The law counts from one.
-            let sender = &keys[random.sample(law) as usize - 1];
-            block.push(transaction(sender, number)?);
-            number += 1;
-        }
+        let end = number
+            .saturating_add(options.batch)
+            .min(options.transactions);
+        let block = (number..end)
+            .map(|number| {
+                // The law counts from one, and rounds, beyond the last sender, too.
+                let sender = (random.sample(law) as usize).clamp(1, keys.len());
+                transaction(&keys[sender - 1], number)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        number = end;
 
         let begin = Instant::now();
         let items: Vec<Item<'_>> = block
@@ -119,8 +152,9 @@ fn run(
             if (*outcome == Outcome::Valid) == transaction.forged {
                 return Err("a wrong verdict".into());
             }
-            refused += u32::from(transaction.forged);
+            forged += u32::from(transaction.forged);
         }
+        // Since the verifier was built.
         let summary = report.summary();
         (hits, misses) = (summary.cache_hits, summary.cache_misses);
         bytes = summary.cache_bytes;
@@ -138,15 +172,14 @@ fn run(
         }
         peer += begin.elapsed();
     }
-    let us = |time: Duration, n: u32| time.as_secs_f64() * 1e6 / f64::from(n.max(1));
-    let (ours, peer) = (us(ours, number), us(peer, asked));
-    println!(
-        "| {exponent} | {mib} | {number} | {refused} | {:.1} % | {:.0} | {ours:.2} | {peer:.2} | {:.2} |",
-        100.0 * hits as f64 / (hits + misses).max(1) as f64,
-        bytes as f64 / f64::from(1 << 20),
-        peer / ours,
-    );
-    Ok(())
+    let us = |time: Duration, n: u32| time.as_secs_f64() * 1e6 / f64::from(n);
+    Ok(Row {
+        forged,
+        hit_rate: hits as f64 / (hits + misses).max(1) as f64,
+        bytes,
+        ours: us(ours, number),
+        peer: us(peer, asked),
+    })
 }
 
 fn transaction(sender: &SigningKey<MlDsa65>, number: u32) -> Result<Transaction, Box<dyn Error>> {
@@ -163,4 +196,62 @@ fn transaction(sender: &SigningKey<MlDsa65>, number: u32) -> Result<Transaction,
         signature: signature.as_ref().to_vec(),
         forged,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(arguments: &[&str]) -> Result<Row, Box<dyn Error>> {
+        let arguments = ["mempool"].iter().chain(arguments);
+        let options = Options::try_parse_from(arguments)?;
+        let seeds: Vec<_> = (0..options.senders).map(seed).collect();
+        let keys = SigningKey::from_seeds(&seeds);
+        super::run(&options, &keys, options.exponents[0], options.cache_mib[0])
+    }
+
+    /// A key is kept from its second valid signature on.
+    #[test]
+    fn the_hit_rate_is_that_of_all_look_ups() {
+        let row = run(&["--senders=1", "--transactions=200", "--batch=1"]).expect("it runs");
+        assert_eq!((row.forged, row.hit_rate), (1, 0.99));
+        let row = run(&[
+            "--senders=1",
+            "--transactions=8",
+            "--batch=1",
+            "--cache-mib=0",
+        ]);
+        let row = row.expect("it runs");
+        assert_eq!((row.forged, row.hit_rate, row.bytes), (0, 0.0, 0));
+    }
+
+    #[test]
+    fn every_argument_has_an_answer() {
+        for wrong in [
+            "--senders=0",
+            "--transactions=0",
+            "--batch=0",
+            "--exponents=NaN",
+            "--exponents=-1",
+            "--exponents=",
+            "--cache-mib=-1",
+        ] {
+            assert!(run(&[wrong]).is_err(), "{wrong}");
+        }
+        // Laws that lose all their digits, and bounds beyond all there is.
+        for exponent in [
+            "0",
+            "1.0000000000000002",
+            "0.9999999999999999",
+            "1e308",
+            "inf",
+        ] {
+            let exponent = format!("--exponents={exponent}");
+            let most = u32::MAX.to_string();
+            let (batch, mib) = (format!("--batch={most}"), format!("--cache-mib={most}"));
+            let few = ["--senders=3", "--transactions=40"];
+            let row = run(&[few[0], few[1], &exponent, &batch, &mib]);
+            assert!(row.is_ok(), "{exponent}");
+        }
+    }
 }
