@@ -5,6 +5,27 @@ use mldsa_core::{Context, Mu, ParameterSet, PreHash, VerifyingKey};
 use crate::SignerId;
 
 /// One signature to check, borrowed from the caller.
+///
+/// ```
+/// use batch_verify::{BatchVerifier, Item, KeySet};
+/// use mldsa_core::{Context, MlDsa44, SigningKey};
+///
+/// let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+/// let public = key.verifying_key();
+/// let signature = key.sign_hedged(b"vote", Context::EMPTY)?;
+/// let keys = KeySet::<MlDsa44>::from_public_keys([public])?;
+/// let engine = BatchVerifier::builder().keys(keys).build()?;
+///
+/// // Keys are numbers in the set, or public keys that come along, decoded or not.
+/// let report = engine.verify(&[
+///     Item::new(0, b"vote", signature.as_ref()),
+///     Item::new(public, b"vote", signature.as_ref()),
+///     Item::new(public.as_bytes(), b"vote", signature.as_ref()),
+///     Item::new(0, b"another", signature.as_ref()),
+/// ]);
+/// assert_eq!(report.first_invalid().map(|(index, _)| index), Some(3));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Item<'a> {
