@@ -10,7 +10,8 @@ use pkcs8::pkcs5::pbes2::Kdf;
 use pkcs8::pkcs5::{EncryptionScheme, Error};
 use zeroize::Zeroizing;
 
-use crate::input::{read_small, unusable, without_mark};
+use crate::input::{read_small, unusable};
+use crate::jsonl::without_mark;
 
 /// Where a password comes from.
 #[derive(clap::Args)]

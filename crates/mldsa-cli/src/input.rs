@@ -54,11 +54,6 @@ pub(crate) fn standard_input() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// Text without the byte order mark that some editors put before it.
-pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
-}
-
 /// Reads a small file whole.
 pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     // Allocated at once, so that no copy stays behind unwiped.

@@ -7,7 +7,10 @@ use std::io::{self, Read};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::input::without_mark;
+/// Text without the byte order mark that some editors put before it.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
 
 /// Why a line cannot be used. The text never repeats a value of the line, which
 /// may be a secret.

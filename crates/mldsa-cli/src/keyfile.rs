@@ -16,7 +16,8 @@ use zeroize::Zeroizing;
 
 use crate::certificate::{Certificate, Claims};
 use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
-use crate::input::{read_small, unusable, without_mark};
+use crate::input::{read_small, unusable};
+use crate::jsonl::without_mark;
 use crate::output;
 use crate::request::{Set, with_set};
 use crate::structure::{NOT_SPKI, SEED_LEN, SETS, decode_public, is_der, outer};

@@ -9,7 +9,8 @@ use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, Verif
 use sha2::Digest;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
-use crate::input::{self, read_small, without_mark};
+use crate::input::{self, read_small};
+use crate::jsonl::without_mark;
 use crate::keyfile::{exactly, from_hex};
 use crate::request::hash_names;
 

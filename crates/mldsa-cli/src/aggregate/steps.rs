@@ -17,6 +17,7 @@ use super::files::{
 };
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
 use crate::input;
+use crate::jsonl::without_mark;
 use crate::output::{Content, Existing, Files, Output, print, write_each_after};
 
 /// What is decided.
@@ -281,7 +282,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
         })?),
         (Some(path), None, Some(threshold)) => {
             let bytes = read_named(path, MAX_WEIGHTS)?;
-            let text = str::from_utf8(input::without_mark(&bytes))
+            let text = str::from_utf8(without_mark(&bytes))
                 .map_err(|_| input::unusable(path, "not text"))?;
             let mut weights = Vec::new();
             for (number, line) in text.lines().enumerate() {
