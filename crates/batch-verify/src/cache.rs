@@ -112,9 +112,11 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         // Without the lock: two workers may expand one key, and either result
         // serves.
         let prepared = Arc::new(key.prepare());
-        let old = self
-            .lock()
-            .map(|mut state| state.prepared.push(own(id), prepared));
+        let old = self.lock().map(|mut state| {
+            // What other workers counted meanwhile.
+            state.seen.pop(&hash);
+            state.prepared.push(own(id), prepared)
+        });
         // The one that leaves is freed without the lock.
         drop(old);
     }
@@ -144,4 +146,44 @@ fn bounded<K: Hash + Eq, V>(slots: NonZeroUsize) -> LruCache<K, V, RandomState> 
     let mut list = LruCache::unbounded_with_hasher(RandomState::new());
     list.resize(slots);
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use mldsa_core::{MlDsa44, SigningKey};
+
+    use super::*;
+
+    /// Signatures that another worker finds valid while a key is expanded do not count
+    /// towards its return.
+    #[test]
+    fn nothing_is_remembered_of_a_held_key() {
+        type Cache = KeyCache<u32, MlDsa44>;
+        let key = SigningKey::<MlDsa44>::from_seed(&[1; 32])
+            .verifying_key()
+            .clone();
+        let cache = Cache::new(Cache::KEY_BYTES);
+        let proven = |id: u32, times: u8, meanwhile: &dyn Fn()| {
+            for _ in 0..times {
+                let expanded = || {
+                    meanwhile();
+                    Some(key.clone())
+                };
+                cache.proven(&id, |id| *id, expanded);
+            }
+        };
+        let other_worker = || proven(2, TO_REPLACE - 1, &|| ());
+        proven(1, TO_ENTER, &|| ());
+        proven(2, TO_REPLACE, &other_worker);
+        assert!(cache.get(&1).is_none() && cache.get(&2).is_some());
+        assert_eq!(cache.lock().map(|state| state.seen.len()), Some(0));
+
+        proven(1, TO_REPLACE, &|| ());
+        assert!(cache.get(&1).is_some() && cache.get(&2).is_none());
+        proven(2, TO_REPLACE - 1, &|| ());
+        assert!(cache.get(&2).is_none());
+        proven(2, 1, &|| ());
+        assert!(cache.get(&2).is_some());
+        assert_eq!(cache.memory_bytes(), Cache::KEY_BYTES);
+    }
 }

@@ -619,6 +619,83 @@ fn a_full_cache() {
     assert_eq!((verify(0), verify(0)), (0, 1));
 }
 
+/// Valid signatures are counted for eight times as many keys as fit: what others sign
+/// in between makes the verifier forget.
+#[test]
+fn a_count_that_is_forgotten() {
+    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
+    let verifier = BatchVerifier::<MlDsa44>::builder()
+        .context(CONTEXT)
+        .threads(Threads::Inline)
+        .key_cache_bytes(key_bytes)
+        .duplicates(Duplicates::Verify)
+        .build()
+        .unwrap();
+    let signed: Vec<_> = (0..10)
+        .map(|seed| {
+            let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
+            let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
+            (*key.verifying_key().as_bytes(), signature)
+        })
+        .collect();
+    // Look-ups that found a key.
+    let verify = |signer: usize, times: usize| {
+        let (key, signature) = &signed[signer];
+        let before = verifier.verify(&[]).summary().cache_hits;
+        for _ in 0..times {
+            let report = verifier.verify(&[Item::new(key, b"spent", signature.as_ref())]);
+            assert!(report.all_valid());
+        }
+        verifier.verify(&[]).summary().cache_hits - before
+    };
+    assert_eq!(verify(0, 3), 1);
+    for (others, hits) in [(2..9, 1), (2..10, 0)] {
+        assert_eq!(verify(1, 7), 0);
+        others.for_each(|other| assert_eq!(verify(other, 1), 0));
+        assert_eq!(verify(1, 2), hits);
+        // Key 0 takes the place again, or has it still.
+        verify(0, 8);
+    }
+}
+
+/// Several workers, several items of a key in a batch, room for one key or two.
+#[test]
+fn a_small_cache_and_many_workers() {
+    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
+    let signed: Vec<_> = (0..6)
+        .map(|seed| {
+            let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
+            let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
+            (*key.verifying_key().as_bytes(), signature)
+        })
+        .collect();
+    for room in [1, 2] {
+        let verifier = BatchVerifier::<MlDsa44>::builder()
+            .context(CONTEXT)
+            .threads(Threads::Dedicated(4))
+            .mode(Mode::Full)
+            .key_cache_bytes(room * key_bytes)
+            .duplicates(Duplicates::Verify)
+            .build()
+            .unwrap();
+        for round in 0..8 {
+            let items: Vec<_> = (0..96)
+                .map(|n| {
+                    let (key, signature) = &signed[(n / 16 + round) % 6];
+                    let message: &[u8] = if n % 7 == 0 { b"stolen" } else { b"spent" };
+                    Item::new(key, message, signature.as_ref())
+                })
+                .collect();
+            let report = verifier.verify(&items);
+            for (n, outcome) in report.outcomes().iter().enumerate() {
+                assert_eq!(*outcome == Outcome::Valid, n % 7 != 0, "item {n}");
+            }
+            assert!(report.summary().cache_bytes <= room * key_bytes);
+            assert!(report.summary().cache_bytes > 0);
+        }
+    }
+}
+
 /// Keys whose signatures do not verify are never expanded, however often they are
 /// used, and push out nobody.
 #[test]
