@@ -103,9 +103,11 @@ impl<P: ParameterSet> Builder<P> {
     }
 
     /// Memory for the expanded keys of signers that are in no set (8 MiB). A key
-    /// is expanded after its second valid signature, and if the memory is full after
-    /// its eighth, when the one that was not used for the longest time leaves; with 0
-    /// none ever is.
+    /// is expanded after its second valid signature. If the memory is full, after
+    /// its eighth, when the one that was not used for the longest time leaves, or from
+    /// the third on, if that one has been idle for eight times as long as lay between
+    /// the last two; with 0 none ever is. Where keys sign a few times each and then no
+    /// more, memory for all of them serves better.
     pub fn key_cache_bytes(self, bytes: usize) -> Self {
         Self {
             key_cache_bytes: bytes,

@@ -11,15 +11,17 @@ use lru::LruCache;
 use mldsa_core::siblings::NttPoly;
 use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
 
-/// Expands a key after its second valid signature while there is room, after its
-/// eighth if another has to leave, and keeps the most recently used ones.
+/// Expands a key after its second valid signature while there is room, and keeps the
+/// most recently used ones. If another has to leave, after its eighth, or from the third
+/// on if by the time between its last two it would have come eight times while that
+/// other one was not used.
 ///
 /// Expanding costs more than one verification without it: a key that signs once
 /// never pays, and keys under which nothing verifies change nothing here. Where
 /// more keys sign than fit, those that sign seldom would only take each other's
-/// places; asked for more signatures, the held ones come close to those that sign
-/// most (the policy *k*-LRU). Identity is the full key; hashes of keys are only
-/// remembered to count.
+/// places; asked for more, the held ones come close to those that sign most (the
+/// policy *k*-LRU), and what has become idle still gives way to who signs now (as in
+/// LIRS). Identity is the full key; hashes of keys are only remembered to count.
 pub(crate) struct KeyCache<K, P: ParameterSet> {
     /// `None` if not one key fits.
     state: Option<Mutex<State<K, P>>>,
@@ -29,9 +31,25 @@ pub(crate) struct KeyCache<K, P: ParameterSet> {
 }
 
 struct State<K, P: ParameterSet> {
-    prepared: LruCache<K, Arc<PreparedVerifyingKey<P>>, RandomState>,
-    /// Hashes of keys that are not held, and their valid signatures.
-    seen: LruCache<u64, u8, RandomState>,
+    prepared: LruCache<K, Held<P>, RandomState>,
+    /// Keys that are not held, by their hashes.
+    seen: LruCache<u64, Seen, RandomState>,
+    /// Signatures under held keys, and valid ones under others, so far: what a batch
+    /// looks up and what it finds valid do not come in one order.
+    now: u64,
+}
+
+struct Held<P: ParameterSet> {
+    key: Arc<PreparedVerifyingKey<P>>,
+    /// When it was looked up last.
+    used: u64,
+}
+
+struct Seen {
+    /// Valid ones, at most [`TO_REPLACE`].
+    signatures: u8,
+    /// When the last one was found valid.
+    last: u64,
 }
 
 /// Keys that are not held but remembered, for each expanded key that fits.
@@ -40,6 +58,10 @@ const SEEN_PER_SLOT: usize = 8;
 const TO_ENTER: u8 = 2;
 /// Likewise if the one that was not used for the longest time has to leave.
 const TO_REPLACE: u8 = 8;
+/// Likewise if that one is idle: was not used for as long as this key takes for
+/// [`WHILE_IDLE`] signatures.
+const TO_REPLACE_IDLE: u8 = 3;
+const WHILE_IDLE: u64 = 8;
 
 impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
     /// A cache whose expanded keys take at most `max_bytes`.
@@ -53,6 +75,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
                     // Unbounded, so that nothing is reserved; bounded below.
                     prepared: bounded(slots),
                     seen: bounded(seen),
+                    now: 0,
                 })
             }),
             hasher: RandomState::new(),
@@ -73,7 +96,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let found = self.lock()?.prepared.get(id).map(Arc::clone);
+        let found = self.lock()?.look_up(id);
         let count = if found.is_some() {
             &self.hits
         } else {
@@ -97,13 +120,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         {
             let Some(mut state) = self.lock() else { return };
             // Held by now: there were more of them in one batch.
-            if state.prepared.contains(id) {
-                return;
-            }
-            let full = state.prepared.len() == state.prepared.cap().get();
-            let signatures = state.seen.get_or_insert_mut(hash, || 0);
-            *signatures += 1;
-            if *signatures < if full { TO_REPLACE } else { TO_ENTER } {
+            if state.prepared.contains(id) || !state.has_earned_a_place(hash) {
                 return;
             }
             state.seen.pop(&hash);
@@ -111,11 +128,12 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         let Some(key) = key() else { return };
         // Without the lock: two workers may expand one key, and either result
         // serves.
-        let prepared = Arc::new(key.prepare());
+        let key = Arc::new(key.prepare());
         let old = self.lock().map(|mut state| {
             // What other workers counted meanwhile.
             state.seen.pop(&hash);
-            state.prepared.push(own(id), prepared)
+            let used = state.now;
+            state.prepared.push(own(id), Held { key, used })
         });
         // The one that leaves is freed without the lock.
         drop(old);
@@ -138,6 +156,40 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
             self.hits.load(Ordering::Relaxed),
             self.misses.load(Ordering::Relaxed),
         )
+    }
+}
+
+impl<K: Hash + Eq, P: ParameterSet> State<K, P> {
+    fn look_up<Q>(&mut self, id: &Q) -> Option<Arc<PreparedVerifyingKey<P>>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let held = self.prepared.get_mut(id)?;
+        self.now += 1;
+        held.used = self.now;
+        Some(Arc::clone(&held.key))
+    }
+
+    /// Counts a valid signature under a key that is not held: whether it is time to
+    /// expand that.
+    fn has_earned_a_place(&mut self, hash: u64) -> bool {
+        self.now += 1;
+        let now = self.now;
+        let seen = self.seen.get_or_insert_mut(hash, || Seen {
+            signatures: 0,
+            last: now,
+        });
+        let gap = now - seen.last;
+        seen.last = now;
+        seen.signatures += 1;
+        if self.prepared.len() < self.prepared.cap().get() {
+            return seen.signatures >= TO_ENTER;
+        }
+        let leaves = self.prepared.peek_lru();
+        let idle = leaves.map_or(0, |(_, held)| now - held.used);
+        seen.signatures >= TO_REPLACE
+            || seen.signatures >= TO_REPLACE_IDLE && gap.saturating_mul(WHILE_IDLE) < idle
     }
 }
 

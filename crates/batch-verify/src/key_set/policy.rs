@@ -9,8 +9,10 @@ pub enum KeyPolicy {
     /// quarters of that in large sets ([`KeyStorage`]).
     #[default]
     Expanded,
-    /// Keys are expanded after their second valid signature and kept; with no room,
-    /// after their eighth, and the least recently used one leaves. A keeping allocates.
+    /// Keys are expanded after their second valid signature and kept; with no room the
+    /// least recently used one leaves, as
+    /// [`Builder::key_cache_bytes`](crate::Builder::key_cache_bytes) says. A keeping
+    /// allocates.
     Lru {
         /// Upper bound for the expanded keys.
         max_bytes: usize,

@@ -571,7 +571,8 @@ fn ad_hoc_keys() {
 }
 
 /// With the cache full a key takes another's place with its eighth valid signature, so
-/// that those that sign seldom do not push each other out.
+/// that those that sign seldom do not push each other out, or earlier if that other one
+/// was idle for long.
 #[test]
 fn a_full_cache() {
     let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
@@ -605,8 +606,8 @@ fn a_full_cache() {
         for signer in [2, 3, 4] {
             assert_eq!(verify(signer), 0);
         }
+        assert_eq!((verify(0), verify(1)), (1, 1));
     }
-    assert_eq!((verify(0), verify(1)), (1, 1));
 
     // One more by one of them: the least recently used one leaves.
     assert_eq!(verify(2), 0);
@@ -617,6 +618,23 @@ fn a_full_cache() {
     }
     assert_eq!((verify(2), verify(1)), (1, 1));
     assert_eq!((verify(0), verify(0)), (0, 1));
+
+    // One of them is idle for long: three are enough of a key that comes often, and
+    // not of one that does not.
+    for _ in 0..20 {
+        assert_eq!(verify(0), 1);
+    }
+    for signer in [2, 2, 2] {
+        assert_eq!(verify(signer), 0);
+    }
+    assert_eq!((verify(2), verify(1)), (1, 0));
+    for _ in 0..20 {
+        assert_eq!((verify(0), verify(2)), (1, 1));
+    }
+    for _ in 0..5 {
+        assert_eq!((verify(1), verify(0)), (0, 1));
+    }
+    assert_eq!((verify(0), verify(2)), (1, 1));
 }
 
 /// Valid signatures are counted for eight times as many keys as fit: what others sign
