@@ -51,8 +51,8 @@ impl Run {
         let load = match self.load {
             Some(load) if load >= 0.5 => {
                 format!(
-                    " Other work ran beside it, load {load:.1} when it began: tails, and figures of \
-                     several threads, are of that too."
+                    " The machine's load was {load:.1} when it began: if other work went on, tails, and \
+                     figures of several threads, are of that too."
                 )
             }
             Some(load) => format!(" The machine was idle: load {load:.1} when it began."),
