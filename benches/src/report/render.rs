@@ -186,7 +186,7 @@ mod tests {
 
         let text = read("report.md");
         assert!(text.contains("a CPU, 1 thread, backend portable, 2026-11-23"));
-        assert!(text.contains("load 3.0"));
+        assert!(text.contains("load was 3.0"));
         assert!(text.contains("|   1,234 |"));
         assert!(text.contains("![Seen](drawing.svg)"));
         assert!(read("some_times.csv").contains("fast,1,1234.25"));
