@@ -570,29 +570,45 @@ fn ad_hoc_keys() {
     }
 }
 
+/// A little more than an expanded key of ML-DSA-44 takes in the cache, less than two.
+const PLACE: usize = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
+
+/// Verifies every item, with room for so many expanded keys.
+fn with_room_for(keys: usize, threads: Threads) -> BatchVerifier<MlDsa44> {
+    BatchVerifier::builder()
+        .context(CONTEXT)
+        .threads(threads)
+        .mode(Mode::Full)
+        .key_cache_bytes(keys * PLACE)
+        .duplicates(Duplicates::Verify)
+        .build()
+        .unwrap()
+}
+
+/// Public keys, and a signature of `spent` under each.
+fn spenders(count: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
+    (0..count)
+        .map(|seed| {
+            let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
+            let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
+            let public = key.verifying_key().as_bytes();
+            (public.to_vec(), signature.as_ref().to_vec())
+        })
+        .collect()
+}
+
 /// With the cache full a key takes another's place with its eighth valid signature, so
 /// that those that sign seldom do not push each other out, or earlier if that other one
 /// was idle for long.
 #[test]
 fn a_full_cache() {
-    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
-    let verifier = BatchVerifier::<MlDsa44>::builder()
-        .context(CONTEXT)
-        .threads(Threads::Inline)
-        .key_cache_bytes(2 * key_bytes)
-        .duplicates(Duplicates::Verify)
-        .build()
-        .unwrap();
-    let signed = [0, 1, 2, 3, 4].map(|seed| {
-        let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
-        let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
-        (*key.verifying_key().as_bytes(), signature)
-    });
+    let verifier = with_room_for(2, Threads::Inline);
+    let signed = spenders(5);
     // Whether the cache had the key.
     let verify = |signer: usize| {
         let (key, signature) = &signed[signer];
         let before = verifier.verify(&[]).summary().cache_hits;
-        let report = verifier.verify(&[Item::new(&key[..], &b"spent"[..], signature.as_ref())]);
+        let report = verifier.verify(&[Item::new(&key[..], &b"spent"[..], signature)]);
         assert!(report.all_valid());
         report.summary().cache_hits - before
     };
@@ -641,27 +657,14 @@ fn a_full_cache() {
 /// in between makes the verifier forget.
 #[test]
 fn a_count_that_is_forgotten() {
-    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
-    let verifier = BatchVerifier::<MlDsa44>::builder()
-        .context(CONTEXT)
-        .threads(Threads::Inline)
-        .key_cache_bytes(key_bytes)
-        .duplicates(Duplicates::Verify)
-        .build()
-        .unwrap();
-    let signed: Vec<_> = (0..10)
-        .map(|seed| {
-            let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
-            let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
-            (*key.verifying_key().as_bytes(), signature)
-        })
-        .collect();
+    let verifier = with_room_for(1, Threads::Inline);
+    let signed = spenders(10);
     // Look-ups that found a key.
     let verify = |signer: usize, times: usize| {
         let (key, signature) = &signed[signer];
         let before = verifier.verify(&[]).summary().cache_hits;
         for _ in 0..times {
-            let report = verifier.verify(&[Item::new(key, b"spent", signature.as_ref())]);
+            let report = verifier.verify(&[Item::new(&key[..], &b"spent"[..], signature)]);
             assert!(report.all_valid());
         }
         verifier.verify(&[]).summary().cache_hits - before
@@ -679,36 +682,22 @@ fn a_count_that_is_forgotten() {
 /// Several workers, several items of a key in a batch, room for one key or two.
 #[test]
 fn a_small_cache_and_many_workers() {
-    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
-    let signed: Vec<_> = (0..6)
-        .map(|seed| {
-            let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
-            let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
-            (*key.verifying_key().as_bytes(), signature)
-        })
-        .collect();
+    let signed = spenders(6);
     for room in [1, 2] {
-        let verifier = BatchVerifier::<MlDsa44>::builder()
-            .context(CONTEXT)
-            .threads(Threads::Dedicated(4))
-            .mode(Mode::Full)
-            .key_cache_bytes(room * key_bytes)
-            .duplicates(Duplicates::Verify)
-            .build()
-            .unwrap();
+        let verifier = with_room_for(room, Threads::Dedicated(4));
         for round in 0..8 {
             let items: Vec<_> = (0..96)
                 .map(|n| {
                     let (key, signature) = &signed[(n / 16 + round) % 6];
                     let message: &[u8] = if n % 7 == 0 { b"stolen" } else { b"spent" };
-                    Item::new(key, message, signature.as_ref())
+                    Item::new(&key[..], message, signature)
                 })
                 .collect();
             let report = verifier.verify(&items);
             for (n, outcome) in report.outcomes().iter().enumerate() {
                 assert_eq!(*outcome == Outcome::Valid, n % 7 != 0, "item {n}");
             }
-            assert!(report.summary().cache_bytes <= room * key_bytes);
+            assert!(report.summary().cache_bytes <= room * PLACE);
             assert!(report.summary().cache_bytes > 0);
         }
     }
@@ -718,11 +707,10 @@ fn a_small_cache_and_many_workers() {
 /// used, and push out nobody.
 #[test]
 fn junk_keys_evict_nobody() {
-    let key_bytes = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
     let verifier = BatchVerifier::<MlDsa44>::builder()
         .context(CONTEXT)
         .threads(Threads::Inline)
-        .key_cache_bytes(2 * key_bytes)
+        .key_cache_bytes(2 * PLACE)
         .build()
         .unwrap();
     let honest: Vec<Item<'_>> = [0, 1]
@@ -767,12 +755,7 @@ fn junk_keys_evict_nobody() {
     assert_eq!(after.summary().cache_hits, before.cache_hits + 2);
 
     // The same for members of a set that keeps a few.
-    let keys = LOAD.keys::<MlDsa44>(
-        KeyPolicy::Lru {
-            max_bytes: key_bytes,
-        },
-        Backend::detect(),
-    );
+    let keys = LOAD.keys::<MlDsa44>(KeyPolicy::Lru { max_bytes: PLACE }, Backend::detect());
     let verifier = BatchVerifier::builder()
         .keys(keys)
         .context(CONTEXT)
