@@ -64,11 +64,11 @@ impl<P: ParameterSet> Builder<P> {
         }
     }
 
-    /// The context (at most 255 bytes) of every item without its own; name the
-    /// network and the kind of message in it.
-    pub fn context(self, context: &[u8]) -> Self {
+    /// The context of every item without its own, a [`Context`] or at most 255
+    /// bytes; name the network and the kind of message in it.
+    pub fn context(self, context: impl AsRef<[u8]>) -> Self {
         Self {
-            context: context.to_vec(),
+            context: context.as_ref().to_vec(),
             ..self
         }
     }

@@ -67,7 +67,7 @@ fn no_allocation_after_the_first_batch() {
                     let inline = matches!(threads, Threads::Inline);
                     let verifier = BatchVerifier::<MlDsa44>::builder()
                         .keys(keys.clone())
-                        .context(context.as_bytes())
+                        .context(context)
                         .mode(mode)
                         .duplicates(duplicates)
                         .threads(threads)

@@ -36,6 +36,13 @@ impl<'a> Context<'a> {
     }
 }
 
+impl AsRef<[u8]> for Context<'_> {
+    /// The bytes, 0 to 255.
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
 /// The message representative `mu`, 64 bytes: what is signed. Made by
 /// [`MuBuilder`], possibly on another machine that holds only the public key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
