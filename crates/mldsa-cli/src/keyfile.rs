@@ -61,13 +61,13 @@ impl Format {
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SetArg {
     /// ML-DSA-44, category 2
-    #[value(name = "44", alias = "ML-DSA-44")]
+    #[value(name = "44", aliases = ["ML-DSA-44", "ml-dsa-44"])]
     MlDsa44,
     /// ML-DSA-65, category 3
-    #[value(name = "65", alias = "ML-DSA-65")]
+    #[value(name = "65", aliases = ["ML-DSA-65", "ml-dsa-65"])]
     MlDsa65,
     /// ML-DSA-87, category 5
-    #[value(name = "87", alias = "ML-DSA-87")]
+    #[value(name = "87", aliases = ["ML-DSA-87", "ml-dsa-87"])]
     MlDsa87,
 }
 

@@ -25,8 +25,10 @@ fn keygen_golden() {
     let digits = folder.put("seed.hex", format!("{SEED_HEX}\n").as_bytes());
     let raw = folder.put("seed.raw", &hex::decode(SEED_HEX).unwrap());
     for seed in [&digits, &raw] {
-        let run = good(&["keygen", "--set", "44", "--seed-file", seed], b"");
-        assert_eq!(run.stdout, SEED_PEM);
+        for set in ["44", "ML-DSA-44", "ml-dsa-44"] {
+            let run = good(&["keygen", "--set", set, "--seed-file", seed], b"");
+            assert_eq!(run.stdout, SEED_PEM);
+        }
         let run = good(
             &[
                 "keygen",
