@@ -17,36 +17,50 @@ use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
 /// other one was not used.
 ///
 /// Expanding costs more than one verification without it: a key that signs once
-/// never pays, and keys under which nothing verifies change nothing here. Where
+/// never pays, and signatures that do not verify change nothing here, whether their key
+/// is held or not. Where
 /// more keys sign than fit, those that sign seldom would only take each other's
 /// places; asked for more, the held ones come close to those that sign most (the
 /// policy *k*-LRU), and what has become idle still gives way to who signs now (as in
-/// LIRS). Identity is the full key; hashes of keys are only remembered to count.
+/// LIRS). Identity is the full key; by its hash it is found, and counted.
 pub(crate) struct KeyCache<K, P: ParameterSet> {
     /// `None` if not one key fits.
     state: Option<Mutex<State<K, P>>>,
+    /// An encoded key takes long to hash: once for an item, and without the lock.
     hasher: RandomState,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
+/// What a look-up found.
+pub(crate) struct Found<K, P: ParameterSet> {
+    /// Of what was looked up.
+    pub(crate) hash: u64,
+    pub(crate) expanded: Option<Arc<Expanded<K, P>>>,
+}
+
+pub(crate) struct Expanded<K, P: ParameterSet> {
+    id: K,
+    pub(crate) key: PreparedVerifyingKey<P>,
+}
+
+/// By hashes.
 struct State<K, P: ParameterSet> {
-    prepared: LruCache<K, Held<P>, RandomState>,
-    /// Keys that are not held, by their hashes.
+    prepared: LruCache<u64, Held<K, P>, RandomState>,
+    /// Keys that are not held.
     seen: LruCache<u64, Seen, RandomState>,
-    /// Signatures under held keys, and valid ones under others, so far: what a batch
-    /// looks up and what it finds valid do not come in one order.
+    /// Valid signatures so far.
     now: u64,
 }
 
-struct Held<P: ParameterSet> {
-    key: Arc<PreparedVerifyingKey<P>>,
-    /// When it was looked up last.
+struct Held<K, P: ParameterSet> {
+    expanded: Arc<Expanded<K, P>>,
+    /// When the last signature under it was found valid.
     used: u64,
 }
 
 struct Seen {
-    /// Valid ones, at most [`TO_REPLACE`].
+    /// Valid ones, less than [`TO_REPLACE`].
     signatures: u8,
     /// When the last one was found valid.
     last: u64,
@@ -90,50 +104,60 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         + P::PK_LEN
         + 128;
 
+    pub(crate) fn hash<Q>(&self, id: &Q) -> u64
+    where
+        K: Borrow<Q>,
+        Q: Hash + ?Sized,
+    {
+        self.hasher.hash_one(id)
+    }
+
     /// The expanded key of `id`, if it is held.
-    pub(crate) fn get<Q>(&self, id: &Q) -> Option<Arc<PreparedVerifyingKey<P>>>
+    pub(crate) fn get<Q>(&self, id: &Q) -> Found<K, P>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let found = self.lock()?.look_up(id);
-        let count = if found.is_some() {
+        if self.state.is_none() {
+            return Found {
+                hash: 0,
+                expanded: None,
+            };
+        }
+        let hash = self.hash(id);
+        let held = self.lock().and_then(|state| {
+            let held = state.prepared.peek(&hash)?;
+            Some(Arc::clone(&held.expanded))
+        });
+        let expanded = held.filter(|expanded| expanded.id.borrow() == id);
+        let count = if expanded.is_some() {
             &self.hits
         } else {
             &self.misses
         };
         count.fetch_add(1, Ordering::Relaxed);
-        found
+        Found { hash, expanded }
     }
 
-    /// A signature under `id`, whose key was not held, is valid.
-    pub(crate) fn proven<Q>(
-        &self,
-        id: &Q,
-        own: impl FnOnce(&Q) -> K,
-        key: impl FnOnce() -> Option<VerifyingKey<P>>,
-    ) where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = self.hasher.hash_one(id);
+    /// A signature is valid whose key has this hash; `key` is what would be kept.
+    pub(crate) fn proven(&self, hash: u64, key: impl FnOnce() -> Option<(K, VerifyingKey<P>)>) {
         {
             let Some(mut state) = self.lock() else { return };
-            // Held by now: there were more of them in one batch.
-            if state.prepared.contains(id) || !state.has_earned_a_place(hash) {
+            if !state.has_earned_a_place(hash) {
                 return;
             }
             state.seen.pop(&hash);
         }
-        let Some(key) = key() else { return };
+        let Some((id, key)) = key() else { return };
         // Without the lock: two workers may expand one key, and either result
         // serves.
-        let key = Arc::new(key.prepare());
+        let key = key.prepare();
+        let expanded = Arc::new(Expanded { id, key });
         let old = self.lock().map(|mut state| {
             // What other workers counted meanwhile.
             state.seen.pop(&hash);
             let used = state.now;
-            state.prepared.push(own(id), Held { key, used })
+            state.prepared.push(hash, Held { expanded, used })
         });
         // The one that leaves is freed without the lock.
         drop(old);
@@ -159,23 +183,15 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
     }
 }
 
-impl<K: Hash + Eq, P: ParameterSet> State<K, P> {
-    fn look_up<Q>(&mut self, id: &Q) -> Option<Arc<PreparedVerifyingKey<P>>>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let held = self.prepared.get_mut(id)?;
-        self.now += 1;
-        held.used = self.now;
-        Some(Arc::clone(&held.key))
-    }
-
-    /// Counts a valid signature under a key that is not held: whether it is time to
-    /// expand that.
+impl<K, P: ParameterSet> State<K, P> {
+    /// Counts a valid signature: whether it is time to expand its key.
     fn has_earned_a_place(&mut self, hash: u64) -> bool {
         self.now += 1;
         let now = self.now;
+        if let Some(held) = self.prepared.get_mut(&hash) {
+            held.used = now;
+            return false;
+        }
         let seen = self.seen.get_or_insert_mut(hash, || Seen {
             signatures: 0,
             last: now,
@@ -219,23 +235,38 @@ mod tests {
             for _ in 0..times {
                 let expanded = || {
                     meanwhile();
-                    Some(key.clone())
+                    Some((id, key.clone()))
                 };
-                cache.proven(&id, |id| *id, expanded);
+                cache.proven(cache.hash(&id), expanded);
             }
         };
+        let holds = |id: u32| cache.get(&id).expanded.is_some();
         let other_worker = || proven(2, TO_REPLACE - 1, &|| ());
         proven(1, TO_ENTER, &|| ());
         proven(2, TO_REPLACE, &other_worker);
-        assert!(cache.get(&1).is_none() && cache.get(&2).is_some());
+        assert!(!holds(1) && holds(2));
         assert_eq!(cache.lock().map(|state| state.seen.len()), Some(0));
 
         proven(1, TO_REPLACE, &|| ());
-        assert!(cache.get(&1).is_some() && cache.get(&2).is_none());
+        assert!(holds(1) && !holds(2));
         proven(2, TO_REPLACE - 1, &|| ());
-        assert!(cache.get(&2).is_none());
+        assert!(!holds(2));
         proven(2, 1, &|| ());
-        assert!(cache.get(&2).is_some());
+        assert!(holds(2));
         assert_eq!(cache.memory_bytes(), Cache::KEY_BYTES);
+    }
+
+    /// A hash finds a key, which then is compared.
+    #[test]
+    fn another_key_with_the_same_hash_is_not_held() {
+        type Cache = KeyCache<u32, MlDsa44>;
+        let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+        let cache = Cache::new(Cache::KEY_BYTES);
+        for _ in 0..TO_ENTER {
+            cache.proven(cache.hash(&2), || Some((1, key.verifying_key().clone())));
+        }
+        assert_eq!(cache.memory_bytes(), Cache::KEY_BYTES);
+        assert!(cache.get(&2).expanded.is_none());
+        assert_eq!(cache.hits_and_misses(), (0, 1));
     }
 }

@@ -6,11 +6,10 @@ use mldsa_core::siblings::{
     JobMessage, SignatureParts, Verification, tr as public_key_hash, verify_lanes,
 };
 use mldsa_core::{
-    Backend, ByteArray, Context, Mu, MuBuilder, ParameterSet, PreHashed, PreparedVerifyingKey,
-    VerifyError, VerifyingKey,
+    Backend, ByteArray, Context, Mu, MuBuilder, ParameterSet, PreHashed, VerifyError, VerifyingKey,
 };
 
-use crate::cache::KeyCache;
+use crate::cache::{Found, KeyCache};
 use crate::key_set::MemberKey;
 use crate::{Item, KeySet, Message, Outcome, Reason, Signer, SignerId};
 
@@ -61,8 +60,7 @@ struct Candidate<'a, P: ParameterSet> {
 
 enum Key<'a, P: ParameterSet> {
     Member(SignerId, MemberKey<'a, P>),
-    Cached(Arc<PreparedVerifyingKey<P>>),
-    Encoded(&'a P::PublicKeyBytes),
+    Outsider(&'a P::PublicKeyBytes, Found<Box<[u8]>, P>),
 }
 
 /// What the core is told of a message.
@@ -215,17 +213,18 @@ impl<P: ParameterSet> Judge<P> {
 
     /// Valid signatures are what a key is expanded for.
     fn remember(&self, key: &Key<'_, P>) {
-        match (key, &self.keys) {
-            (Key::Member(id, MemberKey::Cold(_)), Some(keys)) => keys.proven(*id),
-            (Key::Encoded(encoded), _) => self.key_cache.proven(
-                encoded.as_ref(),
-                |key| Box::from(key),
-                || {
-                    let key = VerifyingKey::from_bytes(encoded.as_ref()).ok()?;
-                    Some(key.with_backend(self.backend))
-                },
-            ),
-            _ => {}
+        match key {
+            Key::Member(_, MemberKey::Held(_)) => {}
+            Key::Member(id, _) => {
+                if let Some(keys) = &self.keys {
+                    keys.proven(*id);
+                }
+            }
+            Key::Outsider(encoded, Found { hash, .. }) => self.key_cache.proven(*hash, || {
+                let encoded = encoded.as_ref();
+                let key = VerifyingKey::from_bytes(encoded).ok()?;
+                Some((Box::from(encoded), key.with_backend(self.backend)))
+            }),
         }
     }
 
@@ -248,8 +247,7 @@ impl<P: ParameterSet> Judge<P> {
             Identity::Outsider(encoded) => {
                 // Cheaper than the look-up, which hashes the key.
                 check_hint::<P>(signature)?;
-                let cached = self.key_cache.get(encoded.as_ref());
-                cached.map_or(Key::Encoded(encoded), Key::Cached)
+                Key::Outsider(encoded, self.key_cache.get(encoded.as_ref()))
             }
         };
         let message = match message {
@@ -277,8 +275,10 @@ impl<P: ParameterSet> Judge<P> {
     fn tr(&self, key: &Key<'_, P>) -> [u8; 64] {
         match key {
             Key::Member(_, key) => *key.tr(),
-            Key::Cached(key) => *key.tr(),
-            Key::Encoded(encoded) => public_key_hash(self.backend.permutation(), encoded.as_ref()),
+            Key::Outsider(encoded, found) => match &found.expanded {
+                Some(expanded) => *expanded.key.tr(),
+                None => public_key_hash(self.backend.permutation(), encoded.as_ref()),
+            },
         }
     }
 
@@ -293,13 +293,16 @@ impl<P: ParameterSet> Judge<P> {
             Key::Member(_, MemberKey::Held(key)) => {
                 Verification::prepared(*key, message, signature)
             }
-            Key::Member(_, MemberKey::Cached(key)) | Key::Cached(key) => {
-                Verification::prepared(key.as_prepared_ref(), message, signature)
+            Key::Member(_, MemberKey::Cached(expanded)) => {
+                Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
             }
             Key::Member(_, MemberKey::Cold(key)) => Verification::cold(key, message, signature),
-            Key::Encoded(encoded) => {
-                Verification::encoded(self.backend, *encoded, message, signature)
-            }
+            Key::Outsider(encoded, found) => match &found.expanded {
+                Some(expanded) => {
+                    Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
+                }
+                None => Verification::encoded(self.backend, *encoded, message, signature),
+            },
         }
     }
 }

@@ -6,14 +6,13 @@ use core::mem::size_of;
 use std::sync::Arc;
 
 use mldsa_core::{
-    Backend, Context, ParameterSet, PreHashed, PreparedVerifyingKey, PreparedVerifyingKeyRef,
-    VerifyingKey,
+    Backend, Context, ParameterSet, PreHashed, PreparedVerifyingKeyRef, VerifyingKey,
 };
 
 use super::arena::{Arena, Member, expansion, settle};
 use super::error::KeySetError;
 use super::policy::{KeyPolicy, KeyStorage};
-use crate::cache::KeyCache;
+use crate::cache::{Expanded, KeyCache};
 use crate::executor::{Executor, executor, share};
 use crate::{Message, Reason, SignerId, Threads};
 
@@ -66,7 +65,7 @@ pub(crate) enum MemberKey<'a, P: ParameterSet> {
     /// Expanded in the set.
     Held(PreparedVerifyingKeyRef<'a, P>),
     /// Expanded in the set's cache.
-    Cached(Arc<PreparedVerifyingKey<P>>),
+    Cached(Arc<Expanded<u32, P>>),
     /// Not expanded.
     Cold(&'a VerifyingKey<P>),
 }
@@ -311,7 +310,7 @@ impl<P: ParameterSet> KeySet<P> {
         match message.into() {
             Message::Bytes(message) => match &key {
                 MemberKey::Held(key) => key.verify(message, context, signature)?,
-                MemberKey::Cached(key) => key.verify(message, context, signature)?,
+                MemberKey::Cached(expanded) => expanded.key.verify(message, context, signature)?,
                 MemberKey::Cold(key) => key.verify(message, context, signature)?,
             },
             Message::Mu(mu) => key.verify_mu(mu, signature)?,
@@ -325,7 +324,7 @@ impl<P: ParameterSet> KeySet<P> {
                 key.verify_mu(&digest.mu(key.tr(), context), signature)?;
             }
         }
-        if let MemberKey::Cold(_) = key {
+        if !matches!(key, MemberKey::Held(_)) {
             self.proven(signer);
         }
         Ok(())
@@ -341,15 +340,16 @@ impl<P: ParameterSet> KeySet<P> {
             return Some(MemberKey::Held(prepared));
         }
         let key = self.key(signer)?;
-        let cached = self.cache().and_then(|cache| cache.get(&signer.index()));
+        let cache = self.cache();
+        let cached = cache.and_then(|cache| cache.get(&signer.index()).expanded);
         Some(cached.map_or(MemberKey::Cold(key), MemberKey::Cached))
     }
 
-    /// A signature under a key that is not expanded is valid.
+    /// A signature under a key that is not expanded in the set is valid.
     pub(crate) fn proven(&self, signer: SignerId) {
         if let Some(cache) = self.cache() {
-            let key = || self.key(signer).cloned();
-            cache.proven(&signer.index(), |id| *id, key);
+            let id = signer.index();
+            cache.proven(cache.hash(&id), || Some((id, self.key(signer)?.clone())));
         }
     }
 
@@ -362,7 +362,7 @@ impl<P: ParameterSet> MemberKey<'_, P> {
     pub(crate) fn tr(&self) -> &[u8; 64] {
         match self {
             Self::Held(key) => key.tr(),
-            Self::Cached(key) => key.tr(),
+            Self::Cached(expanded) => expanded.key.tr(),
             Self::Cold(key) => key.tr(),
         }
     }
@@ -370,7 +370,7 @@ impl<P: ParameterSet> MemberKey<'_, P> {
     fn verify_mu(&self, mu: &mldsa_core::Mu, signature: &[u8]) -> Result<(), Reason> {
         match self {
             Self::Held(key) => key.verify_mu(mu, signature),
-            Self::Cached(key) => key.verify_mu(mu, signature),
+            Self::Cached(expanded) => expanded.key.verify_mu(mu, signature),
             Self::Cold(key) => key.verify_mu(mu, signature),
         }
         .map_err(Reason::from)

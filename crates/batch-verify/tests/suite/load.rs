@@ -653,6 +653,61 @@ fn a_full_cache() {
     assert_eq!((verify(0), verify(2)), (1, 1));
 }
 
+/// Signatures that do not verify are no use of a held key: it leaves before one under
+/// which signatures verify, and no other becomes idle meanwhile.
+#[test]
+fn forged_signatures_hold_no_place() {
+    let verifier = with_room_for(2, Threads::Inline);
+    let signed = spenders(3);
+    // Whether the cache had the key.
+    let verify = |signer: usize, message: &[u8]| {
+        let (key, signature) = &signed[signer];
+        let before = verifier.verify(&[]).summary().cache_hits;
+        let report = verifier.verify(&[Item::new(&key[..], message, signature)]);
+        assert_eq!(report.all_valid(), message == b"spent");
+        report.summary().cache_hits - before
+    };
+    for signer in [0, 0, 1, 1] {
+        assert_eq!(verify(signer, b"spent"), 0);
+    }
+    assert_eq!((verify(0, b"spent"), verify(1, b"spent")), (1, 1));
+    for _ in 0..100 {
+        assert_eq!(verify(0, b"stolen"), 1);
+    }
+    // After three it would have a place if 0 or 1 were idle.
+    for _ in 0..8 {
+        assert_eq!(verify(2, b"spent"), 0);
+    }
+    assert_eq!((verify(2, b"spent"), verify(1, b"spent")), (1, 1));
+    assert_eq!(verify(0, b"stolen"), 0);
+
+    // Members of a set, one by one.
+    let keys = signed.iter().map(|(key, _)| key);
+    let policy = KeyPolicy::Lru {
+        max_bytes: 2 * PLACE,
+    };
+    let keys = KeySet::<MlDsa44>::builder().policy(policy).build(keys);
+    let keys = keys.unwrap();
+    let verifier = BatchVerifier::builder().keys(keys.clone()).build().unwrap();
+    let hits = || verifier.verify(&[]).summary().cache_hits;
+    let verify = |signer: u32, message: &[u8]| {
+        let signature = &signed[signer as usize].1;
+        let verdict = keys.verify_one(signer.into(), message, context(), signature);
+        assert_eq!(verdict.is_ok(), message == b"spent");
+    };
+    for signer in [0, 0, 1, 1, 0, 1] {
+        verify(signer, b"spent");
+    }
+    (0..100).for_each(|_| verify(0, b"stolen"));
+    (0..8).for_each(|_| verify(2, b"spent"));
+    assert_eq!(hits(), 102);
+    verify(1, b"spent");
+    verify(2, b"spent");
+    assert_eq!(hits(), 104);
+    verify(0, b"stolen");
+    assert_eq!(hits(), 104);
+}
+
 /// Valid signatures are counted for eight times as many keys as fit: what others sign
 /// in between makes the verifier forget.
 #[test]
