@@ -98,11 +98,13 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         }
     }
 
-    /// One expanded key, with its encoded key and list links.
+    /// One expanded key, with its encoded key and its place in a list and a table, and
+    /// those of the keys that are only remembered.
     const KEY_BYTES: usize = VerifyingKey::<P>::PREPARED_POLYS * size_of::<NttPoly>()
         + size_of::<PreparedVerifyingKey<P>>()
         + P::PK_LEN
-        + 128;
+        + 160
+        + SEEN_PER_SLOT * 120;
 
     pub(crate) fn hash<Q>(&self, id: &Q) -> u64
     where

@@ -1,5 +1,6 @@
 //! `verify_into` allocates nothing after its first batch, inline and from inside the pool;
-//! an intake copies nothing that it has no room for.
+//! an intake copies nothing that it has no room for; expanded keys and what is remembered
+//! of others take no more than they may.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -127,4 +128,40 @@ fn what_is_not_remembered_is_not_copied() {
     let copied = region.change().bytes_allocated;
     assert_eq!(intake.stats().memory.items, 0);
     assert!(copied < 1000, "{copied} bytes");
+}
+
+#[test]
+fn a_cache_of_keys_keeps_its_bound() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let spent: Vec<_> = (0..400_u32)
+        .map(|n| {
+            let mut seed = [0; 32];
+            seed[..4].copy_from_slice(&n.to_le_bytes());
+            let key = SigningKey::<MlDsa44>::from_seed(&seed);
+            let signature = key.sign(b"spent", Context::EMPTY, Hedge::Deterministic);
+            (*key.verifying_key().as_bytes(), signature.unwrap())
+        })
+        .collect();
+    for max_bytes in [25_000, 160_000, 360_000, 400_000, 600_000] {
+        let verifier = BatchVerifier::<MlDsa44>::builder()
+            .threads(Threads::Inline)
+            .key_cache_bytes(max_bytes)
+            .build()
+            .unwrap();
+        let region = Region::new(ALLOCATOR);
+        // With room for them, two make a place, and eight without.
+        for times in [2, 1, 1, 8] {
+            for (key, signature) in &spent {
+                let item = Item::new(key.as_slice(), b"spent".as_slice(), signature.as_ref());
+                for _ in 0..times {
+                    assert_eq!(verifier.verify_one(item), Outcome::Valid);
+                }
+            }
+        }
+        let change = region.change();
+        let taken = change.bytes_allocated - change.bytes_deallocated;
+        let said = verifier.verify(&[]).summary().cache_bytes;
+        assert!(taken <= max_bytes, "{taken} of {max_bytes} bytes");
+        assert!(said <= max_bytes && said > max_bytes / 2);
+    }
 }
