@@ -102,12 +102,13 @@ impl<P: ParameterSet> Builder<P> {
         Self { duplicates, ..self }
     }
 
-    /// Memory for the expanded keys of signers that are in no set (8 MiB). A key
-    /// is expanded after its second valid signature. If the memory is full, after
-    /// its eighth, when the one that was not used for the longest time leaves, or from
-    /// the third on, if that one has been idle for eight times as long as lay between
-    /// the last two; with 0 none ever is. Where keys sign a few times each and then no
-    /// more, memory for all of them serves better.
+    /// Memory for the expanded keys of signers that are in no set (8 MiB), and for what is
+    /// remembered of others. A key is expanded after its second valid signature. If the
+    /// memory is full, after its eighth, when the one that was not used for the longest
+    /// time leaves, or from the third on, if that one has been idle for eight times as
+    /// long as lay between the last two; with 0 none ever is. Only valid signatures are
+    /// uses. A kept key pays after some more of them: where keys sign a few times each and
+    /// then no more, or all alike and more of them than fit, 0 serves better.
     pub fn key_cache_bytes(self, bytes: usize) -> Self {
         Self {
             key_cache_bytes: bytes,

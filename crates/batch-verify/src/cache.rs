@@ -18,11 +18,10 @@ use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
 ///
 /// Expanding costs more than one verification without it: a key that signs once
 /// never pays, and signatures that do not verify change nothing here, whether their key
-/// is held or not. Where
-/// more keys sign than fit, those that sign seldom would only take each other's
-/// places; asked for more, the held ones come close to those that sign most (the
-/// policy *k*-LRU), and what has become idle still gives way to who signs now (as in
-/// LIRS). Identity is the full key; by its hash it is found, and counted.
+/// is held or not. Where more keys sign than fit, those that sign seldom would only take
+/// each other's places; asked for more, the held ones come close to those that sign most
+/// (the policy *k*-LRU), and what has become idle still gives way to who signs now (as
+/// in LIRS). Identity is the full key; by its hash it is found, and counted.
 pub(crate) struct KeyCache<K, P: ParameterSet> {
     /// `None` if not one key fits.
     state: Option<Mutex<State<K, P>>>,
@@ -78,7 +77,7 @@ const TO_REPLACE_IDLE: u8 = 3;
 const WHILE_IDLE: u64 = 8;
 
 impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
-    /// A cache whose expanded keys take at most `max_bytes`.
+    /// A cache whose expanded keys, with all that it remembers, take at most `max_bytes`.
     pub(crate) fn new(max_bytes: usize) -> Self {
         let slots = NonZeroUsize::new(max_bytes / Self::KEY_BYTES);
         Self {

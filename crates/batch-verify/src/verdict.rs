@@ -161,8 +161,8 @@ pub struct Summary {
     pub elapsed: Duration,
     /// Bytes of expanded keys held by the caches of the verifier.
     pub cache_bytes: usize,
-    /// Look-ups in these caches, since the verifier was built, that found an
-    /// expanded key.
+    /// Look-ups in these caches, since they were made, that found an expanded key. The
+    /// cache of a set is made with the set.
     pub cache_hits: u64,
     /// Look-ups that did not.
     pub cache_misses: u64,

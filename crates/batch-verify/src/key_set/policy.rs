@@ -12,9 +12,9 @@ pub enum KeyPolicy {
     /// Keys are expanded after their second valid signature and kept; with no room the
     /// least recently used one leaves, as
     /// [`Builder::key_cache_bytes`](crate::Builder::key_cache_bytes) says. A keeping
-    /// allocates.
+    /// allocates. A set made from this one, the next epoch's, begins with none kept.
     Lru {
-        /// Upper bound for the expanded keys.
+        /// Upper bound for the expanded keys and what is remembered of others.
         max_bytes: usize,
     },
     /// No key is expanded: 1.4, 2.0 or 2.6 kB a key, and every signature pays
