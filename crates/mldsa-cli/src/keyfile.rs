@@ -145,23 +145,26 @@ pub(crate) enum Content {
     Private(PrivateKeyForm, Zeroizing<Vec<u8>>),
 }
 
-/// The bytes of a text that is all hexadecimal digits, white space at its end
-/// aside.
+/// The bytes of a text that is all hexadecimal digits, white space aside: `xxd -p`
+/// breaks its lines.
 pub(crate) fn from_hex(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    let text = text.trim_ascii_end();
-    if text.is_empty() {
+    // Of full length at once: one that grew would leave copies behind.
+    let mut digits = Zeroizing::new(Vec::with_capacity(text.len()));
+    digits.extend(text.iter().filter(|byte| !byte.is_ascii_whitespace()));
+    if digits.is_empty() {
         return None;
     }
-    let mut bytes = Zeroizing::new(vec![0; text.len() / 2]);
-    base16ct::mixed::decode(text, &mut bytes).ok()?;
+    let mut bytes = Zeroizing::new(vec![0; digits.len() / 2]);
+    base16ct::mixed::decode(&*digits, &mut bytes).ok()?;
     Some(bytes)
 }
 
-/// Whether there is nothing but hexadecimal digits, white space at the end aside. Less
-/// than 2^-110 of all seeds look so; half of one in digits, a key of 128 bits, always.
+/// Whether there is nothing but hexadecimal digits, white space aside. Less than 2^-100
+/// of all seeds look so; half of one in digits, a key of 128 bits, always.
 fn is_digits(text: &[u8]) -> bool {
-    let text = text.trim_ascii_end();
-    !text.is_empty() && text.iter().all(u8::is_ascii_hexdigit)
+    let mut digits = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let first = digits.next();
+    first.is_some_and(u8::is_ascii_hexdigit) && digits.all(u8::is_ascii_hexdigit)
 }
 
 /// The `N` bytes that a file holds, raw or in digits. Digits are never raw bytes.

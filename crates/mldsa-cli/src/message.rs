@@ -69,8 +69,7 @@ impl MessageArgs {
         Context::new(bytes).ok()
     }
 
-    /// Reads a finished `mu`: 64 bytes, or 128 hexadecimal digits with white space
-    /// behind them.
+    /// Reads a finished `mu`: 64 bytes, or 128 hexadecimal digits.
     pub(crate) fn read_mu(&self) -> io::Result<Mu> {
         let mu = exactly(&self.file, &read_small(&self.file)?, "mu")?;
         Ok(Mu::from_bytes(*mu))

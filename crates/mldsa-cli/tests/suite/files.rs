@@ -653,6 +653,43 @@ fn digits_are_never_raw_bytes() {
     }
 }
 
+/// `xxd -p` breaks lines, `od -An -tx1` writes spaces too.
+#[test]
+fn digits_may_be_in_lines() {
+    let folder = Folder::new("digits-in-lines");
+    let set = Set::MlDsa44;
+    let seed = hex::decode(SEED_HEX).unwrap().try_into().unwrap();
+    let (pk, sk) = set.keygen(&seed);
+    let sig = set.sign(&seed, &[0; 32], &Form::Pure(b"m".to_vec()), b"");
+    let mu = crate::peer::mu(&pk, b"m", b"");
+    for (columns, space, end) in [(30, "", "\n"), (30, "", "\r\n"), (16, " ", "\n")] {
+        let write = |bytes: &[u8]| {
+            let mut text = String::new();
+            for line in bytes.chunks(columns) {
+                text.extend(line.iter().map(|byte| format!("{space}{byte:02x}")));
+                text += end;
+            }
+            text
+        };
+        let put = |name: &str, bytes: &[u8]| folder.put(name, write(bytes).as_bytes());
+        let public = put("pk", &pk);
+        let verify = ["verify", "-k", &public, "-s", &put("sig", &sig)];
+        assert_eq!(good(&verify, b"m").stdout, "valid\n");
+        for secret in [put("seed", &seed), put("sk", &sk)] {
+            let run = good(&["pubkey", "--set", "44", &secret, "--format", "hex"], b"");
+            assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
+        }
+        let keygen = ["keygen", "--set", "44", "--seed-file", &folder.at("seed")];
+        assert_eq!(good(&keygen, b"").stdout, SEED_PEM);
+        let verify = ["verify", "-k", &public, "-s", &put("sig", &sig), "--mu"];
+        good(&verify, write(&mu).as_bytes());
+        // One digit less.
+        let short = write(&pk).replacen('a', "", 1);
+        let short = folder.put("short", short.as_bytes());
+        unusable(&["inspect", &short], b"", "as many as no key has");
+    }
+}
+
 /// Editors put byte order marks before text, `openssl x509 -text` and others what a PEM is.
 #[test]
 fn text_may_have_something_before_it() {
