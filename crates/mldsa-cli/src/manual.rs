@@ -40,7 +40,7 @@ pub(crate) fn man(args: &ManArgs) -> io::Result<Status> {
 }
 
 fn pages(command: &Command, dir: &Path) -> io::Result<()> {
-    let man = Man::new(command.clone());
+    let man = Man::new(command.clone()).source(concat!("mldsa ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render(&mut page)?;
     let path = dir.join(man.get_filename());

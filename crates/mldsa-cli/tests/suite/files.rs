@@ -829,6 +829,7 @@ fn completions_and_manual_pages() {
     ] {
         let text = String::from_utf8(folder.get(page)).unwrap();
         assert!(text.contains(".SH SYNOPSIS"), "{page}");
+        assert!(text.contains("\"mldsa 0."), "{page}");
     }
     unusable(&["man", at], b"", "mldsa.1: exists");
 }
