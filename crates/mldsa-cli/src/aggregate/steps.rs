@@ -147,9 +147,14 @@ impl Session {
         }
         let aggregate = combiner.finish()?;
         let output = Output::new(out, Existing::Stays, Content::Binary)?;
-        write_each_after(&[(&output, &aggregate.to_bytes())], || self.pins.keep())?;
         let report = report(&aggregate, &self.agreed)?;
-        Ok(show(&report, output.is_standard())?)
+        Ok(write_each_after(
+            &[(&output, &aggregate.to_bytes())],
+            || {
+                show(&report, output.is_standard())?;
+                self.pins.keep()
+            },
+        )?)
     }
 
     fn read_round(&self) -> Result<Arc<Round>, StepError> {
@@ -263,9 +268,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
         .iter()
         .map(|(output, bytes)| (output, *bytes))
         .collect();
-    write_each_after(&results, || pins.keep())?;
     let taken = outputs.iter().any(|(output, _)| output.is_standard());
-    Ok(show(&report(&aggregate, &agreed)?, taken)?)
+    let report = report(&aggregate, &agreed)?;
+    Ok(write_each_after(&results, || {
+        show(&report, taken)?;
+        pins.keep()
+    })?)
 }
 
 /// 8,192 names of 64 bytes, each with a weight.

@@ -717,6 +717,23 @@ fn an_aggregate_can_go_to_a_pipe() {
     assert!(piped.status.success());
     assert_eq!(piped.stdout, fs::read(out).unwrap());
     assert!(piped.stderr.starts_with(b"signers: 1 of 3: m0"));
+    // Where the report cannot be written, nothing is.
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let [verifier, aggregate, pk] = ["verifier", "aggregate", "pk"].map(|name| place.at(name));
+    let verify = std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
+        .args(["aggregate", "verify", "--committee", &committee])
+        .args(["--store", &verifier, "--round", &round])
+        .args(["--aggregate", &aggregate, "--payload", &payload])
+        .args(["--content", "slot 7", "--ctx", "TEST", "--quorum", "1"])
+        .args(["--pk-out", &pk])
+        .stdout(closed)
+        .output()
+        .unwrap();
+    assert_eq!(verify.status.code(), Some(2), "{verify:?}");
+    for path in [pk, verifier] {
+        assert!(!Path::new(&path).exists(), "{path}");
+    }
 }
 
 /// A new seed that served an epoch of the old one would acknowledge a second list in
