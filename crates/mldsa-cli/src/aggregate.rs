@@ -122,7 +122,8 @@ struct InitArgs {
     #[arg(long)]
     id: String,
 
-    /// Keep the high-water mark of the guard here, on another device than the store
+    /// Keep the high-water mark of the guard here, on another device than the store:
+    /// FILE.0 at first, with the next number after each rotation
     #[arg(long, value_name = "FILE")]
     mark: Option<PathBuf>,
 }
@@ -378,6 +379,9 @@ fn session(args: &DecisionArgs) -> io::Result<Session> {
 
 /// Registered before the guard is complete: `init` can be repeated until then.
 fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Result<Store> {
+    if !Store::begun(path) {
+        Committee::expect_free(committee, id.as_bytes())?;
+    }
     let mut store = Store::begin(path, id.as_bytes(), mark)?;
     Committee::register(committee, &store)?;
     store.complete()?;

@@ -118,9 +118,19 @@ impl Committee {
             // Its own, from an `init` that was interrupted.
             return (known.key() == registration.key())
                 .then_some(())
-                .ok_or_else(|| named(&path, format!("the name {id} is taken")));
+                .ok_or_else(|| taken(&path, id));
         }
         publish(&path, &registration.to_bytes())
+    }
+
+    /// Refuses the name of a member that has registered, before a store bears it, too.
+    pub(crate) fn expect_free(path: &Path, id: &[u8]) -> io::Result<()> {
+        let id = member_id(id)?;
+        let path = path.join("registrations").join(file_name(&id));
+        match fs::symlink_metadata(&path) {
+            Ok(_) => Err(taken(&path, &id)),
+            Err(_) => Ok(()),
+        }
     }
 
     pub(crate) fn announce(&self, store: &Store) -> io::Result<()> {
@@ -272,6 +282,10 @@ pub(crate) fn expect_roots(pinned: &PinnedRoots, expected: Option<&str>) -> io::
     }
 }
 
+fn taken(path: &Path, id: &MemberId) -> io::Error {
+    named(path, format!("the name {id} is taken"))
+}
+
 fn read_registry(directory: &Path, rho: &[u8; 32], ids: &[MemberId]) -> io::Result<Arc<Registry>> {
     let mut entries = Vec::new();
     for id in ids {
@@ -307,6 +321,26 @@ impl PlanFile {
     }
 }
 
+/// What a store keeps of `--mark`: the number of the guard comes behind it.
+fn mark_path(mark: &Path) -> io::Result<String> {
+    // /media/card would become /media/card.0, which is on no card.
+    if mark.is_dir() {
+        return Err(named(mark, "is a directory: name a file in it"));
+    }
+    let path = std::path::absolute(mark)?;
+    let path = path
+        .to_str()
+        .ok_or_else(|| io::Error::other("--mark: not a text"))?;
+    match numbered(path, 0).parent() {
+        Some(parent) if parent.is_dir() => Ok(path.into()),
+        _ => Err(named(mark, "is in no directory that exists")),
+    }
+}
+
+fn numbered(mark: &str, generation: u32) -> PathBuf {
+    PathBuf::from(format!("{mark}.{generation}"))
+}
+
 const SECRET: &[u8; 8] = b"MLADSAS3";
 const SECRET_LEN: usize = 8 + 1 + 4 + 8 + 64;
 
@@ -329,6 +363,7 @@ impl Store {
     /// is to register, and [`Self::complete`].
     pub(crate) fn begin(path: &Path, id: &[u8], mark: Option<&Path>) -> io::Result<Self> {
         member_id(id)?;
+        let mark = mark.map(mark_path).transpose()?;
         own_directory(path)?;
         let secret = path.join("secret");
         let exists = || Err(named(path, "the store exists"));
@@ -340,10 +375,6 @@ impl Store {
             write_new(&path.join("id"), id, false)?;
         }
         if let Some(mark) = mark {
-            let mark = std::path::absolute(mark)?;
-            let mark = mark
-                .to_str()
-                .ok_or_else(|| io::Error::other("--mark: not a text"))?;
             publish(&path.join("mark-path"), mark.as_bytes())?;
         }
         if !secret.exists() {
@@ -357,6 +388,11 @@ impl Store {
         }
         // Its name may have been missing above.
         if store.guarded { exists() } else { Ok(store) }
+    }
+
+    /// Whether there is a member's secret, of a finished beginning or not.
+    pub(crate) fn begun(path: &Path) -> bool {
+        path.join("secret").exists()
     }
 
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
@@ -404,6 +440,10 @@ impl Store {
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         let (log, mark) = self.guard_paths()?;
         let seed = self.member.seed();
+        // The log is made first.
+        if mark.exists() && !log.exists() {
+            return Err(named(&mark, "exists, and is not of this store"));
+        }
         let guard = Guard::create_files(&log, &mark, seed);
         let mut guard = match guard {
             Ok(guard) => guard,
@@ -467,7 +507,7 @@ impl Store {
     fn guard_paths(&self) -> io::Result<(PathBuf, PathBuf)> {
         let name = |what| format!("guard-{}.{what}", self.generation);
         let mark = match fs::read_to_string(self.path.join("mark-path")) {
-            Ok(mark) => PathBuf::from(format!("{mark}.{}", self.generation)),
+            Ok(mark) => numbered(&mark, self.generation),
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.path.join(name("mark")),
             Err(error) => return Err(named(&self.path.join("mark-path"), error)),
         };

@@ -783,6 +783,9 @@ fn a_registration_is_not_replaced() {
     refused(&place.own("init", 7, &["--id", "m0"]), "m0");
     assert_eq!(fs::read(&registration).unwrap(), first);
     good(&place.member("open", 0, &[]));
+    // Nothing is left of who asked for it, so that another name will do.
+    assert!(!Path::new(&place.at("member-7")).exists());
+    good(&place.own("init", 7, &["--id", "m7"]));
     // Killed before its registration was there, or before the guard was.
     let registered = Path::new(&place.at("committee")).join("registrations/6d39");
     good(&place.own("init", 9, &["--id", "m9"]));
@@ -967,8 +970,16 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     fs::write(place.at("member-1/secret"), &secret[13..]).unwrap();
     refused(&place.own("init", 1, &["--id", "m1"]), "older version");
 
-    // With the mark elsewhere, a restore of the whole store is noticed.
+    // With the mark elsewhere, a restore of the whole store is noticed. The number of
+    // the guard comes behind its name, so a directory would not be where it is.
     let elsewhere = place.at("mark-of-m9");
+    for (mark, why) in [
+        (place.at("member-0"), "is a directory"),
+        (place.at("nowhere/mark"), "no directory that exists"),
+    ] {
+        refused(&place.own("init", 9, &["--id", "m9", "--mark", &mark]), why);
+        assert!(!Path::new(&place.at("member-9")).exists());
+    }
     good(&place.own("init", 9, &["--id", "m9", "--mark", &elsewhere]));
     assert!(!Path::new(&place.at("member-9/guard-0.mark")).exists());
     let log = backup("member-9/guard-0.log");
@@ -976,4 +987,12 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     fs::write(place.at("member-9/guard-0.log"), &log).unwrap();
     let again = place.step(&["close", "--store", &place.at("member-9"), "--epoch", "2"]);
     refused(&again, "guard failed");
+    // One mark serves one store.
+    let taken = place.own("init", 8, &["--id", "m8", "--mark", &elsewhere]);
+    refused(&taken, "mark-of-m9.0: exists");
+    good(&place.own(
+        "init",
+        8,
+        &["--id", "m8", "--mark", &place.at("mark-of-m8")],
+    ));
 }
