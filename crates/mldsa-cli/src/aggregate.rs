@@ -4,8 +4,8 @@
 mod files;
 mod steps;
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use mladsa_aggregate::Error;
 
@@ -191,7 +191,11 @@ struct VerifyArgs {
     subject: SubjectArgs,
 
     /// How many members have to have signed
-    #[arg(long, required_unless_present = "weights", conflicts_with = "weights")]
+    #[arg(
+        long,
+        required_unless_present_any = ["weights", "threshold"],
+        conflicts_with_all = ["weights", "threshold"],
+    )]
     quorum: Option<usize>,
 
     /// Their weights, one `name weight` a line; - is standard input
@@ -379,6 +383,10 @@ fn session(args: &DecisionArgs) -> io::Result<Session> {
 
 /// Registered before the guard is complete: `init` can be repeated until then.
 fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Result<Store> {
+    if whereabouts(committee) == whereabouts(path) {
+        let why = "--committee is everybody's, --store one member's alone: name two directories";
+        return Err(files::named(path, why));
+    }
     if !Store::begun(path) {
         Committee::expect_free(committee, id.as_bytes())?;
     }
@@ -386,6 +394,12 @@ fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Res
     Committee::register(committee, &store)?;
     store.complete()?;
     Ok(store)
+}
+
+/// Of a directory that may not be there yet.
+fn whereabouts(path: &Path) -> PathBuf {
+    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.into());
+    fs::canonicalize(path).unwrap_or_else(|_| absolute())
 }
 
 /// Pins the list, prints its digest and acknowledges it.

@@ -51,7 +51,8 @@ fn parse_hex(text: &str) -> Result<HexArg, &'static str> {
 }
 
 fn parse_hash(name: &str) -> Result<PreHash, String> {
-    PreHash::from_name(name).ok_or_else(|| format!("known are {}", hash_names()))
+    PreHash::from_name(&name.to_ascii_uppercase())
+        .ok_or_else(|| format!("known are {}", hash_names()))
 }
 
 impl MessageArgs {

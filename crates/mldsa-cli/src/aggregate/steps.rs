@@ -139,6 +139,8 @@ impl Session {
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
+        // Refused in an attempt that misses, too.
+        let output = Output::new(out, Existing::Stays, Content::Binary)?;
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
         let mut combiner = Combiner::new(&challenge);
@@ -146,7 +148,6 @@ impl Session {
             combiner.add(&receive(&self.agreed, &self.round, Part::Response, id)?)?;
         }
         let aggregate = combiner.finish()?;
-        let output = Output::new(out, Existing::Stays, Content::Binary)?;
         let report = report(&aggregate, &self.agreed)?;
         Ok(write_each_after(
             &[(&output, &aggregate.to_bytes())],

@@ -356,6 +356,7 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
     assert_eq!(verify(&[]).code, 2);
     invalid(&verify(&["--quorum", "2"]), "too few");
     refused(&verify(&["--quorum", "0"]), "out of range");
+    refused(&verify(&["--threshold", "1"]), "--weights <FILE>");
     refused(&verify(&["--quorum", "4"]), "there are 3 members");
     let alone = verify(&["--quorum", "1", "--expect-roots", &digest]);
     good(&alone);
@@ -786,6 +787,19 @@ fn a_registration_is_not_replaced() {
     // Nothing is left of who asked for it, so that another name will do.
     assert!(!Path::new(&place.at("member-7")).exists());
     good(&place.own("init", 7, &["--id", "m7"]));
+    // Secrets do not go where everybody's files are.
+    let committee = place.at("committee");
+    let shared = place.step(&[
+        "init",
+        "--committee",
+        &committee,
+        "--store",
+        &format!("{committee}/."),
+        "--id",
+        "m8",
+    ]);
+    refused(&shared, "name two directories");
+    assert!(!Path::new(&committee).join("secret").exists());
     // Killed before its registration was there, or before the guard was.
     let registered = Path::new(&place.at("committee")).join("registrations/6d39");
     good(&place.own("init", 9, &["--id", "m9"]));

@@ -428,7 +428,7 @@ fn verdicts_and_unusable_input() {
     good(
         &[
             &sign[..],
-            &["--prehash", "SHA2-224", "--allow-weak-prehash", "--hex"],
+            &["--prehash", "sha2-224", "--allow-weak-prehash", "--hex"],
         ]
         .concat(),
         b"",
