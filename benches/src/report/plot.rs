@@ -57,7 +57,8 @@ impl Plot {
         }
         let (x, y) = (points().map(|point| point.0), points().map(|point| point.1));
         let ([x0, x1], [y0, y1]) = (bounds(x), bounds(y));
-        let log = |least: f64, most: f64| ((least * 0.8).max(1e-6)..most * 1.25).log_scale();
+        let log = |least: f64, most: f64| (least.max(1e-6)..most * 1.25).log_scale();
+        let (from, low) = (x0 * 0.8, decade(y0));
         let room = ((x1 - x0) * 0.05).max(0.1);
         let across = match self.across {
             Axis::Named(names) => -0.3..names.len() as f64 - 0.7,
@@ -66,9 +67,11 @@ impl Plot {
         let up = 0.0..y1 * 1.1;
         let mut svg = String::new();
         match (self.across, self.up) {
-            (Axis::Logarithmic, Axis::Logarithmic) => self.draw(&mut svg, log(x0, x1), log(y0, y1)),
-            (Axis::Logarithmic, _) => self.draw(&mut svg, log(x0, x1), up),
-            (_, Axis::Logarithmic) => self.draw(&mut svg, across, log(y0, y1)),
+            (Axis::Logarithmic, Axis::Logarithmic) => {
+                self.draw(&mut svg, log(from, x1), log(low, y1))
+            }
+            (Axis::Logarithmic, _) => self.draw(&mut svg, log(from, x1), up),
+            (_, Axis::Logarithmic) => self.draw(&mut svg, across, log(low, y1)),
             _ => self.draw(&mut svg, across, up),
         }?;
         Ok(svg)
@@ -137,6 +140,12 @@ impl Plot {
             _ => plain(value),
         }
     }
+}
+
+/// Just below the power of ten that begins the decade of `least`: marks are drawn from the
+/// first one on.
+fn decade(least: f64) -> f64 {
+    0.99 * 10_f64.powf(least.max(1e-6).log10().floor())
 }
 
 fn colour(index: usize) -> ShapeStyle {

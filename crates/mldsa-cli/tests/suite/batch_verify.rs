@@ -534,10 +534,13 @@ fn modes() {
                 .filter(|answer| answer.contains("false"))
                 .count();
             assert_eq!(found > 0, first.is_some());
-            assert_eq!(
-                answers.iter().any(|answer| answer.contains("skipped")),
-                first.is_some()
-            );
+            // Beside the last line of all, workers may have been through with the others.
+            if first != Some(lines.len()) {
+                assert_eq!(
+                    answers.iter().any(|answer| answer.contains("skipped")),
+                    first.is_some()
+                );
+            }
         }
     }
 }
