@@ -4,13 +4,13 @@
 mod files;
 mod steps;
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use mladsa_aggregate::Error;
 
 use crate::Status;
-use crate::output::{Files, complain, leads_to_standard_output, print};
+use crate::output::{Files, complain, leads_to_standard_output, print, same_place};
 use files::{Committee, Store};
 use steps::{Session, Subject};
 
@@ -383,7 +383,7 @@ fn session(args: &DecisionArgs) -> io::Result<Session> {
 
 /// Registered before the guard is complete: `init` can be repeated until then.
 fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Result<Store> {
-    if whereabouts(committee) == whereabouts(path) {
+    if same_place(committee, path) {
         let why = "--committee is everybody's, --store one member's alone: name two directories";
         return Err(files::named(path, why));
     }
@@ -394,12 +394,6 @@ fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Res
     Committee::register(committee, &store)?;
     store.complete()?;
     Ok(store)
-}
-
-/// Of a directory that may not be there yet.
-fn whereabouts(path: &Path) -> PathBuf {
-    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.into());
-    fs::canonicalize(path).unwrap_or_else(|_| absolute())
 }
 
 /// Pins the list, prints its digest and acknowledges it.

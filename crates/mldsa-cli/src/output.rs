@@ -235,15 +235,16 @@ impl Identity {
     }
 }
 
-/// Whether two outputs, which need not exist, are one.
-fn same_place(a: &Path, b: &Path) -> bool {
+/// Whether two paths, of what need not exist, are one place.
+pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let [here, there] = [a, b].map(|path| Identity::of(path, standard_output));
     let resolved = |path: &Path| {
         let parent = match path.parent()? {
             parent if parent.as_os_str().is_empty() => Path::new("."),
             parent => parent,
         };
-        Some(fs::canonicalize(parent).ok()?.join(path.file_name()?))
+        let parent = fs::canonicalize(parent).or_else(|_| std::path::absolute(parent));
+        Some(parent.ok()?.join(path.file_name()?))
     };
     a == b || (here.is_some() && here == there) || {
         let place = resolved(a);

@@ -42,9 +42,9 @@ pub(crate) struct Committee {
 impl Committee {
     /// Fixes an epoch over the registrations that are there now.
     pub(crate) fn plan(path: &Path, args: &PlanArgs) -> io::Result<()> {
-        let registrations = path.join("registrations");
+        let directory = registrations(path);
         let mut ids = Vec::new();
-        for path in finished(&registrations).map_err(|error| named(&registrations, error))? {
+        for path in finished(&directory).map_err(|error| named(&directory, error))? {
             let registration = read(&path).and_then(|bytes| {
                 Registration::from_bytes(&bytes).map_err(|error| named(&path, error))
             });
@@ -63,7 +63,7 @@ impl Committee {
         }
         let mut rho = [0; 32];
         getrandom::fill(&mut rho).map_err(io::Error::other)?;
-        let registry = read_registry(&registrations, &rho, &ids)?;
+        let registry = read_registry(&directory, &rho, &ids)?;
         let plan = PlanFile {
             rho: hex(&rho),
             epoch: args.epoch,
@@ -90,7 +90,7 @@ impl Committee {
         let file: PlanFile = serde_json::from_slice(&read_up_to(&name, MAX_PLAN)?)
             .map_err(|error| named(&name, format!("line {}: not a plan", error.line())))?;
         let (rho, plan, ids) = file.parse().map_err(|error| named(&name, error))?;
-        let registry = read_registry(&path.join("registrations"), &rho, &ids)?;
+        let registry = read_registry(&registrations(path), &rho, &ids)?;
         if hex(registry.root()) != file.registry_root || plan.epoch() != epoch {
             return Err(named(
                 &name,
@@ -107,7 +107,7 @@ impl Committee {
     /// Publishes a member's registration, in nobody's place; it can do so before there
     /// is a plan.
     pub(crate) fn register(path: &Path, store: &Store) -> io::Result<()> {
-        let directory = path.join("registrations");
+        let directory = registrations(path);
         create_dir(&directory)?;
         let (rnd, id) = (random()?, store.member.id());
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
@@ -126,7 +126,7 @@ impl Committee {
     /// Refuses the name of a member that has registered, before a store bears it, too.
     pub(crate) fn expect_free(path: &Path, id: &[u8]) -> io::Result<()> {
         let id = member_id(id)?;
-        let path = path.join("registrations").join(file_name(&id));
+        let path = registrations(path).join(file_name(&id));
         match fs::symlink_metadata(&path) {
             Ok(_) => Err(taken(&path, &id)),
             Err(_) => Ok(()),
@@ -280,6 +280,10 @@ pub(crate) fn expect_roots(pinned: &PinnedRoots, expected: Option<&str>) -> io::
         ),
         _ => Ok(()),
     }
+}
+
+fn registrations(committee: &Path) -> PathBuf {
+    committee.join("registrations")
 }
 
 fn taken(path: &Path, id: &MemberId) -> io::Error {
