@@ -57,8 +57,8 @@ impl Plot {
         }
         let (x, y) = (points().map(|point| point.0), points().map(|point| point.1));
         let ([x0, x1], [y0, y1]) = (bounds(x), bounds(y));
-        let log = |least: f64, most: f64| (least.max(1e-6)..most * 1.25).log_scale();
-        let (from, low) = (x0 * 0.8, decade(y0));
+        let log = |least: f64, most: f64| (least..most * 1.25).log_scale();
+        let (from, low) = ((x0 * 0.8).max(1e-6), decade(y0));
         let room = ((x1 - x0) * 0.05).max(0.1);
         let across = match self.across {
             Axis::Named(names) => -0.3..names.len() as f64 - 0.7,
