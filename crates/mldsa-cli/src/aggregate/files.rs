@@ -112,15 +112,14 @@ impl Committee {
         let (rnd, id) = (random()?, store.member.id());
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
         let path = directory.join(file_name(id));
-        if fs::symlink_metadata(&path).is_ok() {
-            let known =
-                Registration::from_bytes(&read(&path)?).map_err(|error| named(&path, error))?;
-            // Its own, from an `init` that was interrupted.
-            return (known.key() == registration.key())
-                .then_some(())
-                .ok_or_else(|| taken(&path, id));
+        if publish_first(&path, &registration.to_bytes())? {
+            return Ok(());
         }
-        publish(&path, &registration.to_bytes())
+        let known = Registration::from_bytes(&read(&path)?).map_err(|error| named(&path, error))?;
+        // Its own, from an `init` that was interrupted.
+        (known.key() == registration.key())
+            .then_some(())
+            .ok_or_else(|| taken(&path, id))
     }
 
     /// Refuses the name of a member that has registered, before a store bears it, too.
@@ -136,11 +135,18 @@ impl Committee {
     pub(crate) fn announce(&self, store: &Store) -> io::Result<()> {
         let tree = self.tree(store)?;
         let (rnd, mut guard) = (random()?, store.guard()?);
+        let id = store.member.id();
+        let own = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
+        if self.registry.key(id).map_err(refused)? != own.key() {
+            let why = format!("the committee knows another key of {id}: this store is not its");
+            return Err(named(&store.path, why));
+        }
+        let rnd = random()?;
         let root = store
             .member
             .announce(&tree, &mut guard, Hedge::Bytes(&rnd))
             .map_err(refused)?;
-        let path = self.epoch.join("roots").join(file_name(store.member.id()));
+        let path = self.epoch.join("roots").join(file_name(id));
         publish(&path, &root.to_bytes())
     }
 
@@ -697,16 +703,34 @@ fn finished(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Writes a file that others may read at any time: whole or not at all.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    publish_by(fs::rename, path, bytes).map_err(|error| named(path, error))
+}
+
+/// The same, whoever else does so meanwhile, in nobody's place: whether there was none.
+fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    match publish_by(fs::hard_link, path, bytes) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        written => written.map(|()| true).map_err(|error| named(path, error)),
+    }
+}
+
+/// Gives a finished file its name.
+fn publish_by(
+    name: fn(PathBuf, PathBuf) -> io::Result<()>,
+    path: &Path,
+    bytes: &[u8],
+) -> io::Result<()> {
     let mut suffix = [0; 8];
     getrandom::fill(&mut suffix).map_err(io::Error::other)?;
     let next = path.with_extension(format!("{}.tmp", hex(&suffix)));
-    let failed = |error| named(path, error);
-    let mut file = File::create_new(&next).map_err(failed)?;
-    file.write_all(bytes)
+    let mut file = File::create_new(&next)?;
+    let written = file
+        .write_all(bytes)
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&next, path))
-        .inspect_err(|_| drop(fs::remove_file(&next)))
-        .map_err(failed)
+        .and_then(|()| name(next.clone(), path.into()));
+    // Gone if that was its new name, a second one if not.
+    let _ = fs::remove_file(&next);
+    written
 }
 
 /// Writes a file that must not exist yet, and flushes it and its name.

@@ -787,8 +787,39 @@ fn a_registration_is_not_replaced() {
     // Nothing is left of who asked for it, so that another name will do.
     assert!(!Path::new(&place.at("member-7")).exists());
     good(&place.own("init", 7, &["--id", "m7"]));
-    // Secrets do not go where everybody's files are.
+    // Of two that ask at once, one has it.
     let committee = place.at("committee");
+    for round in 0..6 {
+        let both = ["a", "b"].map(|store| {
+            let store = place.at(&format!("twin-{round}-{store}"));
+            std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
+                .args([
+                    "aggregate",
+                    "init",
+                    "--committee",
+                    &committee,
+                    "--store",
+                    &store,
+                ])
+                .args(["--id", &format!("twin-{round}")])
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        });
+        let good = both.map(|mut one| one.wait().unwrap().success());
+        assert!(good[0] != good[1], "{good:?}");
+    }
+    // A member of that name elsewhere speaks for nobody here.
+    let (elsewhere, stranger) = (place.at("elsewhere"), place.at("stranger"));
+    let its = ["--store", &stranger];
+    good(&place.step(&[&["init", "--committee", &elsewhere, "--id", "m0"], &its[..]].concat()));
+    let root = Path::new(&committee).join("epoch-1/roots/6d30");
+    let before = fs::read(&root).unwrap();
+    let spoken = place.step(&[&["root", "--committee", &committee], &its[..]].concat());
+    refused(&spoken, "another key of m0");
+    assert_eq!(fs::read(&root).unwrap(), before);
+    // Secrets do not go where everybody's files are.
     let shared = place.step(&[
         "init",
         "--committee",
