@@ -290,6 +290,10 @@ impl<'a> Output<'a> {
             existing,
             content,
         };
+        // Before the work, not when the file gets its name.
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(output.named(&io::ErrorKind::IsADirectory.into()));
+        }
         let stays = existing != Existing::Replaced;
         if stays && !output.is_standard() && fs::symlink_metadata(path).is_ok() {
             return Err(output.named(&existing.error()));

@@ -672,6 +672,11 @@ fn a_step_that_fails_pins_nothing() {
         &nowhere,
     );
     assert!(!Path::new(&pk).exists());
+    let folder = place.at("folder/");
+    let results = ["--pk-out", &pk, "--sig-out", &folder];
+    let nowhere = verify(&[&["--quorum", "3"], &results[..]].concat());
+    refused(&nowhere, "is a directory");
+    assert!(nowhere.stdout.is_empty() && !Path::new(&pk).exists());
     assert!(!place.0.join("verifier").exists());
     good(&verify(&["--quorum", "3"]));
     assert!(pinned("verifier"));
