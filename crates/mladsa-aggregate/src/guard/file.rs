@@ -129,10 +129,15 @@ impl LogMedium for FileLog {
 
 /// A mark in a file. It belongs on another device than the log where there is one:
 /// a restore of both from one backup cannot be noticed.
+///
+/// The first mark takes a name that is free: of two guards that are made over one path
+/// at once, one fails.
 #[derive(Debug)]
 pub struct FileMark {
     path: PathBuf,
     staged: Option<PathBuf>,
+    // Whether there was none: another guard may take the name meanwhile.
+    first: bool,
 }
 
 impl FileMark {
@@ -141,34 +146,56 @@ impl FileMark {
         Self {
             path: path.into(),
             staged: None,
-        }
-    }
-}
-
-impl MarkMedium for FileMark {
-    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failure(error)),
+            first: true,
         }
     }
 
-    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+    /// A new file for the next mark.
+    fn next(&self) -> io::Result<(File, PathBuf)> {
+        if self.first {
+            return create_beside(&self.path);
+        }
         let mut path = OsString::from(&self.path);
         path.push(".next");
         let path = PathBuf::from(path);
         // Only the holder of the log's lock writes here: one name is enough. What is
         // there was left by a crash, or is somebody's link.
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failure(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut next = owned()
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(failure)?;
+        let file = owned().write(true).create_new(true).open(&path)?;
+        Ok((file, path))
+    }
+
+    /// Gives the first mark its name, which must be nobody's.
+    fn claim(&self, staged: &Path) -> io::Result<()> {
+        let linked = match fs::hard_link(staged, &self.path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                // Memory cards have no links: there an empty file holds the name.
+                File::create_new(&self.path).and_then(|_| fs::rename(staged, &self.path))
+            }
+            linked => linked,
+        };
+        // Gone already if it was renamed.
+        let _ = fs::remove_file(staged);
+        linked
+    }
+}
+
+impl MarkMedium for FileMark {
+    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
+        let mark = match fs::read(&self.path) {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failure(error)),
+        };
+        self.first = mark.is_none();
+        Ok(mark)
+    }
+
+    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+        let (mut next, path) = self.next().map_err(failure)?;
         next.write_all(bytes)
             .and_then(|()| next.sync_all())
             .map_err(failure)?;
@@ -178,9 +205,16 @@ impl MarkMedium for FileMark {
 
     fn publish(&mut self) -> Result<(), MediumError> {
         let staged = self.staged.take().ok_or(MediumError)?;
-        fs::rename(staged, &self.path)
+        let named = if self.first {
+            self.claim(&staged)
+        } else {
+            fs::rename(staged, &self.path)
+        };
+        named
             .and_then(|()| flush_directory(&self.path))
-            .map_err(failure)
+            .map_err(failure)?;
+        self.first = false;
+        Ok(())
     }
 }
 

@@ -564,3 +564,33 @@ fn a_race_to_pin_has_one_winner() {
         assert_eq!(kept, Some(vec![winner; 9000]));
     }
 }
+
+/// Two stores that were given one mark: the one whose guard was made keeps it, and the
+/// other has none to release anything with.
+#[test]
+fn a_race_for_a_mark_has_one_winner() {
+    let place = Place::new("mark-race");
+    for round in 0..50u8 {
+        let mark = place.0.join(format!("mark-{round}"));
+        let racers: Vec<_> = (0..2u8)
+            .map(|n| {
+                let log = place.0.join(format!("log-{round}-{n}"));
+                let mark = mark.clone();
+                std::thread::spawn(move || {
+                    let seed = MasterSeed::from_bytes(&[2 * round + n; 32]);
+                    let made = Guard::create_files(&log, &mark, &seed);
+                    let made = made.and_then(|mut guard| guard.close_epoch(1)).is_ok();
+                    (made, Guard::open_files(&log, &mark, &seed).is_ok())
+                })
+            })
+            .collect();
+        let mut ends: Vec<_> = racers
+            .into_iter()
+            .map(|racer| racer.join().unwrap())
+            .collect();
+        ends.sort_unstable();
+        assert_eq!(ends, [(false, false), (true, true)]);
+    }
+    // Three files a round, and nothing beside them.
+    assert_eq!(fs::read_dir(&place.0).unwrap().count(), 150);
+}
