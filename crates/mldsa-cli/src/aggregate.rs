@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use mladsa_aggregate::Error;
 
 use crate::Status;
-use crate::output::{Files, complain, leads_to_standard_output, print, same_place};
+use crate::output::{Files, complain, leads_to_standard_output, print};
 use files::{Committee, Store};
 use steps::{Session, Subject};
 
@@ -381,16 +381,10 @@ fn session(args: &DecisionArgs) -> io::Result<Session> {
     Session::new(args, Subject::new(&args.round.subject)?)
 }
 
-/// Registered before the guard is complete: `init` can be repeated until then.
+/// The secret says last that all is there: `init` can be repeated until then.
 fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Result<Store> {
-    if same_place(committee, path) {
-        let why = "--committee is everybody's, --store one member's alone: name two directories";
-        return Err(files::named(path, why));
-    }
-    if !Store::begun(path) {
-        Committee::expect_free(committee, id.as_bytes())?;
-    }
-    let mut store = Store::begin(path, id.as_bytes(), mark)?;
+    let mut store = Store::begin(committee, path, id, mark)?;
+    store.make_guard()?;
     Committee::register(committee, &store)?;
     store.complete()?;
     Ok(store)

@@ -51,9 +51,10 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   {"set":"ML-DSA-44","pk":"..","sig":"..","mu":".."}
   {"set":"ML-DSA-87","pk":"..","sig":"..","prehash":"SHA2-512","digest":".."}
   "cert" in the place of "pk" is an X.509 certificate in DER, of which only the
-  public key is looked at. Sets may be mixed. "ctx" goes with "msg" and "prehash". Hashes: SHA2-224,
-  SHA2-256, SHA2-384, SHA2-512, SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256,
-  SHA3-384, SHA3-512, SHAKE-128, SHAKE-256.
+  public key is looked at. Sets may be mixed. "ctx" goes with "msg" and "prehash".
+  Names are written as here. Hashes: SHA2-224, SHA2-256, SHA2-384, SHA2-512,
+  SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256, SHA3-384, SHA3-512, SHAKE-128,
+  SHAKE-256.
 
 OUTPUT  One JSON object for every line, in order:
   {"line":1,"valid":true}

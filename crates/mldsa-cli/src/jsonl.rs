@@ -309,20 +309,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Hex without branches or look-ups on the digits, which may be a private key.
+/// Hex, without branches or look-ups on the digits of what may be a private key.
 fn decode(name: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
-    if text.len() % 2 == 1 {
-        return Err(LineError::new(format!(
-            "field \"{name}\" is not hex: odd number of digits"
-        )));
-    }
     let mut bytes = Zeroizing::new(vec![0; text.len() / 2]);
-    match base16ct::mixed::decode(text, &mut bytes) {
-        Ok(_) => Ok(bytes),
-        Err(_) => Err(LineError::new(format!(
-            "field \"{name}\" is not hex: bad character"
-        ))),
+    if base16ct::mixed::decode(text, &mut bytes).is_ok() {
+        return Ok(bytes);
     }
+    let why = if text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        "odd number of digits"
+    } else {
+        "bad character"
+    };
+    let why = format!("field \"{name}\" is not hex: {why}");
+    Err(LineError::new(why))
 }
 
 /// `serde_json` counts lines inside the one line it was given; only the column
@@ -528,6 +527,21 @@ mod tests {
             b"{",
         ] {
             assert!(!error(bad).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_not_hex_is_named_for_what_it_is() {
+        for (value, why) in [
+            ("c3 ", "bad character"),
+            ("c3 0", "bad character"),
+            ("xyz", "bad character"),
+            ("c30", "odd number of digits"),
+        ] {
+            let line = format!("{{\"seed\":\"{value}\"}}");
+            let fields = Fields::parse(line.as_bytes(), &["seed"]).unwrap();
+            let error = fields.hex("seed").unwrap_err().to_string();
+            assert_eq!(error, format!("field \"seed\" is not hex: {why}"));
         }
     }
 

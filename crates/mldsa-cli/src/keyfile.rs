@@ -57,30 +57,6 @@ impl Format {
     }
 }
 
-/// A parameter set, as an argument.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum SetArg {
-    /// ML-DSA-44, category 2
-    #[value(name = "44", aliases = ["ML-DSA-44", "ml-dsa-44"])]
-    MlDsa44,
-    /// ML-DSA-65, category 3
-    #[value(name = "65", aliases = ["ML-DSA-65", "ml-dsa-65"])]
-    MlDsa65,
-    /// ML-DSA-87, category 5
-    #[value(name = "87", aliases = ["ML-DSA-87", "ml-dsa-87"])]
-    MlDsa87,
-}
-
-impl From<SetArg> for Set {
-    fn from(set: SetArg) -> Self {
-        match set {
-            SetArg::MlDsa44 => Self::MlDsa44,
-            SetArg::MlDsa65 => Self::MlDsa65,
-            SetArg::MlDsa87 => Self::MlDsa87,
-        }
-    }
-}
-
 /// The key of a command over files.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
@@ -107,8 +83,8 @@ impl KeyArgs {
 #[derive(clap::Args)]
 pub(crate) struct KeyOptions {
     /// Parameter set, needed for a bare seed
-    #[arg(long, value_enum)]
-    set: Option<SetArg>,
+    #[arg(long, value_enum, ignore_case = true)]
+    set: Option<Set>,
 
     #[command(flatten)]
     password: PasswordArgs,
@@ -193,7 +169,7 @@ impl KeyFile {
     /// agree with the file.
     pub(crate) fn read(path: &Path, options: &KeyOptions) -> io::Result<Self> {
         let bytes = read_small(path)?;
-        let set = options.set.map(Set::from);
+        let set = options.set;
         let password = options.password.read()?;
         let password = password.as_ref().map(|password| &password[..]);
         let key = Self::parse(&bytes, set, password).map_err(|why| unusable(path, why))?;

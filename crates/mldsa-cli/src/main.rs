@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use mldsa_core::Backend;
-use output::{Files, complain, standard_failed};
+use output::{Files, complain, complain_of_arguments, standard_failed};
 
 /// ML-DSA (FIPS 204) signatures
 #[derive(Parser)]
@@ -122,7 +122,10 @@ fn main() -> ExitCode {
             .and_then(|()| io::stdout().flush())
             .map(|()| Status::Good)
             .map_err(|error| standard_failed(&error)),
-        Err(error) => error.exit(),
+        Err(error) => {
+            complain_of_arguments(&error);
+            Ok(Status::Unusable)
+        }
     };
     result
         .unwrap_or_else(|error| {

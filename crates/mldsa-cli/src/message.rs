@@ -12,7 +12,7 @@ use sha3::digest::{ExtendableOutput, Update, XofReader};
 use crate::input::{self, read_small};
 use crate::jsonl::without_mark;
 use crate::keyfile::{exactly, from_hex};
-use crate::request::hash_names;
+use crate::request::hash_named;
 
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("context").multiple(false))]
@@ -50,9 +50,9 @@ fn parse_hex(text: &str) -> Result<HexArg, &'static str> {
     }
 }
 
+/// In any case: people write it.
 fn parse_hash(name: &str) -> Result<PreHash, String> {
-    PreHash::from_name(&name.to_ascii_uppercase())
-        .ok_or_else(|| format!("known are {}", hash_names()))
+    hash_named(&name.to_ascii_uppercase())
 }
 
 impl MessageArgs {

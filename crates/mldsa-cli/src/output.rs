@@ -4,7 +4,7 @@
 use core::fmt::Display;
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::input::{is_standard, standard_input};
 
@@ -90,17 +90,33 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 /// A line to standard error. Names of files may have characters in them that would
 /// write elsewhere on a terminal, or further lines.
 pub(crate) fn complain(what: impl Display) {
-    let mut line = String::from("mldsa: ");
-    for character in what.to_string().chars() {
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
-    line.push('\n');
+    let line = format!("mldsa: {}\n", escaped(&what.to_string(), |_| false));
     // A closed standard error changes nothing.
     let _ = io::stderr().write_all(line.as_bytes());
+}
+
+/// The same of arguments: in colours on a terminal, unless they have such codes themselves.
+pub(crate) fn complain_of_arguments(error: &clap::Error) {
+    let plain = error.to_string();
+    let text = escaped(&plain, |character| character == '\n');
+    let _ = if text == plain {
+        error.print()
+    } else {
+        io::stderr().write_all(text.as_bytes())
+    };
+}
+
+/// Without control characters but those that are `meant`.
+fn escaped(text: &str, meant: fn(char) -> bool) -> String {
+    let mut out = String::new();
+    for character in text.chars() {
+        if character.is_control() && !meant(character) {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }
 
 /// Whatever a command reads and writes. Every command says it before anything is
@@ -238,18 +254,34 @@ impl Identity {
 /// Whether two paths, of what need not exist, are one place.
 pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let [here, there] = [a, b].map(|path| Identity::of(path, standard_output));
-    let resolved = |path: &Path| {
-        let parent = match path.parent()? {
-            parent if parent.as_os_str().is_empty() => Path::new("."),
-            parent => parent,
-        };
-        let parent = fs::canonicalize(parent).or_else(|_| std::path::absolute(parent));
-        Some(parent.ok()?.join(path.file_name()?))
-    };
     a == b || (here.is_some() && here == there) || {
         let place = resolved(a);
         place.is_some() && place == resolved(b)
     }
+}
+
+/// Whether `path` is `directory` or somewhere below it; neither need exist.
+pub(crate) fn lies_in(path: &Path, directory: &Path) -> bool {
+    resolved(path).is_some_and(|place| {
+        let mut ancestors = place.ancestors();
+        ancestors.any(|ancestor| same_place(ancestor, directory))
+    })
+}
+
+/// Where a path leads, with no links and no `..` in it. What does not exist yet has none
+/// when it is made.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    path.ancestors().find_map(|there| {
+        let mut place = fs::canonicalize(there).ok()?;
+        for component in path.strip_prefix(there).ok()?.components() {
+            match component {
+                Component::ParentDir => drop(place.pop()),
+                name => place.push(name),
+            }
+        }
+        Some(place)
+    })
 }
 
 /// Writes several results. Files get their names at the end, in this order, when
@@ -259,11 +291,11 @@ pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
     write_each_after(results, || Ok(()))
 }
 
-/// The same, with something that has to come about when everything is on the disk and
-/// before anybody sees it.
+/// The same, with something that has to come about when everything is on the disk and in
+/// the streams, and before anybody sees a file.
 pub(crate) fn write_each_after(
     results: &[(&Output<'_>, &[u8])],
-    first: impl FnOnce() -> io::Result<()>,
+    last: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
     let mut staged = Vec::new();
     let mut streams = Vec::new();
@@ -273,13 +305,19 @@ pub(crate) fn write_each_after(
             None => streams.push((output, bytes)),
         }
     }
-    first()?;
     for (output, bytes) in streams {
         output.write_stream(bytes)?;
     }
-    staged
-        .into_iter()
-        .try_for_each(|(output, file)| file.take_name().map_err(|error| output.named(&error)))
+    last()?;
+    for (n, (output, file)) in staged.iter().enumerate() {
+        if let Err(error) = file.take_name() {
+            for (_, file) in &staged[..n] {
+                file.give_back();
+            }
+            return Err(output.named(&error));
+        }
+    }
+    Ok(())
 }
 
 impl<'a> Output<'a> {
@@ -294,11 +332,19 @@ impl<'a> Output<'a> {
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(output.named(&io::ErrorKind::IsADirectory.into()));
         }
+        if output.is_standard() {
+            return Ok(output);
+        }
         let stays = existing != Existing::Replaced;
-        if stays && !output.is_standard() && fs::symlink_metadata(path).is_ok() {
+        if stays && fs::symlink_metadata(path).is_ok() {
             return Err(output.named(&existing.error()));
         }
-        Ok(output)
+        let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
+        match fs::metadata(parent.unwrap_or(Path::new("."))) {
+            Ok(metadata) if metadata.is_dir() => Ok(output),
+            Ok(_) => Err(output.named(&io::ErrorKind::NotADirectory.into())),
+            Err(error) => Err(output.named(&error)),
+        }
     }
 
     /// Writes all of `bytes` or leaves no new file behind.
@@ -384,7 +430,7 @@ struct Staged {
 }
 
 impl Staged {
-    fn take_name(self) -> io::Result<()> {
+    fn take_name(&self) -> io::Result<()> {
         if self.existing == Existing::Replaced {
             return fs::rename(&self.next, &self.target);
         }
@@ -398,6 +444,16 @@ impl Staged {
                 fs::rename(&self.next, &self.target)
             }
             linked => linked,
+        }
+    }
+
+    /// Takes the name away again, unless it is somebody else's by now. What was replaced
+    /// is gone.
+    fn give_back(&self) {
+        let [own, named] =
+            [&self.next, &self.target].map(|path| Identity::of(path, standard_output));
+        if self.existing != Existing::Replaced && (own.is_none() || own == named) {
+            let _ = fs::remove_file(&self.target);
         }
     }
 }
@@ -488,4 +544,69 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     let digits = base16ct::lower::encode_string(&random);
     Ok(path.with_file_name(format!("mldsa-{digits}.tmp")))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// Somebody took one of the names while the results were made.
+    #[test]
+    fn who_does_not_get_every_name_keeps_none() {
+        let place = std::env::temp_dir().join(format!("mldsa-names-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        fs::create_dir(&place).unwrap();
+        let paths = ["a", "b", "c"].map(|name| place.join(name));
+        let output = |path| Output::new(path, Existing::Stays, Content::Binary).unwrap();
+        let outputs = paths.each_ref().map(|path| output(path));
+        let results = outputs.each_ref().map(|output| (output, &b"ours"[..]));
+        for taken in &paths {
+            let written = write_each_after(&results, || fs::write(taken, b"theirs"));
+            let error = written.unwrap_err().to_string();
+            assert_eq!(error, format!("{}: exists", taken.display()));
+            assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+            assert_eq!(fs::read(taken).unwrap(), b"theirs");
+            fs::remove_file(taken).unwrap();
+        }
+        write_each(&results).unwrap();
+        for path in &paths {
+            assert_eq!(fs::read(path).unwrap(), b"ours");
+        }
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 3);
+        fs::remove_dir_all(&place).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn places_that_do_not_exist_yet_are_told_apart() {
+        let place = std::env::temp_dir().join(format!("mldsa-places-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        fs::create_dir_all(place.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", place.join("alias")).unwrap();
+        for (a, b, same, inside) in [
+            ("com", "com", true, true),
+            ("com", "x/../com", true, true),
+            ("com/.", "x/y/../../com", true, true),
+            ("real/com", "alias/com", true, true),
+            ("alias", "real", true, true),
+            ("com/a", "com", false, true),
+            ("alias/a/b", "real", false, true),
+            ("x/../com/a", "com", false, true),
+            ("com", "com/a", false, false),
+            ("coma", "com", false, false),
+            ("alias/../com", "real/com", false, false),
+            ("com", "com/../real", false, false),
+        ] {
+            let [a, b] = [a, b].map(|name| place.join(name));
+            let names = format!("{} {}", a.display(), b.display());
+            assert_eq!(
+                (same_place(&a, &b), same_place(&b, &a)),
+                (same, same),
+                "{names}"
+            );
+            assert_eq!(lies_in(&a, &b), inside, "{names}");
+        }
+        fs::remove_dir_all(&place).unwrap();
+    }
 }

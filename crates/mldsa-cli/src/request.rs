@@ -1,16 +1,23 @@
 //! What a line asks for: the parameter set, the message in one of its forms,
 //! the context. Shared by signing and verifying.
 
+use clap::ValueEnum;
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash};
 use zeroize::Zeroizing;
 
 use crate::jsonl::{Fields, LineError};
 
 /// A parameter set, chosen at run time.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Set {
+    /// ML-DSA-44, category 2
+    #[value(name = "44", alias = MlDsa44::NAME)]
     MlDsa44,
+    /// ML-DSA-65, category 3
+    #[value(name = "65", alias = MlDsa65::NAME)]
     MlDsa65,
+    /// ML-DSA-87, category 5
+    #[value(name = "87", alias = MlDsa87::NAME)]
     MlDsa87,
 }
 
@@ -42,20 +49,15 @@ impl Set {
     /// The set that a line names.
     pub(crate) fn of(fields: &Fields<'_>) -> Result<Self, LineError> {
         let name = fields.required("set")?;
-        if name == MlDsa44::NAME {
-            Ok(Self::MlDsa44)
-        } else if name == MlDsa65::NAME {
-            Ok(Self::MlDsa65)
-        } else if name == MlDsa87::NAME {
-            Ok(Self::MlDsa87)
-        } else {
-            Err(LineError::new(format!(
+        let named = |set: &Self| with_set!(*set, P => P::NAME) == name;
+        Self::ALL.into_iter().find(named).ok_or_else(|| {
+            LineError::new(format!(
                 "unknown set, none of {}, {} and {}",
                 MlDsa44::NAME,
                 MlDsa65::NAME,
                 MlDsa87::NAME
-            )))
-        }
+            ))
+        })
     }
 }
 
@@ -121,15 +123,16 @@ fn mu(fields: &Fields<'_>) -> Result<Mu, LineError> {
     }
 }
 
-/// The names of all hashes, for a message.
-pub(crate) fn hash_names() -> String {
-    PreHash::ALL.map(PreHash::name).join(", ")
+/// The hash of this name.
+pub(crate) fn hash_named(name: &str) -> Result<PreHash, String> {
+    PreHash::from_name(name).ok_or_else(|| {
+        let names = PreHash::ALL.map(PreHash::name).join(", ");
+        format!("unknown hash, none of {names}")
+    })
 }
 
 fn pre_hashed(fields: &Fields<'_>, set: Set, allow_weak: bool) -> Result<Message, LineError> {
-    let name = fields.required("prehash")?;
-    let hash = PreHash::from_name(name)
-        .ok_or_else(|| LineError::new(format!("unknown hash, none of {}", hash_names())))?;
+    let hash = hash_named(fields.required("prehash")?).map_err(LineError::new)?;
     let digest = fields.required_hex("digest")?;
     if digest.len() != hash.digest_len() {
         return Err(LineError::new(format!(

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::PlanArgs;
 use crate::input::{self, read_small};
-use crate::output::complain;
+use crate::output::{complain, lies_in};
 
 /// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
@@ -108,7 +108,6 @@ impl Committee {
     /// is a plan.
     pub(crate) fn register(path: &Path, store: &Store) -> io::Result<()> {
         let directory = registrations(path);
-        create_dir(&directory)?;
         let (rnd, id) = (random()?, store.member.id());
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
         let path = directory.join(file_name(id));
@@ -123,11 +122,10 @@ impl Committee {
     }
 
     /// Refuses the name of a member that has registered, before a store bears it, too.
-    pub(crate) fn expect_free(path: &Path, id: &[u8]) -> io::Result<()> {
-        let id = member_id(id)?;
-        let path = registrations(path).join(file_name(&id));
+    fn expect_free(path: &Path, id: &MemberId) -> io::Result<()> {
+        let path = registrations(path).join(file_name(id));
         match fs::symlink_metadata(&path) {
-            Ok(_) => Err(taken(&path, &id)),
+            Ok(_) => Err(taken(&path, id)),
             Err(_) => Ok(()),
         }
     }
@@ -180,6 +178,8 @@ impl Committee {
     /// The list that is pinned in `store`, or the one of all roots that are there:
     /// pinned from [`Pins::keep`] on, when what comes later is refused.
     pub(crate) fn pin(&self, store: &Path) -> io::Result<(PinnedRoots, Pins)> {
+        let committee = self.epoch.parent().unwrap_or(&self.epoch);
+        expect_apart("--committee", committee, store)?;
         let mut pins = Pins::new(store);
         let known = PinnedRoots::load(&pins, &self.registry, &self.plan)
             .map_err(|error| named(store, error))?;
@@ -248,6 +248,17 @@ impl Pins {
         Self {
             directory: directory.into(),
             new: None,
+        }
+    }
+
+    /// Refuses a result where the list will be, or a directory that leads there.
+    pub(crate) fn keep_apart(&self, result: &Path) -> io::Result<()> {
+        match &self.new {
+            Some((name, _)) if lies_in(&self.directory.join(name), result) => {
+                let why = "is where the list of roots is kept, write elsewhere";
+                Err(named(result, why))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -331,11 +342,28 @@ impl PlanFile {
     }
 }
 
+/// Refuses a store among files that others write, or the other way round. What `shared`
+/// is, its option says.
+pub(crate) fn expect_apart(option: &str, shared: &Path, store: &Path) -> io::Result<()> {
+    if !lies_in(store, shared) && !lies_in(shared, store) {
+        return Ok(());
+    }
+    let why = format!(
+        "{option} is for everybody, --store for one member alone: name two directories, \
+         neither in the other"
+    );
+    Err(named(store, why))
+}
+
 /// What a store keeps of `--mark`: the number of the guard comes behind it.
-fn mark_path(mark: &Path) -> io::Result<String> {
+fn mark_path(mark: &Path, committee: &Path, store: &Path) -> io::Result<String> {
     // /media/card would become /media/card.0, which is on no card.
     if mark.is_dir() {
         return Err(named(mark, "is a directory: name a file in it"));
+    }
+    if lies_in(mark, committee) || lies_in(mark, store) {
+        let why = "--mark is to outlive both --committee and --store: name a file elsewhere";
+        return Err(named(mark, why));
     }
     let path = std::path::absolute(mark)?;
     let path = path
@@ -345,6 +373,14 @@ fn mark_path(mark: &Path) -> io::Result<String> {
         Some(parent) if parent.is_dir() => Ok(path.into()),
         _ => Err(named(mark, "is in no directory that exists")),
     }
+}
+
+/// A mark that is there already is another guard's.
+fn expect_new(mark: &Path) -> io::Result<()> {
+    if mark.exists() {
+        return Err(named(mark, "exists, and is not of this store"));
+    }
+    Ok(())
 }
 
 fn numbered(mark: &str, generation: u32) -> PathBuf {
@@ -369,20 +405,37 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Makes the secrets, or takes them up from an interrupted beginning: what is left
-    /// is to register, and [`Self::complete`].
-    pub(crate) fn begin(path: &Path, id: &[u8], mark: Option<&Path>) -> io::Result<Self> {
-        member_id(id)?;
-        let mark = mark.map(mark_path).transpose()?;
-        own_directory(path)?;
+    /// Makes the directories and the secrets, or takes them up from an interrupted
+    /// beginning: what is left is [`Self::make_guard`], to register, and
+    /// [`Self::complete`].
+    pub(crate) fn begin(
+        committee: &Path,
+        path: &Path,
+        id: &str,
+        mark: Option<&Path>,
+    ) -> io::Result<Self> {
+        let id = member_id(id.as_bytes())?;
+        let apart = || expect_apart("--committee", committee, path);
+        apart()?;
+        let mark = mark.map(|mark| mark_path(mark, committee, path));
+        let mark = mark.transpose()?;
         let secret = path.join("secret");
         let exists = || Err(named(path, "the store exists"));
-        // Before anything of it is touched.
-        if secret.exists() && Self::read(path).is_ok_and(|store| store.guarded) {
+        // Before anything of it is touched, or made.
+        if !secret.exists() {
+            Committee::expect_free(committee, &id)?;
+            if let Some(mark) = &mark {
+                expect_new(&numbered(mark, 0))?;
+            }
+        } else if Self::read(path).is_ok_and(|store| store.guarded) {
             return exists();
         }
+        own_directory(path)?;
+        create_dir(&registrations(committee))?;
+        // Again, now that no name of them leads elsewhere any more.
+        apart()?;
         if !path.join("id").exists() {
-            write_new(&path.join("id"), id, false)?;
+            write_new(&path.join("id"), id.as_bytes(), false)?;
         }
         if let Some(mark) = mark {
             publish(&path.join("mark-path"), mark.as_bytes())?;
@@ -393,16 +446,11 @@ impl Store {
             write_new(&secret, &*encode_secret(0, 0, false, &random), true)?;
         }
         let store = Self::read(path)?;
-        if store.member.id().as_bytes() != id {
+        if *store.member.id() != id {
             return Err(named(path, "the store belongs to another member"));
         }
         // Its name may have been missing above.
         if store.guarded { exists() } else { Ok(store) }
-    }
-
-    /// Whether there is a member's secret, of a finished beginning or not.
-    pub(crate) fn begun(path: &Path) -> bool {
-        path.join("secret").exists()
     }
 
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
@@ -445,14 +493,14 @@ impl Store {
         })
     }
 
-    /// Makes the guard of a fresh seed, and only then says in the secret that there
-    /// is one. A new seed serves no epoch that an old one has served.
-    pub(crate) fn complete(&mut self) -> io::Result<()> {
+    /// Makes the guard of a fresh seed. A new seed serves no epoch that an old one has
+    /// served.
+    pub(crate) fn make_guard(&self) -> io::Result<()> {
         let (log, mark) = self.guard_paths()?;
         let seed = self.member.seed();
         // The log is made first.
-        if mark.exists() && !log.exists() {
-            return Err(named(&mark, "exists, and is not of this store"));
+        if !log.exists() {
+            expect_new(&mark)?;
         }
         let guard = Guard::create_files(&log, &mark, seed);
         let mut guard = match guard {
@@ -462,6 +510,11 @@ impl Store {
         if self.generation > 0 {
             guard.close_epoch(self.closed).map_err(refused)?;
         }
+        Ok(())
+    }
+
+    /// Says in the secret that there is a guard.
+    pub(crate) fn complete(&mut self) -> io::Result<()> {
         let secret = encode_secret(self.generation, self.closed, true, &*self.random()?);
         replace_secret(&self.path, &*secret)?;
         self.guarded = true;
@@ -498,6 +551,7 @@ impl Store {
             drop(guard);
             store = Self::read(path)?;
         }
+        store.make_guard()?;
         store.complete()?;
         store.close(epoch)
     }

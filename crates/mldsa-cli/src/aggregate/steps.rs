@@ -12,8 +12,8 @@ use mladsa_aggregate::{
 use sha2::{Digest, Sha256};
 
 use super::files::{
-    Committee, MAX_SHARED, Pins, Store, content_label, create_dir, file_name, hex, member_id,
-    named, publish, read, read_named, refused,
+    Committee, MAX_SHARED, Pins, Store, content_label, create_dir, expect_apart, file_name, hex,
+    member_id, named, publish, read, read_named, refused,
 };
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
 use crate::input;
@@ -78,8 +78,9 @@ impl Session {
     pub(crate) fn new(args: &DecisionArgs, subject: Subject) -> io::Result<Self> {
         let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
         let expected = args.committee.expect_roots.as_deref();
-        let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
         let round = &args.round;
+        expect_apart("--round", &round.round, &args.store.store)?;
+        let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
         let label = subject.label.attempt(round.attempt).map_err(refused)?;
         committee.plan.index(&label).map_err(refused)?;
         let cohort: Result<Vec<_>, _> = round
@@ -91,7 +92,6 @@ impl Session {
         if cohort.is_empty() {
             cohort.extend(agreed.ids());
         }
-        create_dir(&round.round)?;
         Ok(Self {
             store: args.store.store.clone(),
             round: round.round.clone(),
@@ -141,6 +141,7 @@ impl Session {
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
         // Refused in an attempt that misses, too.
         let output = Output::new(out, Existing::Stays, Content::Binary)?;
+        self.pins.keep_apart(out)?;
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
         let mut combiner = Combiner::new(&challenge);
@@ -187,11 +188,12 @@ impl Session {
     }
 
     fn send(&self, message: &Message) -> Result<(), StepError> {
-        self.pins.keep()?;
         let path = path(&self.round, message.part(), message.id());
         // It replaces what this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
         files.keep_apart()?;
+        self.pins.keep()?;
+        create_dir(&self.round)?;
         Ok(publish(&path, &message.to_bytes())?)
     }
 }
@@ -242,6 +244,7 @@ fn public_keys(
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
     let expected = args.committee.expect_roots.as_deref();
+    expect_apart("--round", &args.round, &args.store.store)?;
     let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
     let subject = Subject::new(&args.subject)?;
     let policy = policy(args, &agreed)?;
@@ -262,6 +265,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let mut outputs = Vec::new();
     for (path, bytes) in args.results().into_iter().zip(results) {
         if let Some(path) = path {
+            pins.keep_apart(path)?;
             outputs.push((Output::new(path, Existing::Stays, Content::Binary)?, bytes));
         }
     }
@@ -293,7 +297,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
             let bytes = read_named(path, MAX_WEIGHTS)?;
             let text = str::from_utf8(without_mark(&bytes))
                 .map_err(|_| input::unusable(path, "not text"))?;
-            let mut weights = Vec::new();
+            let (mut weights, mut sum) = (Vec::new(), 0u64);
             for (number, line) in text.lines().enumerate() {
                 let Some(line) = Some(line.trim()).filter(|line| !line.is_empty()) else {
                     continue;
@@ -305,10 +309,19 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
                 };
                 let (id, weight) = line.rsplit_once(char::is_whitespace).ok_or_else(bad)?;
                 let id = MemberId::new(id.trim().as_bytes()).map_err(|_| bad())?;
-                weights.push((id, weight.parse().map_err(|_| bad())?));
+                let weight = weight.parse().map_err(|_| bad())?;
+                let total = sum.checked_add(weight);
+                sum = total.ok_or_else(|| input::unusable(path, "a sum of 2^64 or more"))?;
+                weights.push((id, weight));
             }
-            Ok(Policy::weights(registry, &weights, threshold)
-                .map_err(|error| input::unusable(path, error))?)
+            let unusable = |error| match error {
+                Error::OutOfRange => {
+                    let why = format!("--threshold {threshold}: not in 1 to {sum}, their weight");
+                    io::Error::other(why)
+                }
+                error => input::unusable(path, error),
+            };
+            Ok(Policy::weights(registry, &weights, threshold).map_err(unusable)?)
         }
         _ => Err(io::Error::other("--quorum, or --weights with --threshold").into()),
     }

@@ -376,6 +376,10 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
         "too few",
     );
     assert_eq!(verify(&["--weights", &weights]).code, 2);
+    for out in ["0", "13"] {
+        let run = verify(&["--weights", &weights, "--threshold", out]);
+        refused(&run, &format!("--threshold {out}: not in 1 to 12"));
+    }
     let threshold = ["--threshold", "5", "--weights", &weights];
     fs::write(&weights, "\u{feff}m0 5\r\n\r\nm1 7\r\n").unwrap();
     good(&verify(&threshold));
@@ -383,6 +387,7 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
         (&b"m0 5\nm1 \x1b[2J\n"[..], "line 2: not a member's name"),
         (b"m0 5\nm9 7\n", "unknown member"),
         (b"m\xff 5\n", "not text"),
+        (b"m0 18446744073709551615\nm1 1\n", "2^64"),
     ] {
         fs::write(&weights, text).unwrap();
         let run = verify(&threshold);
@@ -634,6 +639,23 @@ fn a_step_that_fails_pins_nothing() {
         ];
         place.step(&[&args[..], &subject, &["--out", &out], more].concat())
     };
+    // Where the list goes, no result goes; nor where nothing can be.
+    let combine = |store: &str, round: &str, out: &str, why: &str| {
+        let paths = [store, round, "payload", out].map(|name| place.at(name));
+        let [own, rounds, payload, result] = &paths;
+        let args = ["combine", "--committee", &committee, "--store", own];
+        let files = ["--round", rounds, "--payload", payload, "--out", result];
+        let subject = ["--content", "slot 7", "--ctx", "TEST"];
+        refused(&place.step(&[&args[..], &files, &subject].concat()), why);
+        assert!(!place.0.join("new").exists() && !pinned(store));
+    };
+    combine("new/store", "round", "new", "list of roots is kept");
+    combine("combiner", "round", "nowhere/aggregate", "nowhere");
+    combine("combiner", "round", "payload/aggregate", "ot a directory");
+    combine("combiner", "new/round/7", "aggregate", "new/round/7");
+    for store in ["round", "round/own", "committee", "committee/epoch-1"] {
+        combine(store, "round", "aggregate", "neither in the other");
+    }
     // Without the domain it is another decision: another challenge.
     assert_eq!(combiner(&[]).code, 2);
     assert!(!place.0.join("combiner").exists());
@@ -672,6 +694,11 @@ fn a_step_that_fails_pins_nothing() {
         &nowhere,
     );
     assert!(!Path::new(&pk).exists());
+    let verifier = place.at("verifier");
+    let results = ["--pk-out", &pk, "--sig-out", &verifier];
+    let own = verify(&[&["--quorum", "3"], &results[..]].concat());
+    refused(&own, "list of roots is kept");
+    assert!(own.stdout.is_empty() && !Path::new(&pk).exists());
     let folder = place.at("folder/");
     let results = ["--pk-out", &pk, "--sig-out", &folder];
     let nowhere = verify(&[&["--quorum", "3"], &results[..]].concat());
@@ -836,6 +863,30 @@ fn a_registration_is_not_replaced() {
     ]);
     refused(&shared, "name two directories");
     assert!(!Path::new(&committee).join("secret").exists());
+    // Nor under any other name of it, in it or around it; if there is none yet, none is made.
+    for (committee, store) in [
+        ("committee", "committee/me"),
+        ("committee", "committee/epoch-1"),
+        ("committee", "new/../committee/registrations"),
+        ("new", "other/../new"),
+        ("new", "new/me"),
+        ("new/registrations", "new"),
+        ("member-0/shared", "member-0"),
+    ] {
+        let [shared, own] = [committee, store].map(|name| place.at(name));
+        let args = [
+            "init",
+            "--committee",
+            &shared,
+            "--store",
+            &own,
+            "--id",
+            "m8",
+        ];
+        refused(&place.step(&args), "neither in the other");
+        assert!(!place.0.join("new").exists() && !place.0.join("other").exists());
+        assert!(!Path::new(&own).join("id").exists() || store == "member-0");
+    }
     // Killed before its registration was there, or before the guard was.
     let registered = Path::new(&place.at("committee")).join("registrations/6d39");
     good(&place.own("init", 9, &["--id", "m9"]));
@@ -1038,8 +1089,53 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     let again = place.step(&["close", "--store", &place.at("member-9"), "--epoch", "2"]);
     refused(&again, "guard failed");
     // One mark serves one store.
+    let registered = |id: &str| {
+        let directory = Path::new(&place.at("committee")).join("registrations");
+        directory.join(hex::encode(id)).exists()
+    };
     let taken = place.own("init", 8, &["--id", "m8", "--mark", &elsewhere]);
     refused(&taken, "mark-of-m9.0: exists");
+    assert!(!Path::new(&place.at("member-8")).exists() && !registered("m8"));
+    // Of two that take one at once, one has it, and its guard is good.
+    let committee = place.at("committee");
+    for round in 0..6 {
+        let mark = place.at(&format!("mark-{round}"));
+        let names = ["a", "b"].map(|twin| format!("twin-{round}-{twin}"));
+        let both = names.each_ref().map(|name| {
+            std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
+                .args(["aggregate", "init", "--committee", &committee])
+                .args(["--store", &place.at(name), "--id", name, "--mark", &mark])
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        });
+        let made = both.map(|mut one| one.wait().unwrap().success());
+        assert!(made[0] != made[1], "{made:?}");
+        for (name, made) in names.iter().zip(made) {
+            assert_eq!(registered(name), made);
+            let close = ["close", "--store", &place.at(name), "--epoch", "1"];
+            assert_eq!(place.step(&close).code, if made { 0 } else { 2 });
+        }
+        // The other one goes on with a mark of its own.
+        let name = &names[usize::from(made[0])];
+        let [own, mark] = [name, &format!("mark-of-{name}")].map(|name| place.at(name));
+        let args = ["init", "--committee", &committee, "--store", &own];
+        good(&place.step(&[&args[..], &["--id", name, "--mark", &mark]].concat()));
+    }
+    // Nor is it where it would be lost with the store, or where others write.
+    for inside in [
+        "member-8/mark",
+        "committee/mark",
+        "committee/registrations/mark",
+    ] {
+        let mark = place.at(inside);
+        refused(
+            &place.own("init", 8, &["--id", "m8", "--mark", &mark]),
+            "a file elsewhere",
+        );
+        assert!(!Path::new(&place.at("member-8")).exists());
+    }
     good(&place.own(
         "init",
         8,

@@ -25,7 +25,7 @@ fn keygen_golden() {
     let digits = folder.put("seed.hex", format!("{SEED_HEX}\n").as_bytes());
     let raw = folder.put("seed.raw", &hex::decode(SEED_HEX).unwrap());
     for seed in [&digits, &raw] {
-        for set in ["44", "ML-DSA-44", "ml-dsa-44"] {
+        for set in ["44", "ML-DSA-44", "ml-dsa-44", "Ml-Dsa-44"] {
             let run = good(&["keygen", "--set", set, "--seed-file", seed], b"");
             assert_eq!(run.stdout, SEED_PEM);
         }

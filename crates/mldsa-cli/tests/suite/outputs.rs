@@ -182,7 +182,6 @@ fn no_output_is_an_input() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
-/// What cannot be written in full is not there at all, and says its name.
 /// Such as a file of another member that a step reads.
 #[test]
 fn what_a_name_would_do_to_a_terminal_is_escaped() {
@@ -194,8 +193,15 @@ fn what_a_name_would_do_to_a_terminal_is_escaped() {
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
         assert_eq!(run.stderr.lines().count(), 1);
     }
+    for value in ["4\u{1b}[2J4", "4\u{9b}2J4"] {
+        let run = mldsa(&["keygen", "--set", value], b"");
+        let start = format!("error: invalid value '{}' for", value.escape_default());
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.starts_with(&start), "{}", run.stderr);
+    }
 }
 
+/// What cannot be written in full is not there at all, and says its name.
 #[test]
 fn failures_leave_nothing_behind() {
     let folder = Folder::new("outputs-failures");
