@@ -17,7 +17,6 @@ use crate::batch::{Batch, BatchArgs, print_error};
 use crate::certificate::Certificate;
 use crate::engine::Engine;
 use crate::jsonl::{Fields, LineError};
-use crate::keyfile::name;
 use crate::output::Files;
 use crate::request::{self, Request, Set};
 
@@ -157,7 +156,7 @@ impl Job {
                 let certificate = Certificate::from_der(&der)
                     .map_err(|why| LineError::new(format!("field \"cert\": {why}")))?;
                 if certificate.set != set {
-                    let found = name(certificate.set);
+                    let found = certificate.set.name();
                     return Err(LineError::new(format!("a certificate of an {found} key")));
                 }
                 certificate.key.into()

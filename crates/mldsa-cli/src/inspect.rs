@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Status;
 use crate::certificate::Claims;
-use crate::keyfile::{Content, KeyFile, KeyOptions, name};
+use crate::keyfile::{Content, KeyFile, KeyOptions};
 use crate::output::{Files, print};
 use crate::request::with_set;
 
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let facts = [
         ("kind", Some(kind)),
         ("format", Some(file.format.name())),
-        ("set", Some(name(file.set))),
+        ("set", Some(file.set.name())),
         ("form", form),
         ("problem", tr.err()),
         ("fingerprint", hash.as_deref().map(|hash| &hash[..32])),

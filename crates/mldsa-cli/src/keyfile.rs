@@ -10,7 +10,8 @@ use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged, pem};
 use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, ObjectIdentifier, PrivateKeyInfoRef};
 use mldsa_core::spki::SubjectPublicKeyInfoRef;
 use mldsa_core::{
-    KeyError, ParameterSet, PrivateKeyChoice, PrivateKeyForm, SigningKey, VerifyingKey,
+    KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyChoice, PrivateKeyForm,
+    SigningKey, VerifyingKey,
 };
 use zeroize::Zeroizing;
 
@@ -57,6 +58,30 @@ impl Format {
     }
 }
 
+/// A parameter set, as an argument.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SetArg {
+    /// ML-DSA-44, category 2
+    #[value(name = "44", alias = MlDsa44::NAME)]
+    MlDsa44,
+    /// ML-DSA-65, category 3
+    #[value(name = "65", alias = MlDsa65::NAME)]
+    MlDsa65,
+    /// ML-DSA-87, category 5
+    #[value(name = "87", alias = MlDsa87::NAME)]
+    MlDsa87,
+}
+
+impl From<SetArg> for Set {
+    fn from(set: SetArg) -> Self {
+        match set {
+            SetArg::MlDsa44 => Self::MlDsa44,
+            SetArg::MlDsa65 => Self::MlDsa65,
+            SetArg::MlDsa87 => Self::MlDsa87,
+        }
+    }
+}
+
 /// The key of a command over files.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
@@ -84,7 +109,7 @@ impl KeyArgs {
 pub(crate) struct KeyOptions {
     /// Parameter set, needed for a bare seed
     #[arg(long, value_enum, ignore_case = true)]
-    set: Option<Set>,
+    set: Option<SetArg>,
 
     #[command(flatten)]
     password: PasswordArgs,
@@ -94,15 +119,6 @@ impl KeyOptions {
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.password.file().into_iter()
     }
-}
-
-/// Name, bytes of a public key, bytes of an expanded private key.
-fn sizes(set: Set) -> (&'static str, usize, usize) {
-    with_set!(set, P => (P::NAME, P::PK_LEN, P::SK_LEN))
-}
-
-pub(crate) fn name(set: Set) -> &'static str {
-    sizes(set).0
 }
 
 /// A key as found in a file, structure known, contents unchecked.
@@ -169,14 +185,14 @@ impl KeyFile {
     /// agree with the file.
     pub(crate) fn read(path: &Path, options: &KeyOptions) -> io::Result<Self> {
         let bytes = read_small(path)?;
-        let set = options.set;
+        let set = options.set.map(Set::from);
         let password = options.password.read()?;
         let password = password.as_ref().map(|password| &password[..]);
         let key = Self::parse(&bytes, set, password).map_err(|why| unusable(path, why))?;
         match set {
             Some(set) if set != key.set => Err(unusable(
                 path,
-                format_args!("a key of {}, not of {}", name(key.set), name(set)),
+                format_args!("a key of {}, not of {}", key.set.name(), set.name()),
             )),
             _ => Ok(key),
         }
@@ -279,7 +295,7 @@ impl KeyFile {
             return Ok(Some(Self::secret(format, set, PrivateKeyForm::Seed, bytes)));
         }
         for set in SETS {
-            let (_, pk_len, sk_len) = sizes(set);
+            let (pk_len, sk_len) = with_set!(set, P => (P::PK_LEN, P::SK_LEN));
             if bytes.len() == sk_len {
                 return Ok(Some(Self::secret(
                     format,

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::Status;
 use crate::input::read_small;
-use crate::keyfile::{Format, encode_private, encode_public, exactly};
+use crate::keyfile::{Format, SetArg, encode_private, encode_public, exactly};
 use crate::output::{Content, Files, Output, OutputArgs, write_each};
 use crate::request::{Set, with_set};
 
@@ -19,7 +19,7 @@ use crate::request::{Set, with_set};
 pub(crate) struct Args {
     /// Parameter set
     #[arg(long, value_enum, ignore_case = true)]
-    set: Set,
+    set: SetArg,
 
     /// What the file holds
     #[arg(long, value_enum, default_value_t = FormArg::Seed)]
@@ -71,7 +71,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    with_set!(args.set, P => generate::<P>(args))
+    with_set!(Set::from(args.set), P => generate::<P>(args))
 }
 
 fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {

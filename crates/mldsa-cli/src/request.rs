@@ -1,23 +1,17 @@
 //! What a line asks for: the parameter set, the message in one of its forms,
-//! the context. Shared by signing and verifying.
+//! the context. Shared by signing and verifying, and with the tests of other
+//! implementations, which have no command line.
 
-use clap::ValueEnum;
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash};
+use mldsa_core::{Mu, ParameterSet, PreHash};
 use zeroize::Zeroizing;
 
 use crate::jsonl::{Fields, LineError};
 
 /// A parameter set, chosen at run time.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Set {
-    /// ML-DSA-44, category 2
-    #[value(name = "44", alias = MlDsa44::NAME)]
     MlDsa44,
-    /// ML-DSA-65, category 3
-    #[value(name = "65", alias = MlDsa65::NAME)]
     MlDsa65,
-    /// ML-DSA-87, category 5
-    #[value(name = "87", alias = MlDsa87::NAME)]
     MlDsa87,
 }
 
@@ -49,15 +43,15 @@ impl Set {
     /// The set that a line names.
     pub(crate) fn of(fields: &Fields<'_>) -> Result<Self, LineError> {
         let name = fields.required("set")?;
-        let named = |set: &Self| with_set!(*set, P => P::NAME) == name;
-        Self::ALL.into_iter().find(named).ok_or_else(|| {
-            LineError::new(format!(
-                "unknown set, none of {}, {} and {}",
-                MlDsa44::NAME,
-                MlDsa65::NAME,
-                MlDsa87::NAME
-            ))
+        let mut sets = Self::ALL.into_iter();
+        sets.find(|set| set.name() == name).ok_or_else(|| {
+            let [a, b, c] = Self::ALL.map(Self::name);
+            LineError::new(format!("unknown set, none of {a}, {b} and {c}"))
         })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        with_set!(self, P => P::NAME)
     }
 }
 

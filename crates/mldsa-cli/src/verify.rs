@@ -8,7 +8,7 @@ use mldsa_core::{ParameterSet, VerifyError};
 
 use crate::Status;
 use crate::input::unusable;
-use crate::keyfile::{KeyArgs, KeyFile, name};
+use crate::keyfile::{KeyArgs, KeyFile};
 use crate::message::{MessageArgs, read_signature};
 use crate::output::{Files, complain, print};
 use crate::request::{Set, with_set};
@@ -58,7 +58,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let file = args.key.read()?;
     let refusal = with_set!(file.set, P => verify::<P>(args, &file))?.err();
-    let set = name(file.set);
+    let set = file.set.name();
     let text = match (&refusal, args.json) {
         (None, false) => "valid\n".into(),
         (Some(Refusal { reason, .. }), false) => format!("invalid: {reason}\n"),
@@ -93,7 +93,7 @@ impl Refusal {
             VerifyError::SignatureLength => match Set::of_signature_len(signature.len()) {
                 Some(other) => format!(
                     "this is as long as an {} signature; the key is of {}",
-                    name(other),
+                    other.name(),
                     P::NAME
                 ),
                 None => format!(
