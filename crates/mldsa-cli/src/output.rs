@@ -422,6 +422,18 @@ pub(crate) fn leads_to_standard_output(path: &Path) -> bool {
     is_standard(path) || is_standard_output(path)
 }
 
+/// Gives a complete file a name that nobody has, whoever else asks for it.
+pub(crate) fn take_free(next: &Path, name: &Path) -> io::Result<()> {
+    match fs::hard_link(next, name) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            // Not every file system has links: there an empty file holds the name.
+            File::create_new(name)?;
+            fs::rename(next, name)
+        }
+        linked => linked,
+    }
+}
+
 /// A complete file that has not got its name yet.
 struct Staged {
     next: PathBuf,
@@ -434,17 +446,10 @@ impl Staged {
         if self.existing == Existing::Replaced {
             return fs::rename(&self.next, &self.target);
         }
-        match fs::hard_link(&self.next, &self.target) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(self.existing.error())
-            }
-            // Not every file system has links: there an empty file holds the name.
-            Err(_) => {
-                File::create_new(&self.target)?;
-                fs::rename(&self.next, &self.target)
-            }
-            linked => linked,
-        }
+        take_free(&self.next, &self.target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => self.existing.error(),
+            _ => error,
+        })
     }
 
     /// Takes the name away again, unless it is somebody else's by now. What was replaced

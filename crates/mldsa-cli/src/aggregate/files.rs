@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::PlanArgs;
 use crate::input::{self, read_small};
-use crate::output::{complain, lies_in};
+use crate::output::{complain, lies_in, take_free};
 
 /// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
@@ -757,12 +757,12 @@ fn finished(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Writes a file that others may read at any time: whole or not at all.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    publish_by(fs::rename, path, bytes).map_err(|error| named(path, error))
+    publish_by(|next, path| fs::rename(next, path), path, bytes).map_err(|error| named(path, error))
 }
 
 /// The same, whoever else does so meanwhile, in nobody's place: whether there was none.
 fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    match publish_by(fs::hard_link, path, bytes) {
+    match publish_by(take_free, path, bytes) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         written => written.map(|()| true).map_err(|error| named(path, error)),
     }
@@ -770,7 +770,7 @@ fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 
 /// Gives a finished file its name.
 fn publish_by(
-    name: fn(PathBuf, PathBuf) -> io::Result<()>,
+    name: fn(&Path, &Path) -> io::Result<()>,
     path: &Path,
     bytes: &[u8],
 ) -> io::Result<()> {
@@ -781,7 +781,7 @@ fn publish_by(
     let written = file
         .write_all(bytes)
         .and_then(|()| file.sync_all())
-        .and_then(|()| name(next.clone(), path.into()));
+        .and_then(|()| name(&next, path));
     // Gone if that was its new name, a second one if not.
     let _ = fs::remove_file(&next);
     written
