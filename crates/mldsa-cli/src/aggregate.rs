@@ -343,7 +343,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         Step::Run(args) => run_committee(args),
         Step::Init(args) => {
             let mark = args.mark.as_deref();
-            init(&args.committee, &args.store.store, &args.id, mark)?;
+            Store::init(&args.committee, &args.store.store, &args.id, mark)?;
             Ok(Status::Good)
         }
         Step::Plan(args) => {
@@ -381,23 +381,14 @@ fn session(args: &DecisionArgs) -> io::Result<Session> {
     Session::new(args, Subject::new(&args.round.subject)?)
 }
 
-/// The secret says last that all is there: `init` can be repeated until then.
-fn init(committee: &Path, path: &Path, id: &str, mark: Option<&Path>) -> io::Result<Store> {
-    let mut store = Store::begin(committee, path, id, mark)?;
-    store.make_guard()?;
-    Committee::register(committee, &store)?;
-    store.complete()?;
-    Ok(store)
-}
-
-/// Pins the list, prints its digest and acknowledges it.
+/// Prints the digest of the list, pins it and acknowledges it.
 fn agree(args: &CommitteeArgs, path: &Path, store: &Store) -> io::Result<()> {
     let committee = Committee::open(&args.committee, args.epoch)?;
     let (pinned, pins) = committee.pin(path)?;
     files::expect_roots(&pinned, args.expect_roots.as_deref())?;
+    print(&format!("roots: {}\n", files::hex(pinned.digest())))?;
     pins.keep()?;
-    committee.acknowledge(store, &pinned)?;
-    print(&format!("roots: {}\n", files::hex(pinned.digest())))
+    committee.acknowledge(store, &pinned)
 }
 
 /// Turns the outcomes that are verdicts into an exit code.
@@ -453,7 +444,7 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
     let mut stores = Vec::new();
     for (n, path) in paths.iter().enumerate() {
         let id = format!("member-{n:04}");
-        stores.push(init(&at("committee"), path, &id, None)?);
+        stores.push(Store::init(&at("committee"), path, &id, None)?);
     }
     let plan = PlanArgs {
         committee: at("committee"),

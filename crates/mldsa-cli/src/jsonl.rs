@@ -309,7 +309,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Hex, without branches or look-ups on the digits of what may be a private key.
+/// Hex, without branches or look-ups on the digits unless there is something else among
+/// them: they may be a private key.
 fn decode(name: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
     let mut bytes = Zeroizing::new(vec![0; text.len() / 2]);
     if base16ct::mixed::decode(text, &mut bytes).is_ok() {

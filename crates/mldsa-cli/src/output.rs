@@ -251,6 +251,22 @@ impl Identity {
     }
 }
 
+/// Whether the open file still has this name.
+pub(crate) fn is_still(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let numbers = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let own = file.metadata().map(numbers).ok();
+        own.is_some() && own == fs::metadata(path).map(numbers).ok()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
 /// Whether two paths, of what need not exist, are one place.
 pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let [here, there] = [a, b].map(|path| Identity::of(path, standard_output));
@@ -285,8 +301,8 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 /// Writes several results. Files get their names at the end, in this order, when
-/// everything is on the disk and in the streams: what fails leaves no new file behind
-/// and the old ones as they were.
+/// everything is on the disk and in the streams: what fails before that leaves the old
+/// ones as they were, and what fails at any time no new one behind.
 pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
     write_each_after(results, || Ok(()))
 }
@@ -329,7 +345,8 @@ impl<'a> Output<'a> {
             content,
         };
         // Before the work, not when the file gets its name.
-        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        let name = path.as_os_str().as_encoded_bytes();
+        if name.ends_with(b"/") || name.ends_with(b"/.") || name == b"." {
             return Err(output.named(&io::ErrorKind::IsADirectory.into()));
         }
         if output.is_standard() {

@@ -41,13 +41,13 @@ impl PinStore for InMemoryPinsForTests {
 #[cfg(feature = "std")]
 mod file {
     use std::fs;
-    use std::io::{self, Write};
+    use std::io;
     use std::path::{Path, PathBuf};
     use std::vec::Vec;
 
     use super::PinStore;
     use crate::error::Error;
-    use crate::guard::file::{create_beside, flush_directory};
+    use crate::guard::file::{flush_directory, write_beside};
     use crate::wire::framing::hash_lp;
 
     /// Pinned values in the files of a directory, each with its checksum.
@@ -63,9 +63,7 @@ mod file {
         /// Whether `name` has these bytes now.
         fn pin_file(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
             let path = self.0.join(name);
-            let (mut file, next) = create_beside(&path)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
+            let (_, next) = write_beside(&path, bytes)?;
             // A link never replaces: the first value wins, whole.
             let linked = fs::hard_link(&next, &path);
             fs::remove_file(&next)?;

@@ -114,14 +114,16 @@ impl LogMedium for FileLog {
     }
 
     fn replace(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+        let (next, path) = write_beside(&self.path, bytes).map_err(failure)?;
         // The new file is locked before it gets the name.
-        let (mut next, path) = create_beside(&self.path).map_err(failure)?;
-        lock(&next).map_err(|_| MediumError)?;
-        next.write_all(bytes)
-            .and_then(|()| next.sync_all())
-            .and_then(|()| fs::rename(&path, &self.path))
-            .and_then(|()| flush_directory(&self.path))
-            .map_err(failure)?;
+        let named = lock(&next)
+            .map_err(|_| MediumError)
+            .and_then(|()| fs::rename(&path, &self.path).map_err(failure));
+        if named.is_err() {
+            let _ = fs::remove_file(&path);
+        }
+        named?;
+        flush_directory(&self.path).map_err(failure)?;
         self.log = next;
         Ok(())
     }
@@ -150,10 +152,10 @@ impl FileMark {
         }
     }
 
-    /// A new file for the next mark.
-    fn next(&self) -> io::Result<(File, PathBuf)> {
+    /// Writes the next mark beside the present one.
+    fn write_next(&self, bytes: &[u8]) -> io::Result<PathBuf> {
         if self.first {
-            return create_beside(&self.path);
+            return write_beside(&self.path, bytes).map(|(_, path)| path);
         }
         let mut path = OsString::from(&self.path);
         path.push(".next");
@@ -164,8 +166,10 @@ impl FileMark {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let file = owned().write(true).create_new(true).open(&path)?;
-        Ok((file, path))
+        let mut next = owned().write(true).create_new(true).open(&path)?;
+        next.write_all(bytes)?;
+        next.sync_all()?;
+        Ok(path)
     }
 
     /// Gives the first mark its name, which must be nobody's.
@@ -195,11 +199,7 @@ impl MarkMedium for FileMark {
     }
 
     fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
-        let (mut next, path) = self.next().map_err(failure)?;
-        next.write_all(bytes)
-            .and_then(|()| next.sync_all())
-            .map_err(failure)?;
-        self.staged = Some(path);
+        self.staged = Some(self.write_next(bytes).map_err(failure)?);
         Ok(())
     }
 
@@ -236,9 +236,21 @@ impl Guard {
     }
 }
 
-/// A new file beside `path`, of a name that nobody else has: processes of several
-/// containers may all have the same number.
-pub(crate) fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+/// Puts `bytes` on the disk beside `path`, in a file of a name that nobody else has; none
+/// is left where that fails.
+pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(File, PathBuf)> {
+    let (mut file, path) = create_beside(path)?;
+    match file.write_all(bytes).and_then(|()| file.sync_all()) {
+        Ok(()) => Ok((file, path)),
+        Err(error) => {
+            let _ = fs::remove_file(&path);
+            Err(error)
+        }
+    }
+}
+
+/// Processes of several containers may all have the same number.
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     for number in 0u32.. {
         let mut name = OsString::from(path);
         name.push(std::format!(".{}-{number}.next", std::process::id()));

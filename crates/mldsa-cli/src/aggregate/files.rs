@@ -1,6 +1,6 @@
 //! What lies where: the committee's directory and a member's store.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::PlanArgs;
 use crate::input::{self, read_small};
-use crate::output::{complain, lies_in, take_free};
+use crate::output::{complain, is_still, lies_in, take_free};
 
 /// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
@@ -73,14 +73,17 @@ impl Committee {
             registry_root: hex(registry.root()),
         };
         plan.parse()?;
-        let epoch = path.join(format!("epoch-{}", args.epoch));
-        create_dir(&epoch.join("roots"))?;
-        create_dir(&epoch.join("acknowledgements"))?;
         let json = serde_json::to_vec_pretty(&plan)?;
         if json.len() as u64 > MAX_PLAN {
             return Err(io::Error::other("too many or too long contents for a plan"));
         }
-        write_new(&epoch.join("plan.json"), &json, false)
+        let epoch = path.join(format!("epoch-{}", args.epoch));
+        let mut made = Made::default();
+        let planned = made
+            .directory(&epoch.join("roots"))
+            .and_then(|()| made.directory(&epoch.join("acknowledgements")))
+            .and_then(|()| publish_new(&epoch.join("plan.json"), &json));
+        made.unless(planned)
     }
 
     pub(crate) fn open(path: &Path, epoch: u64) -> io::Result<Self> {
@@ -106,8 +109,9 @@ impl Committee {
 
     /// Publishes a member's registration, in nobody's place; it can do so before there
     /// is a plan.
-    pub(crate) fn register(path: &Path, store: &Store) -> io::Result<()> {
+    fn register(path: &Path, store: &Store, made: &mut Made) -> io::Result<()> {
         let directory = registrations(path);
+        made.directory(&directory)?;
         let (rnd, id) = (random()?, store.member.id());
         let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
         let path = directory.join(file_name(id));
@@ -131,6 +135,7 @@ impl Committee {
     }
 
     pub(crate) fn announce(&self, store: &Store) -> io::Result<()> {
+        self.expect_apart(&store.path)?;
         let tree = self.tree(store)?;
         let (rnd, mut guard) = (random()?, store.guard()?);
         let id = store.member.id();
@@ -175,11 +180,15 @@ impl Committee {
         Ok(tree)
     }
 
+    fn expect_apart(&self, store: &Path) -> io::Result<()> {
+        let committee = self.epoch.parent().unwrap_or(&self.epoch);
+        expect_apart("--committee", committee, store)
+    }
+
     /// The list that is pinned in `store`, or the one of all roots that are there:
     /// pinned from [`Pins::keep`] on, when what comes later is refused.
     pub(crate) fn pin(&self, store: &Path) -> io::Result<(PinnedRoots, Pins)> {
-        let committee = self.epoch.parent().unwrap_or(&self.epoch);
-        expect_apart("--committee", committee, store)?;
+        self.expect_apart(store)?;
         let mut pins = Pins::new(store);
         let known = PinnedRoots::load(&pins, &self.registry, &self.plan)
             .map_err(|error| named(store, error))?;
@@ -266,10 +275,12 @@ impl Pins {
         let Some((name, list)) = &self.new else {
             return Ok(());
         };
-        own_directory(&self.directory)?;
-        let mut pins = FilePins::new(&self.directory);
-        pins.pin(name, list)
-            .map_err(|error| named(&self.directory.join(name), error))
+        let mut made = Made::default();
+        let kept = own_directory(&self.directory, &mut made).and_then(|()| {
+            let pinned = FilePins::new(&self.directory).pin(name, list);
+            pinned.map_err(|error| named(&self.directory.join(name), error))
+        });
+        made.unless(kept)
     }
 }
 
@@ -361,15 +372,18 @@ fn mark_path(mark: &Path, committee: &Path, store: &Path) -> io::Result<String> 
     if mark.is_dir() {
         return Err(named(mark, "is a directory: name a file in it"));
     }
-    if lies_in(mark, committee) || lies_in(mark, store) {
-        let why = "--mark is to outlive both --committee and --store: name a file elsewhere";
-        return Err(named(mark, why));
-    }
-    let path = std::path::absolute(mark)?;
+    let path = std::path::absolute(mark).map_err(|error| named(mark, error))?;
     let path = path
         .to_str()
         .ok_or_else(|| io::Error::other("--mark: not a text"))?;
-    match numbered(path, 0).parent() {
+    let first = numbered(path, 0);
+    for directory in [committee, store] {
+        if lies_in(&first, directory) || lies_in(directory, &first) {
+            let why = "--mark is to outlive both --committee and --store: name a file elsewhere";
+            return Err(named(mark, why));
+        }
+    }
+    match first.parent() {
         Some(parent) if parent.is_dir() => Ok(path.into()),
         _ => Err(named(mark, "is in no directory that exists")),
     }
@@ -395,7 +409,8 @@ const SECRET_LEN: usize = 8 + 1 + 4 + 8 + 64;
 ///
 /// The secret says whether its guard was ever complete. Once it was, a guard that is
 /// missing is an error and never made anew. Of a seed that took the place of another it
-/// says up to which epoch it serves nothing.
+/// says up to which epoch it serves nothing. Who changes the secret holds a lock on the
+/// file with the name.
 pub(crate) struct Store {
     path: PathBuf,
     generation: u32,
@@ -405,52 +420,89 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Makes the directories and the secrets, or takes them up from an interrupted
-    /// beginning: what is left is [`Self::make_guard`], to register, and
-    /// [`Self::complete`].
-    pub(crate) fn begin(
+    /// Makes a member: directories, secrets, guard, registration. The secret says last
+    /// that all is there, and `init` can be repeated until then; before the member is
+    /// registered, what fails removes what it has made.
+    pub(crate) fn init(
         committee: &Path,
         path: &Path,
         id: &str,
         mark: Option<&Path>,
     ) -> io::Result<Self> {
         let id = member_id(id.as_bytes())?;
+        let (mut made, mut lock) = (Made::default(), None);
+        let begun = Self::begin(committee, path, id, mark, &mut made, &mut lock);
+        let registered = begun.and_then(|(store, guard)| {
+            Committee::register(committee, &store, &mut made)?;
+            Ok((store, guard))
+        });
+        let (mut store, _guard) = made.unless(registered)?;
+        store.complete()?;
+        Ok(store)
+    }
+
+    /// Everything up to the registration. The lock is the caller's, who may have to
+    /// remove things under it.
+    fn begin(
+        committee: &Path,
+        path: &Path,
+        id: MemberId,
+        mark: Option<&Path>,
+        made: &mut Made,
+        lock: &mut Option<File>,
+    ) -> io::Result<(Self, Guard)> {
         let apart = || expect_apart("--committee", committee, path);
         apart()?;
         let mark = mark.map(|mark| mark_path(mark, committee, path));
         let mark = mark.transpose()?;
-        let secret = path.join("secret");
-        let exists = || Err(named(path, "the store exists"));
-        // Before anything of it is touched, or made.
+        let (name, secret) = (path.join("id"), path.join("secret"));
+        // Before anything is made.
         if !secret.exists() {
             Committee::expect_free(committee, &id)?;
             if let Some(mark) = &mark {
                 expect_new(&numbered(mark, 0))?;
             }
-        } else if Self::read(path).is_ok_and(|store| store.guarded) {
-            return exists();
+        } else if !name.exists() {
+            return Err(named(path, "the store exists, but its name is gone"));
         }
-        own_directory(path)?;
-        create_dir(&registrations(committee))?;
-        // Again, now that no name of them leads elsewhere any more.
+        own_directory(path, made)?;
+        // Again, now that the name of a link may lead to it.
         apart()?;
-        if !path.join("id").exists() {
-            write_new(&path.join("id"), id.as_bytes(), false)?;
-        }
-        if let Some(mark) = mark {
-            publish(&path.join("mark-path"), mark.as_bytes())?;
-        }
+        publish_first(&name, id.as_bytes())?;
+        *lock = Some(Self::lock(path)?);
         if !secret.exists() {
+            made.0.extend([name, secret]);
             let mut random = Zeroizing::new([0; 64]);
             getrandom::fill(&mut *random).map_err(io::Error::other)?;
-            write_new(&secret, &*encode_secret(0, 0, false, &random), true)?;
+            put_secret(path, &*encode_secret(0, 0, false, &random))?;
         }
         let store = Self::read(path)?;
         if *store.member.id() != id {
             return Err(named(path, "the store belongs to another member"));
         }
-        // Its name may have been missing above.
-        if store.guarded { exists() } else { Ok(store) }
+        if store.guarded {
+            return Err(named(path, "the store exists"));
+        }
+        let guard = store.make_guard(mark.as_deref(), made)?;
+        Ok((store, guard))
+    }
+
+    /// Nobody else makes or rotates the store meanwhile.
+    fn lock(path: &Path) -> io::Result<File> {
+        let name = path.join("id");
+        let lock = File::open(&name).map_err(|error| named(&name, error))?;
+        let locked = lock.try_lock();
+        // Who was first may have removed what it made.
+        if locked.is_ok() && is_still(&lock, &name) {
+            return Ok(lock);
+        }
+        match locked {
+            Err(TryLockError::Error(error)) => Err(named(&name, error)),
+            _ => Err(named(
+                path,
+                "another process makes or rotates this store now",
+            )),
+        }
     }
 
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
@@ -466,6 +518,7 @@ impl Store {
     }
 
     fn read(path: &Path) -> io::Result<Self> {
+        expect_private(path)?;
         let secret = read_small(&path.join("secret"))?;
         let name = path.join("id");
         let id = member_id(&read(&name)?).map_err(|error| named(&name, error))?;
@@ -493,30 +546,47 @@ impl Store {
         })
     }
 
-    /// Makes the guard of a fresh seed. A new seed serves no epoch that an old one has
-    /// served.
-    pub(crate) fn make_guard(&self) -> io::Result<()> {
-        let (log, mark) = self.guard_paths()?;
+    /// Makes the guard of a fresh seed, with its mark at `mark` if it has none yet. A new
+    /// seed serves no epoch that an old one has served.
+    fn make_guard(&self, mark: Option<&str>, made: &mut Made) -> io::Result<Guard> {
+        let (log, known) = self.guard_paths(self.generation)?;
+        let chosen = mark.map(|mark| numbered(mark, self.generation));
+        let at = chosen.as_deref().unwrap_or(&known);
         let seed = self.member.seed();
+        let open = |mark: &Path| Guard::open_files(&log, mark, seed);
         // The log is made first.
         if !log.exists() {
-            expect_new(&mark)?;
+            expect_new(at)?;
+            made.0.push(log.clone());
+        } else if at != known && open(&known).is_ok() {
+            return Err(named(&known, "is the mark of this store"));
         }
-        let guard = Guard::create_files(&log, &mark, seed);
-        let mut guard = match guard {
-            Ok(guard) => guard,
-            Err(_) => Guard::open_files(&log, &mark, seed).map_err(|error| named(&log, error))?,
+        let mut guard = match Guard::create_files(&log, at, seed) {
+            Ok(guard) => {
+                made.0.push(at.into());
+                guard
+            }
+            Err(_) => open(at).map_err(|error| {
+                named(&log, format!("{error}, with its mark at {}", at.display()))
+            })?,
         };
+        if let Some(mark) = mark {
+            let path = self.path.join("mark-path");
+            if !path.exists() {
+                made.0.push(path.clone());
+            }
+            publish(&path, mark.as_bytes())?;
+        }
         if self.generation > 0 {
             guard.close_epoch(self.closed).map_err(refused)?;
         }
-        Ok(())
+        Ok(guard)
     }
 
     /// Says in the secret that there is a guard.
-    pub(crate) fn complete(&mut self) -> io::Result<()> {
+    fn complete(&mut self) -> io::Result<()> {
         let secret = encode_secret(self.generation, self.closed, true, &*self.random()?);
-        replace_secret(&self.path, &*secret)?;
+        put_secret(&self.path, &*secret)?;
         self.guarded = true;
         Ok(())
     }
@@ -524,36 +594,36 @@ impl Store {
     /// Ends all epochs up to `epoch`, takes a new master seed with a new guard, and
     /// erases the old one. The registration stays.
     pub(crate) fn rotate(path: &Path, epoch: u64) -> io::Result<()> {
+        let _lock = Self::lock(path)?;
         let mut store = Self::read(path)?;
         if !store.guarded && store.generation == 0 {
             return Self::open(path).map(drop);
         }
         if store.guarded {
             let mut guard = store.guard()?;
-            // Somebody else may have rotated before the guard was locked.
-            let again = Self::open(path)?;
-            if again.generation != store.generation {
-                return Err(io::Error::other("the store was rotated just now"));
-            }
             if let Some(last) = guard.last_epoch().filter(|last| *last > epoch) {
                 return Err(io::Error::other(format!(
                     "the seed has served epoch {last}, which a new one would not: rotate \
                      when that has ended"
                 )));
             }
-            guard.close_epoch(epoch).map_err(refused)?;
             let generation = store.generation.checked_add(1);
             let generation = generation.ok_or_else(|| io::Error::other("too many rotations"))?;
+            // While the old seed is there.
+            let (log, mark) = store.guard_paths(generation)?;
+            expect_new(&log)?;
+            expect_new(&mark)?;
+            guard.close_epoch(epoch).map_err(refused)?;
             let mut random = store.random()?;
             let (seed, _) = random.split_at_mut(32);
             getrandom::fill(seed).map_err(io::Error::other)?;
-            replace_secret(path, &*encode_secret(generation, epoch, false, &random))?;
+            put_secret(path, &*encode_secret(generation, epoch, false, &random))?;
             drop(guard);
             store = Self::read(path)?;
         }
-        store.make_guard()?;
+        let mut guard = store.make_guard(None, &mut Made::default())?;
         store.complete()?;
-        store.close(epoch)
+        guard.close_epoch(epoch).map_err(refused)
     }
 
     /// Ends all epochs up to `epoch`.
@@ -568,10 +638,10 @@ impl Store {
         Ok(Zeroizing::new(*random))
     }
 
-    fn guard_paths(&self) -> io::Result<(PathBuf, PathBuf)> {
-        let name = |what| format!("guard-{}.{what}", self.generation);
+    fn guard_paths(&self, generation: u32) -> io::Result<(PathBuf, PathBuf)> {
+        let name = |what| format!("guard-{generation}.{what}");
         let mark = match fs::read_to_string(self.path.join("mark-path")) {
-            Ok(mark) => numbered(&mark, self.generation),
+            Ok(mark) => numbered(&mark, generation),
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.path.join(name("mark")),
             Err(error) => return Err(named(&self.path.join("mark-path"), error)),
         };
@@ -579,7 +649,7 @@ impl Store {
     }
 
     pub(crate) fn guard(&self) -> io::Result<Guard> {
-        let (log, mark) = self.guard_paths()?;
+        let (log, mark) = self.guard_paths(self.generation)?;
         for path in [&log, &mark] {
             if !path.exists() {
                 return Err(io::Error::other(format!(
@@ -615,55 +685,119 @@ fn encode_secret(
     out
 }
 
-/// Puts another secret into the place of the present one, whose bytes are overwritten:
-/// as far as the file system writes in place.
-fn replace_secret(store: &Path, secret: &[u8]) -> io::Result<()> {
+/// Puts a secret into the place of the present one, whose bytes are overwritten: as far
+/// as the file system writes in place.
+fn put_secret(store: &Path, secret: &[u8]) -> io::Result<()> {
     let (path, next) = (store.join("secret"), store.join("secret.next"));
     let _ = fs::remove_file(&next);
-    write_new(&next, secret, true)?;
-    let replace = || {
-        let mut old = OpenOptions::new().write(true).open(&path)?;
+    let put = || {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&next)?;
+        file.write_all(secret)?;
+        file.sync_all()?;
+        let old = match OpenOptions::new().write(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            old => Some(old?),
+        };
         fs::rename(&next, &path)?;
         flush_directory(&path)?;
-        old.write_all(&[0; SECRET_LEN])?;
-        old.sync_all()
+        match old {
+            Some(mut old) => old
+                .write_all(&[0; SECRET_LEN])
+                .and_then(|()| old.sync_all()),
+            None => Ok(()),
+        }
     };
-    replace().map_err(|error| named(&path, error))
+    put().map_err(|error| {
+        let _ = fs::remove_file(&next);
+        named(&path, error)
+    })
+}
+
+/// What a step has made, in this order: removed again if the step comes to nothing.
+#[derive(Default)]
+pub(crate) struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// A directory for many, with the mode that the umask gives it.
+    pub(crate) fn directory(&mut self, path: &Path) -> io::Result<()> {
+        self.build(path, &DirBuilder::new())
+    }
+
+    fn build(&mut self, path: &Path, builder: &DirBuilder) -> io::Result<()> {
+        let missing = path.ancestors().take_while(|place| !place.exists());
+        let missing: Vec<_> = missing
+            .filter(|place| !place.as_os_str().is_empty())
+            .collect();
+        for place in missing.into_iter().rev() {
+            match builder.create(place) {
+                Ok(()) => self.0.push(place.into()),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(named(path, error));
+                }
+                // Somebody else's, meanwhile.
+                Err(_) => {}
+            }
+        }
+        if path.is_dir() {
+            Ok(())
+        } else {
+            Err(named(path, io::Error::from(io::ErrorKind::NotADirectory)))
+        }
+    }
+
+    /// Directories stay if others have put something there.
+    pub(crate) fn unless<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|_| {
+            for path in self.0.iter().rev() {
+                let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
+            }
+        })
+    }
 }
 
 /// The directory of one member or verifier, for its owner alone: made so, or given so if
 /// it is there and empty. One with files in it stays as it is, unless others may put a
 /// guard or a list of theirs there.
-fn own_directory(path: &Path) -> io::Result<()> {
+fn own_directory(path: &Path, made: &mut Made) -> io::Result<()> {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "modes are Unix's"))]
     let mut builder = DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
         builder.mode(0o700);
-        if let Ok(metadata) = fs::metadata(path)
-            && metadata.is_dir()
-        {
+        if path.is_dir() {
             let mut entries = fs::read_dir(path).map_err(|error| named(path, error))?;
             if entries.next().is_none() {
                 return fs::set_permissions(path, fs::Permissions::from_mode(0o700))
                     .map_err(|error| named(path, error));
             }
-            if metadata.permissions().mode() & 0o022 != 0 {
-                return Err(named(
-                    path,
-                    "others may write into this directory: a store is its owner's alone, \
-                     name a new one or `chmod 700` this one",
-                ));
-            }
+            return expect_private(path);
         }
     }
-    builder.create(path).map_err(|error| named(path, error))
+    made.build(path, &builder)
 }
 
-/// A directory for many, with the mode that the umask gives it.
-pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path).map_err(|error| named(path, error))
+/// Refuses a directory that others may write into.
+fn expect_private(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = fs::metadata(path).map_err(|error| named(path, error))?;
+        if metadata.is_dir() && metadata.permissions().mode() & 0o022 != 0 {
+            return Err(named(
+                path,
+                "others may write into this directory: a store is its owner's alone, \
+                 name a new one or `chmod 700` this one",
+            ));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
 }
 
 pub(crate) fn member_id(id: &[u8]) -> io::Result<MemberId> {
@@ -768,6 +902,14 @@ fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
+/// The same of a file that must not be there yet, and durably.
+fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if !publish_first(path, bytes)? {
+        return Err(named(path, io::Error::from(io::ErrorKind::AlreadyExists)));
+    }
+    flush_directory(path).map_err(|error| named(path, error))
+}
+
 /// Gives a finished file its name.
 fn publish_by(
     name: fn(&Path, &Path) -> io::Result<()>,
@@ -785,25 +927,6 @@ fn publish_by(
     // Gone if that was its new name, a second one if not.
     let _ = fs::remove_file(&next);
     written
-}
-
-/// Writes a file that must not exist yet, and flushes it and its name.
-fn write_new(path: &Path, bytes: &[u8], secret: bool) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if secret {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = secret;
-    let write = || {
-        let mut file = options.open(path)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        flush_directory(path)
-    };
-    write().map_err(|error| named(path, error))
 }
 
 /// Flushes the directory of `path`, and the one that holds that: both may be new.

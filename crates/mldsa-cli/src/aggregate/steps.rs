@@ -12,7 +12,7 @@ use mladsa_aggregate::{
 use sha2::{Digest, Sha256};
 
 use super::files::{
-    Committee, MAX_SHARED, Pins, Store, content_label, create_dir, expect_apart, file_name, hex,
+    Committee, MAX_SHARED, Made, Pins, Store, content_label, expect_apart, file_name, hex,
     member_id, named, publish, read, read_named, refused,
 };
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
@@ -192,9 +192,12 @@ impl Session {
         // It replaces what this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
         files.keep_apart()?;
-        self.pins.keep()?;
-        create_dir(&self.round)?;
-        Ok(publish(&path, &message.to_bytes())?)
+        let mut made = Made::default();
+        let sent = made
+            .directory(&self.round)
+            .and_then(|()| self.pins.keep())
+            .and_then(|()| publish(&path, &message.to_bytes()));
+        Ok(made.unless(sent)?)
     }
 }
 
@@ -315,6 +318,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
                 weights.push((id, weight));
             }
             let unusable = |error| match error {
+                Error::OutOfRange if sum == 0 => input::unusable(path, "no weight above 0"),
                 Error::OutOfRange => {
                     let why = format!("--threshold {threshold}: not in 1 to {sum}, their weight");
                     io::Error::other(why)

@@ -29,6 +29,31 @@ impl Place {
         mldsa(&[&["aggregate"], args].concat(), b"")
     }
 
+    /// A step whose standard output nobody reads.
+    #[cfg(unix)]
+    fn unheard(&self, args: &[&str]) {
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut step = std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"));
+        let run = step.arg("aggregate").args(args).stdout(closed).output();
+        assert_eq!(run.unwrap().status.code(), Some(2), "{args:?}");
+    }
+
+    /// Several `init` at the same time: who succeeds.
+    fn race<const N: usize>(&self, inits: [&[&str]; N]) -> [bool; N] {
+        let committee = self.at("committee");
+        let both = inits.map(|args| {
+            std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
+                .args(["aggregate", "init", "--committee", &committee])
+                .args(args)
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        });
+        both.map(|mut one| one.wait().unwrap().success())
+    }
+
     /// A step that has the committee's directory and the store of member `n`.
     fn own(&self, step: &str, n: usize, more: &[&str]) -> Run {
         let (committee, store) = (self.at("committee"), self.at(&format!("member-{n}")));
@@ -388,6 +413,7 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
         (b"m0 5\nm9 7\n", "unknown member"),
         (b"m\xff 5\n", "not text"),
         (b"m0 18446744073709551615\nm1 1\n", "2^64"),
+        (b"m0 0\nm1 0\n", "no weight above 0"),
     ] {
         fs::write(&weights, text).unwrap();
         let run = verify(&threshold);
@@ -613,6 +639,28 @@ fn a_step_that_fails_pins_nothing() {
         "list of roots is",
     );
     assert!(!pinned("member-0"));
+    // A store among what others write speaks for nobody; nor one that others can write into.
+    let elsewhere = place.at("committee/member-0");
+    fs::rename(place.at("member-0"), &elsewhere).unwrap();
+    for step in ["root", "agree"] {
+        let args = [step, "--committee", &committee, "--store", &elsewhere];
+        refused(&place.step(&args), "neither in the other");
+    }
+    fs::rename(&elsewhere, place.at("member-0")).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let store = place.at("member-0");
+        for (mode, code) in [(0o777, 2), (0o700, 0)] {
+            fs::set_permissions(&store, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(place.own("root", 0, &[]).code, code);
+        }
+        // Nobody reads the digest.
+        place.unheard(&["agree", "--committee", &committee, "--store", &store]);
+        assert!(!pinned("member-0"));
+        let words = Path::new(&committee).join("epoch-1/acknowledgements");
+        assert_eq!(fs::read_dir(words).unwrap().count(), 0);
+    }
     for step in ["root", "agree"] {
         for n in 0..3 {
             good(&place.own(step, n, &[]));
@@ -624,6 +672,23 @@ fn a_step_that_fails_pins_nothing() {
             good(&place.member(step, n, &[]));
         }
     }
+    // A round that cannot be made, and one that is made in vain.
+    let open = |round: &str, store: &str| {
+        let [round, store, payload] = [round, store, "payload"].map(|name| place.at(name));
+        let args = ["open", "--committee", &committee, "--store", &store];
+        let files = ["--round", &round, "--payload", &payload];
+        assert_eq!(
+            place
+                .step(&[&args[..], &files, &["--content", "slot 7"]].concat())
+                .code,
+            2
+        );
+        assert!(!place.0.join("new").exists());
+    };
+    open("payload/round", "member-0");
+    open("new/round", "payload/store");
+    open("new/round", "stranger");
+    assert!(!place.0.join("stranger").exists());
     let out = place.at("aggregate");
     let combiner = |more: &[&str]| {
         let (store, round, payload) =
@@ -653,6 +718,8 @@ fn a_step_that_fails_pins_nothing() {
     combine("combiner", "round", "nowhere/aggregate", "nowhere");
     combine("combiner", "round", "payload/aggregate", "ot a directory");
     combine("combiner", "new/round/7", "aggregate", "new/round/7");
+    combine("combiner", "new/round/7", "nowhere/aggregate", "nowhere");
+    combine("combiner", "round", "new/.", "is a directory");
     for store in ["round", "round/own", "committee", "committee/epoch-1"] {
         combine(store, "round", "aggregate", "neither in the other");
     }
@@ -671,6 +738,17 @@ fn a_step_that_fails_pins_nothing() {
     }
     good(&combined);
     assert!(pinned("combiner"));
+    // Where nobody reads the aggregate, or what is said about it, nothing is kept.
+    #[cfg(unix)]
+    for to_pipe in [true, false] {
+        let paths = ["unheard", "round", "payload", "unread"].map(|name| place.at(name));
+        let [own, rounds, payload, result] = &paths;
+        let args = ["combine", "--committee", &committee, "--store", own];
+        let files = ["--round", rounds, "--payload", payload, "--ctx", "TEST"];
+        let out = if to_pipe { "-" } else { result };
+        place.unheard(&[&args[..], &files, &["--content", "slot 7", "--out", out]].concat());
+        assert!(!Path::new(own).exists() && !Path::new(result).exists());
+    }
     let verify = |more: &[&str]| {
         let more = [&["--content", "slot 7"], more].concat();
         place.verify("aggregate", "committee", "round", &more)
@@ -694,7 +772,12 @@ fn a_step_that_fails_pins_nothing() {
         &nowhere,
     );
     assert!(!Path::new(&pk).exists());
-    let verifier = place.at("verifier");
+    let [verifier, round] = ["verifier", "verifier/round"].map(|name| place.at(name));
+    let args = ["verify", "--committee", &committee, "--store", &verifier];
+    let files = ["--aggregate", &out, "--payload", &place.at("payload")];
+    let rest = ["--round", &round, "--ctx", "TEST", "--quorum", "3"];
+    let run = place.step(&[&args[..], &files, &rest, &["--content", "slot 7"]].concat());
+    refused(&run, "neither in the other");
     let results = ["--pk-out", &pk, "--sig-out", &verifier];
     let own = verify(&[&["--quorum", "3"], &results[..]].concat());
     refused(&own, "list of roots is kept");
@@ -806,6 +889,103 @@ fn a_rotated_seed_serves_no_epoch_of_the_old_one() {
     refused(&rotate("3"), "epoch 7");
 }
 
+/// Whoever comes in between, with whatever options.
+#[test]
+fn a_store_is_made_and_rotated_by_one_process() {
+    let place = Place::new("one");
+    let committee = place.at("committee");
+    fs::create_dir(place.at("card")).unwrap();
+    // One store with several marks at once.
+    for round in 0..6 {
+        let (store, id) = (place.at(&format!("s{round}")), format!("s{round}"));
+        let marks = ["a", "b", "c"].map(|n| place.at(&format!("card/{round}-{n}")));
+        let args = marks
+            .each_ref()
+            .map(|mark| ["--store", &*store, "--id", &*id, "--mark", mark]);
+        let made = place.race(args.each_ref().map(|args| &args[..]));
+        assert_eq!(made.into_iter().filter(|made| *made).count(), 1);
+        good(&place.step(&["close", "--store", &store, "--epoch", "1"]));
+    }
+    let mark = place.at("card/m");
+    good(&place.own("init", 0, &["--id", "m0", "--mark", &mark]));
+    let store = place.at("member-0");
+    let rotate = |epoch: &str| place.step(&["rotate", "--store", &store, "--epoch", epoch]);
+    // The next mark is somebody else's: asked for while the old seed is there.
+    fs::write(place.at("card/m.1"), b"another guard's").unwrap();
+    refused(&rotate("1"), "m.1: exists");
+    good(&place.step(&["close", "--store", &store, "--epoch", "1"]));
+    fs::remove_file(place.at("card/m.1")).unwrap();
+    good(&rotate("1"));
+    // Killed before the secret said that all is there: nobody gives it another name or
+    // another mark.
+    let secret = Path::new(&store).join("secret");
+    let mut bytes = fs::read(&secret).unwrap();
+    bytes[8] = 0;
+    fs::write(&secret, bytes).unwrap();
+    let kept = fs::read(place.at("member-0/mark-path")).unwrap();
+    let other = place.at("card/other");
+    for (id, why) in [("wrong", "another member"), ("m0", "m.1: is the mark")] {
+        refused(&place.own("init", 0, &["--id", id, "--mark", &other]), why);
+        assert_eq!(fs::read(place.at("member-0/mark-path")).unwrap(), kept);
+        assert_eq!(fs::read(place.at("member-0/id")).unwrap(), b"m0");
+    }
+    good(&rotate("2"));
+    good(&place.step(&["close", "--store", &store, "--epoch", "3"]));
+    // A disk without room: what is there stays as it was, and nothing comes to it.
+    #[cfg(unix)]
+    {
+        let full = |args: &[&str]| {
+            let mut shell = std::process::Command::new("sh");
+            let script = "ulimit -f 0; exec \"$@\" 2>/dev/null";
+            shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_mldsa"), "aggregate"]);
+            assert_eq!(
+                shell.args(args).status().unwrap().code(),
+                Some(2),
+                "{args:?}"
+            );
+        };
+        let new = place.at("new");
+        full(&[
+            "init",
+            "--committee",
+            &committee,
+            "--store",
+            &new,
+            "--id",
+            "new",
+        ]);
+        full(&[
+            "init",
+            "--committee",
+            &new,
+            "--store",
+            &place.at("new-2"),
+            "--id",
+            "new",
+        ]);
+        full(&["plan", "--committee", &committee, "--content", "slot 7"]);
+        full(&["rotate", "--store", &store, "--epoch", "3"]);
+        for name in ["new", "new-2", "committee/epoch-1"] {
+            assert!(!place.0.join(name).exists(), "{name}");
+        }
+    }
+    good(&place.step(&["plan", "--committee", &committee, "--content", "slot 7"]));
+    good(&rotate("3"));
+    // A committee that cannot be made.
+    let [payload, own] = ["payload/committee", "own/store"].map(|name| place.at(name));
+    let args = [
+        "init",
+        "--committee",
+        &payload,
+        "--store",
+        &own,
+        "--id",
+        "m1",
+    ];
+    refused(&place.step(&args), "payload/committee");
+    assert!(!place.0.join("own").exists());
+}
+
 /// A name belongs to who registered it first; who was interrupted in between goes on.
 #[test]
 fn a_registration_is_not_replaced() {
@@ -822,25 +1002,12 @@ fn a_registration_is_not_replaced() {
     // Of two that ask at once, one has it.
     let committee = place.at("committee");
     for round in 0..6 {
-        let both = ["a", "b"].map(|store| {
-            let store = place.at(&format!("twin-{round}-{store}"));
-            std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-                .args([
-                    "aggregate",
-                    "init",
-                    "--committee",
-                    &committee,
-                    "--store",
-                    &store,
-                ])
-                .args(["--id", &format!("twin-{round}")])
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn()
-                .unwrap()
-        });
-        let good = both.map(|mut one| one.wait().unwrap().success());
+        let id = format!("twin-{round}");
+        let [a, b] = ["a", "b"].map(|twin| place.at(&format!("{id}-{twin}")));
+        let good = place.race([&["--store", &a, "--id", &id], &["--store", &b, "--id", &id]]);
         assert!(good[0] != good[1], "{good:?}");
+        // Nothing is left of the other one.
+        assert_eq!([a, b].map(|store| Path::new(&store).exists()), good);
     }
     // A member of that name elsewhere speaks for nobody here.
     let (elsewhere, stranger) = (place.at("elsewhere"), place.at("stranger"));
@@ -872,7 +1039,16 @@ fn a_registration_is_not_replaced() {
         ("new", "new/me"),
         ("new/registrations", "new"),
         ("member-0/shared", "member-0"),
+        // A link to what is not there yet.
+        #[cfg(unix)]
+        ("link", "other"),
+        #[cfg(unix)]
+        ("link", "other/me"),
     ] {
+        #[cfg(unix)]
+        if committee == "link" && !place.0.join("link").is_symlink() {
+            std::os::unix::fs::symlink("other", place.0.join("link")).unwrap();
+        }
         let [shared, own] = [committee, store].map(|name| place.at(name));
         let args = [
             "init",
@@ -1057,10 +1233,18 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     refused(&place.own("init", 0, &["--id", "m0"]), "the store exists");
     refused(&place.member("commit", 0, &[]), "make a new member");
     fs::remove_file(place.at("member-0/id")).unwrap();
-    refused(&place.own("init", 0, &["--id", "m0"]), "the store exists");
+    let mark = place.at("another-mark");
+    for (id, more) in [("m0", &[][..]), ("mx", &["--mark", &mark])] {
+        let run = place.own("init", 0, &[&["--id", id], more].concat());
+        refused(&run, "the store exists");
+    }
+    for name in ["member-0/id", "member-0/mark-path"] {
+        assert!(!Path::new(&place.at(name)).exists());
+    }
+    refused(&place.member("commit", 0, &[]), "member-0/id");
+    fs::write(place.at("member-0/id"), "m0").unwrap();
     refused(&place.member("commit", 0, &[]), "make a new member");
     // Nor does another mark of one's own choice.
-    let mark = place.at("another-mark");
     refused(
         &place.own("init", 2, &["--id", "m2", "--mark", &mark]),
         "the store exists",
@@ -1101,21 +1285,17 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     for round in 0..6 {
         let mark = place.at(&format!("mark-{round}"));
         let names = ["a", "b"].map(|twin| format!("twin-{round}-{twin}"));
-        let both = names.each_ref().map(|name| {
-            std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-                .args(["aggregate", "init", "--committee", &committee])
-                .args(["--store", &place.at(name), "--id", name, "--mark", &mark])
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn()
-                .unwrap()
-        });
-        let made = both.map(|mut one| one.wait().unwrap().success());
+        let [a, b] = names.each_ref().map(|name| place.at(name));
+        let made = place.race([
+            &["--store", &a, "--id", &names[0], "--mark", &mark],
+            &["--store", &b, "--id", &names[1], "--mark", &mark],
+        ]);
         assert!(made[0] != made[1], "{made:?}");
         for (name, made) in names.iter().zip(made) {
             assert_eq!(registered(name), made);
             let close = ["close", "--store", &place.at(name), "--epoch", "1"];
             assert_eq!(place.step(&close).code, if made { 0 } else { 2 });
+            assert_eq!(Path::new(&place.at(name)).exists(), made);
         }
         // The other one goes on with a mark of its own.
         let name = &names[usize::from(made[0])];
