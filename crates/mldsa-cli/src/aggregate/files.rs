@@ -749,7 +749,8 @@ impl Made {
         }
     }
 
-    /// Directories stay if others have put something there.
+    /// The result, without what was made if it is an error. Directories stay if others
+    /// have put something there.
     pub(crate) fn unless<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.inspect_err(|_| {
             for path in self.0.iter().rev() {
@@ -907,7 +908,10 @@ fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if !publish_first(path, bytes)? {
         return Err(named(path, io::Error::from(io::ErrorKind::AlreadyExists)));
     }
-    flush_directory(path).map_err(|error| named(path, error))
+    flush_directory(path).map_err(|error| {
+        let _ = fs::remove_file(path);
+        named(path, error)
+    })
 }
 
 /// Gives a finished file its name.
