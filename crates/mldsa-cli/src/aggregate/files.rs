@@ -470,6 +470,9 @@ impl Store {
         apart()?;
         publish_first(&name, id.as_bytes())?;
         *lock = Some(Self::lock(path)?);
+        if read(&name)? != id.as_bytes() {
+            return Err(named(path, "the store belongs to another member"));
+        }
         if !secret.exists() {
             made.0.extend([name, secret]);
             let mut random = Zeroizing::new([0; 64]);
@@ -477,9 +480,6 @@ impl Store {
             put_secret(path, &*encode_secret(0, 0, false, &random))?;
         }
         let store = Self::read(path)?;
-        if *store.member.id() != id {
-            return Err(named(path, "the store belongs to another member"));
-        }
         if store.guarded {
             return Err(named(path, "the store exists"));
         }
@@ -490,7 +490,9 @@ impl Store {
     /// Nobody else makes or rotates the store meanwhile.
     fn lock(path: &Path) -> io::Result<File> {
         let name = path.join("id");
-        let lock = File::open(&name).map_err(|error| named(&name, error))?;
+        // Some file systems lock only what may be written.
+        let lock = OpenOptions::new().read(true).write(true).open(&name);
+        let lock = lock.map_err(|error| named(&name, error))?;
         let locked = lock.try_lock();
         // Who was first may have removed what it made.
         if locked.is_ok() && is_still(&lock, &name) {

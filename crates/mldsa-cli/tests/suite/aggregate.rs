@@ -931,6 +931,17 @@ fn a_store_is_made_and_rotated_by_one_process() {
     }
     good(&rotate("2"));
     good(&place.step(&["close", "--store", &store, "--epoch", "3"]));
+    // Killed before there was a secret.
+    fs::create_dir(place.at("begun")).unwrap();
+    fs::write(place.at("begun/id"), "m9").unwrap();
+    let begun = place.at("begun");
+    let args = ["init", "--committee", &committee, "--store", &begun, "--id"];
+    refused(
+        &place.step(&[&args[..], &["m8"]].concat()),
+        "another member",
+    );
+    assert_eq!(fs::read(place.at("begun/id")).unwrap(), b"m9");
+    good(&place.step(&[&args[..], &["m9"]].concat()));
     // A disk without room: what is there stays as it was, and nothing comes to it.
     #[cfg(unix)]
     {
