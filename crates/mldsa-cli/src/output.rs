@@ -445,7 +445,7 @@ pub(crate) fn take_free(next: &Path, name: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             // Not every file system has links: there an empty file holds the name.
             File::create_new(name)?;
-            fs::rename(next, name)
+            fs::rename(next, name).inspect_err(|_| drop(fs::remove_file(name)))
         }
         linked => linked,
     }

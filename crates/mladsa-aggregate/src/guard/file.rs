@@ -177,7 +177,10 @@ impl FileMark {
         let linked = match fs::hard_link(staged, &self.path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 // Memory cards have no links: there an empty file holds the name.
-                File::create_new(&self.path).and_then(|_| fs::rename(staged, &self.path))
+                File::create_new(&self.path).and_then(|_| {
+                    let named = fs::rename(staged, &self.path);
+                    named.inspect_err(|_| drop(fs::remove_file(&self.path)))
+                })
             }
             linked => linked,
         };

@@ -80,8 +80,7 @@ impl Committee {
         let epoch = path.join(format!("epoch-{}", args.epoch));
         let mut made = Made::default();
         let planned = made
-            .directory(&epoch.join("roots"))
-            .and_then(|()| made.directory(&epoch.join("acknowledgements")))
+            .directory(&epoch)
             .and_then(|()| publish_new(&epoch.join("plan.json"), &json));
         made.unless(planned)
     }
@@ -149,8 +148,7 @@ impl Committee {
             .member
             .announce(&tree, &mut guard, Hedge::Bytes(&rnd))
             .map_err(refused)?;
-        let path = self.epoch.join("roots").join(file_name(id));
-        publish(&path, &root.to_bytes())
+        self.share("roots", id, &root.to_bytes())
     }
 
     pub(crate) fn acknowledge(&self, store: &Store, pinned: &PinnedRoots) -> io::Result<()> {
@@ -159,11 +157,17 @@ impl Committee {
             .member
             .acknowledge(pinned, &mut guard, Hedge::Bytes(&rnd))
             .map_err(refused)?;
-        let directory = self.epoch.join("acknowledgements");
-        publish(
-            &directory.join(file_name(store.member.id())),
-            &word.to_bytes(),
-        )
+        self.share("acknowledgements", store.member.id(), &word.to_bytes())
+    }
+
+    /// Publishes what a member says in an epoch.
+    fn share(&self, directory: &str, id: &MemberId, bytes: &[u8]) -> io::Result<()> {
+        let directory = self.epoch.join(directory);
+        let mut made = Made::default();
+        let shared = made
+            .directory(&directory)
+            .and_then(|()| publish(&directory.join(file_name(id)), bytes));
+        made.unless(shared)
     }
 
     /// A member's tree, from its store after it was derived once.
@@ -397,6 +401,13 @@ fn expect_new(mark: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a store has ever been made here.
+fn has_guard(store: &Path) -> io::Result<bool> {
+    let entries = fs::read_dir(store).map_err(|error| named(store, error))?;
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    Ok(names.any(|name| name.as_encoded_bytes().starts_with(b"guard-")))
+}
+
 fn numbered(mark: &str, generation: u32) -> PathBuf {
     PathBuf::from(format!("{mark}.{generation}"))
 }
@@ -409,8 +420,8 @@ const SECRET_LEN: usize = 8 + 1 + 4 + 8 + 64;
 ///
 /// The secret says whether its guard was ever complete. Once it was, a guard that is
 /// missing is an error and never made anew. Of a seed that took the place of another it
-/// says up to which epoch it serves nothing. Who changes the secret holds a lock on the
-/// file with the name.
+/// says up to which epoch it serves nothing. Who changes the secret holds the lock of the
+/// store, and that of the guard, if there is one.
 pub(crate) struct Store {
     path: PathBuf,
     generation: u32,
@@ -457,24 +468,34 @@ impl Store {
         let mark = mark.transpose()?;
         let (name, secret) = (path.join("id"), path.join("secret"));
         // Before anything is made.
-        if !secret.exists() {
+        if secret.exists() {
+            if !name.exists() {
+                return Err(named(path, "the store exists, but its name is gone"));
+            }
+        } else {
             Committee::expect_free(committee, &id)?;
             if let Some(mark) = &mark {
                 expect_new(&numbered(mark, 0))?;
             }
-        } else if !name.exists() {
-            return Err(named(path, "the store exists, but its name is gone"));
         }
         own_directory(path, made)?;
         // Again, now that the name of a link may lead to it.
         apart()?;
-        publish_first(&name, id.as_bytes())?;
         *lock = Some(Self::lock(path)?);
-        if read(&name)? != id.as_bytes() {
+        if !secret.exists() {
+            // Nobody misses an empty file.
+            made.0.push(path.join("lock"));
+            if has_guard(path)? {
+                return Err(named(path, "the store exists, but its secret is gone"));
+            }
+        }
+        if publish_first(&name, id.as_bytes())? {
+            made.0.push(name);
+        } else if read(&name)? != id.as_bytes() {
             return Err(named(path, "the store belongs to another member"));
         }
         if !secret.exists() {
-            made.0.extend([name, secret]);
+            made.0.push(secret);
             let mut random = Zeroizing::new([0; 64]);
             getrandom::fill(&mut *random).map_err(io::Error::other)?;
             put_secret(path, &*encode_secret(0, 0, false, &random))?;
@@ -489,17 +510,18 @@ impl Store {
 
     /// Nobody else makes or rotates the store meanwhile.
     fn lock(path: &Path) -> io::Result<File> {
-        let name = path.join("id");
+        let name = path.join("lock");
         // Some file systems lock only what may be written.
-        let lock = OpenOptions::new().read(true).write(true).open(&name);
-        let lock = lock.map_err(|error| named(&name, error))?;
-        let locked = lock.try_lock();
-        // Who was first may have removed what it made.
-        if locked.is_ok() && is_still(&lock, &name) {
-            return Ok(lock);
-        }
-        match locked {
-            Err(TryLockError::Error(error)) => Err(named(&name, error)),
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        let lock = options.open(&name).map_err(|error| named(&name, error))?;
+        match lock.try_lock() {
+            // Who was first may have removed what it made.
+            Ok(()) if is_still(&lock, &name) => Ok(lock),
+            Err(TryLockError::Error(error)) => {
+                let _ = fs::remove_file(&name);
+                Err(named(&name, error))
+            }
             _ => Err(named(
                 path,
                 "another process makes or rotates this store now",
@@ -563,15 +585,13 @@ impl Store {
         } else if at != known && open(&known).is_ok() {
             return Err(named(&known, "is the mark of this store"));
         }
-        let mut guard = match Guard::create_files(&log, at, seed) {
-            Ok(guard) => {
-                made.0.push(at.into());
-                guard
-            }
-            Err(_) => open(at).map_err(|error| {
-                named(&log, format!("{error}, with its mark at {}", at.display()))
-            })?,
-        };
+        let is_new = !at.exists();
+        let mut guard = Guard::create_files(&log, at, seed)
+            .or_else(|_| open(at))
+            .map_err(|error| named(&log, format!("{error}, with its mark at {}", at.display())))?;
+        if is_new {
+            made.0.push(at.into());
+        }
         if let Some(mark) = mark {
             let path = self.path.join("mark-path");
             if !path.exists() {
@@ -661,7 +681,13 @@ impl Store {
                 )));
             }
         }
-        Guard::open_files(&log, &mark, self.member.seed()).map_err(|error| named(&log, error))
+        let guard = Guard::open_files(&log, &mark, self.member.seed());
+        let guard = guard.map_err(|error| named(&log, error))?;
+        // `rotate` holds the guard of the old seed until the new one is there.
+        if Self::read(&self.path)?.generation != self.generation {
+            return Err(named(&self.path, "the store was rotated just now"));
+        }
+        Ok(guard)
     }
 
     fn tree(&self, epoch: u64) -> PathBuf {
@@ -945,4 +971,29 @@ fn flush_directory(path: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// A step that has read the secret before a rotation goes on after it.
+    #[test]
+    fn an_old_seed_has_no_guard_any_more() {
+        let place = std::env::temp_dir().join(format!("mldsa-stale-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        let store = place.join("store");
+        let stale = Store::init(&place.join("committee"), &store, "m0", None).unwrap();
+        drop(stale.guard().unwrap());
+        Store::rotate(&store, 1).unwrap();
+        let refused = stale.guard().map(drop).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("the store was rotated just now"),
+            "{refused}"
+        );
+        stale.close(9).unwrap_err();
+        Store::open(&store).unwrap().close(9).unwrap();
+        fs::remove_dir_all(&place).unwrap();
+    }
 }
