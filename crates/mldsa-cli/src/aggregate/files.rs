@@ -996,4 +996,54 @@ mod tests {
         Store::open(&store).unwrap().close(9).unwrap();
         fs::remove_dir_all(&place).unwrap();
     }
+
+    /// One that was stopped on its way goes on when others have come and gone.
+    #[test]
+    fn nobody_makes_or_rotates_a_store_beside_another() {
+        let place = std::env::temp_dir().join(format!("mldsa-beside-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        let (committee, path) = (place.join("committee"), place.join("store"));
+        let (mut made, mut lock) = (Made::default(), None);
+        let id = member_id(b"m0").unwrap();
+        let begun = Store::begin(&committee, &path, id, None, &mut made, &mut lock);
+        let (mut store, guard) = begun.unwrap();
+        let beside = |result: io::Result<()>| {
+            let refused = result.unwrap_err().to_string();
+            assert!(refused.ends_with("rotates this store now"), "{refused}");
+        };
+        beside(Store::init(&committee, &path, "m0", None).map(drop));
+        beside(Store::rotate(&path, 1));
+        Committee::register(&committee, &store, &mut made).unwrap();
+        store.complete().unwrap();
+        beside(Store::rotate(&path, 1));
+        drop((guard, lock));
+        Store::rotate(&path, 1).unwrap();
+        assert_eq!(Store::open(&path).unwrap().generation, 1);
+        fs::remove_dir_all(&place).unwrap();
+    }
+
+    /// A plan that loses removes an empty directory that the winner has use for.
+    #[test]
+    fn what_is_shared_needs_no_directory_before() {
+        let place = std::env::temp_dir().join(format!("mldsa-shared-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        let (committee, path) = (place.join("committee"), place.join("store"));
+        let store = Store::init(&committee, &path, "m0", None).unwrap();
+        let args = PlanArgs {
+            committee: committee.clone(),
+            epoch: 1,
+            contents: vec!["content".into()],
+            attempts: None,
+            members: Vec::new(),
+        };
+        Committee::plan(&committee, &args).unwrap();
+        Committee::plan(&committee, &args).unwrap_err();
+        let shared = Committee::open(&committee, 1).unwrap();
+        shared.announce(&store).unwrap();
+        let roots = committee.join("epoch-1/roots");
+        fs::remove_dir_all(&roots).unwrap();
+        shared.announce(&store).unwrap();
+        assert_eq!(fs::read_dir(&roots).unwrap().count(), 1);
+        fs::remove_dir_all(&place).unwrap();
+    }
 }
