@@ -1340,17 +1340,19 @@ fn a_store_that_lost_its_guard_signs_nothing() {
         good(&place.step(&[&args[..], &["--id", name, "--mark", &mark]].concat()));
     }
     // Nor is it where it would be lost with the store, or where others write.
-    for inside in [
-        "member-8/mark",
-        "committee/mark",
-        "committee/registrations/mark",
+    // The number behind its name counts.
+    for (store, inside) in [
+        ("member-8", "member-8/mark"),
+        ("member-8", "committee/mark"),
+        ("member-8", "committee/registrations/mark"),
+        ("card.0", "card"),
+        ("card.0/member-8", "card"),
     ] {
-        let mark = place.at(inside);
-        refused(
-            &place.own("init", 8, &["--id", "m8", "--mark", &mark]),
-            "a file elsewhere",
-        );
-        assert!(!Path::new(&place.at("member-8")).exists());
+        let [own, mark] = [store, inside].map(|name| place.at(name));
+        let args = ["init", "--committee", &committee, "--store", &own];
+        let run = place.step(&[&args[..], &["--id", "m8", "--mark", &mark]].concat());
+        refused(&run, "a file elsewhere");
+        assert!(!Path::new(&own).exists());
     }
     good(&place.own(
         "init",
