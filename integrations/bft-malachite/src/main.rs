@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use bft_malachite::{Plan, Way, run};
 use clap::Parser;
-use measure::{Row, Set, finish};
+use harness::{Row, Set, finish};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 /// Malachite's core with ML-DSA votes, verified at the door.
 #[derive(Parser)]
 struct Arguments {
-    /// How votes are verified, one run each.
+    /// Strategy votes are verified, one run each.
     #[arg(
         long,
         value_enum,
@@ -46,7 +46,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    finish("bft-malachite", rows(&arguments), arguments.json)
+    finish(rows(&arguments).map_err(anyhow::Error::msg), arguments.json)
 }
 
 fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {

@@ -5,14 +5,13 @@ mod hostile;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use arc_malachitebft_core_consensus::{LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{
     ExtendedCommitCertificate, Round, SignedMessage, ValidatorSet as _, VoteExtensions, VoteType,
 };
 use batch_verify::{KeySet, Reason, Weights};
-use measure::{Finality, Meter, Row, ThreadTime};
+use harness::{Meter, Row, Stopwatch};
 use mldsa_core::{ParameterSet, SigningKey};
 
 use crate::attack::{Attack, Attacker, spoiled};
@@ -72,27 +71,23 @@ pub fn run<P: ParameterSet>(plan: Plan, way: Way) -> Result<Run, String> {
         return Err("a third of the validators, or more, do not take part".into());
     }
     let mut network = Network::<P>::new(plan, way);
-    let (start, cpu) = (Instant::now(), ThreadTime::now());
+    let stopwatch = Stopwatch::start();
     network.run()?;
-    let (wall, cpu) = (start.elapsed(), cpu.elapsed());
     let decided = network.agreed()?;
     (0..plan.validators).for_each(|at| network.forget(at));
     let validators = &network.validators;
     let certificates = validators[0].decided().iter();
     let signatures = certificates.clone().map(|c| c.commit_signatures.len());
-    let mut row = Row::new(
-        "arc-malachitebft-core-consensus 0.8.2",
-        "one thread",
-        P::NAME,
-        way.how(),
-        plan.validators,
-        plan.heights,
-        wall,
-        cpu,
-        &network.meter,
-        &Finality::default(),
-    );
-    row.how = way.name().into();
+    let description = harness::Run {
+        engine: "arc-malachitebft-core-consensus 0.8.2",
+        network: "one thread",
+        set: P::NAME,
+        strategy: way.how(),
+        validators: plan.validators,
+        views: plan.heights,
+    };
+    let mut row = Row::new(&description, stopwatch, &network.meter);
+    row.strategy = way.name().into();
     row.certificate_bytes = signatures.max().map(|most| most * P::SIG_LEN);
     Ok(Run {
         row,

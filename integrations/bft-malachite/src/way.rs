@@ -1,7 +1,7 @@
 //! The ways to verify that are compared.
 
 use clap::ValueEnum;
-use measure::How;
+use harness::Strategy;
 
 /// Who verifies, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,18 +31,18 @@ impl Way {
 
     /// Which library verifies, and with which keys.
     #[must_use]
-    pub fn how(self) -> How {
+    pub fn how(self) -> Strategy {
         match self {
-            Self::Batched | Self::Intake => How::Batched,
-            Self::OneByOne => How::OneByOne,
-            Self::Cold => How::Cold,
-            Self::AwsLc => How::AwsLc,
+            Self::Batched | Self::Intake => Strategy::Batched,
+            Self::OneByOne => Strategy::PerVote,
+            Self::Cold => Strategy::ColdKeys,
+            Self::AwsLc => Strategy::AwsLc,
         }
     }
 
     /// Whether all that arrives is verified before the engine sees it.
     #[must_use]
     pub fn at_the_door(self) -> bool {
-        self.how() == How::Batched
+        self.how() == Strategy::Batched
     }
 }

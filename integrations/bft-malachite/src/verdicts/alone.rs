@@ -1,7 +1,7 @@
 //! One signature at a time, when the engine asks.
 
 use batch_verify::{Outcome, QuorumError, Reason, SignerId, Threshold};
-use measure::How;
+use harness::Strategy;
 use mldsa_core::{Context, ParameterSet};
 
 use super::{Committee, Verdicts};
@@ -12,11 +12,11 @@ use crate::scheme::CONTEXT;
 /// No memory, no batches.
 pub(super) struct Alone<P: ParameterSet> {
     committee: Committee<P>,
-    how: How,
+    how: Strategy,
 }
 
 impl<P: ParameterSet> Alone<P> {
-    pub(super) fn new(committee: Committee<P>, how: How) -> Self {
+    pub(super) fn new(committee: Committee<P>, how: Strategy) -> Self {
         Self { committee, how }
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     use std::sync::Arc;
 
     use batch_verify::{KeySet, Weights};
-    use measure::{How, Meter};
+    use harness::{Strategy, Meter};
     use mldsa_core::{MlDsa44, SigningKey};
 
     use super::*;
@@ -143,7 +143,7 @@ mod tests {
         };
         let mut together = Together::new(committee);
         let signed = |by: usize, height: u64| {
-            let signer = Signer::new(&keys[by], How::Batched, Arc::new(Meter::default()));
+            let signer = Signer::new(&keys[by], Strategy::Batched, Arc::new(Meter::default()));
             let bytes = height.to_le_bytes().to_vec();
             let signature = signer.sign(&bytes);
             Signed::new(Address(by as u32), Height(height), bytes, &signature)
