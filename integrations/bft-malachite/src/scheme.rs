@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 
 use arc_malachitebft_core_types::SigningScheme;
-use harness::{Strategy, Meter, ThreadTime};
+use harness::{Meter, Strategy, ThreadTime};
 use mldsa_core::{
     Context, Hedge, KeyError, ParameterSet, PreparedSigningKey, SigningKey, VerifyingKey,
 };

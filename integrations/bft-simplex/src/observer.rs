@@ -88,7 +88,11 @@ impl Outcome {
     }
 
     fn blocks_all(&self, node: usize, guilty: &BTreeSet<usize>) -> bool {
-        let blocked_by = |guilty| self.blocked.get(guilty).is_some_and(|by| by.contains(&node));
+        let blocked_by = |guilty| {
+            self.blocked
+                .get(guilty)
+                .is_some_and(|by| by.contains(&node))
+        };
         guilty.iter().all(blocked_by)
     }
 
@@ -222,7 +226,10 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
     pub(crate) fn assert_safety(&self, guilty: &BTreeSet<usize>) -> anyhow::Result<()> {
         let outcome = &self.outcome;
         let (disagreement, faults) = (&outcome.disagreement, &outcome.faults);
-        ensure!(disagreement.is_none(), "validators disagree: {disagreement:?}");
+        ensure!(
+            disagreement.is_none(),
+            "validators disagree: {disagreement:?}"
+        );
         ensure!(faults.is_empty(), "double votes: {faults:?}");
         let blocked: BTreeSet<usize> = outcome.blocked.keys().copied().collect();
         ensure!(

@@ -148,7 +148,10 @@ pub(crate) fn run(options: &Options, strategy: Strategy) -> anyhow::Result<Vec<R
             },
         }
         if done.len() == options.validators() && crash == Crash::Recovered {
-            children.0.iter_mut().for_each(|child| drop(child.stdin.take()));
+            children
+                .0
+                .iter_mut()
+                .for_each(|child| drop(child.stdin.take()));
         }
     }
     for (node, child) in children.0.iter_mut().enumerate() {
@@ -160,7 +163,10 @@ pub(crate) fn run(options: &Options, strategy: Strategy) -> anyhow::Result<Vec<R
     let guilty: Vec<String> = guilty.collect();
     for row in &rows {
         let blocked = &row.blocked;
-        ensure!(*blocked == guilty, "blocked: {blocked:?}, expected: {guilty:?}");
+        ensure!(
+            *blocked == guilty,
+            "blocked: {blocked:?}, expected: {guilty:?}"
+        );
     }
     Ok(rows)
 }

@@ -23,8 +23,8 @@ use harness::Row;
 use mldsa_core::ParameterSet;
 
 use crate::attack::Attack;
-use crate::metered::Metered;
 use crate::members::Members;
+use crate::metered::Metered;
 use crate::node::{self, Application};
 use crate::observer::{Observer, Outcome, Reports};
 use crate::{Hook, Options};
@@ -176,7 +176,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         for n in 0..self.options.validators() / 2 {
             self.start(n, 1, &self.members.first, &reports).await?;
         }
-        let blocked = observer.reaches(|outcome| !outcome.blocked.is_empty()).await;
+        let blocked = observer
+            .reaches(|outcome| !outcome.blocked.is_empty())
+            .await;
         ensure!(
             blocked == self.hedged,
             "hedged: {}, honest member blocked: {blocked}",

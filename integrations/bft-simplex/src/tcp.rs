@@ -24,8 +24,8 @@ use commonware_utils::{NZU32, NZUsize, ordered::Map};
 use harness::Row;
 use mldsa_core::ParameterSet;
 
-use crate::metered::Metered;
 use crate::members::Members;
+use crate::metered::Metered;
 use crate::node::{self, Application};
 use crate::observer::{Observer, Reports};
 use crate::simulator::journal_bytes;

@@ -211,7 +211,9 @@ fn journal_is_locked() {
         node: Some(0),
         ..options("--net procs --validators 1 --port 41500")
     };
-    let error = run(&second, &no_hook()).expect_err("a locked journal").to_string();
+    let error = run(&second, &no_hook())
+        .expect_err("a locked journal")
+        .to_string();
     assert!(error.contains("another process"), "{error}");
     stop(running);
     stop(first());
@@ -228,7 +230,9 @@ fn invalid_options_are_rejected() {
         ("--port 65534", "--port"),
         ("--node 4", "--node"),
     ] {
-        let error = run(&options(words), &no_hook()).expect_err(words).to_string();
+        let error = run(&options(words), &no_hook())
+            .expect_err(words)
+            .to_string();
         assert!(error.contains(message), "{words}: {error}");
     }
     for words in ["--validators 0", "--views 0", "--workers 0", "--mbit 0"] {

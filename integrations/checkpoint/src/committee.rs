@@ -65,12 +65,7 @@ impl Committee {
     ///
     /// # Errors
     /// File system errors and [`Error`].
-    pub fn new(
-        directory: &Path,
-        n: u32,
-        epoch: u64,
-        checkpoints: u64,
-    ) -> anyhow::Result<Self> {
+    pub fn new(directory: &Path, n: u32, epoch: u64, checkpoints: u64) -> anyhow::Result<Self> {
         let members: Vec<_> = (0..n).map(member).collect::<Result<_, _>>()?;
         let registrations = members.iter().map(|m| m.register(Hedge::Deterministic));
         let registry = Registry::new(&[7; 32], registrations.collect::<Result<Vec<_>, _>>()?)?;
@@ -96,8 +91,10 @@ impl Committee {
             acknowledgements.push(member.acknowledge(&roots, guard, Hedge::Deterministic)?);
             pinned.push(roots);
         }
-        let agreed: Result<Vec<_>, _> =
-            pinned.iter().map(|p| AgreedRoots::new(p, &acknowledgements)).collect();
+        let agreed: Result<Vec<_>, _> = pinned
+            .iter()
+            .map(|p| AgreedRoots::new(p, &acknowledgements))
+            .collect();
         let members = members.into_iter().zip(trees).zip(agreed?).zip(homes);
         Ok(Self {
             members: members

@@ -98,9 +98,7 @@ fn print(slot: u64, fault: Fault, signed: &Checkpoint, milliseconds: u128, json:
 fn print_sizes(checkpoints: u64, json: bool) -> anyhow::Result<()> {
     if !json {
         println!("\nBytes of a certificate in an epoch of {checkpoints} checkpoints:");
-        println!(
-            "  n  quorum  ed25519  ML-DSA-65  ML-DSA-87  aggregate  with openings"
-        );
+        println!("  n  quorum  ed25519  ML-DSA-65  ML-DSA-87  aggregate  with openings");
     }
     for n in [4, 16, 64, 100, 128] {
         let size = CertificateSize::new(n, checkpoints)?;

@@ -107,7 +107,11 @@ fn quorum_is_required() {
     assert!(Committee::new(directory.path(), 0, 1, 1).is_err());
     // More than two thirds of three are three.
     let committee = Committee::new(&directory.path().join("three"), 3, 1, 1).unwrap();
-    assert!(committee.sign(0, b"block".to_vec(), Fault::Offline).is_err());
+    assert!(
+        committee
+            .sign(0, b"block".to_vec(), Fault::Offline)
+            .is_err()
+    );
 }
 
 #[test]
@@ -150,9 +154,6 @@ fn openings_are_larger_than_a_list() {
         assert!(size.openings > size.ml_dsa_87);
     }
     let size = CertificateSize::new(64, 1).unwrap();
-    assert_eq!(
-        (size.openings, size.ml_dsa_87),
-        (64 * 6308, 43 * 4627 + 8)
-    );
+    assert_eq!((size.openings, size.ml_dsa_87), (64 * 6308, 43 * 4627 + 8));
     assert!(CertificateSize::new(4, 0).is_err() && CertificateSize::new(4, 1 << 19).is_err());
 }

@@ -23,7 +23,7 @@ use mldsa_core::{ParameterSet, PreparedSigningKey, SigningKey};
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-use crate::{Prepared, Certificate, Committee, Signature, Vote, VoteBackend, Operation};
+use crate::{Certificate, Committee, Operation, Prepared, Signature, Vote, VoteBackend};
 
 /// A signing key that belongs to nobody in the committee.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -106,7 +106,12 @@ impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
                 places.push(sound.map(|()| start..votes.len()));
             }
             let backend = &self.backend;
-            let verdicts = backend.verify(&self.committee, Operation::VerifyCertificates, &votes, strategy);
+            let verdicts = backend.verify(
+                &self.committee,
+                Operation::VerifyCertificates,
+                &votes,
+                strategy,
+            );
             let valid = |votes: &[bool]| votes.iter().all(|valid| *valid);
             let verdict = |place: Option<_>| place.and_then(|place| verdicts.get(place).map(valid));
             let places = places.into_iter();
@@ -298,7 +303,8 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
                 .map(|attestation| self.vote(&subject, &message, attestation))
                 .collect();
             let backend = &self.backend;
-            let verdicts = backend.verify(&self.committee, Operation::VerifyVotes, &votes, strategy);
+            let verdicts =
+                backend.verify(&self.committee, Operation::VerifyVotes, &votes, strategy);
             drop(votes);
             if verdicts.iter().all(|valid| *valid) {
                 return Verification::new(attestations, Vec::new());

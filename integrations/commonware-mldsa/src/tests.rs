@@ -22,8 +22,8 @@ use mldsa_core::{
 use proptest::prelude::*;
 
 use crate::{
-    Prepared, Certificate, Committee, CommitteeError, NotAMember, PublicKey, Scheme, Signature,
-    VoteBackend, Operation,
+    Certificate, Committee, CommitteeError, NotAMember, Operation, Prepared, PublicKey, Scheme,
+    Signature, VoteBackend,
 };
 
 const NAMESPACE: &[u8] = b"tests/v1";
@@ -553,5 +553,12 @@ fn work_is_named() {
     let rng = &mut test_rng();
     assert!(scheme.verify_certificate::<_, Digest>(rng, subject, &certificate, &Sequential));
     let works = named.0.lock().expect("no panic");
-    assert_eq!(*works, [Operation::Sign, Operation::VerifyVotes, Operation::VerifyCertificates]);
+    assert_eq!(
+        *works,
+        [
+            Operation::Sign,
+            Operation::VerifyVotes,
+            Operation::VerifyCertificates
+        ]
+    );
 }

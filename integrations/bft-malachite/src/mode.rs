@@ -5,21 +5,21 @@ use harness::Strategy;
 
 /// Who verifies, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Way {
+pub enum Mode {
     /// At the door, one call of a [`BatchVerifier`](batch_verify::BatchVerifier) for all that has
     /// arrived.
     Batched,
     /// At the door, by an [`Intake`](batch_verify::Intake), which remembers.
     Intake,
     /// Where the engine asks, with prepared keys.
-    OneByOne,
+    PerVote,
     /// Where the engine asks, the key expanded for each signature.
-    Cold,
+    ColdKeys,
     /// Where the engine asks, by `aws-lc-rs`.
     AwsLc,
 }
 
-impl Way {
+impl Mode {
     /// As on the command line and in rows.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -34,15 +34,15 @@ impl Way {
     pub fn how(self) -> Strategy {
         match self {
             Self::Batched | Self::Intake => Strategy::Batched,
-            Self::OneByOne => Strategy::PerVote,
-            Self::Cold => Strategy::ColdKeys,
+            Self::PerVote => Strategy::PerVote,
+            Self::ColdKeys => Strategy::ColdKeys,
             Self::AwsLc => Strategy::AwsLc,
         }
     }
 
     /// Whether all that arrives is verified before the engine sees it.
     #[must_use]
-    pub fn at_the_door(self) -> bool {
+    pub fn verifies_on_arrival(self) -> bool {
         self.how() == Strategy::Batched
     }
 }

@@ -10,12 +10,12 @@ use mldsa_core::ParameterSet;
 
 use crate::chain::Height;
 use crate::message::{Message, Signed};
-use crate::verdicts::{Committee, Verdicts};
-use crate::way::Way;
+use crate::mode::Mode;
+use crate::verifier::{Committee, Verifier};
 
 /// What was refused, and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct Rejections {
     /// At the door, by the peer who sent it, never by who is said to have signed it, and reason.
     pub by_peer: BTreeMap<(u64, Reason), u64>,
     /// When the engine asked.
@@ -27,18 +27,18 @@ pub struct Refused {
 }
 
 /// A validator's door.
-pub(crate) struct Door {
-    verdicts: Box<dyn Verdicts>,
+pub(crate) struct VoteAdmission {
+    verdicts: Box<dyn Verifier>,
     weights: Arc<Weights>,
     height: Height,
     meter: Arc<Meter>,
-    refused: Refused,
+    refused: Rejections,
 }
 
-impl Door {
+impl VoteAdmission {
     /// The door of one member.
     pub(crate) fn new<P: ParameterSet>(
-        way: Way,
+        way: Mode,
         committee: Committee<P>,
         meter: Arc<Meter>,
     ) -> Self {
@@ -47,12 +47,12 @@ impl Door {
             verdicts: committee.verdicts(way),
             height: Height::default(),
             meter,
-            refused: Refused::default(),
+            refused: Rejections::default(),
         }
     }
 
     /// What was refused so far.
-    pub(crate) fn refused(&self) -> &Refused {
+    pub(crate) fn refused(&self) -> &Rejections {
         &self.refused
     }
 
@@ -127,7 +127,8 @@ impl Door {
             let share = of.len() as f64 / signed.len() as f64;
             if !of.is_empty() {
                 let library = library.mul_f64(share);
-                self.meter.record_call(kind, of.len(), bytes, invalid, library);
+                self.meter
+                    .record_call(kind, of.len(), bytes, invalid, library);
                 self.meter.record_total(kind, time.mul_f64(share));
             }
         }
@@ -191,9 +192,9 @@ impl Door {
     }
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for VoteAdmission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Door")
+        f.debug_struct("VoteAdmission")
             .field("refused", &self.refused)
             .finish_non_exhaustive()
     }
