@@ -199,7 +199,11 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
             Ok(found) => found,
             Err(reason) => return Verdict::Failed(format!("{target}: {reason}")),
         };
-        let names: BTreeSet<String> = found.keys().map(|name| branches::plain(name)).collect();
+        let names: BTreeSet<String> = found
+            .jumps
+            .keys()
+            .map(|name| branches::plain(name))
+            .collect();
         if !names.iter().any(|name| name.ends_with(PLANTED)) {
             complaints.push(format!("{target}: planted helper went unnoticed"));
         }

@@ -48,8 +48,14 @@ struct Line<'a> {
     operands: Vec<&'a str>,
 }
 
-/// How often each function jumps on what, by mangled name.
-pub(crate) type Found = BTreeMap<String, BTreeMap<Kind, usize>>;
+/// What the functions of a build do, by mangled name.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// How often each function jumps on what.
+    pub(crate) jumps: BTreeMap<String, BTreeMap<Kind, usize>>,
+    /// The functions that each function calls, one entry for each call.
+    pub(super) calls: BTreeMap<String, Vec<String>>,
+}
 
 /// Reads one file; every function of it gets an entry.
 pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
@@ -77,9 +83,13 @@ pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
         }
         let moved = stretches.iter().flatten();
         let moved = moved.filter_map(|line| dialect.moves(line)).collect();
-        let jumps = found.entry(name.to_owned()).or_default();
+        let jumps = found.jumps.entry(name.to_owned()).or_default();
+        let calls = found.calls.entry(name.to_owned()).or_default();
         for stretch in &stretches {
             for (at, line) in stretch.iter().enumerate() {
+                if dialect.is_call(line) {
+                    calls.push(callee(line).to_owned());
+                }
                 if let Some(kind) = dialect.kind(line, &stretch[..at], &moved, &probing) {
                     *jumps.entry(kind).or_default() += 1;
                 }
@@ -147,6 +157,13 @@ fn instruction(dialect: Dialect, line: &str) -> Option<Line<'_>> {
     })
 }
 
+/// The function that a call is of.
+fn callee<'a>(line: &Line<'a>) -> &'a str {
+    let target = line.operands.last().copied().unwrap_or("");
+    let target = target.trim_start_matches('*').trim_matches('"');
+    target.split(['@', '(']).next().unwrap_or("")
+}
+
 /// By commas outside brackets.
 fn split_operands(text: &str) -> Vec<&str> {
     let mut depth = 0;
@@ -192,15 +209,9 @@ impl Dialect {
         probing: &BTreeSet<&str>,
     ) -> Option<Kind> {
         if self.is_call(line) {
-            let target = line.operands.last().copied().unwrap_or("");
-            let target = target
-                .trim_start_matches('*')
-                .split(['@', '('])
-                .next()
-                .unwrap_or("");
-            return match target {
+            return match callee(line) {
                 "memcmp" | "bcmp" | "__aeabi_memcmp" => Some(Kind::Compare),
-                _ if DIVIDING.contains(&target) => Some(Kind::Division),
+                target if DIVIDING.contains(&target) => Some(Kind::Division),
                 _ => None,
             };
         }
@@ -571,13 +582,13 @@ mod tests {
             .replace("\t.L:", ".L:")
             .replace(", ", ",\u{0}")
             .replace(' ', "\t");
-        let mut found = Found::new();
+        let mut found = Found::default();
         read(
             dialect,
             &format!("function:\n{}", text.replace('\u{0}', " ")),
             &mut found,
         );
-        found.remove("function").expect("a function")
+        found.jumps.remove("function").expect("a function")
     }
 
     fn one(kind: Kind) -> BTreeMap<Kind, usize> {
