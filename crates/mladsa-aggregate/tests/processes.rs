@@ -14,7 +14,7 @@ mod peer;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::fs;
 use std::io::{self, BufRead};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
