@@ -431,7 +431,10 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
             // What the kernels left there, the caller's code might spill.
             (backend.kernels().clear_registers)();
             let result = response.map(|()| &*signature);
-            done(message.tag, result.map_err(|_| SignError::AttemptsExhausted));
+            done(
+                message.tag,
+                result.map_err(|_| SignError::AttemptsExhausted),
+            );
         }
     }
 
@@ -455,7 +458,12 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         self.held = 0;
         // What the kernels left there, the caller's code might spill.
         (self.backend.kernels().clear_registers)();
-        for ((slot, held), result) in self.slots.iter_mut().zip(&mut self.unverified).zip(&*results) {
+        for ((slot, held), result) in self
+            .slots
+            .iter_mut()
+            .zip(&mut self.unverified)
+            .zip(&*results)
+        {
             let Some(message) = held.take() else { continue };
             let released = match result {
                 Ok(()) => Ok(&slot.signature),
