@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Verdict, root, succeed, target, unknown};
+use crate::{Verdict, compiler, root, succeed, target, unknown};
 
 mod list;
 mod reader;
@@ -171,20 +171,6 @@ pub(crate) fn compile(
         }
     }
     Ok(found)
-}
-
-/// The release of the compiler in use, as `1.95.0`.
-fn compiler() -> Result<String, String> {
-    let output = Command::new("rustc")
-        .arg("--version")
-        .current_dir(root())
-        .output()
-        .map_err(|error| format!("rustc: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let release = text.split(' ').nth(1);
-    release
-        .map(str::to_owned)
-        .ok_or_else(|| "rustc tells no version".into())
 }
 
 /// Comparisons in instances of the standard library's functions, counted in the functions

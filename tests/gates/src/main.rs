@@ -155,6 +155,39 @@ fn cargo(command: &str, profile: &str) -> Command {
     cargo
 }
 
+/// The release of the compiler in use, as `1.95.0`.
+fn compiler() -> Result<String, String> {
+    let output = Command::new("rustc")
+        .arg("--version")
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("rustc: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let release = text.split(' ').nth(1);
+    release
+        .map(str::to_owned)
+        .ok_or_else(|| "rustc tells no version".into())
+}
+
+/// The rows of a file of recorded figures, if they are of the compiler in use, which its
+/// first line names; otherwise the reason.
+fn recorded<'a>(text: &'a str, compiler: &str) -> Result<&'a str, String> {
+    let (first, rows) = text.split_once('\n').unwrap_or((text, ""));
+    if first == heading(compiler) {
+        Ok(rows)
+    } else {
+        Err(format!(
+            "the figures are of {}, this is {compiler}",
+            first.replace('\t', " ")
+        ))
+    }
+}
+
+/// The first line of a file of recorded figures.
+fn heading(compiler: &str) -> String {
+    format!("rustc\t{compiler}")
+}
+
 fn root() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
 }
