@@ -85,7 +85,7 @@ pub(super) fn neon_smoke() -> Outcome {
     for cpu in ARM_CPUS {
         println!("emulated CPU: {cpu}");
         let (status, output) = line(format!(
-            "cargo test --locked --quiet --target {ARM_LINUX} -p mldsa-core --features siblings \
+            "cargo test --locked --quiet --target {ARM_LINUX} -p mldsa-core --features unstable-internals \
              --lib -- --nocapture backend::"
         ))
         .envs(&settings)
@@ -176,7 +176,7 @@ pub(super) fn ports_smoke() -> Outcome {
     for target in [X86, WASI] {
         // A panic ends a WebAssembly program: its message has to be out before.
         line(format!(
-            "cargo test --locked --quiet --target {target} -p mldsa-core --features siblings \
+            "cargo test --locked --quiet --target {target} -p mldsa-core --features unstable-internals \
              --lib -- --nocapture"
         ))
         .envs(&settings)
