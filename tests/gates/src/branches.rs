@@ -196,7 +196,7 @@ fn with_comparisons(found: &Found) -> BTreeMap<&str, BTreeMap<Kind, usize>> {
     all
 }
 
-/// What is wrong with one build.
+/// The complaints about one build.
 fn judge(
     what: &str,
     compiler: &str,
@@ -255,12 +255,12 @@ pub(crate) fn plain(mangled: &str) -> String {
     if list::is_ours(name) {
         without_types(name)
     } else {
-        // Whose closures it runs stands in its types.
+        // Its types name the closures that it runs.
         name.into()
     }
 }
 
-/// Where the angle bracket before `text` is closed.
+/// The position at which the angle bracket before `text` is closed.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     let mut last = ' ';

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     }
 }
 
-/// What differs. Operations of backends that this machine lacks are left out.
+/// The differences. Operations of backends that this machine lacks are left out.
 fn compare(known: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) -> Vec<String> {
     let mut complaints = Vec::new();
     for (name, &count) in counted {

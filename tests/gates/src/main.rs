@@ -1,5 +1,5 @@
 //! One command per gate: `cargo run -p mldsa-gates -- GATE`. Every gate runs its
-//! planted failures too, and fails if one goes unnoticed.
+//! negative controls too, and fails if one is not detected.
 
 use core::fmt::Display;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ mod side_by_side;
 mod stack;
 mod trace;
 
-/// How a gate ended. A tool that is missing is never a pass.
+/// The verdict of a gate. A tool that is missing is never a pass.
 enum Verdict {
     Passed,
     Failed(String),

@@ -14,14 +14,14 @@ use crate::{Verdict, build, cargo, compiler, heading, recorded, root, succeed};
 const TOLERANCE: usize = 256;
 const FIGURES: &str = "tests/gates/figures/stack.tsv";
 
-/// What a thread of 128 KiB has left for an operation: its own start and
+/// The part of a thread of 128 KiB that is left for an operation: its own start and
 /// thread-local memory take less than 8 KiB. SIMD kernels that nothing optimised do
 /// not promise it.
 const CEILING: usize = 120 * 1024;
-/// What every optimised verification takes at most, whatever the backend and however
+/// The most that an optimised verification takes, whatever the backend and however
 /// many signatures.
 const VERIFICATION: usize = 64 * 1024;
-/// What optimised key generation, import and signing take at most on any backend,
+/// The most that optimised key generation, import and signing take on any backend,
 /// 44, 65 and 87: what they took on the portable one when this was promised.
 const SECRET: [(&str, [usize; 3]); 4] = [
     ("keygen", [25_896, 41_256, 69_928]),
@@ -30,12 +30,12 @@ const SECRET: [(&str, [usize; 3]); 4] = [
     ("sign prepared", [18_136, 21_208, 25_304]),
 ];
 
-/// What the low-memory signer promises, in every parameter set and tier: keygen,
+/// The limits of the low-memory signer, in every parameter set and tier: keygen,
 /// sign, verify. Workspaces are not counted.
 const SMALL_RELEASE: [(&str, usize); 3] = [("keygen", 3_500), ("sign", 4_200), ("verify", 4_600)];
 /// The same with nothing optimised in any crate.
 const SMALL_DEBUG: usize = 12 * 1024;
-/// What is built: title, profile, codegen units, signatures of each low-memory tier.
+/// The builds: title, profile, codegen units, signatures of each low-memory tier.
 /// Unoptimised ones are slow, and depth does not depend on the number of attempts.
 /// 16 units are cargo's default.
 const BUILDS: [(&str, &str, Option<&str>, &str); 3] = [
@@ -93,7 +93,7 @@ fn check(bless: bool) -> Result<Verdict, String> {
     for name in &missing {
         println!("{name}: not run, this CPU lacks it");
     }
-    // What cannot be run here keeps its record.
+    // Operations that cannot run here keep their record.
     let absent = |name: &str| name.split(' ').any(|word| missing.contains(&word));
     if bless {
         known.retain(|name, _| absent(name));

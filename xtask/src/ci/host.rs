@@ -65,7 +65,10 @@ pub(super) fn clippy() -> Outcome {
     )?;
     // The core's tests with one parameter set, without the others.
     for set in ["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"] {
-        for features in [format!("std,{set}"), format!("std,simd,unstable-internals,{set}")] {
+        for features in [
+            format!("std,{set}"),
+            format!("std,simd,unstable-internals,{set}"),
+        ] {
             run(format!(
                 "cargo clippy --locked -p mldsa-core --all-targets --no-default-features \
                  --features {features} -- -D warnings"

@@ -35,7 +35,7 @@ const NO_STD: [&str; 4] = [
 /// Features that need an operating system.
 const HOSTED: [&str; 2] = ["std", "getrandom"];
 
-/// Where a build without `std` is for.
+/// The kind of target of a build without `std`.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Host,

@@ -19,7 +19,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ),
     ("mldsa_core::coding::hint::Hint", VERIFICATION),
     ("mldsa_core::lanes::verify", VERIFICATION),
-    ("mldsa_core::lanes::side", "public keys and messages"),
+    ("mldsa_core::lanes::interleaved", "public keys and messages"),
     ("mldsa_core::backend::avx2::verify", VERIFICATION),
     (
         "mldsa_core::backend::avx2::product::product_of",
@@ -57,7 +57,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::backend::avx512::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::reject", "A is public"),
     (
-        "mldsa_core::backend::avx512::beside",
+        "mldsa_core::backend::avx512::ninth_state",
         "public keys and messages",
     ),
     (
@@ -232,7 +232,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         "which core it is",
     ),
     ("mldsa_core::backend::portable", 0, 2, LENGTHS),
-    ("mldsa_core::backend::avx512::plane", 0, 1, LENGTHS),
+    ("mldsa_core::backend::avx512::keccak_x1", 0, 1, LENGTHS),
     ("mldsa_core::lanes::sponge::Queue", 0, 20, LENGTHS),
     ("mldsa_core::lanes::sponge::expand_s", 0, 2, REFUSED),
     ("mldsa_core::streaming::window::finish_row", 0, 1, LENGTHS),
@@ -438,7 +438,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         LENGTHS,
     ),
     (
-        "mldsa_core::backend::avx512::plane",
+        "mldsa_core::backend::avx512::keccak_x1",
         Kind::Division,
         11,
         "numbers of lanes, at opt-level z",
@@ -558,7 +558,7 @@ const LAYERS: &str = "layers of the transform, which RV32 counts from a table";
 const REFUSED_A: &str = "refused candidates of A, which is public";
 const PARAMETERS: &str = "the parameter set";
 
-/// How many jumps of a kind function `name` may have in what `compiler` made.
+/// The greatest number of jumps of a kind that function `name` may have under `compiler`.
 pub(super) fn allowed(
     name: &str,
     kind: Kind,
@@ -643,6 +643,6 @@ pub(super) fn unused(compiler: &str, used: &BTreeSet<&'static str>) -> Vec<Strin
         .chain(SECRET.iter().map(|entry| entry.0))
         .chain(PUBLIC_VALUES.iter().map(|entry| entry.0))
         .filter(|pattern| !used.contains(pattern))
-        .map(|pattern| format!("`{pattern}` stands in the list for nothing"))
+        .map(|pattern| format!("`{pattern}` is listed, but no build has it"))
         .collect()
 }
