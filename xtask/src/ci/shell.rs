@@ -134,6 +134,16 @@ pub(super) fn install(wanted: &[(&str, &str)]) -> bool {
     wanted.iter().all(|(name, _)| there(name))
 }
 
+/// Runs apt-get, through sudo without root's rights. What is missing afterwards is checked by
+/// the caller.
+pub(super) fn apt(arguments: &str) {
+    use std::os::unix::fs::MetadataExt;
+    let root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    let sudo = if root { "" } else { "sudo --non-interactive " };
+    let command = line(format!("{sudo}apt-get -qq {arguments}"));
+    let _ = command.env("DEBIAN_FRONTEND", "noninteractive").status();
+}
+
 /// Makes `targets` usable with the compiler in use.
 pub(super) fn install_targets(targets: &[&str]) -> bool {
     let text = format!("tools/install-targets.sh {}", targets.join(" "));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::host::combinations;
-use super::shell::{Outcome, Stop, failed, install, install_targets, line, not_run, run};
+use super::shell::{Outcome, Stop, apt, failed, install, install_targets, line, not_run, run};
 use crate::root;
 
 const ARM_LINUX: &str = "aarch64-unknown-linux-gnu";
@@ -148,7 +148,7 @@ pub(super) fn neon() -> Outcome {
     println!("all suites passed on {} emulated CPUs", ARM_CPUS.len());
     // For the choice between the forms of Keccak; libclang is for one of the peers.
     install(&[("llvm-mca-19", "llvm-19")]);
-    let _ = line("apt-get install -y -qq --no-install-recommends libclang-dev").status();
+    apt("install -y --no-install-recommends libclang-dev");
     for table in ["tools/arm-cycles.py", "tools/arm-instructions.py"] {
         let status = line(table).status()?;
         if status != 0 && status != super::gates::NOT_RUN {
@@ -299,8 +299,8 @@ fn ports_ready() -> Result<Vec<(String, String)>, Stop> {
         line(format!("cc -m32 -o {} {source}", program.display())).succeeds()
     };
     if !builds() {
-        let _ = line("apt-get update -qq").status();
-        let _ = line("apt-get install -y -qq --no-install-recommends gcc-multilib").status();
+        apt("update");
+        apt("install -y --no-install-recommends gcc-multilib");
         if !builds() {
             return not_run("gcc-multilib cannot be installed");
         }
