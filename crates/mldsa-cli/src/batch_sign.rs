@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use mldsa_core::scrub_stack;
+use mldsa_core::zeroize_stack;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -12,6 +12,7 @@ use crate::batch::{BatchArgs, print_error};
 use crate::engine::{Answer, Engine, Job, Order, PrivateKey};
 use crate::jsonl::{Fields, LineError};
 use crate::output::Files;
+use crate::random::random;
 use crate::request::{Request, Set, with_set};
 
 /// Sign messages from JSON lines
@@ -20,6 +21,10 @@ use crate::request::{Request, Set, with_set};
 pub(crate) struct Args {
     #[command(flatten)]
     batch: BatchArgs,
+
+    /// Sign lines without "rnd" without fresh randomness: the same signature every time
+    #[arg(long)]
+    deterministic: bool,
 }
 
 const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, bytes are hex:
@@ -29,9 +34,10 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   {"set":"ML-DSA-87","seed":"..","prehash":"SHA2-512","digest":".."}
   {"set":"ML-DSA-44","seed":".."}
   The key is "seed" (32 bytes) or "sk" (the expanded private key of FIPS 204,
-  checked for consistency). "rnd" (32 bytes) is the randomness of hedged
-  signing; without it signing is deterministic. A line with only a key asks for
-  its public key. Hash names as in `batch-verify`.
+  checked for consistency). Signing is hedged with 32 fresh random bytes a line;
+  "rnd" (32 bytes) gives them, and --deterministic takes zeros. Every signature is
+  verified before it is written. A line with only a key asks for its public key.
+  Hash names as in `batch-verify`.
 
 OUTPUT  One JSON object for every line, in order:
   {"line":1,"pk":"..","sig":".."}
@@ -67,7 +73,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     batch.for_each_line(
         FIELDS,
         // Keys are read as values, of which moves leave copies on the stack.
-        |fields| scrub_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
+        |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
         |jobs| answers(&pool, args.batch.engine, jobs),
         |output, answer| {
             match &answer {
@@ -97,13 +103,20 @@ fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
     let set = Set::of(fields)?;
     let request = Request::of(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
-    let rnd = fields.hex_array::<32>("rnd")?.map(Box::new);
-    if request.is_none() && rnd.is_some() {
+    let given = fields.hex_array("rnd")?;
+    if request.is_none() && given.is_some() {
         return Err(LineError::new("\"rnd\" without a message"));
     }
-    let order = request
-        .map(|request| Order::new(request, rnd))
-        .transpose()?;
+    let order = request.map(|request| {
+        let rnd = match given {
+            None if !args.deterministic => {
+                Some(random().map_err(|error| LineError::new(error.to_string()))?)
+            }
+            given => given,
+        };
+        Order::new(request, rnd.map(Box::new))
+    });
+    let order = order.transpose()?;
     Ok((set, Job { key, order }))
 }
 
@@ -132,8 +145,9 @@ fn answers(
             .into_par_iter()
             .map(|(set, numbers, jobs)| {
                 // Keys are values here too.
-                let answers =
-                    scrub_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+                let answers = zeroize_stack::<ANSWER_STACK, _>(
+                    || with_set!(set, P => engine.sign::<P>(&jobs)),
+                );
                 numbers.into_iter().zip(answers).collect::<Vec<_>>()
             })
             .collect()

@@ -8,7 +8,7 @@ use mladsa_aggregate::{
     AgreedRoots, BaseLabel, EpochPlan, EpochTree, Error, FilePins, Guard, MasterSeed, MemberId,
     PinnedRoots, Policy, Registry, attempts_for,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// Domain of all checkpoints.
 pub(crate) const DOMAIN: &[u8] = b"example/checkpoint/v1";
@@ -67,7 +67,9 @@ impl Committee {
     /// File system errors and [`Error`].
     pub fn new(directory: &Path, n: u32, epoch: u64, checkpoints: u64) -> anyhow::Result<Self> {
         let members: Vec<_> = (0..n).map(member).collect::<Result<_, _>>()?;
-        let registrations = members.iter().map(|m| m.register(Hedge::Deterministic));
+        let registrations = members
+            .iter()
+            .map(|m| m.register(Randomness::Deterministic));
         let registry = Registry::new(&[7; 32], registrations.collect::<Result<Vec<_>, _>>()?)?;
         let plan = plan(n as usize, epoch, checkpoints)?;
 
@@ -78,7 +80,7 @@ impl Committee {
             let [log, mark] = files(home);
             let mut guard = Guard::create_files(&log, &mark, member.seed())?;
             let tree = member.epoch_tree(&registry, &plan)?;
-            roots.push(member.announce(&tree, &mut guard, Hedge::Deterministic)?);
+            roots.push(member.announce(&tree, &mut guard, Randomness::Deterministic)?);
             trees.push(tree);
             guards.push(guard);
         }
@@ -88,7 +90,7 @@ impl Committee {
         for ((member, guard), home) in members.iter().zip(&mut guards).zip(&homes) {
             let mut pins = FilePins::new(&home.join("pins"));
             let roots = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
-            acknowledgements.push(member.acknowledge(&roots, guard, Hedge::Deterministic)?);
+            acknowledgements.push(member.acknowledge(&roots, guard, Randomness::Deterministic)?);
             pinned.push(roots);
         }
         let agreed: Result<Vec<_>, _> = pinned

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mldsa_core::{Context, Hedge, ParameterSet, PreparedSigningKey, SigningKey};
+use mldsa_core::{Context, ParameterSet, PreparedSigningKey, Randomness, SigningKey};
 
 use crate::{Meter, Strategy, ThreadTime};
 
@@ -53,7 +53,7 @@ impl<P: ParameterSet> Signer<P> {
         let start = ThreadTime::now();
         let context = Context::new(context).expect("contexts here are short");
         let (context, message) = self.strategy.frame(context, message);
-        let signature = self.key.sign(&message, context, Hedge::Deterministic);
+        let signature = self.key.sign(&message, context, Randomness::Deterministic);
         // FIPS 204 allows an error after 814 rejected attempts; its probability is below 2^-256.
         let signature = signature.expect("signing ends").as_ref().to_vec();
         self.meter.record_signature(start.elapsed());

@@ -9,7 +9,7 @@ use mladsa_aggregate::{
     LogMedium, MarkMedium, MasterSeed, MediumError, Member, MemberId, Message, Opening, PinStore,
     PinnedRoots, Policy, Registration, Registry, Response, RootAnnouncement, Round, SignerBits,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// A committee of two, as far as a round with a commitment.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Committee {
     /// # Errors
     /// None.
     pub fn new() -> Result<Self, Error> {
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let member = |n: u8| {
             Ok(Member::new(
                 MemberId::new(&[b'a' + n])?,
@@ -205,7 +205,7 @@ fn guard(parser: u8, bytes: &[u8]) {
         disk.mark = Some(bytes.into());
     }
     let opened = Guard::open(disk.clone(), disk.clone(), member.seed());
-    // A torn record behind the mark's last one is cut off.
+    // A torn record after the mark's last one is cut off.
     let genuine = disk.log.starts_with(&good.log) && disk.mark == good.mark;
     assert!(opened.is_err() || genuine);
 }
@@ -219,11 +219,11 @@ struct Disk {
 }
 
 impl Disk {
-    /// What the guard of a member holds after it has acknowledged a list.
+    /// The contents of a member's guard after it has acknowledged a list.
     fn of(member: &Member, pinned: &PinnedRoots) -> Result<Self, Error> {
         let shared = Shared::default();
         let mut guard = Guard::create(shared.clone(), shared.clone(), member.seed())?;
-        member.acknowledge(pinned, &mut guard, Hedge::Deterministic)?;
+        member.acknowledge(pinned, &mut guard, Randomness::Deterministic)?;
         let disk = shared.0.lock().map_err(|_| Error::GuardFailure)?.clone();
         Ok(disk)
     }

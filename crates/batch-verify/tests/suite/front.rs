@@ -11,14 +11,14 @@ use std::task::Wake;
 use std::thread;
 
 use crate::votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
-use crate::waiting::block_on;
+use crate::waiting::{block_on, hang_limit};
 use batch_verify::{
     Admission, Answered, AsyncIntake, Duplicates, Executor, Intake, IntakeError, IntakeLimits,
     IntakeMetrics, Item, Message, Origin, Outcome, OwnedItem, OwnedMessage, OwnedQuorum,
     OwnedSubject, OwnedVote, Policy, Priority, QuorumError, QuorumFailure, Reason, SignerId,
     Threads, Threshold, Verified, Vote, Weights,
 };
-use mldsa_core::{Context, Hedge};
+use mldsa_core::{Context, Randomness};
 
 /// Counts what it is told, by answer.
 #[derive(Clone, Default)]
@@ -323,7 +323,7 @@ fn ballots(message: &[u8], members: &[usize], bad: &[usize]) -> Vec<OwnedVote> {
     let context = Context::new(CONTEXT).unwrap();
     let vote = |&n: &usize| {
         let signature = KEYS[n]
-            .sign(message, context, Hedge::Deterministic)
+            .sign(message, context, Randomness::Deterministic)
             .unwrap();
         let mut vote = OwnedVote::from(Vote::new(n as u32, signature.as_ref()));
         vote.signature[9] ^= u8::from(bad.contains(&n));
@@ -499,8 +499,7 @@ fn workers_that_await_do_the_work() {
             });
         }
         for _ in 0..4 {
-            let patience = core::time::Duration::from_secs(60);
-            let (task, one, all) = receive.recv_timeout(patience).unwrap();
+            let (task, one, all) = receive.recv_timeout(hang_limit()).unwrap();
             assert_eq!(one, Ok(expected(task)));
             assert!((0..9).map(expected).eq(all.outcomes().iter().copied()));
         }

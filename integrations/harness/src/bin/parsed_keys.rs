@@ -6,7 +6,7 @@ use aws_lc_rs::signature::{
     ML_DSA_44, ML_DSA_65, ML_DSA_87, ParsedPublicKey, UnparsedPublicKey, VerificationAlgorithm,
 };
 use harness::ThreadTime;
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 /// Number of keys, each with one signature.
 const SIGNERS: u8 = 64;
@@ -25,7 +25,7 @@ fn compare<P: ParameterSet>(algorithm: &'static dyn VerificationAlgorithm) -> an
     let mut signers = Vec::new();
     for n in 0..SIGNERS {
         let key = SigningKey::<P>::from_seed(&[n; 32]);
-        let signature = key.sign(message, Context::EMPTY, Hedge::Deterministic)?;
+        let signature = key.sign(message, Context::EMPTY, Randomness::Deterministic)?;
         let bytes: &[u8] = key.verifying_key().as_ref();
         let unparsed = UnparsedPublicKey::new(algorithm, bytes.to_vec());
         let parsed = ParsedPublicKey::new(algorithm, bytes)?;
