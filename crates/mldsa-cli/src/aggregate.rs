@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use mladsa_aggregate::Error;
 
 use crate::Status;
-use crate::output::{Files, complain, leads_to_standard_output, print};
+use crate::paths::{Files, is_standard_output};
+use crate::terminal::{complain, print};
 use files::{Committee, Store};
 use steps::{Session, Subject};
 
@@ -333,7 +334,7 @@ impl VerifyArgs {
 /// Results, and the report on standard output unless one of them goes there.
 fn reported<'a, const N: usize>(files: Files<'a>, results: [Option<&'a PathBuf>; N]) -> Files<'a> {
     let results = || results.iter().flatten().map(|path| path.as_path());
-    let taken = results().any(leads_to_standard_output);
+    let taken = results().any(is_standard_output);
     let files = files.write(results());
     if taken { files } else { files.print() }
 }
@@ -386,7 +387,7 @@ fn agree(args: &CommitteeArgs, path: &Path, store: &Store) -> io::Result<()> {
     let committee = Committee::open(&args.committee, args.epoch)?;
     let (pinned, pins) = committee.pin(path)?;
     files::expect_roots(&pinned, args.expect_roots.as_deref())?;
-    print(&format!("roots: {}\n", files::hex(pinned.digest())))?;
+    print(format!("roots: {}\n", files::hex(pinned.digest())))?;
     pins.keep()?;
     committee.acknowledge(store, &pinned)
 }

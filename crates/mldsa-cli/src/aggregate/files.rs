@@ -17,8 +17,9 @@ use zeroize::Zeroizing;
 use super::PlanArgs;
 use crate::commit::{Access, StagedFile, flush_directory};
 use crate::input::{self, read_small};
-use crate::output::{complain, is_still, lies_in};
+use crate::paths::{is_inside, is_still};
 use crate::random::random;
+use crate::terminal::complain;
 
 /// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
@@ -268,7 +269,7 @@ impl Pins {
     /// Refuses a result where the list will be, or a directory that leads there.
     pub(crate) fn keep_apart(&self, result: &Path) -> io::Result<()> {
         match &self.new {
-            Some((name, _)) if lies_in(&self.directory.join(name), result) => {
+            Some((name, _)) if is_inside(&self.directory.join(name), result) => {
                 let why = "is where the list of roots is kept, write elsewhere";
                 Err(named(result, why))
             }
@@ -361,7 +362,7 @@ impl PlanFile {
 /// Refuses a store among files that others write, or the other way round. What `shared`
 /// is, its option says.
 pub(crate) fn expect_apart(option: &str, shared: &Path, store: &Path) -> io::Result<()> {
-    if !lies_in(store, shared) && !lies_in(shared, store) {
+    if !is_inside(store, shared) && !is_inside(shared, store) {
         return Ok(());
     }
     let why = format!(
@@ -383,7 +384,7 @@ fn mark_path(mark: &Path, committee: &Path, store: &Path) -> io::Result<String> 
         .ok_or_else(|| io::Error::other("--mark: not a text"))?;
     let first = numbered(path, 0);
     for directory in [committee, store] {
-        if lies_in(&first, directory) || lies_in(directory, &first) {
+        if is_inside(&first, directory) || is_inside(directory, &first) {
             let why = "--mark is to outlive both --committee and --store: name a file elsewhere";
             return Err(named(mark, why));
         }

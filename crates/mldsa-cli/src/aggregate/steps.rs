@@ -17,8 +17,10 @@ use super::files::{
 };
 use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
 use crate::input;
-use crate::jsonl::without_mark;
-use crate::output::{Content, Existing, Files, Output, print, write_each_after};
+use crate::input::without_mark;
+use crate::output::{Content, Existing, Output, write_each_after};
+use crate::paths::Files;
+use crate::terminal::print;
 
 /// What is decided.
 #[derive(Clone)]
@@ -140,7 +142,7 @@ impl Session {
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
         // Refused in an attempt that misses, too.
-        let output = Output::new(out, Existing::Stays, Content::Binary)?;
+        let output = Output::new(out, Existing::Reject, Content::Binary)?;
         self.pins.keep_apart(out)?;
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
@@ -191,7 +193,7 @@ impl Session {
         let path = path(&self.round, message.part(), message.id());
         // It replaces what this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
-        files.keep_apart()?;
+        files.check()?;
         let mut made = Made::default();
         let sent = made
             .directory(&self.round)
@@ -269,7 +271,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     for (path, bytes) in args.results().into_iter().zip(results) {
         if let Some(path) = path {
             pins.keep_apart(path)?;
-            outputs.push((Output::new(path, Existing::Stays, Content::Binary)?, bytes));
+            outputs.push((Output::new(path, Existing::Reject, Content::Binary)?, bytes));
         }
     }
     let results: Vec<_> = outputs

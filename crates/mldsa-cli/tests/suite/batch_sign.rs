@@ -313,7 +313,7 @@ fn hostile_lines() {
         ),
         (
             with_key(&format!("\"mu\":\"{}\",\"ctx\":\"\"", "00".repeat(64))),
-            "\\\"ctx\\\" beside \\\"mu\\\"",
+            "\\\"ctx\\\" and \\\"mu\\\"",
         ),
         (
             with_key(&format!("\"mu\":\"{}\",\"msg\":\"\"", "00".repeat(64))),

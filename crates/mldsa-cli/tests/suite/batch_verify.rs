@@ -242,7 +242,7 @@ fn hostile_lines() {
         ("[".repeat(100_000), Error("not a JSON object")),
         (
             format!("{{\"set\":{}", "[".repeat(100_000)),
-            Error("invalid type: sequence"),
+            Error("bad JSON at column"),
         ),
         (
             format!("{{\"set\":{}", "{\"a\":".repeat(9999)),
@@ -320,7 +320,7 @@ fn hostile_lines() {
         ),
         (
             a.as_mu().replace("\"}", "\",\"ctx\":\"\"}"),
-            Error("\\\"ctx\\\" beside \\\"mu\\\", which contains one already"),
+            Error("\\\"ctx\\\" and \\\"mu\\\", which contains a context already"),
         ),
         (
             hashed.with("digest", Some(&"00".repeat(63))),

@@ -111,7 +111,7 @@ fn its_key_verifies() {
         assert_eq!(lines[2], r#"{"line":3,"valid":true}"#);
         for (line, why) in lines[3..].iter().zip([
             "of an ML-DSA-44 key",
-            "beside",
+            "and \\\"pk",
             "malformed",
             "not an ML-DSA key",
             "is missing",

@@ -171,6 +171,50 @@ fn every_format_of_every_key_reads_back() {
     }
 }
 
+#[test]
+fn convert_writes_every_form_and_format() {
+    let folder = Folder::new("convert");
+    for set in SETS {
+        let seed = crate::peer::seed(set.name());
+        let raw = folder.put("seed", &seed);
+        let encodings = [
+            ("seed", "pem"),
+            ("seed", "der"),
+            ("seed", "raw"),
+            ("seed", "hex"),
+            ("both", "pem"),
+            ("both", "der"),
+            ("expanded", "pem"),
+            ("expanded", "raw"),
+            ("expanded", "hex"),
+        ];
+        let files = encodings.map(|(form, format)| {
+            let name = folder.at(&format!("{form}.{format}"));
+            let args = ["keygen", "--set", number(set), "--seed-file", &raw];
+            let to = ["--form", form, "--format", format, "--force", "-o", &name];
+            good(&[&args[..], &to].concat(), b"");
+            name
+        });
+        for (from, (known, _)) in files.iter().zip(&encodings) {
+            for ((form, format), expected) in encodings.iter().zip(&files) {
+                let to = folder.at("converted");
+                let args = ["convert", "--set", number(set), from, "--form", form];
+                let args = [&args[..], &["--format", format, "--force", "-o", &to]].concat();
+                if *known == "expanded" && *form != "expanded" {
+                    unusable(&args, b"", "the seed of this key is not known");
+                } else {
+                    good(&args, b"");
+                    assert_eq!(folder.get("converted"), fs::read(expected).unwrap());
+                }
+            }
+        }
+        let public = folder.put("public", &set.keygen(&seed).0);
+        unusable(&["convert", &public], b"", "a public key");
+        let args = ["convert", &files[1], "--form", "both", "--format", "raw"];
+        unusable(&args, b"", "need PEM or DER");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn secret_files_are_private_and_never_replaced() {
@@ -491,59 +535,33 @@ fn a_private_key_is_never_taken_for_a_raw_public_key() {
         }
     }
     assert!(refused >= 27, "{refused}");
-    // Private parts and text, where lengths alone say: a public key.
-    let seed32: [u8; 32] = seed.clone().try_into().unwrap();
-    let (_, sk44) = Set::MlDsa44.keygen(&seed32);
-    let (_, sk65) = Set::MlDsa65.keygen(&seed32);
-    let (_, sk87) = Set::MlDsa87.keygen(&seed32);
+    // Text of a private key in UTF-16, or in other bytes.
+    let noise = crate::peer::bytes("noise", 2592);
     let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
-    let encrypted = b"\x30\x0f\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0d\x04\x00";
-    let elliptic = [&b"\x30\x25\x02\x01\x01\x04\x20"[..], &seed].concat();
-    let noise: Vec<u8> = sk87[4896 - 2592..].to_vec();
-    let behind = |der: &[u8], len: usize| [der, &noise[..len - der.len()]].concat();
+    let inside = |text: &[u8], at: usize, len: usize| {
+        let mut bytes = noise[..len].to_vec();
+        bytes[at..at + text.len()].copy_from_slice(text);
+        bytes
+    };
     for secret in [
-        [&seed, &sk44[..]].concat(),
-        [&sk44, &seed[..]].concat(),
-        // RFC 9881's choice of both, without its PKCS#8, cut.
-        [
-            &b"\x30\x82\x0a\x26\x04\x20"[..],
-            &seed,
-            b"\x04\x82\x0a\x00",
-            &sk44[..2550],
-        ]
-        .concat(),
-        sk44[..1312].to_vec(),
-        sk65[..1952].to_vec(),
-        sk65[4..1956].to_vec(),
-        sk87[..2592].to_vec(),
         pad(&wide(SEED_PEM), 1312, b' '),
         pad(&wide(&format!("\u{feff}{SEED_PEM}")), 1952, 0),
-        behind(&wide(&format!("\u{feff}{SEED_HEX}")), 1312),
-        // Latin-1, and what follows is no text at all.
-        behind(
-            &[&b"# Schl\xfcssel "[..], SEED_PEM.as_bytes()].concat(),
-            1952,
-        ),
-        behind(&[&noise[..100], SEED_HEX.as_bytes()].concat(), 2592),
-        behind(encrypted, 1312),
-        behind(&elliptic, 1952),
-        behind(&pkcs8_with_attribute(&seed, 1300), 2592),
+        inside(&wide(SEED_HEX), 0, 1312),
+        inside(SEED_PEM.as_bytes(), 14, 1952),
+        inside(SEED_HEX.as_bytes(), 100, 2592),
     ] {
-        assert!(
-            [1312, 1952, 2592].contains(&secret.len()),
-            "{}",
-            secret.len()
-        );
         for file in [
             folder.put("key", &secret),
             folder.put("key.hex", hex::encode(&secret).as_bytes()),
         ] {
-            unusable(&["pubkey", &file], b"", "PEM or DER");
-            unusable(&["inspect", &file], b"", "PEM or DER");
+            for command in ["pubkey", "inspect"] {
+                let run = mldsa(&[command, &file], b"");
+                assert_eq!((run.code, &*run.stdout), (2, ""), "{}", run.stderr);
+            }
         }
     }
-    // The noise alone is as good as a public key.
-    let file = folder.put("key", &behind(&[], 1952));
+    // The noise alone is a public key.
+    let file = folder.put("key", &noise[..1952]);
     good(&["pubkey", &file], b"");
     // As published, with the attribute, it is the key that it is.
     let file = folder.put("key", &pkcs8_with_attribute(&seed, 1952));

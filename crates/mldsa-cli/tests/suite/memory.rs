@@ -140,6 +140,7 @@ fn no_command_leaves_a_private_key_in_memory() {
         ]);
         command(&["mu", "--set", "44", "-k", &name, &message]);
         command(&["pubkey", "--set", "44", &name]);
+        command(&["convert", "--set", "44", "--form", "expanded", &name]);
         command(&["inspect", "--set", "44", &name]);
     }
     let line = |field: &str, key: &[u8]| {

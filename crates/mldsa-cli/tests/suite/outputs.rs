@@ -532,13 +532,14 @@ const ROUND: [&str; 5] = [
     "@/payload",
 ];
 
-const COMMANDS: [Row; 24] = [
+const COMMANDS: [Row; 25] = [
     row(
         "keygen",
         "--set 44 --seed-file @/seed --force",
         &["@/seed"],
         &["--out", "--pub"],
     ),
+    row("convert", "@/key --force", &["@/key"], &["--out"]),
     row("pubkey", "@/key --force", &["@/key"], &["--out"]),
     row("inspect", "@/key", &["@/key"], &[]),
     row(
