@@ -1,7 +1,7 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use crate::tool::{ENGINES, mldsa};
+use crate::tool::{ENGINES, args, mldsa};
 
 /// One request and what the peer makes of it.
 struct Case {
@@ -87,14 +87,8 @@ impl Case {
 fn deterministic_signatures_equal_those_of_the_peer() {
     let cases: Vec<Case> = (0..330).map(Case::new).collect();
     let input: String = cases.iter().map(Case::sign_line).collect();
-    let args = [
-        "batch-sign",
-        "-",
-        "--allow-weak-prehash",
-        "--deterministic",
-        "--threads",
-    ];
-    let signed = mldsa(&[&args[..], &["2"]].concat(), input.as_bytes());
+    let args = args!["batch-sign - --allow-weak-prehash --deterministic --threads"];
+    let signed = mldsa(&args![..args, "2"], input.as_bytes());
     assert_eq!(signed.code, 0, "{}", signed.stderr);
     assert!(
         signed
@@ -129,20 +123,17 @@ fn deterministic_signatures_equal_those_of_the_peer() {
         );
     }
     for threads in ["1", "8"] {
-        let again = mldsa(&[&args[..], &[threads]].concat(), input.as_bytes());
+        let again = mldsa(&args![..args, threads], input.as_bytes());
         assert_eq!(again.stdout, signed.stdout);
     }
     for engine in ENGINES {
-        let again = mldsa(
-            &[&args[..], &["2", "--engine", engine]].concat(),
-            input.as_bytes(),
-        );
+        let again = mldsa(&args![..args, "2 --engine", engine], input.as_bytes());
         assert!(again.stdout == signed.stdout, "{engine} answers otherwise");
         assert_eq!(again.code, 0);
     }
 
     let verified = mldsa(
-        &["batch-verify", "-", "--allow-weak-prehash"],
+        &args!["batch-verify - --allow-weak-prehash"],
         votes.as_bytes(),
     );
     assert_eq!(verified.code, 0, "{}", verified.stderr);
@@ -162,7 +153,7 @@ fn signing_is_hedged_by_default() {
             let zeros = line(&format!(",\"rnd\":\"{}\"", "00".repeat(32)));
             let input = line("") + &line("") + &zeros + &zeros;
             let sign = |more: &[&str]| {
-                let args = [&["batch-sign", "-", "--engine", engine], more].concat();
+                let args = args!["batch-sign - --engine", engine, ..more];
                 let run = mldsa(&args, input.as_bytes());
                 assert_eq!(run.code, 0, "{}", run.stderr);
                 let signatures = run.lines().into_iter().map(|line| {
@@ -207,7 +198,7 @@ fn only_a_key_gives_the_public_key() {
             ));
         }
     }
-    let run = mldsa(&["batch-sign", "-"], input.as_bytes());
+    let run = mldsa(&args!["batch-sign -"], input.as_bytes());
     assert_eq!(run.lines(), expected);
     assert_eq!(run.code, 0);
     assert!(
@@ -329,7 +320,7 @@ fn hostile_lines() {
         ("{]".into(), "bad JSON at column 2"),
     ];
     let input: Vec<&str> = cases.iter().map(|(line, _)| line.as_str()).collect();
-    let args = ["batch-sign", "-", "--deterministic"];
+    let args = args!["batch-sign - --deterministic"];
     let run = mldsa(&args, input.join("\r\n").as_bytes());
     assert_eq!(run.code, 2);
     assert_eq!(run.lines().len(), cases.len());
@@ -343,7 +334,7 @@ fn hostile_lines() {
     }
     for engine in ENGINES {
         let again = mldsa(
-            &[&args[..], &["--engine", engine]].concat(),
+            &args![..args, "--engine", engine],
             input.join("\r\n").as_bytes(),
         );
         assert_eq!((again.stdout, again.code), (run.stdout.clone(), 2));
@@ -354,7 +345,7 @@ fn hostile_lines() {
         format!("{{\"set\":\"{seed_hex}\",\"seed\":\"ML-DSA-44\"}}"),
         with_key(&format!("\"prehash\":\"{seed_hex}\"")),
     ];
-    let other = mldsa(&["batch-sign", "-"], swapped.join("\n").as_bytes());
+    let other = mldsa(&args!["batch-sign -"], swapped.join("\n").as_bytes());
     assert_eq!((other.code, other.lines().len()), (2, 3));
     assert!(!other.stdout.contains(&seed_hex[..8]), "{}", other.stdout);
     assert!(!run.stdout.contains(&seed_hex) && !run.stderr.contains(&seed_hex));
@@ -363,7 +354,7 @@ fn hostile_lines() {
 
 #[test]
 fn empty_input_and_missing_file() {
-    let run = mldsa(&["batch-sign", "-"], b"");
+    let run = mldsa(&args!["batch-sign -"], b"");
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert_eq!(mldsa(&["batch-sign", "no such file"], b"").code, 2);
 }

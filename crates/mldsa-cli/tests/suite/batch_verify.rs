@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use crate::tool::{ENGINES, Run, mldsa};
+use crate::tool::{ENGINES, Run, args, mldsa};
 
 /// One honest signature and its parts.
 struct Signed {
@@ -83,7 +83,7 @@ fn object(fields: &[(&'static str, String)]) -> String {
 
 fn verify(args: &[&str], lines: &[String]) -> Run {
     let mut args = args.to_vec();
-    args.splice(..0, ["batch-verify", "-"]);
+    args.splice(..0, args!["batch-verify -"]);
     mldsa(
         &args,
         lines
@@ -246,18 +246,24 @@ fn hostile_lines() {
         ),
         (
             format!("{{\"set\":{}", "{\"a\":".repeat(9999)),
-            Error("invalid type: map"),
+            Error("bad JSON at column"),
         ),
         (
             format!("{{\"set\":{}}}", "9".repeat(5000)),
-            Error("bad JSON at column"),
+            Error("field \\\"set\\\" is not a string"),
         ),
-        ("{\"set\":1e99999}".into(), Error("bad JSON at column")),
+        (
+            "{\"set\":1e99999}".into(),
+            Error("field \\\"set\\\" is not a string"),
+        ),
         (
             "{\"set\":44}".into(),
             Error("field \\\"set\\\" is not a string"),
         ),
-        ("{\"set\":null}".into(), Error("invalid type: null")),
+        (
+            "{\"set\":null}".into(),
+            Error("field \\\"set\\\" is not a string"),
+        ),
         ("{\"set\":\"\\ud800\"}".into(), Error("bad JSON at column")),
         (
             a.with("comment", Some("x")),
@@ -361,7 +367,7 @@ fn hostile_lines() {
     let threads = ["1", "2", "8"].map(|threads| ["--threads", threads]);
     for option in engines.iter().chain(&threads) {
         // The last line has no end of line.
-        let run = mldsa(&["batch-verify", "-", option[0], option[1]], &input);
+        let run = mldsa(&args!["batch-verify -", option[0], option[1]], &input);
         assert_eq!(run.code, 2);
         let lines = run.lines();
         assert_eq!(lines.len(), cases.len());
@@ -398,7 +404,7 @@ fn line_lengths() {
     ];
     for end in ["\n", "\r\n"] {
         let input = lines.join(end);
-        let run = mldsa(&["batch-verify", "-", "--max-line", &max], input.as_bytes());
+        let run = mldsa(&args!["batch-verify - --max-line", &max], input.as_bytes());
         assert_eq!(
             run.lines(),
             [
@@ -413,7 +419,7 @@ fn line_lengths() {
     }
     // The default is 1 MiB.
     let input = format!("{}\n{}\n", " ".repeat(1 << 20), " ".repeat((1 << 20) + 1));
-    let run = mldsa(&["batch-verify", "-"], input.as_bytes());
+    let run = mldsa(&args!["batch-verify -"], input.as_bytes());
     assert_eq!(
         run.lines(),
         [
@@ -425,9 +431,9 @@ fn line_lengths() {
 
 #[test]
 fn nothing_to_verify_is_not_success() {
-    let run = mldsa(&["batch-verify", "-"], b"");
+    let run = mldsa(&args!["batch-verify -"], b"");
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    let run = mldsa(&["batch-verify", "-"], b"\n");
+    let run = mldsa(&args!["batch-verify -"], b"\n");
     assert_eq!(
         (run.code, run.lines()),
         (2, vec![error(1, "empty line").as_str()])
@@ -449,13 +455,13 @@ fn nothing_to_verify_is_not_success() {
     let run = verify(&[], &[format!("\u{feff}{line}"), format!("\u{feff}{line}")]);
     assert_eq!(run.lines(), [valid(1), error(2, "not a JSON object")]);
     for args in [
-        ["--threads", "0"],
-        ["--threads", "x"],
-        ["--max-line", "0"],
-        ["--mode", "some"],
-        ["--unknown", "1"],
+        args!["--threads 0"],
+        args!["--threads x"],
+        args!["--max-line 0"],
+        args!["--mode some"],
+        args!["--unknown 1"],
     ] {
-        let run = mldsa(&["batch-verify", "-", args[0], args[1]], b"");
+        let run = mldsa(&args!["batch-verify -", args[0], args[1]], b"");
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}");
     }
 }
@@ -505,12 +511,12 @@ fn modes() {
             until_first[number - 1] = skipped(number);
         }
         let options = [
-            ["--threads", "1"],
-            ["--threads", "7"],
-            ["--engine", "lowmem-floor"],
+            args!["--threads 1"],
+            args!["--threads 7"],
+            args!["--engine lowmem-floor"],
         ];
         for [option, value] in options {
-            let run = verify(&["--mode", "first-invalid", option, value], &lines);
+            let run = verify(&args!["--mode first-invalid", option, value], &lines);
             assert_eq!(run.lines(), until_first);
             assert_eq!(
                 run.code,
@@ -521,7 +527,7 @@ fn modes() {
                 }
             );
 
-            let run = verify(&["--mode", "any-invalid", option, value], &lines);
+            let run = verify(&args!["--mode any-invalid", option, value], &lines);
             let answers = run.lines();
             assert_eq!(answers.len(), lines.len());
             for (index, answer) in answers.iter().enumerate() {
@@ -604,7 +610,7 @@ fn agrees_with_the_peer() {
     let accepted = expected.iter().filter(|valid| **valid).count();
     assert!((120..240).contains(&accepted), "{accepted}");
 
-    let run = verify(&["--threads", "2"], &lines);
+    let run = verify(&args!["--threads 2"], &lines);
     for (index, (line, expected)) in run.lines().into_iter().zip(&expected).enumerate() {
         let start = format!("{{\"line\":{},\"valid\":{expected}", index + 1);
         assert!(line.starts_with(&start), "{line}: the peer says {expected}");
@@ -629,7 +635,7 @@ fn memory_is_bounded() {
     let line = signed.with("sig", Some(&hex::encode(&signed.sig[1..]))) + "\n";
     let block = line.repeat(100);
     let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
-        .args(["batch-verify", "-"])
+        .args(args!["batch-verify -"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -679,7 +685,7 @@ fn closed_output() {
 
 #[test]
 fn help_documents_the_contract() {
-    let help = mldsa(&["batch-verify", "--help"], b"").stdout;
+    let help = mldsa(&args!["batch-verify --help"], b"").stdout;
     for word in [
         "context_too_long",
         "public_key_length",

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 
-use crate::tool::{Folder, good, mldsa, unusable};
+use crate::tool::{Folder, args, good, mldsa, unusable};
 
 fn shell(script: &str, args: &[&str]) -> std::process::Output {
     Command::new("sh")
@@ -34,7 +34,7 @@ fn force_writes_into_pipes_and_devices() {
     for target in [&pipe, &link] {
         let reading = pipe.clone();
         let reader = std::thread::spawn(move || fs::read(reading).unwrap());
-        let args = ["keygen", "--set", "44", "--force", "--out", target];
+        let args = args!["keygen --set 44 --force --out", target];
         let run = mldsa(&args, b"");
         assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
         assert_eq!(run.code, 0, "{}", run.stderr);
@@ -46,13 +46,13 @@ fn force_writes_into_pipes_and_devices() {
         );
     }
     // Whoever made the pipe gets nothing without --force.
-    unusable(&["keygen", "--set", "44", "--out", &pipe], b"", "--force");
+    unusable(&args!["keygen --set 44 --out", &pipe], b"", "--force");
 
     // A device under another name: this test does not bet /dev on its outcome.
     for (device, code) in [("/dev/null", 0), ("/dev/full", 2)] {
         let link = folder.at("device");
         symlink(device, &link).unwrap();
-        let run = mldsa(&["keygen", "--set", "44", "--force", "--out", &link], b"");
+        let run = mldsa(&args!["keygen --set 44 --force --out", &link], b"");
         let metadata = fs::symlink_metadata(&link).unwrap();
         assert!(metadata.file_type().is_symlink(), "the link is gone");
         assert_eq!(run.code, code, "{}", run.stderr);
@@ -78,7 +78,7 @@ fn dev_stdout_is_standard_output() {
     let text = String::from_utf8(folder.get("log")).unwrap();
     assert!(text.starts_with("before\n"));
     assert_eq!(text.matches("-----BEGIN PRIVATE KEY").count(), 2);
-    let run = good(&["keygen", "--set", "44", "--out", "/dev/stdout"], b"");
+    let run = good(&args!["keygen --set 44 --out /dev/stdout"], b"");
     assert!(run.stdout.starts_with("-----BEGIN PRIVATE KEY"));
 }
 
@@ -121,12 +121,12 @@ fn no_output_is_an_input() {
     let seed = folder.put("seed", &[7; 32]);
     let key = folder.at("key");
     good(
-        &["keygen", "--set", "44", "--seed-file", &seed, "--out", &key],
+        &args!["keygen --set 44 --seed-file", &seed, "--out", &key],
         b"",
     );
     let message = folder.put("message", b"m");
     let sig = folder.at("sig");
-    good(&["sign", "-k", &key, "-o", &sig, &message], b"");
+    good(&args!["sign -k", &key, "-o", &sig, &message], b"");
     let names = |of: &str| {
         let [hard, soft] = ["hard", "soft"].map(|name| folder.at(&format!("{of}-{name}")));
         let target = folder.at(of);
@@ -138,11 +138,11 @@ fn no_output_is_an_input() {
     let before = files.map(|name| folder.get(name));
     let everything = || files.map(|name| folder.get(name)) == before;
     let commands: [(&str, &[&str]); 6] = [
-        ("seed", &["keygen", "--set", "44", "--seed-file", &seed]),
-        ("key", &["sign", "-k", &key, &message]),
-        ("message", &["sign", "-k", &key, &message]),
-        ("key", &["mu", "-k", &key, &message]),
-        ("message", &["mu", "-k", &key, &message]),
+        ("seed", &args!["keygen --set 44 --seed-file", &seed]),
+        ("key", &args!["sign -k", &key, &message]),
+        ("message", &args!["sign -k", &key, &message]),
+        ("key", &args!["mu -k", &key, &message]),
+        ("message", &args!["mu -k", &key, &message]),
         ("key", &["pubkey", &key]),
     ];
     let aliases = ["seed", "key", "message"].map(|of| (of, names(of)));
@@ -194,7 +194,7 @@ fn what_a_name_would_do_to_a_terminal_is_escaped() {
         assert_eq!(run.stderr.lines().count(), 1);
     }
     for value in ["4\u{1b}[2J4", "4\u{9b}2J4"] {
-        let run = mldsa(&["keygen", "--set", value], b"");
+        let run = mldsa(&args!["keygen --set", value], b"");
         let start = format!("error: invalid value '{}' for", value.escape_default());
         assert_eq!(run.code, 2);
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
@@ -239,7 +239,7 @@ fn failures_leave_nothing_behind() {
         assert!(text.contains("standard output: "), "{command}: {text}");
     }
     unusable(&["batch-verify", at], b"", at);
-    unusable(&["sign", "-k", &seed, "--set", "44", at], b"", at);
+    unusable(&args!["sign -k", &seed, "--set 44", at], b"", at);
     unusable(&["inspect", at], b"", at);
 }
 
@@ -261,7 +261,7 @@ fn private_keys_and_binary_do_not_go_to_a_terminal_unasked() {
 
     let folder = Folder::new("outputs-terminal");
     let key = folder.at("key");
-    good(&["keygen", "--set", "44", "--out", &key], b"");
+    good(&args!["keygen --set 44 --out", &key], b"");
     let message = folder.put("message", b"m");
     let shown = |args: &[&str]| {
         let (mut master, side) = terminal();
@@ -279,18 +279,18 @@ fn private_keys_and_binary_do_not_go_to_a_terminal_unasked() {
         (output.status.code(), text, errors)
     };
     for args in [
-        &["keygen", "--set", "44"][..],
-        &["keygen", "--set", "44", "--format", "raw"],
-        &["sign", "-k", &key, &message],
-        &["pubkey", &key, "--format", "der"],
-        &["mu", "-k", &key, "--raw", &message],
+        &args!["keygen --set 44"][..],
+        &args!["keygen --set 44 --format raw"],
+        &args!["sign -k", &key, &message],
+        &args!["pubkey", &key, "--format der"],
+        &args!["mu -k", &key, "--raw", &message],
     ] {
         let (code, text, errors) = shown(args);
         assert!(text.is_empty(), "{args:?} wrote to a terminal");
         assert_eq!(code, Some(2), "{args:?}: {errors}");
         assert!(errors.contains("--out -"), "{errors}");
     }
-    let (code, text, errors) = shown(&["keygen", "--set", "44", "--out", "-"]);
+    let (code, text, errors) = shown(&args!["keygen --set 44 --out -"]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(text.starts_with(b"-----BEGIN PRIVATE KEY"));
     let (code, text, _) = shown(&["pubkey", &key]);
@@ -373,15 +373,11 @@ fn a_pair_of_keys_is_written_whole_or_not_at_all() {
         }
     }
     good(
-        &[
-            "keygen",
-            "--set",
-            "87",
-            "--force",
-            "--out",
+        &args![
+            "keygen --set 87 --force --out",
             &folder.at("key"),
             "--pub",
-            &folder.at("public"),
+            &folder.at("public")
         ],
         b"",
     );
@@ -421,7 +417,7 @@ fn a_pair_stays_when_one_file_cannot_be_replaced() {
         fs::write(at("sticky/file"), b"old").unwrap();
         fs::write(at("own/file"), b"old").unwrap();
         let output = Command::new(at("mldsa"))
-            .args(["keygen", "--set", "44", "--force"])
+            .args(args!["keygen --set 44 --force"])
             .args(["--out".as_ref(), at(out).as_os_str()])
             .args(["--pub".as_ref(), at(public).as_os_str()])
             .uid(nobody)
@@ -464,9 +460,7 @@ fn a_kill_between_two_results_leaves_the_old_key() {
         );
         // It waits for a reader of the pipe.
         let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
-            .args([
-                "keygen", "--set", "44", "--force", "--out", &key, "--pub", &pipe,
-            ])
+            .args(args!["keygen --set 44 --force --out", &key, "--pub", &pipe])
             .spawn()
             .unwrap();
         let known = |name: &std::ffi::OsStr| {
@@ -537,7 +531,7 @@ const COMMANDS: [Row; 25] = [
         "keygen",
         "--set 44 --seed-file @/seed --force",
         &["@/seed"],
-        &["--out", "--pub"],
+        &args!["--out --pub"],
     ),
     row("convert", "@/key --force", &["@/key"], &["--out"]),
     row("pubkey", "@/key --force", &["@/key"], &["--out"]),
@@ -637,7 +631,7 @@ const COMMANDS: [Row; 25] = [
             "@/round/6d30.opening",
             "@/committee/epoch-1/plan.json",
         ],
-        &["--pk-out", "--sig-out", "--message-out", "--ctx-out"],
+        &args!["--pk-out --sig-out --message-out --ctx-out"],
     ),
     row("aggregate close", "--store @/store --epoch 1", &STORE, &[]),
     row("aggregate rotate", "--store @/store --epoch 1", &STORE, &[]),
@@ -722,7 +716,7 @@ fn no_command_writes_into_what_it_reads() {
             // A result's own option: the input, its other names, and standard output
             // that goes there.
             for option in row.results {
-                let more = ["--out", "new"];
+                let more = args!["--out new"];
                 let more = if row.command.ends_with("combine") && *option != "--out" {
                     &more[..]
                 } else {
@@ -732,7 +726,7 @@ fn no_command_writes_into_what_it_reads() {
                     refused(&[&args[..], &[option, name], more].concat(), "/dev/null");
                 }
                 for name in ["-", "/dev/stdout"] {
-                    refused(&[&args[..], &[option, name]].concat(), &hard);
+                    refused(&args![..args, option, name], &hard);
                 }
             }
             if row.command != "aggregate combine" {

@@ -22,6 +22,30 @@ pub(crate) fn hang_limit() -> Duration {
     Duration::from_secs(seconds.map_or(600, |seconds| seconds.parse().unwrap()))
 }
 
+/// The arguments of a command: literals are split at spaces, other expressions are one argument
+/// each, and `..list` inserts a list.
+macro_rules! args {
+    (@ $list:ident) => {};
+    (@ $list:ident $words:literal $(, $($rest:tt)*)?) => {
+        $list.extend($words.split(' '));
+        $crate::tool::args!(@ $list $($($rest)*)?);
+    };
+    (@ $list:ident ..$args:expr $(, $($rest:tt)*)?) => {
+        $list.extend($args.iter().map(|arg| AsRef::<str>::as_ref(arg)));
+        $crate::tool::args!(@ $list $($($rest)*)?);
+    };
+    (@ $list:ident $arg:expr $(, $($rest:tt)*)?) => {
+        $list.push(AsRef::<str>::as_ref($arg));
+        $crate::tool::args!(@ $list $($($rest)*)?);
+    };
+    ($($args:tt)*) => {{
+        let mut list: Vec<&str> = Vec::new();
+        $crate::tool::args!(@ list $($args)*);
+        list
+    }};
+}
+pub(crate) use args;
+
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
