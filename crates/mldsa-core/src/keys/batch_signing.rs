@@ -170,8 +170,8 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     ///
     /// Signatures of keys with [self-verification] are verified in lanes, as many at a
     /// time as the backend signs at a time, and only valid ones are released. `done`
-    /// receives them in these groups. Verification costs A once more per signature:
-    /// `docs/keys.md` has the measured share.
+    /// receives them in these groups. Verification expands A once more for
+    /// each signature: `docs/keys.md` has the measured share.
     ///
     /// Stack: row sign in a batch of the [crate's table](crate#stack), with
     /// self-verification row verify if that is larger.
@@ -261,7 +261,8 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     }
 }
 
-#[cfg(all(test, feature = "alloc"))]
+#[cfg(test)]
+#[cfg(feature = "alloc")]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
