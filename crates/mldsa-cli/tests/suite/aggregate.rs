@@ -1122,8 +1122,9 @@ fn files_of_any_size_and_kind_are_refused() {
         ] {
             bad(&path);
             let run = if path.ends_with("another") {
-                let epoch = args!["plan --committee", &place.at("committee"), "--epoch 9"];
-                let run = place.step(&args![..epoch, "--content a"]);
+                let shared = place.at("committee");
+                let plan = args!["plan --epoch 9 --content a --committee", &shared];
+                let run = place.step(&plan);
                 let _ = fs::remove_dir_all(committee.join("epoch-9"));
                 run
             } else {
@@ -1294,8 +1295,8 @@ fn a_store_that_lost_its_guard_signs_nothing() {
         assert!(made[0] != made[1], "{made:?}");
         for (name, made) in names.iter().zip(made) {
             assert_eq!(registered(name), made);
-            let close = args!["close --store", &place.at(name), "--epoch 1"];
-            assert_eq!(place.step(&close).code, if made { 0 } else { 2 });
+            let closed = place.step(&args!["close --epoch 1 --store", &place.at(name)]);
+            assert_eq!(closed.code, if made { 0 } else { 2 });
             assert_eq!(Path::new(&place.at(name)).exists(), made);
         }
         // The other one goes on with a mark of its own.

@@ -638,16 +638,17 @@ fn digits_may_be_in_lines() {
         };
         let put = |name: &str, bytes: &[u8]| folder.put(name, write(bytes).as_bytes());
         let public = put("pk", &pk);
-        let verify = args!["verify -k", &public, "-s", &put("sig", &sig)];
+        let sig = put("sig", &sig);
+        let verify = args!["verify -k", &public, "-s", &sig];
         assert_eq!(good(&verify, b"m").stdout, "valid\n");
         for secret in [put("seed", &seed), put("sk", &sk)] {
             let run = good(&args!["pubkey --set 44", &secret, "--format hex"], b"");
             assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
         }
-        let keygen = args!["keygen --set 44 --seed-file", &folder.at("seed")];
+        let seed = folder.at("seed");
+        let keygen = args!["keygen --set 44 --seed-file", &seed];
         assert_eq!(good(&keygen, b"").stdout, SEED_PEM);
-        let verify = args!["verify -k", &public, "-s", &put("sig", &sig), "--mu"];
-        good(&verify, write(&mu).as_bytes());
+        good(&args![..verify, "--mu"], write(&mu).as_bytes());
         // One digit less.
         let short = write(&pk).replacen('a', "", 1);
         let short = folder.put("short", short.as_bytes());

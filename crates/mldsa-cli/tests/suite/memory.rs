@@ -176,7 +176,7 @@ fn no_command_leaves_a_private_key_in_memory() {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         // The arguments are in memory: the search finds what is there.
         let control = args.last().unwrap().as_bytes().to_vec();
-        let found = occurrences_at_exit(&args, &args![..needles, control]);
+        let found = occurrences_at_exit(&args, &[&needles[..], &[control]].concat());
         let (control, found) = found.split_last().unwrap();
         assert!(*control > 0, "{args:?}: the control is not found");
         assert_eq!(found.iter().sum::<usize>(), 0, "{args:?}: {found:?}");

@@ -489,152 +489,47 @@ fn a_kill_between_two_results_leaves_the_old_key() {
     }
 }
 
-/// What a command reads and which of its options name results; `@` stands for the
-/// folder.
-struct Row {
-    command: &'static str,
-    arguments: &'static str,
-    read: &'static [&'static str],
-    results: &'static [&'static str],
-}
+/// Commands, arguments, files that they read, options that name results. `@` is the folder.
+const COMMANDS: &str = "\
+keygen | --set 44 --seed-file @/seed --force | @/seed | --out --pub
+convert | @/key --force | @/key | --out
+pubkey | @/key --force | @/key | --out
+inspect | @/key | @/key |
+sign | -k @/key --hex --force @/payload | @/key @/payload | --out
+verify | -k @/key -s @/sig @/payload | @/key @/sig @/payload |
+mu | -k @/key --force @/payload | @/key @/payload | --out
+batch-verify | @/payload | @/payload |
+batch-sign | @/payload | @/payload |
+backends | | |
+completions | bash | |
+man | @/nowhere | |
+aggregate run | --dir @/new --payload @/payload | @/payload |
+aggregate init | $STORE --id m | $SHARED $SECRET |
+aggregate plan | --committee @/com --content c | $SHARED |
+aggregate root | $STORE | $SHARED $SECRET |
+aggregate agree | $STORE | $SHARED $SECRET |
+aggregate open | $STEP | $ROUND |
+aggregate commit | $STEP | $ROUND |
+aggregate respond | $STEP | $ROUND |
+aggregate retire | $STEP | $ROUND |
+aggregate combine | $STEP | $ROUND | --out
+aggregate verify | $STEP --aggregate @/sig --weights @/key --threshold 1 | @/sig @/key @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
+aggregate close | --store @/store --epoch 1 | $SECRET |
+aggregate rotate | --store @/store --epoch 1 | $SECRET |";
 
-const fn row(
-    command: &'static str,
-    arguments: &'static str,
-    read: &'static [&'static str],
-    results: &'static [&'static str],
-) -> Row {
-    Row {
-        command,
-        arguments,
-        read,
-        results,
-    }
-}
-
-const STORE: [&str; 1] = ["@/store/secret"];
-const SHARED: [&str; 3] = [
-    "@/committee/epoch-1/plan.json",
-    "@/committee/registrations/6d30",
-    "@/store/secret",
-];
-const ROUND: [&str; 5] = [
-    "@/committee/epoch-1/roots/6d30",
-    "@/store/secret",
-    "@/store/guard-0.log",
-    "@/round/6d30.opening",
-    "@/payload",
-];
-
-const COMMANDS: [Row; 25] = [
-    row(
-        "keygen",
-        "--set 44 --seed-file @/seed --force",
-        &["@/seed"],
-        &args!["--out --pub"],
+/// Abbreviations in [`COMMANDS`].
+const PARTS: [(&str, &str); 5] = [
+    ("$STEP", "$STORE --round @/round --payload @/payload"),
+    ("$STORE", "--committee @/com --store @/store"),
+    (
+        "$SHARED",
+        "@/com/epoch-1/plan.json @/com/registrations/6d30",
     ),
-    row("convert", "@/key --force", &["@/key"], &["--out"]),
-    row("pubkey", "@/key --force", &["@/key"], &["--out"]),
-    row("inspect", "@/key", &["@/key"], &[]),
-    row(
-        "sign",
-        "-k @/key --hex --force @/payload",
-        &["@/key", "@/payload"],
-        &["--out"],
+    (
+        "$ROUND",
+        "@/com/epoch-1/roots/6d30 $SECRET @/store/guard-0.log @/round/6d30.opening @/payload",
     ),
-    row(
-        "verify",
-        "-k @/key -s @/sig @/payload",
-        &["@/key", "@/sig", "@/payload"],
-        &[],
-    ),
-    row(
-        "mu",
-        "-k @/key --force @/payload",
-        &["@/key", "@/payload"],
-        &["--out"],
-    ),
-    row("batch-verify", "@/payload", &["@/payload"], &[]),
-    row("batch-sign", "@/payload", &["@/payload"], &[]),
-    row("backends", "", &[], &[]),
-    row("completions", "bash", &[], &[]),
-    row("man", "@/nowhere", &[], &[]),
-    row(
-        "aggregate run",
-        "--dir @/new --payload @/payload",
-        &["@/payload"],
-        &[],
-    ),
-    row(
-        "aggregate init",
-        "--committee @/committee --store @/store --id m",
-        &SHARED,
-        &[],
-    ),
-    row(
-        "aggregate plan",
-        "--committee @/committee --content c",
-        &[SHARED[0], SHARED[1]],
-        &[],
-    ),
-    row(
-        "aggregate root",
-        "--committee @/committee --store @/store",
-        &SHARED,
-        &[],
-    ),
-    row(
-        "aggregate agree",
-        "--committee @/committee --store @/store",
-        &SHARED,
-        &[],
-    ),
-    row(
-        "aggregate open",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate commit",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate respond",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate retire",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate combine",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &["--out"],
-    ),
-    row(
-        "aggregate verify",
-        "--committee @/committee --store @/store --round @/round --payload @/payload \
-         --aggregate @/sig --weights @/key --threshold 1",
-        &[
-            "@/sig",
-            "@/key",
-            "@/payload",
-            "@/store/secret",
-            "@/round/6d30.opening",
-            "@/committee/epoch-1/plan.json",
-        ],
-        &args!["--pk-out --sig-out --message-out --ctx-out"],
-    ),
-    row("aggregate close", "--store @/store --epoch 1", &STORE, &[]),
-    row("aggregate rotate", "--store @/store --epoch 1", &STORE, &[]),
+    ("$SECRET", "@/store/secret"),
 ];
 
 /// The commands that the tool itself lists.
@@ -656,24 +551,28 @@ fn commands(of: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_command_writes_into_what_it_reads() {
-    let listed = commands("");
-    for command in &listed {
-        assert!(
-            COMMANDS.iter().any(|row| row.command == command),
-            "{command}: no row"
-        );
-    }
-    assert_eq!(listed.len(), COMMANDS.len());
-
+fn no_command_writes_into_its_inputs() {
     let folder = Folder::new("outputs-commands");
-    let at = folder.0.to_str().unwrap();
-    let place = |text: &str| text.replace('@', at);
-    let mut files: Vec<String> = COMMANDS
+    let table = PARTS
         .iter()
-        .flat_map(|row| row.read)
-        .map(|file| place(file))
+        .fold(COMMANDS.to_owned(), |table, (short, long)| {
+            table.replace(short, long)
+        });
+    let table = table.replace('@', folder.0.to_str().unwrap());
+    let rows: Vec<[Vec<&str>; 4]> = table
+        .lines()
+        .map(|row| {
+            let cells = row.split('|').map(|cell| cell.split_whitespace().collect());
+            cells.collect::<Vec<_>>().try_into().unwrap()
+        })
         .collect();
+    let mut listed = commands("");
+    listed.sort();
+    let mut in_table: Vec<String> = rows.iter().map(|row| row[0].join(" ")).collect();
+    in_table.sort();
+    assert_eq!(listed, in_table);
+
+    let mut files: Vec<&str> = rows.iter().flat_map(|row| row[2].clone()).collect();
     files.sort();
     files.dedup();
     for file in &files {
@@ -701,36 +600,24 @@ fn no_command_writes_into_what_it_reads() {
         assert_eq!(output.status.code(), Some(2), "{args:?} > {to}");
         tried += 1;
     };
-    for row in &COMMANDS {
-        let arguments = place(row.arguments);
-        let words = row
-            .command
-            .split_whitespace()
-            .chain(arguments.split_whitespace());
-        let args: Vec<&str> = words.collect();
-        for input in row.read {
-            let input = place(input);
+    for [command, arguments, inputs, results] in &rows {
+        let args = args![..command, ..arguments];
+        let combine = command.ends_with(&["combine"]);
+        for input in inputs {
             let (hard, soft) = (folder.at("hard"), folder.at("soft"));
-            fs::hard_link(&input, &hard).unwrap();
-            symlink(&input, &soft).unwrap();
-            // A result's own option: the input, its other names, and standard output
-            // that goes there.
-            for option in row.results {
-                let more = args!["--out new"];
-                let more = if row.command.ends_with("combine") && *option != "--out" {
-                    &more[..]
-                } else {
-                    &[]
-                };
-                for name in [&*input, &hard, &soft] {
-                    refused(&[&args[..], &[option, name], more].concat(), "/dev/null");
+            fs::hard_link(input, &hard).unwrap();
+            symlink(input, &soft).unwrap();
+            // An option of a result: the input, its other names, and standard output that is one.
+            for option in results {
+                for name in [*input, &hard, &soft] {
+                    refused(&args![..args, option, name], "/dev/null");
                 }
                 for name in ["-", "/dev/stdout"] {
                     refused(&args![..args, option, name], &hard);
                 }
             }
-            if row.command != "aggregate combine" {
-                refused(&args, &input);
+            if !combine {
+                refused(&args, input);
                 refused(&args, &hard);
             }
             fs::remove_file(hard).unwrap();

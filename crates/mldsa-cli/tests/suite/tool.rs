@@ -25,24 +25,21 @@ pub(crate) fn hang_limit() -> Duration {
 /// The arguments of a command: literals are split at spaces, other expressions are one argument
 /// each, and `..list` inserts a list.
 macro_rules! args {
-    (@ $list:ident) => {};
-    (@ $list:ident $words:literal $(, $($rest:tt)*)?) => {
-        $list.extend($words.split(' '));
-        $crate::tool::args!(@ $list $($($rest)*)?);
+    (@ [$($done:expr),*]) => { [$($done),*].concat() };
+    (@ [$($done:expr),*] $words:literal $(, $($rest:tt)*)?) => {
+        $crate::tool::args!(@ [
+            $($done,)* $words.split(' ').collect::<Vec<&str>>()
+        ] $($($rest)*)?)
     };
-    (@ $list:ident ..$args:expr $(, $($rest:tt)*)?) => {
-        $list.extend($args.iter().map(|arg| AsRef::<str>::as_ref(arg)));
-        $crate::tool::args!(@ $list $($($rest)*)?);
+    (@ [$($done:expr),*] ..$args:expr $(, $($rest:tt)*)?) => {
+        $crate::tool::args!(@ [
+            $($done,)* $args.iter().map(|arg| AsRef::<str>::as_ref(arg)).collect::<Vec<&str>>()
+        ] $($($rest)*)?)
     };
-    (@ $list:ident $arg:expr $(, $($rest:tt)*)?) => {
-        $list.push(AsRef::<str>::as_ref($arg));
-        $crate::tool::args!(@ $list $($($rest)*)?);
+    (@ [$($done:expr),*] $arg:expr $(, $($rest:tt)*)?) => {
+        $crate::tool::args!(@ [$($done,)* vec![AsRef::<str>::as_ref($arg)]] $($($rest)*)?)
     };
-    ($($args:tt)*) => {{
-        let mut list: Vec<&str> = Vec::new();
-        $crate::tool::args!(@ list $($args)*);
-        list
-    }};
+    ($($args:tt)*) => { $crate::tool::args!(@ [] $($args)*) };
 }
 pub(crate) use args;
 
