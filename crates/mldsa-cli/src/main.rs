@@ -42,7 +42,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use mldsa_core::{Backend, scrub_stack};
+use mldsa_core::{Backend, zeroize_stack};
 use paths::Files;
 use terminal::{complain, complain_of_arguments, output_error};
 
@@ -126,7 +126,7 @@ fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let result = match Cli::try_parse() {
         // Private keys are values on the stack, of which moves leave copies.
-        Ok(cli) => scrub_stack::<COMMAND_STACK, _>(|| run(cli)),
+        Ok(cli) => zeroize_stack::<COMMAND_STACK, _>(|| run(cli)),
         // Help on request is a result: clap would ignore that it could not be written.
         Err(help) if !help.use_stderr() => help
             .print()
