@@ -144,8 +144,9 @@ fn answers(
         groups
             .into_par_iter()
             .map(|(set, numbers, jobs)| {
-                let answers =
-                    zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+                let answers = zeroize_stack::<ANSWER_STACK, _>(
+                    || with_set!(set, P => engine.sign::<P>(&jobs)),
+                );
                 numbers.into_iter().zip(answers).collect::<Vec<_>>()
             })
             .collect()

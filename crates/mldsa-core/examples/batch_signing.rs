@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedSigningKey, SigningKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedSigningKey, Randomness, SigningKey,
 };
 
 const MESSAGES: u32 = 512;

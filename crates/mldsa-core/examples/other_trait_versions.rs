@@ -4,7 +4,7 @@
 //! `cargo run -p mldsa-core --features spki --example other_trait_versions`
 
 use mldsa_core::spki::{DecodePublicKey as _, EncodePublicKey as _};
-use mldsa_core::{Context, Randomness, MlDsa65, SigningKey, VerifyingKey};
+use mldsa_core::{Context, MlDsa65, Randomness, SigningKey, VerifyingKey};
 
 /// `fill` is `fill_bytes` of any generator for keys, whatever version its trait has.
 fn sign(mut fill: impl FnMut(&mut [u8])) -> Result<(), Box<dyn core::error::Error>> {

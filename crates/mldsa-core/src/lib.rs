@@ -69,7 +69,7 @@ extern crate alloc;
 extern crate std;
 
 // Lowest first: a module uses only those above it, and so do the modules inside
-// each folder (tests/structure.rs). They are private. `siblings` and `hazmat` export
+// each folder (tests/structure.rs). They are private. `internals` and `hazmat` export
 // items of some, which nobody reaches without these features: `unreachable_pub` is
 // silent there.
 mod memory;
@@ -123,15 +123,15 @@ pub use crate::formats::serde::SerializableSigningKey;
 pub use crate::formats::spki::object_identifier;
 #[cfg(feature = "hash-ml-dsa")]
 pub use crate::hash::prehash::{PreHash, PreHashed};
-pub use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
+pub use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{
-    BatchSignerScratch, BatchSigner, PreparedVerifyingKeyStorage, PreparedSigningKeyRef, PreparedSigningKeyStorage,
-    PreparedVerifyingKeyRef, SignJob, Signature, SigningKey, SigningKeyStorage, VerifyingKey,
-    bytes,
+    BatchSigner, BatchSignerScratch, PreparedSigningKeyRef, PreparedSigningKeyStorage,
+    PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage, SignJob, Signature, SigningKey,
+    SigningKeyStorage, VerifyingKey, bytes,
 };
 pub use crate::memory::array::ByteArray;
 pub use crate::memory::secret::zeroize_stack;

@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used)]
 
 use mldsa_core::{
-    Backend, Context, ContextError, Randomness, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
-    ParameterSet, PreHash, PreHashError, PreHashed, PreparedVerifyingKeyStorage, RngError, SignError, Signature,
-    SigningKey, SigningKeyStorage, VerifyError, VerifyingKey, bytes,
+    Backend, Context, ContextError, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
+    ParameterSet, PreHash, PreHashError, PreHashed, PreparedVerifyingKeyStorage, Randomness,
+    RngError, SignError, Signature, SigningKey, SigningKeyStorage, VerifyError, VerifyingKey,
+    bytes,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
@@ -95,13 +96,16 @@ mod generic {
         let key = key::<P>();
         let prepared = key.prepare();
         let rnd = [3; 32];
-        for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
-            let expected = key.sign(b"message", ctx(), hedge).unwrap();
+        for randomness in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
+            let expected = key.sign(b"message", ctx(), randomness).unwrap();
             assert_eq!(expected.as_ref().len(), P::SIG_LEN);
-            assert_eq!(prepared.sign(b"message", ctx(), hedge).unwrap(), expected);
+            assert_eq!(
+                prepared.sign(b"message", ctx(), randomness).unwrap(),
+                expected
+            );
 
             let mut buffer = vec![0xaa; P::SIG_LEN];
-            key.sign_into(b"message", ctx(), hedge, &mut buffer)
+            key.sign_into(b"message", ctx(), randomness, &mut buffer)
                 .unwrap();
             assert_eq!(buffer, expected.as_ref());
 
@@ -110,13 +114,13 @@ mod generic {
             builder.update(b"");
             builder.update(b"age");
             let mu = builder.finish();
-            assert_eq!(key.sign_mu(&mu, hedge).unwrap(), expected);
-            prepared.sign_mu_into(&mu, hedge, &mut buffer).unwrap();
+            assert_eq!(key.sign_mu(&mu, randomness).unwrap(), expected);
+            prepared.sign_mu_into(&mu, randomness, &mut buffer).unwrap();
             assert_eq!(buffer, expected.as_ref());
 
             let mut out = expected.as_bytes().clone();
             out.as_mut().fill(0);
-            bytes::sign_mu::<P>(key.expanded(), &mu, hedge, &mut out).unwrap();
+            bytes::sign_mu::<P>(key.expanded(), &mu, randomness, &mut out).unwrap();
             assert_eq!(&out, expected.as_bytes());
         }
         // Zero bytes are the deterministic variant.
@@ -147,7 +151,9 @@ mod generic {
         assert!(prepared.memory_bytes() >= PreparedVerifyingKeyStorage::<P>::LEN);
         let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
         let in_place = vk.prepare_in(&mut memory);
-        let signature = key.sign(b"message", ctx(), Randomness::Deterministic).unwrap();
+        let signature = key
+            .sign(b"message", ctx(), Randomness::Deterministic)
+            .unwrap();
         let good = signature.as_ref();
 
         let all = |message: &[u8], ctx: Context<'_>, signature: &[u8]| {
@@ -220,7 +226,9 @@ mod generic {
         assert_eq!(imported.seed(), None);
         assert_eq!(key.seed(), Some(&[0x42; 32]));
         assert_eq!(
-            imported.sign(b"m", ctx(), Randomness::Deterministic).unwrap(),
+            imported
+                .sign(b"m", ctx(), Randomness::Deterministic)
+                .unwrap(),
             key.sign(b"m", ctx(), Randomness::Deterministic).unwrap()
         );
 
@@ -309,7 +317,11 @@ mod generic {
 
         // A byte moved between context and message.
         let signature = key
-            .sign(b"bc", Context::new(b"a").unwrap(), Randomness::Deterministic)
+            .sign(
+                b"bc",
+                Context::new(b"a").unwrap(),
+                Randomness::Deterministic,
+            )
             .unwrap();
         assert_eq!(
             vk.verify(b"c", Context::new(b"ab").unwrap(), signature.as_ref()),
@@ -394,7 +406,10 @@ mod generic {
         assert_eq!(key.verifying_key().tr(), by_value.verifying_key().tr());
         key.set_self_verification(true);
         let signature = key.sign(b"m", ctx(), Randomness::Deterministic);
-        assert_eq!(signature, by_value.sign(b"m", ctx(), Randomness::Deterministic));
+        assert_eq!(
+            signature,
+            by_value.sign(b"m", ctx(), Randomness::Deterministic)
+        );
 
         // The next key inherits nothing.
         let key = SigningKey::from_expanded_bytes_in(sk, &mut storage).unwrap();

@@ -11,7 +11,7 @@ use mldsa_core::internals::{
     Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes,
 };
 use mldsa_core::{
-    Backend, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyError,
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyError,
     VerifyingKey,
 };
 

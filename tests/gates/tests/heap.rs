@@ -2,9 +2,9 @@
 //! take, counted by dhat, on every backend of this CPU.
 
 use mldsa_core::{
-    Backend, BatchSignerScratch, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
-    ParameterSet, PreHash, PreHashed, PreparedVerifyingKeyStorage, PreparedSigningKeyStorage, SignJob, SigningKey,
-    VerifyingKey, bytes,
+    Backend, BatchSigner, BatchSignerScratch, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
+    ParameterSet, PreHash, PreHashed, PreparedSigningKeyStorage, PreparedVerifyingKeyStorage,
+    Randomness, SignJob, SigningKey, VerifyingKey, bytes,
 };
 
 use mldsa_gates::lowmem;

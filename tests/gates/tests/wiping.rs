@@ -16,8 +16,8 @@ use mldsa_core::hazmat::{
     sample,
 };
 use mldsa_core::{
-    Backend, BatchSigner, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreparedSigningKeyStorage, SignError, SignJob, SigningKey, SigningKeyStorage, bytes, zeroize_stack,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreparedSigningKeyStorage,
+    Randomness, SignError, SignJob, SigningKey, SigningKeyStorage, bytes, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{freed, painted};
@@ -182,7 +182,11 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
         move |limit: usize, done: &mut dyn FnMut()| {
             let jobs = (0..20).map(|n| {
                 assert_ne!(n, limit, "unwinding, as the test wants it");
-                SignJob::mu(prepared.as_prepared_ref(), case.mu, Randomness::Deterministic)
+                SignJob::mu(
+                    prepared.as_prepared_ref(),
+                    case.mu,
+                    Randomness::Deterministic,
+                )
             });
             let mut signer = BatchSigner::new().with_backend(backend);
             signer.sign(jobs, |_, signature| {
@@ -306,7 +310,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                 let mut memory = Box::new(PreparedSigningKeyStorage::new());
                 let mut out = P::SignatureBytes::zeroed();
                 let prepared = key.prepare_in(&mut memory);
-                let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -320,7 +325,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),

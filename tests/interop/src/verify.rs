@@ -2,8 +2,8 @@
 //! itself is accepted.
 
 use mldsa_core::{
-    Backend, Context, Randomness, MuBuilder, ParameterSet, PreparedVerifyingKeyStorage, Signature, SigningKey,
-    VerifyError, bytes,
+    Backend, Context, MuBuilder, ParameterSet, PreparedVerifyingKeyStorage, Randomness, Signature,
+    SigningKey, VerifyError, bytes,
 };
 
 use crate::{damage, split, with_set};

@@ -517,7 +517,7 @@ mod tests {
     use super::super::arena::MAX_ARENAS;
     use super::*;
     use crate::{BatchVerifier, Item};
-    use mldsa_core::{Randomness, MlDsa44, SigningKey};
+    use mldsa_core::{MlDsa44, Randomness, SigningKey};
 
     #[test]
     fn keys_come_as_values_references_arrays_and_slices() {

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use mldsa_core::{Context, Randomness, MlDsa87, Signature};
+use mldsa_core::{Context, MlDsa87, Randomness, Signature};
 
 use crate::epoch::agreed::AuthenticatedKey;
 use crate::epoch::merkle::{Hash, leaf, leaves};

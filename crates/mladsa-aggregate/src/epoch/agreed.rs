@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, Randomness, MlDsa87, ParameterSet, Signature};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature};
 
 use crate::epoch::merkle::{Hash, leaf, leaves, verify_path};
 use crate::epoch::message::{Message, Part, Subject};

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use mldsa_core::{Context, Randomness, MlDsa87, ParameterSet, Signature};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature};
 
 use crate::epoch::merkle::Hash;
 use crate::epoch::plan::EpochPlan;

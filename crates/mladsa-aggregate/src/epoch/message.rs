@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, Randomness, MlDsa87, ParameterSet, Signature};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature};
 
 use crate::epoch::merkle::Hash;
 use crate::epoch::registry::Registry;

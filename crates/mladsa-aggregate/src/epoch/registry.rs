@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, Randomness, MlDsa87, ParameterSet, Signature, VerifyingKey};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature, VerifyingKey};
 
 use crate::epoch::merkle::{Hash, leaves, root};
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::{Context, Randomness, MlDsa87, Signature, SigningKey};
+use mldsa_core::{Context, MlDsa87, Randomness, Signature, SigningKey};
 
 use crate::error::Error;
 use crate::keys::seed::MasterSeed;

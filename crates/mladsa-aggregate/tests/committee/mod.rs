@@ -64,7 +64,11 @@ pub fn agree(
         .iter()
         .zip(&trees)
         .zip(&mut *guards)
-        .map(|((member, tree), guard)| member.announce(tree, guard, Randomness::Deterministic).unwrap())
+        .map(|((member, tree), guard)| {
+            member
+                .announce(tree, guard, Randomness::Deterministic)
+                .unwrap()
+        })
         .collect();
     let mut pins = InMemoryPinsForTests::default();
     let pinned = PinnedRoots::pin(&mut pins, registry, plan, &announcements).unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
-use mldsa_core::{Backend, Context, Randomness, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 use crate::algebra::*;
 use crate::committee::*;
@@ -162,7 +162,9 @@ fn pin_with(committee: &mut Committee, last: RootAnnouncement) -> PinnedRoots {
         .map(|n| {
             let (member, tree) = (&committee.members[n], &committee.trees[n]);
             let guard = &mut committee.guards[n];
-            member.announce(tree, guard, Randomness::Deterministic).unwrap()
+            member
+                .announce(tree, guard, Randomness::Deterministic)
+                .unwrap()
         })
         .collect();
     roots.push(last);

@@ -533,7 +533,9 @@ fn every_encoding_is_strict() {
     }
 
     // Registrations and announcements: every prefix and a longer string.
-    let registration = committee.members[0].register(Randomness::Deterministic).unwrap();
+    let registration = committee.members[0]
+        .register(Randomness::Deterministic)
+        .unwrap();
     let bytes = registration.to_bytes();
     assert_eq!(Registration::from_bytes(&bytes), Ok(registration));
     for bad in [
@@ -721,7 +723,11 @@ fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
         .iter()
         .zip(&trees)
         .zip(&mut guards)
-        .map(|((member, tree), guard)| member.announce(tree, guard, Randomness::Deterministic).unwrap())
+        .map(|((member, tree), guard)| {
+            member
+                .announce(tree, guard, Randomness::Deterministic)
+                .unwrap()
+        })
         .collect();
     let mut store = InMemoryPinsForTests::default();
     let mut pin = |list: &[RootAnnouncement]| PinnedRoots::pin(&mut store, &registry, &plan, list);

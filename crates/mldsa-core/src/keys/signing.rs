@@ -11,7 +11,7 @@ use crate::error::RngError;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::{Wipe, Zeroed};
@@ -47,12 +47,12 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
             mu.update(message);
-            self.sign_mu(&mu.finish(), hedge)
+            self.sign_mu(&mu.finish(), randomness)
         }
 
         /// [`Self::sign`] with fresh bytes of the operating system's generator: the
@@ -88,13 +88,13 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
             mu.update(message);
-            self.sign_mu_into(&mu.finish(), hedge, out)
+            self.sign_mu_into(&mu.finish(), randomness, out)
         }
 
         /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
@@ -108,11 +108,11 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu(&mu, hedge)
+            self.sign_mu(&mu, randomness)
         }
 
         /// [`Self::sign_prehashed`] into a buffer of exactly `SIG_LEN` bytes.
@@ -126,12 +126,12 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
             let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu_into(&mu, hedge, out)
+            self.sign_mu_into(&mu, randomness, out)
         }
 
         /// Signs an externally computed message representative.
@@ -140,9 +140,13 @@ macro_rules! sign_methods {
         ///
         /// # Errors
         /// As [`Self::sign`].
-        pub fn sign_mu(&self, mu: &Mu, hedge: Randomness<'_>) -> Result<Signature<P>, SignError> {
+        pub fn sign_mu(
+            &self,
+            mu: &Mu,
+            randomness: Randomness<'_>,
+        ) -> Result<Signature<P>, SignError> {
             let mut signature = Signature::<P>(P::SignatureBytes::zeroed());
-            self.sign_mu_into(mu, hedge, signature.0.as_mut())?;
+            self.sign_mu_into(mu, randomness, signature.0.as_mut())?;
             Ok(signature)
         }
 
@@ -155,10 +159,10 @@ macro_rules! sign_methods {
         pub fn sign_mu_into(
             &self,
             mu: &Mu,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
-            self.sign_mu_observed(mu, hedge, out, &mut |_| {})
+            self.sign_mu_observed(mu, randomness, out, &mut |_| {})
         }
 
         /// `sign_hedged` with 32 bytes from `rng`.
@@ -372,7 +376,7 @@ impl<P: ParameterSet> SigningKey<P> {
     ///
     /// # Errors
     /// Every [`KeyError`].
-    pub fn from_expanded(sk: &[u8]) -> Result<Self, KeyError> {
+    pub fn from_expanded_bytes(sk: &[u8]) -> Result<Self, KeyError> {
         let mut key = Self::empty();
         key.import(sk)?;
         Ok(key)
@@ -442,7 +446,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Randomness<'_>,
+        randomness: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
@@ -451,7 +455,7 @@ impl<P: ParameterSet> SigningKey<P> {
             backend,
             self.expanded.expose().as_ref(),
             mu,
-            hedge.rnd(),
+            randomness.rnd(),
             out,
             observe,
         )?;

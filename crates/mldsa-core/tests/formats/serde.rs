@@ -1,5 +1,6 @@
 use mldsa_core::{
-    Context, SerializableSigningKey, Randomness, Mu, ParameterSet, Signature, SigningKey, VerifyingKey,
+    Context, Mu, ParameterSet, Randomness, SerializableSigningKey, Signature, SigningKey,
+    VerifyingKey,
 };
 
 use crate::{for_all_sets, key};
@@ -44,15 +45,18 @@ fn round_trips<P: ParameterSet>() {
     let seed = hex::encode(exposed.0.seed().unwrap());
     assert_eq!(json, format!("\"{}:{seed}\"", P::NAME));
     assert_eq!(
-        serde_json::from_str::<SerializableSigningKey<P>>(&json).unwrap().0,
+        serde_json::from_str::<SerializableSigningKey<P>>(&json)
+            .unwrap()
+            .0,
         exposed.0
     );
     let binary = postcard::to_stdvec(&exposed).unwrap();
     assert_eq!(binary.len(), 33);
     let again = postcard::from_bytes::<SerializableSigningKey<P>>(&binary).unwrap();
     assert!(again.0.seed().is_some() && again.0 == exposed.0);
-    let expanded =
-        SerializableSigningKey(SigningKey::<P>::from_expanded_bytes(exposed.0.expanded().as_ref()).unwrap());
+    let expanded = SerializableSigningKey(
+        SigningKey::<P>::from_expanded_bytes(exposed.0.expanded().as_ref()).unwrap(),
+    );
     let binary = postcard::to_stdvec(&expanded).unwrap();
     let again = postcard::from_bytes::<SerializableSigningKey<P>>(&binary).unwrap();
     assert!(again.0.seed().is_none() && again.0 == exposed.0);

@@ -15,7 +15,7 @@ use mldsa_core::hazmat::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{
-    ExpandedKey, Randomness, Mu, OpenedKey, OwnOutput, ParameterSet, Signer, Tier, Workspace,
+    ExpandedKey, Mu, OpenedKey, OwnOutput, ParameterSet, Randomness, Signer, Tier, Workspace,
     keygen_from_seed,
 };
 

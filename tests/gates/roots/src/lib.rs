@@ -5,7 +5,7 @@
 #![allow(missing_docs)]
 
 use mldsa_core::hazmat::{self, Rejection};
-use mldsa_core::{Backend, Randomness, Mu, ParameterSet, SigningKey};
+use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
 use mldsa_lowmem::{ExpandedKey, OpenedKey, Output, Signer, Sink, Tier, Workspace};
 
 /// Functions with branches on secrets, as they are written by mistake: each has to

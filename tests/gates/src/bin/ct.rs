@@ -25,8 +25,8 @@ mod check {
 
     use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
     use mldsa_core::{
-        Backend, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
-        PreHashed, SignError, SignJob, Signature, SigningKey, bytes, rand_core,
+        Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
+        PreHashed, Randomness, SignError, SignJob, Signature, SigningKey, bytes, rand_core,
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
@@ -289,7 +289,8 @@ mod check {
             public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
             public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
             let mut out = P::SignatureBytes::zeroed();
-            let signed = bytes::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
+            let signed =
+                bytes::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
         }

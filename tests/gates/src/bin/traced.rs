@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
 use mldsa_core::{
-    Backend, BatchSigner, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
+    SigningKey,
 };
 
 #[path = "../../device/src/operations.rs"]
@@ -131,9 +132,9 @@ fn core_operation<P: ParameterSet>(
                 .ok()?
                 .with_backend(backend);
             watched(&mut || {
-                let signed = key
-                    .prepare()
-                    .sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
+                let signed =
+                    key.prepare()
+                        .sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
             Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);

@@ -14,8 +14,8 @@ use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
 };
 use mldsa_core::{
-    Context, CoseKey, SerializableSigningKey, Randomness, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
-    PrivateKeyForm, Signature, SigningKey, VerifyingKey,
+    Context, CoseKey, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, Randomness,
+    SerializableSigningKey, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_kat::tally::Tally;
 

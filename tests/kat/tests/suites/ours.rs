@@ -12,9 +12,9 @@ use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
 use mldsa_core::{
-    Backend, Context, Randomness, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet,
-    PreHash, PreHashed, PreparedVerifyingKeyStorage, SignError, Signature, SigningKey, VerifyError,
-    VerifyingKey, bytes,
+    Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
+    PreHashed, PreparedVerifyingKeyStorage, Randomness, SignError, Signature, SigningKey,
+    VerifyError, VerifyingKey, bytes,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
