@@ -25,7 +25,18 @@ use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
 /// The `rnd` of algorithm 2.
-#[cfg(feature = "rand_core")]
+#[cfg(all(
+    feature = "rand_core",
+    any(feature = "getrandom", feature = "signature")
+))]
+#[cfg_attr(
+    all(
+        target_family = "wasm",
+        target_os = "unknown",
+        not(feature = "signature")
+    ),
+    allow(dead_code, reason = "there is no generator")
+)]
 pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<Secret<[u8; SEED_LEN]>, SignError> {
