@@ -19,5 +19,5 @@ pub use prepared_signing::{PreparedSigningKeyRef, PreparedSigningMemory};
 pub use prepared_verifying::PreparedVerifyingKey;
 pub use prepared_verifying::{PreparedMemory, PreparedVerifyingKeyRef};
 pub use signature::Signature;
-pub use signing::SigningKey;
+pub use signing::{SigningKey, SigningKeyStorage};
 pub use verifying::VerifyingKey;

@@ -12,6 +12,10 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
+//! `wasm32-unknown-unknown` has no generator of its own: `generate` and `sign_hedged` do not
+//! exist there, whatever the features. Pass a generator to `generate_with_rng` and
+//! `sign_with_rng`, such as `getrandom::SysRng` of a `getrandom` built with `wasm_js`.
+//!
 //! # Stack
 //!
 //! Bytes of stack below the call in cargo's default release profile, as portable /
@@ -126,7 +130,8 @@ pub use crate::keys::PreparedSigningKey;
 pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{
     BatchMemory, BatchSigner, PreparedMemory, PreparedSigningKeyRef, PreparedSigningMemory,
-    PreparedVerifyingKeyRef, SignJob, Signature, SigningKey, VerifyingKey, bytes,
+    PreparedVerifyingKeyRef, SignJob, Signature, SigningKey, SigningKeyStorage, VerifyingKey,
+    bytes,
 };
 pub use crate::memory::array::ByteArray;
 pub use crate::memory::secret::scrub_stack;
@@ -141,7 +146,10 @@ pub use crate::self_test::self_test;
 
 // The crates whose traits are implemented here, in the versions that fit.
 /// The operating system's generator.
-#[cfg(feature = "getrandom")]
+#[cfg(all(
+    feature = "getrandom",
+    not(all(target_family = "wasm", target_os = "unknown"))
+))]
 pub use getrandom::SysRng;
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
@@ -151,8 +159,3 @@ pub use rand_core;
 pub use signature;
 #[cfg(feature = "spki")]
 pub use spki;
-
-/// Compiles and runs the Rust code of the page for those who come from elsewhere.
-#[cfg(all(doctest, feature = "spki", feature = "ml-dsa-65"))]
-#[doc = include_str!("../../../docs/migration.md")]
-struct Migration;

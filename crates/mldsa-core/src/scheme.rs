@@ -8,5 +8,5 @@ pub(crate) mod keygen;
 pub(crate) mod keygen_many;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod sign;
-pub(crate) mod sign_many;
 pub(crate) mod verify;
+pub(crate) mod sign_many;

@@ -5,8 +5,8 @@
 
 use mldsa_core::{
     Backend, Context, ContextError, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
-    ParameterSet, PreHash, PreHashError, PreHashed, PreparedMemory, SignError, Signature,
-    SigningKey, VerifyError, VerifyingKey, bytes,
+    ParameterSet, PreHash, PreHashError, PreHashed, PreparedMemory, RngError, SignError, Signature,
+    SigningKey, SigningKeyStorage, VerifyError, VerifyingKey, bytes,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
@@ -28,14 +28,17 @@ for_all_sets! {
     wrong_lengths_are_errors,
     contexts_and_modes_are_separated,
     generators_are_used_and_their_failure_is_reported,
+    keys_in_caller_memory_equal_those_by_value,
+    zero_seeds_of_a_generator_are_rejected,
     self_verification_changes_no_signature,
     values_can_be_sent_and_print_no_secret,
     encodings_compare_and_hash_by_their_bytes,
 }
 
-/// Yields bytes 0, 1, 2, ... until `left` calls were made, then fails.
+/// Yields bytes `next`, `next + step`, ... until `left` calls were made, then fails.
 struct Counting {
     next: u8,
+    step: u8,
     left: u32,
 }
 
@@ -69,7 +72,7 @@ impl TryRng for Counting {
         self.left = self.left.checked_sub(1).ok_or(Empty)?;
         for byte in bytes {
             *byte = self.next;
-            self.next = self.next.wrapping_add(1);
+            self.next = self.next.wrapping_add(self.step);
         }
         Ok(())
     }
@@ -350,9 +353,70 @@ mod generic {
         }
     }
 
+    pub(super) fn zero_seeds_of_a_generator_are_rejected<P: ParameterSet>() {
+        let mut zeros = Counting {
+            next: 0,
+            step: 0,
+            left: 3,
+        };
+        let by_value = SigningKey::<P>::generate_with_rng(&mut zeros);
+        assert_eq!(by_value.err(), Some(RngError::ZeroSeed));
+        let mut storage = SigningKeyStorage::<P>::new();
+        let in_place = SigningKey::generate_with_rng_in(&mut zeros, &mut storage);
+        assert_eq!(in_place.err(), Some(RngError::ZeroSeed));
+        // A caller who wants this key has it.
+        let key = SigningKey::<P>::from_seed(&[0; 32]);
+        // Signing with zeros is deterministic signing.
+        assert_eq!(
+            key.sign_with_rng(b"m", ctx(), &mut zeros),
+            key.sign(b"m", ctx(), Hedge::Deterministic)
+        );
+        let failed = SigningKey::generate_with_rng_in(&mut zeros, &mut storage);
+        assert_eq!(failed.err(), Some(RngError::Failed));
+        // One bit is enough: only a generator that does nothing is detected.
+        zeros = Counting {
+            next: 1,
+            step: 0,
+            left: 1,
+        };
+        assert!(SigningKey::<P>::generate_with_rng(&mut zeros).is_ok());
+    }
+
+    pub(super) fn keys_in_caller_memory_equal_those_by_value<P: ParameterSet>() {
+        let seed = [7; 32];
+        let by_value = SigningKey::<P>::from_seed(&seed);
+        let sk = by_value.expanded().as_ref();
+        let mut storage = Box::new(SigningKeyStorage::new());
+        let key = SigningKey::from_seed_in(&seed, &mut storage);
+        assert_eq!(key, &by_value);
+        assert_eq!(key.seed(), Some(&seed));
+        assert_eq!(key.verifying_key(), by_value.verifying_key());
+        assert_eq!(key.verifying_key().tr(), by_value.verifying_key().tr());
+        key.set_self_verification(true);
+        let signature = key.sign(b"m", ctx(), Hedge::Deterministic);
+        assert_eq!(signature, by_value.sign(b"m", ctx(), Hedge::Deterministic));
+
+        // The next key inherits nothing.
+        let key = SigningKey::from_expanded_in(sk, &mut storage).unwrap();
+        assert_eq!((key.seed(), &*key), (None, &by_value));
+        let failed = SigningKey::from_expanded_in(&sk[1..], &mut storage);
+        assert_eq!(failed.err(), Some(KeyError::Length));
+        let mut rng = Counting {
+            next: 7,
+            step: 0,
+            left: 1,
+        };
+        let key = SigningKey::generate_with_rng_in(&mut rng, &mut storage).unwrap();
+        assert_eq!((key.seed(), &*key), (Some(&seed), &by_value));
+    }
+
     pub(super) fn generators_are_used_and_their_failure_is_reported<P: ParameterSet>() {
         let seed: [u8; 32] = core::array::from_fn(|n| n as u8);
-        let mut rng = Counting { next: 0, left: 1 };
+        let mut rng = Counting {
+            next: 0,
+            step: 1,
+            left: 1,
+        };
         let key = SigningKey::<P>::generate_with_rng(&mut rng).unwrap();
         assert_eq!(key.seed(), Some(&seed));
         assert!(SigningKey::<P>::generate_with_rng(&mut rng).is_err());

@@ -17,7 +17,7 @@ use mldsa_core::hazmat::{
 };
 use mldsa_core::{
     Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreparedSigningMemory, SignJob, SigningKey, bytes, scrub_stack,
+    PreparedSigningMemory, SignError, SignJob, SigningKey, SigningKeyStorage, bytes, scrub_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{freed, painted};
@@ -170,6 +170,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
     inconsistent.as_mut()[P::SK_LEN - 1] ^= 0x80;
     let mut out_of_range = key.expanded().clone();
     out_of_range.as_mut()[128 + 96 * (P::K + P::L) - 1] = 0xff;
+    let out_of_range_to_sign = out_of_range.clone();
     let import = move |sk: &[u8]| {
         let mut pk = P::PublicKeyBytes::zeroed();
         hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok()
@@ -214,6 +215,30 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             Box::new(move || {
                 assert!(!import(inconsistent.as_ref()));
                 assert!(!import(out_of_range.as_ref()));
+            }),
+        ),
+        (
+            "a key in memory of the caller",
+            false,
+            Box::new(move || {
+                let mut storage = Box::new(SigningKeyStorage::<P>::new());
+                let mut out = P::SignatureBytes::zeroed();
+                let made = SigningKey::from_seed_in(&case.seed, &mut storage);
+                let signed = made.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                assert_eq!(signed, Ok(()));
+                let sk = key.expanded().as_ref();
+                let imported = SigningKey::from_expanded_in(sk, &mut storage);
+                assert!(imported.is_ok_and(|imported| imported == key));
+            }),
+        ),
+        (
+            "signing with a key that is out of range",
+            false,
+            Box::new(move || {
+                let mut out = P::SignatureBytes::zeroed();
+                let sk = &out_of_range_to_sign;
+                let signed = bytes::sign_mu::<P>(sk, &case.mu, Hedge::Deterministic, &mut out);
+                assert_eq!(signed, Err(SignError::Key));
             }),
         ),
         (

@@ -2,26 +2,28 @@
 
 use core::fmt;
 
-use subtle::{Choice, ConstantTimeEq};
 use zeroize::ZeroizeOnDrop;
 
 use crate::backend::Backend;
 use crate::coding::encode::SecretKeyParts;
+#[cfg(feature = "rand_core")]
+use crate::error::RngError;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
-use crate::memory::array::Zeroed;
-use crate::memory::secret::Secret;
+use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::ct::{difference, is_zero};
+use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
 #[cfg(feature = "alloc")]
 use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
-/// The `xi` of algorithm 1 or the `rnd` of algorithm 2.
+/// The `rnd` of algorithm 2.
 #[cfg(feature = "rand_core")]
 pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
     rng: &mut R,
@@ -63,7 +65,10 @@ macro_rules! sign_methods {
         ///
         /// # Errors
         /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
-        #[cfg(feature = "getrandom")]
+        #[cfg(all(
+            feature = "getrandom",
+            not(all(target_family = "wasm", target_os = "unknown"))
+        ))]
         pub fn sign_hedged(
             &self,
             message: &[u8],
@@ -229,15 +234,40 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row keygen of the [crate's table](crate#stack).
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
-        key.set_seed(xi);
+        key.seed.expose_mut().copy_from_slice(xi);
+        key.expand_seed();
         key
     }
 
-    fn set_seed(&mut self, xi: &[u8; SEED_LEN]) {
-        *self.seed.expose_mut() = *xi;
+    /// [`Self::from_seed`] in caller memory: the key is not moved, so the compiler makes no
+    /// copies of it that outlive it.
+    ///
+    /// ```
+    /// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey, SigningKeyStorage};
+    ///
+    /// let mut storage = Box::new(SigningKeyStorage::<MlDsa44>::new());
+    /// let key = SigningKey::from_seed_in(&[7; 32], &mut storage);
+    /// key.set_self_verification(true);
+    /// key.sign(b"message", Context::EMPTY, Hedge::Deterministic)?;
+    /// # Ok::<(), mldsa_core::SignError>(())
+    /// ```
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    pub fn from_seed_in<'m>(
+        xi: &[u8; SEED_LEN],
+        memory: &'m mut SigningKeyStorage<P>,
+    ) -> &'m mut Self {
+        let key = memory.cleared();
+        key.seed.expose_mut().copy_from_slice(xi);
+        key.expand_seed();
+        key
+    }
+
+    fn expand_seed(&mut self) {
         self.has_seed = true;
         let vk = &mut self.verifying_key;
-        keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, self.expanded.expose_mut());
+        let (xi, sk) = (self.seed.expose(), self.expanded.expose_mut());
+        keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, sk);
         // Key generation has just hashed the public key.
         vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
     }
@@ -278,9 +308,12 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row keygen of the [crate's table](crate#stack).
     ///
     /// # Errors
-    /// [`RngError`](crate::RngError) if the generator fails.
-    #[cfg(feature = "getrandom")]
-    pub fn generate() -> Result<Self, crate::error::RngError> {
+    /// Every [`RngError`](crate::RngError).
+    #[cfg(all(
+        feature = "getrandom",
+        not(all(target_family = "wasm", target_os = "unknown"))
+    ))]
+    pub fn generate() -> Result<Self, RngError> {
         Self::generate_with_rng(&mut getrandom::SysRng)
     }
 
@@ -289,13 +322,46 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row keygen of the [crate's table](crate#stack).
     ///
     /// # Errors
-    /// [`RngError`](crate::RngError) if the generator fails.
+    /// [`RngError::Failed`](crate::RngError::Failed) if the generator fails,
+    /// [`RngError::ZeroSeed`](crate::RngError::ZeroSeed) if all 32 bytes are zero.
     #[cfg(feature = "rand_core")]
     pub fn generate_with_rng<R: rand_core::TryCryptoRng + ?Sized>(
         rng: &mut R,
-    ) -> Result<Self, crate::error::RngError> {
-        let xi = fresh(rng).map_err(|_| crate::error::RngError::Failed)?;
-        Ok(Self::from_seed(xi.expose()))
+    ) -> Result<Self, RngError> {
+        let mut key = Self::empty();
+        key.generate_seed(rng)?;
+        Ok(key)
+    }
+
+    /// [`Self::generate_with_rng`] in caller memory: neither the seed nor the key is moved.
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    ///
+    /// # Errors
+    /// As [`Self::generate_with_rng`].
+    #[cfg(feature = "rand_core")]
+    pub fn generate_with_rng_in<'m, R: rand_core::TryCryptoRng + ?Sized>(
+        rng: &mut R,
+        memory: &'m mut SigningKeyStorage<P>,
+    ) -> Result<&'m mut Self, RngError> {
+        let key = memory.cleared();
+        key.generate_seed(rng)?;
+        Ok(key)
+    }
+
+    #[cfg(feature = "rand_core")]
+    fn generate_seed<R: rand_core::TryCryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+    ) -> Result<(), RngError> {
+        let seed = self.seed.expose_mut();
+        rng.try_fill_bytes(seed).map_err(|_| RngError::Failed)?;
+        let is_zero = is_zero(difference(seed, &[0; SEED_LEN]));
+        if declassify(is_zero, "verdict over a generated seed") {
+            return Err(RngError::ZeroSeed);
+        }
+        self.expand_seed();
+        Ok(())
     }
 
     /// Imports an expanded private key (FIPS 204 algorithm 25) with every check:
@@ -308,12 +374,32 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Every [`KeyError`].
     pub fn from_expanded(sk: &[u8]) -> Result<Self, KeyError> {
         let mut key = Self::empty();
-        let vk = &mut key.verifying_key;
-        check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
-        key.expanded.expose_mut().as_mut().copy_from_slice(sk);
-        // The check has just compared it with that of the public key.
-        vk.tr = *SecretKeyParts::of::<P>(key.expanded.expose()).tr;
+        key.import(sk)?;
         Ok(key)
+    }
+
+    /// [`Self::from_expanded`] in caller memory: the key is not moved.
+    ///
+    /// Stack: row import of the [crate's table](crate#stack).
+    ///
+    /// # Errors
+    /// Every [`KeyError`].
+    pub fn from_expanded_in<'m>(
+        sk: &[u8],
+        memory: &'m mut SigningKeyStorage<P>,
+    ) -> Result<&'m mut Self, KeyError> {
+        let key = memory.cleared();
+        key.import(sk)?;
+        Ok(key)
+    }
+
+    fn import(&mut self, sk: &[u8]) -> Result<(), KeyError> {
+        let vk = &mut self.verifying_key;
+        check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
+        self.expanded.expose_mut().as_mut().copy_from_slice(sk);
+        // The check has just compared it with that of the public key.
+        vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
+        Ok(())
     }
 
     /// The seed, unless the key was imported in expanded form. Secret.
@@ -375,18 +461,14 @@ impl<P: ParameterSet> SigningKey<P> {
     sign_methods!();
 }
 
-impl<P: ParameterSet> ConstantTimeEq for SigningKey<P> {
-    fn ct_eq(&self, other: &Self) -> Choice {
-        self.expanded
-            .expose()
-            .as_ref()
-            .ct_eq(other.expanded.expose().as_ref())
-    }
-}
-
+/// Compares the expanded encodings in constant time.
 impl<P: ParameterSet> PartialEq for SigningKey<P> {
     fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
+        let (own, other) = (self.expanded().as_ref(), other.expanded().as_ref());
+        declassify(
+            is_zero(difference(own, other)),
+            "verdict of a key comparison",
+        )
     }
 }
 
@@ -397,5 +479,45 @@ impl<P: ParameterSet> ZeroizeOnDrop for SigningKey<P> {}
 impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey({}, ..)", P::NAME)
+    }
+}
+
+/// Memory for a [`SigningKey`] that stays in place: 4.0, 6.2 or 7.7 kB. Values that are
+/// moved leave copies, which no destructor reaches; a key in this memory is only ever
+/// borrowed. Wiped on drop, and before it takes another key.
+///
+/// The constructors are [`SigningKey::from_seed_in`], [`SigningKey::from_expanded_in`] and,
+/// with feature `rand_core`, `SigningKey::generate_with_rng_in`.
+pub struct SigningKeyStorage<P: ParameterSet>(SigningKey<P>);
+
+impl<P: ParameterSet> SigningKeyStorage<P> {
+    /// Memory without a key. May be moved, for example into a `Box`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(SigningKey::empty())
+    }
+
+    fn cleared(&mut self) -> &mut SigningKey<P> {
+        let key = &mut self.0;
+        key.seed.expose_mut().wipe();
+        key.expanded.expose_mut().wipe();
+        key.has_seed = false;
+        key.self_verification = false;
+        key.verifying_key.backend = Backend::detect();
+        key
+    }
+}
+
+impl<P: ParameterSet> Default for SigningKeyStorage<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: ParameterSet> ZeroizeOnDrop for SigningKeyStorage<P> {}
+
+impl<P: ParameterSet> fmt::Debug for SigningKeyStorage<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKeyStorage({}, ..)", P::NAME)
     }
 }

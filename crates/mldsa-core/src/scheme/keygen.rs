@@ -9,6 +9,7 @@ use crate::coding::pack;
 use crate::error::KeyError;
 use crate::hash::transcript::{self, ExpandedSeed};
 use crate::memory::array::Zeroed;
+use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
@@ -167,12 +168,11 @@ pub fn check_expanded<P: ParameterSet>(
     sk: &[u8],
     pk: &mut P::PublicKeyBytes,
 ) -> Result<(), KeyError> {
-    use subtle::{Choice, ConstantTimeEq};
-
+    let _traces = KernelTraces::<3_072>(backend);
     let p = &P::PARAMS;
     let parts = SecretKeyParts::parse(p, sk)?;
     check_secret_range(p, &parts)?;
-    let mut equal = Choice::from(1);
+    let mut differing = 0;
     let tr = public_key::<P>(
         backend,
         parts.rho,
@@ -180,11 +180,11 @@ pub fn check_expanded<P: ParameterSet>(
         parts.s2,
         pk.as_mut(),
         |i, t0| {
-            equal &= t0[..].ct_eq(&parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
+            differing |= difference(t0, &parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
         },
     );
-    equal &= tr.ct_eq(parts.tr);
-    if declassify(bool::from(equal), "verdict of a key import") {
+    differing |= difference(&tr, parts.tr);
+    if declassify(is_zero(differing), "verdict of a key import") {
         Ok(())
     } else {
         Err(KeyError::Inconsistent)

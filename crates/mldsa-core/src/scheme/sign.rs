@@ -66,6 +66,8 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
     }
+    // Also for the return in the middle.
+    let _traces = KernelTraces::<3_072>(backend);
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
     let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut in_range = unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());

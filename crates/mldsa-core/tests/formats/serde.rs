@@ -41,7 +41,8 @@ fn round_trips<P: ParameterSet>() {
     let text = hex::encode(vk.as_bytes());
     let exposed = ExposedKey(key);
     let json = serde_json::to_string(&exposed).unwrap();
-    assert_eq!(json.len(), 66);
+    let seed = hex::encode(exposed.0.seed().unwrap());
+    assert_eq!(json, format!("\"{}:{seed}\"", P::NAME));
     assert_eq!(
         serde_json::from_str::<ExposedKey<P>>(&json).unwrap().0,
         exposed.0
@@ -80,8 +81,29 @@ fn round_trips<P: ParameterSet>() {
     // An inconsistent private key neither.
     let mut bytes = exposed.0.expanded().as_ref().to_vec();
     bytes[64] ^= 1;
-    let json = format!("\"{}\"", hex::encode(bytes));
+    let json = format!("\"{}:{}\"", P::NAME, hex::encode(bytes));
     assert!(serde_json::from_str::<ExposedKey<P>>(&json).is_err());
+    // A key without its set, of another set, with something before it or in between.
+    for prefix in ["", ":", "ML-DSA-44:", "ML-DSA-65:", "ML-DSA-87:"] {
+        let json = format!("\"{prefix}{seed}\"");
+        let read = serde_json::from_str::<ExposedKey<P>>(&json);
+        assert_eq!(
+            read.is_ok(),
+            prefix.strip_suffix(':') == Some(P::NAME),
+            "{prefix}"
+        );
+        let error = read.map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(!error.contains(&seed[..8]), "{error}");
+    }
+    for text in [
+        "ML-DSA-44",
+        "ML-DSA-44 :00",
+        " ML-DSA-44:00",
+        "ml-dsa-44:00",
+    ] {
+        let json = format!("\"{text}\"");
+        assert!(serde_json::from_str::<ExposedKey<P>>(&json).is_err());
+    }
 }
 
 #[test]
