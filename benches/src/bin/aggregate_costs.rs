@@ -11,7 +11,7 @@ use mladsa_aggregate::{
     AgreedRoots, BaseLabel, EpochPlan, Error, Guard, InMemoryPinsForTests, Matrix, PinnedRoots,
     Registry,
 };
-use mldsa_core::{Backend, Hedge};
+use mldsa_core::{Backend, Randomness};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -74,7 +74,7 @@ fn guards() -> Result<(), Error> {
     let labels: Result<Vec<_>, _> = (0..31u8).map(|n| BaseLabel::new(&[n])).collect();
     let labels = labels?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
     let plan = EpochPlan::with_attempts(1, labels.clone(), 8)?;
     let tree = one.epoch_tree(&registry, &plan)?;
     println!(
@@ -87,10 +87,10 @@ fn guards() -> Result<(), Error> {
     ] {
         let log = place.join(format!("log-{last}"));
         let mut guard = Guard::create_files(&log, &place.join(format!("mark-{last}")), one.seed())?;
-        let root = one.announce(&tree, &mut guard, Hedge::Deterministic)?;
+        let root = one.announce(&tree, &mut guard, Randomness::Deterministic)?;
         let mut pins = InMemoryPinsForTests::default();
         let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
-        let word = one.acknowledge(&pinned, &mut guard, Hedge::Deterministic)?;
+        let word = one.acknowledge(&pinned, &mut guard, Randomness::Deterministic)?;
         let agreed = AgreedRoots::new(&pinned, &[word])?;
         let mut times = Vec::new();
         for label in &labels {
@@ -116,7 +116,7 @@ fn parts() -> Result<(), Error> {
         Ok(())
     })?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
     let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"one content")?], 1)?;
     row("ContentKeyDerive, leaf", || {
         one.epoch_tree(&registry, &plan).map(drop)
@@ -129,7 +129,7 @@ fn parts() -> Result<(), Error> {
     let mut n = 0;
     row("MemberKeyGen, proof", || {
         n += 1;
-        member(n).register(Hedge::Deterministic).map(drop)
+        member(n).register(Randomness::Deterministic).map(drop)
     })?;
     let committee = Committee::new(1)?;
     let (round, aggregate) = (committee.round(), committee.interactive()?);

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedSigningKey, SigningKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedSigningKey, Randomness, SigningKey,
 };
 
 const MESSAGES: u32 = 512;
@@ -31,7 +31,7 @@ fn batches<P: ParameterSet>() -> Result<(), Box<dyn core::error::Error>> {
     let batch = |key: &PreparedSigningKey<P>| {
         let jobs = messages
             .iter()
-            .map(|message| (&message[..], Hedge::Deterministic));
+            .map(|message| (&message[..], Randomness::Deterministic));
         let begin = Instant::now();
         let signatures = key.sign_many(jobs, context)?;
         Ok::<_, Box<dyn core::error::Error>>((begin.elapsed(), signatures))

@@ -4,7 +4,7 @@
 //! `cargo run -p mldsa-core --features spki --example other_trait_versions`
 
 use mldsa_core::spki::{DecodePublicKey as _, EncodePublicKey as _};
-use mldsa_core::{Context, Hedge, MlDsa65, SigningKey, VerifyingKey};
+use mldsa_core::{Context, MlDsa65, Randomness, SigningKey, VerifyingKey};
 
 /// `fill` is `fill_bytes` of any generator for keys, whatever version its trait has.
 fn sign(mut fill: impl FnMut(&mut [u8])) -> Result<(), Box<dyn core::error::Error>> {
@@ -13,7 +13,7 @@ fn sign(mut fill: impl FnMut(&mut [u8])) -> Result<(), Box<dyn core::error::Erro
     let key = SigningKey::<MlDsa65>::from_seed(&seed);
     let mut rnd = [0; 32];
     fill(&mut rnd);
-    let signature = key.sign(b"message", Context::EMPTY, Hedge::Bytes(&rnd))?;
+    let signature = key.sign(b"message", Context::EMPTY, Randomness::Hedged(&rnd))?;
 
     // The bytes that `SignatureEncoding` of `signature` 2 converts from and to.
     let bytes: &[u8] = signature.as_ref();

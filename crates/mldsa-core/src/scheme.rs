@@ -1,7 +1,7 @@
 //! The scheme: FIPS 204 section 6, algorithms 6 to 8.
 
-pub(crate) mod traces;
-mod running_tr;
+pub(crate) mod zeroize_kernels;
+mod incremental_tr;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]

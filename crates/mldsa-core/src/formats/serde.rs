@@ -1,7 +1,7 @@
 //! serde: bytes in binary formats, hex in formats for people (lower case out,
 //! either case in; constant time in the digits).
 //!
-//! A private key is serialised only inside [`ExposedKey`], which names the parameter set
+//! A private key is serialised only inside [`SerializableSigningKey`], which names the parameter set
 //! in formats for people.
 
 use core::fmt;
@@ -142,20 +142,20 @@ impl<'de> Deserialize<'de> for Mu {
 /// formats get the bytes alone, so there the set has to be known from elsewhere.
 ///
 /// Reading tells the two forms apart by length and checks an expanded key as
-/// [`SigningKey::from_expanded`] does.
+/// [`SigningKey::from_expanded_bytes`] does.
 ///
 /// The serialiser is outside of what this library promises. It does not wipe its copies.
 /// It may look up characters in a table, as `serde_json` does to escape strings, and so
 /// leave a trace of the digits in the cache: where another program can time that cache,
 /// use a binary format or PKCS#8.
 #[derive(Debug)]
-pub struct ExposedKey<P: ParameterSet>(pub SigningKey<P>);
+pub struct SerializableSigningKey<P: ParameterSet>(pub SigningKey<P>);
 
-impl<P: ParameterSet> ExposedKey<P> {
+impl<P: ParameterSet> SerializableSigningKey<P> {
     const PREFIX: &[&str] = &[P::NAME, ":"];
 }
 
-impl<P: ParameterSet> Serialize for ExposedKey<P> {
+impl<P: ParameterSet> Serialize for SerializableSigningKey<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let key = match self.0.seed() {
             Some(seed) => &seed[..],
@@ -170,13 +170,13 @@ impl<P: ParameterSet> Serialize for ExposedKey<P> {
     }
 }
 
-impl<'de, P: ParameterSet> Deserialize<'de> for ExposedKey<P> {
+impl<'de, P: ParameterSet> Deserialize<'de> for SerializableSigningKey<P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut buffer = Secret::<P::SecretKeyBytes>::zeroed();
         let bytes = deserialize(deserializer, Self::PREFIX, buffer.expose_mut().as_mut())?;
         match <&[u8; SEED_LEN]>::try_from(bytes) {
             Ok(seed) => Ok(Self(SigningKey::from_seed(seed))),
-            Err(_) => SigningKey::from_expanded(bytes)
+            Err(_) => SigningKey::from_expanded_bytes(bytes)
                 .map(Self)
                 .map_err(D::Error::custom),
         }

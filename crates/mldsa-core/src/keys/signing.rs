@@ -11,7 +11,7 @@ use crate::error::RngError;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::{Wipe, Zeroed};
@@ -47,19 +47,19 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            randomness: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
             mu.update(message);
-            self.sign_mu(&mu.finish(), hedge)
+            self.sign_mu(&mu.finish(), randomness)
         }
 
         /// [`Self::sign`] with fresh bytes of the operating system's generator: the
         /// form to prefer, since a fault that is repeated meets another mask each time.
         /// Two signatures of one message differ; votes that are sent again, and compared
         /// byte for byte by those who get both, want
-        /// [`Hedge::Deterministic`](crate::Hedge::Deterministic).
+        /// [`Randomness::Deterministic`](crate::Randomness::Deterministic).
         ///
         /// Stack: row sign of the [crate's table](crate#stack).
         ///
@@ -88,13 +88,13 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
             mu.update(message);
-            self.sign_mu_into(&mu.finish(), hedge, out)
+            self.sign_mu_into(&mu.finish(), randomness, out)
         }
 
         /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
@@ -108,11 +108,11 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            randomness: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu(&mu, hedge)
+            self.sign_mu(&mu, randomness)
         }
 
         /// [`Self::sign_prehashed`] into a buffer of exactly `SIG_LEN` bytes.
@@ -126,12 +126,12 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
             let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu_into(&mu, hedge, out)
+            self.sign_mu_into(&mu, randomness, out)
         }
 
         /// Signs an externally computed message representative.
@@ -140,9 +140,13 @@ macro_rules! sign_methods {
         ///
         /// # Errors
         /// As [`Self::sign`].
-        pub fn sign_mu(&self, mu: &Mu, hedge: Hedge<'_>) -> Result<Signature<P>, SignError> {
+        pub fn sign_mu(
+            &self,
+            mu: &Mu,
+            randomness: Randomness<'_>,
+        ) -> Result<Signature<P>, SignError> {
             let mut signature = Signature::<P>(P::SignatureBytes::zeroed());
-            self.sign_mu_into(mu, hedge, signature.0.as_mut())?;
+            self.sign_mu_into(mu, randomness, signature.0.as_mut())?;
             Ok(signature)
         }
 
@@ -155,10 +159,10 @@ macro_rules! sign_methods {
         pub fn sign_mu_into(
             &self,
             mu: &Mu,
-            hedge: Hedge<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
-            self.sign_mu_observed(mu, hedge, out, &mut |_| {})
+            self.sign_mu_observed(mu, randomness, out, &mut |_| {})
         }
 
         /// `sign_hedged` with 32 bytes from `rng`.
@@ -175,7 +179,7 @@ macro_rules! sign_methods {
             rng: &mut R,
         ) -> Result<Signature<P>, SignError> {
             let rnd = $crate::keys::signing::fresh(rng)?;
-            self.sign(message, ctx, Hedge::Bytes(rnd.expose()))
+            self.sign(message, ctx, Randomness::Hedged(rnd.expose()))
         }
     };
 }
@@ -243,12 +247,12 @@ impl<P: ParameterSet> SigningKey<P> {
     /// copies of it that outlive it.
     ///
     /// ```
-    /// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey, SigningKeyStorage};
+    /// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey, SigningKeyStorage};
     ///
     /// let mut storage = Box::new(SigningKeyStorage::<MlDsa44>::new());
     /// let key = SigningKey::from_seed_in(&[7; 32], &mut storage);
     /// key.set_self_verification(true);
-    /// key.sign(b"message", Context::EMPTY, Hedge::Deterministic)?;
+    /// key.sign(b"message", Context::EMPTY, Randomness::Deterministic)?;
     /// # Ok::<(), mldsa_core::SignError>(())
     /// ```
     ///
@@ -372,19 +376,19 @@ impl<P: ParameterSet> SigningKey<P> {
     ///
     /// # Errors
     /// Every [`KeyError`].
-    pub fn from_expanded(sk: &[u8]) -> Result<Self, KeyError> {
+    pub fn from_expanded_bytes(sk: &[u8]) -> Result<Self, KeyError> {
         let mut key = Self::empty();
         key.import(sk)?;
         Ok(key)
     }
 
-    /// [`Self::from_expanded`] in caller memory: the key is not moved.
+    /// [`Self::from_expanded_bytes`] in caller memory: the key is not moved.
     ///
     /// Stack: row import of the [crate's table](crate#stack).
     ///
     /// # Errors
     /// Every [`KeyError`].
-    pub fn from_expanded_in<'m>(
+    pub fn from_expanded_bytes_in<'m>(
         sk: &[u8],
         memory: &'m mut SigningKeyStorage<P>,
     ) -> Result<&'m mut Self, KeyError> {
@@ -442,7 +446,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        randomness: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
@@ -451,7 +455,7 @@ impl<P: ParameterSet> SigningKey<P> {
             backend,
             self.expanded.expose().as_ref(),
             mu,
-            hedge.rnd(),
+            randomness.rnd(),
             out,
             observe,
         )?;
@@ -486,7 +490,7 @@ impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
 /// moved leave copies, which no destructor reaches; a key in this memory is only ever
 /// borrowed. Wiped on drop, and before it takes another key.
 ///
-/// The constructors are [`SigningKey::from_seed_in`], [`SigningKey::from_expanded_in`] and,
+/// The constructors are [`SigningKey::from_seed_in`], [`SigningKey::from_expanded_bytes_in`] and,
 /// with feature `rand_core`, `SigningKey::generate_with_rng_in`.
 pub struct SigningKeyStorage<P: ParameterSet>(SigningKey<P>);
 

@@ -13,8 +13,8 @@ use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::scheme::running_tr::RunningTr;
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::incremental_tr::IncrementalTr;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
 /// refused half-bytes are public.
@@ -65,7 +65,7 @@ pub(super) fn sample_secrets<P: ParameterSet>(
     s1: &mut [u8],
     s2: &mut [u8],
 ) {
-    let _traces = KernelTraces::<8_192>(backend);
+    let _zeroize = ZeroizeKernelState::<8_192>(backend);
     let p = &P::PARAMS;
     let mut s = Secret::<P::Secrets<Poly>>::zeroed();
     let s = s.expose_mut().as_mut();
@@ -89,8 +89,8 @@ fn public_key<P: ParameterSet>(
     pk: &mut [u8],
     row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
 ) -> [u8; CRH_LEN] {
-    let _traces = KernelTraces::<8_192>(backend);
-    let mut tr = RunningTr::new(backend);
+    let _zeroize = ZeroizeKernelState::<8_192>(backend);
+    let mut tr = IncrementalTr::new(backend);
     let next_row = |a: &mut MatrixRows<'_, 8>, a_row: &mut [NttPoly], known: &[u8]| {
         tr.next_row(a, a_row, known);
     };
@@ -168,7 +168,7 @@ pub fn check_expanded<P: ParameterSet>(
     sk: &[u8],
     pk: &mut P::PublicKeyBytes,
 ) -> Result<(), KeyError> {
-    let _traces = KernelTraces::<3_072>(backend);
+    let _zeroize = ZeroizeKernelState::<3_072>(backend);
     let p = &P::PARAMS;
     let parts = SecretKeyParts::parse(p, sk)?;
     check_secret_range(p, &parts)?;
