@@ -64,7 +64,7 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
 
     /// `tr = H(pk, 64)`, which starts every `mu`.
     pub fn tr(&self) -> [u8; CRH_LEN] {
-        key_tr(self.encoded)
+        tr_of(self.encoded)
     }
 
     /// Verifies a signature over `message` (FIPS 204 algorithm 3).
@@ -166,7 +166,7 @@ impl<P: ParameterSet> Verifier<'_, P> {
 
 /// `tr` of an encoded key. A frame of its own, gone before the work begins.
 #[inline(never)]
-fn key_tr(pk: &[u8]) -> [u8; CRH_LEN] {
+fn tr_of(pk: &[u8]) -> [u8; CRH_LEN] {
     tr(KECCAK, pk)
 }
 
@@ -248,13 +248,11 @@ pub(crate) fn self_verify<S: Secrets>(
     let Ok(parts) = SignatureParts::parse(p, signature) else {
         return false;
     };
-    let mut tr = [0; CRH_LEN];
     let verdict = match public_key {
-        Some(pk) => verify_given(p, pk, mu, &parts, acc, &mut tr),
-        None => verify_computed(p, secrets, mu, &parts, acc, &mut tr),
+        Some(pk) => verify_given(p, pk, key_tr, mu, &parts, acc),
+        None => verify_computed(p, secrets, key_tr, mu, &parts, acc),
     };
-    let same_tr = key_tr.is_none_or(|key_tr| is_same(key_tr, &tr));
-    declassify(verdict & same_tr, "verdict of a self-verification")
+    declassify(verdict, "verdict of a self-verification")
 }
 
 // Two frames, of which the second holds the state of a hash more.
@@ -263,32 +261,40 @@ pub(crate) fn self_verify<S: Secrets>(
 fn verify_given(
     p: &Params,
     pk: &[u8],
+    key_tr: Option<&[u8; CRH_LEN]>,
     mu: &Mu,
     signature: &SignatureParts<'_>,
     acc: &mut [i32; N],
-    tr: &mut [u8; CRH_LEN],
 ) -> bool {
-    *tr = key_tr(pk);
-    PublicKeyParts::parse(p, pk)
-        .is_ok_and(|pk| verify_internal(p, pk.rho, &mut Stored(pk.t1), mu, signature, acc).is_ok())
+    let same_tr = key_tr.is_none_or(|tr| is_same(tr, &tr_of(pk)));
+    let verdict = PublicKeyParts::parse(p, pk)
+        .is_ok_and(|pk| verify_internal(p, pk.rho, &mut Stored(pk.t1), mu, signature, acc).is_ok());
+    verdict & same_tr
 }
 
 #[inline(never)]
 fn verify_computed<S: Secrets>(
     p: &Params,
     secrets: &S,
+    key_tr: Option<&[u8; CRH_LEN]>,
     mu: &Mu,
     signature: &SignatureParts<'_>,
     acc: &mut [i32; N],
-    tr: &mut [u8; CRH_LEN],
 ) -> bool {
     let key_hash = Shake256::new(KECCAK);
     let mut t1 = Computed { secrets, key_hash };
     t1.key_hash.absorb(secrets.rho());
-    let verdict = verify_internal(p, secrets.rho(), &mut t1, mu, signature, acc);
-    t1.key_hash.finish();
-    t1.key_hash.squeeze(tr);
-    verdict.is_ok()
+    let verdict = verify_internal(p, secrets.rho(), &mut t1, mu, signature, acc).is_ok();
+    verdict & key_tr.is_none_or(|tr| is_digest(&mut t1.key_hash, tr))
+}
+
+/// Whether `hash` ends as `expected`; no early exit.
+#[inline(never)]
+fn is_digest(hash: &mut Shake256, expected: &[u8; CRH_LEN]) -> bool {
+    let mut digest = [0; CRH_LEN];
+    hash.finish();
+    hash.squeeze(&mut digest);
+    is_same(expected, &digest)
 }
 
 /// Algorithm 8 from `mu` on, for a signature whose length and hint are checked.
