@@ -44,20 +44,6 @@ fn checkpoint_has_one_payload() {
 }
 
 #[test]
-fn restored_log_is_rejected() {
-    let directory = tempdir().unwrap();
-    let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
-    let member = &committee.members()[1];
-    let [log, _] = member.files();
-    let backup = fs::read(&log).unwrap();
-    committee.sign(0, b"block".to_vec(), Fault::None).unwrap();
-    assert!(member.guard().is_ok());
-    fs::write(&log, backup).unwrap();
-    assert!(member.guard().is_err());
-    assert!(committee.sign(0, b"block".to_vec(), Fault::None).is_err());
-}
-
-#[test]
 fn restored_log_and_mark_sign_nothing_new_against_intact_guards() {
     let directory = tempdir().unwrap();
     for n in 0..4 {
@@ -80,25 +66,6 @@ fn restored_log_and_mark_sign_nothing_new_against_intact_guards() {
         let error = sign(b"another block").unwrap_err();
         assert_eq!(error.downcast_ref(), Some(&Error::QuorumMissed));
     }
-}
-
-#[test]
-fn guard_files_are_locked() {
-    let directory = tempdir().unwrap();
-    let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
-    let sign = || committee.sign(0, b"block".to_vec(), Fault::None);
-    // The lock belongs to the open file, so two guards of one process conflict as well.
-    let held = committee.members()[2].guard().unwrap();
-    let second = committee.members()[2].guard().unwrap_err();
-    assert_eq!(second, Error::GuardInUse);
-    let error = sign().unwrap_err();
-    assert_eq!(error.downcast_ref(), Some(&Error::GuardInUse));
-    drop(held);
-    assert!(
-        Committee::new(directory.path(), 4, 1, 1).is_err(),
-        "created twice"
-    );
-    assert_eq!(sign().unwrap().signers, 4);
 }
 
 #[test]
