@@ -45,7 +45,7 @@ fn batch(criterion: &mut Criterion) {
     let round = Arc::new(Round::new(set, 64, 1024, &mut stream));
     sizes.throughput(Throughput::Elements(1024));
     for size in [8, 16, 32, 64, 128] {
-        let way = Way::Batch(Mode::Full, BatchSize::Fixed(size), KeyStorage::Auto);
+        let way = Way::Batch(Mode::Full, BatchSize::Fixed(size), KeyStorage::BySize);
         let mut runner = Runner::new(way, &round, &pool);
         sizes.bench_function(BenchmarkId::from_parameter(size), |bencher| {
             bencher.iter(|| assert!(runner.call()));
@@ -63,7 +63,7 @@ fn batch(criterion: &mut Criterion) {
             ("any_invalid", Mode::AnyInvalid),
         ] {
             let mut runner = Runner::new(
-                Way::Batch(mode, BatchSize::Auto, KeyStorage::Auto),
+                Way::Batch(mode, BatchSize::Auto, KeyStorage::BySize),
                 &round,
                 &pool,
             );

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use batch_verify::{
-    BatchSize, BatchVerifier, Duplicates, Item, KeySet, KeyStorage, Message, Mode, Outcome,
-    SignedVertex, Signer, SignerId, Threads, verify_vertex_signatures_batch,
+    BatchSize, BatchVerifier, Committee, Duplicates, KeyStorage, MemberId, Message, Mode,
+    SignedVertex, Threads, Vote, verify_vertex_signatures_batch,
 };
 use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
@@ -90,7 +90,7 @@ pub enum Way {
 
 impl Way {
     /// Everything, with the batch size the library chooses.
-    pub const FULL: Self = Self::Batch(Mode::Full, BatchSize::Auto, KeyStorage::Auto);
+    pub const FULL: Self = Self::Batch(Mode::Full, BatchSize::Auto, KeyStorage::BySize);
     /// The peers, by name.
     pub const PEERS: [Self; 2] = [Self::Peer("aws-lc-rs"), Self::Peer("libcrux-ml-dsa")];
 }
@@ -145,11 +145,11 @@ impl core::fmt::Debug for Runner {
 }
 
 /// A case as a DAG knows it.
-struct Vertex(Arc<Round>, usize);
+struct Vertex(Arc<Round>, usize, MemberId);
 
 impl SignedVertex for Vertex {
-    fn author(&self) -> Signer<'_> {
-        SignerId::new(self.0.inputs.cases[self.1].key as u32).into()
+    fn author(&self) -> MemberId {
+        self.2
     }
 
     fn message(&self) -> Message<'_> {
@@ -161,53 +161,58 @@ impl SignedVertex for Vertex {
     }
 }
 
+fn committee<'a, P: ParameterSet>(
+    public: impl Iterator<Item = &'a [u8]>,
+    storage: KeyStorage,
+    pool: &Arc<ThreadPool>,
+) -> Committee<P> {
+    let builder = Committee::builder(b"").key_storage(storage);
+    let builder = builder.threads(Threads::Pool(Arc::clone(pool)));
+    builder.build(public.map(|key| (key, 1))).expect("keys")
+}
+
 fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> Runner {
     let (round, pool) = (Arc::clone(round), Arc::clone(pool));
     let public = round.inputs.keys.iter().map(|key| key.public.as_slice());
     match way {
         Way::Batch(mode, batch_size, storage) => {
-            let builder = KeySet::<P>::builder().storage(storage);
-            let keys = pool.install(|| builder.build(public)).expect("keys");
+            let committee = committee::<P>(public, storage, &pool);
+            let members: Vec<MemberId> = committee.members().collect();
             let verifier = BatchVerifier::builder()
-                .keys(keys)
                 .mode(mode)
                 .batch_size(batch_size)
                 .duplicates(Duplicates::Once)
                 .threads(Threads::Pool(pool))
-                .build()
+                .build_for(committee)
                 .expect("a verifier");
-            let mut outcomes = vec![Outcome::Skipped; round.len()];
+            let mut verdicts = Vec::new();
             Runner(Box::new(move || {
                 let cases = &round.inputs.cases;
-                // What a node does with its votes: a slice of borrowed items.
-                let items: Vec<Item<'_>> = round
-                    .order
-                    .iter()
-                    .map(|&case| {
-                        let case = &cases[case];
-                        let signer = SignerId::new(case.key as u32);
-                        Item::new(signer, case.message.as_slice(), &case.signature)
-                    })
-                    .collect();
-                let summary = verifier.verify_into(&items, &mut outcomes);
-                summary.expect("places").all_valid()
+                let votes = round.order.iter().map(|&case| {
+                    let case = &cases[case];
+                    Vote::new(members[case.key], case.message.as_slice(), &case.signature)
+                });
+                verifier.verify_into(votes, &mut verdicts).all_valid()
             }))
         }
         Way::Vertices => {
-            let builder = KeySet::<P>::builder();
-            let keys = pool.install(|| builder.build(public)).expect("keys");
-            let verifier = BatchVerifier::builder()
-                .keys(keys)
-                .threads(Threads::Pool(pool));
-            let verifier = verifier.build().expect("a verifier");
+            let committee = committee::<P>(public, KeyStorage::BySize, &pool);
+            let members: Vec<MemberId> = committee.members().collect();
+            let verifier = BatchVerifier::builder().threads(Threads::Pool(pool));
+            let verifier = verifier.build_for(committee).expect("a verifier");
             let vertices: Vec<Vertex> = round
                 .order
                 .iter()
-                .map(|&case| Vertex(Arc::clone(&round), case))
+                .map(|&case| {
+                    Vertex(
+                        Arc::clone(&round),
+                        case,
+                        members[round.inputs.cases[case].key],
+                    )
+                })
                 .collect();
             Runner(Box::new(move || {
-                let verdicts = verify_vertex_signatures_batch(&verifier, &vertices);
-                verdicts.expect("no panic").iter().all(|&verdict| verdict)
+                verify_vertex_signatures_batch(&verifier, &vertices).all_valid()
             }))
         }
         Way::Lanes => {

@@ -267,10 +267,10 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
             let threads = pool.current_num_threads();
             let ours = match op {
                 "early_exit" => vec![
-                    ("ours", batch(Mode::AnyInvalid, KeyStorage::Auto)),
+                    ("ours", batch(Mode::AnyInvalid, KeyStorage::BySize)),
                     (
                         "ours-first-invalid",
-                        batch(Mode::FirstInvalid, KeyStorage::Auto),
+                        batch(Mode::FirstInvalid, KeyStorage::BySize),
                     ),
                 ],
                 "batch_random" if threads == 1 => vec![

@@ -269,7 +269,7 @@ fn early_exit(effort: &Effort) -> Table {
         }
         let round = Arc::new(round);
         let mut runners = modes.map(|(_, mode)| {
-            let way = Way::Batch(mode, BatchSize::Auto, KeyStorage::Auto);
+            let way = Way::Batch(mode, BatchSize::Auto, KeyStorage::BySize);
             runner(way, &round, &effort.pools[0])
         });
         let time = effort.time(Duration::from_secs(2));

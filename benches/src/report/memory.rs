@@ -1,12 +1,11 @@
-//! What the batch verifier and the aggregate hold: key sets, batches, the cache of keys,
-//! the queue, the intake.
+//! Memory of the batch verifier and the aggregate: committees, batches, the key cache, the
+//! verification service.
 
 use core::error::Error;
-use std::sync::{Arc, Mutex};
 
 use batch_verify::{
-    BatchQueue, BatchVerifier, CallerPool, Intake, IntakeLimits, Item, KeyPolicy, KeySet,
-    KeyStorage, Outcome, QueueLimits, SignerId, Threads,
+    BatchVerifier, Item, KeyStorage, OwnedVote, Priority, Source, Threads, VerificationService,
+    Vote,
 };
 use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 use mldsa_gates::painted;
@@ -70,15 +69,14 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
             "Heap as dhat counts it. Stack and heap of `mldsa-core` and `mldsa-lowmem` are in the \
              section on libraries."
                 .into(),
-            "Key sets by size and form: what they hold, what `KeySet::memory_bytes` says, and the \
-             most while they are built. The first set that is large and `auto` measures which form is \
-             faster on this machine."
+            "Committees by size and storage of their keys: bytes held, bytes by \
+             `Committee::memory_bytes`, and the peak while they are built."
                 .into(),
             sets.into(),
             plot.into(),
             "A batch of valid signatures on the calling thread, which is what each worker of a pool \
              needs too: its stack, and the heap it takes for its own work, items and outcomes being \
-             the caller's. Under a key set, and with encoded keys in the items and no cache. The first \
+             the caller's. Of a committee, and with encoded keys in the items and no cache. The first \
              call of a verifier, and a later one."
                 .into(),
             batches.into(),
@@ -87,9 +85,9 @@ pub fn section(effort: &Effort) -> Result<Section, Box<dyn Error>> {
              bound far below all of them forgets each before it comes again."
                 .into(),
             cache(effort)?.into(),
-            "Items that wait, ML-DSA-65, 32-byte messages by members of a key set: in a `BatchQueue`, \
-             and in an `Intake` whose workers are busy elsewhere, which remembers afterwards what was \
-             valid."
+            "Queued votes, ML-DSA-65, 32-byte messages by members of a committee, in a \
+             `VerificationService` whose worker has not started; afterwards the valid votes are \
+             cached."
                 .into(),
             waiting(effort)?.into(),
             "Aggregates of so many signers, in one process on one thread.".into(),
@@ -116,23 +114,24 @@ fn key_sets<P: ParameterSet>(table: &mut Table, sizes: &[usize]) -> Result<(), B
         .map(|key| key.verifying_key().as_ref())
         .collect();
     let forms = [
-        ("wide", KeyPolicy::Expanded, KeyStorage::Wide),
-        ("packed", KeyPolicy::Expanded, KeyStorage::Packed),
-        ("auto", KeyPolicy::Expanded, KeyStorage::Auto),
-        ("compact", KeyPolicy::Compact, KeyStorage::Auto),
+        ("wide", KeyStorage::Wide),
+        ("packed", KeyStorage::Packed),
+        ("by size", KeyStorage::BySize),
+        ("compact", KeyStorage::Compact),
     ];
     for &size in sizes {
-        for (form, policy, storage) in forms {
-            let builder = KeySet::<P>::builder().policy(policy).storage(storage);
+        for (form, storage) in forms {
+            let builder = batch_verify::Committee::<P>::builder(b"").key_storage(storage);
             let builder = builder.threads(Threads::Inline);
-            let (set, stats) = heap(|| builder.build(public[..size].iter().copied()));
+            let members = public[..size].iter().map(|key| (key, 1));
+            let (committee, stats) = heap(|| builder.build(members));
             table.push(cells![
                 P::NAME,
                 size,
                 form,
                 stats.curr_bytes,
                 stats.curr_bytes / size,
-                set?.memory_bytes(),
+                committee?.memory_bytes(),
                 stats.max_bytes,
             ]);
         }
@@ -163,20 +162,24 @@ impl<P: ParameterSet> Signed<P> {
         self.keys.iter().map(|key| key.verifying_key().as_ref())
     }
 
-    /// By members of a set of all keys.
-    fn by_id(&self) -> Vec<Item<'_>> {
-        let ids = (0..).map(SignerId::new);
-        let items = ids.zip(self.signatures.iter().map(AsRef::as_ref));
-        items
-            .map(|(id, signature)| Item::new(id, MESSAGE, signature))
+    fn committee(&self) -> Result<batch_verify::Committee<P>, batch_verify::CommitteeError> {
+        let builder = batch_verify::Committee::builder(b"").threads(Threads::Inline);
+        builder.build(self.public().map(|key| (key, 1)))
+    }
+
+    /// By members of a committee of all keys.
+    fn votes(&self, committee: &batch_verify::Committee<P>) -> Vec<Vote<'_>> {
+        let votes = committee.members().zip(&self.signatures);
+        votes
+            .map(|(member, signature)| Vote::new(member, MESSAGE, signature.as_ref()))
             .collect()
     }
 
-    /// By anybody.
-    fn by_key(&self) -> Vec<Item<'_>> {
-        let items = self.public().zip(self.signatures.iter().map(AsRef::as_ref));
+    /// With their keys.
+    fn items(&self) -> Vec<Item<'_>> {
+        let items = self.public().zip(&self.signatures);
         items
-            .map(|(key, signature)| Item::new(key, MESSAGE, signature))
+            .map(|(key, signature)| Item::new(key, Context::EMPTY, MESSAGE, signature.as_ref()))
             .collect()
     }
 }
@@ -185,26 +188,27 @@ fn batch_memory<P: ParameterSet>(table: &mut Table, sizes: &[usize]) -> Result<(
     for &size in sizes {
         let signed = Signed::<P>::new(size);
         let builder = || BatchVerifier::<P>::builder().threads(Threads::Inline);
-        let set = KeySet::builder()
-            .threads(Threads::Inline)
-            .build(signed.public())?;
-        let verifiers = [
-            ("of a set", builder().keys(set).build()?, signed.by_id()),
-            (
-                "encoded",
-                builder().key_cache_bytes(0).build()?,
-                signed.by_key(),
-            ),
+        let committee = signed.committee()?;
+        let (votes, items) = (signed.votes(&committee), signed.items());
+        let members = builder().build_for(committee)?;
+        let strangers = builder().key_cache_bytes(0).build()?;
+        let (mut of_members, mut of_strangers) = (Vec::new(), Vec::new());
+        let mut verify_votes = || {
+            let votes = votes.iter().copied();
+            assert!(members.verify_into(votes, &mut of_members).all_valid());
+        };
+        let mut verify_items = || {
+            let items = items.iter().copied();
+            assert!(strangers.verify_into(items, &mut of_strangers).all_valid());
+        };
+        let calls: [(&str, &mut (dyn FnMut() + Send)); 2] = [
+            ("of a committee", &mut verify_votes),
+            ("encoded", &mut verify_items),
         ];
-        for (keys, verifier, items) in verifiers {
-            let mut outcomes = vec![Outcome::Skipped; size];
-            let mut verify = || {
-                let summary = verifier.verify_into(&items, &mut outcomes);
-                assert!(summary.expect("places").all_valid());
-            };
-            let ((), first) = heap(&mut verify);
-            let ((), later) = heap(&mut verify);
-            let stack = painted::depth_of(STACK, &mut verify);
+        for (keys, verify) in calls {
+            let ((), first) = heap(&mut *verify);
+            let ((), later) = heap(&mut *verify);
+            let stack = painted::depth_of(STACK, &mut *verify);
             table.push(cells![
                 P::NAME,
                 size,
@@ -232,7 +236,7 @@ fn cache(effort: &Effort) -> Result<Table, Box<dyn Error>> {
     );
     for senders in effort.choose([64, 256], [256, 4096]) {
         let signed = Signed::<MlDsa65>::new(senders);
-        let items = signed.by_key();
+        let items = signed.items();
         for bound in [1 << 20, 8 << 20, 64 << 20] {
             let (says, stats) = heap(|| {
                 let verifier = BatchVerifier::<MlDsa65>::builder()
@@ -241,7 +245,7 @@ fn cache(effort: &Effort) -> Result<Table, Box<dyn Error>> {
                     .build()?;
                 let mut says = 0;
                 for _ in 0..3 {
-                    let report = verifier.verify(&items);
+                    let report = verifier.verify(items.iter().copied());
                     assert!(report.all_valid());
                     says = report.summary().cache_bytes;
                 }
@@ -260,7 +264,6 @@ fn waiting(effort: &Effort) -> Result<Table, Box<dyn Error>> {
     let mut table = Table::new(
         "waiting",
         &[
-            "where",
             "items",
             "waiting_bytes",
             "an_item_bytes",
@@ -271,51 +274,41 @@ fn waiting(effort: &Effort) -> Result<Table, Box<dyn Error>> {
     for size in effort.choose(&[64, 256][..], &[64, 1024, 4096]) {
         let size = *size;
         let signed = Signed::<MlDsa65>::new(size);
-        let keys = KeySet::<MlDsa65>::builder().threads(Threads::Inline);
-        let keys = keys.build(signed.public())?;
-        let items = signed.by_id();
-        let verifier = BatchVerifier::builder().keys(keys.clone());
-        let verifier = Arc::new(verifier.threads(Threads::Inline).build()?);
-        let mut push = |place: &str, waiting: usize, stats: dhat::HeapStats| {
-            table.push(cells![
-                place,
-                size,
-                waiting,
-                waiting / size,
-                stats.max_bytes,
-                stats.curr_bytes,
-            ]);
-        };
-        let mut queue = BatchQueue::new(verifier, QueueLimits::default());
+        let committee = signed.committee()?;
+        let votes: Vec<OwnedVote> = signed
+            .votes(&committee)
+            .iter()
+            .map(|vote| OwnedVote::new(vote.member, *MESSAGE, vote.signature))
+            .collect();
+        // The worker is started after the votes are queued.
+        let (send, workers) = std::sync::mpsc::channel();
+        let service = VerificationService::builder(committee)
+            .threads(1)
+            .queue_bytes(usize::MAX)
+            .spawn(move |work| send.send(work).expect("the receiver lives"))
+            .build()?;
+        let work = workers.recv()?;
         let (waiting, stats) = heap(|| {
-            for item in &items {
-                queue.add(*item).expect("a place");
+            for vote in votes {
+                let source = Source::own(Priority::CurrentRound);
+                service.submit(source, vote).expect("room").detach();
             }
             let waiting = dhat::HeapStats::get().curr_bytes;
-            assert!(queue.verify_batch_parallel().all_valid());
+            std::thread::scope(|scope| {
+                scope.spawn(work);
+                service.drain().wait();
+                service.shutdown();
+            });
             waiting
         });
-        push("queue", waiting, stats);
-
-        // Jobs that are never run: the thread that drains does the work.
-        let jobs = Mutex::new(Vec::new());
-        let busy = CallerPool::new(1, |_, task| task(0)).spawning(
-            move |job| jobs.lock().expect("no panic").push(job),
-            || false,
-        );
-        let verifier = BatchVerifier::builder().keys(keys);
-        let verifier = verifier.threads(busy.into_threads()).build()?;
-        let intake = Intake::new(verifier, IntakeLimits::default());
-        let (waiting, stats) = heap(|| {
-            for item in &items {
-                intake.submit(*item).expect("a place").detach();
-            }
-            let waiting = dhat::HeapStats::get().curr_bytes;
-            intake.drain();
-            waiting
-        });
-        assert_eq!(intake.stats().verified, size as u64);
-        push("intake", waiting, stats);
+        assert_eq!(service.stats().verified, size as u64);
+        table.push(cells![
+            size,
+            waiting,
+            waiting / size,
+            stats.max_bytes,
+            stats.curr_bytes,
+        ]);
     }
     Ok(table)
 }

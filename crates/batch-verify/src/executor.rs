@@ -121,18 +121,17 @@ impl Pool {
 
     /// Wakes a pool thread without waiting for it, if the caller is no thread of the pool.
     pub(crate) fn wake(&self) -> Option<WakeHandle> {
-        let handle = WakeHandle::default();
-        let waker = handle.clone();
-        match self {
-            Self::Shared if rayon::current_thread_index().is_none() => {
-                rayon::spawn(move || waker.set_awake());
-            }
-            Self::Rayon(pool) if pool.current_thread_index().is_none() => {
-                pool.spawn(move || waker.set_awake());
-            }
-            _ => return None,
-        }
-        Some(handle)
+        let is_outside = match self {
+            Self::Shared => rayon::current_thread_index().is_none(),
+            Self::Rayon(pool) => pool.current_thread_index().is_none(),
+            Self::Inline | Self::Custom(_) => false,
+        };
+        is_outside.then(|| {
+            let handle = WakeHandle::default();
+            let waker = handle.clone();
+            self.spawn(Box::new(move || waker.set_awake()));
+            handle
+        })
     }
 
     /// Runs `work` some time; an executor that panics drops it.

@@ -14,6 +14,7 @@ pub enum Verdict {
     /// The signature verifies.
     Valid,
     /// It does not, or the item is malformed.
+    #[cfg_attr(feature = "serde", serde(rename = "invalid"))]
     Rejected(RejectReason),
     /// Not verified, or not to be relied on, because of an early exit.
     Skipped,
@@ -109,7 +110,7 @@ macro_rules! reasons {
 reasons! {
     /// The member id is of no committee of the verifier: of another epoch, chain or kind of
     /// message.
-    UnknownMember = "unknown_member",
+    UnknownMember = "unknown_signer",
     /// The public key does not have `P::PK_LEN` bytes.
     PublicKeyLength = "public_key_length",
     /// The signature does not have `P::SIG_LEN` bytes.
@@ -265,13 +266,11 @@ pub struct Report {
 
 impl Report {
     /// One verdict per item, in input order.
-    #[must_use]
     pub fn verdicts(&self) -> &[Verdict] {
         &self.verdicts
     }
 
     /// The verdicts by value.
-    #[must_use]
     pub fn into_verdicts(self) -> Vec<Verdict> {
         self.verdicts
     }

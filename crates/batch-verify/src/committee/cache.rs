@@ -232,7 +232,7 @@ mod tests {
             .verifying_key()
             .clone();
         let cache = Cache::new(Cache::KEY_BYTES);
-        let proven = |id: u32, times: u8, during: &dyn Fn()| {
+        let on_valid = |id: u32, times: u8, during: &dyn Fn()| {
             for _ in 0..times {
                 let expanded = || {
                     during();

@@ -129,8 +129,8 @@ impl<T> FairQueue<T> {
 
     /// The next item in turn. `is_suspected` tells whether a peer's last item was rejected.
     pub(super) fn pop(&mut self, is_suspected: impl Fn(u64) -> bool) -> Option<(Peer, T)> {
+        self.turn = (self.turn + 1) % SUSPECTED_TURN;
         loop {
-            self.turn = (self.turn + 1) % SUSPECTED_TURN;
             let suspected = self.ring.is_empty() || self.turn == 0;
             let peer = match suspected {
                 true => self
