@@ -38,7 +38,7 @@ use crate::{CommitteeVerifier, RejectReason, Vote};
 /// let keys = [1, 2, 3].map(|seed| SigningKey::<MlDsa44>::from_seed(&[seed; 32]));
 /// let public = |n: usize| keys[n].verifying_key();
 /// let context = b"mychain/v1/vote";
-/// let committee = Committee::builder(context)
+/// let committee = Committee::<MlDsa44>::builder(context)
 ///     .epoch(7)
 ///     .threshold(Threshold::TWO_THIRDS)
 ///     .build([(public(0), 10), (public(1), 20)])?;

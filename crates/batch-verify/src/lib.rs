@@ -88,3 +88,8 @@ pub use vertex::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Compiles and runs the Rust code of the page on engines.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/engines.md")]
+struct Engines;

@@ -81,7 +81,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// let signatures = keys.iter().map(sign).collect::<Result<Vec<_>, _>>()?;
     ///
     /// let members = keys.iter().map(|key| (key.verifying_key(), 1));
-    /// let committee = Committee::builder(context).build(members)?;
+    /// let committee = Committee::<MlDsa44>::builder(context).build(members)?;
     /// let votes: Vec<_> = committee
     ///     .members()
     ///     .zip(&signatures)

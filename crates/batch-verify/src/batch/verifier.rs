@@ -58,7 +58,7 @@ pub struct BatchVerifier<P: ParameterSet> {
 /// let keys = [1, 2].map(|seed| SigningKey::<MlDsa44>::from_seed(&[seed; 32]));
 /// let context = b"mychain/v1/vote";
 /// let members = keys.iter().map(|key| (key.verifying_key(), 1));
-/// let committee = Committee::builder(context).epoch(7).build(members)?;
+/// let committee = Committee::<MlDsa44>::builder(context).epoch(7).build(members)?;
 /// let signature = keys[1].sign_hedged(b"block 7", Context::new(context)?)?;
 ///
 /// let verifier = committee.verifier();

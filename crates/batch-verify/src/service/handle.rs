@@ -32,7 +32,7 @@ use crate::{Committee, CommitteeVerifier, RejectReason, Report, Verdict, Vote};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
 /// let context = Context::new(b"mychain/v1/vote")?;
-/// let committee = Committee::builder(context).epoch(1).build([(key.verifying_key(), 1)])?;
+/// let committee = Committee::<MlDsa44>::builder(context).epoch(1).build([(key.verifying_key(), 1)])?;
 /// let service = VerificationService::builder(committee.clone()).threads(1).build()?;
 ///
 /// let member = committee.member(0).expect("one member");
