@@ -12,13 +12,12 @@ use mladsa_aggregate::{
 use mldsa_core::Hedge;
 
 /// The sizes of the published figures.
-pub const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
+pub(crate) const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
 /// The context of all decisions.
-pub const CTX: &[u8] = b"BENCH";
+const CTX: &[u8] = b"BENCH";
 
 /// Member number `n` of every committee.
-#[must_use]
-pub fn member(n: usize) -> Member {
+pub(crate) fn member(n: usize) -> Member {
     let mut seed = [0x5e; 32];
     seed[..8].copy_from_slice(&n.to_le_bytes());
     let id = MemberId::new(format!("member-{n:04}").as_bytes()).expect("11 bytes");
@@ -29,13 +28,11 @@ pub fn member(n: usize) -> Member {
 
 /// A committee on one decision.
 #[derive(Debug)]
-pub struct Committee {
+pub(crate) struct Committee {
     /// Its members.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Base mode for it.
-    pub gate: Gate,
-    /// Its registry.
-    pub registry: Arc<Registry>,
+    pub(crate) gate: Gate,
     base: BaseLabel,
     agreed: AgreedRoots,
     opening_len: usize,
@@ -46,10 +43,7 @@ pub struct Committee {
 impl Committee {
     /// `n` members up to the point where a round is open: offset mode, at an
     /// attempt that succeeds.
-    ///
-    /// # Errors
-    /// None for the sizes of this crate.
-    pub fn new(n: usize) -> Result<Self, Error> {
+    pub(crate) fn new(n: usize) -> Result<Self, Error> {
         let members: Vec<Member> = (0..n).map(member).collect();
         let entries: Result<Vec<_>, _> = members
             .iter()
@@ -97,7 +91,6 @@ impl Committee {
             base,
             agreed,
             members,
-            registry,
             opening_len: plan.opening_len(),
             opening_message_len,
             round,
@@ -106,28 +99,19 @@ impl Committee {
 
     /// Both steps of all members, each with its own product, check and
     /// recomputation, and the combination: offset mode, one process, one thread.
-    ///
-    /// # Errors
-    /// None: the attempt is known to succeed.
-    pub fn interactive(&self) -> Result<Aggregate, Error> {
+    pub(crate) fn interactive(&self) -> Result<Aggregate, Error> {
         interactive(&self.members, &self.agreed, &self.round)
     }
 
     /// The aggregate of base mode when one party holds all secrets.
-    ///
-    /// # Errors
-    /// None but after 64 misses in a row.
-    pub fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
+    pub(crate) fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
         self.gate
             .aggregate_one_party(&self.members, &decision(&self.base, payload))
     }
 
     /// A payload whose first attempt succeeds when one party holds all secrets, so that
     /// runs are alike.
-    ///
-    /// # Errors
-    /// None within a lifetime.
-    pub fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
+    pub(crate) fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
         (0u64..)
             .map(u64::to_be_bytes)
             .find(|payload| {
@@ -138,29 +122,23 @@ impl Committee {
     }
 
     /// Bytes of each member's opening.
-    #[must_use]
-    pub fn opening_len(&self) -> usize {
+    pub(crate) fn opening_len(&self) -> usize {
         self.opening_len
     }
 
     /// Bytes of the messages that a member sends in one attempt, without its opening.
-    #[must_use]
-    pub fn sent(&self) -> usize {
+    pub(crate) fn sent(&self) -> usize {
         let envelope = self.opening_message_len - self.opening_len;
         2 * envelope + COMMITMENT_LEN + RESPONSE_LEN
     }
 
     /// A guard that has come as far as a commitment.
-    ///
-    /// # Errors
-    /// None: memory does not fail.
-    pub fn guard(&self, member: &Member) -> Result<Guard, Error> {
+    pub(crate) fn guard(&self, member: &Member) -> Result<Guard, Error> {
         guard(member, &self.agreed, &self.round)
     }
 
     /// The open round.
-    #[must_use]
-    pub fn round(&self) -> &Arc<Round> {
+    pub(crate) fn round(&self) -> &Arc<Round> {
         &self.round
     }
 }
