@@ -1,5 +1,5 @@
-//! Committees for the aggregate rows: real registrations and pinned roots, guards
-//! in memory. What happens once per member or epoch is not timed with a decision.
+//! Committees for the aggregate tables: real registrations and pinned roots, journals in memory.
+//! Setup for each member and epoch is not timed.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use mladsa_aggregate::{
 };
 use mldsa_core::Hedge;
 
-/// The sizes of the published figures.
+/// Committee sizes of the published figures.
 pub(crate) const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
-/// The context of all decisions.
+/// Context of all decisions.
 const CTX: &[u8] = b"BENCH";
 
 /// Member number `n` of every committee.
@@ -29,9 +29,9 @@ pub(crate) fn member(n: usize) -> Member {
 /// A committee on one decision.
 #[derive(Debug)]
 pub(crate) struct Committee {
-    /// Its members.
+    /// The members.
     pub(crate) members: Vec<Member>,
-    /// Base mode for it.
+    /// Base mode of the committee.
     pub(crate) gate: Gate,
     base: BaseLabel,
     agreed: AgreedRoots,
@@ -41,8 +41,7 @@ pub(crate) struct Committee {
 }
 
 impl Committee {
-    /// `n` members up to the point where a round is open: offset mode, at an
-    /// attempt that succeeds.
+    /// `n` members with an open round: offset mode, at an attempt that succeeds.
     pub(crate) fn new(n: usize) -> Result<Self, Error> {
         let members: Vec<Member> = (0..n).map(member).collect();
         let entries: Result<Vec<_>, _> = members
@@ -79,7 +78,7 @@ impl Committee {
             }
             Round::new(&agreed, &decision(&base, b"payload"), attempt, public_keys)
         };
-        // An attempt that succeeds; guards in memory are made anew for each.
+        // Each attempt has new journals.
         let mut attempt = 0;
         let mut round = open(attempt)?;
         while let Err(Error::Retry(_)) = interactive(&members, &agreed, &round) {
@@ -97,8 +96,7 @@ impl Committee {
         })
     }
 
-    /// Both steps of all members, each with its own product, check and
-    /// recomputation, and the combination: offset mode, one process, one thread.
+    /// Both steps of all members and the combination, on this thread. The attempt succeeds.
     pub(crate) fn interactive(&self) -> Result<Aggregate, Error> {
         interactive(&self.members, &self.agreed, &self.round)
     }
@@ -109,8 +107,7 @@ impl Committee {
             .aggregate_one_party(&self.members, &decision(&self.base, payload))
     }
 
-    /// A payload whose first attempt succeeds when one party holds all secrets, so that
-    /// runs are alike.
+    /// A payload whose first attempt succeeds in [`one_party`](Self::one_party).
     pub(crate) fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
         (0u64..)
             .map(u64::to_be_bytes)
@@ -126,13 +123,13 @@ impl Committee {
         self.opening_len
     }
 
-    /// Bytes of the messages that a member sends in one attempt, without its opening.
+    /// Bytes that a member sends in one attempt, without its opening.
     pub(crate) fn sent(&self) -> usize {
         let envelope = self.opening_message_len - self.opening_len;
         2 * envelope + COMMITMENT_LEN + RESPONSE_LEN
     }
 
-    /// A guard that has come as far as a commitment.
+    /// A journal that is ready for a commitment.
     pub(crate) fn guard(&self, member: &Member) -> Result<Guard, Error> {
         guard(member, &self.agreed, &self.round)
     }

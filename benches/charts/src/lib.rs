@@ -105,7 +105,8 @@ pub fn bars(frame: Frame<'_>, label: &str, groups: &[(String, Vec<Bar>)]) -> Res
                 end - left,
                 LINE - 4.0,
             ));
-            svg.text([end + 5.0, y + 11.0], "start", "", &number(bar.value));
+            let value = format!("{:.*}", if bar.value < 1.0 { 2 } else { 1 }, bar.value);
+            svg.text([end + 5.0, y + 11.0], "start", "", &value);
             y += LINE;
         }
         y += 0.3 * LINE;
@@ -226,7 +227,7 @@ impl<'a> Range<'a> {
             let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
             decades.map(|exponent| 10_f64.powi(exponent)).collect()
         } else {
-            let rough = high.max(1e-9) / 5.0;
+            let rough = high.max(1e-9) / 6.0;
             let power = 10_f64.powf(rough.log10().floor());
             let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
             let step = step
