@@ -66,7 +66,8 @@ impl RemoteMark {
 
     /// Sends a mark, or nothing to read the present one.
     fn ask(&self, mark: &[u8]) -> io::Result<Vec<u8>> {
-        let timeout = Duration::from_secs(10);
+        // Generous: only a service that does not answer at all runs into it.
+        let timeout = Duration::from_secs(600);
         let mut wire = TcpStream::connect_timeout(&self.service, timeout)?;
         wire.set_read_timeout(Some(timeout))?;
         wire.write_all(mark)?;

@@ -13,8 +13,8 @@ mod peer;
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
@@ -176,8 +176,8 @@ impl Place {
             "close" => open()?.close_epoch(self.epoch - 1)?,
             "hold" => {
                 let _guard = open()?;
-                self.publish(n, "held", b"");
-                // Until the parent closes the pipe.
+                println!("holding");
+                // Wait until the parent closes the pipe.
                 let _ = io::read_to_string(io::stdin());
             }
             other => panic!("unknown step {other}"),
@@ -252,6 +252,7 @@ impl Place {
             .args([&self.epoch.to_string(), &n.to_string()])
             .args([step, challenge, &kill_at.to_string()])
             .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .stderr(if kill_at == NEVER {
                 Stdio::inherit()
             } else {
@@ -526,9 +527,13 @@ fn one_store_serves_one_process() {
         place.run_all(step);
     }
     let mut holder = place.spawn(0, "hold", "whole", NEVER);
-    while !Path::exists(&place.file(0, "held")) {
-        std::thread::sleep(core::time::Duration::from_millis(5));
-    }
+    // The child writes a line once it holds the journal. If it dies instead, the pipe
+    // closes, and the read ends with an empty line.
+    let mut line = String::new();
+    io::BufReader::new(holder.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "holding\n", "the child exited without the journal");
     assert_eq!(place.run(0, "commit", "whole", NEVER), Some(4));
     assert!(!place.file(0, "commitment").exists());
     drop(holder.stdin.take());
