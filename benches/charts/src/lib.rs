@@ -3,8 +3,7 @@
 //!
 //! Written for the reports of this repository.
 
-use core::fmt;
-use std::fmt::Write as _;
+use core::fmt::{self, Write as _};
 
 const WIDTH: f64 = 700.0;
 /// Height of the data area of line charts.
