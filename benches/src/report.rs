@@ -206,7 +206,7 @@ mod tests {
         }
         let lines = read("report.jsonl");
         assert_eq!(lines.lines().count(), 3);
-        assert!(lines.contains(r#""time_us":12345.25"#));
+        assert!(lines.contains(r#""time_us":12345.3"#));
         assert_eq!(read("drawing.svg"), "<svg/>");
         fs::remove_dir_all(folder).unwrap();
     }

@@ -192,27 +192,20 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Rejects a series with a figure that is more than three times each neighbour, or less than a
-/// third. No implementation behaves so from one batch size to the next; a faulty measurement does.
-/// The first and the last figure have one neighbour, which counts only if `ends`: between two sizes
-/// the time of a signature on many threads may fall by more.
-///
-/// # Errors
-/// A description of the figure.
-pub fn check_neighbours(series: &[(usize, f64)], ends: bool) -> Result<(), String> {
-    for (n, &(size, figure)) in series.iter().enumerate() {
+/// Indices of figures that are more than three times both neighbours, or less than a third of both.
+/// No implementation behaves so from one batch size to the next; a faulty measurement does. The first
+/// and the last figure have one neighbour, which counts only if `ends`: between two sizes the time of
+/// a signature on many threads may fall by more.
+#[must_use]
+pub fn outliers(series: &[f64], ends: bool) -> Vec<usize> {
+    let is_outlier = |&n: &usize| {
         let before = n.checked_sub(1).and_then(|n| series.get(n));
-        let neighbours = before.into_iter().chain(series.get(n + 1));
-        let neighbours: Vec<f64> = neighbours.map(|(_, figure)| *figure).collect();
-        let is_far = |neighbour: &f64| figure > 3.0 * neighbour || 3.0 * figure < *neighbour;
-        let compared = neighbours.len() == 2 || ends && neighbours.len() == 1;
-        if compared && neighbours.iter().all(is_far) {
-            return Err(format!(
-                "{figure} us at size {size}, but {neighbours:?} at the neighbouring sizes"
-            ));
-        }
-    }
-    Ok(())
+        let neighbours: Vec<_> = before.into_iter().chain(series.get(n + 1)).collect();
+        let above = neighbours.iter().all(|other| series[n] > 3.0 * **other);
+        let below = neighbours.iter().all(|other| 3.0 * series[n] < **other);
+        (neighbours.len() == 2 || ends && neighbours.len() == 1) && (above || below)
+    };
+    (0..series.len()).filter(is_outlier).collect()
 }
 
 fn call<P: ParameterSet>(
@@ -312,24 +305,22 @@ fn call<P: ParameterSet>(
 
 #[cfg(test)]
 mod tests {
-    use super::{check_neighbours, median};
+    use super::{median, outliers};
 
     #[test]
-    fn a_figure_far_from_its_neighbours_is_rejected() {
-        let series = |figures: &[f64]| figures.iter().copied().enumerate().collect::<Vec<_>>();
-        let accepts = |figures: &[f64], ends| check_neighbours(&series(figures), ends).is_ok();
+    fn figures_far_from_their_neighbours_are_outliers() {
         // The figures of the process clock on a pool thread: 43, 0.26 and 42 us.
-        assert!(!accepts(&[43.0, 0.26, 42.0], true));
-        assert!(!accepts(&[43.0, 0.26, 42.0], false));
-        assert!(!accepts(&[43.0, 130.0, 42.0], true));
-        assert!(accepts(&[43.0, 120.0, 42.0], true));
+        assert_eq!(outliers(&[43.0, 0.26, 42.0], true), [1]);
+        assert_eq!(outliers(&[43.0, 0.26, 42.0], false), [1]);
+        assert_eq!(outliers(&[43.0, 130.0, 42.0], true), [1]);
+        assert!(outliers(&[43.0, 120.0, 42.0], true).is_empty());
         // The ends have one neighbour.
-        assert!(!accepts(&[10.0, 3.0, 3.0], true));
-        assert!(accepts(&[10.0, 3.0, 3.0], false));
-        assert!(!accepts(&[3.0, 3.0, 0.9], true));
+        assert_eq!(outliers(&[10.0, 3.0, 3.0], true), [0]);
+        assert!(outliers(&[10.0, 3.0, 3.0], false).is_empty());
+        assert_eq!(outliers(&[3.0, 3.0, 0.9], true), [2]);
         // A fall from each size to the next is no outlier.
-        assert!(accepts(&[64.0, 16.0, 4.0, 1.0], false));
-        assert!(accepts(&[5.0], true) && accepts(&[], true));
+        assert!(outliers(&[64.0, 16.0, 4.0, 1.0], false).is_empty());
+        assert!(outliers(&[5.0], true).is_empty() && outliers(&[], true).is_empty());
     }
 
     #[test]

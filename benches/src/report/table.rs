@@ -160,14 +160,14 @@ mod tests {
     #[test]
     fn markdown_and_json() {
         let mut table = Table::new("t", &["name", "time_us"]);
-        table.push(cells!["a, b", 1234.5]);
+        table.push(cells!["a, b", 1234.6]);
         table.push(cells!["c", None::<f64>]);
         assert_eq!(
             table.markdown(),
             "| name | time us |\n|------|--------:|\n| a, b |    1235 |\n| c    |         |\n"
         );
         let json = table.json().unwrap();
-        assert_eq!(json[0]["time_us"], 1234.5);
+        assert_eq!(json[0]["time_us"], 1234.6);
         assert!(json[1]["time_us"].is_null());
     }
 }
