@@ -9,7 +9,7 @@ use mladsa_aggregate::{
     EpochPlan, Error, Guard, InMemoryPinsForTests, Kind, MasterSeed, Member, MemberId, PinnedRoots,
     RESPONSE_LEN, Registry, Round,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// Committee sizes of the published figures.
 pub(crate) const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
@@ -46,7 +46,7 @@ impl Committee {
         let members: Vec<Member> = (0..n).map(member).collect();
         let entries: Result<Vec<_>, _> = members
             .iter()
-            .map(|member| member.register(Hedge::Deterministic))
+            .map(|member| member.register(Randomness::Deterministic))
             .collect();
         let registry = Registry::new(&[0x4d; 32], entries?)?;
         let base = BaseLabel::new(b"decision")?;
@@ -56,14 +56,14 @@ impl Committee {
         let mut roots = Vec::new();
         for (member, guard) in members.iter().zip(&mut guards) {
             let tree = member.epoch_tree(&registry, &plan)?;
-            roots.push(member.announce(&tree, guard, Hedge::Deterministic)?);
+            roots.push(member.announce(&tree, guard, Randomness::Deterministic)?);
             trees.push(tree);
         }
         let mut store = InMemoryPinsForTests::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
         let mut words = Vec::new();
         for (member, guard) in members.iter().zip(&mut guards) {
-            words.push(member.acknowledge(&pinned, guard, Hedge::Deterministic)?);
+            words.push(member.acknowledge(&pinned, guard, Randomness::Deterministic)?);
         }
         let agreed = AgreedRoots::new(&pinned, &words)?;
         let label = base.attempt(0)?;
@@ -158,7 +158,7 @@ fn guards(members: &[Member]) -> Result<Vec<Guard>, Error> {
 
 fn guard(member: &Member, agreed: &AgreedRoots, round: &Round) -> Result<Guard, Error> {
     let mut guard = Guard::in_memory_for_tests(member.seed())?;
-    member.acknowledge(agreed.pinned(), &mut guard, Hedge::Deterministic)?;
+    member.acknowledge(agreed.pinned(), &mut guard, Randomness::Deterministic)?;
     for attempt in 0..round.label().attempt() {
         let label = BaseLabel::new(round.label().base())?.attempt(attempt)?;
         member.retire(agreed, &label, &mut guard)?;

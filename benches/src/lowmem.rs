@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use mldsa_core::hazmat::{Secret, Zeroed};
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, Output, PublicKey, Signer, Tier, Workspace,
     keygen_from_seed,
@@ -65,7 +65,12 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let signature = Signer::new(&key, &mut workspace)
             .self_verification(false)
             .recheck(false)
-            .sign(&case.message, Context::EMPTY, Hedge::Deterministic, out);
+            .sign(
+                &case.message,
+                Context::EMPTY,
+                Randomness::Deterministic,
+                out,
+            );
         assert_eq!(signature.expect("signing"), case.signature);
     };
     sign(0);

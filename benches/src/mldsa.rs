@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use mldsa_core::{
-    Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
-    SignJob, SigningKey, VerifyError, bytes,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, Randomness,
+    SignJob, SigningKey, VerifyError,
     hazmat::{
         JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
         sign_mu_observed, verify_lanes,
     },
+    no_alloc,
 };
 
 use crate::inputs::{Case, Key};
@@ -65,7 +66,7 @@ fn rejections_of<P: ParameterSet>(inputs: &Inputs) -> Vec<Vec<Rejection>> {
         sign_mu_observed(
             key,
             &mu.finish(),
-            Hedge::Deterministic,
+            Randomness::Deterministic,
             signature.as_mut(),
             &mut |rejection| rejections.push(rejection),
         )
@@ -87,7 +88,7 @@ pub(crate) fn verify_encoded<P: ParameterSet>(
         return false;
     }
     pk.as_mut().copy_from_slice(public);
-    bytes::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
+    no_alloc::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
 }
 
 fn encoded<'a, P: ParameterSet>(
@@ -116,7 +117,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         .map(|key| key.verifying_key().as_bytes().clone())
         .collect();
 
-    // `from_seed` and `bytes::verify` always take the detected backend. Another one is only
+    // `from_seed` and `no_alloc::verify` always take the detected backend. Another one is only
     // reachable through the internal interfaces.
     let keygen = if detected {
         Contender::keygen(PEER, inputs, SigningKey::<P>::from_seed, |key| {
@@ -155,7 +156,12 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             let jobs = (i..i + many).map(|i| {
                 let (_, case) = inputs.case(i);
                 let key = keys[case.key].as_prepared_ref();
-                SignJob::new(key, &case.message, Context::EMPTY, Hedge::Deterministic)
+                SignJob::new(
+                    key,
+                    &case.message,
+                    Context::EMPTY,
+                    Randomness::Deterministic,
+                )
             });
             signer.sign(jobs, |n, signature| {
                 let signature = signature.expect("signing");
@@ -171,12 +177,12 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
     };
     let sign = move |_: &Key, case: &Case| {
         let (key, ctx) = (&signing[case.key], Context::EMPTY);
-        key.sign(&case.message, ctx, Hedge::Deterministic)
+        key.sign(&case.message, ctx, Randomness::Deterministic)
             .expect("signing")
     };
     let sign_prepared = move |_: &Key, case: &Case| {
         let (key, ctx) = (&prepared_signing[case.key], Context::EMPTY);
-        key.sign(&case.message, ctx, Hedge::Deterministic)
+        key.sign(&case.message, ctx, Randomness::Deterministic)
             .expect("signing")
     };
     let verify_prepared = {
@@ -192,7 +198,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             let key = &public[case.key];
             if detected {
                 let ctx = Context::EMPTY;
-                return bytes::verify::<P>(key, &case.message, ctx, &case.signature).is_ok();
+                return no_alloc::verify::<P>(key, &case.message, ctx, &case.signature).is_ok();
             }
             let mut result = [Ok(())];
             verify_lanes(|_| encoded::<P>(backend, key, case), &mut result);

@@ -9,7 +9,7 @@ use mladsa_aggregate::{
     AgreedRoots, BaseLabel, EpochPlan, Error as AggregateError, Guard, InMemoryPinsForTests,
     Matrix, PinnedRoots, Registry,
 };
-use mldsa_core::{Hedge, MlDsa87, ParameterSet as _};
+use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 
 use super::table::Table;
 use super::{Run, Section};
@@ -119,7 +119,7 @@ fn parts(table: &mut Table) -> Result<(), AggregateError> {
         Ok(())
     })?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
     for (name, attempts) in [
         ("ContentKeyDerive, leaf", 1),
         ("8 x ContentKeyDerive, leaf", 8),
@@ -132,7 +132,7 @@ fn parts(table: &mut Table) -> Result<(), AggregateError> {
     let mut n = 0;
     row(table, "MemberKeyGen, proof of possession", || {
         n += 1;
-        member(n).register(Hedge::Deterministic).map(drop)
+        member(n).register(Randomness::Deterministic).map(drop)
     })?;
     let committee = Committee::new(1)?;
     let (round, aggregate) = (committee.round(), committee.interactive()?);
@@ -157,7 +157,7 @@ fn journal() -> Result<Table, Box<dyn Error>> {
     let labels: Result<Vec<_>, _> = (0..CALLS as u8).map(|n| BaseLabel::new(&[n])).collect();
     let labels = labels?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
     let plan = EpochPlan::with_attempts(1, labels.clone(), 8)?;
     let tree = one.epoch_tree(&registry, &plan)?;
     for (name, last) in [
@@ -167,10 +167,10 @@ fn journal() -> Result<Table, Box<dyn Error>> {
         let log = folder.join(format!("log-{last}"));
         let mark = folder.join(format!("mark-{last}"));
         let mut guard = Guard::create_files(&log, &mark, one.seed())?;
-        let root = one.announce(&tree, &mut guard, Hedge::Deterministic)?;
+        let root = one.announce(&tree, &mut guard, Randomness::Deterministic)?;
         let mut pins = InMemoryPinsForTests::default();
         let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
-        let word = one.acknowledge(&pinned, &mut guard, Hedge::Deterministic)?;
+        let word = one.acknowledge(&pinned, &mut guard, Randomness::Deterministic)?;
         let agreed = AgreedRoots::new(&pinned, &[word])?;
         let mut times = Vec::new();
         for label in &labels {
