@@ -15,7 +15,7 @@ use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
 use mldsa_core::hazmat::vectors::{self, ResponseHat};
 use mldsa_core::hazmat::{Element, N, NttPoly, Poly, Q, Shake256, keygen_from_rho_p};
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa87, MuBuilder, ParameterSet, SigningKey, VerifyingKey,
+    Backend, Context, MlDsa87, MuBuilder, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };
 
 #[path = "../tests/algebra/mod.rs"]
@@ -52,7 +52,7 @@ fn base_mode_leaks_the_key() -> Result<(), Box<dyn Error>> {
     let mut guards = Vec::new();
     for member in &members {
         let mut guard = Guard::in_memory_for_tests(member.seed())?;
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let signed = member.sign_content_key(&gate, &label, &mut guard, hedge, &[1; 64])?;
         public_keys.push(gate.authenticate(member.id(), &label, &signed)?);
         guards.push(guard);
@@ -175,7 +175,7 @@ fn a_repeated_decision_leaks_the_key() -> Result<(), Box<dyn Error>> {
     // A signer whose guard was lost, or restored from a backup, in between.
     let answer = |challenge: &Challenge| {
         let mut forgetful = Guard::in_memory_for_tests(victim.seed())?;
-        victim.acknowledge(agreed.pinned(), &mut forgetful, Hedge::Deterministic)?;
+        victim.acknowledge(agreed.pinned(), &mut forgetful, Randomness::Deterministic)?;
         let (pending, _) = victim.commit(&round, &mut forgetful)?;
         victim.respond(pending, challenge, &mut forgetful)
     };
@@ -258,10 +258,10 @@ fn a_rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
 
     let (mut pk, mut sk) = ([0; MlDsa87::PK_LEN], [0; MlDsa87::SK_LEN]);
     keygen_from_rho_p::<MlDsa87>(Backend::detect(), RHO, &[9; 64], &[8; 32], &mut pk, &mut sk);
-    let signature = SigningKey::<MlDsa87>::from_expanded(&sk)?.sign(
+    let signature = SigningKey::<MlDsa87>::from_expanded_bytes(&sk)?.sign(
         b"anything",
         Context::new(CTX)?,
-        Hedge::Deterministic,
+        Randomness::Deterministic,
     )?;
     VerifyingKey::<MlDsa87>::from_bytes(&cohort_key)?.verify(
         b"anything",
@@ -312,7 +312,7 @@ fn members() -> Vec<Member> {
 fn registry(members: &[Member]) -> Result<Arc<Registry>, mladsa_aggregate::Error> {
     let entries: Result<Vec<_>, _> = members
         .iter()
-        .map(|member| member.register(Hedge::Deterministic))
+        .map(|member| member.register(Randomness::Deterministic))
         .collect();
     Registry::new(RHO, entries?)
 }
@@ -325,7 +325,7 @@ fn agreed(members: &[Member], registry: &Arc<Registry>) -> Result<Agreed, Box<dy
     for member in members {
         let mut guard = Guard::in_memory_for_tests(member.seed())?;
         let tree = member.epoch_tree(registry, &plan)?;
-        roots.push(member.announce(&tree, &mut guard, Hedge::Deterministic)?);
+        roots.push(member.announce(&tree, &mut guard, Randomness::Deterministic)?);
         trees.push(tree);
         guards.push(guard);
     }
@@ -333,7 +333,7 @@ fn agreed(members: &[Member], registry: &Arc<Registry>) -> Result<Agreed, Box<dy
     let pinned = PinnedRoots::pin(&mut pins, registry, &plan, &roots)?;
     let mut words = Vec::new();
     for (member, guard) in members.iter().zip(&mut guards) {
-        words.push(member.acknowledge(&pinned, guard, Hedge::Deterministic)?);
+        words.push(member.acknowledge(&pinned, guard, Randomness::Deterministic)?);
     }
     let agreed = AgreedRoots::new(&pinned, &words)?;
     Ok((trees, agreed, guards))
@@ -361,7 +361,7 @@ fn signed(message: &Message, body: &[u8], agreed: &AgreedRoots) -> Result<Messag
     Shake256::digest(Backend::detect().permutation(), &[&framed], &mut digest);
     let number = message.id().as_bytes()[1] - b'0';
     let key = SigningKey::<MlDsa87>::from_seed(&[number + 100; 32]);
-    let signature = key.sign(&digest, Context::new(b"F.msg")?, Hedge::Deterministic)?;
+    let signature = key.sign(&digest, Context::new(b"F.msg")?, Randomness::Deterministic)?;
     bytes.extend(signature.as_ref());
     Ok(agreed.receive(&bytes)?)
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::siblings::vectors::CombineError;
+use mldsa_core::internals::vectors::CombineError;
 
 use crate::member_id::MemberId;
 

@@ -53,4 +53,4 @@ pub use crate::round::session::{Event, Session, Topic};
 pub use crate::round::signer::Pending;
 pub use crate::wire::bits::SignerBits;
 pub use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS};
-pub use mldsa_core::siblings::vectors::CombineError;
+pub use mldsa_core::internals::vectors::CombineError;

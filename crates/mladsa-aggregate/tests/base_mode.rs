@@ -8,7 +8,7 @@ mod peer;
 use committee::*;
 use mladsa_aggregate::base::Gate;
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 fn gate(registry: &std::sync::Arc<Registry>) -> Gate {
     Gate::new(registry, EPOCH, base("slot 1"))
@@ -24,7 +24,7 @@ fn public_keys(gate: &Gate, members: &[Member], label: &ContentLabel) -> Vec<Aut
                     gate,
                     label,
                     &mut guard(member),
-                    Hedge::Deterministic,
+                    Randomness::Deterministic,
                     &[3; 64],
                 )
                 .unwrap();
@@ -66,7 +66,7 @@ fn the_gate_admits_one_message_for_each_label() {
         );
         let label = round.label();
         member
-            .sign_content_key(&gate, label, guard, Hedge::Deterministic, &[3; 64])
+            .sign_content_key(&gate, label, guard, Randomness::Deterministic, &[3; 64])
             .unwrap();
         let (wait, message) = member.commit(&round, guard).unwrap();
         set.add(&gate.receive(&message.to_bytes()).unwrap())
@@ -130,7 +130,7 @@ fn keys_are_signed_twice() {
             &gate,
             &label,
             &mut guard(&members[0]),
-            Hedge::Deterministic,
+            Randomness::Deterministic,
             &[3; 64],
         )
         .unwrap();

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use committee::*;
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// Who signs in an epoch: in the second another one has taken the place of the last.
 fn ids(epoch: u64) -> [usize; 3] {
@@ -141,17 +141,17 @@ impl Place {
                 if Guard::create(medium, marks, member.seed()).is_err() {
                     open()?;
                 }
-                let registration = member.register(Hedge::Deterministic)?;
+                let registration = member.register(Randomness::Deterministic)?;
                 self.publish(n, "registration", &registration.to_bytes());
             }
             "root" => {
                 let tree = member.epoch_tree(&self.registry()?, &self.plan())?;
-                let root = member.announce(&tree, &mut open()?, Hedge::Deterministic)?;
+                let root = member.announce(&tree, &mut open()?, Randomness::Deterministic)?;
                 self.publish(n, "root", &root.to_bytes());
             }
             "agree" => {
                 let pinned = self.pinned(n)?;
-                let word = member.acknowledge(&pinned, &mut open()?, Hedge::Deterministic)?;
+                let word = member.acknowledge(&pinned, &mut open()?, Randomness::Deterministic)?;
                 self.publish(n, "agree", &word.to_bytes());
             }
             "open" => {

@@ -4,7 +4,7 @@
 use core::hint::black_box;
 
 use mldsa_core::hazmat::Zeroed;
-use mldsa_core::{Backend, Context, Hedge, Mu, MuBuilder, ParameterSet, hazmat};
+use mldsa_core::{Backend, Context, Mu, MuBuilder, ParameterSet, Randomness, hazmat};
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
     Workspace, keygen_from_seed,
@@ -37,7 +37,7 @@ impl<P: ParameterSet> Input<P> {
         let mu = mu(&mldsa_core::bytes::tr::<P>(&pk));
         let mut signature = P::SignatureBytes::zeroed();
         let signed =
-            mldsa_core::bytes::sign_mu::<P>(&sk, &mu, Hedge::Deterministic, &mut signature);
+            mldsa_core::bytes::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
         assert_eq!(signed, Ok(()));
         Self {
             xi,
@@ -116,8 +116,11 @@ fn signing<P: ParameterSet, T: Tier<P>>(
                 .and_then(|key| key.with_public_key(input.pk.as_ref()))
                 .expect("a key");
             let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
-            let signed =
-                Signer::new(&key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+            let signed = Signer::new(&key, &mut workspace).sign_mu(
+                &input.mu,
+                Randomness::Deterministic,
+                out,
+            );
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };
@@ -131,7 +134,7 @@ fn signing<P: ParameterSet, T: Tier<P>>(
         for (input, key) in inputs.iter().zip(black_box(&keys)) {
             let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
             let signed =
-                Signer::new(key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+                Signer::new(key, &mut workspace).sign_mu(&input.mu, Randomness::Deterministic, out);
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };

@@ -2,9 +2,9 @@
 //! take, counted by dhat, on every backend of this CPU.
 
 use mldsa_core::{
-    Backend, BatchMemory, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
-    ParameterSet, PreHash, PreHashed, PreparedMemory, PreparedSigningMemory, SignJob, SigningKey,
-    VerifyingKey, bytes,
+    Backend, BatchSigner, BatchSignerScratch, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
+    ParameterSet, PreHash, PreHashed, PreparedSigningKeyStorage, PreparedVerifyingKeyStorage,
+    Randomness, SignJob, SigningKey, VerifyingKey, bytes,
 };
 
 use mldsa_gates::lowmem;
@@ -25,13 +25,13 @@ fn allocated(operation: impl FnOnce()) -> (u64, u64) {
 }
 
 fn check<P: ParameterSet>(backend: Backend) {
-    let (ctx, hedge) = (Context::EMPTY, Hedge::Bytes(&[3; 32]));
+    let (ctx, hedge) = (Context::EMPTY, Randomness::Hedged(&[3; 32]));
     let key = SigningKey::<P>::from_seed(&[7; 32]);
     let vk = key.verifying_key();
     assert_eq!(vk.backend(), backend);
     let digest = PreHashed::<P>::new(PreHash::Sha2_512, &[8; 64]).expect("64 bytes");
     let signature = key.sign(b"message", ctx, hedge).expect("signs");
-    let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+    let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
     let (mut pk, mut sk) = (vk.as_bytes().clone(), key.expanded().clone());
     let mut out = signature.as_bytes().clone();
 
@@ -40,7 +40,7 @@ fn check<P: ParameterSet>(backend: Backend) {
     assert_eq!(keygen, none);
     let objects = allocated(|| {
         let key = SigningKey::<P>::from_seed(&[7; 32]);
-        assert!(SigningKey::<P>::from_expanded(key.expanded().as_ref()).is_ok());
+        assert!(SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).is_ok());
         assert!(VerifyingKey::<P>::from_bytes(pk.as_ref()).is_ok());
     });
     assert_eq!(objects, none);
@@ -56,8 +56,8 @@ fn check<P: ParameterSet>(backend: Backend) {
         assert!(bytes::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
     });
     assert_eq!(sign, none);
-    let mut memory_to_sign = Box::new(PreparedSigningMemory::new());
-    let mut batch = Box::new(BatchMemory::ZERO);
+    let mut memory_to_sign = Box::new(PreparedSigningKeyStorage::new());
+    let mut batch = Box::new(BatchSignerScratch::ZERO);
     let many = allocated(|| {
         let prepared = key.prepare_in(&mut memory_to_sign);
         assert!(prepared.sign(b"message", ctx, hedge).is_ok());

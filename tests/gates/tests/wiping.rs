@@ -3,7 +3,7 @@
 //! go; both are searched for the secrets that the operation had in its hands, in
 //! every form that it computed, on every backend of this CPU. Promised: named buffers are wiped, after success,
 //! error and unwinding. Not promised: registers that the compiler spilled, and
-//! copies that it made of a value on the move; `scrub_stack` removes those too.
+//! copies that it made of a value on the move; `zeroize_stack` removes those too.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -16,8 +16,8 @@ use mldsa_core::hazmat::{
     sample,
 };
 use mldsa_core::{
-    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreparedSigningMemory, SignJob, SigningKey, bytes, scrub_stack,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreparedSigningKeyStorage,
+    Randomness, SignError, SignJob, SigningKey, SigningKeyStorage, bytes, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{freed, painted};
@@ -170,6 +170,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
     inconsistent.as_mut()[P::SK_LEN - 1] ^= 0x80;
     let mut out_of_range = key.expanded().clone();
     out_of_range.as_mut()[128 + 96 * (P::K + P::L) - 1] = 0xff;
+    let out_of_range_to_sign = out_of_range.clone();
     let import = move |sk: &[u8]| {
         let mut pk = P::PublicKeyBytes::zeroed();
         hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok()
@@ -181,7 +182,11 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
         move |limit: usize, done: &mut dyn FnMut()| {
             let jobs = (0..20).map(|n| {
                 assert_ne!(n, limit, "unwinding, as the test wants it");
-                SignJob::mu(prepared.as_prepared_ref(), case.mu, Hedge::Deterministic)
+                SignJob::mu(
+                    prepared.as_prepared_ref(),
+                    case.mu,
+                    Randomness::Deterministic,
+                )
             });
             let mut signer = BatchSigner::new().with_backend(backend);
             signer.sign(jobs, |_, signature| {
@@ -217,11 +222,35 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             }),
         ),
         (
+            "a key in memory of the caller",
+            false,
+            Box::new(move || {
+                let mut storage = Box::new(SigningKeyStorage::<P>::new());
+                let mut out = P::SignatureBytes::zeroed();
+                let made = SigningKey::from_seed_in(&case.seed, &mut storage);
+                let signed = made.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
+                assert_eq!(signed, Ok(()));
+                let sk = key.expanded().as_ref();
+                let imported = SigningKey::from_expanded_bytes_in(sk, &mut storage);
+                assert!(imported.is_ok_and(|imported| imported == key));
+            }),
+        ),
+        (
+            "signing with a key that is out of range",
+            false,
+            Box::new(move || {
+                let mut out = P::SignatureBytes::zeroed();
+                let sk = &out_of_range_to_sign;
+                let signed = bytes::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
+                assert_eq!(signed, Err(SignError::Key));
+            }),
+        ),
+        (
             "signing",
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed = key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -239,7 +268,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                 let _ = hazmat::sign_mu_observed(
                     key,
                     &case.mu,
-                    Hedge::Deterministic,
+                    Randomness::Deterministic,
                     out,
                     &mut observe,
                 );
@@ -278,10 +307,11 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             "preparing a key in memory of the caller",
             false,
             Box::new(move || {
-                let mut memory = Box::new(PreparedSigningMemory::new());
+                let mut memory = Box::new(PreparedSigningKeyStorage::new());
                 let mut out = P::SignatureBytes::zeroed();
                 let prepared = key.prepare_in(&mut memory);
-                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -295,7 +325,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -305,10 +336,10 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
 /// A key as a value: made, used and dropped on the stack.
 fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
     let key = black_box(SigningKey::<P>::from_seed(&case.seed));
-    let imported = black_box(SigningKey::<P>::from_expanded(sk).unwrap());
+    let imported = black_box(SigningKey::<P>::from_expanded_bytes(sk).unwrap());
     assert!(key == imported);
     let mut out = P::SignatureBytes::zeroed();
-    key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut())
+    key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut())
         .unwrap();
 }
 
@@ -324,7 +355,7 @@ fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
         let secrets = Secrets::of(case, &key);
         for (name, panics, operation) in operations(case, &key) {
             let plain = secrets.left_by(panics, &operation);
-            let scrubbed = secrets.left_by(panics, || scrub_stack::<SCRUBBED, _>(&operation));
+            let scrubbed = secrets.left_by(panics, || zeroize_stack::<SCRUBBED, _>(&operation));
             println!("{set} {name}: {plain:?}, scrubbed {scrubbed:?}");
             for found in [plain, scrubbed] {
                 left.extend((!found.is_empty()).then(|| format!("{set} {name}: {found:?}")));
@@ -333,7 +364,7 @@ fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
         let sk = key.expanded().as_ref();
         let plain = secrets.left_by(false, || owned::<P>(case, sk));
         let scrubbed = secrets.left_by(false, || {
-            scrub_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
+            zeroize_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
         });
         println!("{set} keys as values: {plain:?}, scrubbed {scrubbed:?}");
         if !scrubbed.is_empty() {
@@ -384,7 +415,7 @@ fn planted_leftovers_are_found() {
     });
     assert_eq!(unwound, ["K"]);
     let scrubbed = secrets.left_by(true, || {
-        scrub_stack::<SCRUBBED, _>(|| {
+        zeroize_stack::<SCRUBBED, _>(|| {
             black_box(copy(&key.expanded()[32..64]));
             panic!("unwinding, as the test wants it");
         });

@@ -9,7 +9,7 @@ use mladsa_aggregate::{
     LogMedium, MarkMedium, MasterSeed, MediumError, Member, MemberId, Message, Opening, PinStore,
     PinnedRoots, Policy, Registration, Registry, Response, RootAnnouncement, Round, SignerBits,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// A committee of two, as far as a round with a commitment.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Committee {
     /// # Errors
     /// None.
     pub fn new() -> Result<Self, Error> {
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let member = |n: u8| {
             Ok(Member::new(
                 MemberId::new(&[b'a' + n])?,
@@ -223,7 +223,7 @@ impl Disk {
     fn of(member: &Member, pinned: &PinnedRoots) -> Result<Self, Error> {
         let shared = Shared::default();
         let mut guard = Guard::create(shared.clone(), shared.clone(), member.seed())?;
-        member.acknowledge(pinned, &mut guard, Hedge::Deterministic)?;
+        member.acknowledge(pinned, &mut guard, Randomness::Deterministic)?;
         let disk = shared.0.lock().map_err(|_| Error::GuardFailure)?.clone();
         Ok(disk)
     }

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use mldsa_core::{Context, Hedge, MlDsa87, Signature};
+use mldsa_core::{Context, MlDsa87, Randomness, Signature};
 
 use crate::epoch::agreed::AuthenticatedKey;
 use crate::epoch::merkle::{Hash, leaf, leaves};
@@ -249,7 +249,7 @@ impl Member {
         gate: &Gate,
         label: &ContentLabel,
         guard: &mut Guard,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         rnd: &[u8; 64],
     ) -> Result<SignedKey, Error> {
         if guard.fingerprint() != self.seed.fingerprint() {

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature};
 
 use crate::epoch::merkle::{Hash, leaf, leaves, verify_path};
 use crate::epoch::message::{Message, Part, Subject};
@@ -299,7 +299,7 @@ impl Member {
         &self,
         pinned: &PinnedRoots,
         guard: &mut Guard,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
     ) -> Result<Acknowledgement, Error> {
         let (registry, plan) = (pinned.registry(), pinned.plan());
         registry.position(&self.id)?;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature};
 
 use crate::epoch::merkle::Hash;
 use crate::epoch::plan::EpochPlan;
@@ -28,7 +28,7 @@ impl Member {
         &self,
         tree: &EpochTree,
         guard: &mut Guard,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
     ) -> Result<RootAnnouncement, Error> {
         if tree.id != self.id || guard.fingerprint() != self.seed.fingerprint() {
             return Err(Error::CohortMismatch);

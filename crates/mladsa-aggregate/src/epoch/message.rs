@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature};
 
 use crate::epoch::merkle::Hash;
 use crate::epoch::registry::Registry;
@@ -185,7 +185,7 @@ impl Member {
     ) -> Result<Message, Error> {
         let key = self.registration_key.verifying_key();
         let digest = digest(&signed_part(part, &self.id, &subject, about, &body));
-        let signature = self.sign(b"F.msg", &digest, Hedge::Deterministic)?;
+        let signature = self.sign(b"F.msg", &digest, Randomness::Deterministic)?;
         key.verify(&digest, context()?, signature.as_ref())
             .map_err(|_| Error::Fault)?;
         Ok(Message(Arc::new(Signed {

@@ -1,8 +1,8 @@
 //! Proof of a content key: an ordinary ML-DSA-87 signature made with the key
 //! itself, for where roots cannot be fixed before openings.
 
-use mldsa_core::siblings::{Secret, Zeroed, keygen_from_rho_p};
-use mldsa_core::{Context, Hedge, MlDsa87, MuBuilder, ParameterSet, Signature, bytes};
+use mldsa_core::internals::{Secret, Zeroed, keygen_from_rho_p};
+use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature, bytes};
 
 use crate::epoch::registry::Registry;
 use crate::error::Error;
@@ -55,8 +55,13 @@ impl Member {
         let mut mu = MuBuilder::from_tr(&bytes::tr::<MlDsa87>(&pk), context()?);
         mu.update(&message(&self.id, label, &public_key));
         let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
-        bytes::sign_mu::<MlDsa87>(sk.expose(), &mu.finish(), Hedge::Bytes(rnd), &mut signature)
-            .map_err(|_| Error::Fault)?;
+        bytes::sign_mu::<MlDsa87>(
+            sk.expose(),
+            &mu.finish(),
+            Randomness::Hedged(rnd),
+            &mut signature,
+        )
+        .map_err(|_| Error::Fault)?;
         Signature::from_bytes(&signature).map_err(|_| Error::Fault)
     }
 }

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, Hedge, MlDsa87, ParameterSet, Signature, VerifyingKey};
+use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature, VerifyingKey};
 
 use crate::epoch::merkle::{Hash, leaves, root};
 use crate::error::Error;
@@ -22,7 +22,7 @@ impl Member {
     ///
     /// # Errors
     /// [`Error::Fault`] if signing fails.
-    pub fn register(&self, hedge: Hedge<'_>) -> Result<Registration, Error> {
+    pub fn register(&self, hedge: Randomness<'_>) -> Result<Registration, Error> {
         let key = self.registration_key.verifying_key().clone();
         let pop = self.sign(b"F.pop", &pop_message(&self.id, &key), hedge)?;
         Ok(Registration {

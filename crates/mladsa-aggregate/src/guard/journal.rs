@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use mldsa_core::Backend;
-use mldsa_core::siblings::{Secret, declassify, declassify_in_place, shake256_lanes};
+use mldsa_core::internals::{Secret, declassify, declassify_in_place, shake256_lanes};
 use subtle::ConstantTimeEq;
 
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::{Context, Hedge, MlDsa87, Signature, SigningKey};
+use mldsa_core::{Context, MlDsa87, Randomness, Signature, SigningKey};
 
 use crate::error::Error;
 use crate::keys::seed::MasterSeed;
@@ -42,7 +42,7 @@ impl Member {
         &self,
         ctx: &[u8],
         message: &[u8; 64],
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
     ) -> Result<Signature<MlDsa87>, Error> {
         let ctx = Context::new(ctx).map_err(|_| Error::BadLength)?;
         self.registration_key

@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use mldsa_core::siblings::pack::{pack_signed, w1_encode};
-use mldsa_core::siblings::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
+use mldsa_core::internals::pack::{pack_signed, w1_encode};
+use mldsa_core::internals::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
 
 use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::message::{Message, Part};
@@ -243,7 +243,7 @@ mod tests {
     use alloc::vec;
     use core::mem;
 
-    use mldsa_core::Hedge;
+    use mldsa_core::Randomness;
 
     use super::*;
     use crate::epoch::pinned::PinnedRoots;
@@ -260,15 +260,15 @@ mod tests {
         let id = MemberId::new(b"member").unwrap();
         let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &[2; 32]);
         let mut guard = Guard::in_memory_for_tests(&member.seed).unwrap();
-        let entry = member.register(Hedge::Deterministic).unwrap();
+        let entry = member.register(Randomness::Deterministic).unwrap();
         let registry = Registry::new(&[3; 32], [entry]).unwrap();
         let label = BaseLabel::new(b"x").unwrap();
         let plan = EpochPlan::new(1, vec![label.clone()]).unwrap();
         let tree = member.epoch_tree(&registry, &plan).unwrap();
-        let root = member.announce(&tree, &mut guard, Hedge::Deterministic);
+        let root = member.announce(&tree, &mut guard, Randomness::Deterministic);
         let mut pins = InMemoryPinsForTests::default();
         let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root.unwrap()]).unwrap();
-        let word = member.acknowledge(&pinned, &mut guard, Hedge::Deterministic);
+        let word = member.acknowledge(&pinned, &mut guard, Randomness::Deterministic);
         let agreed = AgreedRoots::new(&pinned, &[word.unwrap()]).unwrap();
         let content = label.attempt(0).unwrap();
         let opening = member.open(&agreed, &tree, &content, &guard).unwrap();

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use mldsa_core::Backend;
-use mldsa_core::siblings::Shake256;
+use mldsa_core::internals::Shake256;
 
 use crate::error::Error;
 

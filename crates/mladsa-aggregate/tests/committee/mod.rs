@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 pub const RHO: [u8; 32] = *b"rho of a committee for the tests";
 pub const EPOCH: u64 = 5;
@@ -37,7 +37,7 @@ pub fn member(n: usize) -> Member {
 pub fn registry(members: &[Member]) -> Arc<Registry> {
     let entries = members
         .iter()
-        .map(|member| member.register(Hedge::Deterministic).unwrap());
+        .map(|member| member.register(Randomness::Deterministic).unwrap());
     Registry::new(&RHO, entries).unwrap()
 }
 
@@ -64,7 +64,11 @@ pub fn agree(
         .iter()
         .zip(&trees)
         .zip(&mut *guards)
-        .map(|((member, tree), guard)| member.announce(tree, guard, Hedge::Deterministic).unwrap())
+        .map(|((member, tree), guard)| {
+            member
+                .announce(tree, guard, Randomness::Deterministic)
+                .unwrap()
+        })
         .collect();
     let mut pins = InMemoryPinsForTests::default();
     let pinned = PinnedRoots::pin(&mut pins, registry, plan, &announcements).unwrap();
@@ -73,7 +77,7 @@ pub fn agree(
         .zip(guards)
         .map(|(member, guard)| {
             member
-                .acknowledge(&pinned, guard, Hedge::Deterministic)
+                .acknowledge(&pinned, guard, Randomness::Deterministic)
                 .unwrap()
         })
         .collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
-use mldsa_core::{Backend, Context, Hedge, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 use crate::algebra::*;
 use crate::committee::*;
@@ -14,7 +14,7 @@ use crate::hostile::{self, lp, shake};
 /// t of member 0 for label x of `epoch` under `rho`, with its message.
 fn opened(rho: &[u8; 32], epoch: u64, guard: &mut [Guard; 1]) -> (AgreedRoots, Message) {
     let members = [member(0)];
-    let entry = members[0].register(Hedge::Deterministic).unwrap();
+    let entry = members[0].register(Randomness::Deterministic).unwrap();
     let registry = Registry::new(rho, [entry]).unwrap();
     let plan = EpochPlan::new(epoch, vec![base("x")]).unwrap();
     let (trees, agreed) = agree(&members, guard, &registry, &plan);
@@ -52,12 +52,12 @@ fn a_seed_serves_one_plan_in_an_epoch() {
     let only = registry(&members[..1]);
     let entry = members
         .each_ref()
-        .map(|m| m.register(Hedge::Deterministic).unwrap());
+        .map(|m| m.register(Randomness::Deterministic).unwrap());
     let rematrixed = Registry::new(&[9; 32], entry).unwrap();
     let mut guard = guard(&members[0]);
     let mut announce = |registry: &Arc<Registry>, names: &[&str]| {
         let tree = members[0].epoch_tree(registry, &plan(names)).unwrap();
-        let root = members[0].announce(&tree, &mut guard, Hedge::Deterministic);
+        let root = members[0].announce(&tree, &mut guard, Randomness::Deterministic);
         root.map(|_| ())
     };
     assert_eq!(announce(&all, &["x", "y"]), Ok(()));
@@ -151,7 +151,7 @@ fn forge(committee: &Committee, n: usize, others: &[usize]) -> Forgery {
     Forgery {
         announcement: RootAnnouncement::from_bytes(&bytes).unwrap(),
         opening: [&rogue[..], &[0; 4], &other, &above].concat(),
-        key: SigningKey::from_expanded(&sk).unwrap(),
+        key: SigningKey::from_expanded_bytes(&sk).unwrap(),
     }
 }
 
@@ -162,7 +162,9 @@ fn pin_with(committee: &mut Committee, last: RootAnnouncement) -> PinnedRoots {
         .map(|n| {
             let (member, tree) = (&committee.members[n], &committee.trees[n]);
             let guard = &mut committee.guards[n];
-            member.announce(tree, guard, Hedge::Deterministic).unwrap()
+            member
+                .announce(tree, guard, Randomness::Deterministic)
+                .unwrap()
         })
         .collect();
     roots.push(last);
@@ -182,20 +184,20 @@ fn a_list_that_others_do_not_hold_is_good_for_nothing() {
     // The honest ones hold another list.
     for n in 0..3 {
         let guard = &mut committee.guards[n];
-        let refused = committee.members[n].acknowledge(&pinned, guard, Hedge::Deterministic);
+        let refused = committee.members[n].acknowledge(&pinned, guard, Randomness::Deterministic);
         assert_eq!(refused.unwrap_err(), Error::EpochConflict);
     }
     // The forger's own word is one of four; those for the other list do not count.
     let mut its_guard = guard(&committee.members[3]);
     let mallory = &committee.members[3];
     let own = mallory
-        .acknowledge(&pinned, &mut its_guard, Hedge::Deterministic)
+        .acknowledge(&pinned, &mut its_guard, Randomness::Deterministic)
         .unwrap();
     let mut words = vec![own];
     for n in 0..3 {
         let guard = &mut committee.guards[n];
         let honest = committee.agreed.pinned();
-        let word = committee.members[n].acknowledge(honest, guard, Hedge::Deterministic);
+        let word = committee.members[n].acknowledge(honest, guard, Randomness::Deterministic);
         words.push(word.unwrap());
     }
     let refused = AgreedRoots::new(&pinned, &words);
@@ -217,7 +219,7 @@ fn a_list_that_all_acknowledge_after_openings_is_forgeable() {
         .zip(&mut guards)
         .map(|(member, guard)| {
             member
-                .acknowledge(&pinned, guard, Hedge::Deterministic)
+                .acknowledge(&pinned, guard, Randomness::Deterministic)
                 .unwrap()
         })
         .collect();
@@ -238,7 +240,7 @@ fn a_list_that_all_acknowledge_after_openings_is_forgeable() {
     let ctx = Context::new(b"TEST").unwrap();
     let signature = forgery
         .key
-        .sign(round.message(), ctx, Hedge::Deterministic)
+        .sign(round.message(), ctx, Randomness::Deterministic)
         .unwrap();
     let object = [
         &b"MLADSAF2\x01\x00"[..],

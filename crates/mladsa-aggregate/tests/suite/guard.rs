@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 use crate::committee::*;
 use crate::disk::Disk;
@@ -88,9 +88,9 @@ impl Steps {
     /// The two records that precede every round.
     fn begin(&self, guard: &mut Guard) -> Result<(), Error> {
         self.member
-            .announce(&self.tree, guard, Hedge::Deterministic)?;
+            .announce(&self.tree, guard, Randomness::Deterministic)?;
         self.member
-            .acknowledge(&self.pinned, guard, Hedge::Deterministic)?;
+            .acknowledge(&self.pinned, guard, Randomness::Deterministic)?;
         Ok(())
     }
 

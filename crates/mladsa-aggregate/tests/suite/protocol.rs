@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 use crate::committee::*;
 use crate::hostile;
@@ -533,7 +533,9 @@ fn every_encoding_is_strict() {
     }
 
     // Registrations and announcements: every prefix and a longer string.
-    let registration = committee.members[0].register(Hedge::Deterministic).unwrap();
+    let registration = committee.members[0]
+        .register(Randomness::Deterministic)
+        .unwrap();
     let bytes = registration.to_bytes();
     assert_eq!(Registration::from_bytes(&bytes), Ok(registration));
     for bad in [
@@ -548,7 +550,7 @@ fn every_encoding_is_strict() {
         .announce(
             &committee.trees[0],
             &mut committee.guards[0],
-            Hedge::Deterministic,
+            Randomness::Deterministic,
         )
         .unwrap();
     let bytes = announcement.to_bytes();
@@ -584,7 +586,7 @@ fn every_encoding_is_strict() {
     let (member, guard) = (&committee.members[0], &mut committee.guards[0]);
     let pinned = committee.agreed.pinned();
     let acknowledgement = member
-        .acknowledge(pinned, guard, Hedge::Deterministic)
+        .acknowledge(pinned, guard, Randomness::Deterministic)
         .unwrap();
     let acknowledgement = acknowledgement.to_bytes();
     let tree = committee.trees[0].to_bytes();
@@ -686,7 +688,7 @@ fn aggregate_objects_are_strict() {
 #[test]
 fn registries_refuse_what_is_not_proven() {
     let entries: Vec<Registration> = (0..3)
-        .map(|n| member(n).register(Hedge::Deterministic).unwrap())
+        .map(|n| member(n).register(Randomness::Deterministic).unwrap())
         .collect();
     assert_eq!(Registry::new(&RHO, []).unwrap_err(), Error::EmptyCohort);
     let twice = [entries[0].clone(), entries[1].clone(), entries[0].clone()];
@@ -721,7 +723,11 @@ fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
         .iter()
         .zip(&trees)
         .zip(&mut guards)
-        .map(|((member, tree), guard)| member.announce(tree, guard, Hedge::Deterministic).unwrap())
+        .map(|((member, tree), guard)| {
+            member
+                .announce(tree, guard, Randomness::Deterministic)
+                .unwrap()
+        })
         .collect();
     let mut store = InMemoryPinsForTests::default();
     let mut pin = |list: &[RootAnnouncement]| PinnedRoots::pin(&mut store, &registry, &plan, list);
@@ -735,15 +741,15 @@ fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
     assert_eq!(pin(&[forged]).unwrap_err(), Error::BadTreeSignature);
     let stranger = member(9);
     let tree = stranger.epoch_tree(&registry, &plan).unwrap();
-    let refused = stranger.announce(&tree, &mut guard(&stranger), Hedge::Deterministic);
+    let refused = stranger.announce(&tree, &mut guard(&stranger), Randomness::Deterministic);
     assert_eq!(refused.unwrap_err(), Error::UnknownMember);
     let its_own = crate::committee::registry(&[member(9)]);
     let tree = stranger.epoch_tree(&its_own, &plan).unwrap();
-    let root = stranger.announce(&tree, &mut guard(&stranger), Hedge::Deterministic);
+    let root = stranger.announce(&tree, &mut guard(&stranger), Randomness::Deterministic);
     assert_eq!(pin(&[root.unwrap()]).unwrap_err(), Error::UnknownMember);
     let other_epoch = EpochPlan::new(EPOCH + 1, vec![base("x")]).unwrap();
     let tree = members[0].epoch_tree(&registry, &other_epoch).unwrap();
-    let root = members[0].announce(&tree, &mut guards[0], Hedge::Deterministic);
+    let root = members[0].announce(&tree, &mut guards[0], Randomness::Deterministic);
     assert_eq!(pin(&[root.unwrap()]).unwrap_err(), Error::OutOfRange);
 
     // Three are pinned; the fourth comes too late.
@@ -767,7 +773,7 @@ fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
     // More than two thirds of the registry, whether or not they take part.
     let mut acknowledge = |n: usize| {
         members[n]
-            .acknowledge(&pinned, &mut guards[n], Hedge::Deterministic)
+            .acknowledge(&pinned, &mut guards[n], Randomness::Deterministic)
             .unwrap()
     };
     let acknowledgements: Vec<Acknowledgement> = (0..3).map(&mut acknowledge).collect();
@@ -823,7 +829,7 @@ fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
     let reseeded = Member::new(id(0), MasterSeed::from_bytes(&[7; 32]), &bytes32("xi", 0));
     let mut its_guard = guard(&reseeded);
     reseeded
-        .acknowledge(&pinned, &mut its_guard, Hedge::Deterministic)
+        .acknowledge(&pinned, &mut its_guard, Randomness::Deterministic)
         .unwrap();
     let refused = reseeded.open(&agreed, &trees[0], &label, &its_guard);
     assert_eq!(refused.unwrap_err(), Error::BadPath);
@@ -872,12 +878,12 @@ fn nothing_opens_before_the_list_is_agreed_and_nothing_joins_after() {
         .zip(&mut fresh)
         .map(|(member, guard)| {
             member
-                .acknowledge(&other, guard, Hedge::Deterministic)
+                .acknowledge(&other, guard, Randomness::Deterministic)
                 .unwrap()
         })
         .collect();
     // The guards that acknowledged the first list do not acknowledge the second.
-    let refused = members[1].acknowledge(&other, &mut guards[1], Hedge::Deterministic);
+    let refused = members[1].acknowledge(&other, &mut guards[1], Randomness::Deterministic);
     assert_eq!(refused.unwrap_err(), Error::EpochConflict);
     assert_eq!(others[0].verify(&pinned), Err(Error::RootsNotAgreed));
     let other = AgreedRoots::new(&other, &others).unwrap();

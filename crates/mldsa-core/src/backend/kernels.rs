@@ -32,10 +32,10 @@ pub(crate) struct Kernels {
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
     /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
     #[cfg_attr(
-        not(feature = "siblings"),
+        not(feature = "unstable-internals"),
         allow(
             dead_code,
-            reason = "here rows are whole; siblings put theirs together"
+            reason = "here rows are whole; sibling crates put theirs together"
         )
     )]
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
@@ -45,10 +45,10 @@ pub(crate) struct Kernels {
     /// Fused product and inverse NTT: (a, b, out) with out the centred
     /// coefficients of a b. |a|, |b| < 11q.
     #[cfg_attr(
-        not(feature = "siblings"),
+        not(feature = "unstable-internals"),
         allow(
             dead_code,
-            reason = "here rows are whole; siblings put theirs together"
+            reason = "here rows are whole; sibling crates put theirs together"
         )
     )]
     pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, &mut Poly),
@@ -58,7 +58,7 @@ pub(crate) struct Kernels {
     /// The same, and one permutation for `side` with each of its own; `None` where that
     /// gains nothing.
     #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    pub(crate) expand_a_beside: Option<ExpandABeside>,
+    pub(crate) expand_a_interleaved: Option<ExpandABeside>,
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
     pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
@@ -180,7 +180,7 @@ macro_rules! secret_entry {
             };
             if cfg!(debug_assertions) {
                 const FRAMES: usize = $crate::backend::kernels::UNOPTIMISED_FRAMES;
-                $crate::memory::secret::scrub_stack::<FRAMES, _>(kernel)
+                $crate::memory::secret::zeroize_stack::<FRAMES, _>(kernel)
             } else {
                 kernel()
             }
@@ -257,8 +257,13 @@ pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHas
 
 /// (rho, l, first, out, side).
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) type ExpandABeside =
-    fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly], &mut crate::lanes::side::SideHash<'_>);
+pub(crate) type ExpandABeside = fn(
+    &[u8; SEED_LEN],
+    usize,
+    usize,
+    &mut [NttPoly],
+    &mut crate::lanes::interleaved::InterleavedHash<'_>,
+);
 
 /// (set, the n-th job, the result of each job).
 pub(crate) type VerifyKernel =

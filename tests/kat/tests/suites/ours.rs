@@ -12,9 +12,9 @@ use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
 use mldsa_core::{
-    Backend, Context, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet,
-    PreHash, PreHashed, PreparedMemory, SignError, Signature, SigningKey, VerifyError,
-    VerifyingKey, bytes,
+    Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
+    PreHashed, PreparedVerifyingKeyStorage, Randomness, SignError, Signature, SigningKey,
+    VerifyError, VerifyingKey, bytes,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
@@ -180,8 +180,8 @@ fn prehashed<'a, P: ParameterSet>(
     PreHashed::new_allow_weak(hash, digest).map_err(|_| Refusal::Digest)
 }
 
-fn hedge(rnd: Option<&[u8; 32]>) -> Hedge<'_> {
-    rnd.map_or(Hedge::Deterministic, Hedge::Bytes)
+fn hedge(rnd: Option<&[u8; 32]>) -> Randomness<'_> {
+    rnd.map_or(Randomness::Deterministic, Randomness::Hedged)
 }
 
 fn seed(bytes: &[u8]) -> Result<&[u8; 32], Refusal> {
@@ -201,7 +201,7 @@ fn sized<B: Zeroed + AsMut<[u8]>>(bytes: &[u8]) -> Result<B, Refusal> {
 fn signing_key<P: ParameterSet>(key: PrivateKey<'_>) -> Result<SigningKey<P>, Refusal> {
     match key {
         PrivateKey::Seed(bytes) => Ok(SigningKey::from_seed(seed(bytes)?)),
-        PrivateKey::Expanded(sk) => SigningKey::from_expanded(sk).map_err(key_refusal),
+        PrivateKey::Expanded(sk) => SigningKey::from_expanded_bytes(sk).map_err(key_refusal),
     }
 }
 
@@ -384,7 +384,7 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = verifying_key::<P>(self.0, pk)?;
-        let mut memory = PreparedMemory::ZERO;
+        let mut memory = PreparedVerifyingKeyStorage::ZERO;
         let key = key.prepare_in(&mut memory);
         match message {
             Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
