@@ -198,14 +198,21 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// a signature on many threads may fall by more.
 #[must_use]
 pub fn outliers(series: &[f64], ends: bool) -> Vec<usize> {
-    let is_outlier = |&n: &usize| {
-        let before = n.checked_sub(1).and_then(|n| series.get(n));
-        let neighbours: Vec<_> = before.into_iter().chain(series.get(n + 1)).collect();
-        let above = neighbours.iter().all(|other| series[n] > 3.0 * **other);
-        let below = neighbours.iter().all(|other| 3.0 * series[n] < **other);
-        (neighbours.len() == 2 || ends && neighbours.len() == 1) && (above || below)
+    let far = |n: usize, others: &[usize]| {
+        others.iter().all(|other| series[n] > 3.0 * series[*other])
+            || others.iter().all(|other| 3.0 * series[n] < series[*other])
     };
-    (0..series.len()).filter(is_outlier).collect()
+    let last = series.len().saturating_sub(1);
+    let mut found: Vec<_> = (1..last).filter(|&n| far(n, &[n - 1, n + 1])).collect();
+    if ends && last > 0 {
+        let pairs = [(0, 1), (last, last - 1)];
+        let ends = pairs
+            .into_iter()
+            .filter(|(end, other)| !found.contains(other) && far(*end, &[*other]));
+        let ends: Vec<_> = ends.map(|(end, _)| end).collect();
+        found.extend(ends);
+    }
+    found
 }
 
 fn call<P: ParameterSet>(
