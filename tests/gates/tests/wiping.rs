@@ -1,4 +1,4 @@
-//! What secrets leave behind. Every operation runs on a stack that is read after
+//! Traces of secrets in dead memory. Every operation runs on a stack that is read after
 //! its thread has ended and with a heap whose freed blocks are read before they
 //! go; both are searched for the secrets that the operation had in its hands, in
 //! every form that it computed, on every backend of this CPU. Promised: named buffers are wiped, after success,
@@ -343,7 +343,7 @@ fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
         .unwrap();
 }
 
-/// What is left that should not be, all of it.
+/// All secrets that are found and should not be.
 fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
     // For keys that choose for themselves.
     backend.set_default();
@@ -391,7 +391,7 @@ fn secrets_are_gone_from_stack_and_heap() {
     assert!(left.is_empty(), "{}", left.join("\n"));
 }
 
-/// Buffers that nobody wipes, on the stack, on the heap and past an unwinding.
+/// Negative control: buffers that are not wiped, on the stack, on the heap and past an unwinding.
 fn planted_leftovers_are_found() {
     let case = cases::rejected(MlDsa44::NAME)[0];
     let key = SigningKey::<MlDsa44>::from_seed(&case.seed);

@@ -205,7 +205,7 @@ fn guard(parser: u8, bytes: &[u8]) {
         disk.mark = Some(bytes.into());
     }
     let opened = Guard::open(disk.clone(), disk.clone(), member.seed());
-    // A torn record behind the mark's last one is cut off.
+    // A torn record after the mark's last one is cut off.
     let genuine = disk.log.starts_with(&good.log) && disk.mark == good.mark;
     assert!(opened.is_err() || genuine);
 }
@@ -219,7 +219,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// What the guard of a member holds after it has acknowledged a list.
+    /// The contents of a member's guard after it has acknowledged a list.
     fn of(member: &Member, pinned: &PinnedRoots) -> Result<Self, Error> {
         let shared = Shared::default();
         let mut guard = Guard::create(shared.clone(), shared.clone(), member.seed())?;

@@ -22,7 +22,7 @@ use mldsa_lowmem::{
 /// Set, tier, operation, `xi`, `mu`; the expanded private key follows.
 pub const HEADER_LEN: usize = 3 + 32 + 64;
 
-/// What is done.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Key generation from the seed.

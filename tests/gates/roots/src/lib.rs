@@ -1,5 +1,5 @@
-//! What `cargo run -p mldsa-gates -- branches` compiles for every target: generic
-//! functions exist only where someone names their types, and this is where.
+//! Entry points that `cargo run -p mldsa-gates -- branches` compiles for every target. Generic
+//! functions are compiled only for named types, and this crate names them.
 
 #![no_std]
 #![allow(missing_docs)]

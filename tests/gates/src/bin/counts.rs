@@ -88,7 +88,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     }
 }
 
-/// What the division gate has to find in this program.
+/// Negative control of the division gate.
 #[inline(never)]
 fn planted_division(secret: u32, by: u32) -> u32 {
     secret / by

@@ -380,7 +380,7 @@ mod check {
         Ok(())
     }
 
-    /// Every reason that a run gave stands in the list, and every reason of the
+    /// Every reason that a run gave is in the list, and every reason of the
     /// list was given.
     fn reasons_are_documented() -> bool {
         let page = include_str!("../../../../docs/constant-time.md");

@@ -1,4 +1,4 @@
-//! The program of the stack gate: prints how deep every operation goes on every
+//! The program of the stack gate: prints the stack depth of every operation on every
 //! backend of this CPU, one line each, and runs it once more on a thread of 128 KiB.
 //! Arguments: the signatures of each tier of the low-memory signer, and `lowmem`
 //! to run nothing else.

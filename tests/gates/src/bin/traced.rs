@@ -1,4 +1,4 @@
-//! What the trace gate runs on the host: one operation of `mldsa-core` on the
+//! The program that the trace gate runs on the host: one operation of `mldsa-core` on the
 //! input in a file, between two stops (`traced run ...`); and, built with
 //! `--cfg mldsa_ct_check`, the search for inputs whose public events agree
 //! (`traced search ...`).
@@ -58,7 +58,7 @@ fn boundary() {
 }
 
 /// Runs `operation` on the file `input`, the part that counts between two `stop`s, and
-/// writes the digest of its result beside it.
+/// writes the digest of its result to a file next to it.
 fn run(operation: &str, place: &str, input: &str, stop: impl Fn()) -> Option<()> {
     let bytes = std::fs::read(input).ok()?;
     let (_, backend) = place.split_once('/')?;
@@ -70,8 +70,8 @@ fn run(operation: &str, place: &str, input: &str, stop: impl Fn()) -> Option<()>
         stop();
     };
     perform(operation, backend, &bytes, &mut digest, stops)?;
-    let beside = std::path::Path::new(input).with_extension("digest");
-    std::fs::write(beside, hex::encode(digest)).ok()
+    let output = std::path::Path::new(input).with_extension("digest");
+    std::fs::write(output, hex::encode(digest)).ok()
 }
 
 /// By the set that the input names; `watched` is called with the part that counts.
@@ -196,7 +196,7 @@ mod search {
     use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, Tier};
     use operations::{Input, Operation};
 
-    /// What became public: the reason, and of verdicts the value.
+    /// Declassified values: the reason, and of verdicts the value.
     type Events = Vec<(&'static str, Option<u8>)>;
     static EVENTS: Mutex<Events> = Mutex::new(Vec::new());
 

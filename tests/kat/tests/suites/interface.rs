@@ -1,4 +1,4 @@
-//! What only `mldsa-core` has: its types, buffers, generators and observer.
+//! Interfaces that only `mldsa-core` has: its types, buffers, generators and observer.
 
 use core::cell::Cell;
 
@@ -406,7 +406,7 @@ fn generators<P: ParameterSet>() {
     assert_ne!(one, other, "the operating system repeats itself");
 }
 
-/// What keys say of themselves.
+/// The `Debug` and `Display` forms of keys.
 fn keys<P: ParameterSet>() {
     let mut source = Source::new(b"keys");
     for _ in 0..10 {

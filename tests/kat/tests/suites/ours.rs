@@ -1,4 +1,4 @@
-//! The crates under test behind the suite traits: every calling form of
+//! The crates under test as implementations of the suite traits: every calling form of
 //! `mldsa-core`, on every backend of this machine, and every memory tier of
 //! `mldsa-lowmem`. A suite that takes
 //! [`schemes`] or [`verifiers`] thereby tests them all.
@@ -124,7 +124,7 @@ struct Decoded<P>(PhantomData<P>);
 /// `BatchVerifier`, the item three times in one batch.
 struct Batch<P>(Backend, BatchKeys, PhantomData<P>);
 
-/// Where a batch finds its keys.
+/// The source of the keys of a batch.
 #[derive(Clone, Copy, Debug)]
 enum BatchKeys {
     Policy(KeyPolicy),
@@ -407,7 +407,7 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
         let key = verifying_key::<P>(Backend::detect(), pk)?;
         let mu = mu_of::<P>(Backend::detect(), key.tr(), message)?;
         let sig = Signature::<P>::from_bytes(sig).map_err(verify_refusal)?;
-        // What decoding lets through can only fail the challenge.
+        // A signature that decodes can only fail the challenge.
         key.verify_mu(&mu, sig.as_ref())
             .map_err(|error| match error {
                 VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
