@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, Randomness,
-    SignJob, SigningKey, VerifyError, bytes,
+    SignJob, SigningKey, VerifyError,
     hazmat::{
         JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
         sign_mu_observed, verify_lanes,
     },
+    no_alloc,
 };
 
 use crate::inputs::{Case, Key};
@@ -87,7 +88,7 @@ pub(crate) fn verify_encoded<P: ParameterSet>(
         return false;
     }
     pk.as_mut().copy_from_slice(public);
-    bytes::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
+    no_alloc::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
 }
 
 fn encoded<'a, P: ParameterSet>(
@@ -116,7 +117,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         .map(|key| key.verifying_key().as_bytes().clone())
         .collect();
 
-    // `from_seed` and `bytes::verify` always take the detected backend. Another one is only
+    // `from_seed` and `no_alloc::verify` always take the detected backend. Another one is only
     // reachable through the internal interfaces.
     let keygen = if detected {
         Contender::keygen(PEER, inputs, SigningKey::<P>::from_seed, |key| {
@@ -197,7 +198,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             let key = &public[case.key];
             if detected {
                 let ctx = Context::EMPTY;
-                return bytes::verify::<P>(key, &case.message, ctx, &case.signature).is_ok();
+                return no_alloc::verify::<P>(key, &case.message, ctx, &case.signature).is_ok();
             }
             let mut result = [Ok(())];
             verify_lanes(|_| encoded::<P>(backend, key, case), &mut result);

@@ -59,7 +59,7 @@ const SECTIONS: [(Name, Measure); 5] = [
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
     if let Some(backend) = options.backend {
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
     }
     let threads = thread::available_parallelism().map_or(1, usize::from);
     // Before this thread is pinned: new threads inherit that.

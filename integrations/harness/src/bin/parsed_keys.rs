@@ -1,30 +1,27 @@
-//! `aws-lc-rs` verifies with a key that is parsed each time, or once: prints what either takes.
+//! CPU time of an `aws-lc-rs` verification with a key parsed for each call and parsed once.
 
-use std::error::Error;
 use std::time::Duration;
 
 use aws_lc_rs::signature::{
     ML_DSA_44, ML_DSA_65, ML_DSA_87, ParsedPublicKey, UnparsedPublicKey, VerificationAlgorithm,
 };
-use measure::ThreadTime;
-use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use harness::ThreadTime;
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 
-/// Signers, each with a key and a signature.
+/// Number of keys, each with one signature.
 const SIGNERS: u8 = 64;
-/// Rounds, of which the best of each way counts.
+/// Number of rounds; the minimum counts.
 const ROUNDS: usize = 20;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    println!("us of CPU a verification: key parsed each time, once");
+fn main() -> anyhow::Result<()> {
+    println!("us of CPU per verification: key parsed each time, once");
     compare::<MlDsa44>(&ML_DSA_44)?;
     compare::<MlDsa65>(&ML_DSA_65)?;
     compare::<MlDsa87>(&ML_DSA_87)
 }
 
-fn compare<P: ParameterSet>(
-    algorithm: &'static dyn VerificationAlgorithm,
-) -> Result<(), Box<dyn Error>> {
-    let message = b"what one of them votes for";
+fn compare<P: ParameterSet>(algorithm: &'static dyn VerificationAlgorithm) -> anyhow::Result<()> {
+    let message = b"message";
     let mut signers = Vec::new();
     for n in 0..SIGNERS {
         let key = SigningKey::<P>::from_seed(&[n; 32]);
@@ -45,7 +42,7 @@ fn compare<P: ParameterSet>(
             key.verify_sig(message, signature.as_ref())?;
         }
         let times = [middle.duration_since(start), middle.elapsed()];
-        best = [0, 1].map(|way| best[way].min(times[way]));
+        best = [0, 1].map(|at| best[at].min(times[at]));
     }
     let [each, once] = best.map(|time| time.as_secs_f64() * 1e6 / f64::from(SIGNERS));
     println!("{}: {each:.2} {once:.2}", P::NAME);

@@ -67,7 +67,7 @@ impl Hostile<'_> {
     fn sign(&mut self, bytes: &[u8]) -> Signature {
         let signature = self.signer.sign(bytes);
         match self.dice(6) {
-            0 => spoiled(signature.as_ref()),
+            0 => corrupted(signature.as_ref()),
             1 => Signature::from(&signature.as_ref()[..self.dice(100) as usize]),
             _ => signature,
         }
@@ -171,17 +171,17 @@ impl Hostile<'_> {
 /// One validator of four signs anything: nobody stops, and all decide the same.
 #[test]
 fn what_a_hostile_validator_sends_stops_nobody() {
-    for (seed, way) in [Way::Batched, Way::Intake, Way::OneByOne]
+    for (seed, way) in [Mode::Batched, Mode::Intake, Mode::PerVote]
         .into_iter()
         .enumerate()
     {
         let plan = Plan {
             validators: 4,
             heights: 30,
-            spoil: 0,
-            attack: 0,
-            lose: 0,
-            asleep: 0,
+            byzantine: 0,
+            forgeries_per_vote: 0,
+            drop_quorum: 0,
+            offline: 0,
         };
         let mut network = Network::<MlDsa44>::new(plan, way);
         let keys = Network::<MlDsa44>::new(plan, way).elsewhere;

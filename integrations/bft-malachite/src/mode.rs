@@ -1,25 +1,25 @@
 //! The ways to verify that are compared.
 
 use clap::ValueEnum;
-use measure::How;
+use harness::Strategy;
 
 /// Who verifies, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Way {
+pub enum Mode {
     /// At the door, one call of a [`BatchVerifier`](batch_verify::BatchVerifier) for all that has
     /// arrived.
     Batched,
     /// At the door, by an [`Intake`](batch_verify::Intake), which remembers.
     Intake,
     /// Where the engine asks, with prepared keys.
-    OneByOne,
+    PerVote,
     /// Where the engine asks, the key expanded for each signature.
-    Cold,
+    ColdKeys,
     /// Where the engine asks, by `aws-lc-rs`.
     AwsLc,
 }
 
-impl Way {
+impl Mode {
     /// As on the command line and in rows.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -31,18 +31,18 @@ impl Way {
 
     /// Which library verifies, and with which keys.
     #[must_use]
-    pub fn how(self) -> How {
+    pub fn how(self) -> Strategy {
         match self {
-            Self::Batched | Self::Intake => How::Batched,
-            Self::OneByOne => How::OneByOne,
-            Self::Cold => How::Cold,
-            Self::AwsLc => How::AwsLc,
+            Self::Batched | Self::Intake => Strategy::Batched,
+            Self::PerVote => Strategy::PerVote,
+            Self::ColdKeys => Strategy::ColdKeys,
+            Self::AwsLc => Strategy::AwsLc,
         }
     }
 
     /// Whether all that arrives is verified before the engine sees it.
     #[must_use]
-    pub fn at_the_door(self) -> bool {
-        self.how() == How::Batched
+    pub fn verifies_on_arrival(self) -> bool {
+        self.how() == Strategy::Batched
     }
 }

@@ -8,18 +8,18 @@ use batch_verify::{
 };
 use mldsa_core::ParameterSet;
 
-use super::{Committee, Verdicts};
+use super::{Committee, Verifier};
 use crate::chain::Height;
 use crate::message::Signed;
 use crate::scheme::CONTEXT;
 
 /// An [`Intake`] on the engine's own thread.
-pub(super) struct Remembered<P: ParameterSet> {
+pub(super) struct Cached<P: ParameterSet> {
     intake: Intake<P>,
     weights: Arc<Weights>,
 }
 
-impl<P: ParameterSet> Remembered<P> {
+impl<P: ParameterSet> Cached<P> {
     pub(super) fn new(committee: Committee<P>) -> Self {
         let limits = IntakeLimits {
             // The votes of a height or two: what is decided is not asked for again.
@@ -46,7 +46,7 @@ impl<P: ParameterSet> Remembered<P> {
     }
 }
 
-impl<P: ParameterSet> Verdicts for Remembered<P> {
+impl<P: ParameterSet> Verifier for Cached<P> {
     fn arrived(&mut self, arrived: &[(u64, Signed)]) -> Option<Vec<Outcome>> {
         let items = arrived.iter().map(|(_, signed)| signed.as_item());
         Some(self.intake.verify_items(items))

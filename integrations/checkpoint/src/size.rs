@@ -1,4 +1,4 @@
-//! Bytes of a certificate, in the ways that there are.
+//! Sizes of certificates.
 
 use mladsa_aggregate::Error;
 use mldsa_core::{MlDsa65, MlDsa87, ParameterSet as _};
@@ -6,35 +6,34 @@ use serde::Serialize;
 
 use crate::committee::plan;
 
-/// An Ed25519 signature.
+/// Bytes of an Ed25519 signature.
 const ED25519: usize = 64;
 
-/// What a certificate of `n` validators takes.
+/// Bytes of the certificate of a committee in each format. All formats but the openings include
+/// one bit per validator; none includes the signed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Price {
-    /// Validators.
+pub struct CertificateSize {
+    /// Number of validators.
     pub validators: usize,
-    /// More than two thirds of them, whose signatures a list has.
+    /// More than two thirds of them: number of signatures in a list.
     pub quorum: usize,
-    /// The list of Ed25519 signatures.
+    /// List of Ed25519 signatures.
     pub ed25519: usize,
-    /// The list of ML-DSA-65 signatures.
+    /// List of ML-DSA-65 signatures.
     pub ml_dsa_65: usize,
-    /// The list of ML-DSA-87 signatures.
+    /// List of ML-DSA-87 signatures.
     pub ml_dsa_87: usize,
-    /// The aggregate, for who holds the openings already.
+    /// Aggregate, for a verifier that holds the openings.
     pub aggregate: usize,
-    /// The openings of all, which everybody else needs besides.
+    /// Openings of all members, needed by other verifiers in addition to the aggregate.
     pub openings: usize,
 }
 
-impl Price {
-    /// The price for `n` validators, all of whom sign the aggregate, in an epoch of so many
-    /// checkpoints. Everything but the openings has a bit for each validator besides, and nothing
-    /// has what was signed.
+impl CertificateSize {
+    /// Sizes for `n` validators that all sign, in an epoch of `checkpoints` checkpoints.
     ///
     /// # Errors
-    /// [`Error`] for no checkpoints, or more than a tree has leaves for.
+    /// [`Error`] for zero checkpoints, or more than a tree has leaves for.
     pub fn new(n: usize, checkpoints: u64) -> Result<Self, Error> {
         let plan = plan(n, 1, checkpoints)?;
         let (quorum, bits) = (n * 2 / 3 + 1, n.div_ceil(8));

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use batch_verify::{BatchVerifier, Duplicates, Outcome, Policy, QuorumError, Threads, Threshold};
 use mldsa_core::ParameterSet;
 
-use super::{Committee, Verdicts};
+use super::{Committee, Verifier};
 use crate::chain::Height;
 use crate::message::{Claim, Signed};
 use crate::scheme::{CONTEXT, Signature};
 
 /// A [`BatchVerifier`] and what it has found valid.
-pub(super) struct Together<P: ParameterSet> {
+pub(super) struct Batched<P: ParameterSet> {
     committee: Committee<P>,
     verifier: BatchVerifier<P>,
     /// By member.
@@ -22,7 +22,7 @@ pub(super) struct Together<P: ParameterSet> {
 /// for all heights to come fills a place of its own.
 const EACH: usize = 16;
 
-impl<P: ParameterSet> Together<P> {
+impl<P: ParameterSet> Batched<P> {
     pub(super) fn new(committee: Committee<P>) -> Self {
         let verifier = BatchVerifier::builder()
             .keys(committee.keys.clone())
@@ -47,7 +47,7 @@ impl<P: ParameterSet> Together<P> {
     }
 }
 
-impl<P: ParameterSet> Verdicts for Together<P> {
+impl<P: ParameterSet> Verifier for Batched<P> {
     fn arrived(&mut self, arrived: &[(u64, Signed)]) -> Option<Vec<Outcome>> {
         // What was heard before costs nothing.
         let mut outcomes: Vec<Outcome> = arrived
@@ -123,7 +123,7 @@ mod tests {
     use std::sync::Arc;
 
     use batch_verify::{KeySet, Weights};
-    use measure::{How, Meter};
+    use harness::{Meter, Strategy};
     use mldsa_core::{MlDsa44, SigningKey};
 
     use super::*;
@@ -141,9 +141,9 @@ mod tests {
             keys: KeySet::<MlDsa44>::from_public_keys(public).unwrap(),
             weights: Arc::new(Weights::equal(2)),
         };
-        let mut together = Together::new(committee);
+        let mut together = Batched::new(committee);
         let signed = |by: usize, height: u64| {
-            let signer = Signer::new(&keys[by], How::Batched, Arc::new(Meter::default()));
+            let signer = Signer::new(&keys[by], Strategy::Batched, Arc::new(Meter::default()));
             let bytes = height.to_le_bytes().to_vec();
             let signature = signer.sign(&bytes);
             Signed::new(Address(by as u32), Height(height), bytes, &signature)

@@ -1,10 +1,35 @@
-//! The scheme on plain encodings: no allocation, no value larger than a hash
-//! returned. Lengths are in the types.
+//! Forms for programs without an allocator: memory of the caller for keys and signers,
+//! signing into buffers, and functions on encodings.
+//!
+//! The functions return no value larger than a hash; lengths are in the types. `SignInto`
+//! signs into a buffer:
+//!
+//! ```
+//! use mldsa_core::no_alloc::{PreparedSigningKeyStorage, SignInto, SigningKeyStorage};
+//! use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
+//!
+//! let (mut storage, mut prepared) = (SigningKeyStorage::new(), PreparedSigningKeyStorage::new());
+//! let key = SigningKey::<MlDsa44>::from_seed_in(&[7; 32], &mut storage);
+//! let mut signature = [0; 2420];
+//! key.prepare_in(&mut prepared).sign_into(
+//!     b"message",
+//!     Context::EMPTY,
+//!     Randomness::Hedged(&[8; 32]),
+//!     &mut signature,
+//! )?;
+//! key.verifying_key().verify(b"message", Context::EMPTY, &signature)?;
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
 use crate::error::{KeyError, SignError, VerifyError};
 use crate::hash::transcript::{self, Context, Mu, Randomness};
+pub use crate::keys::batch_signing::BatchSignerScratch;
+pub use crate::keys::prepared_signing::{PreparedSigningKeyRef, PreparedSigningKeyStorage};
+pub use crate::keys::prepared_verifying::{PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage};
+pub use crate::keys::sign_into::SignInto;
+pub use crate::keys::signing::SigningKeyStorage;
 use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
@@ -102,10 +127,10 @@ pub fn verify_mu<P: ParameterSet>(
 pub fn verify<P: ParameterSet>(
     pk: &P::PublicKeyBytes,
     message: &[u8],
-    ctx: Context<'_>,
+    context: Context<'_>,
     signature: &[u8],
 ) -> Result<(), VerifyError> {
-    verify_job::<P>(pk, JobMessage::Pure(ctx, message), signature)
+    verify_job::<P>(pk, JobMessage::Pure(context, message), signature)
 }
 
 fn verify_job<P: ParameterSet>(
@@ -114,12 +139,5 @@ fn verify_job<P: ParameterSet>(
     signature: &[u8],
 ) -> Result<(), VerifyError> {
     let key = JobKey::Encoded(PublicKeyParts::of::<P>(pk), None);
-    verify_one::<P>(
-        Backend::detect(),
-        Job {
-            key,
-            message,
-            signature,
-        },
-    )
+    verify_one::<P>(Backend::detect(), Job::new(key, message, signature))
 }

@@ -1,8 +1,8 @@
 //! What verifies for a door: the same questions, three ways to answer them.
 
-mod alone;
-mod intake;
-mod together;
+mod per_vote;
+mod cached;
+mod batched;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use mldsa_core::ParameterSet;
 
 use crate::chain::{Address, Height};
 use crate::message::Signed;
-use crate::way::Way;
+use crate::mode::Mode;
 
 /// Answers what the door asks.
-pub(crate) trait Verdicts {
-    /// Verdicts on all that has arrived, each with the peer who sent it; `None` if this one waits
+pub(crate) trait Verifier {
+    /// Verifier on all that has arrived, each with the peer who sent it; `None` if this one waits
     /// until the engine asks.
     fn arrived(&mut self, arrived: &[(u64, Signed)]) -> Option<Vec<Outcome>>;
 
@@ -54,11 +54,13 @@ pub(crate) struct Committee<P: ParameterSet> {
 
 impl<P: ParameterSet> Committee<P> {
     /// What verifies for one of its members.
-    pub(crate) fn verdicts(self, way: Way) -> Box<dyn Verdicts> {
+    pub(crate) fn verdicts(self, way: Mode) -> Box<dyn Verifier> {
         match way {
-            Way::Batched => Box::new(together::Together::new(self)),
-            Way::Intake => Box::new(intake::Remembered::new(self)),
-            Way::OneByOne | Way::Cold | Way::AwsLc => Box::new(alone::Alone::new(self, way.how())),
+            Mode::Batched => Box::new(batched::Batched::new(self)),
+            Mode::Intake => Box::new(cached::Cached::new(self)),
+            Mode::PerVote | Mode::ColdKeys | Mode::AwsLc => {
+                Box::new(per_vote::PerVote::new(self, way.how()))
+            }
         }
     }
 

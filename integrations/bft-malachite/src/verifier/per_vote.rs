@@ -1,27 +1,27 @@
 //! One signature at a time, when the engine asks.
 
 use batch_verify::{Outcome, QuorumError, Reason, SignerId, Threshold};
-use measure::How;
+use harness::Strategy;
 use mldsa_core::{Context, ParameterSet};
 
-use super::{Committee, Verdicts};
+use super::{Committee, Verifier};
 use crate::chain::Height;
 use crate::message::Signed;
 use crate::scheme::CONTEXT;
 
 /// No memory, no batches.
-pub(super) struct Alone<P: ParameterSet> {
+pub(super) struct PerVote<P: ParameterSet> {
     committee: Committee<P>,
-    how: How,
+    how: Strategy,
 }
 
-impl<P: ParameterSet> Alone<P> {
-    pub(super) fn new(committee: Committee<P>, how: How) -> Self {
+impl<P: ParameterSet> PerVote<P> {
+    pub(super) fn new(committee: Committee<P>, how: Strategy) -> Self {
         Self { committee, how }
     }
 }
 
-impl<P: ParameterSet> Verdicts for Alone<P> {
+impl<P: ParameterSet> Verifier for PerVote<P> {
     fn arrived(&mut self, _: &[(u64, Signed)]) -> Option<Vec<Outcome>> {
         None
     }

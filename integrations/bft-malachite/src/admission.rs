@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use batch_verify::{Outcome, QuorumError, Reason, Threshold, Weights};
-use measure::{Kind, Meter, ThreadTime};
+use harness::{Kind, Meter, ThreadTime};
 use mldsa_core::ParameterSet;
 
 use crate::chain::Height;
 use crate::message::{Message, Signed};
-use crate::verdicts::{Committee, Verdicts};
-use crate::way::Way;
+use crate::mode::Mode;
+use crate::verifier::{Committee, Verifier};
 
 /// What was refused, and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct Rejections {
     /// At the door, by the peer who sent it, never by who is said to have signed it, and reason.
     pub by_peer: BTreeMap<(u64, Reason), u64>,
     /// When the engine asked.
@@ -27,18 +27,18 @@ pub struct Refused {
 }
 
 /// A validator's door.
-pub(crate) struct Door {
-    verdicts: Box<dyn Verdicts>,
+pub(crate) struct VoteAdmission {
+    verdicts: Box<dyn Verifier>,
     weights: Arc<Weights>,
     height: Height,
     meter: Arc<Meter>,
-    refused: Refused,
+    refused: Rejections,
 }
 
-impl Door {
+impl VoteAdmission {
     /// The door of one member.
     pub(crate) fn new<P: ParameterSet>(
-        way: Way,
+        way: Mode,
         committee: Committee<P>,
         meter: Arc<Meter>,
     ) -> Self {
@@ -47,12 +47,12 @@ impl Door {
             verdicts: committee.verdicts(way),
             height: Height::default(),
             meter,
-            refused: Refused::default(),
+            refused: Rejections::default(),
         }
     }
 
     /// What was refused so far.
-    pub(crate) fn refused(&self) -> &Refused {
+    pub(crate) fn refused(&self) -> &Rejections {
         &self.refused
     }
 
@@ -88,8 +88,8 @@ impl Door {
             Some(outcomes) if !signed.is_empty() => outcomes,
             _ => return arrived.into_iter().map(|(_, message)| message).collect(),
         };
-        self.meter.inside(inside.elapsed());
-        self.count(&arrived, &signed, &outcomes, start);
+        let library = inside.elapsed();
+        self.count(&arrived, &signed, &outcomes, start, library);
         let mut outcomes = outcomes.into_iter();
         arrived.retain(|(_, message)| {
             message.kind().is_none() || outcomes.next().is_some_and(Outcome::is_valid)
@@ -103,6 +103,7 @@ impl Door {
         signed: &[(u64, Signed)],
         outcomes: &[Outcome],
         start: ThreadTime,
+        library: std::time::Duration,
     ) {
         for ((peer, _), outcome) in signed.iter().zip(outcomes) {
             let count = match outcome {
@@ -123,9 +124,12 @@ impl Door {
             let of: Vec<usize> = (0..signed.len()).filter(of).collect();
             let invalid = of.iter().filter(|at| !outcomes[**at].is_valid()).count();
             let bytes = of.iter().map(|at| signed[*at].1.len()).sum();
-            let share = time.mul_f64(of.len() as f64 / signed.len() as f64);
+            let share = of.len() as f64 / signed.len() as f64;
             if !of.is_empty() {
-                self.meter.verified(kind, of.len(), bytes, invalid, share);
+                let library = library.mul_f64(share);
+                self.meter
+                    .record_call(kind, of.len(), bytes, invalid, library);
+                self.meter.record_total(kind, time.mul_f64(share));
             }
         }
     }
@@ -134,15 +138,15 @@ impl Door {
     pub(crate) fn verify(&mut self, kind: Kind, signed: &Signed) -> bool {
         let look = ThreadTime::now();
         if self.verdicts.knows(signed) {
-            self.meter.beside(kind, look.elapsed());
+            self.meter.record_total(kind, look.elapsed());
             return true;
         }
         let start = ThreadTime::now();
         let valid = self.verdicts.verify(signed);
         let time = start.elapsed();
-        self.meter.inside(time);
         let invalid = usize::from(!valid);
-        self.meter.verified(kind, 1, signed.len(), invalid, time);
+        self.meter.record_call(kind, 1, signed.len(), invalid, time);
+        self.meter.record_total(kind, time);
         if !valid {
             self.refused.asked += 1;
         }
@@ -179,18 +183,18 @@ impl Door {
     fn certificate(&self, votes: &[Signed], verified: usize, refused: bool, start: ThreadTime) {
         let (time, kind) = (start.elapsed(), Kind::Certificate);
         if verified == 0 {
-            return self.meter.beside(kind, time);
+            return self.meter.record_total(kind, time);
         }
-        self.meter.inside(time);
         let bytes = votes.iter().map(Signed::len).sum();
         let invalid = usize::from(refused);
-        self.meter.verified(kind, verified, bytes, invalid, time);
+        self.meter.record_call(kind, verified, bytes, invalid, time);
+        self.meter.record_total(kind, time);
     }
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for VoteAdmission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Door")
+        f.debug_struct("VoteAdmission")
             .field("refused", &self.refused)
             .finish_non_exhaustive()
     }
