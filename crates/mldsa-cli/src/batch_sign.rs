@@ -12,6 +12,7 @@ use crate::batch::{BatchArgs, print_error};
 use crate::engine::{Answer, Engine, Job, Order, PrivateKey};
 use crate::jsonl::{Fields, LineError};
 use crate::output::Files;
+use crate::random::random;
 use crate::request::{Request, Set, with_set};
 
 /// Sign messages from JSON lines
@@ -20,6 +21,10 @@ use crate::request::{Request, Set, with_set};
 pub(crate) struct Args {
     #[command(flatten)]
     batch: BatchArgs,
+
+    /// Sign lines without "rnd" without fresh randomness: the same signature every time
+    #[arg(long)]
+    deterministic: bool,
 }
 
 const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, bytes are hex:
@@ -29,9 +34,10 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   {"set":"ML-DSA-87","seed":"..","prehash":"SHA2-512","digest":".."}
   {"set":"ML-DSA-44","seed":".."}
   The key is "seed" (32 bytes) or "sk" (the expanded private key of FIPS 204,
-  checked for consistency). "rnd" (32 bytes) is the randomness of hedged
-  signing; without it signing is deterministic. A line with only a key asks for
-  its public key. Hash names as in `batch-verify`.
+  checked for consistency). Signing is hedged with 32 fresh random bytes a line;
+  "rnd" (32 bytes) gives them, and --deterministic takes zeros. Every signature is
+  verified before it is written. A line with only a key asks for its public key.
+  Hash names as in `batch-verify`.
 
 OUTPUT  One JSON object for every line, in order:
   {"line":1,"pk":"..","sig":".."}
@@ -97,13 +103,20 @@ fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
     let set = Set::of(fields)?;
     let request = Request::of(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
-    let rnd = fields.hex_array::<32>("rnd")?.map(Box::new);
-    if request.is_none() && rnd.is_some() {
+    let given = fields.hex_array("rnd")?;
+    if request.is_none() && given.is_some() {
         return Err(LineError::new("\"rnd\" without a message"));
     }
-    let order = request
-        .map(|request| Order::new(request, rnd))
-        .transpose()?;
+    let order = request.map(|request| {
+        let rnd = match given {
+            None if !args.deterministic => {
+                Some(random().map_err(|error| LineError::new(error.to_string()))?)
+            }
+            given => given,
+        };
+        Order::new(request, rnd.map(Box::new))
+    });
+    let order = order.transpose()?;
     Ok((set, Job { key, order }))
 }
 

@@ -215,11 +215,20 @@ impl<P: ParameterSet> Keys<P> {
                 }
             }
         }
-        Self {
+        let mut keys = Self {
             seeded: SigningKey::from_seeds(&seeds),
             expanded,
             places,
+        };
+        // A fault during signing can reveal the key.
+        for key in keys
+            .seeded
+            .iter_mut()
+            .chain(keys.expanded.iter_mut().flatten())
+        {
+            key.set_self_verification(true);
         }
+        keys
     }
 
     fn get(&self, number: usize) -> Result<&SigningKey<P>, &LineError> {

@@ -11,6 +11,7 @@ use crate::Status;
 use crate::input::read_small;
 use crate::keyfile::{Format, SetArg, encode_private, encode_public, exactly};
 use crate::output::{Content, Files, Output, OutputArgs, write_each};
+use crate::random::random;
 use crate::request::{Set, with_set};
 
 /// Generate a private key
@@ -80,7 +81,7 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
     let public = args.public.as_deref().map(public).transpose()?;
     let key = match &args.seed_file {
         Some(path) => SigningKey::<P>::from_seed(&*read_seed(path)?),
-        None => SigningKey::generate().map_err(io::Error::other)?,
+        None => SigningKey::<P>::from_seed(&*random()?),
     };
     let form = match args.form {
         FormArg::Seed => PrivateKeyForm::Seed,

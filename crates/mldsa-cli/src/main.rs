@@ -14,6 +14,7 @@ mod batch;
 mod batch_sign;
 mod batch_verify;
 mod certificate;
+mod commit;
 #[cfg_attr(not(feature = "encrypted-keys"), path = "encrypted/absent.rs")]
 mod encrypted;
 mod engine;
@@ -27,6 +28,7 @@ mod message;
 mod mu;
 mod output;
 mod pubkey;
+mod random;
 mod request;
 mod sign;
 mod structure;
@@ -39,7 +41,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use mldsa_core::Backend;
+use mldsa_core::{Backend, scrub_stack};
 use output::{Files, complain, complain_of_arguments, standard_failed};
 
 /// ML-DSA (FIPS 204) signatures
@@ -110,12 +112,17 @@ impl From<Status> for ExitCode {
     }
 }
 
+/// Bytes of stack that are overwritten after a command: above the deepest use of unoptimised
+/// signing.
+const COMMAND_STACK: usize = 256 << 10;
+
 fn main() -> ExitCode {
     // A file that may not grow further is an error to answer, not the end.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let result = match Cli::try_parse() {
-        Ok(cli) => run(cli),
+        // Private keys are values on the stack, of which moves leave copies.
+        Ok(cli) => scrub_stack::<COMMAND_STACK, _>(|| run(cli)),
         // Help that was asked for is a result: clap would not say that it went nowhere.
         Err(help) if !help.use_stderr() => help
             .print()

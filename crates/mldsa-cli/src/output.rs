@@ -6,6 +6,7 @@ use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
 
+use crate::commit::{Access, StagedFile};
 use crate::input::{is_standard, standard_input};
 
 #[derive(clap::Args)]
@@ -300,15 +301,14 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Writes several results. Files get their names at the end, in this order, when
-/// everything is on the disk and in the streams: what fails before that leaves the old
-/// ones as they were, and what fails at any time no new one behind.
+/// Writes several results. Files take their names at the end, in this order, when all content is
+/// on the disk and in the streams. A failure leaves no new file, and the previous content under
+/// each name.
 pub(crate) fn write_each(results: &[(&Output<'_>, &[u8])]) -> io::Result<()> {
     write_each_after(results, || Ok(()))
 }
 
-/// The same, with something that has to come about when everything is on the disk and in
-/// the streams, and before anybody sees a file.
+/// [`write_each`] with an operation that has to succeed before a file takes its name.
 pub(crate) fn write_each_after(
     results: &[(&Output<'_>, &[u8])],
     last: impl FnOnce() -> io::Result<()>,
@@ -325,12 +325,19 @@ pub(crate) fn write_each_after(
         output.write_stream(bytes)?;
     }
     last()?;
-    for (n, (output, file)) in staged.iter().enumerate() {
-        if let Err(error) = file.take_name() {
-            for (_, file) in &staged[..n] {
-                file.give_back();
-            }
-            return Err(output.named(&error));
+    for n in 0..staged.len() {
+        let (output, file) = &mut staged[n];
+        if let Err(error) = output.publish(file) {
+            let error = output.named(&error);
+            // What has its name already, in reverse order.
+            staged.truncate(n);
+            let reverted = staged.into_iter().rev().map(|(_, file)| file.revert());
+            let left: Vec<String> = reverted.filter_map(Result::err).collect();
+            return Err(match (n, &left[..]) {
+                (0, _) => error,
+                (_, []) => io::Error::other(format!("{error}; no file is changed")),
+                _ => io::Error::other(format!("{error}; {}", left.join("; "))),
+            });
         }
     }
     Ok(())
@@ -369,14 +376,14 @@ impl<'a> Output<'a> {
         write_each(&[(self, bytes)])
     }
 
-    /// Puts `bytes` beside the file that they shall be; `None` if that is a stream.
-    fn stage(&self, bytes: &[u8]) -> io::Result<Option<Staged>> {
+    /// Writes `bytes` to a temporary file next to the target; `None` for a stream.
+    fn stage(&self, bytes: &[u8]) -> io::Result<Option<StagedFile>> {
         if self.is_standard() {
             return Ok(None);
         }
         let target = match fs::metadata(self.path) {
             Ok(_) if self.existing != Existing::Replaced => return Err(self.existing.error()),
-            // It never has the old one's mode. Links stay links.
+            // Links stay links.
             Ok(metadata) if metadata.is_file() => fs::canonicalize(self.path)?,
             Ok(metadata) if takes_writing(metadata.file_type()) => return Ok(None),
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -391,22 +398,23 @@ impl<'a> Output<'a> {
             }
             Err(_) => self.path.to_owned(),
         };
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        if self.content == Content::Secret {
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        }
-        let next = beside(&target)?;
-        let mut file = options.open(&next)?;
-        // From here on it is removed unless it takes its name.
-        let staged = Staged {
-            next,
-            target,
-            existing: self.existing,
+        // A replaced file's mode is not taken over.
+        let access = match self.content {
+            Content::Secret => Access::Owner,
+            Content::Text | Content::Binary => Access::Umask,
         };
-        file.write_all(bytes).and_then(|()| file.sync_all())?;
-        Ok(Some(staged))
+        StagedFile::write(&target, bytes, access).map(Some)
+    }
+
+    /// Gives a staged file its name.
+    fn publish(&self, file: &mut StagedFile) -> io::Result<()> {
+        if self.existing == Existing::Replaced {
+            return file.exchange();
+        }
+        file.create().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => self.existing.error(),
+            _ => error,
+        })
     }
 
     fn write_stream(&self, bytes: &[u8]) -> io::Result<()> {
@@ -437,54 +445,6 @@ impl<'a> Output<'a> {
 
 pub(crate) fn leads_to_standard_output(path: &Path) -> bool {
     is_standard(path) || is_standard_output(path)
-}
-
-/// Gives a complete file a name that nobody has, whoever else asks for it.
-pub(crate) fn take_free(next: &Path, name: &Path) -> io::Result<()> {
-    match fs::hard_link(next, name) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            // Not every file system has links: there an empty file holds the name.
-            File::create_new(name)?;
-            fs::rename(next, name).inspect_err(|_| drop(fs::remove_file(name)))
-        }
-        linked => linked,
-    }
-}
-
-/// A complete file that has not got its name yet.
-struct Staged {
-    next: PathBuf,
-    target: PathBuf,
-    existing: Existing,
-}
-
-impl Staged {
-    fn take_name(&self) -> io::Result<()> {
-        if self.existing == Existing::Replaced {
-            return fs::rename(&self.next, &self.target);
-        }
-        take_free(&self.next, &self.target).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => self.existing.error(),
-            _ => error,
-        })
-    }
-
-    /// Takes the name away again, unless it is somebody else's by now. What was replaced
-    /// is gone.
-    fn give_back(&self) {
-        let [own, named] =
-            [&self.next, &self.target].map(|path| Identity::of(path, standard_output));
-        if self.existing != Existing::Replaced && (own.is_none() || own == named) {
-            let _ = fs::remove_file(&self.target);
-        }
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        // Gone already if it was renamed.
-        let _ = fs::remove_file(&self.next);
-    }
 }
 
 #[cfg(unix)]
@@ -560,34 +520,32 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// A new name in the same directory, short enough wherever the other one is.
-fn beside(path: &Path) -> io::Result<PathBuf> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let digits = base16ct::lower::encode_string(&random);
-    Ok(path.with_file_name(format!("mldsa-{digits}.tmp")))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use super::*;
 
-    /// Somebody took one of the names while the results were made.
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("mldsa-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).unwrap();
+        path
+    }
+
+    /// Another process creates one of the files before all have their names.
     #[test]
-    fn who_does_not_get_every_name_keeps_none() {
-        let place = std::env::temp_dir().join(format!("mldsa-names-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&place);
-        fs::create_dir(&place).unwrap();
-        let paths = ["a", "b", "c"].map(|name| place.join(name));
+    fn write_each_is_atomic_on_name_conflicts() {
+        let folder = folder("names");
+        let paths = ["a", "b", "c"].map(|name| folder.join(name));
         let output = |path| Output::new(path, Existing::Stays, Content::Binary).unwrap();
         let outputs = paths.each_ref().map(|path| output(path));
         let results = outputs.each_ref().map(|output| (output, &b"ours"[..]));
         for taken in &paths {
             let written = write_each_after(&results, || fs::write(taken, b"theirs"));
             let error = written.unwrap_err().to_string();
-            assert_eq!(error, format!("{}: exists", taken.display()));
-            assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+            let start = format!("{}: exists", taken.display());
+            assert!(error.starts_with(&start), "{error}");
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
             assert_eq!(fs::read(taken).unwrap(), b"theirs");
             fs::remove_file(taken).unwrap();
         }
@@ -595,8 +553,49 @@ mod tests {
         for path in &paths {
             assert_eq!(fs::read(path).unwrap(), b"ours");
         }
-        assert_eq!(fs::read_dir(&place).unwrap().count(), 3);
-        fs::remove_dir_all(&place).unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// One of the files becomes a directory before all have their names.
+    #[test]
+    fn write_each_is_atomic_when_it_replaces_files() {
+        let folder = folder("replaced");
+        let paths = ["a", "b", "c"].map(|name| folder.join(name));
+        for (failing, old) in [(2, true), (1, true), (0, true), (2, false), (1, false)] {
+            let output = |path| Output::new(path, Existing::Replaced, Content::Binary).unwrap();
+            for path in &paths {
+                let _ = fs::remove_file(path);
+                if old {
+                    fs::write(path, path.to_str().unwrap()).unwrap();
+                }
+            }
+            let outputs = paths.each_ref().map(|path| output(path));
+            let results = outputs.each_ref().map(|output| (output, &b"ours"[..]));
+            let directory = &paths[failing];
+            let written = write_each_after(&results, || {
+                let _ = fs::remove_file(directory);
+                fs::create_dir(directory)?;
+                fs::write(directory.join("theirs"), b"theirs")
+            });
+            let error = written.unwrap_err().to_string();
+            let start = format!("{}: ", directory.display());
+            assert!(error.starts_with(&start), "{error}");
+            assert_eq!(
+                error.ends_with("; no file is changed"),
+                failing > 0,
+                "{error}"
+            );
+            assert_eq!(fs::read(directory.join("theirs")).unwrap(), b"theirs");
+            for path in paths.iter().filter(|path| *path != directory) {
+                let expected = old.then(|| path.to_str().unwrap().as_bytes().to_vec());
+                assert_eq!(fs::read(path).ok(), expected);
+            }
+            let files = if old { 3 } else { 1 };
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), files);
+            fs::remove_dir_all(directory).unwrap();
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[cfg(unix)]

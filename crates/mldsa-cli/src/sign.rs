@@ -3,13 +3,13 @@
 use std::io;
 
 use mldsa_core::{Hedge, ParameterSet};
-use zeroize::Zeroizing;
 
 use crate::Status;
 use crate::input::unusable;
 use crate::keyfile::{KeyArgs, KeyFile, encode_bytes};
 use crate::message::MessageArgs;
 use crate::output::{Content, Files, OutputArgs};
+use crate::random::random;
 use crate::request::with_set;
 
 /// Sign a message
@@ -81,9 +81,7 @@ fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
     let signature = if args.deterministic {
         key.sign_mu(&mu, Hedge::Deterministic)
     } else {
-        let mut rnd = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *rnd).map_err(io::Error::other)?;
-        key.sign_mu(&mu, Hedge::Bytes(&rnd))
+        key.sign_mu(&mu, Hedge::Bytes(&*random()?))
     };
     Ok(signature.map_err(io::Error::other)?.as_ref().to_vec())
 }

@@ -234,9 +234,9 @@ fn memory_is_as_documented() {
         BatchMemory::<MlDsa87>::LEN,
         PreparedSigningMemory::<MlDsa87>::LEN,
     );
-    assert_eq!(of_44, (75_776, 28_672));
-    assert_eq!(of_65, (100_352, 48_128));
-    assert_eq!(of_87, (133_120, 80_896));
+    assert_eq!(of_44, (94_720, 28_672));
+    assert_eq!(of_65, (126_464, 48_128));
+    assert_eq!(of_87, (169_984, 80_896));
 }
 
 proptest! {

@@ -110,7 +110,6 @@ mod tests {
         fn check<P: ParameterSet>() {
             for backend in Backend::available() {
                 let [wide, packed] = measure::<P>(backend).unwrap();
-                assert!(wide > Duration::ZERO && packed > Duration::ZERO);
                 assert!(wide < Duration::MAX && packed < Duration::MAX);
                 let choice = packed_is_faster::<P>(backend);
                 for _ in 0..100 {

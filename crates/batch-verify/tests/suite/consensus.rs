@@ -4,7 +4,7 @@ use core::pin::pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use crate::waiting::block_on;
+use crate::waiting::{block_on, hang_limit};
 use batch_verify::{
     BatchError, BatchQueue, BatchVerifier, Duplicates, EpochVerifier, Item, KeyPolicy, KeySet,
     KeySetError, KeyStorage, Message, Mode, Outcome, Policy, QueueFull, QueueLimits, QuorumError,
@@ -572,12 +572,14 @@ fn a_pool_that_waits_for_itself() {
                 tell.send(block_on(elsewhere)).unwrap();
             }
         });
-        let patience = core::time::Duration::from_secs(60);
         if !shared {
             send.send(ask()).unwrap();
         }
         for _ in 0..if shared { 1 } else { 2 } {
-            assert_eq!(told.recv_timeout(patience).unwrap(), Ok(expected.clone()));
+            assert_eq!(
+                told.recv_timeout(hang_limit()).unwrap(),
+                Ok(expected.clone())
+            );
         }
         // And still from outside.
         assert_eq!(block_on(ask()), Ok(expected.clone()));
@@ -981,8 +983,7 @@ fn a_pool_full_of_waiting_workers() {
         }
         let expected: Vec<bool> = (0..100).map(|n| n % 7 != 3).collect();
         for _ in 0..12 {
-            let patience = core::time::Duration::from_secs(60);
-            for answer in receive.recv_timeout(patience).unwrap() {
+            for answer in receive.recv_timeout(hang_limit()).unwrap() {
                 assert_eq!(answer.as_ref(), Ok(&expected));
             }
         }

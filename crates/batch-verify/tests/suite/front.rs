@@ -11,7 +11,7 @@ use std::task::Wake;
 use std::thread;
 
 use crate::votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
-use crate::waiting::block_on;
+use crate::waiting::{block_on, hang_limit};
 use batch_verify::{
     Admission, Answered, AsyncIntake, Duplicates, Executor, Intake, IntakeError, IntakeLimits,
     IntakeMetrics, Item, Message, Origin, Outcome, OwnedItem, OwnedMessage, OwnedQuorum,
@@ -499,8 +499,7 @@ fn workers_that_await_do_the_work() {
             });
         }
         for _ in 0..4 {
-            let patience = core::time::Duration::from_secs(60);
-            let (task, one, all) = receive.recv_timeout(patience).unwrap();
+            let (task, one, all) = receive.recv_timeout(hang_limit()).unwrap();
             assert_eq!(one, Ok(expected(task)));
             assert!((0..9).map(expected).eq(all.outcomes().iter().copied()));
         }

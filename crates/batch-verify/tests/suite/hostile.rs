@@ -5,13 +5,13 @@ use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context as Task, Poll, Waker};
-use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Wake;
 use std::thread;
 
 use crate::votes::{VOTES, expected, held, verifier};
+use crate::waiting::hang_limit;
 use batch_verify::{
     Admission, Answered, AsyncIntake, CallerPool, Executor, Intake, IntakeError, IntakeLimits,
     IntakeMetrics, Item, Outcome, OwnedItem, Pending, Priority, Submit, Threads, Verified,
@@ -20,9 +20,6 @@ use mldsa_core::MlDsa44;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Nothing here takes as long unless it hangs.
-const HANGS: Duration = Duration::from_secs(60);
-
 /// Whether `act` returns, on a thread of its own, without a panic.
 fn returns(act: impl FnOnce() + Send + 'static) -> bool {
     let (send, receive) = mpsc::channel();
@@ -30,7 +27,7 @@ fn returns(act: impl FnOnce() + Send + 'static) -> bool {
         act();
         send.send(()).unwrap();
     });
-    receive.recv_timeout(HANGS).is_ok()
+    receive.recv_timeout(hang_limit()).is_ok()
 }
 
 fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
@@ -286,7 +283,7 @@ fn a_pool_whose_thread_drains_verifies_what_comes() {
     });
     let first = intake.submit(VOTES[0].clone()).unwrap();
     let waiting = thread::spawn(move || first.wait());
-    at.recv_timeout(HANGS).unwrap();
+    at.recv_timeout(hang_limit()).unwrap();
     // Verified on this thread; the one of the pool waits for it to end.
     begin.send(()).unwrap();
     let second = intake.submit(VOTES[1].clone()).unwrap();
@@ -299,9 +296,9 @@ fn a_pool_whose_thread_drains_verifies_what_comes() {
         }
         send.send(()).unwrap();
     });
-    answer.recv_timeout(HANGS).unwrap();
+    answer.recv_timeout(hang_limit()).unwrap();
     go.send(()).unwrap();
-    drained.recv_timeout(HANGS).unwrap();
+    drained.recv_timeout(hang_limit()).unwrap();
     assert_eq!(waiting.join().unwrap(), Ok(Outcome::Valid));
     woken.join().unwrap();
 }
@@ -418,7 +415,7 @@ fn refused_items_are_answered_before_a_drain_ends() {
             IntakeError::ShuttingDown => inside.shutdown(),
             _ => held.drop_all(),
         });
-        at.recv_timeout(HANGS).unwrap();
+        at.recv_timeout(hang_limit()).unwrap();
         let front = AsyncIntake::new(intake.clone());
         let bell = Arc::new(Bell::default());
         let waker = Waker::from(Arc::clone(&bell));
@@ -426,9 +423,17 @@ fn refused_items_are_answered_before_a_drain_ends() {
         for end in &mut ends {
             assert!(poll_with(end, &waker).is_pending());
         }
-        let draining = thread::spawn(move || intake.drain());
-        assert!(!draining.is_finished());
+        let may_end = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&may_end);
+        let draining = thread::spawn(move || {
+            intake.drain();
+            assert!(
+                ended.load(Ordering::SeqCst),
+                "drain returned before the answers"
+            );
+        });
         assert!(items.iter_mut().all(|item| poll(item).is_pending()));
+        may_end.store(true, Ordering::SeqCst);
         go.send(()).unwrap();
         refusing.join().unwrap();
         assert_eq!(bell.0.load(Ordering::Relaxed), 2);

@@ -8,7 +8,7 @@ use core::task::{Context as Task, Poll, Waker};
 use std::sync::{Arc, mpsc};
 
 use crate::votes::{CONTEXT, KEYS, MEMBERS, Moody, VOTES, expected, forged, held, set, verifier};
-use crate::waiting::block_on;
+use crate::waiting::{block_on, hang_limit};
 use batch_verify::{
     Admission, Executor, Intake, IntakeError, IntakeLimits, Item, Message, Origin, Outcome,
     Priority, Reason, Threads,
@@ -225,8 +225,7 @@ fn workers_that_wait_do_the_work() {
             });
         }
         for _ in 0..160 {
-            let patience = core::time::Duration::from_secs(60);
-            let (vote, answer) = receive.recv_timeout(patience).unwrap();
+            let (vote, answer) = receive.recv_timeout(hang_limit()).unwrap();
             assert_eq!(answer, Ok(expected(vote)));
         }
     }

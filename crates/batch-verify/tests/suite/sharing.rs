@@ -3,20 +3,17 @@
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 
 use crate::votes::{VOTES, expected, verifier};
+use crate::waiting::hang_limit;
 use batch_verify::{
     BatchVerifier, CallerPool, Executor, Intake, IntakeError, IntakeLimits, IntakeMetrics, Item,
     OwnedItem, Threads, Verified,
 };
 use mldsa_core::MlDsa44;
-
-/// Nothing here takes as long unless it hangs.
-const HANGS: Duration = Duration::from_secs(60);
 
 /// Whether `act` returns, on a thread of its own, without a panic.
 fn returns(act: impl FnOnce() + Send + 'static) -> bool {
@@ -25,7 +22,7 @@ fn returns(act: impl FnOnce() + Send + 'static) -> bool {
         act();
         send.send(()).unwrap();
     });
-    receive.recv_timeout(HANGS).is_ok()
+    receive.recv_timeout(hang_limit()).is_ok()
 }
 
 /// Submits more after every batch, as long as it is told to.
@@ -145,7 +142,7 @@ fn a_thread_that_drains_lets_others_go_first() {
     let other = Arc::clone(&flood);
     // Behind the one that drains, which ends when this has run.
     pool.spawn(move || other.off.store(true, Ordering::Relaxed));
-    drained.recv_timeout(HANGS).unwrap();
+    drained.recv_timeout(hang_limit()).unwrap();
 }
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -245,7 +242,7 @@ fn a_job_on_top_of_a_worker_may_wait() {
         let other = Arc::clone(&pool);
         let stepping = thread::spawn(move || assert!(other.step()));
         thread::spawn(move || send.send(pending.wait()));
-        let answer = answer.recv_timeout(HANGS).unwrap();
+        let answer = answer.recv_timeout(hang_limit()).unwrap();
         assert_eq!(answer, Ok(expected(9)));
         stepping.join().unwrap();
     };

@@ -15,8 +15,10 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::PlanArgs;
+use crate::commit::{Access, StagedFile, flush_directory};
 use crate::input::{self, read_small};
-use crate::output::{complain, is_still, lies_in, take_free};
+use crate::output::{complain, is_still, lies_in};
+use crate::random::random;
 
 /// What the whole committee has agreed on for an epoch, as a file.
 #[derive(Serialize, Deserialize)]
@@ -61,8 +63,7 @@ impl Committee {
                 .collect();
             ids = named?;
         }
-        let mut rho = [0; 32];
-        getrandom::fill(&mut rho).map_err(io::Error::other)?;
+        let rho = *random()?;
         let registry = read_registry(&directory, &rho, &ids)?;
         let plan = PlanFile {
             rho: hex(&rho),
@@ -496,9 +497,7 @@ impl Store {
         }
         if !secret.exists() {
             made.0.push(secret);
-            let mut random = Zeroizing::new([0; 64]);
-            getrandom::fill(&mut *random).map_err(io::Error::other)?;
-            put_secret(path, &*encode_secret(0, 0, false, &random))?;
+            put_secret(path, &*encode_secret(0, 0, false, &*random()?))?;
         }
         let store = Self::read(path)?;
         if store.guarded {
@@ -636,10 +635,9 @@ impl Store {
             expect_new(&log)?;
             expect_new(&mark)?;
             guard.close_epoch(epoch).map_err(refused)?;
-            let mut random = store.random()?;
-            let (seed, _) = random.split_at_mut(32);
-            getrandom::fill(seed).map_err(io::Error::other)?;
-            put_secret(path, &*encode_secret(generation, epoch, false, &random))?;
+            let mut secret = store.random()?;
+            secret[..32].copy_from_slice(&*random::<32>()?);
+            put_secret(path, &*encode_secret(generation, epoch, false, &secret))?;
             drop(guard);
             store = Self::read(path)?;
         }
@@ -713,24 +711,17 @@ fn encode_secret(
     out
 }
 
-/// Puts a secret into the place of the present one, whose bytes are overwritten: as far
-/// as the file system writes in place.
+/// Replaces the secret file and overwrites the previous content, as far as the file system writes
+/// in place.
 fn put_secret(store: &Path, secret: &[u8]) -> io::Result<()> {
-    let (path, next) = (store.join("secret"), store.join("secret.next"));
-    let _ = fs::remove_file(&next);
+    let path = store.join("secret");
     let put = || {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&next)?;
-        file.write_all(secret)?;
-        file.sync_all()?;
+        let staged = StagedFile::write(&path, secret, Access::Owner)?;
         let old = match OpenOptions::new().write(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             old => Some(old?),
         };
-        fs::rename(&next, &path)?;
+        staged.replace()?;
         flush_directory(&path)?;
         match old {
             Some(mut old) => old
@@ -739,10 +730,7 @@ fn put_secret(store: &Path, secret: &[u8]) -> io::Result<()> {
             None => Ok(()),
         }
     };
-    put().map_err(|error| {
-        let _ = fs::remove_file(&next);
-        named(&path, error)
-    })
+    put().map_err(|error| named(&path, error))
 }
 
 /// What a step has made, in this order: removed again if the step comes to nothing.
@@ -856,12 +844,6 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     base16ct::mixed::decode_vec(text).ok()
 }
 
-fn random() -> io::Result<Zeroizing<[u8; 32]>> {
-    let mut rnd = Zeroizing::new([0; 32]);
-    getrandom::fill(&mut *rnd).map_err(io::Error::other)?;
-    Ok(rnd)
-}
-
 /// What one member writes for the others is shorter.
 pub(crate) const MAX_SHARED: u64 = 1 << 14;
 /// A plan has one label for each content.
@@ -918,20 +900,23 @@ fn finished(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// Writes a file that others may read at any time: whole or not at all.
+/// Writes or replaces a file atomically.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    publish_by(|next, path| fs::rename(next, path), path, bytes).map_err(|error| named(path, error))
+    StagedFile::write(path, bytes, Access::Umask)
+        .and_then(StagedFile::replace)
+        .map_err(|error| named(path, error))
 }
 
-/// The same, whoever else does so meanwhile, in nobody's place: whether there was none.
+/// Creates a file atomically; `false` if there is one already.
 fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    match publish_by(take_free, path, bytes) {
+    let staged = StagedFile::write(path, bytes, Access::Umask);
+    match staged.and_then(|file| file.create()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         written => written.map(|()| true).map_err(|error| named(path, error)),
     }
 }
 
-/// The same of a file that must not be there yet, and durably.
+/// Creates a file atomically and durably.
 fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if !publish_first(path, bytes)? {
         return Err(named(path, io::Error::from(io::ErrorKind::AlreadyExists)));
@@ -940,37 +925,6 @@ fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(path);
         named(path, error)
     })
-}
-
-/// Gives a finished file its name.
-fn publish_by(
-    name: fn(&Path, &Path) -> io::Result<()>,
-    path: &Path,
-    bytes: &[u8],
-) -> io::Result<()> {
-    let mut suffix = [0; 8];
-    getrandom::fill(&mut suffix).map_err(io::Error::other)?;
-    let next = path.with_extension(format!("{}.tmp", hex(&suffix)));
-    let mut file = File::create_new(&next)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| name(&next, path));
-    // Gone if that was its new name, a second one if not.
-    let _ = fs::remove_file(&next);
-    written
-}
-
-/// Flushes the directory of `path`, and the one that holds that: both may be new.
-fn flush_directory(path: &Path) -> io::Result<()> {
-    // Only Unix opens directories.
-    if cfg!(unix) {
-        let directory = std::path::absolute(path)?;
-        for directory in directory.ancestors().skip(1).take(2) {
-            File::open(directory)?.sync_all()?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -84,10 +84,16 @@ impl Case {
 
 /// Byte-identical to the peer, verified by the peer and by `batch-verify`.
 #[test]
-fn the_peers_bytes_and_back() {
+fn deterministic_signatures_equal_those_of_the_peer() {
     let cases: Vec<Case> = (0..330).map(Case::new).collect();
     let input: String = cases.iter().map(Case::sign_line).collect();
-    let args = ["batch-sign", "-", "--allow-weak-prehash", "--threads"];
+    let args = [
+        "batch-sign",
+        "-",
+        "--allow-weak-prehash",
+        "--deterministic",
+        "--threads",
+    ];
     let signed = mldsa(&[&args[..], &["2"]].concat(), input.as_bytes());
     assert_eq!(signed.code, 0, "{}", signed.stderr);
     assert!(
@@ -141,6 +147,43 @@ fn the_peers_bytes_and_back() {
     );
     assert_eq!(verified.code, 0, "{}", verified.stderr);
     assert_eq!(verified.lines().len(), cases.len());
+}
+
+/// Without `rnd` and `--deterministic` every signature is another one, and valid.
+#[test]
+fn signing_is_hedged_by_default() {
+    for engine in ENGINES {
+        for set in SETS {
+            let key = seed("hedged");
+            let line = |rest: &str| {
+                let (set, key) = (set.name(), hex::encode(key));
+                format!("{{\"set\":\"{set}\",\"seed\":\"{key}\",\"msg\":\"6d\"{rest}}}\n")
+            };
+            let zeros = line(&format!(",\"rnd\":\"{}\"", "00".repeat(32)));
+            let input = line("") + &line("") + &zeros + &zeros;
+            let sign = |more: &[&str]| {
+                let args = [&["batch-sign", "-", "--engine", engine], more].concat();
+                let run = mldsa(&args, input.as_bytes());
+                assert_eq!(run.code, 0, "{}", run.stderr);
+                let signatures = run.lines().into_iter().map(|line| {
+                    let hex = line.split("\"sig\":\"").nth(1).unwrap();
+                    hex::decode(hex.trim_end_matches("\"}")).unwrap()
+                });
+                <[Vec<u8>; 4]>::try_from(signatures.collect::<Vec<_>>()).unwrap()
+            };
+            let (pk, _) = set.keygen(&key);
+            let form = Form::Pure(b"m".into());
+            let fixed = set.sign(&key, &[0; 32], &form, b"");
+            let [a, b, given, again] = sign(&[]);
+            for fresh in [&a, &b] {
+                assert!(set.verify(&pk, fresh, &form, b""), "{engine}");
+                assert_ne!(*fresh, fixed, "{engine}: no fresh randomness");
+            }
+            assert_ne!(a, b, "{engine}: one randomness for two lines");
+            assert_eq!([given, again], [fixed.clone(), fixed.clone()]);
+            assert_eq!(sign(&["--deterministic"]), [(); 4].map(|()| fixed.clone()));
+        }
+    }
 }
 
 #[test]
@@ -286,7 +329,8 @@ fn hostile_lines() {
         ("{]".into(), "bad JSON at column 2"),
     ];
     let input: Vec<&str> = cases.iter().map(|(line, _)| line.as_str()).collect();
-    let run = mldsa(&["batch-sign", "-"], input.join("\r\n").as_bytes());
+    let args = ["batch-sign", "-", "--deterministic"];
+    let run = mldsa(&args, input.join("\r\n").as_bytes());
     assert_eq!(run.code, 2);
     assert_eq!(run.lines().len(), cases.len());
     for (index, ((_, error), line)) in cases.iter().zip(run.lines()).enumerate() {
@@ -298,8 +342,10 @@ fn hostile_lines() {
         assert!(line.starts_with(&start), "{line}\nis not\n{start}");
     }
     for engine in ENGINES {
-        let args = ["batch-sign", "-", "--engine", engine];
-        let again = mldsa(&args, input.join("\r\n").as_bytes());
+        let again = mldsa(
+            &[&args[..], &["--engine", engine]].concat(),
+            input.join("\r\n").as_bytes(),
+        );
         assert_eq!((again.stdout, again.code), (run.stdout.clone(), 2));
     }
     // No answer and no summary repeats a private key, wherever it stands.

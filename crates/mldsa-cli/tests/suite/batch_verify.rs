@@ -619,7 +619,7 @@ fn agrees_with_the_peer() {
     }
 }
 
-/// 100 MB of lines that are read and decoded in full leave the process small.
+/// A process that has read and decoded 100 MB of lines never had as much memory.
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_is_bounded() {
@@ -654,10 +654,11 @@ fn memory_is_bounded() {
         .find_map(|line| line.strip_prefix("VmHWM:"))
         .unwrap();
     let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-    assert!((1_000..64_000).contains(&kilobytes), "{kilobytes} kB");
+    let sent = 70 * block.len() as u64 / 1024;
+    assert!(kilobytes < sent * 3 / 4, "{kilobytes} kB of {sent} kB");
 }
 
-/// Who stops reading our output gets no panic.
+/// A closed output ends the command without a panic and without a message.
 #[test]
 fn closed_output() {
     let path = std::env::temp_dir().join(format!("mldsa-closed-output-{}", std::process::id()));

@@ -11,6 +11,8 @@ mod certificates;
 #[cfg(feature = "encrypted-keys")]
 mod encrypted;
 mod files;
+#[cfg(target_os = "linux")]
+mod memory;
 #[cfg(unix)]
 mod outputs;
 #[allow(dead_code, reason = "shared with an example")]

@@ -1,5 +1,6 @@
 //! Runs the built `mldsa`.
 
+use core::time::Duration;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -14,6 +15,12 @@ pub(crate) const ENGINES: [&str; 5] = [
     "lowmem-balanced",
     "lowmem-cached",
 ];
+
+/// After how long a process counts as hanging.
+pub(crate) fn hang_limit() -> Duration {
+    let seconds = std::env::var("MLDSA_TEST_HANG_SECONDS").ok();
+    Duration::from_secs(seconds.map_or(600, |seconds| seconds.parse().unwrap()))
+}
 
 pub(crate) struct Run {
     pub(crate) code: i32,

@@ -6,11 +6,12 @@
 
 use crate::backend::{Backend, shake256_lanes};
 use crate::coding::hint::HINT_ROW_LEN;
-use crate::error::SignError;
+use crate::error::{SignError, VerifyError};
 use crate::hash::transcript::{
     Context, Hedge, MU_PREFIX_LEN, Mu, RHO_PP_PREFIX_LEN, mu_prefix, rho_pp_prefix,
 };
 use crate::hash::xof::LaneHash;
+use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::memory::array::{Wipe, Zeroed};
 use crate::memory::secret::Secret;
 use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet};
@@ -21,6 +22,7 @@ use crate::scheme::sign::{
     respond_z, transform_challenge,
 };
 use crate::scheme::traces::KernelTraces;
+use crate::scheme::verify::verify_jobs;
 
 /// The most attempts that run side by side: the lanes of the widest backend.
 pub(crate) const MAX_SLOTS: usize = 8;
@@ -38,6 +40,8 @@ pub(crate) struct Slot<P: ParameterSet> {
     c_tilde: [u8; CRH_LEN],
     /// What SampleInBall reads first.
     ball: [u8; 136],
+    /// A finished signature, of any attempt, until it is released.
+    signature: P::SignatureBytes,
 }
 
 impl<P: ParameterSet> Slot<P> {
@@ -47,6 +51,7 @@ impl<P: ParameterSet> Slot<P> {
         w1: [0; 8 * 128],
         c_tilde: [0; CRH_LEN],
         ball: [0; 136],
+        signature: P::SignatureBytes::ZEROED,
     };
 
     fn wipe(&mut self) {
@@ -55,6 +60,7 @@ impl<P: ParameterSet> Slot<P> {
         self.w1.wipe();
         self.c_tilde.wipe();
         self.ball.wipe();
+        self.signature.wipe();
     }
 }
 
@@ -79,11 +85,13 @@ pub(crate) struct Request<'a> {
     pub(crate) tr: &'a [u8; CRH_LEN],
     pub(crate) message: ToSign<'a>,
     pub(crate) hedge: Hedge<'a>,
+    /// The key under which the signature is verified before it is released, if it is.
+    pub(crate) verify_with: Option<JobKey<'a>>,
 }
 
-/// Where what becomes of a request goes: its tag, its `mu`, and the signature.
+/// Receives the tag of each request and its signature.
 pub(crate) type Done<'f, P, T> =
-    dyn FnMut(T, &Mu, Result<&mut <P as ParameterSet>::SignatureBytes, SignError>) + 'f;
+    dyn FnMut(T, Result<&<P as ParameterSet>::SignatureBytes, SignError>) + 'f;
 
 /// Algorithm 7 on every request, at most [`MAX_SLOTS`] at once. Requests are asked for
 /// as there is room, a handful ahead; `done` hears of them as they are finished.
@@ -92,7 +100,8 @@ pub(crate) type Done<'f, P, T> =
 /// Bounds: `slots` is not empty.
 ///
 /// # Errors
-/// `done` is given [`SignError::AttemptsExhausted`], which ends that request alone.
+/// `done` is given [`SignError::AttemptsExhausted`] or [`SignError::SelfVerification`],
+/// which ends that request alone.
 pub(crate) fn sign_many<'a, P: ParameterSet, T>(
     backend: Backend,
     slots: &mut [Slot<P>],
@@ -107,6 +116,8 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
         plan: [Planned::default(); MAX_SLOTS],
         planned: 0,
         in_flight: [const { None }; MAX_SLOTS],
+        unverified: [const { None }; MAX_SLOTS],
+        held: 0,
         seeds: Secret::zeroed(),
         packed: Secret::zeroed(),
         hints: Secret::zeroed(),
@@ -125,7 +136,7 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
         }
         batch.plan();
         if batch.planned == 0 {
-            return;
+            return batch.verify(done);
         }
         batch.commit();
         batch.hash();
@@ -245,6 +256,10 @@ struct Batch<'s, 'a, P: ParameterSet, T> {
     plan: [Planned; MAX_SLOTS],
     planned: usize,
     in_flight: [Option<Message<'a, T>>; MAX_SLOTS],
+    /// Messages whose signatures are held in the first `held` slots until they are
+    /// verified, together.
+    unverified: [Option<Message<'a, T>>; MAX_SLOTS],
+    held: usize,
     /// `rho_pp` of each.
     seeds: Secret<[[u8; 64]; MAX_SLOTS]>,
     /// Masks, as many as there are lanes; later the rows of z.
@@ -374,39 +389,90 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         let p = &P::PARAMS;
         let backend = self.backend;
         let mut c_hat = NttPoly::zeroed();
-        let z = &mut self.packed.expose_mut()[..p.l * p.z_poly_len()];
-        let hints = &mut self.hints.expose_mut()[..p.k * HINT_ROW_LEN];
-        let plan = &self.plan[..self.planned];
-        for (slot, planned) in self.slots.iter_mut().zip(plan) {
-            let in_flight = &mut self.in_flight[planned.place];
-            // Gone once an earlier attempt was accepted.
-            let Some(message) = in_flight else { continue };
+        for n in 0..self.planned {
+            let Planned { place, attempt } = self.plan[n];
+            let slot = &mut self.slots[n];
+            // `None` once an earlier attempt was accepted.
+            let Some(message) = &self.in_flight[place] else {
+                continue;
+            };
             let c_tilde = &slot.c_tilde[..p.c_tilde_len];
             let c = Challenge::from_block(p.tau, &slot.ball).unwrap_or_else(|| {
                 Challenge::sample_in_ball_vartime(backend.permutation(), p.tau, c_tilde)
             });
             transform_challenge(backend, &c, &mut c_hat);
+            let z = &mut self.packed.expose_mut()[..p.l * p.z_poly_len()];
+            let hints = &mut self.hints.expose_mut()[..p.k * HINT_ROW_LEN];
             let (key, y_hat, w) = (&message.request.key, slot.y_hat.as_mut(), slot.w.as_mut());
             // Low bits are out of range more often than z: first what ends most attempts.
             let response = respond_low_bits(backend, p, key, &c_hat, w)
                 .and_then(|()| respond_z(backend, p, key, &c_hat, y_hat, z))
                 .and_then(|()| respond_hints(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
-            let last = planned.attempt == MAX_SIGN_ATTEMPTS - 1;
-            if (response.is_ok() || last)
-                && let Some(message) = in_flight.take()
-            {
-                let mut signature = P::SignatureBytes::zeroed();
-                let result = match response {
-                    Ok(()) => {
-                        encode(p, c_tilde, z, hints, signature.as_mut());
-                        Ok(&mut signature)
-                    }
-                    Err(_) => Err(SignError::AttemptsExhausted),
-                };
-                // What the kernels left there, the caller's code might spill.
-                (backend.kernels().clear_registers)();
-                done(message.tag, &message.mu, result);
+            if response.is_err() && attempt < MAX_SIGN_ATTEMPTS - 1 {
+                continue;
             }
+            let Some(message) = self.in_flight[place].take() else {
+                continue;
+            };
+            let c_tilde = slot.c_tilde;
+            let signature = &mut self.slots[self.held].signature;
+            if response.is_ok() {
+                let c_tilde = &c_tilde[..p.c_tilde_len];
+                encode(p, c_tilde, z, hints, signature.as_mut());
+                if message.request.verify_with.is_some() {
+                    self.unverified[self.held] = Some(message);
+                    self.held += 1;
+                    if self.held == self.slots.len() {
+                        self.verify(done);
+                    }
+                    continue;
+                }
+            }
+            // What the kernels left there, the caller's code might spill.
+            (backend.kernels().clear_registers)();
+            let result = response.map(|()| &*signature);
+            done(
+                message.tag,
+                result.map_err(|_| SignError::AttemptsExhausted),
+            );
+        }
+    }
+
+    /// Verifies the signatures that are held, in lanes, and releases those that are valid.
+    #[inline(never)]
+    fn verify(&mut self, done: &mut Done<'_, P, T>) {
+        let mut jobs = [None; MAX_SLOTS];
+        for ((job, held), slot) in jobs.iter_mut().zip(&self.unverified).zip(&*self.slots) {
+            *job = held.as_ref().and_then(|message| {
+                Some(Job {
+                    key: message.request.verify_with?,
+                    message: JobMessage::Mu(&message.mu),
+                    signature: slot.signature.as_ref(),
+                })
+            });
+        }
+        let Some(first) = jobs[0] else { return };
+        let mut results = [Err(VerifyError::ChallengeMismatch); MAX_SLOTS];
+        let results = &mut results[..self.held];
+        verify_jobs::<P>(self.backend, &|n| jobs[n].unwrap_or(first), results);
+        self.held = 0;
+        // What the kernels left there, the caller's code might spill.
+        (self.backend.kernels().clear_registers)();
+        for ((slot, held), result) in self
+            .slots
+            .iter_mut()
+            .zip(&mut self.unverified)
+            .zip(&*results)
+        {
+            let Some(message) = held.take() else { continue };
+            let released = match result {
+                Ok(()) => Ok(&slot.signature),
+                Err(_) => {
+                    slot.signature.wipe();
+                    Err(SignError::SelfVerification)
+                }
+            };
+            done(message.tag, released);
         }
     }
 }

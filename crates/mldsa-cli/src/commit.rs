@@ -1,0 +1,167 @@
+//! Atomic file output: a file is complete and on the disk under a temporary name before it takes
+//! its own. Several files take their names together or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, TempPath};
+
+use crate::output::is_still;
+
+/// Who may read a new file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Mode 0600.
+    Owner,
+    /// The mode that the umask gives.
+    Umask,
+}
+
+/// A complete file under a temporary name in the directory of its target. Dropping it removes the
+/// temporary name.
+pub(crate) struct StagedFile {
+    file: File,
+    /// The new content until the file is published; after an exchange the previous content.
+    temporary: TempPath,
+    target: PathBuf,
+    replaced: bool,
+}
+
+impl StagedFile {
+    /// Writes and flushes `bytes` next to `target`.
+    pub(crate) fn write(target: &Path, bytes: &[u8], access: Access) -> io::Result<Self> {
+        let mut builder = Builder::new();
+        builder.prefix("mldsa-").suffix(".tmp");
+        #[cfg(unix)]
+        if access == Access::Umask {
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        }
+        let parent = target.parent().filter(|path| !path.as_os_str().is_empty());
+        let (mut file, temporary) = builder
+            .tempfile_in(parent.unwrap_or(Path::new(".")))?
+            .into_parts();
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        Ok(Self {
+            file,
+            temporary,
+            target: target.into(),
+            replaced: false,
+        })
+    }
+
+    /// Takes the name of the target from the file that has it.
+    pub(crate) fn replace(self) -> io::Result<()> {
+        Ok(self.temporary.persist(&self.target)?)
+    }
+
+    /// Takes the name of the target unless a file has it ([`io::ErrorKind::AlreadyExists`]).
+    pub(crate) fn create(&self) -> io::Result<()> {
+        match fs::hard_link(&self.temporary, &self.target) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                // For file systems without links: an empty file reserves the name.
+                File::create_new(&self.target)?;
+                fs::rename(&self.temporary, &self.target)
+                    .inspect_err(|_| drop(fs::remove_file(&self.target)))
+            }
+            linked => linked,
+        }
+    }
+
+    /// Takes the name of the target; a previous file keeps the temporary name.
+    pub(crate) fn exchange(&mut self) -> io::Result<()> {
+        match exchange_files(&self.temporary, &self.target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.create(),
+            exchanged => {
+                self.replaced = exchanged.is_ok();
+                exchanged
+            }
+        }
+    }
+
+    /// Undoes [`create`](Self::create) or [`exchange`](Self::exchange), unless another process has
+    /// taken the name since. The error names the file that is left.
+    pub(crate) fn revert(self) -> Result<(), String> {
+        if !is_still(&self.file, &self.target) {
+            return Ok(());
+        }
+        let target = self.target.display();
+        if !self.replaced {
+            return fs::remove_file(&self.target)
+                .map_err(|error| format!("{target} was written and is not removed: {error}"));
+        }
+        exchange_files(&self.temporary, &self.target).map_err(|error| {
+            let kept = match self.temporary.keep() {
+                Ok(path) => path.display().to_string(),
+                Err(kept) => kept.path.display().to_string(),
+            };
+            format!("{target} is replaced, its previous content is in {kept}: {error}")
+        })
+    }
+}
+
+/// Exchanges the names of two files. What is no regular file keeps its name.
+fn exchange_files(temporary: &Path, target: &Path) -> io::Result<()> {
+    exchange_names(temporary, target)?;
+    if fs::symlink_metadata(temporary)?.is_file() {
+        return Ok(());
+    }
+    exchange_names(temporary, target)?;
+    Err(io::Error::other("is no regular file any more"))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn exchange_names(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        // The kernel or the file system has no exchange.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => exchange_by_links(a, b),
+        exchanged => Ok(exchanged?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn exchange_names(a: &Path, b: &Path) -> io::Result<()> {
+    exchange_by_links(a, b)
+}
+
+/// [`exchange_names`] in steps, for file systems without an exchange; `b` has no file for a moment
+/// where there are no links either.
+fn exchange_by_links(a: &Path, b: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(b)?.is_file() {
+        return Err(io::Error::other("is no regular file any more"));
+    }
+    let aside = a.with_extension("old");
+    let linked = fs::hard_link(b, &aside).is_ok();
+    if !linked {
+        fs::rename(b, &aside)?;
+    }
+    fs::rename(a, b).map_err(|error| {
+        let restored = if linked {
+            fs::remove_file(&aside)
+        } else {
+            fs::rename(&aside, b)
+        };
+        match restored {
+            Err(_) if !linked => {
+                io::Error::other(format!("{error}; the file is now {}", aside.display()))
+            }
+            _ => error,
+        }
+    })?;
+    fs::rename(&aside, a)
+}
+
+/// Flushes the directory of `path`, and the one that contains it: both may be new.
+pub(crate) fn flush_directory(path: &Path) -> io::Result<()> {
+    // Only Unix opens directories.
+    if cfg!(unix) {
+        let directory = std::path::absolute(path)?;
+        for directory in directory.ancestors().skip(1).take(2) {
+            File::open(directory)?.sync_all()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The tests on one loaded core: their verdicts may depend on logic only.
+//!
+//! Everything is built once. Then the process moves to one core, four of its threads keep that
+//! core busy, and the tests run in parallel with them: those of the crates with threads and
+//! processes several times, those of every default member once. One more pass without load has
+//! `RAYON_NUM_THREADS=1`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::root;
+
+/// The crates that run several times.
+const REPEATED: [&str; 3] = ["batch-verify", "mladsa-aggregate", "mldsa-cli"];
+const BUSY_THREADS: usize = 4;
+
+/// A test program as cargo built it.
+struct Program {
+    /// The folder of its package, in which cargo would run it.
+    package: PathBuf,
+    path: PathBuf,
+}
+
+/// Results of the runs of one program.
+#[derive(Default)]
+struct Runs {
+    passed: usize,
+    failed: usize,
+    tests: usize,
+    slowest: u64,
+}
+
+/// `--times N`: how often the crates of [`REPEATED`] run, 10 unless told.
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    let times = match arguments {
+        [] => 10,
+        [option, times] if option == "--times" => times
+            .parse()
+            .map_err(|_| format!("`{times}` is no number"))?,
+        // The process that was started on one core.
+        [option, times] if option == "--here" => {
+            return on_this_core(times.parse().map_err(|_| "a number")?);
+        }
+        _ => return Err("`loaded` takes `--times N`".into()),
+    };
+    if programs()?.is_empty() {
+        return Err("cargo built no tests".into());
+    }
+    let core = last_core()?;
+    println!("core {core}, {BUSY_THREADS} busy threads, {times} runs");
+    let itself = std::env::current_exe().map_err(|error| error.to_string())?;
+    let pinned = Command::new("taskset")
+        .args(["--cpu-list", &core])
+        .arg(itself)
+        .args(["loaded", "--here", &times.to_string()])
+        .status()
+        .map_err(|error| format!("taskset: {error}"))?;
+    println!("\nRAYON_NUM_THREADS=1, no load");
+    let single = pass(&programs()?, 1, &[("RAYON_NUM_THREADS", "1")]);
+    if pinned.success() && single {
+        Ok(())
+    } else {
+        Err("tests failed under load: their output is in target/loaded".into())
+    }
+}
+
+fn on_this_core(times: usize) -> Result<(), String> {
+    let programs = programs()?;
+    for _ in 0..BUSY_THREADS {
+        // They end with the process.
+        std::thread::spawn(|| {
+            loop {
+                std::hint::black_box(0);
+            }
+        });
+    }
+    let (repeated, once): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| {
+        let name = program.package.file_name();
+        REPEATED
+            .iter()
+            .any(|wanted| name.is_some_and(|name| name == *wanted))
+    });
+    let repeated = pass(&repeated, times, &[]);
+    let once = pass(&once, 1, &[]);
+    let begin = Instant::now();
+    let documentation = cargo(&["test", "--locked", "--quiet", "--doc"])
+        .status()
+        .is_ok_and(|status| status.success());
+    let seconds = begin.elapsed().as_secs();
+    println!(
+        "| documentation | {} | - | {seconds} s |",
+        if documentation {
+            "1 passed"
+        } else {
+            "1 FAILED"
+        }
+    );
+    if repeated && once && documentation {
+        Ok(())
+    } else {
+        Err("failures above".into())
+    }
+}
+
+/// Runs each program `times` times and prints a table. Whether all passed.
+fn pass(programs: &[Program], times: usize, settings: &[(&str, &str)]) -> bool {
+    println!("| tests | runs | tests in a run | slowest run |\n|---|--:|--:|--:|");
+    let mut all = true;
+    for program in programs {
+        let mut runs = Runs::default();
+        for n in 0..times {
+            program.run(n, settings, &mut runs);
+        }
+        all &= runs.failed == 0;
+        let failed = match runs.failed {
+            0 => String::new(),
+            failed => format!(", {failed} FAILED"),
+        };
+        println!(
+            "| {} | {} passed{failed} | {} | {} s |",
+            program.name(),
+            runs.passed,
+            runs.tests,
+            runs.slowest
+        );
+    }
+    all
+}
+
+impl Program {
+    /// `package/program`, without the hash that cargo appends.
+    fn name(&self) -> String {
+        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+        let program = name(&self.path);
+        let program = program
+            .rsplit_once('-')
+            .map_or(program.as_str(), |(name, _)| name);
+        format!("{}/{program}", name(&self.package))
+    }
+
+    fn run(&self, n: usize, settings: &[(&str, &str)], runs: &mut Runs) {
+        let begin = Instant::now();
+        let output = Command::new(&self.path)
+            .current_dir(&self.package)
+            .env("CARGO_MANIFEST_DIR", &self.package)
+            .envs(settings.iter().copied())
+            .stdin(Stdio::null())
+            .output();
+        runs.slowest = runs.slowest.max(begin.elapsed().as_secs());
+        let (passed, text) = match output {
+            Ok(output) => {
+                let text = [output.stdout, output.stderr].concat();
+                (
+                    output.status.success(),
+                    String::from_utf8_lossy(&text).into_owned(),
+                )
+            }
+            Err(error) => (false, error.to_string()),
+        };
+        if passed {
+            runs.passed += 1;
+            runs.tests = tests_in(&text);
+            return;
+        }
+        runs.failed += 1;
+        let folder = root().join("target/loaded");
+        let file = folder.join(format!("{}-{n}.log", self.name().replace('/', "-")));
+        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, &text));
+        println!("FAILED: {} ({})", self.name(), file.display());
+        if written.is_err() {
+            println!("{text}");
+        }
+    }
+}
+
+/// The number of tests that passed, from the last line of the harness.
+fn tests_in(output: &str) -> usize {
+    output
+        .split_once("test result: ok. ")
+        .and_then(|(_, rest)| rest.split_once(' ')?.0.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Builds the tests of the default members, examples included.
+fn programs() -> Result<Vec<Program>, String> {
+    let output = cargo(&["test", "--locked", "--no-run", "--message-format=json"])
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if !output.status.success() {
+        return Err("the tests do not build".into());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let tests = text.lines().filter(|line| is_test(line));
+    Ok(tests
+        .filter_map(|line| {
+            let manifest = PathBuf::from(field(line, "manifest_path")?);
+            Some(Program {
+                package: manifest.parent()?.into(),
+                path: field(line, "executable")?.into(),
+            })
+        })
+        .collect())
+}
+
+/// Whether a message of cargo is about a program that was built with the test harness.
+fn is_test(line: &str) -> bool {
+    line.starts_with(r#"{"reason":"compiler-artifact""#)
+        && field(line, "executable").is_some()
+        && line
+            .split_once(r#""profile":{"#)
+            .and_then(|(_, rest)| rest.split_once('}'))
+            .is_some_and(|(profile, _)| profile.contains(r#""test":true"#))
+}
+
+/// A string of a JSON message. Paths that need escapes are not supported.
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(&format!("\"{name}\":\""))?;
+    rest.split_once('"').map(|(value, _)| value)
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .args(arguments)
+        .current_dir(root())
+        .env("CARGO_INCREMENTAL", "0");
+    cargo
+}
+
+/// The last core that this process may use.
+fn last_core() -> Result<String, String> {
+    let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .and_then(|list| list.rsplit([',', '-']).next())
+        .map(|core| core.trim().to_owned())
+        .ok_or_else(|| "no list of cores in /proc/self/status".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_and_the_test_harness_are_understood() {
+        let line = r#"{"reason":"compiler-artifact","manifest_path":"/a/Cargo.toml","target":{"test":true},"profile":{"opt_level":"2","test":true},"executable":"/a/target/b-1","fresh":true}"#;
+        assert!(is_test(line));
+        assert_eq!(field(line, "executable"), Some("/a/target/b-1"));
+        assert!(!is_test(
+            &line.replace(r#""2","test":true"#, r#""2","test":false"#)
+        ));
+        assert_eq!(tests_in("\ntest result: ok. 42 passed; 0 failed"), 42);
+    }
+}
