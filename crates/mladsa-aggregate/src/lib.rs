@@ -70,11 +70,12 @@ pub mod errors {
     };
 }
 
-/// Parsers without another public user, for tests and fuzzing.
+/// Items for tests, fuzzing and measurements only.
 #[cfg(feature = "test-util")]
 #[doc(hidden)]
 pub mod test_util {
     pub use crate::epoch::tree::Opening;
+    pub use crate::keys::matrix::Matrix;
     pub use crate::round::combine::Response;
     pub use crate::round::commitment::Commitment;
     pub use crate::wire::signer_set::SignerSet;

@@ -8,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mladsa_aggregate::Error;
+use mladsa_aggregate::errors::{RoundError, VerifyError};
 
 use crate::Status;
 use crate::output::{Files, complain, leads_to_standard_output, print};
 use files::{Committee, Store};
-use steps::{Session, Subject};
+use steps::{Session, signing_task};
 
 /// Many signers, one ML-DSA-87 signature (ML-ADSA-87, experimental)
 #[derive(clap::Args)]
@@ -378,7 +379,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 fn session(args: &DecisionArgs) -> io::Result<Session> {
-    Session::new(args, Subject::new(&args.round.subject)?)
+    Session::new(args, signing_task(&args.round.subject)?)
 }
 
 /// Prints the digest of the list, pins it and acknowledges it.
@@ -395,17 +396,23 @@ fn agree(args: &CommitteeArgs, path: &Path, store: &Store) -> io::Result<()> {
 fn step(result: Result<(), StepError>) -> io::Result<Status> {
     match result {
         Ok(()) => Ok(Status::Good),
-        Err(StepError::Refused(
-            error @ (Error::Retry(_)
-            | Error::VerifyFailed
-            | Error::QuorumMissed
-            | Error::UnexpectedDecision),
-        )) => {
+        Err(StepError::Refused(error)) if is_verdict(&error) => {
             complain(error);
             Ok(Status::Invalid)
         }
         Err(StepError::Refused(error)) => Err(io::Error::other(error)),
         Err(StepError::File(error)) => Err(error),
+    }
+}
+
+fn is_verdict(error: &Error) -> bool {
+    match error {
+        Error::Round(error) => error.is_miss(),
+        Error::Verify(error) => matches!(
+            error,
+            VerifyError::InvalidSignature | VerifyError::QuorumMissed | VerifyError::OtherTask
+        ),
+        _ => false,
     }
 }
 
@@ -415,9 +422,15 @@ enum StepError {
     File(io::Error),
 }
 
-impl From<Error> for StepError {
-    fn from(error: Error) -> Self {
-        Self::Refused(error)
+impl From<RoundError> for StepError {
+    fn from(error: RoundError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<VerifyError> for StepError {
+    fn from(error: VerifyError) -> Self {
+        Self::Refused(error.into())
     }
 }
 
@@ -431,7 +444,7 @@ impl From<io::Error> for StepError {
 fn run_committee(args: &RunArgs) -> io::Result<Status> {
     let at = |name: &str| args.dir.join(name);
     // Read once, and before anything is made.
-    let subject = Subject::new(&args.subject)?;
+    let subject = signing_task(&args.subject)?;
     std::fs::create_dir(&args.dir).map_err(|error| files::named(&args.dir, error))?;
     let committee = || CommitteeArgs {
         committee: at("committee"),
@@ -491,9 +504,11 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         // What a combiner pins, it pins in a place of its own.
         let combiner = decision(&at("combiner"));
         match Session::new(&combiner, subject.clone())?.combine(&at("aggregate")) {
-            Err(StepError::Refused(Error::Retry(_))) => everybody(Session::retire)?,
+            Err(StepError::Refused(Error::Round(error))) if error.is_miss() => {
+                everybody(Session::retire)?;
+            }
             result => return step(result),
         }
     }
-    Err(io::Error::other(Error::AttemptsExhausted))
+    Err(io::Error::other(RoundError::AttemptsExhausted))
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mladsa_aggregate::errors::JournalError;
 use mladsa_aggregate::{
-    AgreedRoots, BaseLabel, EpochPlan, EpochTree, Error, FilePins, Guard, MasterSeed, MemberId,
-    PinnedRoots, Policy, Registry, attempts_for,
+    AgreedRoots, EpochPlan, EpochTree, Error, FileWriteOnceStore, MasterSeed, MemberId,
+    OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registry, TaskId,
 };
 use mldsa_core::Hedge;
 
@@ -33,10 +34,10 @@ impl Member {
     /// Opens its guard as the last one has left it.
     ///
     /// # Errors
-    /// [`Error`] if the files are not what the guard wrote last.
-    pub fn guard(&self) -> Result<Guard, Error> {
+    /// [`JournalError`] if the files are not what the guard wrote last.
+    pub fn guard(&self) -> Result<OneTimeKeyJournal, JournalError> {
         let [log, mark] = self.files();
-        Guard::open_files(&log, &mark, self.member.seed())
+        OneTimeKeyJournal::open_files(&log, &mark, self.member.seed())
     }
 
     /// The files of its guard: the log, and its mark.
@@ -49,8 +50,8 @@ impl Member {
         *self.member.id()
     }
 
-    pub(crate) fn policy(&self) -> Policy {
-        Policy::two_thirds(self.agreed.registry())
+    pub(crate) fn policy(&self) -> QuorumPolicy {
+        QuorumPolicy::two_thirds(self.agreed.registry())
     }
 }
 
@@ -81,7 +82,7 @@ impl Committee {
         for (member, home) in members.iter().zip(&homes) {
             fs::create_dir_all(home.join("pins"))?;
             let [log, mark] = files(home);
-            let mut guard = Guard::create_files(&log, &mark, member.seed())?;
+            let mut guard = OneTimeKeyJournal::create_files(&log, &mark, member.seed())?;
             let tree = member.epoch_tree(&registry, &plan)?;
             roots.push(member.announce(&tree, &mut guard, Hedge::Deterministic)?);
             trees.push(tree);
@@ -91,7 +92,7 @@ impl Committee {
         // thirds have heard the same.
         let (mut pinned, mut words) = (Vec::new(), Vec::new());
         for ((member, guard), home) in members.iter().zip(&mut guards).zip(&homes) {
-            let mut pins = FilePins::new(&home.join("pins"));
+            let mut pins = FileWriteOnceStore::new(&home.join("pins"));
             let heard = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
             words.push(member.acknowledge(&heard, guard, Hedge::Deterministic)?);
             pinned.push(heard);
@@ -118,7 +119,7 @@ impl Committee {
         &self.members
     }
 
-    pub(crate) fn label(&self, slot: u64) -> BaseLabel {
+    pub(crate) fn label(&self, slot: u64) -> TaskId {
         label(self.epoch, slot)
     }
 }
@@ -126,11 +127,12 @@ impl Committee {
 /// What `n` members may sign in an epoch.
 pub(crate) fn plan(n: usize, epoch: u64, checkpoints: u64) -> Result<EpochPlan, Error> {
     let contents = (0..checkpoints).map(|slot| label(epoch, slot)).collect();
-    EpochPlan::with_attempts(epoch, contents, attempts_for(n))
+    let attempts = EpochPlan::attempts_for(n);
+    Ok(EpochPlan::with_attempts(epoch, contents, attempts)?)
 }
 
-fn label(epoch: u64, slot: u64) -> BaseLabel {
-    BaseLabel::slot(DOMAIN, epoch, slot, 0)
+fn label(epoch: u64, slot: u64) -> TaskId {
+    TaskId::for_slot(DOMAIN, epoch, slot, 0)
 }
 
 /// Fixed secrets, so that a run can be repeated. A seed is random in real life, and for one guard

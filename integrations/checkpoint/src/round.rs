@@ -6,7 +6,11 @@ use std::fs;
 
 use fips204::ml_dsa_87;
 use fips204::traits::{SerDes as _, Verifier as _};
-use mladsa_aggregate::{Aggregate, Error, Event, Guard, Kind, Message, Part, Session, Topic};
+use mladsa_aggregate::errors::{EncodingError, JournalError, RoundError, VerifyError};
+use mladsa_aggregate::steps::{MessageKind, SignedMessage};
+use mladsa_aggregate::{
+    Aggregate, Error, OneTimeKeyJournal, Session, SessionEvent, SigningTask,
+};
 
 use crate::committee::{Committee, DOMAIN};
 
@@ -49,11 +53,17 @@ pub enum Trouble {
     Claim(&'static str),
 }
 
-impl From<Error> for Trouble {
-    fn from(error: Error) -> Self {
-        Self::Scheme(error)
-    }
+macro_rules! from_scheme {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Trouble {
+            fn from(error: $error) -> Self {
+                Self::Scheme(error.into())
+            }
+        }
+    )*};
 }
+
+from_scheme!(Error, EncodingError, JournalError, RoundError, VerifyError);
 
 impl From<std::io::Error> for Trouble {
     fn from(error: std::io::Error) -> Self {
@@ -89,15 +99,10 @@ impl Committee {
         payload: Vec<u8>,
         absence: Absence,
     ) -> Result<Checkpoint, Trouble> {
-        let topic = Topic {
-            ctx: DOMAIN.to_vec(),
-            label: self.label(slot),
-            kind: Kind::Decision,
-            payload,
-        };
+        let task = SigningTask::decision(self.label(slot), DOMAIN, &payload)?;
         let mut round = Round {
             committee: self,
-            topic,
+            task,
             absence,
             nodes: Vec::new(),
             wires: VecDeque::new(),
@@ -111,33 +116,33 @@ impl Committee {
 
 struct Round<'a> {
     committee: &'a Committee,
-    topic: Topic,
+    task: SigningTask,
     absence: Absence,
     nodes: Vec<Option<Node>>,
-    wires: VecDeque<(usize, Message)>,
-    sent: Vec<Message>,
+    wires: VecDeque<(usize, SignedMessage)>,
+    sent: Vec<SignedMessage>,
     now: u64,
 }
 
 /// A member while it lives.
 struct Node {
     session: Session,
-    guard: Guard,
+    guard: OneTimeKeyJournal,
     done: Option<Aggregate>,
 }
 
 impl Round<'_> {
-    fn node(&self, at: usize, attempt: u8) -> Result<Node, Error> {
+    fn node(&self, at: usize, attempt: u8) -> Result<Node, JournalError> {
         let member = &self.committee.members[at];
         let session = Session::new(
             member.member.clone(),
             member.tree.clone(),
             member.agreed.clone(),
             member.policy(),
-            self.topic.clone(),
-            (attempt, &[]),
+            self.task.clone(),
             TIMEOUT,
-        );
+        )
+        .starting_at(attempt, &[]);
         let guard = member.guard()?;
         Ok(Node {
             session,
@@ -148,7 +153,7 @@ impl Round<'_> {
 
     fn run(&mut self) -> Result<(), Trouble> {
         let n = self.committee.members.len();
-        let nodes: Result<_, _> = (0..n).map(|at| self.node(at, 0).map(Some)).collect();
+        let nodes: Result<_, JournalError> = (0..n).map(|at| self.node(at, 0).map(Some)).collect();
         self.nodes = nodes?;
         // What the first member's log was before: a backup.
         let [log, _] = self.committee.members[0].files();
@@ -163,9 +168,9 @@ impl Round<'_> {
                 let (bytes, now) = (message.to_bytes(), self.now);
                 let events = |node: &mut Node| node.session.receive(&bytes, now, &mut node.guard);
                 let parts = self.act(to, events)?;
-                let commits = to == 0 && parts.contains(&Part::Commitment);
+                let commits = to == 0 && parts.contains(&MessageKind::Commitment);
                 if commits && self.absence != Absence::None && killed.is_none() {
-                    if parts.contains(&Part::Response) {
+                    if parts.contains(&MessageKind::Response) {
                         return Err(Trouble::Claim("the first member has responded already"));
                     }
                     killed = self.nodes[0].take().map(|node| node.session.attempt());
@@ -200,7 +205,7 @@ impl Round<'_> {
         if !refused {
             return Err(Trouble::Claim("a guard from a backup is one"));
         }
-        let before: Vec<Message> = self.own().cloned().collect();
+        let before: Vec<SignedMessage> = self.own().cloned().collect();
         self.nodes[0] = Some(self.node(0, attempt)?);
         // The others send again what it has not heard; no message is another one than before.
         let theirs = self
@@ -217,19 +222,19 @@ impl Round<'_> {
                 node.session.receive(&bytes, now, &mut node.guard)
             })?;
         }
-        let again: Vec<Message> = self.own().skip(before.len()).cloned().collect();
-        let same = |part: Part| {
-            let of = |messages: &[Message]| messages.iter().find(|m| m.part() == part).cloned();
+        let again: Vec<SignedMessage> = self.own().skip(before.len()).cloned().collect();
+        let same = |kind: MessageKind| {
+            let of = |messages: &[SignedMessage]| messages.iter().find(|m| m.kind() == kind).cloned();
             of(&before).is_some() && of(&before) == of(&again)
         };
-        if !same(Part::Opening) || !same(Part::Commitment) {
+        if !same(MessageKind::Opening) || !same(MessageKind::Commitment) {
             return Err(Trouble::Claim("after a crash something else was sent"));
         }
         Ok(())
     }
 
     /// What the first member has sent.
-    fn own(&self) -> impl Iterator<Item = &Message> {
+    fn own(&self) -> impl Iterator<Item = &SignedMessage> {
         let id = self.committee.members[0].id();
         self.sent.iter().filter(move |message| *message.id() == id)
     }
@@ -238,24 +243,24 @@ impl Round<'_> {
     fn act(
         &mut self,
         at: usize,
-        act: impl FnOnce(&mut Node) -> Result<Vec<Event>, Error>,
-    ) -> Result<Vec<Part>, Trouble> {
+        act: impl FnOnce(&mut Node) -> Result<Vec<SessionEvent>, RoundError>,
+    ) -> Result<Vec<MessageKind>, Trouble> {
         let Some(node) = &mut self.nodes[at] else {
             return Ok(Vec::new());
         };
         let mut parts = Vec::new();
         for event in act(node)? {
             match event {
-                Event::Send(message) => {
-                    parts.push(message.part());
+                SessionEvent::Send(message) => {
+                    parts.push(message.kind());
                     let others = (0..self.committee.members.len()).filter(|to| *to != at);
                     self.wires.extend(others.map(|to| (to, message.clone())));
                     self.sent.push(message);
                 }
-                Event::Done(aggregate) => node.done = Some(*aggregate),
-                Event::LeftOut(_) => {}
-                Event::Failed(error) => return Err(error.into()),
-                Event::Blamed(_) | Event::Evidence(_) => {
+                SessionEvent::Completed(aggregate) => node.done = Some(*aggregate),
+                SessionEvent::AttemptAbandoned(_) => {}
+                SessionEvent::Failed(error) => return Err(error.into()),
+                _ => {
                     return Err(Trouble::Claim("an honest member is blamed"));
                 }
             }
@@ -278,27 +283,26 @@ impl Round<'_> {
         let verifier = &self.committee.members[self.committee.members.len() - 1];
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes())?;
         let signers = aggregate.signers(verifier.agreed.registry())?;
-        let mut openings: Vec<Message> = Vec::new();
+        let mut openings: Vec<SignedMessage> = Vec::new();
         for id in &signers {
-            let theirs = |message: &&Message| {
+            let theirs = |message: &&SignedMessage| {
                 message.id() == id
-                    && message.part() == Part::Opening
-                    && message.label() == aggregate.label()
+                    && message.kind() == MessageKind::Opening
+                    && message.attempt_id() == aggregate.attempt_id()
             };
             openings.extend(self.sent.iter().find(theirs).cloned());
         }
         let keys = verifier.agreed.authenticate_each(&openings);
         let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let decision = self.topic.decision();
         let policy = verifier.policy();
-        let round = aggregate.verify_expecting(&verifier.agreed, &keys, &decision, &policy)?;
+        let round = aggregate.verify(&verifier.agreed, &keys, &self.task, &policy)?;
 
         // Nothing but FIPS 204 from here on, by somebody else's code.
         let signature: &[u8] = aggregate.signature().as_ref();
         let plain = |message: &[u8]| {
-            let key = round.key().as_bytes().as_slice().try_into().ok()?;
+            let key = round.aggregate_key().as_bytes().as_slice().try_into().ok()?;
             let key = ml_dsa_87::PublicKey::try_from_bytes(key).ok()?;
-            Some(key.verify(message, &signature.try_into().ok()?, round.ctx()))
+            Some(key.verify(message, &signature.try_into().ok()?, round.context()))
         };
         let another = [round.message(), b"."].concat();
         if plain(round.message()) != Some(true) || plain(&another) != Some(false) {
@@ -315,7 +319,7 @@ impl Round<'_> {
             ));
         }
         Ok(Checkpoint {
-            attempts: u32::from(aggregate.label().attempt()) + 1,
+            attempts: u32::from(aggregate.attempt_id().attempt()) + 1,
             signers: signers.len(),
             certificate: signature.len() + self.committee.members.len().div_ceil(8),
             openings: signers.len() * verifier.agreed.plan().opening_len(),

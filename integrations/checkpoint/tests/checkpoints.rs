@@ -5,6 +5,9 @@ use std::fs;
 use bft_simplex::Block;
 use checkpoint::{Absence, Blocks, Committee, Price, Trouble};
 use mladsa_aggregate::Error;
+use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
+
+const IN_USE: JournalError = JournalError::Storage(StorageError::InUse);
 use tempfile::tempdir;
 
 #[test]
@@ -79,7 +82,7 @@ fn a_guard_restored_with_its_mark_harms_nothing_while_the_others_keep_theirs() {
         restore();
         let refused = sign(b"another block").unwrap_err();
         assert!(
-            matches!(refused, Trouble::Scheme(Error::QuorumMissed)),
+            matches!(refused, Trouble::Scheme(Error::Round(RoundError::QuorumMissed))),
             "{refused}"
         );
     }
@@ -93,10 +96,10 @@ fn one_directory_serves_one_process() {
     // The lock is of the open file, not of the process: here as between two.
     let held = committee.members()[2].guard().unwrap();
     let second = committee.members()[2].guard().unwrap_err();
-    assert_eq!(second, Error::GuardInUse);
+    assert_eq!(second, IN_USE);
     assert!(matches!(
         sign().unwrap_err(),
-        Trouble::Scheme(Error::GuardInUse)
+        Trouble::Scheme(Error::Journal(IN_USE))
     ));
     drop(held);
     assert!(

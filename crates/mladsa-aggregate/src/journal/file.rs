@@ -53,16 +53,8 @@ impl LogStorage for FileLog {
     }
 
     fn size(&mut self) -> Result<u64, StorageError> {
-        let own = self.log.metadata()?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let named = fs::metadata(&self.path)?;
-            if (own.dev(), own.ino()) != (named.dev(), named.ino()) {
-                return Err(StorageError::Failed);
-            }
-        }
-        Ok(own.len())
+        check_name(&self.log, &self.path)?;
+        Ok(self.log.metadata()?.len())
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
@@ -94,7 +86,7 @@ impl LogStorage for FileLog {
 #[derive(Debug)]
 pub struct FileMark {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl FileMark {
@@ -105,8 +97,14 @@ impl FileMark {
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         Ok(Self {
             path: path.into(),
-            _lock: open_locked(&with_suffix(path, ".lock"), true)?,
+            lock: open_locked(&Self::lock_path(path), true)?,
         })
+    }
+
+    /// The lock file of the mark at `path`.
+    #[must_use]
+    pub fn lock_path(path: &Path) -> PathBuf {
+        with_suffix(path, ".lock")
     }
 }
 
@@ -121,6 +119,7 @@ impl MarkStorage for FileMark {
 
     fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
         // Under the lock: no other journal changes the mark between comparison and rename.
+        check_name(&self.lock, &Self::lock_path(&self.path))?;
         if self.read()?.as_deref() != expected {
             return Err(StorageError::Failed);
         }
@@ -174,6 +173,21 @@ fn lock(file: &File) -> Result<(), StorageError> {
         Err(TryLockError::WouldBlock) => Err(StorageError::InUse),
         Err(TryLockError::Error(_)) => Err(StorageError::Failed),
     }
+}
+
+/// Checks that `path` still refers to the open file.
+fn check_name(file: &File, path: &Path) -> Result<(), StorageError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (own, named) = (file.metadata()?, fs::metadata(path)?);
+        if (own.dev(), own.ino()) != (named.dev(), named.ino()) {
+            return Err(StorageError::Failed);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, path);
+    Ok(())
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -17,7 +17,7 @@ pub(crate) const K: usize = MlDsa87::K;
 pub(crate) const L: usize = MlDsa87::L;
 
 /// The public seed `rho` with A expanded from it: 56 KiB on the heap.
-pub(crate) struct Matrix {
+pub struct Matrix {
     rho: [u8; 32],
     a_hat: Box<[NttPoly]>,
     backend: Backend,
@@ -25,7 +25,8 @@ pub(crate) struct Matrix {
 
 impl Matrix {
     /// ExpandA (FIPS 204 algorithm 32).
-    pub(crate) fn expand(rho: &[u8; 32]) -> Self {
+    #[must_use]
+    pub fn expand(rho: &[u8; 32]) -> Self {
         let backend = Backend::detect();
         let mut a_hat = ntt_vector(K * L);
         vectors::expand_a(backend, P, rho, &mut a_hat);

@@ -81,8 +81,8 @@ impl Aggregate {
     /// The claimed signers in id order.
     ///
     /// # Errors
-    /// [`EncodingError`] for a signer set that does not fit the registry.
-    pub fn signers(&self, registry: &Registry) -> Result<Vec<MemberId>, EncodingError> {
+    /// [`VerifyError::Encoding`] for a signer set that does not fit the registry.
+    pub fn signers(&self, registry: &Registry) -> Result<Vec<MemberId>, VerifyError> {
         let n = registry.len();
         let set = SignerSet::from_bytes(&self.signer_set, n)?;
         let mut positions = set.positions(n).peekable();

@@ -39,8 +39,11 @@ fn mark_is_published_only_over_the_expected_one() {
     // One owner at a time.
     let second = FileMark::open(&dir.mark()).unwrap_err();
     assert_eq!(second, StorageError::InUse);
+    // A removed lock file protects no longer.
+    let lock = FileMark::lock_path(&dir.mark());
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(mark.publish(Some(b"two"), b"three"), failed);
     drop(mark);
-    FileMark::open(&dir.mark()).unwrap();
     // Remainders of a crash are replaced.
     fs::write(dir.0.join("guard.mark.next"), b"torn").unwrap();
     let mut mark = FileMark::open(&dir.mark()).unwrap();

@@ -5,10 +5,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mladsa_aggregate::errors::StorageError;
+use mladsa_aggregate::storage::FileMark;
 use mladsa_aggregate::{
-    Acknowledgement, AgreedRoots, BaseLabel, EpochPlan, EpochTree, Error, FilePins, Guard,
-    MasterSeed, Member, MemberId, PinStore, PinnedRoots, Registration, Registry, RootAnnouncement,
-    attempts_for,
+    Acknowledgement, AgreedRoots, EpochPlan, EpochTree, Error, FileWriteOnceStore, MasterSeed,
+    Member, MemberId, OneTimeKeyJournal, PinnedRoots, Registration, Registry, RootAnnouncement,
+    TaskId, WriteOnceStore,
 };
 use mldsa_core::Hedge;
 use serde::{Deserialize, Serialize};
@@ -68,7 +70,9 @@ impl Committee {
         let plan = PlanFile {
             rho: hex(&rho),
             epoch: args.epoch,
-            attempts: args.attempts.unwrap_or(attempts_for(registry.len())),
+            attempts: args
+                .attempts
+                .unwrap_or(EpochPlan::attempts_for(registry.len())),
             contents: args.contents.clone(),
             members: registry.ids().map(|id| hex(id.as_bytes())).collect(),
             registry_root: hex(registry.root()),
@@ -140,7 +144,7 @@ impl Committee {
         let (rnd, mut guard) = (random()?, store.guard()?);
         let id = store.member.id();
         let own = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
-        if self.registry.key(id).map_err(refused)? != own.key() {
+        if self.registry.key(id) != Some(own.key()) {
             let why = format!("the committee knows another key of {id}: this store is not its");
             return Err(named(&store.path, why));
         }
@@ -282,17 +286,19 @@ impl Pins {
         };
         let mut made = Made::default();
         let kept = own_directory(&self.directory, &mut made).and_then(|()| {
-            let pinned = FilePins::new(&self.directory).pin(name, list);
+            let pinned = FileWriteOnceStore::new(&self.directory).write(name, list);
             pinned.map_err(|error| named(&self.directory.join(name), error))
         });
         made.unless(kept)
     }
 }
 
-impl PinStore for Pins {
-    fn pin(&mut self, name: &str, list: &[u8]) -> Result<(), Error> {
-        match self.pinned(name)? {
-            Some(known) => (known == list).then_some(()).ok_or(Error::RootNotPinned),
+impl WriteOnceStore for Pins {
+    fn write(&mut self, name: &str, list: &[u8]) -> Result<(), StorageError> {
+        match self.read(name)? {
+            Some(known) => (known == list)
+                .then_some(())
+                .ok_or(StorageError::OtherValue),
             None => {
                 self.new = Some((name.into(), list.into()));
                 Ok(())
@@ -300,8 +306,8 @@ impl PinStore for Pins {
         }
     }
 
-    fn pinned(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        FilePins::new(&self.directory).pinned(name)
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        FileWriteOnceStore::new(&self.directory).read(name)
     }
 }
 
@@ -462,7 +468,7 @@ impl Store {
         mark: Option<&Path>,
         made: &mut Made,
         lock: &mut Option<File>,
-    ) -> io::Result<(Self, Guard)> {
+    ) -> io::Result<(Self, OneTimeKeyJournal)> {
         let apart = || expect_apart("--committee", committee, path);
         apart()?;
         let mark = mark.map(|mark| mark_path(mark, committee, path));
@@ -571,12 +577,12 @@ impl Store {
 
     /// Makes the guard of a fresh seed, with its mark at `mark` if it has none yet. A new
     /// seed serves no epoch that an old one has served.
-    fn make_guard(&self, mark: Option<&str>, made: &mut Made) -> io::Result<Guard> {
+    fn make_guard(&self, mark: Option<&str>, made: &mut Made) -> io::Result<OneTimeKeyJournal> {
         let (log, known) = self.guard_paths(self.generation)?;
         let chosen = mark.map(|mark| numbered(mark, self.generation));
         let at = chosen.as_deref().unwrap_or(&known);
         let seed = self.member.seed();
-        let open = |mark: &Path| Guard::open_files(&log, mark, seed);
+        let open = |mark: &Path| OneTimeKeyJournal::open_files(&log, mark, seed);
         // The log is made first.
         if !log.exists() {
             expect_new(at)?;
@@ -585,7 +591,12 @@ impl Store {
             return Err(named(&known, "is the mark of this store"));
         }
         let is_new = !at.exists();
-        let mut guard = Guard::create_files(&log, at, seed)
+        let lock = FileMark::lock_path(at);
+        // Only in the own store: elsewhere another journal may hold it.
+        if mark.is_none() && !lock.exists() {
+            made.0.push(lock);
+        }
+        let mut guard = OneTimeKeyJournal::create_files(&log, at, seed)
             .or_else(|_| open(at))
             .map_err(|error| named(&log, format!("{error}, with its mark at {}", at.display())))?;
         if is_new {
@@ -668,7 +679,7 @@ impl Store {
         Ok((self.path.join(name("log")), mark))
     }
 
-    pub(crate) fn guard(&self) -> io::Result<Guard> {
+    pub(crate) fn guard(&self) -> io::Result<OneTimeKeyJournal> {
         let (log, mark) = self.guard_paths(self.generation)?;
         for path in [&log, &mark] {
             if !path.exists() {
@@ -679,7 +690,7 @@ impl Store {
                 )));
             }
         }
-        let guard = Guard::open_files(&log, &mark, self.member.seed());
+        let guard = OneTimeKeyJournal::open_files(&log, &mark, self.member.seed());
         let guard = guard.map_err(|error| named(&log, error))?;
         // `rotate` holds the guard of the old seed until the new one is there.
         if Self::read(&self.path)?.generation != self.generation {
@@ -822,13 +833,13 @@ pub(crate) fn member_id(id: &[u8]) -> io::Result<MemberId> {
     MemberId::new(id).map_err(|_| io::Error::other(why()))
 }
 
-pub(crate) fn content_label(content: &str) -> io::Result<BaseLabel> {
+pub(crate) fn content_label(content: &str) -> io::Result<TaskId> {
     let why = || format!("a content label has 1 to 1024 bytes, not {}", content.len());
-    BaseLabel::new(content.as_bytes()).map_err(|_| io::Error::other(why()))
+    TaskId::new(content.as_bytes()).map_err(|_| io::Error::other(why()))
 }
 
-pub(crate) fn refused(error: mladsa_aggregate::Error) -> io::Error {
-    io::Error::other(error)
+pub(crate) fn refused(error: impl Into<Error>) -> io::Error {
+    io::Error::other(error.into())
 }
 
 /// A name that every file system takes.

@@ -424,19 +424,16 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
     refused(&verify(&threshold), &weights);
     // Another payload, label, domain or kind than the expected one.
     fs::write(place.at("payload"), b"something else").unwrap();
-    invalid(&verify(&["--quorum", "1"]), "another decision");
+    invalid(&verify(&["--quorum", "1"]), "another task");
     fs::write(place.at("payload"), b"what is decided").unwrap();
-    invalid(
-        &verify(&["--quorum", "1", "--consensus"]),
-        "another decision",
-    );
+    invalid(&verify(&["--quorum", "1", "--consensus"]), "another task");
     let other = place.verify(
         "aggregate",
         "committee",
         "round",
         &["--quorum", "1", "--content", "slot 6"],
     );
-    invalid(&other, "another decision");
+    invalid(&other, "another task");
 }
 
 #[test]
@@ -1258,7 +1255,7 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     let newer = backup("member-0/guard-0.log");
     // An older log under the present mark.
     fs::write(place.at("member-0/guard-0.log"), &log).unwrap();
-    refused(&place.member("commit", 0, &[]), "guard failed");
+    refused(&place.member("commit", 0, &[]), "journal is damaged");
     fs::write(place.at("member-0/guard-0.log"), &newer).unwrap();
     good(&place.member("commit", 0, &[]));
     // No guard at all: neither a step nor `init` makes another.
@@ -1307,7 +1304,7 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     good(&place.step(&["close", "--store", &place.at("member-9"), "--epoch", "1"]));
     fs::write(place.at("member-9/guard-0.log"), &log).unwrap();
     let again = place.step(&["close", "--store", &place.at("member-9"), "--epoch", "2"]);
-    refused(&again, "guard failed");
+    refused(&again, "journal is damaged");
     // One mark serves one store.
     let registered = |id: &str| {
         let directory = Path::new(&place.at("committee")).join("registrations");

@@ -128,9 +128,9 @@ const VERIFICATION: &str = "verification reads public data only";
 /// Modules of a public crate above that do handle secrets.
 const NOT_PUBLIC: [&str; 5] = [
     "mladsa_aggregate::keys::nonce",
-    "mladsa_aggregate::keys::content_key",
+    "mladsa_aggregate::keys::one_time_key",
     "mladsa_aggregate::keys::seed",
-    "mladsa_aggregate::base::one_party",
+    "mladsa_aggregate::open_commitments::one_party",
     "mladsa_aggregate::round::signer",
 ];
 
@@ -271,7 +271,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ),
     ("mldsa_core::streaming::window::last_layers", 0, 1, LENGTHS),
     (
-        "mladsa_aggregate::keys::content_key::derive_each",
+        "mladsa_aggregate::keys::one_time_key::derive_each",
         1,
         9,
         LENGTHS,
@@ -426,7 +426,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         "fingerprints and public keys",
     ),
     (
-        "mladsa_aggregate::keys::content_key",
+        "mladsa_aggregate::keys::one_time_key",
         Kind::Division,
         1,
         LENGTHS,
