@@ -7,7 +7,7 @@ use benches::committee::{Committee, SIZES, member};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use mladsa_aggregate::test_util::Matrix;
 use mladsa_aggregate::{EpochPlan, TaskId};
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 fn aggregate(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("aggregate");
@@ -27,7 +27,7 @@ fn aggregate(criterion: &mut Criterion) {
         b.iter(|| {
             n += 1;
             member(n)
-                .register(Hedge::Deterministic)
+                .register(Randomness::Deterministic)
                 .expect("a signature")
         });
     });

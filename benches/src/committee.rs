@@ -11,7 +11,7 @@ use mladsa_aggregate::{
     Aggregate, AgreedRoots, EpochPlan, Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore,
     OneTimeKeyJournal, PinnedRoots, Registry, SigningTask, TaskId,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// The sizes of the published figures.
 pub const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
@@ -53,7 +53,7 @@ impl Committee {
         let members: Vec<Member> = (0..n).map(member).collect();
         let entries: Result<Vec<_>, _> = members
             .iter()
-            .map(|member| member.register(Hedge::Deterministic))
+            .map(|member| member.register(Randomness::Deterministic))
             .collect();
         let registry = Registry::new(&[0x4d; 32], entries?)?;
         let task = task(b"payload")?;
@@ -66,14 +66,14 @@ impl Committee {
         let mut roots = Vec::new();
         for (member, journal) in members.iter().zip(&mut journals) {
             let tree = member.epoch_tree(&registry, &plan)?;
-            roots.push(member.announce(&tree, journal, Hedge::Deterministic)?);
+            roots.push(member.announce(&tree, journal, Randomness::Deterministic)?);
             trees.push(tree);
         }
         let mut store = MemoryWriteOnceStore::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
         let mut acknowledgements = Vec::new();
         for (member, journal) in members.iter().zip(&mut journals) {
-            acknowledgements.push(member.acknowledge(&pinned, journal, Hedge::Deterministic)?);
+            acknowledgements.push(member.acknowledge(&pinned, journal, Randomness::Deterministic)?);
         }
         let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
         let attempt_id = task.id().attempt(0)?;
@@ -178,7 +178,7 @@ fn journal(
     round: &Round,
 ) -> Result<OneTimeKeyJournal, RoundError> {
     let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
-    let _ = member.acknowledge(agreed.pinned(), &mut journal, Hedge::Deterministic)?;
+    let _ = member.acknowledge(agreed.pinned(), &mut journal, Randomness::Deterministic)?;
     for attempt in 0..round.attempt_id().attempt() {
         let attempt = round.task().id().attempt(attempt)?;
         member.retire(agreed, &attempt, &mut journal)?;

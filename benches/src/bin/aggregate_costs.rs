@@ -13,7 +13,7 @@ use mladsa_aggregate::{
     AgreedRoots, EpochPlan, Error, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, Registry,
     TaskId,
 };
-use mldsa_core::{Backend, Hedge};
+use mldsa_core::{Backend, Randomness};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -44,7 +44,7 @@ fn row(name: &str, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Er
 fn main() -> Result<(), Error> {
     if let Some(name) = std::env::args().nth(1) {
         let backend = Backend::from_name(&name).expect("a backend of this CPU");
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
     }
     println!("backend {}, one thread", Backend::detect().name());
     println!(
@@ -75,7 +75,7 @@ fn journals() -> Result<(), Error> {
     let tasks: Result<Vec<_>, _> = (0..31u8).map(|n| TaskId::new(&[n])).collect();
     let tasks = tasks?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
     let plan = EpochPlan::with_attempts(1, tasks.clone(), 8)?;
     let tree = one.epoch_tree(&registry, &plan)?;
     println!(
@@ -89,10 +89,10 @@ fn journals() -> Result<(), Error> {
         let log = place.join(format!("log-{last}"));
         let mark = place.join(format!("mark-{last}"));
         let mut journal = OneTimeKeyJournal::create_files(&log, &mark, one.seed())?;
-        let root = one.announce(&tree, &mut journal, Hedge::Deterministic)?;
+        let root = one.announce(&tree, &mut journal, Randomness::Deterministic)?;
         let mut store = MemoryWriteOnceStore::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
-        let acknowledgement = one.acknowledge(&pinned, &mut journal, Hedge::Deterministic)?;
+        let acknowledgement = one.acknowledge(&pinned, &mut journal, Randomness::Deterministic)?;
         let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
         let mut times = Vec::new();
         for task in &tasks {
@@ -118,7 +118,7 @@ fn parts() -> Result<(), Error> {
         Ok(())
     })?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Hedge::Deterministic)?])?;
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
     let plan = EpochPlan::with_attempts(1, vec![TaskId::new(b"one content")?], 1)?;
     row("ContentKeyDerive, leaf", || {
         Ok(one.epoch_tree(&registry, &plan).map(drop)?)
@@ -131,7 +131,7 @@ fn parts() -> Result<(), Error> {
     let mut n = 0;
     row("MemberKeyGen, proof", || {
         n += 1;
-        Ok(member(n).register(Hedge::Deterministic).map(drop)?)
+        Ok(member(n).register(Randomness::Deterministic).map(drop)?)
     })?;
     let committee = Committee::new(1)?;
     let (round, aggregate) = (committee.round(), committee.interactive()?);

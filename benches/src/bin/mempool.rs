@@ -15,7 +15,7 @@ use std::time::Instant;
 use aws_lc_rs::signature::{ML_DSA_65, UnparsedPublicKey};
 use batch_verify::{BatchVerifier, BuildError, Duplicates, Item, Mode, Outcome, Threads};
 use clap::Parser;
-use mldsa_core::{Context, Hedge, MlDsa65, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa65, SigningKey};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::Zipf;
@@ -190,7 +190,7 @@ fn run(
 fn transaction(sender: &SigningKey<MlDsa65>, number: u32) -> Result<Transaction, Box<dyn Error>> {
     // About a transfer's size. The peer takes no context, so what belongs there comes first.
     let mut body = [&DOMAIN[..], &number.to_le_bytes(), &[0; 100]].concat();
-    let signature = sender.sign(&body, Context::EMPTY, Hedge::Deterministic)?;
+    let signature = sender.sign(&body, Context::EMPTY, Randomness::Deterministic)?;
     let forged = number % FORGED == FORGED - 1;
     if forged {
         body[DOMAIN.len()] ^= 1;

@@ -8,7 +8,7 @@ use batch_verify::{
     BatchQueue, BatchVerifier, CallerPool, Intake, IntakeLimits, Item, KeyPolicy, KeySet,
     KeyStorage, Outcome, QueueLimits, SignerId, Threads,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 use mldsa_gates::painted;
 
 use super::plot::{Axis, Plot};
@@ -152,7 +152,7 @@ impl<P: ParameterSet> Signed<P> {
     fn new(count: usize) -> Self {
         let keys = key_pairs::<P>(count);
         let sign = |key: &SigningKey<P>| {
-            let signature = key.sign(MESSAGE, Context::EMPTY, Hedge::Deterministic);
+            let signature = key.sign(MESSAGE, Context::EMPTY, Randomness::Deterministic);
             signature.expect("signing")
         };
         let signatures = keys.iter().map(sign).collect();

@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{BatchVerifier, Item, KeySet, SignerId, Threads};
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 
 /// Messages, each signed by a key of its own.
 const MESSAGES: usize = 8;
@@ -28,7 +28,7 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
         core::array::from_fn(|n| SigningKey::from_seed(&[n as u8; 32]));
     let prepared = keys.each_ref().map(SigningKey::prepare);
     let messages: [[u8; 32]; MESSAGES] = core::array::from_fn(|n| [n as u8; 32]);
-    let sign = |n: usize| keys[n].sign(&messages[n], Context::EMPTY, Hedge::Deterministic);
+    let sign = |n: usize| keys[n].sign(&messages[n], Context::EMPTY, Randomness::Deterministic);
     let signatures: Vec<_> = (0..MESSAGES).map(sign).collect::<Result<_, _>>()?;
     let set = KeySet::<P>::from_public_keys(keys.iter().map(SigningKey::verifying_key))?;
     let threads = Threads::Inline;
@@ -44,7 +44,7 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
     row::<P, _>("sign", |n| sign(n).map(drop));
     row::<P, _>("sign, prepared", |n| {
         prepared[n]
-            .sign(&messages[n], Context::EMPTY, Hedge::Deterministic)
+            .sign(&messages[n], Context::EMPTY, Randomness::Deterministic)
             .map(drop)
     });
     row::<P, _>("verify", |n| {

@@ -11,7 +11,7 @@ use batch_verify::{
     BatchVerifier, Duplicates, Item, KeySet, Message, Mode, Outcome, Policy, Threshold, Vote,
     Weights,
 };
-use mldsa_core::{Backend, Context, Hedge, MlDsa87, SigningKey, VerifyingKey};
+use mldsa_core::{Backend, Context, Randomness, MlDsa87, SigningKey, VerifyingKey};
 
 const NETWORK: &[u8] = b"mychain/v1/vertex";
 /// Rounds that are timed.
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut vertices = Vec::new();
     for (author, signer) in (0..).zip(&signers) {
         let payload = format!("round 7, vertex of {author}").into_bytes();
-        let signature = signer.sign(&payload, context, Hedge::Deterministic)?;
+        let signature = signer.sign(&payload, context, Randomness::Deterministic)?;
         let signature = signature.as_ref().to_vec();
         vertices.push(Vertex {
             author,
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let block = Message::Bytes(b"block 7");
     let votes: Vec<_> = signers
         .iter()
-        .map(|signer| signer.sign(b"block 7", context, Hedge::Deterministic))
+        .map(|signer| signer.sign(b"block 7", context, Randomness::Deterministic))
         .collect::<Result<_, _>>()?;
     let votes: Vec<Vote<'_>> = (0..)
         .zip(&votes)

@@ -199,13 +199,13 @@ pub trait Admission: Send + Sync {
 ///
 /// ```
 /// use batch_verify::{BatchVerifier, Intake, IntakeLimits, Item, KeySet, Outcome};
-/// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
 /// let keys = KeySet::<MlDsa44>::from_public_keys([key.verifying_key().as_bytes().as_slice()])?;
 /// let intake = Intake::new(BatchVerifier::builder().keys(keys).build()?, IntakeLimits::default());
 ///
-/// let signature = key.sign(b"vote", Context::EMPTY, Hedge::Deterministic)?;
+/// let signature = key.sign(b"vote", Context::EMPTY, Randomness::Deterministic)?;
 /// let vote = Item::new(0, b"vote", signature.as_ref());
 /// // What the network hands over, verified while the engine does something else.
 /// intake.submit(vote)?.detach();
@@ -370,13 +370,13 @@ impl<P: ParameterSet> Intake<P> {
     /// ```
     /// # use batch_verify::{BatchVerifier, Intake, IntakeLimits, Item, KeySet};
     /// use batch_verify::{Origin, Outcome, Priority};
-    /// # use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+    /// # use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
     /// # let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
     /// # let keys = KeySet::<MlDsa44>::from_public_keys([key.verifying_key()])?;
     /// # let verifier = BatchVerifier::builder().keys(keys).build()?;
     /// # let intake = Intake::new(verifier, IntakeLimits::default());
     /// # let [first, second] = [b"1", b"2"].map(|vote| {
-    /// #     key.sign(vote, Context::EMPTY, Hedge::Deterministic).unwrap()
+    /// #     key.sign(vote, Context::EMPTY, Randomness::Deterministic).unwrap()
     /// # });
     /// let inbox = [
     ///     (17, Item::new(0, b"1", first.as_ref())),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mldsa_core::siblings::{
+use mldsa_core::internals::{
     JobMessage, SignatureParts, Verification, tr as public_key_hash, verify_lanes,
 };
 use mldsa_core::{
@@ -296,7 +296,7 @@ impl<P: ParameterSet> Judge<P> {
             Key::Member(_, MemberKey::Cached(expanded)) => {
                 Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
             }
-            Key::Member(_, MemberKey::Cold(key)) => Verification::cold(key, message, signature),
+            Key::Member(_, MemberKey::Cold(key)) => Verification::unprepared(key, message, signature),
             Key::Outsider(encoded, found) => match &found.expanded {
                 Some(expanded) => {
                     Verification::prepared(expanded.key.as_prepared_ref(), message, signature)

@@ -12,14 +12,14 @@
 //!
 //! ```
 //! use batch_verify::{BatchVerifier, Item, KeySet, Mode, Outcome};
-//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+//! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 //!
 //! let network = b"mychain/v1/vote";
 //! let signers: Vec<SigningKey<MlDsa44>> =
 //!     (0..4).map(|i| SigningKey::from_seed(&[i; 32])).collect();
 //! let votes: Vec<_> = signers
 //!     .iter()
-//!     .map(|key| key.sign(b"block 7", Context::new(network).unwrap(), Hedge::Deterministic).unwrap())
+//!     .map(|key| key.sign(b"block 7", Context::new(network).unwrap(), Randomness::Deterministic).unwrap())
 //!     .collect();
 //!
 //! let keys = KeySet::<MlDsa44>::from_public_keys(

@@ -14,10 +14,10 @@ use crate::{BatchVerifier, Item, Message, Outcome, Signer, SignerId, Summary};
 /// ```
 /// use std::sync::Arc;
 /// use batch_verify::{BatchQueue, BatchVerifier, Outcome, QueueLimits};
-/// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-/// let signature = key.sign(b"vertex", Context::EMPTY, Hedge::Deterministic)?;
+/// let signature = key.sign(b"vertex", Context::EMPTY, Randomness::Deterministic)?;
 /// let verifier = Arc::new(BatchVerifier::<MlDsa44>::builder().build()?);
 ///
 /// let mut queue = BatchQueue::new(verifier, QueueLimits::default());

@@ -336,10 +336,10 @@ impl<P: ParameterSet> BatchVerifier<P> {
     /// use batch_verify::{
     ///     BatchVerifier, Duplicates, KeySet, Policy, QuorumError, Threshold, Vote, Weights,
     /// };
-    /// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+    /// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
     ///
     /// let signers: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
-    /// let sign = |key: &SigningKey<_>| key.sign(b"block 7", Context::EMPTY, Hedge::Deterministic);
+    /// let sign = |key: &SigningKey<_>| key.sign(b"block 7", Context::EMPTY, Randomness::Deterministic);
     /// let signatures = signers.iter().map(sign).collect::<Result<Vec<_>, _>>()?;
     ///
     /// let keys = KeySet::<MlDsa44>::from_public_keys(signers.iter().map(|key| key.verifying_key()))?;

@@ -11,7 +11,7 @@ use batch_verify::{
     BatchVerifier, Duplicates, Intake, IntakeLimits, Item, KeyPolicy, KeySet, Mode, Outcome,
     Threads,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -30,7 +30,7 @@ fn no_allocation_after_the_first_batch() {
     let mut signatures: Vec<Vec<u8>> = (0..300)
         .map(|n| {
             let key = &signers[n % 10];
-            let signature = key.sign(&n.to_le_bytes(), context, Hedge::Deterministic);
+            let signature = key.sign(&n.to_le_bytes(), context, Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         })
         .collect();
@@ -119,7 +119,7 @@ fn what_is_not_remembered_is_not_copied() {
     let intake = Intake::new(verifier.build().unwrap(), limits);
     let message = vec![5; 200_000];
     let signature = key
-        .sign(&message, Context::EMPTY, Hedge::Deterministic)
+        .sign(&message, Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     let vote = Item::new(0, &message[..], signature.as_ref());
     assert_eq!(intake.verify(vote), Outcome::Valid);
@@ -138,7 +138,7 @@ fn a_cache_of_keys_keeps_its_bound() {
             let mut seed = [0; 32];
             seed[..4].copy_from_slice(&n.to_le_bytes());
             let key = SigningKey::<MlDsa44>::from_seed(&seed);
-            let signature = key.sign(b"spent", Context::EMPTY, Hedge::Deterministic);
+            let signature = key.sign(b"spent", Context::EMPTY, Randomness::Deterministic);
             (*key.verifying_key().as_bytes(), signature.unwrap())
         })
         .collect();

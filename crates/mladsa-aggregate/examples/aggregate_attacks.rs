@@ -16,7 +16,7 @@ use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
 use mldsa_core::hazmat::vectors::{self, ResponseHat};
 use mldsa_core::hazmat::{Element, N, NttPoly, Poly, Q, Shake256, keygen_from_rho_p};
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa87, MuBuilder, ParameterSet, SigningKey, VerifyingKey,
+    Backend, Context, Randomness, MlDsa87, MuBuilder, ParameterSet, SigningKey, VerifyingKey,
 };
 
 #[path = "../tests/algebra/mod.rs"]
@@ -47,7 +47,7 @@ fn open_commitments_reveal_the_keys() -> Result<(), Box<dyn Error>> {
     let mut journals = Vec::new();
     for member in &members {
         let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let signed = member.sign_one_time_key(&open, &attempt, &mut journal, hedge, &[1; 64])?;
         keys.push(open.authenticate(member.id(), &attempt, &signed)?);
         journals.push(journal);
@@ -160,7 +160,7 @@ fn two_responses_to_one_nonce_reveal_the_key() -> Result<(), Box<dyn Error>> {
     // A signer whose journal was lost, or restored from a backup, between the responses.
     let respond = |challenge: &Challenge| {
         let mut lost = OneTimeKeyJournal::in_memory(victim.seed()).map_err(RoundError::from)?;
-        let _ = victim.acknowledge(agreed.pinned(), &mut lost, Hedge::Deterministic)?;
+        let _ = victim.acknowledge(agreed.pinned(), &mut lost, Randomness::Deterministic)?;
         let (pending, _) = victim.commit(&round, &mut lost)?;
         victim.respond(pending, challenge, &mut lost)
     };
@@ -243,10 +243,10 @@ fn rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
 
     let (mut pk, mut sk) = ([0; MlDsa87::PK_LEN], [0; MlDsa87::SK_LEN]);
     keygen_from_rho_p::<MlDsa87>(Backend::detect(), RHO, &[9; 64], &[8; 32], &mut pk, &mut sk);
-    let signature = SigningKey::<MlDsa87>::from_expanded(&sk)?.sign(
+    let signature = SigningKey::<MlDsa87>::from_expanded_bytes(&sk)?.sign(
         b"anything",
         Context::new(DOMAIN)?,
-        Hedge::Deterministic,
+        Randomness::Deterministic,
     )?;
     VerifyingKey::<MlDsa87>::from_bytes(&sum_key)?.verify(
         b"anything",
@@ -298,7 +298,7 @@ fn members() -> Vec<Member> {
 fn registry(members: &[Member]) -> Result<Arc<Registry>, mladsa_aggregate::Error> {
     let entries: Result<Vec<_>, _> = members
         .iter()
-        .map(|member| member.register(Hedge::Deterministic))
+        .map(|member| member.register(Randomness::Deterministic))
         .collect();
     Ok(Registry::new(RHO, entries?)?)
 }
@@ -311,7 +311,7 @@ fn agreed(members: &[Member], registry: &Arc<Registry>) -> Result<Agreed, Box<dy
     for member in members {
         let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
         let tree = member.epoch_tree(registry, &plan)?;
-        roots.push(member.announce(&tree, &mut journal, Hedge::Deterministic)?);
+        roots.push(member.announce(&tree, &mut journal, Randomness::Deterministic)?);
         trees.push(tree);
         journals.push(journal);
     }
@@ -319,7 +319,7 @@ fn agreed(members: &[Member], registry: &Arc<Registry>) -> Result<Agreed, Box<dy
     let pinned = PinnedRoots::pin(&mut store, registry, &plan, &roots)?;
     let mut acknowledgements = Vec::new();
     for (member, journal) in members.iter().zip(&mut journals) {
-        acknowledgements.push(member.acknowledge(&pinned, journal, Hedge::Deterministic)?);
+        acknowledgements.push(member.acknowledge(&pinned, journal, Randomness::Deterministic)?);
     }
     let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
     Ok((trees, agreed, journals))
@@ -354,7 +354,7 @@ fn signed(
     Shake256::digest(Backend::detect().permutation(), &[&framed], &mut digest);
     let number = message.id().as_bytes()[1] - b'0';
     let key = SigningKey::<MlDsa87>::from_seed(&[number + 100; 32]);
-    let signature = key.sign(&digest, Context::new(b"F.msg")?, Hedge::Deterministic)?;
+    let signature = key.sign(&digest, Context::new(b"F.msg")?, Randomness::Deterministic)?;
     bytes.extend(signature.as_ref());
     Ok(agreed.receive(&bytes)?)
 }

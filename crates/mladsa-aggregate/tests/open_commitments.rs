@@ -11,9 +11,9 @@ use mladsa_aggregate::open_commitments::OpenCommitments;
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::test_util::Commitment;
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
-const HEDGE: Hedge<'static> = Hedge::Deterministic;
+const HEDGE: Randomness<'static> = Randomness::Deterministic;
 
 /// The authenticated keys of all members for the attempt.
 fn keys(open: &OpenCommitments, members: &[Member], attempt: &AttemptId) -> Vec<AuthenticatedKey> {

@@ -21,7 +21,7 @@ use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::storage::{FileLog, FileMark, LogStorage, MarkStorage};
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// The members that sign in an epoch: in the second one, another member replaces the last.
 fn ids(epoch: u64) -> [usize; 3] {
@@ -142,17 +142,17 @@ impl Place {
                 if OneTimeKeyJournal::create(log, kill_mark()?, member.seed()).is_err() {
                     open()?;
                 }
-                let registration = member.register(Hedge::Deterministic)?;
+                let registration = member.register(Randomness::Deterministic)?;
                 self.publish(n, "registration", &registration.to_bytes());
             }
             "root" => {
                 let tree = member.epoch_tree(&self.registry()?, &self.plan())?;
-                let root = member.announce(&tree, &mut open()?, Hedge::Deterministic)?;
+                let root = member.announce(&tree, &mut open()?, Randomness::Deterministic)?;
                 self.publish(n, "root", &root.to_bytes());
             }
             "agree" => {
                 let pinned = self.pinned(n)?;
-                let own = member.acknowledge(&pinned, &mut open()?, Hedge::Deterministic)?;
+                let own = member.acknowledge(&pinned, &mut open()?, Randomness::Deterministic)?;
                 self.publish(n, "agree", &own.to_bytes());
             }
             "open" => {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use mldsa_core::scrub_stack;
+use mldsa_core::zeroize_stack;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     batch.for_each_line(
         FIELDS,
         // Keys are read as values, of which moves leave copies on the stack.
-        |fields| scrub_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
+        |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
         |jobs| answers(&pool, args.batch.engine, jobs),
         |output, answer| {
             match &answer {
@@ -146,7 +146,7 @@ fn answers(
             .map(|(set, numbers, jobs)| {
                 // Keys are values here too.
                 let answers =
-                    scrub_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+                    zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
                 numbers.into_iter().zip(answers).collect::<Vec<_>>()
             })
             .collect()

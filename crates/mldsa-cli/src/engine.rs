@@ -2,10 +2,10 @@
 
 use base16ct::lower::encode_string;
 use clap::ValueEnum;
-use mldsa_core::siblings::{Secret, Zeroed};
+use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{
-    BatchSigner, Context, Hedge, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
-    PreparedSigningKeyRef, SignJob, SigningKey,
+    BatchSigner, Context, Randomness, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
+    no_alloc::PreparedSigningKeyRef, SignJob, SigningKey,
 };
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OwnOutput, Signer, Tier, Workspace,
@@ -70,9 +70,9 @@ impl Order {
             .map_err(|_| LineError::new("field \"ctx\" has more than 255 bytes"))
     }
 
-    fn hedge(&self) -> Hedge<'_> {
+    fn hedge(&self) -> Randomness<'_> {
         let rnd = self.rnd.as_ref();
-        rnd.map_or(Hedge::Deterministic, |rnd| Hedge::Bytes(rnd))
+        rnd.map_or(Randomness::Deterministic, |rnd| Randomness::Hedged(rnd))
     }
 }
 
@@ -210,7 +210,7 @@ impl<P: ParameterSet> Keys<P> {
                 }
                 PrivateKey::Expanded(sk) => {
                     places.push((false, expanded.len()));
-                    let key = SigningKey::from_expanded(sk);
+                    let key = SigningKey::from_expanded_bytes(sk);
                     expanded.push(key.map_err(|error| refused::<P>(sk, error)));
                 }
             }

@@ -41,7 +41,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use mldsa_core::{Backend, scrub_stack};
+use mldsa_core::{Backend, zeroize_stack};
 use output::{Files, complain, complain_of_arguments, standard_failed};
 
 /// ML-DSA (FIPS 204) signatures
@@ -122,7 +122,7 @@ fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let result = match Cli::try_parse() {
         // Private keys are values on the stack, of which moves leave copies.
-        Ok(cli) => scrub_stack::<COMMAND_STACK, _>(|| run(cli)),
+        Ok(cli) => zeroize_stack::<COMMAND_STACK, _>(|| run(cli)),
         // Help that was asked for is a result: clap would not say that it went nowhere.
         Err(help) if !help.use_stderr() => help
             .print()
@@ -146,7 +146,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> io::Result<Status> {
-    cli.backend.set_default();
+    mldsa_core::internals::set_default_backend(cli.backend);
     cli.command.files().keep_apart()?;
     match cli.command {
         Command::Keygen(args) => keygen::run(&args),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mldsa_core::{Hedge, ParameterSet};
+use mldsa_core::{Randomness, ParameterSet};
 
 use crate::Status;
 use crate::input::unusable;
@@ -79,9 +79,9 @@ fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
             .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?
     };
     let signature = if args.deterministic {
-        key.sign_mu(&mu, Hedge::Deterministic)
+        key.sign_mu(&mu, Randomness::Deterministic)
     } else {
-        key.sign_mu(&mu, Hedge::Bytes(&*random()?))
+        key.sign_mu(&mu, Randomness::Hedged(&*random()?))
     };
     Ok(signature.map_err(io::Error::other)?.as_ref().to_vec())
 }

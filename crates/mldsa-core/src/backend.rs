@@ -42,7 +42,7 @@ pub(crate) mod counting;
 pub(crate) mod differential;
 #[cfg(test)]
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-#[cfg(all(feature = "siblings", feature = "ml-dsa-44"))]
+#[cfg(all(feature = "unstable-internals", feature = "ml-dsa-44"))]
 mod silent;
 
 /// Number of the backend that [`Backend::set_default`] chose, from 1; 0 if none.
@@ -182,7 +182,7 @@ impl fmt::Debug for Backend {
 ///
 /// Constant time in the data; lengths are public. States and blocks are wiped.
 #[cfg_attr(
-    not(feature = "siblings"),
+    not(feature = "unstable-internals"),
     allow(unreachable_pub, reason = "siblings export it")
 )]
 pub fn shake256_lanes<'a>(backend: Backend, hashes: impl IntoIterator<Item = LaneHash<'a>>) {

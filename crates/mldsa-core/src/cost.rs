@@ -126,8 +126,8 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
 mod tests {
     use super::*;
     use crate::backend::counting::count;
-    use crate::hash::transcript::{Context, Hedge, MuBuilder, tr};
-    use crate::keys::{PreparedMemory, Signature, SigningKey, VerifyingKey};
+    use crate::hash::transcript::{Context, Randomness, MuBuilder, tr};
+    use crate::keys::{PreparedVerifyingKeyStorage, Signature, SigningKey, VerifyingKey};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87};
     use std::boxed::Box;
 
@@ -135,14 +135,14 @@ mod tests {
         let key = SigningKey::<P>::from_seed(&[3; 32]);
         let message = [0x42; 300];
         let ctx = Context::new(b"cost").unwrap();
-        let signature = key.sign(&message, ctx, Hedge::Deterministic).unwrap();
+        let signature = key.sign(&message, ctx, Randomness::Deterministic).unwrap();
         let encoded = key.verifying_key().as_bytes();
 
         let (_, found) = count(|backend| tr(backend.permutation(), encoded.as_ref()));
         assert_eq!(found, decode_key::<P>());
 
         let (_, found) = count(|backend| {
-            let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+            let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
             let vk = VerifyingKey::<P>::from_bytes(encoded.as_ref()).unwrap();
             let _ = vk.with_backend(backend).prepare_in(&mut memory);
         });
@@ -155,7 +155,7 @@ mod tests {
         });
         assert_eq!(found, hash_message(300, 4));
 
-        let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+        let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
         let (verdict, found) = count(|backend| {
             let vk = key.verifying_key().clone().with_backend(backend);
             let prepared = vk.prepare_in(&mut memory);

@@ -9,10 +9,10 @@ pub use crate::memory::secret::ct_check;
 pub use crate::params::{D, Q};
 pub use crate::scheme::keygen::{check_expanded, check_secret_range, keygen_internal};
 pub use crate::scheme::keygen_many::keygen_many;
-pub use crate::siblings::*;
+pub use crate::internals::*;
 
 use crate::error::{SignError, VerifyError};
-use crate::hash::transcript::{Hedge, Mu};
+use crate::hash::transcript::{Randomness, Mu};
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
@@ -44,7 +44,7 @@ pub mod sample {
 pub fn sign_internal<P: ParameterSet>(
     key: &SigningKey<P>,
     m_prime: &[u8],
-    hedge: Hedge<'_>,
+    hedge: Randomness<'_>,
     out: &mut [u8],
 ) -> Result<(), SignError> {
     let vk = key.verifying_key();
@@ -78,7 +78,7 @@ pub fn verify_internal<P: ParameterSet>(
 pub fn sign_mu_observed<P: ParameterSet>(
     key: &SigningKey<P>,
     mu: &Mu,
-    hedge: Hedge<'_>,
+    hedge: Randomness<'_>,
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {

@@ -11,13 +11,13 @@ pub(crate) mod signing;
 mod prepared_signing;
 mod batch_signing;
 
-pub use batch_signing::{BatchMemory, BatchSigner, SignJob};
+pub use batch_signing::{BatchSignerScratch, BatchSigner, SignJob};
 #[cfg(feature = "alloc")]
 pub use prepared_signing::PreparedSigningKey;
-pub use prepared_signing::{PreparedSigningKeyRef, PreparedSigningMemory};
+pub use prepared_signing::{PreparedSigningKeyRef, PreparedSigningKeyStorage};
 #[cfg(feature = "alloc")]
 pub use prepared_verifying::PreparedVerifyingKey;
-pub use prepared_verifying::{PreparedMemory, PreparedVerifyingKeyRef};
+pub use prepared_verifying::{PreparedVerifyingKeyStorage, PreparedVerifyingKeyRef};
 pub use signature::Signature;
 pub use signing::SigningKey;
 pub use verifying::VerifyingKey;

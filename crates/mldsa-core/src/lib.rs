@@ -26,7 +26,7 @@
 //! | --- | --- | --: | --: | --: |
 //! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 25,512 / 25,512 / 25,880 | 27,560 / 27,560 / 27,928 | 31,656 / 31,656 / 32,024 |
 //! | keygen in a batch | `SigningKey::from_seeds`, `bytes::keygen_many` | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 |
-//! | import | `SigningKey::from_expanded`, `bytes::public_key` | 25,384 / 25,384 / 25,752 | 27,432 / 27,432 / 27,800 | 31,528 / 31,528 / 31,896 |
+//! | import | `SigningKey::from_expanded_bytes`, `bytes::public_key` | 25,384 / 25,384 / 25,752 | 27,432 / 27,432 / 27,800 | 31,528 / 31,528 / 31,896 |
 //! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,920 / 42,984 / 42,920 | 63,336 / 63,400 / 63,336 | 98,152 / 98,216 / 98,152 |
 //! | sign prepared | every `sign*` of `PreparedSigningKey` | 18,024 / 18,088 / 18,024 | 21,032 / 21,096 / 21,032 | 25,128 / 25,192 / 25,128 |
 //! | sign in a batch | `BatchSigner::sign`, `PreparedSigningKey::sign_many` | 33,592 / 33,592 / 33,592 | 33,592 / 33,592 / 33,592 | 33,592 / 33,592 / 33,592 |
@@ -82,9 +82,9 @@ mod sample;
 mod lanes;
 mod backend;
 mod scheme;
-#[cfg(feature = "siblings")]
+#[cfg(feature = "unstable-internals")]
 mod streaming;
-#[cfg(feature = "siblings")]
+#[cfg(feature = "unstable-internals")]
 mod summing;
 mod keys;
 pub mod cost;
@@ -96,9 +96,9 @@ mod self_test;
 mod formats;
 #[cfg(feature = "signature")]
 mod traits;
-#[cfg(feature = "siblings")]
+#[cfg(feature = "unstable-internals")]
 #[doc(hidden)]
-pub mod siblings;
+pub mod internals;
 #[cfg(feature = "hazmat")]
 pub mod hazmat;
 
@@ -114,22 +114,22 @@ pub use crate::formats::akp::{CoseKey, Jwk};
 #[cfg(feature = "pkcs8")]
 pub use crate::formats::pkcs8::{PrivateKeyChoice, PrivateKeyForm};
 #[cfg(feature = "serde")]
-pub use crate::formats::serde::ExposedKey;
+pub use crate::formats::serde::SerializableSigningKey;
 #[cfg(feature = "spki")]
 pub use crate::formats::spki::object_identifier;
 #[cfg(feature = "hash-ml-dsa")]
 pub use crate::hash::prehash::{PreHash, PreHashed};
-pub use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
+pub use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{
-    BatchMemory, BatchSigner, PreparedMemory, PreparedSigningKeyRef, PreparedSigningMemory,
+    BatchSignerScratch, BatchSigner, PreparedVerifyingKeyStorage, PreparedSigningKeyRef, PreparedSigningKeyStorage,
     PreparedVerifyingKeyRef, SignJob, Signature, SigningKey, VerifyingKey, bytes,
 };
 pub use crate::memory::array::ByteArray;
-pub use crate::memory::secret::scrub_stack;
+pub use crate::memory::secret::zeroize_stack;
 #[cfg(feature = "ml-dsa-44")]
 pub use crate::params::MlDsa44;
 #[cfg(feature = "ml-dsa-65")]

@@ -1,6 +1,6 @@
 //! Pseudorandom sampling (FIPS 204 section 7.3), portable bodies.
 
-#[cfg(feature = "siblings")]
+#[cfg(feature = "unstable-internals")]
 use crate::coding::pack;
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::{Shake128, Shake256};
@@ -35,7 +35,7 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
 /// `sink` until it refuses one: for callers that hold no polynomial.
 ///
 /// Variable time: A is public.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub fn rej_ntt_poly_each_vartime(
     keccak: Permutation,
     rho: &[u8; SEED_LEN],
@@ -147,7 +147,7 @@ pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled:
 /// polynomial in between.
 ///
 /// Constant time but for the positions of refused half-bytes.
-#[cfg(feature = "siblings")]
+#[cfg(feature = "unstable-internals")]
 #[inline(never)]
 pub fn rej_bounded_packed(
     keccak: Permutation,
@@ -209,7 +209,7 @@ pub fn expand_mask_packed(keccak: Permutation, rho_pp: &[u8; 64], kappa: u16, ou
 /// One polynomial of algorithm 34 in coefficient form, a few bytes at a time.
 ///
 /// Constant time. Bounds: -gamma1 < out <= gamma1.
-#[cfg(feature = "siblings")]
+#[cfg(feature = "unstable-internals")]
 #[inline(never)]
 pub fn expand_mask_poly(
     keccak: Permutation,
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use crate::memory::array::Zeroed;
 
-    #[cfg(feature = "siblings")]
+    #[cfg(feature = "unstable-internals")]
     #[test]
     fn streamed_forms_are_the_packed_polynomials() {
         for nonce in 0..20 {

@@ -23,7 +23,7 @@ pub use crate::ring::poly::{NttPoly, Poly};
 pub use crate::scheme::keygen::keygen_from_rho_p;
 pub use crate::scheme::sign::Rejection;
 
-use crate::hash::transcript::Hedge;
+use crate::hash::transcript::Randomness;
 
 /// Branch-free selection.
 pub mod ct {
@@ -63,6 +63,6 @@ pub mod window {
 }
 
 /// The 32 bytes `rnd` that a hedge stands for.
-pub fn hedge_rnd<'a>(hedge: &'a Hedge<'_>) -> &'a [u8; SEED_LEN] {
+pub fn randomness_bytes<'a>(hedge: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
     hedge.rnd()
 }

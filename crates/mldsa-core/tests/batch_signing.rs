@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use mldsa_core::{
-    Backend, BatchMemory, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreHash, PreHashed, PreparedSigningKey, PreparedSigningMemory, SignJob, SigningKey, bytes,
+    Backend, no_alloc::BatchSignerScratch, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    PreHash, PreHashed, PreparedSigningKey, no_alloc::PreparedSigningKeyStorage, SignJob, SigningKey, no_alloc,
 };
 use proptest::prelude::*;
 
@@ -49,8 +49,8 @@ mod generic {
         let rnds: Vec<_> = (0..=40).map(|n| [n; 32]).collect();
         let ctx = Context::new(b"batch").unwrap();
         let hedge = |n: usize| match n % 3 {
-            0 => Hedge::Deterministic,
-            _ => Hedge::Bytes(&rnds[n]),
+            0 => Randomness::Deterministic,
+            _ => Randomness::Hedged(&rnds[n]),
         };
         let alone =
             |key: &PreparedSigningKey<P>, n: usize| key.sign(&messages[n], ctx, hedge(n)).unwrap();
@@ -92,7 +92,7 @@ mod generic {
         let mut expected = Vec::new();
         for key in &keys {
             for ctx in contexts {
-                for hedge in [Hedge::Deterministic, Hedge::Bytes(&rnd)] {
+                for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
                     let form = key.as_prepared_ref();
                     jobs.push(SignJob::new(form, &long, ctx, hedge));
                     expected.push(key.sign(&long, ctx, hedge));
@@ -119,14 +119,14 @@ mod generic {
 
     pub(super) fn memory_of_the_caller<P: ParameterSet>() {
         let key = SigningKey::<P>::from_seed(&[8; 32]);
-        let mut memory = PreparedSigningMemory::new();
+        let mut memory = PreparedSigningKeyStorage::new();
         let prepared = key.prepare_in(&mut memory);
         assert_eq!(prepared.verifying_key(), key.verifying_key());
         let messages: Vec<_> = (0..20).map(message).collect();
         let ctx = Context::EMPTY;
-        let mut memory = Box::new(BatchMemory::<P>::ZERO);
+        let mut memory = Box::new(BatchSignerScratch::<P>::ZERO);
         let mut signer = BatchSigner::new_in(&mut memory);
-        for hedge in [Hedge::Deterministic, Hedge::Bytes(&[3; 32])] {
+        for hedge in [Randomness::Deterministic, Randomness::Hedged(&[3; 32])] {
             let jobs = messages
                 .iter()
                 .map(|message| SignJob::new(prepared, message, ctx, hedge));
@@ -145,8 +145,8 @@ mod generic {
     pub(super) fn a_callers_panic_loses_nothing<P: ParameterSet>() {
         let keys = keys::<P>(1);
         let key = keys[0].as_prepared_ref();
-        let job = || SignJob::mu(key, Mu::from_bytes([1; 64]), Hedge::Deterministic);
-        let expected = key.sign_mu(&Mu::from_bytes([1; 64]), Hedge::Deterministic);
+        let job = || SignJob::mu(key, Mu::from_bytes([1; 64]), Randomness::Deterministic);
+        let expected = key.sign_mu(&Mu::from_bytes([1; 64]), Randomness::Deterministic);
         let mut signer = BatchSigner::new();
         for limit in 0..12 {
             let calls = core::panic::AssertUnwindSafe(|| {
@@ -199,7 +199,7 @@ mod generic {
             .zip(&mut buffers)
             .map(|(xi, (public, private))| (xi, public, private))
             .collect();
-        bytes::keygen_many::<P>(&mut places);
+        no_alloc::keygen_many::<P>(&mut places);
         for ((public, private), alone) in buffers.iter().zip(&alone) {
             assert_eq!(public, alone.verifying_key().as_bytes());
             assert_eq!(private, alone.expanded());
@@ -212,7 +212,7 @@ mod generic {
         key.set_self_verification(true);
         let verifying = key.prepare();
         let messages: Vec<_> = (0..9).map(message).collect();
-        let jobs = || messages.iter().map(|m| (&m[..], Hedge::Deterministic));
+        let jobs = || messages.iter().map(|m| (&m[..], Randomness::Deterministic));
         assert_eq!(
             verifying.sign_many(jobs(), Context::EMPTY).unwrap(),
             plain.sign_many(jobs(), Context::EMPTY).unwrap()
@@ -223,16 +223,16 @@ mod generic {
 #[test]
 fn memory_is_as_documented() {
     let of_44 = (
-        BatchMemory::<MlDsa44>::LEN,
-        PreparedSigningMemory::<MlDsa44>::LEN,
+        BatchSignerScratch::<MlDsa44>::LEN,
+        PreparedSigningKeyStorage::<MlDsa44>::LEN,
     );
     let of_65 = (
-        BatchMemory::<MlDsa65>::LEN,
-        PreparedSigningMemory::<MlDsa65>::LEN,
+        BatchSignerScratch::<MlDsa65>::LEN,
+        PreparedSigningKeyStorage::<MlDsa65>::LEN,
     );
     let of_87 = (
-        BatchMemory::<MlDsa87>::LEN,
-        PreparedSigningMemory::<MlDsa87>::LEN,
+        BatchSignerScratch::<MlDsa87>::LEN,
+        PreparedSigningKeyStorage::<MlDsa87>::LEN,
     );
     assert_eq!(of_44, (94_720, 28_672));
     assert_eq!(of_65, (126_464, 48_128));
@@ -252,7 +252,7 @@ proptest! {
         let keys = keys::<MlDsa44>(3);
         let parts = |n: usize| {
             let (key, message, ctx, rnd) = &jobs[n];
-            let hedge = rnd.as_ref().map_or(Hedge::Deterministic, Hedge::Bytes);
+            let hedge = rnd.as_ref().map_or(Randomness::Deterministic, Randomness::Hedged);
             (&keys[*key], &message[..], Context::new(ctx).unwrap(), hedge)
         };
         let mut left = jobs.len();

@@ -4,9 +4,9 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use mldsa_core::siblings::ct::is_negative;
-use mldsa_core::siblings::pack::{GROUP, unpack_eta_part};
-use mldsa_core::siblings::{
+use mldsa_core::internals::ct::is_negative;
+use mldsa_core::internals::pack::{GROUP, unpack_eta_part};
+use mldsa_core::internals::{
     CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, T1_POLY_LEN, declassify,
     expand_seed,
 };

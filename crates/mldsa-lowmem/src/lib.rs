@@ -49,9 +49,9 @@ pub use mldsa_core::MlDsa44;
 pub use mldsa_core::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use mldsa_core::MlDsa87;
-pub use mldsa_core::siblings::Rejection;
+pub use mldsa_core::internals::Rejection;
 pub use mldsa_core::{
-    Context, ContextError, Hedge, KeyError, Mu, MuBuilder, ParameterSet, VerifyError,
+    Context, ContextError, Randomness, KeyError, Mu, MuBuilder, ParameterSet, VerifyError,
 };
 #[cfg(feature = "hash-ml-dsa")]
 pub use mldsa_core::{PreHash, PreHashError, PreHashed};

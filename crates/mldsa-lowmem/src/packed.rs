@@ -1,6 +1,6 @@
 //! Rows one after the other in memory, and what every module hashes and wipes with.
 
-use mldsa_core::siblings::{Permutation, Secret, Zeroed};
+use mldsa_core::internals::{Permutation, Secret, Zeroed};
 
 /// One state at a time has nothing to gain from vectors.
 pub(crate) const KECCAK: Permutation = Permutation::PORTABLE;

@@ -7,11 +7,11 @@
 //! of every pass must equal that of the first, and the key must hash to the `tr`
 //! that `mu` was made with. Everything here is public data.
 
-use mldsa_core::siblings::hint::Hint;
-use mldsa_core::siblings::row_steps::{absorb_w1_row, response_row_reaches};
-use mldsa_core::siblings::sparse::SparseChallenge;
-use mldsa_core::siblings::window::finish_row;
-use mldsa_core::siblings::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY_LEN};
+use mldsa_core::internals::hint::Hint;
+use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
+use mldsa_core::internals::sparse::SparseChallenge;
+use mldsa_core::internals::window::finish_row;
+use mldsa_core::internals::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY_LEN};
 use mldsa_core::{Mu, ParameterSet, VerifyError};
 
 use crate::error::SourceError;

@@ -6,8 +6,8 @@ use core::ops::ControlFlow;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::siblings::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, hedge_rnd};
-use mldsa_core::{Context, Hedge, Mu, MuBuilder, ParameterSet};
+use mldsa_core::internals::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, randomness_bytes};
+use mldsa_core::{Context, Randomness, Mu, MuBuilder, ParameterSet};
 
 use crate::attempt::{Progress, Request, Watch, sign_internal};
 use crate::error::{SignError, SinkError};
@@ -112,7 +112,7 @@ impl<P: ParameterSet> fmt::Debug for OwnOutput<P> {
 /// A private key with the memory of a tier, ready to sign.
 ///
 /// ```
-/// use mldsa_lowmem::{Context, ExpandedKey, Floor, Hedge, MlDsa87, Output, Signer, Workspace};
+/// use mldsa_lowmem::{Context, ExpandedKey, Floor, Randomness, MlDsa87, Output, Signer, Workspace};
 /// # let (mut pk, mut sk) = ([0; 2592], [0; 4896]);
 /// # mldsa_lowmem::keygen_from_seed::<MlDsa87>(&[7; 32], &mut pk, &mut sk);
 /// let key = ExpandedKey::<MlDsa87>::new(&sk)?;
@@ -121,7 +121,7 @@ impl<P: ParameterSet> fmt::Debug for OwnOutput<P> {
 /// let signature = Signer::new(&key, &mut workspace).sign(
 ///     b"message",
 ///     Context::EMPTY,
-///     Hedge::Bytes(&[1; 32]),
+///     Randomness::Hedged(&[1; 32]),
 ///     Output::in_place(&mut buffer)?,
 /// )?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
@@ -184,7 +184,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
         &mut self,
         message: &[u8],
         ctx: Context<'_>,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         let mu = message_mu(self.key.tr(), ctx, message);
@@ -204,7 +204,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     pub fn sign_final<'o>(
         &mut self,
         message: MuBuilder,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         self.sign_mu(&message.finish(), hedge, out)
@@ -219,7 +219,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
         &mut self,
         digest: &PreHashed<'_, P>,
         ctx: Context<'_>,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         self.sign_mu(&digest.mu(self.key.tr(), ctx), hedge, out)
@@ -232,7 +232,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     pub fn sign_mu<'o>(
         &mut self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         mut out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         self.sign_in(mu, hedge, &mut out)?;
@@ -242,7 +242,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     fn sign_in(
         &mut self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: &mut Output<'_, P>,
     ) -> Result<(), SignError> {
         let checks = Checks {
@@ -254,7 +254,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
             self.key.secrets(),
             self.workspace,
             mu,
-            hedge_rnd(&hedge),
+            randomness_bytes(&hedge),
             &checks,
             &mut self.watch,
             out.working(),
@@ -270,7 +270,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     pub fn sign_mu_to<S: Sink>(
         &mut self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         own: &mut OwnOutput<P>,
         sink: &mut S,
     ) -> Result<(), SinkError<S::Error>> {
@@ -371,7 +371,7 @@ mod tests {
     use std::panic::{catch_unwind, resume_unwind};
     use std::vec::Vec;
 
-    use mldsa_core::siblings::window::{COMPACT_LEN, expand_compact};
+    use mldsa_core::internals::window::{COMPACT_LEN, expand_compact};
     use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
     use super::*;
@@ -414,7 +414,7 @@ mod tests {
             Signer::new(key, workspace)
                 .self_verification(false)
                 .watched(&mut watch)
-                .sign_mu(&Mu::from_bytes([4; 64]), Hedge::Deterministic, out)
+                .sign_mu(&Mu::from_bytes([4; 64]), Randomness::Deterministic, out)
                 .map(drop)
         }));
         match signed {
@@ -522,7 +522,7 @@ mod tests {
             let mu = Mu::from_bytes([4; 64]);
             let left = catch_unwind(AssertUnwindSafe(|| {
                 let mut signer = Signer::new(&key, &mut workspace);
-                signer.sign_mu_to(&mu, Hedge::Deterministic, &mut own, &mut Leaves(exit))
+                signer.sign_mu_to(&mu, Randomness::Deterministic, &mut own, &mut Leaves(exit))
             }));
             match exit {
                 Exit::Stop => assert_eq!(left.ok(), Some(Err(SinkError::Sink(())))),

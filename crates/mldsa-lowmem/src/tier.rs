@@ -10,8 +10,8 @@ use mldsa_core::MlDsa65;
 use mldsa_core::MlDsa87;
 use mldsa_core::ParameterSet;
 #[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-use mldsa_core::siblings::window::COMPACT_LEN;
-use mldsa_core::siblings::{Array, Wipe, Zeroed};
+use mldsa_core::internals::window::COMPACT_LEN;
+use mldsa_core::internals::{Array, Wipe, Zeroed};
 
 mod sealed {
     pub trait Sealed {}

@@ -6,9 +6,9 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::siblings::row_steps::{absorb_w1_row, response_row_reaches};
-use mldsa_core::siblings::sparse::SparseChallenge;
-use mldsa_core::siblings::{
+use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
+use mldsa_core::internals::sparse::SparseChallenge;
+use mldsa_core::internals::{
     Array, CRH_LEN, CommitmentHash, N, Params, PublicKeyParts, SEED_LEN, SignatureParts,
     T1_POLY_LEN, tr,
 };
@@ -23,7 +23,7 @@ use crate::secrets::Secrets;
 ///
 /// ```
 /// use mldsa_lowmem::{Context, MlDsa44, PublicKey, keygen_from_seed};
-/// # use mldsa_lowmem::{ExpandedKey, Floor, Hedge, Output, Signer, Workspace};
+/// # use mldsa_lowmem::{ExpandedKey, Floor, Randomness, Output, Signer, Workspace};
 ///
 /// let (mut pk, mut sk) = ([0; 1312], [0; 2560]);
 /// keygen_from_seed::<MlDsa44>(&[7; 32], &mut pk, &mut sk);
@@ -31,7 +31,7 @@ use crate::secrets::Secrets;
 /// # let mut workspace = Workspace::<MlDsa44, Floor>::new();
 /// # let mut signature = [0; 2420];
 /// # let output = Output::in_place(&mut signature)?;
-/// # Signer::new(&signing, &mut workspace).sign(b"new firmware", Context::EMPTY, Hedge::Deterministic, output)?;
+/// # Signer::new(&signing, &mut workspace).sign(b"new firmware", Context::EMPTY, Randomness::Deterministic, output)?;
 /// let key = PublicKey::<MlDsa44>::from_bytes(&pk)?;
 /// key.verify(b"new firmware", Context::EMPTY, &signature)?;
 ///

@@ -83,7 +83,7 @@ fn stopping_anywhere_wipes() {
         .watched(&mut count)
         .sign_mu(
             &mu(),
-            Hedge::Deterministic,
+            Randomness::Deterministic,
             Output::in_place(&mut buffer).expect("length"),
         )
         .expect("a signature");
@@ -101,7 +101,7 @@ fn stopping_anywhere_wipes() {
         let out = Output::in_place(&mut buffer).expect("length");
         let stopped = Signer::new(&key, &mut workspace)
             .watched(&mut stop)
-            .sign_mu(&mu(), Hedge::Deterministic, out);
+            .sign_mu(&mu(), Randomness::Deterministic, out);
         assert_eq!(stopped.err(), Some(SignError::Stopped));
         assert_eq!(buffer, [0; P::SIG_LEN]);
     }
@@ -123,7 +123,7 @@ fn a_panic_of_the_watch_wipes() {
         let out = Output::in_place(&mut buffer).expect("length");
         let _ = Signer::new(&key, &mut workspace)
             .watched(&mut watch)
-            .sign_mu(&mu(), Hedge::Deterministic, out);
+            .sign_mu(&mu(), Randomness::Deterministic, out);
     }));
     assert!(unwound.is_err());
     assert_eq!(buffer, [0; P::SIG_LEN]);
@@ -154,13 +154,13 @@ fn self_verification_refuses_what_does_not_verify() {
             let mut buffer = [7; P::SIG_LEN];
             let out = Output::in_place(&mut buffer).expect("length");
             let signed =
-                Signer::new(&key, &mut workspace).sign_mu(&mu(), Hedge::Deterministic, out);
+                Signer::new(&key, &mut workspace).sign_mu(&mu(), Randomness::Deterministic, out);
             assert_eq!(signed.err(), Some(SignError::SelfVerification));
             assert_eq!(buffer, [0; P::SIG_LEN]);
             let out = Output::in_place(&mut buffer).expect("length");
             let unchecked = Signer::new(&key, &mut workspace)
                 .self_verification(false)
-                .sign_mu(&mu(), Hedge::Deterministic, out);
+                .sign_mu(&mu(), Randomness::Deterministic, out);
             assert!(unchecked.is_ok());
         }
         bad = sk.clone();
@@ -188,7 +188,7 @@ fn a_sink_that_fails_ends_with_its_error_and_a_retry_gives_the_same_signature() 
     let mut workspace = Workspace::<P, Balanced>::new();
     let mut own = OwnOutput::<P>::new();
     let mut signer = Signer::new(&key, &mut workspace);
-    let hedge = Hedge::Bytes(&[8; 32]);
+    let hedge = Randomness::Hedged(&[8; 32]);
     let expected = signer
         .sign_mu(&mu(), hedge, own.output())
         .expect("a signature")

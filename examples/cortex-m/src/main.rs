@@ -14,7 +14,7 @@ use board::{exit, println};
 use cortex_m_rt::entry;
 use mldsa_core::bytes as core_bytes;
 use mldsa_lowmem::{
-    Balanced, Cached, Context, ExpandedKey, Floor, Hedge, KeepW0, MuBuilder, OpenedKey, Output,
+    Balanced, Cached, Context, ExpandedKey, Floor, Randomness, KeepW0, MuBuilder, OpenedKey, Output,
     ParameterSet, PublicKey, Signer, Tier, Workspace, keygen_from_seed,
 };
 
@@ -113,7 +113,7 @@ impl<P: ParameterSet> Bench<P> {
     fn sign_with_core(&mut self, input: &Input) {
         let mut mu = MuBuilder::from_tr(&core_bytes::tr::<P>(&self.pk), Context::EMPTY);
         mu.update(&input.message);
-        let hedge = Hedge::Bytes(&input.rnd);
+        let hedge = Randomness::Hedged(&input.rnd);
         core_bytes::sign_mu::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected)
             .expect("a signature");
     }
@@ -190,7 +190,7 @@ impl<P: ParameterSet> Bench<P> {
                     let key = ExpandedKey::<P>::new(self.sk.as_ref()).expect("a key");
                     let key = key.with_public_key(self.pk.as_ref()).expect("a key");
                     let out = Output::in_place(self.signature.as_mut()).expect("a buffer");
-                    let hedge = Hedge::Bytes(&input.rnd);
+                    let hedge = Randomness::Hedged(&input.rnd);
                     Signer::new(&key, &mut workspace)
                         .self_verification(checked)
                         .recheck(checked)
@@ -212,7 +212,7 @@ impl<P: ParameterSet> Bench<P> {
                     .sign(
                         &input.message,
                         Context::EMPTY,
-                        Hedge::Bytes(&input.rnd),
+                        Randomness::Hedged(&input.rnd),
                         out,
                     )
                     .expect("a signature");
@@ -233,7 +233,7 @@ impl<P: ParameterSet> Bench<P> {
         Balanced: Tier<P>,
         Cached: Tier<P>,
     {
-        use mldsa_core::siblings::Zeroed;
+        use mldsa_core::internals::Zeroed;
         let mut bench = Self {
             pk: P::PublicKeyBytes::zeroed(),
             sk: P::SecretKeyBytes::zeroed(),

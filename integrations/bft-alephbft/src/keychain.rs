@@ -9,7 +9,7 @@ use batch_verify::{
     BatchVerifier, Duplicates, KeySet, Policy, SignerId, Threads, Threshold, Vote, Weights,
 };
 use measure::{How, Kind, Meter, ThreadTime};
-use mldsa_core::{Context, Hedge, ParameterSet, PreparedSigningKey, SigningKey};
+use mldsa_core::{Context, Randomness, ParameterSet, PreparedSigningKey, SigningKey};
 
 /// What all signatures of this network are bound to.
 const CONTEXT: &[u8] = b"example/alephbft/v1";
@@ -101,7 +101,7 @@ impl<P: ParameterSet> Keychain for Keys<P> {
         let start = ThreadTime::now();
         let context = Context::new(CONTEXT).expect("a short context");
         let (context, message) = self.committee.how.frame(context, message);
-        let signature = self.key.sign(&message, context, Hedge::Deterministic);
+        let signature = self.key.sign(&message, context, Randomness::Deterministic);
         // Fails after 814 rejected attempts in a row only, which nobody has seen.
         let mut signature = signature.expect("signing ends").as_ref().to_vec();
         self.committee.meter.signed(start.elapsed());

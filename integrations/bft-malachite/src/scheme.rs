@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_malachitebft_core_types::SigningScheme;
 use measure::{How, Meter, ThreadTime};
 use mldsa_core::{
-    Context, Hedge, KeyError, ParameterSet, PreparedSigningKey, SigningKey, VerifyingKey,
+    Context, Randomness, KeyError, ParameterSet, PreparedSigningKey, SigningKey, VerifyingKey,
 };
 
 /// What all signatures of this chain are bound to.
@@ -89,7 +89,7 @@ impl<P: ParameterSet> Signer<P> {
     pub(crate) fn sign_under(&self, context: &[u8], message: &[u8]) -> Signature {
         let context = Context::new(context).expect("contexts here are short");
         let (context, message) = self.how.frame(context, message);
-        let signature = self.key.sign(&message, context, Hedge::Deterministic);
+        let signature = self.key.sign(&message, context, Randomness::Deterministic);
         // Fails after 814 rejected attempts in a row only, which nobody has seen.
         signature.expect("signing ends").as_ref().into()
     }

@@ -9,7 +9,7 @@ use mladsa_aggregate::{
     AgreedRoots, EpochPlan, EpochTree, Error, FileWriteOnceStore, MasterSeed, MemberId,
     OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registry, TaskId,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// What all checkpoints are for.
 pub(crate) const DOMAIN: &[u8] = b"example/checkpoint/v1";
@@ -73,7 +73,7 @@ impl Committee {
         checkpoints: u64,
     ) -> Result<Self, Box<dyn std::error::Error>> {
         let members: Vec<_> = (0..n).map(member).collect::<Result<_, _>>()?;
-        let registrations = members.iter().map(|m| m.register(Hedge::Deterministic));
+        let registrations = members.iter().map(|m| m.register(Randomness::Deterministic));
         let registry = Registry::new(&[7; 32], registrations.collect::<Result<Vec<_>, _>>()?)?;
         let plan = plan(n as usize, epoch, checkpoints)?;
 
@@ -84,7 +84,7 @@ impl Committee {
             let [log, mark] = files(home);
             let mut guard = OneTimeKeyJournal::create_files(&log, &mark, member.seed())?;
             let tree = member.epoch_tree(&registry, &plan)?;
-            roots.push(member.announce(&tree, &mut guard, Hedge::Deterministic)?);
+            roots.push(member.announce(&tree, &mut guard, Randomness::Deterministic)?);
             trees.push(tree);
             guards.push(guard);
         }
@@ -94,7 +94,7 @@ impl Committee {
         for ((member, guard), home) in members.iter().zip(&mut guards).zip(&homes) {
             let mut pins = FileWriteOnceStore::new(&home.join("pins"));
             let heard = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
-            words.push(member.acknowledge(&heard, guard, Hedge::Deterministic)?);
+            words.push(member.acknowledge(&heard, guard, Randomness::Deterministic)?);
             pinned.push(heard);
         }
         let agreed: Result<Vec<_>, _> =

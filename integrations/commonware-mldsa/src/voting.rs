@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use commonware_parallel::Strategy;
 use commonware_utils::Participant;
-use mldsa_core::{Context, Hedge, ParameterSet, PreparedSigningKey};
+use mldsa_core::{Context, Randomness, ParameterSet, PreparedSigningKey};
 
 use crate::{Committee, Signature};
 
@@ -42,7 +42,7 @@ pub trait Voting<P: ParameterSet>: Clone + Debug + Send + Sync + 'static {
         context: Context<'_>,
         message: &[u8],
     ) -> Option<Signature<P>> {
-        let signature = key.sign(message, context, Hedge::Deterministic);
+        let signature = key.sign(message, context, Randomness::Deterministic);
         signature.ok().map(Signature::from)
     }
 

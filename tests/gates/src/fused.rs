@@ -140,7 +140,7 @@ const X86: Alone = &[
         &[
             "backend::avx2::detect",
             "backend::avx2::keccak::X4::splat",
-            "backend::avx512::cores::lane_is_cheaper",
+            "backend::avx512::cores::prefer_spare_lane",
             "backend::avx512::detect",
             "backend::avx512::verify::place",
             "backend::avx512::word::X4::new",

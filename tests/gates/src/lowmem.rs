@@ -4,7 +4,7 @@
 use core::hint::black_box;
 
 use mldsa_core::hazmat::Zeroed;
-use mldsa_core::{Backend, Context, Hedge, Mu, MuBuilder, ParameterSet, hazmat};
+use mldsa_core::{Backend, Context, Randomness, Mu, MuBuilder, ParameterSet, hazmat};
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
     Workspace, keygen_from_seed,
@@ -34,10 +34,10 @@ impl<P: ParameterSet> Input<P> {
     fn new(xi: [u8; 32], mu: impl FnOnce(&[u8; 64]) -> Mu) -> Self {
         let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
         hazmat::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
-        let mu = mu(&mldsa_core::bytes::tr::<P>(&pk));
+        let mu = mu(&mldsa_core::no_alloc::tr::<P>(&pk));
         let mut signature = P::SignatureBytes::zeroed();
         let signed =
-            mldsa_core::bytes::sign_mu::<P>(&sk, &mu, Hedge::Deterministic, &mut signature);
+            mldsa_core::no_alloc::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
         assert_eq!(signed, Ok(()));
         Self {
             xi,
@@ -117,7 +117,7 @@ fn signing<P: ParameterSet, T: Tier<P>>(
                 .expect("a key");
             let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
             let signed =
-                Signer::new(&key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+                Signer::new(&key, &mut workspace).sign_mu(&input.mu, Randomness::Deterministic, out);
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };
@@ -131,7 +131,7 @@ fn signing<P: ParameterSet, T: Tier<P>>(
         for (input, key) in inputs.iter().zip(black_box(&keys)) {
             let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
             let signed =
-                Signer::new(key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+                Signer::new(key, &mut workspace).sign_mu(&input.mu, Randomness::Deterministic, out);
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };

@@ -3,7 +3,7 @@
 //! go; both are searched for the secrets that the operation had in its hands, in
 //! every form that it computed, on every backend of this CPU. Promised: named buffers are wiped, after success,
 //! error and unwinding. Not promised: registers that the compiler spilled, and
-//! copies that it made of a value on the move; `scrub_stack` removes those too.
+//! copies that it made of a value on the move; `zeroize_stack` removes those too.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -16,8 +16,8 @@ use mldsa_core::hazmat::{
     sample,
 };
 use mldsa_core::{
-    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreparedSigningMemory, SignJob, SigningKey, bytes, scrub_stack,
+    Backend, BatchSigner, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    no_alloc::PreparedSigningKeyStorage, SignJob, SigningKey, no_alloc, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{freed, painted};
@@ -181,7 +181,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
         move |limit: usize, done: &mut dyn FnMut()| {
             let jobs = (0..20).map(|n| {
                 assert_ne!(n, limit, "unwinding, as the test wants it");
-                SignJob::mu(prepared.as_prepared_ref(), case.mu, Hedge::Deterministic)
+                SignJob::mu(prepared.as_prepared_ref(), case.mu, Randomness::Deterministic)
             });
             let mut signer = BatchSigner::new().with_backend(backend);
             signer.sign(jobs, |_, signature| {
@@ -221,7 +221,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed = key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -239,7 +239,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                 let _ = hazmat::sign_mu_observed(
                     key,
                     &case.mu,
-                    Hedge::Deterministic,
+                    Randomness::Deterministic,
                     out,
                     &mut observe,
                 );
@@ -278,10 +278,10 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             "preparing a key in memory of the caller",
             false,
             Box::new(move || {
-                let mut memory = Box::new(PreparedSigningMemory::new());
+                let mut memory = Box::new(PreparedSigningKeyStorage::new());
                 let mut out = P::SignatureBytes::zeroed();
                 let prepared = key.prepare_in(&mut memory);
-                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -295,7 +295,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -305,17 +305,17 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
 /// A key as a value: made, used and dropped on the stack.
 fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
     let key = black_box(SigningKey::<P>::from_seed(&case.seed));
-    let imported = black_box(SigningKey::<P>::from_expanded(sk).unwrap());
+    let imported = black_box(SigningKey::<P>::from_expanded_bytes(sk).unwrap());
     assert!(key == imported);
     let mut out = P::SignatureBytes::zeroed();
-    key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut())
+    key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut())
         .unwrap();
 }
 
 /// What is left that should not be, all of it.
 fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
     // For keys that choose for themselves.
-    backend.set_default();
+    mldsa_core::internals::set_default_backend(backend);
     let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
@@ -324,7 +324,7 @@ fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
         let secrets = Secrets::of(case, &key);
         for (name, panics, operation) in operations(case, &key) {
             let plain = secrets.left_by(panics, &operation);
-            let scrubbed = secrets.left_by(panics, || scrub_stack::<SCRUBBED, _>(&operation));
+            let scrubbed = secrets.left_by(panics, || zeroize_stack::<SCRUBBED, _>(&operation));
             println!("{set} {name}: {plain:?}, scrubbed {scrubbed:?}");
             for found in [plain, scrubbed] {
                 left.extend((!found.is_empty()).then(|| format!("{set} {name}: {found:?}")));
@@ -333,7 +333,7 @@ fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
         let sk = key.expanded().as_ref();
         let plain = secrets.left_by(false, || owned::<P>(case, sk));
         let scrubbed = secrets.left_by(false, || {
-            scrub_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
+            zeroize_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
         });
         println!("{set} keys as values: {plain:?}, scrubbed {scrubbed:?}");
         if !scrubbed.is_empty() {
@@ -384,13 +384,13 @@ fn planted_leftovers_are_found() {
     });
     assert_eq!(unwound, ["K"]);
     let scrubbed = secrets.left_by(true, || {
-        scrub_stack::<SCRUBBED, _>(|| {
+        zeroize_stack::<SCRUBBED, _>(|| {
             black_box(copy(&key.expanded()[32..64]));
             panic!("unwinding, as the test wants it");
         });
     });
     assert_eq!(scrubbed, [""; 0]);
-    let mu = bytes::tr::<MlDsa44>(key.verifying_key().as_bytes());
+    let mu = no_alloc::tr::<MlDsa44>(key.verifying_key().as_bytes());
     assert_eq!(
         secrets.found_in(Mu::from_bytes(mu).as_bytes()),
         [""; 0],

@@ -12,7 +12,7 @@ use mladsa_aggregate::{
     MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registration,
     Registry, RootAnnouncement, SigningTask, TaskId, WriteOnceStore,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 /// A committee of two, up to a round with a commitment.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Committee {
     /// # Errors
     /// None.
     pub fn new() -> Result<Self, Error> {
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let member = |n: u8| {
             Ok::<_, Error>(Member::new(
                 MemberId::new(&[b'a' + n])?,
@@ -227,7 +227,7 @@ impl Disk {
     fn of(member: &Member, pinned: &PinnedRoots) -> Result<Self, Error> {
         let shared = Shared::default();
         let journal = OneTimeKeyJournal::create(shared.clone(), shared.clone(), member.seed());
-        let _ = member.acknowledge(pinned, &mut journal?, Hedge::Deterministic)?;
+        let _ = member.acknowledge(pinned, &mut journal?, Randomness::Deterministic)?;
         let disk = shared.with(|disk| Ok(disk.clone()));
         Ok(disk.map_err(JournalError::from)?)
     }

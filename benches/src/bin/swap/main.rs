@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use benches::{Stream, cpu_name};
 use clap::Parser;
-use mldsa_core::{Backend, Context, Hedge, MlDsa65, SigningKey};
+use mldsa_core::{Backend, Context, Randomness, MlDsa65, SigningKey};
 
 /// Transactions checked with aws-lc-rs, and with ours in its place
 #[derive(Parser)]
@@ -61,7 +61,7 @@ fn block(number: u32, transactions: u32, stream: &mut Stream) -> (Vec<Transactio
         .map(|(key, seed)| {
             // About a transfer's size.
             let body = [&seed[..], &[0; 100]].concat();
-            let signature = key.sign(&body, Context::EMPTY, Hedge::Deterministic);
+            let signature = key.sign(&body, Context::EMPTY, Randomness::Deterministic);
             Transaction {
                 public_key: *key.verifying_key().as_bytes(),
                 body,

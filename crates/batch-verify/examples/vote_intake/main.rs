@@ -28,7 +28,7 @@ use batch_verify::{
     Admission, BatchVerifier, Intake, IntakeError, Item, KeySet, Outcome, OwnedItem, Pending,
     Priority, SignerId,
 };
-use mldsa_core::{Context, Hedge, MlDsa65, ParameterSet, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa65, ParameterSet, SigningKey};
 
 use figures::Figures;
 
@@ -361,7 +361,7 @@ impl Crowd {
         // Votes are signed before the clock starts. A vote that is sent again has to be
         // the same: votes are signed deterministically.
         let sign = |key: &SigningKey<MlDsa65>, round: usize| -> Fallible<Vec<u8>> {
-            let signature = key.sign(&message(round as u64), context, Hedge::Deterministic)?;
+            let signature = key.sign(&message(round as u64), context, Randomness::Deterministic)?;
             Ok(signature.as_ref().to_vec())
         };
         let all = |key| (0..self.rounds).map(|round| sign(key, round)).collect();

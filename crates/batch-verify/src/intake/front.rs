@@ -34,7 +34,7 @@ const PER_POLL: usize = 128;
 /// use batch_verify::{
 ///     AsyncIntake, BatchVerifier, Intake, IntakeLimits, Item, KeySet, Origin, Outcome, Priority,
 /// };
-/// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 ///
 /// # fn block_on<F: Future>(future: F) -> F::Output {
 /// #     let mut future = std::pin::pin!(future);
@@ -51,7 +51,7 @@ const PER_POLL: usize = 128;
 /// let verifier = BatchVerifier::builder().keys(keys).build()?;
 /// let intake = AsyncIntake::new(Intake::new(verifier, IntakeLimits::default()));
 ///
-/// let signature = key.sign(b"vote", Context::EMPTY, Hedge::Deterministic)?;
+/// let signature = key.sign(b"vote", Context::EMPTY, Randomness::Deterministic)?;
 /// let vote = Item::new(0, b"vote", signature.as_ref());
 /// block_on(async {
 ///     // From peer 17, with back-pressure: waits for a place.

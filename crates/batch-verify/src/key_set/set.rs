@@ -6,7 +6,7 @@ use core::mem::size_of;
 use std::sync::Arc;
 
 use mldsa_core::{
-    Backend, Context, ParameterSet, PreHashed, PreparedVerifyingKeyRef, VerifyingKey,
+    Backend, Context, ParameterSet, PreHashed, no_alloc::PreparedVerifyingKeyRef, VerifyingKey,
 };
 
 use super::arena::{Arena, Member, expansion, settle};
@@ -517,7 +517,7 @@ mod tests {
     use super::super::arena::MAX_ARENAS;
     use super::*;
     use crate::{BatchVerifier, Item};
-    use mldsa_core::{Hedge, MlDsa44, SigningKey};
+    use mldsa_core::{Randomness, MlDsa44, SigningKey};
 
     #[test]
     fn keys_come_as_values_references_arrays_and_slices() {
@@ -567,7 +567,7 @@ mod tests {
             let verifier = BatchVerifier::builder().keys(set.clone()).build().unwrap();
             for (id, key) in (0..).zip(&keys[..=n]) {
                 let signature = key
-                    .sign(b"m", Context::EMPTY, Hedge::Deterministic)
+                    .sign(b"m", Context::EMPTY, Randomness::Deterministic)
                     .unwrap();
                 let items = [
                     Item::new(id, b"m".as_slice(), signature.as_ref()),

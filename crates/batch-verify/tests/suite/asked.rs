@@ -12,7 +12,7 @@ use batch_verify::{
     IntakeMetrics, Item, Origin, Outcome, OwnedItem, Policy, Priority, QuorumError, Reason,
     Subject, Threads, Threshold, Verified, Vote, VoteFor, Weights,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, Mu};
+use mldsa_core::{Context, Randomness, MlDsa44, Mu};
 
 /// Sizes of batches, and answers.
 #[derive(Clone, Default)]
@@ -225,7 +225,7 @@ fn items_that_are_asked_for_together() {
 fn ballots(bad: impl Fn(usize, usize) -> bool) -> Vec<Vec<Vec<u8>>> {
     let context = Context::new(CONTEXT).unwrap();
     let sign = |subject: usize, member: usize| {
-        let (key, hedge) = (&KEYS[member], Hedge::Deterministic);
+        let (key, hedge) = (&KEYS[member], Randomness::Deterministic);
         let signature = key.sign(&[subject as u8], context, hedge).unwrap();
         let mut signature = signature.as_ref().to_vec();
         signature[9] ^= u8::from(bad(subject, member));
@@ -398,7 +398,7 @@ fn a_long_item_is_neither_taken_in_nor_remembered() {
     let message = vec![0; 1 << 14];
     let context = Context::new(CONTEXT).unwrap();
     let signature = KEYS[5]
-        .sign(&message, context, Hedge::Deterministic)
+        .sign(&message, context, Randomness::Deterministic)
         .unwrap();
     let long = Item::new(5, &message[..], signature.as_ref());
     let refused = intake.submit(long).map(drop);

@@ -9,7 +9,7 @@ use batch_verify::{
     Outcome, Reason, Report, Signer, SignerId, Threads,
 };
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed,
+    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed,
     SigningKey,
 };
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ impl<P: ParameterSet> Pool<P> {
         let honest = |signer: u32| {
             let message = format!("message of {signer}").into_bytes();
             let signature = key::<P>(signer as u8)
-                .sign(&message, context(), Hedge::Deterministic)
+                .sign(&message, context(), Randomness::Deterministic)
                 .unwrap()
                 .as_ref()
                 .to_vec();
@@ -273,7 +273,7 @@ fn forms() {
         let pk = key.verifying_key().as_bytes().as_ref();
         let other = Context::new(b"other").unwrap();
         let sign = |message: &[u8], context| {
-            key.sign(message, context, Hedge::Deterministic)
+            key.sign(message, context, Randomness::Deterministic)
                 .unwrap()
                 .as_ref()
                 .to_vec()
@@ -290,7 +290,7 @@ fn forms() {
         let prehashed = |hash: PreHash, context| {
             let digest = digest(hash);
             let digest = PreHashed::new_allow_weak(hash, &digest).unwrap();
-            let signature = key.sign_prehashed(&digest, context, Hedge::Deterministic);
+            let signature = key.sign_prehashed(&digest, context, Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         };
         let (strong_digest, weak_digest) = (digest(strong), digest(weak));

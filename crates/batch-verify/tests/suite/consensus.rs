@@ -12,7 +12,7 @@ use batch_verify::{
     VoteFor, Weights, verify_vertex_signatures_batch, verify_vertex_signatures_batch_async,
 };
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa87, Mu, ParameterSet, PreHash, PreHashed, SigningKey,
+    Context, Randomness, MlDsa44, MlDsa87, Mu, ParameterSet, PreHash, PreHashed, SigningKey,
 };
 
 const CONTEXT: &[u8] = b"chain/v1";
@@ -32,7 +32,7 @@ fn public<P: ParameterSet>(key: &SigningKey<P>) -> &[u8] {
 }
 
 fn sign<P: ParameterSet>(key: &SigningKey<P>, message: &[u8]) -> Vec<u8> {
-    let signature = key.sign(message, context(), Hedge::Deterministic);
+    let signature = key.sign(message, context(), Randomness::Deterministic);
     signature.unwrap().as_ref().to_vec()
 }
 
@@ -175,7 +175,7 @@ fn quorums() {
     let good: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 9")).collect();
     let other: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, b"block 8")).collect();
     let hedged = keys[0]
-        .sign(b"block 9", context(), Hedge::Bytes(&[5; 32]))
+        .sign(b"block 9", context(), Randomness::Hedged(&[5; 32]))
         .unwrap();
     let vote = |n: usize| Vote::new(n as u32, &good[n]);
     let forged = |n: usize| Vote::new(n as u32, &other[n]);
@@ -588,7 +588,7 @@ fn a_pool_that_waits_for_itself() {
 
 fn sign_in<P: ParameterSet>(key: &SigningKey<P>, context: &[u8], message: &[u8]) -> Vec<u8> {
     let context = Context::new(context).unwrap();
-    let signature = key.sign(message, context, Hedge::Deterministic);
+    let signature = key.sign(message, context, Randomness::Deterministic);
     signature.unwrap().as_ref().to_vec()
 }
 
@@ -874,7 +874,7 @@ fn a_queue_takes_every_form() {
     let digest = [3; 64];
     let checked = PreHashed::new(PreHash::Sha2_512, &digest).unwrap();
     let hashed = key
-        .sign_prehashed(&checked, other, Hedge::Deterministic)
+        .sign_prehashed(&checked, other, Randomness::Deterministic)
         .unwrap();
     let digest = Message::PreHashed {
         hash: PreHash::Sha2_512,

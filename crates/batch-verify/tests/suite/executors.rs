@@ -11,7 +11,7 @@ use batch_verify::{
     BatchError, BatchVerifier, Executor, Item, KeySet, Message, Mode, Outcome, SignedVertex,
     Signer, Threads, verify_vertex_signatures_batch_async,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 
 /// How an executor treats its tasks.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ fn votes(keys: &[SigningKey<MlDsa44>], count: u32) -> Vec<Vote> {
     let signatures: Vec<Vec<u8>> = keys
         .iter()
         .map(|key| {
-            let signature = key.sign(b"vote", Context::EMPTY, Hedge::Deterministic);
+            let signature = key.sign(b"vote", Context::EMPTY, Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         })
         .collect();

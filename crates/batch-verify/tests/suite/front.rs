@@ -18,7 +18,7 @@ use batch_verify::{
     OwnedSubject, OwnedVote, Policy, Priority, QuorumError, QuorumFailure, Reason, SignerId,
     Threads, Threshold, Verified, Vote, Weights,
 };
-use mldsa_core::{Context, Hedge};
+use mldsa_core::{Context, Randomness};
 
 /// Counts what it is told, by answer.
 #[derive(Clone, Default)]
@@ -323,7 +323,7 @@ fn ballots(message: &[u8], members: &[usize], bad: &[usize]) -> Vec<OwnedVote> {
     let context = Context::new(CONTEXT).unwrap();
     let vote = |&n: &usize| {
         let signature = KEYS[n]
-            .sign(message, context, Hedge::Deterministic)
+            .sign(message, context, Randomness::Deterministic)
             .unwrap();
         let mut vote = OwnedVote::from(Vote::new(n as u32, signature.as_ref()));
         vote.signature[9] ^= u8::from(bad.contains(&n));

@@ -16,7 +16,7 @@ use batch_verify::{
     IntakeMetrics, KeySet, Origin, Outcome, OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote,
     Policy, Priority, QuorumFailure, SignerId, Subject, Threads, Threshold, Weights,
 };
-use mldsa_core::{Hedge, MlDsa44};
+use mldsa_core::{Randomness, MlDsa44};
 
 #[derive(Default)]
 struct World {
@@ -139,7 +139,7 @@ fn quorum(world: &World) -> OwnedQuorum {
     let votes = (0..MEMBERS)
         .map(|n| {
             let signature = KEYS[n]
-                .sign(&message, context, Hedge::Deterministic)
+                .sign(&message, context, Randomness::Deterministic)
                 .unwrap();
             let mut signature = signature.as_ref().to_vec();
             signature[5] ^= u8::from(n == bad);

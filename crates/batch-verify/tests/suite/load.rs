@@ -10,7 +10,7 @@ use batch_verify::{
     Message, Mode, Outcome, Reason, Signer, Threads,
 };
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
+    Backend, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
     PreHashed, SigningKey, VerifyingKey,
 };
 
@@ -115,7 +115,7 @@ fn entries<P: ParameterSet>() -> Vec<Entry> {
         if let Form::Digest = form {
             message.resize(64, 9);
         }
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let signature = match form {
             Form::Digest => {
                 let digest = PreHashed::new(PreHash::Sha2_512, &message).unwrap();
@@ -590,7 +590,7 @@ fn spenders(count: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
     (0..count)
         .map(|seed| {
             let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
-            let signature = key.sign(b"spent", context(), Hedge::Deterministic).unwrap();
+            let signature = key.sign(b"spent", context(), Randomness::Deterministic).unwrap();
             let public = key.verifying_key().as_bytes();
             (public.to_vec(), signature.as_ref().to_vec())
         })

@@ -10,7 +10,7 @@ use batch_verify::{
     Message, Origin, Outcome, OwnedItem, Policy, Priority, Signer, SignerId, Threads, Threshold,
     Vote, Weights,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, Mu, PreHash, PreHashed, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa44, Mu, PreHash, PreHashed, SigningKey};
 
 const CONTEXTS: [Option<&[u8]>; 5] = [
     None,
@@ -78,14 +78,14 @@ fn look_alikes_are_not_remembered() {
             let at = Context::new(context.unwrap()).unwrap();
             for text in &texts {
                 let key = owner(n);
-                let signature = key.sign(text, at, Hedge::Deterministic).unwrap();
+                let signature = key.sign(text, at, Randomness::Deterministic).unwrap();
                 signed.push(signature.as_ref().to_vec());
             }
         }
     }
     for n in 0..3 {
         for mu in &mu[2..4] {
-            let signature = owner(n).sign_mu(mu, Hedge::Deterministic).unwrap();
+            let signature = owner(n).sign_mu(mu, Randomness::Deterministic).unwrap();
             signed.push(signature.as_ref().to_vec());
         }
         for context in &CONTEXTS[1..] {
@@ -97,7 +97,7 @@ fn look_alikes_are_not_remembered() {
                     &digest
                 };
                 let digest = PreHashed::<MlDsa44>::new(hash, digest).unwrap();
-                let signature = owner(n).sign_prehashed(&digest, at, Hedge::Deterministic);
+                let signature = owner(n).sign_prehashed(&digest, at, Randomness::Deterministic);
                 signed.push(signature.unwrap().as_ref().to_vec());
             }
         }
@@ -203,7 +203,7 @@ fn bytes_are_those_of_the_items() {
             let message = n.to_le_bytes();
             let signer = (n % 6) as usize;
             let signature = KEYS[signer]
-                .sign(&message, context, Hedge::Deterministic)
+                .sign(&message, context, Randomness::Deterministic)
                 .unwrap();
             let mut item = OwnedItem::from(Item::new(signer as u32, &message, signature.as_ref()));
             if n % 2 == 0 {
@@ -296,7 +296,7 @@ fn bytes_are_those_of_the_items() {
 fn the_longest_item_that_is_taken_in_is_remembered() {
     let context = Context::new(CONTEXT).unwrap();
     let signature = KEYS[0]
-        .sign(b"vote", context, Hedge::Deterministic)
+        .sign(b"vote", context, Randomness::Deterministic)
         .unwrap();
     let vote = OwnedItem::from(Item::new(0, b"vote", signature.as_ref()));
     let limits = IntakeLimits {
@@ -341,7 +341,7 @@ fn refused_certificates_of_many_votes_add_up() {
     let signed: Vec<Vec<u8>> = keys
         .iter()
         .map(|key| {
-            let signature = key.sign(b"block", Context::EMPTY, Hedge::Deterministic);
+            let signature = key.sign(b"block", Context::EMPTY, Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         })
         .collect();

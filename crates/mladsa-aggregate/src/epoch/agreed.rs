@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 use crate::epoch::merkle::Node;
 use crate::epoch::message::Subject;
@@ -31,7 +31,7 @@ impl Member {
         &self,
         pinned: &PinnedRoots,
         journal: &mut OneTimeKeyJournal,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
     ) -> Result<Acknowledgement, RootsError> {
         let (registry, plan) = (pinned.registry(), pinned.plan());
         let position = registry.position(&self.id);

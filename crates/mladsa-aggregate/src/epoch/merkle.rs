@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use mldsa_core::Backend;
-use mldsa_core::siblings::{LaneHash, Shake256, shake256_lanes};
+use mldsa_core::internals::{LaneHash, Shake256, shake256_lanes};
 
 use crate::wire::framing::{push_length, push_lp};
 

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Hedge, MlDsa87, Signature};
+use mldsa_core::{Randomness, MlDsa87, Signature};
 
 use crate::epoch::merkle::Node;
 use crate::epoch::registry::Registry;
@@ -220,7 +220,7 @@ impl Member {
         let digest = digest(&signed_part(kind, &self.id, &subject, about, &body));
         let key = self.registration_key.verifying_key();
         let signature = self
-            .sign(b"F.msg", &digest, Hedge::Deterministic)
+            .sign(b"F.msg", &digest, Randomness::Deterministic)
             .filter(|signature| is_signed(key, b"F.msg", &digest, signature.as_ref()));
         Ok(SignedMessage(Arc::new(Content {
             kind,

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Hedge, MlDsa87, ParameterSet, Signature, VerifyingKey};
+use mldsa_core::{Randomness, MlDsa87, ParameterSet, Signature, VerifyingKey};
 
 use crate::epoch::merkle::{Node, leaves, root};
 use crate::error::{EncodingError, RegistrationError};
@@ -20,7 +20,7 @@ impl Member {
     ///
     /// # Errors
     /// [`RegistrationError::SigningFault`].
-    pub fn register(&self, hedge: Hedge<'_>) -> Result<Registration, RegistrationError> {
+    pub fn register(&self, hedge: Randomness<'_>) -> Result<Registration, RegistrationError> {
         let key = self.registration_key.verifying_key().clone();
         let proof = self.sign(b"F.pop", &proof_message(&self.id, &key), hedge);
         Ok(Registration {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use mldsa_core::{Hedge, MlDsa87, Signature};
+use mldsa_core::{Randomness, MlDsa87, Signature};
 
 use crate::epoch::merkle::Node;
 use crate::epoch::plan::EpochPlan;
@@ -76,7 +76,7 @@ impl Member {
         &self,
         tree: &EpochTree,
         journal: &mut OneTimeKeyJournal,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
     ) -> Result<RootAnnouncement, RootsError> {
         journal.check_seed(&self.seed)?;
         if tree.id != self.id {

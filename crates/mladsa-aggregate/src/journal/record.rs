@@ -9,7 +9,7 @@
 //! `PRF(seed, "F.guard", "", 32)`, so that only a holder of the seed can write them.
 
 use mldsa_core::Backend;
-use mldsa_core::siblings::{Secret, declassify, declassify_in_place, shake256_lanes};
+use mldsa_core::internals::{Secret, declassify, declassify_in_place, shake256_lanes};
 use subtle::ConstantTimeEq;
 
 use crate::journal::states::{Attempt, Digest, Entry};

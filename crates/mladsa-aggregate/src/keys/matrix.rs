@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::siblings::vectors;
-use mldsa_core::siblings::{Element, NttPoly, Params, Poly, Secret};
+use mldsa_core::internals::vectors;
+use mldsa_core::internals::{Element, NttPoly, Params, Poly, Secret};
 use mldsa_core::{Backend, MlDsa87, ParameterSet, VerifyingKey};
 
 use crate::error::EncodingError;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::{Context, Hedge, MlDsa87, Signature, SigningKey, VerifyingKey};
+use mldsa_core::{Context, Randomness, MlDsa87, Signature, SigningKey, VerifyingKey};
 
 use crate::keys::seed::MasterSeed;
 use crate::member_id::MemberId;
@@ -45,7 +45,7 @@ impl Member {
         &self,
         tag: &'static [u8],
         digest: &[u8; 64],
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
     ) -> Option<Signature<MlDsa87>> {
         let ctx = Context::new(tag).ok()?;
         self.registration_key.sign(digest, ctx, hedge).ok()

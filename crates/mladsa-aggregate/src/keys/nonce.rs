@@ -5,10 +5,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use mldsa_core::Backend;
-use mldsa_core::siblings::interval::{CentredInterval, INTERVAL_POLY_LEN};
+use mldsa_core::internals::interval::{CentredInterval, INTERVAL_POLY_LEN};
 #[cfg(feature = "insecure-open-commitments")]
-use mldsa_core::siblings::vectors;
-use mldsa_core::siblings::{Poly, Secret, shake256_lanes};
+use mldsa_core::internals::vectors;
+use mldsa_core::internals::{Poly, Secret, shake256_lanes};
 
 use crate::keys::matrix::{K, L, vector};
 use crate::keys::scope::EpochLabel;

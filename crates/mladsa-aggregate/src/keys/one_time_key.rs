@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use mldsa_core::Backend;
-use mldsa_core::siblings::pack::{FULL_POLY_LEN, pack_full, unpack_full};
-use mldsa_core::siblings::vectors;
-use mldsa_core::siblings::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
+use mldsa_core::internals::pack::{FULL_POLY_LEN, pack_full, unpack_full};
+use mldsa_core::internals::vectors;
+use mldsa_core::internals::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
 
 use crate::error::EncodingError;
 use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};

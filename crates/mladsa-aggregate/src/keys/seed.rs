@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::siblings::{LaneHash, Secret, declassify_in_place};
+use mldsa_core::internals::{LaneHash, Secret, declassify_in_place};
 
 use crate::wire::framing::hash_lp;
 

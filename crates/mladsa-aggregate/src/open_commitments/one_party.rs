@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mldsa_core::siblings::{NttPoly, Poly, Secret, vectors};
+use mldsa_core::internals::{NttPoly, Poly, Secret, vectors};
 
 use crate::error::RoundError;
 use crate::keys::matrix::{K, L, Matrix, ntt_vector, vector};

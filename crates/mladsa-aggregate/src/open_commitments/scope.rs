@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use mldsa_core::{Hedge, MlDsa87, Signature};
+use mldsa_core::{Randomness, MlDsa87, Signature};
 
 use crate::epoch::authenticate::AuthenticatedKey;
 use crate::epoch::merkle::{Node, leaf, leaves};
@@ -229,7 +229,7 @@ impl Member {
         open: &OpenCommitments,
         attempt: &AttemptId,
         journal: &mut OneTimeKeyJournal,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         rnd: &[u8; 64],
     ) -> Result<SignedKey, RoundError> {
         journal.check_seed(&self.seed)?;

@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
-use mldsa_core::siblings::pack::{pack_signed, unpack_signed};
-use mldsa_core::siblings::vectors::{self, CombineError, ResponseHat};
-use mldsa_core::siblings::{Element, Poly, declassify_in_place};
+use mldsa_core::internals::pack::{pack_signed, unpack_signed};
+use mldsa_core::internals::vectors::{self, CombineError, ResponseHat};
+use mldsa_core::internals::{Element, Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
 use crate::epoch::message::{MessageKind, SignedMessage};

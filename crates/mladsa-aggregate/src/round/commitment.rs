@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, slice};
 
-use mldsa_core::siblings::pack::{unpack_full, unpack_signed, unpack_w1};
-use mldsa_core::siblings::vectors::{self, ResponseHat};
-use mldsa_core::siblings::{Element, NttPoly, Poly};
+use mldsa_core::internals::pack::{unpack_full, unpack_signed, unpack_w1};
+use mldsa_core::internals::vectors::{self, ResponseHat};
+use mldsa_core::internals::{Element, NttPoly, Poly};
 
 use crate::epoch::merkle::Node;
 use crate::epoch::message::{MessageKind, SignedMessage};

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::siblings::vectors;
+use mldsa_core::internals::vectors;
 use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, VerifyingKey};
 
 use crate::epoch::agreed::AgreedRoots;

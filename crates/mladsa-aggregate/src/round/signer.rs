@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use mldsa_core::siblings::pack::{pack_signed, w1_encode};
-use mldsa_core::siblings::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
+use mldsa_core::internals::pack::{pack_signed, w1_encode};
+use mldsa_core::internals::{NttPoly, Poly, Secret, declassify, declassify_in_place, vectors};
 
 use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::message::{MessageKind, SignedMessage};
@@ -242,7 +242,7 @@ mod tests {
     use alloc::vec;
     use core::mem;
 
-    use mldsa_core::Hedge;
+    use mldsa_core::Randomness;
 
     use super::*;
     use crate::epoch::pinned::PinnedRoots;
@@ -258,15 +258,15 @@ mod tests {
         let id = MemberId::new(b"member").unwrap();
         let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &[2; 32]);
         let mut journal = OneTimeKeyJournal::in_memory(&member.seed).unwrap();
-        let entry = member.register(Hedge::Deterministic).unwrap();
+        let entry = member.register(Randomness::Deterministic).unwrap();
         let registry = Registry::new(&[3; 32], [entry]).unwrap();
         let id = TaskId::new(b"x").unwrap();
         let plan = EpochPlan::new(1, vec![id.clone()]).unwrap();
         let tree = member.epoch_tree(&registry, &plan).unwrap();
-        let root = member.announce(&tree, &mut journal, Hedge::Deterministic);
+        let root = member.announce(&tree, &mut journal, Randomness::Deterministic);
         let mut store = MemoryWriteOnceStore::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root.unwrap()]).unwrap();
-        let acknowledgement = member.acknowledge(&pinned, &mut journal, Hedge::Deterministic);
+        let acknowledgement = member.acknowledge(&pinned, &mut journal, Randomness::Deterministic);
         let agreed = AgreedRoots::new(&pinned, &[acknowledgement.unwrap()]).unwrap();
         let attempt = id.attempt(0).unwrap();
         let opening = member.open(&agreed, &tree, &attempt, &journal).unwrap();

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use mldsa_core::siblings::Shake256;
+use mldsa_core::internals::Shake256;
 use mldsa_core::{Backend, MlDsa87, ParameterSet, Signature};
 
 use crate::error::EncodingError;

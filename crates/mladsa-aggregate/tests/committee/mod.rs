@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mladsa_aggregate::errors::{RoundError, VerifyError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 pub const RHO: [u8; 32] = *b"rho of a committee for the tests";
 pub const EPOCH: u64 = 5;
@@ -34,7 +34,7 @@ pub fn member(n: usize) -> Member {
 pub fn registry(members: &[Member]) -> Arc<Registry> {
     let entries = members
         .iter()
-        .map(|member| member.register(Hedge::Deterministic).unwrap());
+        .map(|member| member.register(Randomness::Deterministic).unwrap());
     Registry::new(&RHO, entries).unwrap()
 }
 
@@ -62,7 +62,7 @@ pub fn agree(
         let tree = member.epoch_tree(registry, plan).unwrap();
         roots.push(
             member
-                .announce(&tree, journal, Hedge::Deterministic)
+                .announce(&tree, journal, Randomness::Deterministic)
                 .unwrap(),
         );
         trees.push(tree);
@@ -79,7 +79,7 @@ pub fn acknowledge(
     pinned: &PinnedRoots,
 ) -> AgreedRoots {
     let acknowledge = |(member, journal): (&Member, &mut OneTimeKeyJournal)| {
-        let acknowledgement = member.acknowledge(pinned, journal, Hedge::Deterministic);
+        let acknowledgement = member.acknowledge(pinned, journal, Randomness::Deterministic);
         acknowledgement.unwrap()
     };
     let all: Vec<_> = members.iter().zip(journals).map(acknowledge).collect();

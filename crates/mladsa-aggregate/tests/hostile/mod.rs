@@ -8,7 +8,7 @@
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::Shake256;
-use mldsa_core::{Backend, Context, Hedge, MlDsa87, SigningKey};
+use mldsa_core::{Backend, Context, Randomness, MlDsa87, SigningKey};
 
 use crate::committee::bytes32;
 
@@ -36,7 +36,7 @@ pub fn registration_key(id: &MemberId) -> SigningKey<MlDsa87> {
 pub fn sign(id: &MemberId, ctx: &[u8], message: &[u8]) -> Vec<u8> {
     let ctx = Context::new(ctx).unwrap();
     let key = registration_key(id);
-    let signature = key.sign(message, ctx, Hedge::Deterministic).unwrap();
+    let signature = key.sign(message, ctx, Randomness::Deterministic).unwrap();
     signature.as_ref().to_vec()
 }
 

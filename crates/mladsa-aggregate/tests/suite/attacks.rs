@@ -8,7 +8,7 @@ use mladsa_aggregate::steps::*;
 use mladsa_aggregate::test_util::Opening;
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
-use mldsa_core::{Backend, Context, Hedge, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Backend, Context, Randomness, MlDsa87, ParameterSet, SigningKey};
 
 use crate::algebra::*;
 use crate::committee::*;
@@ -22,7 +22,7 @@ fn opened(
     journal: &mut [OneTimeKeyJournal; 1],
 ) -> (AgreedRoots, SignedMessage) {
     let members = [member(0)];
-    let entry = members[0].register(Hedge::Deterministic).unwrap();
+    let entry = members[0].register(Randomness::Deterministic).unwrap();
     let registry = Registry::new(rho, [entry]).unwrap();
     let plan = EpochPlan::new(epoch, vec![task_id("x")]).unwrap();
     let (trees, agreed) = agree(&members, journal, &registry, &plan);
@@ -58,12 +58,12 @@ fn seed_serves_one_plan_in_an_epoch() {
     let only = registry(&members[..1]);
     let entry = members
         .each_ref()
-        .map(|m| m.register(Hedge::Deterministic).unwrap());
+        .map(|m| m.register(Randomness::Deterministic).unwrap());
     let rematrixed = Registry::new(&[9; 32], entry).unwrap();
     let mut journal = journal(&members[0]);
     let mut announce = |registry: &Arc<Registry>, names: &[&str]| {
         let tree = members[0].epoch_tree(registry, &plan(names)).unwrap();
-        let root = members[0].announce(&tree, &mut journal, Hedge::Deterministic);
+        let root = members[0].announce(&tree, &mut journal, Randomness::Deterministic);
         root.map(drop)
     };
     assert_eq!(announce(&all, &["x", "y"]), Ok(()));
@@ -162,7 +162,7 @@ fn forge(committee: &Committee, n: usize, others: &[usize]) -> Forgery {
     Forgery {
         announcement: RootAnnouncement::from_bytes(&bytes).unwrap(),
         opening: [&rogue[..], &[0; 4], &other, &above].concat(),
-        key: SigningKey::from_expanded(&sk).unwrap(),
+        key: SigningKey::from_expanded_bytes(&sk).unwrap(),
     }
 }
 
@@ -173,7 +173,7 @@ fn pin_with(committee: &mut Committee, last: RootAnnouncement) -> PinnedRoots {
         .map(|n| {
             let (member, tree) = (&committee.members[n], &committee.trees[n]);
             let journal = &mut committee.journals[n];
-            let root = member.announce(tree, journal, Hedge::Deterministic);
+            let root = member.announce(tree, journal, Randomness::Deterministic);
             root.unwrap()
         })
         .collect();
@@ -193,20 +193,20 @@ fn forged_list_of_roots_is_not_agreed_on() {
     // The honest members have acknowledged another list.
     for n in 0..3 {
         let journal = &mut committee.journals[n];
-        let result = committee.members[n].acknowledge(&pinned, journal, Hedge::Deterministic);
+        let result = committee.members[n].acknowledge(&pinned, journal, Randomness::Deterministic);
         assert_eq!(result.unwrap_err(), JournalError::EpochConflict.into());
     }
     // Acknowledgements of the other list do not count.
     let mut its_journal = journal(&committee.members[3]);
     let mallory = &committee.members[3];
     let own = mallory
-        .acknowledge(&pinned, &mut its_journal, Hedge::Deterministic)
+        .acknowledge(&pinned, &mut its_journal, Randomness::Deterministic)
         .unwrap();
     let mut acknowledgements = vec![own];
     for n in 0..3 {
         let journal = &mut committee.journals[n];
         let honest = committee.agreed.pinned();
-        let own = committee.members[n].acknowledge(honest, journal, Hedge::Deterministic);
+        let own = committee.members[n].acknowledge(honest, journal, Randomness::Deterministic);
         acknowledgements.push(own.unwrap());
     }
     let result = AgreedRoots::new(&pinned, &acknowledgements);
@@ -240,7 +240,7 @@ fn forgery_succeeds_if_roots_are_agreed_on_after_openings() {
     let ctx = Context::new(b"TEST").unwrap();
     let signature = forgery
         .key
-        .sign(round.message(), ctx, Hedge::Deterministic)
+        .sign(round.message(), ctx, Randomness::Deterministic)
         .unwrap();
     let object = [
         &b"MLADSAF2\x01\x00"[..],

@@ -3,7 +3,7 @@
 use mladsa_aggregate::errors::{EncodingError, VerifyError};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response};
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 use crate::committee::*;
 
@@ -80,7 +80,7 @@ fn signed_objects_are_strict() {
     let mut committee = Committee::new(2, &["wire"]);
     let round = committee.round(&[0, 1], &attempt_id("wire", 0), b"payload");
     let message = committee.commit(&round, &[0]).1.remove(0).to_bytes();
-    let hedge = Hedge::Deterministic;
+    let hedge = Randomness::Deterministic;
     let (member, journal) = (&committee.members[0], &mut committee.journals[0]);
     let (agreed, pinned) = (&committee.agreed, committee.agreed.pinned());
     let (registry, plan) = (agreed.registry(), agreed.plan());

@@ -8,7 +8,7 @@ use mladsa_aggregate::errors::{JournalError, RootsError, RoundError, StorageErro
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::storage::LogStorage;
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 use crate::committee::*;
 use crate::contributions::KEY_REUSED;
@@ -90,7 +90,7 @@ impl Steps {
 
     /// Announcement and acknowledgement: two records.
     pub(crate) fn begin(&self, journal: &mut OneTimeKeyJournal) -> Result<(), RoundError> {
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let _ = self.member.announce(&self.tree, journal, hedge)?;
         let pinned = self.agreed.pinned();
         let _ = self.member.acknowledge(pinned, journal, hedge)?;

@@ -6,12 +6,12 @@ use mladsa_aggregate::errors::{EncodingError, JournalError, RegistrationError, R
 use mladsa_aggregate::errors::{RoundError, StorageError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 
 use crate::committee::*;
 use crate::hostile;
 
-const HEDGE: Hedge<'static> = Hedge::Deterministic;
+const HEDGE: Randomness<'static> = Randomness::Deterministic;
 
 #[test]
 fn registry_requires_proofs_of_possession() {

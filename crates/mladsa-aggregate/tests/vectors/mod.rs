@@ -10,7 +10,7 @@ use std::path::Path;
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
 use mldsa_core::hazmat::vectors;
 use mldsa_core::hazmat::{Poly, Sponge, shake256_lanes};
-use mldsa_core::{Backend, Hedge, MlDsa87, VerifyingKey};
+use mldsa_core::{Backend, Randomness, MlDsa87, VerifyingKey};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -117,7 +117,7 @@ fn first8(value: &Value) -> Vec<i32> {
 #[test]
 fn all_backends_reproduce_all_vectors() {
     for backend in Backend::available() {
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
         primitives();
         labels_trees_and_registration();
         published_digests();
@@ -264,7 +264,7 @@ fn labels_trees_and_registration() {
         MasterSeed::from_bytes(&array(tree.bytes("seed"))),
         &array(registration.bytes("xi")),
     );
-    let entry = member.register(Hedge::Deterministic).unwrap();
+    let entry = member.register(Randomness::Deterministic).unwrap();
     let regpk = member.registration_key.verifying_key();
     registration.is_digest_of("regpk_sha256", regpk.as_bytes());
     let message: [u8; 64] = hash_lp(&[], &[b"F.pop", member.id.as_bytes(), regpk.as_bytes()]);
@@ -305,7 +305,7 @@ fn labels_trees_and_registration() {
     let message: [u8; 64] = hash_lp(&[], &[b"F.kt", &epoch, &kt_root]);
     assert_eq!(message.to_vec(), tree.bytes("msg"));
     let signature = member
-        .sign(b"F.kt", &message, Hedge::Deterministic)
+        .sign(b"F.kt", &message, Randomness::Deterministic)
         .unwrap();
     tree.is_digest_of("sig_deterministic_sha256", signature.as_ref());
     let index = tree.number("path_index") as usize;
@@ -421,7 +421,7 @@ fn aggregate(file: &Value) {
         .collect();
     let entries = members
         .iter()
-        .map(|member| member.register(Hedge::Deterministic).unwrap());
+        .map(|member| member.register(Randomness::Deterministic).unwrap());
     let registry = Registry::new(&rho, entries).unwrap();
     assert_eq!(registry.root().to_vec(), file.bytes("reg_root"));
 

@@ -12,7 +12,7 @@ use mladsa_aggregate::{
     Member, MemberId, OneTimeKeyJournal, PinnedRoots, Registration, Registry, RootAnnouncement,
     TaskId, WriteOnceStore,
 };
-use mldsa_core::Hedge;
+use mldsa_core::Randomness;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -117,7 +117,7 @@ impl Committee {
         let directory = registrations(path);
         made.directory(&directory)?;
         let (rnd, id) = (random()?, store.member.id());
-        let registration = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
+        let registration = store.member.register(Randomness::Hedged(&rnd)).map_err(refused)?;
         let path = directory.join(file_name(id));
         if publish_first(&path, &registration.to_bytes())? {
             return Ok(());
@@ -143,7 +143,7 @@ impl Committee {
         let tree = self.tree(store)?;
         let (rnd, mut guard) = (random()?, store.guard()?);
         let id = store.member.id();
-        let own = store.member.register(Hedge::Bytes(&rnd)).map_err(refused)?;
+        let own = store.member.register(Randomness::Hedged(&rnd)).map_err(refused)?;
         if self.registry.key(id) != Some(own.key()) {
             let why = format!("the committee knows another key of {id}: this store is not its");
             return Err(named(&store.path, why));
@@ -151,7 +151,7 @@ impl Committee {
         let rnd = random()?;
         let root = store
             .member
-            .announce(&tree, &mut guard, Hedge::Bytes(&rnd))
+            .announce(&tree, &mut guard, Randomness::Hedged(&rnd))
             .map_err(refused)?;
         self.share("roots", id, &root.to_bytes())
     }
@@ -160,7 +160,7 @@ impl Committee {
         let (rnd, mut guard) = (random()?, store.guard()?);
         let word = store
             .member
-            .acknowledge(pinned, &mut guard, Hedge::Bytes(&rnd))
+            .acknowledge(pinned, &mut guard, Randomness::Hedged(&rnd))
             .map_err(refused)?;
         self.share("acknowledgements", store.member.id(), &word.to_bytes())
     }

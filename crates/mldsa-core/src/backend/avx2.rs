@@ -7,7 +7,7 @@
 
 use super::cpu::Avx2;
 use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 
 pub(super) mod keccak;
 mod vector;
@@ -95,7 +95,7 @@ pub(super) const unsafe fn kernels() -> Kernels {
         )),
         keccak_f1600: entry!(|state| keccak::permute_x1(state)),
         expand_a: entry!(|rho, l, first, out| {
-            reject::expand_a(rho, l, first, out, &mut SideHash::idle())
+            reject::expand_a(rho, l, first, out, &mut InterleavedHash::idle())
         }),
         expand_a_beside: Some(entry!(|rho, l, first, out, side| reject::expand_a(
             rho, l, first, out, side

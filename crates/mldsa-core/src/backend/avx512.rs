@@ -12,7 +12,7 @@ use super::cpu::Avx512;
 use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
 #[cfg(test)]
 use super::portable;
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::params::GAMMA2_88;
 use secret_rows::{commit_row, hint_row, low_bits_row, pack_secret, public_row, respond_row};
 use secret_streams::{expand_masks, expand_s};
@@ -56,7 +56,7 @@ static KERNELS: Kernels = Kernels {
     dispatched: counter!(),
     keccak_f1600: entry!(|state| plane::permute_x1(state)),
     expand_a: entry!(|rho, l, first, out| {
-        verify::expand_a(rho, l, first, out, &mut SideHash::idle())
+        verify::expand_a(rho, l, first, out, &mut InterleavedHash::idle())
     }),
     expand_a_beside: Some(entry!(|rho, l, first, out, side| verify::expand_a(
         rho, l, first, out, side

@@ -8,7 +8,7 @@ use super::kernels::Kernels;
 use crate::hash::keccak::Permutation;
 use crate::hash::keccak::keccak_f1600;
 use crate::hash::xof::Shake256;
-use crate::lanes::side::{SideHash, finish_hash};
+use crate::lanes::side::{InterleavedHash, finish_hash};
 use crate::lanes::sponge::{Input, Queue, RATE, Widths, pad};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
@@ -76,7 +76,7 @@ fn a_hash_beside_the_matrix() {
                 for &blocks in steps {
                     let known = &data[..len.min(blocks * RATE)];
                     let blocks = known[absorbed..].as_chunks().0;
-                    let mut side = SideHash::blocks(state, blocks);
+                    let mut side = InterleavedHash::blocks(state, blocks);
                     let mut expected: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
                     (Backend::PORTABLE.kernels().expand_a)(&rho, 5, 3, &mut expected[..entries]);
                     let mut found: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
@@ -108,7 +108,7 @@ fn single_verifications() {
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub(super) fn single_verifications_with_hashes_of_any_length() {
     use crate::coding::encode::PublicKeyParts;
-    use crate::hash::transcript::{Context, Hedge, MuBuilder};
+    use crate::hash::transcript::{Context, Randomness, MuBuilder};
     use crate::keys::SigningKey;
     use crate::lanes::job::{Job, JobKey, JobMessage};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
@@ -120,7 +120,7 @@ pub(super) fn single_verifications_with_hashes_of_any_length() {
         for (n, len) in (0..4000).step_by(331).enumerate() {
             let message = std::vec![n as u8; len];
             let mut signature = key
-                .sign(&message, Context::EMPTY, Hedge::Deterministic)
+                .sign(&message, Context::EMPTY, Randomness::Deterministic)
                 .unwrap()
                 .as_ref()
                 .to_vec();
@@ -139,7 +139,7 @@ pub(super) fn single_verifications_with_hashes_of_any_length() {
                         (None, JobMessage::Mu(&mu)),
                     ] {
                         let job = Job {
-                            key: JobKey::Cold(parts, tr),
+                            key: JobKey::Encoded(parts, tr),
                             message,
                             signature: &signature,
                         };

@@ -32,7 +32,7 @@ pub(crate) struct Kernels {
     pub(crate) ntt: fn(&Poly, &mut NttPoly),
     /// Algorithm 42 times 2^32. |in| < q gives |out| < q.
     #[cfg_attr(
-        not(feature = "siblings"),
+        not(feature = "unstable-internals"),
         allow(
             dead_code,
             reason = "here rows are whole; siblings put theirs together"
@@ -45,7 +45,7 @@ pub(crate) struct Kernels {
     /// Fused product and inverse NTT: (a, b, out) with out the centred
     /// coefficients of a b. |a|, |b| < 11q.
     #[cfg_attr(
-        not(feature = "siblings"),
+        not(feature = "unstable-internals"),
         allow(
             dead_code,
             reason = "here rows are whole; siblings put theirs together"
@@ -180,7 +180,7 @@ macro_rules! secret_entry {
             };
             if cfg!(debug_assertions) {
                 const FRAMES: usize = $crate::backend::kernels::UNOPTIMISED_FRAMES;
-                $crate::memory::secret::scrub_stack::<FRAMES, _>(kernel)
+                $crate::memory::secret::zeroize_stack::<FRAMES, _>(kernel)
             } else {
                 kernel()
             }
@@ -258,7 +258,7 @@ pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHas
 /// (rho, l, first, out, side).
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) type ExpandABeside =
-    fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly], &mut crate::lanes::side::SideHash<'_>);
+    fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly], &mut crate::lanes::side::InterleavedHash<'_>);
 
 /// (set, the n-th job, the result of each job).
 pub(crate) type VerifyKernel =

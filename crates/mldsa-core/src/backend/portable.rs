@@ -6,7 +6,7 @@ use crate::coding::hint::HINT_ROW_LEN;
 use crate::coding::pack;
 use crate::memory::array::Zeroed;
 use crate::memory::ct::{abs, is_negative};
-use crate::memory::secret::{Secret, scrub_stack};
+use crate::memory::secret::{Secret, zeroize_stack};
 use crate::params::{N, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::ntt;
 use crate::ring::poly::{NttPoly, Poly};
@@ -74,7 +74,7 @@ fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
     } else {
         2_048
     };
-    scrub_stack::<FRAMES, _>(|| {
+    zeroize_stack::<FRAMES, _>(|| {
         let mut rest = out;
         for &(rho_pp, kappa) in seeds {
             let (row, later) = rest.split_at_mut(len);

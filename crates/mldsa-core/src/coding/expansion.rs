@@ -15,7 +15,7 @@ pub enum Expansion<'a> {
     Wide(&'a [NttPoly]),
     /// 768 bytes each: less to load for sets of keys beyond the cache.
     #[cfg_attr(
-        not(feature = "siblings"),
+        not(feature = "unstable-internals"),
         allow(dead_code, reason = "siblings keep sets of keys")
     )]
     Packed(&'a [PackedPoly]),
@@ -23,7 +23,7 @@ pub enum Expansion<'a> {
 
 impl<'a> Expansion<'a> {
     /// Number of polynomials.
-    #[cfg(feature = "siblings")]
+    #[cfg(feature = "unstable-internals")]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {
         match self {

@@ -55,7 +55,7 @@ impl<'a> PrivateKeyChoice<'a> {
         }
     }
 
-    /// Imports the key with every check of [`SigningKey::from_expanded`]; a seed
+    /// Imports the key with every check of [`SigningKey::from_expanded_bytes`]; a seed
     /// that does not expand to the key beside it is an error.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl<'a> PrivateKeyChoice<'a> {
     pub fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
         match self {
             Self::Seed(seed) => from_seed(seed),
-            Self::Expanded(expanded) => SigningKey::from_expanded(expanded),
+            Self::Expanded(expanded) => SigningKey::from_expanded_bytes(expanded),
             Self::Both { seed, expanded } => {
                 let key = from_seed::<P>(seed)?;
                 if expanded.len() != P::SK_LEN {

@@ -1,7 +1,7 @@
 //! serde: bytes in binary formats, hex in formats for people (lower case out,
 //! either case in; constant time in the digits).
 //!
-//! A private key is serialised only inside [`ExposedKey`].
+//! A private key is serialised only inside [`SerializableSigningKey`].
 
 use core::fmt;
 
@@ -121,11 +121,11 @@ impl<'de> Deserialize<'de> for Mu {
 /// the seed is not known. What the serialiser does with them is not wiped.
 ///
 /// Reading tells the two apart by length and checks an expanded key as
-/// [`SigningKey::from_expanded`] does.
+/// [`SigningKey::from_expanded_bytes`] does.
 #[derive(Debug)]
-pub struct ExposedKey<P: ParameterSet>(pub SigningKey<P>);
+pub struct SerializableSigningKey<P: ParameterSet>(pub SigningKey<P>);
 
-impl<P: ParameterSet> Serialize for ExposedKey<P> {
+impl<P: ParameterSet> Serialize for SerializableSigningKey<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.seed() {
             Some(seed) => serialize(seed, serializer),
@@ -134,13 +134,13 @@ impl<P: ParameterSet> Serialize for ExposedKey<P> {
     }
 }
 
-impl<'de, P: ParameterSet> Deserialize<'de> for ExposedKey<P> {
+impl<'de, P: ParameterSet> Deserialize<'de> for SerializableSigningKey<P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut buffer = Secret::<P::SecretKeyBytes>::zeroed();
         let bytes = deserialize(deserializer, buffer.expose_mut().as_mut())?;
         match <&[u8; SEED_LEN]>::try_from(bytes) {
             Ok(seed) => Ok(Self(SigningKey::from_seed(seed))),
-            Err(_) => SigningKey::from_expanded(bytes)
+            Err(_) => SigningKey::from_expanded_bytes(bytes)
                 .map(Self)
                 .map_err(D::Error::custom),
         }

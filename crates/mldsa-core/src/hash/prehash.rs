@@ -93,12 +93,12 @@ impl fmt::Display for PreHash {
 /// A digest with the name of its hash, checked for use with `P`.
 ///
 /// ```
-/// use mldsa_core::{Context, Hedge, MlDsa65, PreHash, PreHashed, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa65, PreHash, PreHashed, SigningKey};
 ///
 /// let sha2_512_of_message = [7; 64];
 /// let digest = PreHashed::<MlDsa65>::new(PreHash::Sha2_512, &sha2_512_of_message)?;
 /// let key = SigningKey::<MlDsa65>::generate()?;
-/// let signature = key.sign_prehashed(&digest, Context::EMPTY, Hedge::Deterministic)?;
+/// let signature = key.sign_prehashed(&digest, Context::EMPTY, Randomness::Deterministic)?;
 /// key.verifying_key().verify_prehashed(&digest, Context::EMPTY, signature.as_ref())?;
 /// // 28 bytes are too weak for this set.
 /// assert!(PreHashed::<MlDsa65>::new(PreHash::Sha2_224, &[7; 28]).is_err());

@@ -97,14 +97,14 @@ pub(crate) fn mu_prefix<'p>(
 /// 224 bytes of state, wiped on drop.
 ///
 /// ```
-/// use mldsa_core::{Context, Hedge, MlDsa44, MuBuilder, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa44, MuBuilder, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::generate()?;
 /// // The public key is enough here.
 /// let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), Context::EMPTY);
 /// mu.update(b"a long ");
 /// mu.update(b"message");
-/// let signature = key.sign_mu(&mu.finish(), Hedge::Deterministic)?;
+/// let signature = key.sign_mu(&mu.finish(), Randomness::Deterministic)?;
 /// key.verifying_key().verify(b"a long message", Context::EMPTY, signature.as_ref())?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -282,7 +282,7 @@ impl CommitmentHash {
 
 /// The `rnd` of algorithm 2: fresh bytes, or zeros for deterministic signing.
 #[derive(Clone, Copy)]
-pub enum Hedge<'a> {
+pub enum Randomness<'a> {
     /// 32 zero bytes. Exposed to fault attacks: prefer fresh bytes where there
     /// is a generator.
     Deterministic,
@@ -290,7 +290,7 @@ pub enum Hedge<'a> {
     Bytes(&'a [u8; SEED_LEN]),
 }
 
-impl Hedge<'_> {
+impl Randomness<'_> {
     pub(crate) fn rnd(&self) -> &[u8; SEED_LEN] {
         match self {
             Self::Deterministic => &[0; SEED_LEN],
@@ -299,7 +299,7 @@ impl Hedge<'_> {
     }
 }
 
-impl fmt::Debug for Hedge<'_> {
+impl fmt::Debug for Randomness<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Deterministic => "Deterministic",

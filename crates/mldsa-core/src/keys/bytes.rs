@@ -4,7 +4,7 @@
 use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
 use crate::error::{KeyError, SignError, VerifyError};
-use crate::hash::transcript::{self, Context, Hedge, Mu};
+use crate::hash::transcript::{self, Context, Randomness, Mu};
 use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
@@ -34,10 +34,10 @@ pub fn keygen_many<P: ParameterSet>(keys: &mut [NewKey<'_, P>]) {
     keygen_many::keygen_many::<P>(Backend::detect(), keys);
 }
 
-/// Checks an expanded private key as [`SigningKey::from_expanded`] does and
+/// Checks an expanded private key as [`SigningKey::from_expanded_bytes`] does and
 /// writes its public key.
 ///
-/// [`SigningKey::from_expanded`]: crate::SigningKey::from_expanded
+/// [`SigningKey::from_expanded_bytes`]: crate::SigningKey::from_expanded_bytes
 ///
 /// Stack: row import of the [crate's table](crate#stack).
 ///
@@ -65,7 +65,7 @@ pub fn tr<P: ParameterSet>(pk: &P::PublicKeyBytes) -> [u8; CRH_LEN] {
 pub fn sign_mu<P: ParameterSet>(
     sk: &P::SecretKeyBytes,
     mu: &Mu,
-    hedge: Hedge<'_>,
+    hedge: Randomness<'_>,
     out: &mut P::SignatureBytes,
 ) -> Result<(), SignError> {
     sign_expanded::<P>(
@@ -113,7 +113,7 @@ fn verify_job<P: ParameterSet>(
     message: JobMessage<'_>,
     signature: &[u8],
 ) -> Result<(), VerifyError> {
-    let key = JobKey::Cold(PublicKeyParts::of::<P>(pk), None);
+    let key = JobKey::Encoded(PublicKeyParts::of::<P>(pk), None);
     verify_one::<P>(
         Backend::detect(),
         Job {

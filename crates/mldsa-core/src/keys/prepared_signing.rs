@@ -9,7 +9,7 @@ use crate::coding::encode::SecretKeyParts;
 use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
 use crate::keys::signature::Signature;
 use crate::keys::signing::{SigningKey, sign_methods};
 use crate::keys::verifying::VerifyingKey;
@@ -21,17 +21,17 @@ use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::traces::ZeroizeKernelState;
 
 /// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
 /// wiped on drop, and overwritten by the next key.
-pub struct PreparedSigningMemory<P: ParameterSet> {
+pub struct PreparedSigningKeyStorage<P: ParameterSet> {
     a_hat: P::Matrix<NttPoly>,
     s_hat: Secret<P::Secrets<NttPoly>>,
     t0_hat: Secret<P::Rows<NttPoly>>,
 }
 
-impl<P: ParameterSet> PreparedSigningMemory<P> {
+impl<P: ParameterSet> PreparedSigningKeyStorage<P> {
     /// Bytes: 28672, 48128 or 80896.
     pub const LEN: usize = core::mem::size_of::<Self>();
 
@@ -45,17 +45,17 @@ impl<P: ParameterSet> PreparedSigningMemory<P> {
     }
 }
 
-impl<P: ParameterSet> Default for PreparedSigningMemory<P> {
+impl<P: ParameterSet> Default for PreparedSigningKeyStorage<P> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<P: ParameterSet> ZeroizeOnDrop for PreparedSigningMemory<P> {}
+impl<P: ParameterSet> ZeroizeOnDrop for PreparedSigningKeyStorage<P> {}
 
-impl<P: ParameterSet> fmt::Debug for PreparedSigningMemory<P> {
+impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyStorage<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PreparedSigningMemory({}, ..)", P::NAME)
+        write!(f, "PreparedSigningKeyStorage({}, ..)", P::NAME)
     }
 }
 
@@ -76,7 +76,7 @@ impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
@@ -139,7 +139,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row prepare to sign of the [crate's table](crate#stack).
     pub fn prepare_in<'a>(
         &'a self,
-        memory: &'a mut PreparedSigningMemory<P>,
+        memory: &'a mut PreparedSigningKeyStorage<P>,
     ) -> PreparedSigningKeyRef<'a, P> {
         let s_hat = memory.s_hat.expose_mut().as_mut();
         let t0_hat = memory.t0_hat.expose_mut().as_mut();
@@ -162,7 +162,7 @@ impl<P: ParameterSet> SigningKey<P> {
     fn transform(&self, a_hat: &mut [NttPoly], s_hat: &mut [NttPoly], t0_hat: &mut [NttPoly]) {
         let p = &P::PARAMS;
         let backend = self.verifying_key().backend();
-        let _traces = KernelTraces::<3_072>(backend);
+        let _traces = ZeroizeKernelState::<3_072>(backend);
         let parts = SecretKeyParts::of::<P>(self.expanded());
         (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat);
         let (s1_hat, s2_hat) = s_hat.split_at_mut(p.l);
@@ -201,7 +201,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {

@@ -21,9 +21,9 @@ use crate::scheme::verify::verify_one;
 /// Memory for [`VerifyingKey::prepare_in`]: 20, 36 or 64 KiB, for a static or a
 /// caller's arena.
 #[derive(Debug)]
-pub struct PreparedMemory<P: ParameterSet>(P::VerifyMatrix<NttPoly>);
+pub struct PreparedVerifyingKeyStorage<P: ParameterSet>(P::VerifyMatrix<NttPoly>);
 
-impl<P: ParameterSet> PreparedMemory<P> {
+impl<P: ParameterSet> PreparedVerifyingKeyStorage<P> {
     /// Zeros, as a constant: can initialise a static.
     pub const ZERO: Self = Self(<P::VerifyMatrix<NttPoly> as Zeroed>::ZEROED);
     /// Bytes: 20480, 36864 or 65536.
@@ -132,7 +132,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Stack: row prepare of the [crate's table](crate#stack).
     pub fn prepare_in<'a>(
         &'a self,
-        memory: &'a mut PreparedMemory<P>,
+        memory: &'a mut PreparedVerifyingKeyStorage<P>,
     ) -> PreparedVerifyingKeyRef<'a, P> {
         self.prepare_rows(memory.0.as_mut());
         PreparedVerifyingKeyRef {
@@ -163,7 +163,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 }
 
 /// Prepared keys side by side in one arena of the caller's.
-#[cfg(feature = "siblings")]
+#[cfg(feature = "unstable-internals")]
 impl<P: ParameterSet> VerifyingKey<P> {
     /// Polynomials of one prepared key: 20, 36 or 64.
     pub const PREPARED_POLYS: usize = P::K * (P::L + 1);

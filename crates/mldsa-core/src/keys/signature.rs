@@ -36,4 +36,4 @@ impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
     }
 }
 
-bytewise!(Signature, SignatureBytes, VerifyError::SignatureLength);
+impl_byte_traits!(Signature, SignatureBytes, VerifyError::SignatureLength);

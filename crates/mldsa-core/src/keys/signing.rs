@@ -10,7 +10,7 @@ use crate::coding::encode::SecretKeyParts;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
 use crate::memory::array::Zeroed;
@@ -45,7 +45,7 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            hedge: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
@@ -57,7 +57,7 @@ macro_rules! sign_methods {
         /// form to prefer, since a fault that is repeated meets another mask each time.
         /// Two signatures of one message differ; votes that are sent again, and compared
         /// byte for byte by those who get both, want
-        /// [`Hedge::Deterministic`](crate::Hedge::Deterministic).
+        /// [`Randomness::Deterministic`](crate::Randomness::Deterministic).
         ///
         /// Stack: row sign of the [crate's table](crate#stack).
         ///
@@ -83,7 +83,7 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            hedge: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
@@ -103,7 +103,7 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            hedge: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
@@ -121,7 +121,7 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Hedge<'_>,
+            hedge: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
@@ -135,7 +135,7 @@ macro_rules! sign_methods {
         ///
         /// # Errors
         /// As [`Self::sign`].
-        pub fn sign_mu(&self, mu: &Mu, hedge: Hedge<'_>) -> Result<Signature<P>, SignError> {
+        pub fn sign_mu(&self, mu: &Mu, hedge: Randomness<'_>) -> Result<Signature<P>, SignError> {
             let mut signature = Signature::<P>(P::SignatureBytes::zeroed());
             self.sign_mu_into(mu, hedge, signature.0.as_mut())?;
             Ok(signature)
@@ -150,7 +150,7 @@ macro_rules! sign_methods {
         pub fn sign_mu_into(
             &self,
             mu: &Mu,
-            hedge: Hedge<'_>,
+            hedge: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             self.sign_mu_observed(mu, hedge, out, &mut |_| {})
@@ -170,7 +170,7 @@ macro_rules! sign_methods {
             rng: &mut R,
         ) -> Result<Signature<P>, SignError> {
             let rnd = $crate::keys::signing::fresh(rng)?;
-            self.sign(message, ctx, Hedge::Bytes(rnd.expose()))
+            self.sign(message, ctx, Randomness::Hedged(rnd.expose()))
         }
     };
 }
@@ -356,7 +356,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {

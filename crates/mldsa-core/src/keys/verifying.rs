@@ -141,7 +141,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 
     pub(crate) fn job_key(&self) -> JobKey<'_> {
-        JobKey::Cold(PublicKeyParts::of::<P>(&self.encoded), Some(&self.tr))
+        JobKey::Encoded(PublicKeyParts::of::<P>(&self.encoded), Some(&self.tr))
     }
 
     verify_methods!();
@@ -171,7 +171,7 @@ impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
 
 impl<P: ParameterSet> Eq for VerifyingKey<P> {}
 
-bytewise!(VerifyingKey, PublicKeyBytes, KeyError::Length);
+impl_byte_traits!(VerifyingKey, PublicKeyBytes, KeyError::Length);
 
 impl<P: ParameterSet> AsRef<[u8]> for VerifyingKey<P> {
     fn as_ref(&self) -> &[u8] {

@@ -10,7 +10,7 @@ use crate::params::CRH_LEN;
 /// One hash computed beside vector permutations: `tr` and `mu` of a single verification
 /// from the encoded key and the beginning of its `c_tilde`, or a part of `tr` of a key
 /// that is being made.
-pub(crate) struct SideHash<'a> {
+pub(crate) struct InterleavedHash<'a> {
     state: [u64; 25],
     input: Option<Input<'a>>,
     message: Option<(Context<'a>, &'a [u8])>,
@@ -28,7 +28,7 @@ pub(crate) struct SideHash<'a> {
 /// how many blocks of `mu || w1` it has absorbed.
 pub(crate) type Begun = (Option<[u8; CRH_LEN]>, [u64; 25], usize);
 
-impl<'a> SideHash<'a> {
+impl<'a> InterleavedHash<'a> {
     /// Nothing to hash.
     pub(crate) fn idle() -> Self {
         Self::idle_with(&mut [])
@@ -69,11 +69,11 @@ impl<'a> SideHash<'a> {
         let mut side = Self::idle_with(w1);
         match (job.key, job.message) {
             (JobKey::Prepared(..), _) => {}
-            (JobKey::Cold(..), JobMessage::Mu(mu)) => side.mu = Some(*mu.as_bytes()),
-            (JobKey::Cold(_, Some(tr)), JobMessage::Pure(ctx, message)) => {
+            (JobKey::Encoded(..), JobMessage::Mu(mu)) => side.mu = Some(*mu.as_bytes()),
+            (JobKey::Encoded(_, Some(tr)), JobMessage::Pure(ctx, message)) => {
                 side.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message));
             }
-            (JobKey::Cold(pk, None), JobMessage::Pure(ctx, message)) => {
+            (JobKey::Encoded(pk, None), JobMessage::Pure(ctx, message)) => {
                 side.input = Some(Input::joined([pk.rho, pk.t1]));
                 side.message = Some((ctx, message));
             }
@@ -262,14 +262,14 @@ mod tests {
                 let pk = PublicKeyParts::of::<MlDsa44>(&pk);
                 let (key, message) = match round % 3 {
                     0 => (
-                        JobKey::Cold(pk, None),
+                        JobKey::Encoded(pk, None),
                         JobMessage::Pure(Context::EMPTY, message),
                     ),
                     1 => (
-                        JobKey::Cold(pk, Some(tr)),
+                        JobKey::Encoded(pk, Some(tr)),
                         JobMessage::Pure(Context::EMPTY, message),
                     ),
-                    _ => (JobKey::Cold(pk, None), JobMessage::Mu(&mu)),
+                    _ => (JobKey::Encoded(pk, None), JobMessage::Mu(&mu)),
                 };
                 let job = Job {
                     key,
@@ -277,7 +277,7 @@ mod tests {
                     signature: &[],
                 };
                 let mut written = [0; 1024];
-                let mut side = SideHash::commitment_of(&job, &mut written[..rows * len]);
+                let mut side = InterleavedHash::commitment_of(&job, &mut written[..rows * len]);
                 for row in w1[..rows * len].chunks(len) {
                     side.next_w1(len).copy_from_slice(row);
                     for _ in 0..random.next() % 8 {

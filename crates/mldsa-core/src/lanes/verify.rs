@@ -6,7 +6,7 @@ use crate::error::VerifyError;
 use crate::hash::keccak::Permutation;
 use crate::hash::transcript::mu_head;
 use crate::lanes::job::{Claim, Job, JobKey, JobMessage};
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
@@ -18,7 +18,7 @@ pub(crate) trait Engine: Widths {
     /// is too large.
     ///
     /// `side` may be given one permutation with each of the engine's own.
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool;
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool;
 
     /// A signature is parsed soon.
     #[inline(always)]
@@ -87,9 +87,9 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
             });
             let w1 = commitments.next_w1();
             let mut side = if mu_beside {
-                SideHash::commitment_of(&parsed.job, w1)
+                InterleavedHash::commitment_of(&parsed.job, w1)
             } else {
-                SideHash::idle_with(w1)
+                InterleavedHash::idle_with(w1)
             };
             let claim = Claim {
                 p,
@@ -121,9 +121,9 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     let mut queue = Queue::new(engine);
     for (parsed, tr) in parsed.iter().flatten().zip(&mut tr) {
         match parsed.job.key {
-            JobKey::Prepared(_, known) | JobKey::Cold(_, Some(known)) => *tr = *known,
-            JobKey::Cold(pk, None) if !mu_beside => queue.push(Input::joined([pk.rho, pk.t1]), tr),
-            JobKey::Cold(_, None) => {}
+            JobKey::Prepared(_, known) | JobKey::Encoded(_, Some(known)) => *tr = *known,
+            JobKey::Encoded(pk, None) if !mu_beside => queue.push(Input::joined([pk.rho, pk.t1]), tr),
+            JobKey::Encoded(_, None) => {}
         }
     }
     queue.run();
@@ -132,7 +132,7 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     for ((parsed, tr), (mu, ball)) in parsed.iter().flatten().zip(&tr).zip(&mut hashes) {
         match parsed.job.message {
             JobMessage::Mu(known) => *mu = *known.as_bytes(),
-            JobMessage::Pure(..) if mu_beside && matches!(parsed.job.key, JobKey::Cold(..)) => {}
+            JobMessage::Pure(..) if mu_beside && matches!(parsed.job.key, JobKey::Encoded(..)) => {}
             JobMessage::Pure(ctx, message) => {
                 queue.push(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message), mu)
             }

@@ -12,8 +12,8 @@ use crate::memory::array::Zeroed;
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::scheme::running_tr::RunningTr;
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::running_tr::IncrementalTr;
+use crate::scheme::traces::ZeroizeKernelState;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
 /// refused half-bytes are public.
@@ -64,7 +64,7 @@ pub(super) fn sample_secrets<P: ParameterSet>(
     s1: &mut [u8],
     s2: &mut [u8],
 ) {
-    let _traces = KernelTraces::<8_192>(backend);
+    let _traces = ZeroizeKernelState::<8_192>(backend);
     let p = &P::PARAMS;
     let mut s = Secret::<P::Secrets<Poly>>::zeroed();
     let s = s.expose_mut().as_mut();
@@ -88,8 +88,8 @@ fn public_key<P: ParameterSet>(
     pk: &mut [u8],
     row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
 ) -> [u8; CRH_LEN] {
-    let _traces = KernelTraces::<8_192>(backend);
-    let mut tr = RunningTr::new(backend);
+    let _traces = ZeroizeKernelState::<8_192>(backend);
+    let mut tr = IncrementalTr::new(backend);
     let next_row = |a: &mut MatrixRows<'_, 8>, a_row: &mut [NttPoly], known: &[u8]| {
         tr.next_row(a, a_row, known);
     };

@@ -6,12 +6,12 @@ use crate::backend::matrix::MatrixRows;
 #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 use crate::hash::transcript;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-use crate::lanes::side::{SideHash, finish_hash};
+use crate::lanes::side::{InterleavedHash, finish_hash};
 use crate::params::CRH_LEN;
 use crate::ring::poly::NttPoly;
 
 /// The hash, as far as it has come.
-pub(super) struct RunningTr {
+pub(super) struct IncrementalTr {
     backend: Backend,
     #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
     state: [u64; 25],
@@ -20,7 +20,7 @@ pub(super) struct RunningTr {
 }
 
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-impl RunningTr {
+impl IncrementalTr {
     pub(super) fn new(backend: Backend) -> Self {
         Self {
             backend,
@@ -41,7 +41,7 @@ impl RunningTr {
             return a.next_row(row);
         };
         let blocks = known[self.absorbed..].as_chunks().0;
-        let mut side = SideHash::blocks(self.state, blocks);
+        let mut side = InterleavedHash::blocks(self.state, blocks);
         a.next_row_of(row, &mut |rho, l, first, group| {
             expand_a(rho, l, first, group, &mut side);
         });
@@ -57,7 +57,7 @@ impl RunningTr {
 }
 
 #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-impl RunningTr {
+impl IncrementalTr {
     pub(super) fn new(backend: Backend) -> Self {
         Self { backend }
     }

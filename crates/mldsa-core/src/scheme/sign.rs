@@ -12,7 +12,7 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, 
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::traces::ZeroizeKernelState;
 
 /// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.
@@ -101,7 +101,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
-    let _traces = KernelTraces::<3_072>(backend);
+    let _traces = ZeroizeKernelState::<3_072>(backend);
     let p = &P::PARAMS;
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);

@@ -7,9 +7,9 @@ use crate::backend::Backend;
 /// optimisation only. To be declared first, and so dropped last, on return and on
 /// unwinding. `FRAMES` is what the frames below take at most where something is optimised;
 /// entries see to themselves where nothing is.
-pub(crate) struct KernelTraces<const FRAMES: usize>(pub(crate) Backend);
+pub(crate) struct ZeroizeKernelState<const FRAMES: usize>(pub(crate) Backend);
 
-impl<const FRAMES: usize> Drop for KernelTraces<FRAMES> {
+impl<const FRAMES: usize> Drop for ZeroizeKernelState<FRAMES> {
     fn drop(&mut self) {
         (self.0.kernels().clear_registers)();
         zeroize::zeroize_stack::<FRAMES>();

@@ -46,8 +46,8 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
         JobMessage::Mu(mu) => *mu,
         JobMessage::Pure(ctx, message) => {
             let tr = match &job.key {
-                JobKey::Prepared(_, tr) | JobKey::Cold(_, Some(tr)) => **tr,
-                JobKey::Cold(pk, None) => tr_of_parts(backend.permutation(), pk),
+                JobKey::Prepared(_, tr) | JobKey::Encoded(_, Some(tr)) => **tr,
+                JobKey::Encoded(pk, None) => tr_of_parts(backend.permutation(), pk),
             };
             mu_from_parts(
                 backend.permutation(),
@@ -65,7 +65,7 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
     let mut product = |i, vector: &[NttPoly], w_hat: &mut NttPoly| {
         let row = row.as_mut();
         let row = match &job.key {
-            JobKey::Cold(pk, _) => {
+            JobKey::Encoded(pk, _) => {
                 expand_row(kernels, &P::PARAMS, pk, i, row);
                 row
             }
@@ -294,12 +294,12 @@ mod tests {
     #[test]
     fn challenges_longer_than_a_block() {
         use crate::params::LongChallenge;
-        use crate::{Context, Hedge, SigningKey, VerifyingKey};
+        use crate::{Context, Randomness, SigningKey, VerifyingKey};
 
         let key = SigningKey::<LongChallenge>::from_seed(&[3; SEED_LEN]);
         let ctx = Context::EMPTY;
         let mut signatures: Vec<_> = (0..9u8)
-            .map(|n| key.sign(&[n], ctx, Hedge::Deterministic).unwrap())
+            .map(|n| key.sign(&[n], ctx, Randomness::Deterministic).unwrap())
             .map(|signature| signature.as_ref().to_vec())
             .collect();
         let parts = SignatureParts::parse(&LongChallenge::PARAMS, &signatures[0]).unwrap();

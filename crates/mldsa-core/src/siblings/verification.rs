@@ -41,7 +41,7 @@ impl<'a, P: ParameterSet> Verification<'a, P> {
         message: JobMessage<'a>,
         signature: &'a [u8],
     ) -> Self {
-        let key = JobKey::Cold(PublicKeyParts::of::<P>(key), None);
+        let key = JobKey::Encoded(PublicKeyParts::of::<P>(key), None);
         Self::new(backend, key, message, signature)
     }
 

@@ -7,7 +7,7 @@ use aws_lc_rs::signature::{
     ML_DSA_44, ML_DSA_65, ML_DSA_87, ParsedPublicKey, UnparsedPublicKey, VerificationAlgorithm,
 };
 use measure::ThreadTime;
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 
 /// Signers, each with a key and a signature.
 const SIGNERS: u8 = 64;
@@ -28,7 +28,7 @@ fn compare<P: ParameterSet>(
     let mut signers = Vec::new();
     for n in 0..SIGNERS {
         let key = SigningKey::<P>::from_seed(&[n; 32]);
-        let signature = key.sign(message, Context::EMPTY, Hedge::Deterministic)?;
+        let signature = key.sign(message, Context::EMPTY, Randomness::Deterministic)?;
         let bytes: &[u8] = key.verifying_key().as_ref();
         let unparsed = UnparsedPublicKey::new(algorithm, bytes.to_vec());
         let parsed = ParsedPublicKey::new(algorithm, bytes)?;

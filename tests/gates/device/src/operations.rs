@@ -15,7 +15,7 @@ use mldsa_core::hazmat::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{
-    ExpandedKey, Hedge, Mu, OpenedKey, OwnOutput, ParameterSet, Signer, Tier, Workspace,
+    ExpandedKey, Randomness, Mu, OpenedKey, OwnOutput, ParameterSet, Signer, Tier, Workspace,
     keygen_from_seed,
 };
 
@@ -150,7 +150,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(
     let mut out = OwnOutput::<P>::new();
     let signature = Signer::new(key, &mut workspace)
         .self_verification(false)
-        .sign_mu(mu, Hedge::Deterministic, out.output())
+        .sign_mu(mu, Randomness::Deterministic, out.output())
         .expect("a signature");
     Shake256::digest(Permutation::PORTABLE, &[signature], digest);
 }

@@ -6,7 +6,7 @@ use core::hint::black_box;
 
 use mldsa_core::hazmat::{self, Rejection, Zeroed};
 use mldsa_core::{
-    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+    Backend, BatchSigner, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
 };
 use mldsa_gates::valgrind::{self, count_instructions};
 
@@ -50,7 +50,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     let mu = accepted_at_once(&key);
     let mut out = P::SignatureBytes::zeroed();
     count("sign, one attempt", &mut || {
-        let signed = key.sign_mu_into(black_box(&mu), Hedge::Deterministic, out.as_mut());
+        let signed = key.sign_mu_into(black_box(&mu), Randomness::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
     let mut prepared = None;
@@ -59,10 +59,10 @@ fn operations<P: ParameterSet>(backend: Backend) {
     });
     if let Some(prepared) = prepared {
         count("sign prepared, one attempt", &mut || {
-            let signed = prepared.sign_mu_into(black_box(&mu), Hedge::Deterministic, out.as_mut());
+            let signed = prepared.sign_mu_into(black_box(&mu), Randomness::Deterministic, out.as_mut());
             assert_eq!(signed, Ok(()));
         });
-        let job = SignJob::mu(prepared.as_prepared_ref(), mu, Hedge::Deterministic);
+        let job = SignJob::mu(prepared.as_prepared_ref(), mu, Randomness::Deterministic);
         let mut signer = BatchSigner::new().with_backend(backend);
         count("sign eight, one attempt each", &mut || {
             let mut signed = 0;
@@ -101,7 +101,7 @@ fn accepted_at_once<P: ParameterSet>(key: &SigningKey<P>) -> Mu {
             let mut rejected = 0;
             let mut observe = |_: Rejection| rejected += 1;
             let signed =
-                hazmat::sign_mu_observed(key, mu, Hedge::Deterministic, out.as_mut(), &mut observe);
+                hazmat::sign_mu_observed(key, mu, Randomness::Deterministic, out.as_mut(), &mut observe);
             signed == Ok(()) && rejected == 0
         })
         .expect("one of 256")

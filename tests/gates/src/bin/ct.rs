@@ -25,8 +25,8 @@ mod check {
 
     use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
     use mldsa_core::{
-        Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
-        PreHashed, SignError, SignJob, Signature, SigningKey, bytes,
+        Backend, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
+        PreHashed, SignError, SignJob, Signature, SigningKey, no_alloc,
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
@@ -92,7 +92,7 @@ mod check {
             sections.push((
                 format!("{} aggregate: tree, commit, respond", backend.name()),
                 Box::new(move || {
-                    backend.set_default();
+                    mldsa_core::internals::set_default_backend(backend);
                     aggregate().expect("a committee of one");
                 }),
             ));
@@ -139,7 +139,7 @@ mod check {
     /// A key whose secret parts are marked and whose public parts are not.
     fn key<P: ParameterSet>(backend: Backend, case: Case) -> SigningKey<P> {
         let (_, sk) = generate::<P>(backend, case);
-        let key = SigningKey::<P>::from_expanded(sk.as_ref()).expect("a key of our own");
+        let key = SigningKey::<P>::from_expanded_bytes(sk.as_ref()).expect("a key of our own");
         key.with_backend(backend)
     }
 
@@ -203,9 +203,9 @@ mod check {
             let (case, key) = (&cases[n % cases.len()], &keys[n % cases.len()]);
             let key = key.as_prepared_ref();
             match n % 4 {
-                0 | 1 => SignJob::mu(key, case.mu, Hedge::Deterministic),
-                2 => SignJob::mu(key, case.mu, Hedge::Bytes(&rnd)),
-                _ => SignJob::new(key, b"message", Context::EMPTY, Hedge::Bytes(&rnd)),
+                0 | 1 => SignJob::mu(key, case.mu, Randomness::Deterministic),
+                2 => SignJob::mu(key, case.mu, Randomness::Hedged(&rnd)),
+                _ => SignJob::new(key, b"message", Context::EMPTY, Randomness::Hedged(&rnd)),
             }
         });
         let mut signer = BatchSigner::new().with_backend(backend);
@@ -217,7 +217,7 @@ mod check {
     fn import<P: ParameterSet>(backend: Backend, case: Case) {
         let (mut pk, mut sk) = generate::<P>(backend, case);
         assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_ok());
-        assert!(SigningKey::<P>::from_expanded(sk.as_ref()).is_ok());
+        assert!(SigningKey::<P>::from_expanded_bytes(sk.as_ref()).is_ok());
         // A last row of t0 that does not belong.
         sk.as_mut()[P::SK_LEN - 1] ^= 1;
         assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
@@ -234,7 +234,7 @@ mod check {
             let result = hazmat::sign_mu_observed(
                 &key,
                 &case.mu,
-                Hedge::Deterministic,
+                Randomness::Deterministic,
                 signature.as_mut(),
                 &mut |rejection: Rejection| counts[rejection as usize] += 1,
             );
@@ -254,17 +254,17 @@ mod check {
         };
         if prepared {
             let key = key.prepare();
-            public(key.sign(b"message", ctx, Hedge::Deterministic));
-            public(key.sign(b"message", ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_mu(&mu, Hedge::Bytes(&rnd)));
+            public(key.sign(b"message", ctx, Randomness::Deterministic));
+            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
         } else {
-            public(key.sign(b"message", ctx, Hedge::Deterministic));
-            public(key.sign(b"message", ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_mu(&mu, Hedge::Bytes(&rnd)));
+            public(key.sign(b"message", ctx, Randomness::Deterministic));
+            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
             let mut out = P::SignatureBytes::zeroed();
-            let signed = bytes::sign_mu::<P>(key.expanded(), &mu, Hedge::Bytes(&rnd), &mut out);
+            let signed = no_alloc::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
         }
@@ -299,7 +299,7 @@ mod check {
             let expanded = ExpandedKey::<P>::checked(sk.as_ref()).expect("a key of our own");
             let mut workspace = Workspace::<P, T>::new();
             let mut out = OwnOutput::<P>::new();
-            for hedge in [Hedge::Deterministic, Hedge::Bytes(&rnd)] {
+            for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
                 let signed = Signer::new(&opened, &mut workspace)
                     .sign_mu(&case.mu, hedge, out.output())
                     .expect("signs");
@@ -321,7 +321,7 @@ mod check {
         let id = MemberId::new(b"member")?;
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
         let member = Member::new(id, seed, &[0xa5; 32]);
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let registry = Registry::new(&[7; 32], [member.register(hedge)?])?;
         let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
         let attempt = task.id().attempt(0)?;

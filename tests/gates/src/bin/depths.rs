@@ -8,7 +8,7 @@ use core::hint::black_box;
 use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
 use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
 use mldsa_core::{
-    Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory,
+    Backend, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, no_alloc::PreparedVerifyingKeyStorage,
     SignJob, SigningKey, VerifyError, VerifyingKey,
 };
 use mldsa_gates::{cases, lowmem, painted};
@@ -57,7 +57,7 @@ where
     let vk = key.verifying_key();
     let (mut pk, mut sk) = (vk.as_bytes().clone(), key.expanded().clone());
     let mut out = P::SignatureBytes::zeroed();
-    let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+    let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
     measure("keygen", &mut || {
         hazmat::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
     });
@@ -66,11 +66,11 @@ where
         assert_eq!(checked, Ok(()));
     });
     measure("sign", &mut || {
-        let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+        let signed = key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
     let (ctx, message) = (Context::EMPTY, &[7; 300]);
-    let signature = key.sign(message, ctx, Hedge::Deterministic).expect("signs");
+    let signature = key.sign(message, ctx, Randomness::Deterministic).expect("signs");
     measure("verify", &mut || {
         assert_eq!(vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
         assert_eq!(vk.verify(message, ctx, signature.as_ref()), Ok(()));
@@ -107,12 +107,12 @@ where
     });
     let prepared = key.prepare();
     measure("sign prepared", &mut || {
-        let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+        let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
     let mut signer = BatchSigner::new().with_backend(backend);
     measure("sign many", &mut || {
-        let job = SignJob::mu(prepared.as_prepared_ref(), case.mu, Hedge::Deterministic);
+        let job = SignJob::mu(prepared.as_prepared_ref(), case.mu, Randomness::Deterministic);
         signer.sign([job; 9], |_, signature| assert!(signature.is_ok()));
     });
     let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];

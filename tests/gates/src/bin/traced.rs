@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
 use mldsa_core::{
-    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+    Backend, BatchSigner, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
 };
 
 #[path = "../../device/src/operations.rs"]
@@ -117,23 +117,23 @@ fn core_operation<P: ParameterSet>(
             });
         }
         "sign" => {
-            let key = SigningKey::<P>::from_expanded(sk)
+            let key = SigningKey::<P>::from_expanded_bytes(sk)
                 .ok()?
                 .with_backend(backend);
             watched(&mut || {
-                let signed = key.sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
+                let signed = key.sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
             Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
         }
         "sign-prepared" => {
-            let key = SigningKey::<P>::from_expanded(sk)
+            let key = SigningKey::<P>::from_expanded_bytes(sk)
                 .ok()?
                 .with_backend(backend);
             watched(&mut || {
                 let signed = key
                     .prepare()
-                    .sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
+                    .sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
             Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
@@ -153,7 +153,7 @@ fn core_operation<P: ParameterSet>(
             Shake256::digest(Backend::PORTABLE.permutation(), &sks, digest);
         }
         "sign-batch" => {
-            let key = SigningKey::<P>::from_expanded(sk)
+            let key = SigningKey::<P>::from_expanded_bytes(sk)
                 .ok()?
                 .with_backend(backend);
             let key = key.prepare();
@@ -166,7 +166,7 @@ fn core_operation<P: ParameterSet>(
                     SignJob::mu(
                         key.as_prepared_ref(),
                         Mu::from_bytes(mu),
-                        Hedge::Deterministic,
+                        Randomness::Deterministic,
                     )
                 };
                 signer.sign(mus.iter().map(job), |n, signature| {

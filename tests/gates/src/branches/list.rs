@@ -211,7 +211,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         1,
         SELF_CHECK,
     ),
-    ("mldsa_core::memory::secret::scrub_stack", 0, 2, LENGTHS),
+    ("mldsa_core::memory::secret::zeroize_stack", 0, 2, LENGTHS),
     (
         "mldsa_core::hash::transcript::CommitmentHash::finish",
         0,
@@ -264,7 +264,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
         PARAMETERS,
     ),
     (
-        "mldsa_core::siblings::hedge_rnd",
+        "mldsa_core::internals::randomness_bytes",
         0,
         1,
         "whether signing is hedged",
@@ -408,7 +408,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
         LENGTHS,
     ),
     (
-        "mldsa_core::memory::secret::scrub_stack",
+        "mldsa_core::memory::secret::zeroize_stack",
         Kind::Division,
         1,
         LENGTHS,

@@ -14,7 +14,7 @@ use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
 };
 use mldsa_core::{
-    Context, CoseKey, ExposedKey, Hedge, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
+    Context, CoseKey, SerializableSigningKey, Randomness, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
     PrivateKeyForm, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_kat::tally::Tally;
@@ -122,7 +122,7 @@ fn seeds<P: ParameterSet>() {
     let key = key::<P>();
     let vk = key.verifying_key();
     let seed = key.seed().expect("from a seed");
-    let exposed = ExposedKey(self::key::<P>());
+    let exposed = SerializableSigningKey(self::key::<P>());
 
     let der = key.to_pkcs8_der().expect("encodes");
     let read = |der: &[u8]| from_der::<P>(der, PrivateKeyForm::Seed);
@@ -135,7 +135,7 @@ fn seeds<P: ParameterSet>() {
         "seed in serde, binary",
         &binary,
         Changes::All,
-        binary_again::<ExposedKey<P>>,
+        binary_again::<SerializableSigningKey<P>>,
         |at| Some(at >= 1),
     );
     let json = serde_json::to_string(&exposed).expect("encodes");
@@ -143,7 +143,7 @@ fn seeds<P: ParameterSet>() {
         "seed in serde, JSON",
         json.as_bytes(),
         Changes::All,
-        json_again::<ExposedKey<P>>,
+        json_again::<SerializableSigningKey<P>>,
         |_| None,
     );
 
@@ -222,7 +222,7 @@ fn expanded_keys<P: ParameterSet>() {
     let key = key::<P>();
     let k = |head: usize| move |at: usize| Some((head + 32..head + 64).contains(&at));
     let read = |bytes: &[u8]| {
-        let key = SigningKey::<P>::from_expanded(bytes).ok()?;
+        let key = SigningKey::<P>::from_expanded_bytes(bytes).ok()?;
         Some(key.expanded().as_ref() == bytes)
     };
     damage::<P>(
@@ -328,7 +328,7 @@ fn signatures<P: ParameterSet>() {
     let key = key::<P>();
     let message = b"every byte of it";
     let good = key
-        .sign(message, Context::EMPTY, Hedge::Deterministic)
+        .sign(message, Context::EMPTY, Randomness::Deterministic)
         .expect("signs");
     let prepared = key.verifying_key().prepare();
     let invalid = |bytes: &[u8]| {
@@ -374,7 +374,7 @@ fn texts<P: ParameterSet>() {
     let key = key::<P>();
     let vk = key.verifying_key();
     let good = key
-        .sign(b"", Context::EMPTY, Hedge::Deterministic)
+        .sign(b"", Context::EMPTY, Randomness::Deterministic)
         .expect("signs");
     let unknown = |_| None;
     let json = serde_json::to_string(vk).expect("encodes");
@@ -393,13 +393,13 @@ fn texts<P: ParameterSet>() {
         json_again::<Signature<P>>,
         unknown,
     );
-    let expanded = SigningKey::<P>::from_expanded(key.expanded().as_ref()).expect("its own");
-    let json = serde_json::to_string(&ExposedKey(expanded)).expect("encodes");
+    let expanded = SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).expect("its own");
+    let json = serde_json::to_string(&SerializableSigningKey(expanded)).expect("encodes");
     damage::<P>(
         "expanded key in serde, JSON",
         json.as_bytes(),
         Changes::Bits,
-        json_again::<ExposedKey<P>>,
+        json_again::<SerializableSigningKey<P>>,
         unknown,
     );
 

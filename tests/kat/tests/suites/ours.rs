@@ -12,9 +12,9 @@ use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
 use mldsa_core::{
-    Backend, Context, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet,
-    PreHash, PreHashed, PreparedMemory, SignError, Signature, SigningKey, VerifyError,
-    VerifyingKey, bytes,
+    Backend, Context, Randomness, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet,
+    PreHash, PreHashed, no_alloc::PreparedVerifyingKeyStorage, SignError, Signature, SigningKey, VerifyError,
+    VerifyingKey, no_alloc,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
@@ -180,8 +180,8 @@ fn prehashed<'a, P: ParameterSet>(
     PreHashed::new_allow_weak(hash, digest).map_err(|_| Refusal::Digest)
 }
 
-fn hedge(rnd: Option<&[u8; 32]>) -> Hedge<'_> {
-    rnd.map_or(Hedge::Deterministic, Hedge::Bytes)
+fn hedge(rnd: Option<&[u8; 32]>) -> Randomness<'_> {
+    rnd.map_or(Randomness::Deterministic, Randomness::Hedged)
 }
 
 fn seed(bytes: &[u8]) -> Result<&[u8; 32], Refusal> {
@@ -201,7 +201,7 @@ fn sized<B: Zeroed + AsMut<[u8]>>(bytes: &[u8]) -> Result<B, Refusal> {
 fn signing_key<P: ParameterSet>(key: PrivateKey<'_>) -> Result<SigningKey<P>, Refusal> {
     match key {
         PrivateKey::Seed(bytes) => Ok(SigningKey::from_seed(seed(bytes)?)),
-        PrivateKey::Expanded(sk) => SigningKey::from_expanded(sk).map_err(key_refusal),
+        PrivateKey::Expanded(sk) => SigningKey::from_expanded_bytes(sk).map_err(key_refusal),
     }
 }
 
@@ -384,7 +384,7 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = verifying_key::<P>(self.0, pk)?;
-        let mut memory = PreparedMemory::ZERO;
+        let mut memory = PreparedVerifyingKeyStorage::ZERO;
         let key = key.prepare_in(&mut memory);
         match message {
             Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
@@ -492,8 +492,8 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&pk), message)?;
-        bytes::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&pk), message)?;
+        no_alloc::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
     }
 }
 
@@ -503,11 +503,11 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         match key {
             PrivateKey::Seed(xi) => {
                 let mut sk = P::SecretKeyBytes::zeroed();
-                bytes::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
+                no_alloc::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                bytes::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
+                no_alloc::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
                 Ok(pair(pk, sk))
             }
         }
@@ -520,9 +520,9 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         rnd: Option<&[u8; 32]>,
     ) -> Result<Vec<u8>, Refusal> {
         let KeyPair { pk, sk } = self.load(key)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&sized(&pk)?), message)?;
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&sized(&pk)?), message)?;
         let mut sig = P::SignatureBytes::zeroed();
-        bytes::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        no_alloc::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
         Ok(sig.as_ref().to_vec())
     }
 

@@ -6,7 +6,7 @@ use super::keccak::{X4, permute_x4, permute_x4_and_one, transpose_x4};
 use super::ntt::put_at;
 use super::vector::spread;
 use crate::backend::accepted::ACCEPTED;
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::rej_ntt_block_vartime;
@@ -27,7 +27,7 @@ pub(super) fn expand_a(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) {
     for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {
         expand_four(rho, l, first, out, side);
@@ -43,7 +43,7 @@ pub(super) fn expand_four(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) {
     let mut state = [X4::splat(0); 25];
     for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
@@ -63,7 +63,7 @@ pub(super) fn expand_four(
 /// Algorithm 30 from states that are ready to be squeezed.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly], side: &mut SideHash<'_>) {
+pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly], side: &mut InterleavedHash<'_>) {
     let mut streams = [[0; STREAM]; 4];
     squeeze(state, &mut streams, 0);
     for block in 1..BLOCKS {
@@ -85,7 +85,7 @@ pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly], side: &mut SideHas
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn permute(state: &mut [X4; 25], side: &mut SideHash<'_>) {
+fn permute(state: &mut [X4; 25], side: &mut InterleavedHash<'_>) {
     match side.absorb() {
         Some(one) => {
             permute_x4_and_one(state, one);

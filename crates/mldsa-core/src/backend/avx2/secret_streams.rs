@@ -9,7 +9,7 @@ use crate::backend::cpu::Avx2;
 use crate::backend::kernels::MaskSeed;
 use crate::hash::keccak::Permutation;
 use crate::lanes::sponge::{RATE, Widths, Wiped};
-use crate::memory::secret::{Secret, declassify, scrub_stack};
+use crate::memory::secret::{Secret, declassify, zeroize_stack};
 use crate::params::N;
 use crate::ring::poly::Poly;
 use crate::sample::{expand_mask_packed, rej_bounded_block, rej_bounded_poly};
@@ -27,7 +27,7 @@ const STREAM: usize = RATE * BLOCKS + 24;
 /// 640. Constant time.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
-    scrub_stack::<FRAMES, _>(
+    zeroize_stack::<FRAMES, _>(
         #[inline(always)]
         || {
             let mut rest = out;
@@ -51,7 +51,7 @@ pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
 pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     let mut streams = Secret::<[[u8; STREAM]; 4]>::zeroed();
     let streams = streams.expose_mut();
-    scrub_stack::<FRAMES, _>(
+    zeroize_stack::<FRAMES, _>(
         #[inline(always)]
         || {
             for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {

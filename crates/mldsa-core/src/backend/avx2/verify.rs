@@ -12,7 +12,7 @@ use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::lanes::job::{Claim, JobKey};
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::lanes::verify::Engine;
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_88, N, Params, T1_POLY_LEN};
@@ -20,7 +20,7 @@ use crate::ring::poly::NttPoly;
 
 impl Engine for Avx2 {
     #[inline]
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.l {
@@ -44,11 +44,11 @@ fn commitment<const TERMS: usize>(
     engine: Avx2,
     key: &JobKey<'_>,
     claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) -> bool {
     match key {
         JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, side),
-        JobKey::Cold(pk, _) => cold::<TERMS>(engine, pk, claim, side),
+        JobKey::Encoded(pk, _) => cold::<TERMS>(engine, pk, claim, side),
     }
 }
 
@@ -92,7 +92,7 @@ fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8
 fn prepared<const TERMS: usize>(
     rows: Expansion<'_>,
     claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) -> bool {
     fetch_pages(rows);
     let mut vector = [const { NttPoly::ZERO }; TERMS];
@@ -114,7 +114,7 @@ fn cold<const TERMS: usize>(
     engine: Avx2,
     pk: &PublicKeyParts<'_>,
     claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) -> bool {
     let p = claim.p;
     let mut vector = [const { NttPoly::ZERO }; TERMS];

@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::word::{X8, permute_x8, permute_x8_and_one};
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::lanes::sponge::RATE;
 
 /// The last lane.
@@ -14,7 +14,7 @@ const LAST: __mmask8 = 0x80;
 /// that is free, and otherwise, or without, in scalar registers. (What is not asked for
 /// takes no stack.)
 pub(super) struct Beside<'s, 'a, const LANES: bool> {
-    side: &'s mut SideHash<'a>,
+    side: &'s mut InterleavedHash<'a>,
     /// Nothing else needs the last lane.
     lane_is_free: bool,
     /// The state of the hash is in the last lane, not in `side`.
@@ -24,7 +24,7 @@ pub(super) struct Beside<'s, 'a, const LANES: bool> {
 impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
     /// Beside states of which the first `busy` lanes are needed.
     #[inline]
-    pub(super) fn new(side: &'s mut SideHash<'a>, busy: usize) -> Self {
+    pub(super) fn new(side: &'s mut InterleavedHash<'a>, busy: usize) -> Self {
         Self {
             side,
             lane_is_free: LANES && busy < 8,

@@ -4,7 +4,7 @@
 use core::arch::x86_64::__cpuid;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// What [`lane_is_cheaper`] has found, or [`UNKNOWN`].
+/// What [`prefer_spare_lane`] has found, or [`UNKNOWN`].
 static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 2;
 
@@ -14,7 +14,7 @@ const UNKNOWN: u8 = 2;
 /// On Intel's cores 512-bit instructions share their ports with scalar ones, so that a
 /// ninth state in scalar registers takes nearly as long as one on its own. AMD's have
 /// others for them, and the ninth state costs next to nothing.
-pub(super) fn lane_is_cheaper() -> bool {
+pub(super) fn prefer_spare_lane() -> bool {
     let mut answer = ANSWER.load(Ordering::Relaxed);
     if answer == UNKNOWN {
         answer = u8::from(is_intel(vendor()));

@@ -6,7 +6,7 @@ use super::beside::Beside;
 use super::registers::Aligned;
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8};
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::rej_ntt_block_vartime;
@@ -41,7 +41,7 @@ impl Stream {
         l: usize,
         first: usize,
         out: &mut [NttPoly],
-        side: &mut SideHash<'_>,
+        side: &mut InterleavedHash<'_>,
     ) {
         let mut state = [X8::splat(0); 25];
         for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {

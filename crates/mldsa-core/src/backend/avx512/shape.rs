@@ -36,9 +36,9 @@ macro_rules! shape {
         }
     };
 }
-shape!(Shape44, "ML-DSA-44.", k = 4, l = 4, z = 18, w1 = 6);
-shape!(Shape65, "ML-DSA-65.", k = 6, l = 5, z = 20, w1 = 4);
-shape!(Shape87, "ML-DSA-87.", k = 8, l = 7, z = 20, w1 = 4);
+shape!(Dims44, "ML-DSA-44.", k = 4, l = 4, z = 18, w1 = 6);
+shape!(Dims65, "ML-DSA-65.", k = 6, l = 5, z = 20, w1 = 4);
+shape!(Dims87, "ML-DSA-87.", k = 8, l = 7, z = 20, w1 = 4);
 
 /// `[T; LEN]` for some LEN.
 pub(super) trait Array<T>: AsRef<[T]> + AsMut<[T]> {

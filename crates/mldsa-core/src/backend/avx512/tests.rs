@@ -6,7 +6,7 @@ use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
 use super::registers::{self, Aligned};
 use super::reject::{Stream, accept_first, accept_last};
-use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
+use super::shape::{Array, Shape, Dims44, Dims65, Dims87};
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
@@ -17,7 +17,7 @@ use crate::backend::differential::single_verifications_with_hashes_of_any_length
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::lanes::sponge::{Block, RATE};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
@@ -334,9 +334,9 @@ fn products_at_their_largest_operands() {
         }
     }
     let mut random = Random::new(5);
-    check::<Shape44>(&mut random);
-    check::<Shape65>(&mut random);
-    check::<Shape87>(&mut random);
+    check::<Dims44>(&mut random);
+    check::<Dims65>(&mut random);
+    check::<Dims87>(&mut random);
 }
 
 #[test]
@@ -487,7 +487,7 @@ fn rejection_that_reaches_the_sixth_block() {
             }
             let mut polys = [const { NttPoly::ZEROED }; 8];
             let mut stream = Stream::ZERO;
-            let mut side = SideHash::blocks(states[0], &data[..hashed]);
+            let mut side = InterleavedHash::blocks(states[0], &data[..hashed]);
             let mut hash = states[0];
             for block in &data[..hashed.min(4)] {
                 for (word, bytes) in hash.iter_mut().zip(block.as_chunks().0) {

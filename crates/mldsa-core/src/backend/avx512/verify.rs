@@ -4,12 +4,12 @@ use core::arch::x86_64::_mm512_storeu_si512;
 use core::mem::MaybeUninit;
 use core::slice::from_ref;
 
-use super::cores::lane_is_cheaper;
+use super::cores::prefer_spare_lane;
 use super::ntt::{Order, Private, Standard, from_standard_order};
 use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
 use super::reject::Stream;
-use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
+use super::shape::{Array, Shape, Dims44, Dims65, Dims87};
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
 use crate::backend::cpu::Avx512;
@@ -17,7 +17,7 @@ use crate::backend::fetch::{fetch_ends, fetch_pages};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::lanes::job::{Claim, JobKey};
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::lanes::verify::Engine;
 use crate::memory::array::Zeroed;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
@@ -25,13 +25,13 @@ use crate::ring::poly::NttPoly;
 
 impl Engine for Avx512 {
     #[inline]
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.k {
-                4 => commitment::<Shape44>(key, claim, side),
-                6 => commitment::<Shape65>(key, claim, side),
-                _ => commitment::<Shape87>(key, claim, side),
+                4 => commitment::<Dims44>(key, claim, side),
+                6 => commitment::<Dims65>(key, claim, side),
+                _ => commitment::<Dims87>(key, claim, side),
             }
         }
     }
@@ -47,10 +47,10 @@ impl Engine for Avx512 {
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
-fn commitment<S: Shape>(key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+fn commitment<S: Shape>(key: &JobKey<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool {
     match key {
         JobKey::Prepared(rows, _) => prepared::<S>(*rows, claim, side),
-        JobKey::Cold(pk, _) => cold::<S>(pk, claim, side),
+        JobKey::Encoded(pk, _) => cold::<S>(pk, claim, side),
     }
 }
 
@@ -96,7 +96,7 @@ fn pack_row<S: Shape, O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma")]
-fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool {
     fetch_pages(rows);
     let mut memory = MaybeUninit::uninit();
     let Some(vector) = transform::<S, Private>(claim, Range::Biased, &mut memory) else {
@@ -114,7 +114,7 @@ fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, side: &mut SideHas
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt")]
-fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool {
     let mut memory = MaybeUninit::uninit();
     // One of c and t1 must be small: c, of which there is one.
     let Some(vector) = transform::<S, Standard>(claim, Range::Reduced, &mut memory) else {
@@ -125,7 +125,7 @@ fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHas
     let mut stream = Stream::ZERO;
     let mut polys = [const { NttPoly::ZEROED }; 8];
     let mut sums = RowSums::ZERO;
-    let width = match side.is_long() && lane_is_cheaper() {
+    let width = match side.is_long() && prefer_spare_lane() {
         true => 7,
         false => 8,
     };
@@ -170,7 +170,7 @@ pub(super) fn expand_a(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) {
     let mut stream = Stream::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
@@ -187,7 +187,7 @@ pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly])
     let mut polys = [const { NttPoly::ZEROED }; 8];
     for first in (0..k * l).step_by(8) {
         let polys = &mut polys[..(k * l - first).min(8)];
-        stream.expand::<false>(pk.rho, l, first, polys, &mut SideHash::idle());
+        stream.expand::<false>(pk.rho, l, first, polys, &mut InterleavedHash::idle());
         for (n, poly) in (first..).zip(&*polys) {
             let mut v = load(&poly.0);
             for pair in v.as_chunks_mut::<2>().0 {

@@ -6,7 +6,7 @@ use super::cores::scalar_beside;
 use super::keccak::{Cpu, Pair};
 use super::vector::{bytes, bytes_at, put_bytes_at, put_four};
 use crate::hash::keccak::Word;
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::{self, rej_ntt_block_vartime};
@@ -31,7 +31,7 @@ pub(super) fn expand_a<C: Cpu>(
 ) where
     Pair<C>: Word,
 {
-    expand_entries(cpu, rho, l, first, out, &mut SideHash::idle());
+    expand_entries(cpu, rho, l, first, out, &mut InterleavedHash::idle());
 }
 
 /// Entries in row order from `first` on. `side` gets one permutation with each of ours;
@@ -44,7 +44,7 @@ pub(super) fn expand_entries<C: Cpu>(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {
@@ -75,7 +75,7 @@ fn expand_group<C: Cpu>(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {
@@ -110,7 +110,7 @@ pub(super) fn fill<C: Cpu>(
     state: &mut [Pair<C>; 25],
     mut third: Option<&mut [u64; 25]>,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {
@@ -125,7 +125,7 @@ pub(super) fn fill<C: Cpu>(
         *filled = accept(bytes, &mut poly.0);
     }
     while filled.iter().any(|&filled| filled < N) {
-        permute(state, third.as_deref_mut(), &mut SideHash::idle());
+        permute(state, third.as_deref_mut(), &mut InterleavedHash::idle());
         squeeze(state, third.as_deref(), &mut streams, 0);
         for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
             *filled = rej_ntt_block_vartime(&bytes[..RATE], &mut poly.0, *filled);
@@ -138,7 +138,7 @@ pub(super) fn fill<C: Cpu>(
 fn permute<C: Cpu>(
     state: &mut [Pair<C>; 25],
     third: Option<&mut [u64; 25]>,
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {

@@ -8,7 +8,7 @@ use crate::backend::accepted::ACCEPTED;
 use crate::backend::kernels::MaskSeed;
 use crate::hash::keccak::{Permutation, Word};
 use crate::lanes::sponge::{RATE, Widths, Wiped};
-use crate::memory::secret::{Secret, declassify, scrub_stack};
+use crate::memory::secret::{Secret, declassify, zeroize_stack};
 use crate::params::N;
 use crate::ring::poly::Poly;
 use crate::sample::{expand_mask_packed, rej_bounded_block, rej_bounded_poly};
@@ -32,7 +32,7 @@ where
     Pair<C>: Word,
 {
     let keccak = Permutation::new(cpu.kernels().keccak_f1600);
-    scrub_stack::<FRAMES, _>(
+    zeroize_stack::<FRAMES, _>(
         #[inline(always)]
         || {
             for (seeds, rows) in seeds.chunks(2).zip(out.chunks_mut(2 * len)) {
@@ -58,7 +58,7 @@ where
 {
     let mut streams = Secret::<[[u8; STREAM]; 2]>::zeroed();
     let streams = streams.expose_mut();
-    scrub_stack::<FRAMES, _>(
+    zeroize_stack::<FRAMES, _>(
         #[inline(always)]
         || {
             for (first, out) in (first..).step_by(2).zip(out.chunks_mut(2)) {

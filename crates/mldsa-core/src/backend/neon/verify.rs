@@ -13,7 +13,7 @@ use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::hash::keccak::Word;
 use crate::lanes::job::{Claim, JobKey};
-use crate::lanes::side::SideHash;
+use crate::lanes::side::InterleavedHash;
 use crate::lanes::verify::Engine;
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_88, N, Params, T1_POLY_LEN};
@@ -24,7 +24,7 @@ where
     Pair<C>: Word,
 {
     #[inline]
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
             match claim.p.l {
@@ -43,14 +43,14 @@ fn commitment<C: Cpu, const TERMS: usize>(
     cpu: C,
     key: &JobKey<'_>,
     claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) -> bool
 where
     Pair<C>: Word,
 {
     match key {
         JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, side),
-        JobKey::Cold(pk, _) => cold::<C, TERMS>(cpu, pk, claim, side),
+        JobKey::Encoded(pk, _) => cold::<C, TERMS>(cpu, pk, claim, side),
     }
 }
 
@@ -90,7 +90,7 @@ fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8
 fn prepared<const TERMS: usize>(
     rows: Expansion<'_>,
     claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) -> bool {
     let mut vector = [const { NttPoly::ZERO }; TERMS];
     if !transform::<Private>(claim, &mut vector) {
@@ -111,7 +111,7 @@ fn cold<C: Cpu, const TERMS: usize>(
     cpu: C,
     pk: &PublicKeyParts<'_>,
     claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    side: &mut InterleavedHash<'_>,
 ) -> bool
 where
     Pair<C>: Word,
