@@ -73,7 +73,11 @@ impl Committee {
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
         let mut acknowledgements = Vec::new();
         for (member, journal) in members.iter().zip(&mut journals) {
-            acknowledgements.push(member.acknowledge(&pinned, journal, Randomness::Deterministic)?);
+            acknowledgements.push(member.acknowledge(
+                &pinned,
+                journal,
+                Randomness::Deterministic,
+            )?);
         }
         let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
         let attempt_id = task.id().attempt(0)?;

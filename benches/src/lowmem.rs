@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use mldsa_core::hazmat::{Secret, Zeroed};
-use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
     Workspace, keygen_from_seed,
@@ -98,7 +98,12 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let signature = Signer::new(&key, &mut workspace)
             .self_verification(false)
             .recheck(false)
-            .sign(&case.message, Context::EMPTY, Randomness::Deterministic, out);
+            .sign(
+                &case.message,
+                Context::EMPTY,
+                Randomness::Deterministic,
+                out,
+            );
         // Of the same bytes for all: the inputs come from another signer.
         assert_eq!(signature.expect("signing"), case.signature);
     };

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use mldsa_core::{
-    Backend, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
-    PreparedVerifyingKey, SignJob, SigningKey, VerifyError, VerifyingKey, no_alloc,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
+    PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey, bytes,
     hazmat::{
         JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
         sign_mu_observed, verify_lanes,
@@ -85,7 +85,7 @@ pub(crate) fn accepts<P: ParameterSet>(public: &[u8], message: &[u8], signature:
         return false;
     }
     pk.as_mut().copy_from_slice(public);
-    no_alloc::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
+    bytes::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
 }
 
 /// Whether the key of a case accepts its signature.
@@ -165,7 +165,7 @@ fn verify_cold<P: ParameterSet>(
     case: &Case,
 ) -> Result<(), VerifyError> {
     if backend == Backend::detect() {
-        return no_alloc::verify::<P>(key, &case.message, Context::EMPTY, &case.signature);
+        return bytes::verify::<P>(key, &case.message, Context::EMPTY, &case.signature);
     }
     let mut result = [Ok(())];
     verify_lanes(|_| encoded::<P>(backend, key, case), &mut result);
@@ -251,7 +251,12 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             let jobs = (i..i + many).map(|i| {
                 let (_, case) = inputs.case(i);
                 let key = prepared_signing[case.key].as_prepared_ref();
-                SignJob::new(key, &case.message, Context::EMPTY, Randomness::Deterministic)
+                SignJob::new(
+                    key,
+                    &case.message,
+                    Context::EMPTY,
+                    Randomness::Deterministic,
+                )
             });
             signer.sign(jobs, |n, signature| {
                 let signature = signature.expect("signing");

@@ -15,7 +15,7 @@ use std::time::Instant;
 use aws_lc_rs::signature::{ML_DSA_65, UnparsedPublicKey};
 use batch_verify::{BatchVerifier, BuildError, Duplicates, Item, Mode, Outcome, Threads};
 use clap::Parser;
-use mldsa_core::{Context, Randomness, MlDsa65, SigningKey};
+use mldsa_core::{Context, MlDsa65, Randomness, SigningKey};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::Zipf;

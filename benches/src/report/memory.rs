@@ -8,7 +8,9 @@ use batch_verify::{
     BatchQueue, BatchVerifier, CallerPool, Intake, IntakeLimits, Item, KeyPolicy, KeySet,
     KeyStorage, Outcome, QueueLimits, SignerId, Threads,
 };
-use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
+use mldsa_core::{
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, Signature, SigningKey,
+};
 use mldsa_gates::painted;
 
 use super::plot::{Axis, Plot};

@@ -14,7 +14,7 @@ use batch_verify::{
     BatchVerifier, CallerPool, Intake, IntakeLimits, Item, KeySet, Outcome, OwnedItem, SignerId,
     Threads,
 };
-use mldsa_core::{Backend, Context, Randomness, MlDsa65, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa65, Randomness, SigningKey};
 
 const SIGNERS: u32 = 16;
 const VOTES: usize = 256;
@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|n| {
             let signer = n as u32 % SIGNERS;
             let key = &keys[signer as usize];
-            let signature = key.sign(&n.to_le_bytes(), Context::EMPTY, Randomness::Deterministic)?;
+            let signature =
+                key.sign(&n.to_le_bytes(), Context::EMPTY, Randomness::Deterministic)?;
             Ok((signer, n.to_le_bytes(), signature))
         })
         .collect::<Result<Vec<_>, mldsa_core::SignError>>()?;

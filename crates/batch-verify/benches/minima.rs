@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{BatchVerifier, Item, KeySet, SignerId, Threads};
-use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 /// Messages, each signed by a key of its own.
 const MESSAGES: usize = 8;

@@ -9,7 +9,9 @@ use std::time::Instant;
 use batch_verify::{
     BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Outcome, Reason, Signer, Threads,
 };
-use mldsa_core::{Backend, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey,
+};
 
 /// Items in a batch.
 const ITEMS: usize = 256;

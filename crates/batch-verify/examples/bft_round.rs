@@ -11,7 +11,7 @@ use batch_verify::{
     BatchVerifier, Duplicates, Item, KeySet, Message, Mode, Outcome, Policy, Threshold, Vote,
     Weights,
 };
-use mldsa_core::{Backend, Context, Randomness, MlDsa87, SigningKey, VerifyingKey};
+use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey, VerifyingKey};
 
 const NETWORK: &[u8] = b"mychain/v1/vertex";
 /// Rounds that are timed.

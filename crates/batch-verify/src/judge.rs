@@ -296,7 +296,9 @@ impl<P: ParameterSet> Judge<P> {
             Key::Member(_, MemberKey::Cached(expanded)) => {
                 Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
             }
-            Key::Member(_, MemberKey::Cold(key)) => Verification::unprepared(key, message, signature),
+            Key::Member(_, MemberKey::Cold(key)) => {
+                Verification::unprepared(key, message, signature)
+            }
             Key::Outsider(encoded, found) => match &found.expanded {
                 Some(expanded) => {
                     Verification::prepared(expanded.key.as_prepared_ref(), message, signature)

@@ -11,7 +11,7 @@ use batch_verify::{
     BatchVerifier, Duplicates, Intake, IntakeLimits, Item, KeyPolicy, KeySet, Mode, Outcome,
     Threads,
 };
-use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
+use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]

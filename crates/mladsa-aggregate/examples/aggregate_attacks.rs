@@ -16,7 +16,7 @@ use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
 use mldsa_core::hazmat::vectors::{self, ResponseHat};
 use mldsa_core::hazmat::{Element, N, NttPoly, Poly, Q, Shake256, keygen_from_rho_p};
 use mldsa_core::{
-    Backend, Context, Randomness, MlDsa87, MuBuilder, ParameterSet, SigningKey, VerifyingKey,
+    Backend, Context, MlDsa87, MuBuilder, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };
 
 #[path = "../tests/algebra/mod.rs"]

@@ -145,8 +145,9 @@ fn answers(
             .into_par_iter()
             .map(|(set, numbers, jobs)| {
                 // Keys are values here too.
-                let answers =
-                    zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+                let answers = zeroize_stack::<ANSWER_STACK, _>(
+                    || with_set!(set, P => engine.sign::<P>(&jobs)),
+                );
                 numbers.into_iter().zip(answers).collect::<Vec<_>>()
             })
             .collect()

@@ -4,8 +4,8 @@ use base16ct::lower::encode_string;
 use clap::ValueEnum;
 use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{
-    BatchSigner, Context, Randomness, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
-    no_alloc::PreparedSigningKeyRef, SignJob, SigningKey,
+    BatchSigner, Context, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
+    PreparedSigningKeyRef, Randomness, SignJob, SigningKey,
 };
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OwnOutput, Signer, Tier, Workspace,

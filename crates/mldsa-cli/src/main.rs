@@ -146,7 +146,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> io::Result<Status> {
-    mldsa_core::internals::set_default_backend(cli.backend);
+    cli.backend.set_default();
     cli.command.files().keep_apart()?;
     match cli.command {
         Command::Keygen(args) => keygen::run(&args),

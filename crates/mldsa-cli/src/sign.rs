@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mldsa_core::{Randomness, ParameterSet};
+use mldsa_core::{ParameterSet, Randomness};
 
 use crate::Status;
 use crate::input::unusable;

@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p mldsa-core --example external_mu`
 
-use mldsa_core::{Context, Randomness, MlDsa87, Mu, MuBuilder, SigningKey, VerifyingKey};
+use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, Randomness, SigningKey, VerifyingKey};
 
 /// Holds the message and the public key.
 fn hash(

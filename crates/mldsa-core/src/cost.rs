@@ -126,7 +126,7 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
 mod tests {
     use super::*;
     use crate::backend::counting::count;
-    use crate::hash::transcript::{Context, Randomness, MuBuilder, tr};
+    use crate::hash::transcript::{Context, MuBuilder, Randomness, tr};
     use crate::keys::{PreparedVerifyingKeyStorage, Signature, SigningKey, VerifyingKey};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87};
     use std::boxed::Box;

@@ -90,6 +90,8 @@ errors! {
     RngError {
         /// The generator reported an error.
         Failed => "random number generator failed",
+        /// The generator returned 32 zero bytes for a seed: it does not work.
+        ZeroSeed => "random number generator returned zeros",
     }
 }
 

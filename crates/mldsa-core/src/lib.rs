@@ -12,6 +12,10 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
+//! `wasm32-unknown-unknown` has no generator of its own: `generate` and `sign_hedged` do not
+//! exist there, whatever the features. Pass a generator to `generate_with_rng` and
+//! `sign_with_rng`, such as `getrandom::SysRng` of a `getrandom` built with `wasm_js`.
+//!
 //! # Stack
 //!
 //! Bytes of stack below the call in cargo's default release profile, as portable /
@@ -65,7 +69,7 @@ extern crate alloc;
 extern crate std;
 
 // Lowest first: a module uses only those above it, and so do the modules inside
-// each folder (tests/structure.rs). They are private. `siblings` and `hazmat` export
+// each folder (tests/structure.rs). They are private. `internals` and `hazmat` export
 // items of some, which nobody reaches without these features: `unreachable_pub` is
 // silent there.
 mod memory;
@@ -119,14 +123,15 @@ pub use crate::formats::serde::SerializableSigningKey;
 pub use crate::formats::spki::object_identifier;
 #[cfg(feature = "hash-ml-dsa")]
 pub use crate::hash::prehash::{PreHash, PreHashed};
-pub use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
+pub use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
 pub use crate::keys::{
-    BatchSignerScratch, BatchSigner, PreparedVerifyingKeyStorage, PreparedSigningKeyRef, PreparedSigningKeyStorage,
-    PreparedVerifyingKeyRef, SignJob, Signature, SigningKey, VerifyingKey, bytes,
+    BatchSigner, BatchSignerScratch, PreparedSigningKeyRef, PreparedSigningKeyStorage,
+    PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage, SignJob, Signature, SigningKey,
+    SigningKeyStorage, VerifyingKey, bytes,
 };
 pub use crate::memory::array::ByteArray;
 pub use crate::memory::secret::zeroize_stack;
@@ -141,7 +146,10 @@ pub use crate::self_test::self_test;
 
 // The crates whose traits are implemented here, in the versions that fit.
 /// The operating system's generator.
-#[cfg(feature = "getrandom")]
+#[cfg(all(
+    feature = "getrandom",
+    not(all(target_family = "wasm", target_os = "unknown"))
+))]
 pub use getrandom::SysRng;
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
@@ -151,8 +159,3 @@ pub use rand_core;
 pub use signature;
 #[cfg(feature = "spki")]
 pub use spki;
-
-/// Compiles and runs the Rust code of the page for those who come from elsewhere.
-#[cfg(all(doctest, feature = "spki", feature = "ml-dsa-65"))]
-#[doc = include_str!("../../../docs/migration.md")]
-struct Migration;

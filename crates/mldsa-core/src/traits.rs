@@ -12,7 +12,7 @@ use ::signature::{
 #[cfg(feature = "rand_core")]
 use ::signature::{RandomizedDigestSigner, RandomizedMultipartSigner, RandomizedSigner};
 
-use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]

@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used)]
 
 use mldsa_core::{
-    Backend, Context, ContextError, Randomness, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
-    ParameterSet, PreHash, PreHashError, PreHashed, no_alloc::PreparedVerifyingKeyStorage, SignError, Signature,
-    SigningKey, VerifyError, VerifyingKey, no_alloc,
+    Backend, Context, ContextError, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
+    ParameterSet, PreHash, PreHashError, PreHashed, PreparedVerifyingKeyStorage, Randomness,
+    RngError, SignError, Signature, SigningKey, SigningKeyStorage, VerifyError, VerifyingKey,
+    bytes,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
@@ -28,14 +29,17 @@ for_all_sets! {
     wrong_lengths_are_errors,
     contexts_and_modes_are_separated,
     generators_are_used_and_their_failure_is_reported,
+    keys_in_caller_memory_equal_those_by_value,
+    zero_seeds_of_a_generator_are_rejected,
     self_verification_changes_no_signature,
     values_can_be_sent_and_print_no_secret,
     encodings_compare_and_hash_by_their_bytes,
 }
 
-/// Yields bytes 0, 1, 2, ... until `left` calls were made, then fails.
+/// Yields bytes `next`, `next + step`, ... until `left` calls were made, then fails.
 struct Counting {
     next: u8,
+    step: u8,
     left: u32,
 }
 
@@ -69,7 +73,7 @@ impl TryRng for Counting {
         self.left = self.left.checked_sub(1).ok_or(Empty)?;
         for byte in bytes {
             *byte = self.next;
-            self.next = self.next.wrapping_add(1);
+            self.next = self.next.wrapping_add(self.step);
         }
         Ok(())
     }
@@ -92,13 +96,16 @@ mod generic {
         let key = key::<P>();
         let prepared = key.prepare();
         let rnd = [3; 32];
-        for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
-            let expected = key.sign(b"message", ctx(), hedge).unwrap();
+        for randomness in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
+            let expected = key.sign(b"message", ctx(), randomness).unwrap();
             assert_eq!(expected.as_ref().len(), P::SIG_LEN);
-            assert_eq!(prepared.sign(b"message", ctx(), hedge).unwrap(), expected);
+            assert_eq!(
+                prepared.sign(b"message", ctx(), randomness).unwrap(),
+                expected
+            );
 
             let mut buffer = vec![0xaa; P::SIG_LEN];
-            key.sign_into(b"message", ctx(), hedge, &mut buffer)
+            key.sign_into(b"message", ctx(), randomness, &mut buffer)
                 .unwrap();
             assert_eq!(buffer, expected.as_ref());
 
@@ -107,13 +114,13 @@ mod generic {
             builder.update(b"");
             builder.update(b"age");
             let mu = builder.finish();
-            assert_eq!(key.sign_mu(&mu, hedge).unwrap(), expected);
-            prepared.sign_mu_into(&mu, hedge, &mut buffer).unwrap();
+            assert_eq!(key.sign_mu(&mu, randomness).unwrap(), expected);
+            prepared.sign_mu_into(&mu, randomness, &mut buffer).unwrap();
             assert_eq!(buffer, expected.as_ref());
 
             let mut out = expected.as_bytes().clone();
             out.as_mut().fill(0);
-            no_alloc::sign_mu::<P>(key.expanded(), &mu, hedge, &mut out).unwrap();
+            bytes::sign_mu::<P>(key.expanded(), &mu, randomness, &mut out).unwrap();
             assert_eq!(&out, expected.as_bytes());
         }
         // Zero bytes are the deterministic variant.
@@ -144,7 +151,9 @@ mod generic {
         assert!(prepared.memory_bytes() >= PreparedVerifyingKeyStorage::<P>::LEN);
         let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
         let in_place = vk.prepare_in(&mut memory);
-        let signature = key.sign(b"message", ctx(), Randomness::Deterministic).unwrap();
+        let signature = key
+            .sign(b"message", ctx(), Randomness::Deterministic)
+            .unwrap();
         let good = signature.as_ref();
 
         let all = |message: &[u8], ctx: Context<'_>, signature: &[u8]| {
@@ -160,7 +169,7 @@ mod generic {
             let mut builder = MuBuilder::from_tr(vk.tr(), ctx);
             builder.update(message);
             assert_eq!(
-                no_alloc::verify_mu::<P>(vk.as_bytes(), &builder.finish(), signature),
+                bytes::verify_mu::<P>(vk.as_bytes(), &builder.finish(), signature),
                 verdict
             );
             verdict
@@ -217,17 +226,19 @@ mod generic {
         assert_eq!(imported.seed(), None);
         assert_eq!(key.seed(), Some(&[0x42; 32]));
         assert_eq!(
-            imported.sign(b"m", ctx(), Randomness::Deterministic).unwrap(),
+            imported
+                .sign(b"m", ctx(), Randomness::Deterministic)
+                .unwrap(),
             key.sign(b"m", ctx(), Randomness::Deterministic).unwrap()
         );
 
         let mut pk = key.verifying_key().as_bytes().clone();
         let mut sk = key.expanded().clone();
-        no_alloc::keygen::<P>(&[0x42; 32], &mut pk, &mut sk);
+        bytes::keygen::<P>(&[0x42; 32], &mut pk, &mut sk);
         assert_eq!(sk.as_ref(), good);
         assert_eq!(&pk, key.verifying_key().as_bytes());
-        assert_eq!(&no_alloc::tr::<P>(&pk), key.verifying_key().tr());
-        no_alloc::public_key::<P>(&sk, &mut pk).unwrap();
+        assert_eq!(&bytes::tr::<P>(&pk), key.verifying_key().tr());
+        bytes::public_key::<P>(&sk, &mut pk).unwrap();
         assert_eq!(&pk, key.verifying_key().as_bytes());
 
         // K is bound to nothing; every other part is.
@@ -255,7 +266,7 @@ mod generic {
             .clone();
         let mu = Mu::from_bytes([1; 64]);
         assert_eq!(
-            no_alloc::sign_mu::<P>(&array, &mu, Randomness::Deterministic, &mut out),
+            bytes::sign_mu::<P>(&array, &mu, Randomness::Deterministic, &mut out),
             Err(SignError::Key)
         );
     }
@@ -306,7 +317,11 @@ mod generic {
 
         // A byte moved between context and message.
         let signature = key
-            .sign(b"bc", Context::new(b"a").unwrap(), Randomness::Deterministic)
+            .sign(
+                b"bc",
+                Context::new(b"a").unwrap(),
+                Randomness::Deterministic,
+            )
             .unwrap();
         assert_eq!(
             vk.verify(b"c", Context::new(b"ab").unwrap(), signature.as_ref()),
@@ -350,9 +365,73 @@ mod generic {
         }
     }
 
+    pub(super) fn zero_seeds_of_a_generator_are_rejected<P: ParameterSet>() {
+        let mut zeros = Counting {
+            next: 0,
+            step: 0,
+            left: 3,
+        };
+        let by_value = SigningKey::<P>::generate_with_rng(&mut zeros);
+        assert_eq!(by_value.err(), Some(RngError::ZeroSeed));
+        let mut storage = SigningKeyStorage::<P>::new();
+        let in_place = SigningKey::generate_with_rng_in(&mut zeros, &mut storage);
+        assert_eq!(in_place.err(), Some(RngError::ZeroSeed));
+        // A caller who wants this key has it.
+        let key = SigningKey::<P>::from_seed(&[0; 32]);
+        // Signing with zeros is deterministic signing.
+        assert_eq!(
+            key.sign_with_rng(b"m", ctx(), &mut zeros),
+            key.sign(b"m", ctx(), Randomness::Deterministic)
+        );
+        let failed = SigningKey::generate_with_rng_in(&mut zeros, &mut storage);
+        assert_eq!(failed.err(), Some(RngError::Failed));
+        // One bit is enough: only a generator that does nothing is detected.
+        zeros = Counting {
+            next: 1,
+            step: 0,
+            left: 1,
+        };
+        assert!(SigningKey::<P>::generate_with_rng(&mut zeros).is_ok());
+    }
+
+    pub(super) fn keys_in_caller_memory_equal_those_by_value<P: ParameterSet>() {
+        let seed = [7; 32];
+        let by_value = SigningKey::<P>::from_seed(&seed);
+        let sk = by_value.expanded().as_ref();
+        let mut storage = Box::new(SigningKeyStorage::new());
+        let key = SigningKey::from_seed_in(&seed, &mut storage);
+        assert_eq!(key, &by_value);
+        assert_eq!(key.seed(), Some(&seed));
+        assert_eq!(key.verifying_key(), by_value.verifying_key());
+        assert_eq!(key.verifying_key().tr(), by_value.verifying_key().tr());
+        key.set_self_verification(true);
+        let signature = key.sign(b"m", ctx(), Randomness::Deterministic);
+        assert_eq!(
+            signature,
+            by_value.sign(b"m", ctx(), Randomness::Deterministic)
+        );
+
+        // The next key inherits nothing.
+        let key = SigningKey::from_expanded_bytes_in(sk, &mut storage).unwrap();
+        assert_eq!((key.seed(), &*key), (None, &by_value));
+        let failed = SigningKey::from_expanded_bytes_in(&sk[1..], &mut storage);
+        assert_eq!(failed.err(), Some(KeyError::Length));
+        let mut rng = Counting {
+            next: 7,
+            step: 0,
+            left: 1,
+        };
+        let key = SigningKey::generate_with_rng_in(&mut rng, &mut storage).unwrap();
+        assert_eq!((key.seed(), &*key), (Some(&seed), &by_value));
+    }
+
     pub(super) fn generators_are_used_and_their_failure_is_reported<P: ParameterSet>() {
         let seed: [u8; 32] = core::array::from_fn(|n| n as u8);
-        let mut rng = Counting { next: 0, left: 1 };
+        let mut rng = Counting {
+            next: 0,
+            step: 1,
+            left: 1,
+        };
         let key = SigningKey::<P>::generate_with_rng(&mut rng).unwrap();
         assert_eq!(key.seed(), Some(&seed));
         assert!(SigningKey::<P>::generate_with_rng(&mut rng).is_err());

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use mldsa_core::{
-    Backend, no_alloc::BatchSignerScratch, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreHash, PreHashed, PreparedSigningKey, no_alloc::PreparedSigningKeyStorage, SignJob, SigningKey, no_alloc,
+    Backend, BatchSigner, BatchSignerScratch, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    PreHash, PreHashed, PreparedSigningKey, PreparedSigningKeyStorage, Randomness, SignJob,
+    SigningKey, bytes,
 };
 use proptest::prelude::*;
 
@@ -48,12 +49,13 @@ mod generic {
         let messages: Vec<_> = (0..=40).map(message).collect();
         let rnds: Vec<_> = (0..=40).map(|n| [n; 32]).collect();
         let ctx = Context::new(b"batch").unwrap();
-        let hedge = |n: usize| match n % 3 {
+        let randomness = |n: usize| match n % 3 {
             0 => Randomness::Deterministic,
             _ => Randomness::Hedged(&rnds[n]),
         };
-        let alone =
-            |key: &PreparedSigningKey<P>, n: usize| key.sign(&messages[n], ctx, hedge(n)).unwrap();
+        let alone = |key: &PreparedSigningKey<P>, n: usize| {
+            key.sign(&messages[n], ctx, randomness(n)).unwrap()
+        };
         let of_first: Vec<_> = (0..=40).map(|n| alone(&keys[0], n)).collect();
         let of_any: Vec<_> = (0..=40).map(|n| alone(&keys[n % 3], n)).collect();
         for backend in Backend::available() {
@@ -62,7 +64,7 @@ mod generic {
                 for (expected, spread) in [(&of_first, 1), (&of_any, 3)] {
                     let jobs = (0..count).map(|n| {
                         let key = keys[n % spread].as_prepared_ref();
-                        SignJob::new(key, &messages[n], ctx, hedge(n))
+                        SignJob::new(key, &messages[n], ctx, randomness(n))
                     });
                     let mut seen = vec![0; count];
                     signer.sign(jobs, |n, signature| {
@@ -73,7 +75,7 @@ mod generic {
                 }
             }
         }
-        let jobs = |count: usize| (0..count).map(|n| (&messages[n][..], hedge(n)));
+        let jobs = |count: usize| (0..count).map(|n| (&messages[n][..], randomness(n)));
         for count in [0, 1, 9, 41] {
             let signatures = keys[0].sign_many(jobs(count), ctx).unwrap();
             assert_eq!(signatures, of_first[..count]);
@@ -92,16 +94,16 @@ mod generic {
         let mut expected = Vec::new();
         for key in &keys {
             for ctx in contexts {
-                for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
+                for randomness in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
                     let form = key.as_prepared_ref();
-                    jobs.push(SignJob::new(form, &long, ctx, hedge));
-                    expected.push(key.sign(&long, ctx, hedge));
-                    jobs.push(SignJob::prehashed(form, &digest, ctx, hedge));
-                    expected.push(key.sign_prehashed(&digest, ctx, hedge));
-                    jobs.push(SignJob::mu(form, mu, hedge));
-                    expected.push(form.sign_mu(&mu, hedge));
-                    jobs.push(SignJob::new(form, b"", ctx, hedge));
-                    expected.push(key.sign(b"", ctx, hedge));
+                    jobs.push(SignJob::new(form, &long, ctx, randomness));
+                    expected.push(key.sign(&long, ctx, randomness));
+                    jobs.push(SignJob::prehashed(form, &digest, ctx, randomness));
+                    expected.push(key.sign_prehashed(&digest, ctx, randomness));
+                    jobs.push(SignJob::mu(form, mu, randomness));
+                    expected.push(form.sign_mu(&mu, randomness));
+                    jobs.push(SignJob::new(form, b"", ctx, randomness));
+                    expected.push(key.sign(b"", ctx, randomness));
                 }
             }
         }
@@ -126,15 +128,18 @@ mod generic {
         let ctx = Context::EMPTY;
         let mut memory = Box::new(BatchSignerScratch::<P>::ZERO);
         let mut signer = BatchSigner::new_in(&mut memory);
-        for hedge in [Randomness::Deterministic, Randomness::Hedged(&[3; 32])] {
+        for randomness in [Randomness::Deterministic, Randomness::Hedged(&[3; 32])] {
             let jobs = messages
                 .iter()
-                .map(|message| SignJob::new(prepared, message, ctx, hedge));
+                .map(|message| SignJob::new(prepared, message, ctx, randomness));
             let mut signed = 0;
             signer.sign(jobs, |n, signature| {
-                let expected = key.sign(&messages[n], ctx, hedge).unwrap();
+                let expected = key.sign(&messages[n], ctx, randomness).unwrap();
                 assert_eq!(signature.unwrap().as_ref(), expected.as_ref());
-                assert_eq!(prepared.sign(&messages[n], ctx, hedge).unwrap(), expected);
+                assert_eq!(
+                    prepared.sign(&messages[n], ctx, randomness).unwrap(),
+                    expected
+                );
                 signed += 1;
             });
             assert_eq!(signed, messages.len());
@@ -199,7 +204,7 @@ mod generic {
             .zip(&mut buffers)
             .map(|(xi, (public, private))| (xi, public, private))
             .collect();
-        no_alloc::keygen_many::<P>(&mut places);
+        bytes::keygen_many::<P>(&mut places);
         for ((public, private), alone) in buffers.iter().zip(&alone) {
             assert_eq!(public, alone.verifying_key().as_bytes());
             assert_eq!(private, alone.expanded());
@@ -252,17 +257,17 @@ proptest! {
         let keys = keys::<MlDsa44>(3);
         let parts = |n: usize| {
             let (key, message, ctx, rnd) = &jobs[n];
-            let hedge = rnd.as_ref().map_or(Randomness::Deterministic, Randomness::Hedged);
-            (&keys[*key], &message[..], Context::new(ctx).unwrap(), hedge)
+            let randomness = rnd.as_ref().map_or(Randomness::Deterministic, Randomness::Hedged);
+            (&keys[*key], &message[..], Context::new(ctx).unwrap(), randomness)
         };
         let mut left = jobs.len();
         let form = |n| {
-            let (key, message, ctx, hedge) = parts(n);
-            SignJob::new(key.as_prepared_ref(), message, ctx, hedge)
+            let (key, message, ctx, randomness) = parts(n);
+            SignJob::new(key.as_prepared_ref(), message, ctx, randomness)
         };
         BatchSigner::new().sign((0..jobs.len()).map(form), |n, signature| {
-            let (key, message, ctx, hedge) = parts(n);
-            let expected = key.sign(message, ctx, hedge).unwrap();
+            let (key, message, ctx, randomness) = parts(n);
+            let expected = key.sign(message, ctx, randomness).unwrap();
             assert_eq!(signature.unwrap().as_ref(), expected.as_ref());
             left -= 1;
         });

@@ -11,7 +11,7 @@ use mldsa_core::internals::{
     Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes,
 };
 use mldsa_core::{
-    Backend, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyError,
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyError,
     VerifyingKey,
 };
 
@@ -232,7 +232,7 @@ fn backends_have_names_and_can_be_pinned() {
     }
     for backend in Backend::available() {
         assert_eq!(Backend::from_name(backend.name()), Some(backend));
-        mldsa_core::internals::set_default_backend(backend);
+        backend.set_default();
         assert_eq!(Backend::detect(), backend);
         assert_eq!(
             SigningKey::<MlDsa44>::from_seed(&[1; 32])

@@ -11,8 +11,8 @@
 ))]
 
 use mldsa_core::{
-    BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
-    VerifyError,
+    BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
+    SigningKey, VerifyError,
 };
 use sha3::Shake128;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
@@ -33,7 +33,9 @@ fn accumulated<P: ParameterSet>() -> String {
     let mut sink = Shake128::default();
     for _ in 0..100 {
         let key = SigningKey::<P>::from_seed(&take(&mut source));
-        let signature = key.sign(b"", Context::EMPTY, Randomness::Deterministic).unwrap();
+        let signature = key
+            .sign(b"", Context::EMPTY, Randomness::Deterministic)
+            .unwrap();
         let pk = key.verifying_key();
         pk.verify(b"", Context::EMPTY, signature.as_ref()).unwrap();
         sink.update(pk.as_ref());

@@ -1,6 +1,6 @@
 //! A cache changes no answer and stays within its bound.
 
-use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 use mldsa_evm_precompile::{KeyCache, Set, run};
 
 fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {

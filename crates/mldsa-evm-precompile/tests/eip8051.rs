@@ -7,7 +7,7 @@ use std::path::Path;
 use mldsa_core::hazmat::{
     self, NttPoly, Poly, Q, Shake256, Sponge, T1_POLY_LEN, Zeroed, ntt, pack, sample,
 };
-use mldsa_core::{Backend, Context, Randomness, MlDsa44, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa44, Randomness, SigningKey};
 use mldsa_evm_precompile::OutOfGas;
 use mldsa_evm_precompile::eip8051::{GAS, INPUT_LEN, KEY_LEN, MESSAGE_LEN, Variant, run, verify};
 

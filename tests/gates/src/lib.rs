@@ -1,4 +1,4 @@
-//! What the gates share: Valgrind's client requests, threads on a stack that can
+//! Shared code of the gates: Valgrind's client requests, threads on a stack that can
 //! be read afterwards, and the inputs that every gate runs.
 //!
 //! `unsafe` is in [`freed`], [`painted`] and [`valgrind`] only.

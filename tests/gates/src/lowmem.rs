@@ -4,7 +4,7 @@
 use core::hint::black_box;
 
 use mldsa_core::hazmat::Zeroed;
-use mldsa_core::{Backend, Context, Randomness, Mu, MuBuilder, ParameterSet, hazmat};
+use mldsa_core::{Backend, Context, Mu, MuBuilder, ParameterSet, Randomness, hazmat};
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
     Workspace, keygen_from_seed,
@@ -34,10 +34,10 @@ impl<P: ParameterSet> Input<P> {
     fn new(xi: [u8; 32], mu: impl FnOnce(&[u8; 64]) -> Mu) -> Self {
         let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
         hazmat::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
-        let mu = mu(&mldsa_core::no_alloc::tr::<P>(&pk));
+        let mu = mu(&mldsa_core::bytes::tr::<P>(&pk));
         let mut signature = P::SignatureBytes::zeroed();
         let signed =
-            mldsa_core::no_alloc::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
+            mldsa_core::bytes::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
         assert_eq!(signed, Ok(()));
         Self {
             xi,
@@ -116,8 +116,11 @@ fn signing<P: ParameterSet, T: Tier<P>>(
                 .and_then(|key| key.with_public_key(input.pk.as_ref()))
                 .expect("a key");
             let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
-            let signed =
-                Signer::new(&key, &mut workspace).sign_mu(&input.mu, Randomness::Deterministic, out);
+            let signed = Signer::new(&key, &mut workspace).sign_mu(
+                &input.mu,
+                Randomness::Deterministic,
+                out,
+            );
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };

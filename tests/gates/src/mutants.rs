@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(judge(&[], ""), Ok(()));
         assert_eq!(judge(&survivor(), &known), Ok(()));
         assert_eq!(judge(&survivor(), ""), Err(MUTANT.into()));
-        // Another change of the same place, and one more beside a known one.
+        // Another change of the same place, and one more next to a known one.
         let other = known.replace("|=", "^=");
         assert_eq!(judge(&survivor(), &other), Err(MUTANT.into()));
         let second = MUTANT.replace("hint.rs", "pack.rs");

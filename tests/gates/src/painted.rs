@@ -18,7 +18,7 @@ pub struct DeadStack {
 }
 
 impl DeadStack {
-    /// What lay on the stack, lowest address first.
+    /// The contents of the stack, lowest address first.
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.first..]
     }

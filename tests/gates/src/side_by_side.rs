@@ -1,4 +1,4 @@
-//! All mutants of one file in one build: each is a module of its own beside the
+//! All mutants of one file in one build: each is a module of its own next to the
 //! original, in a copy of the crate, and its unit tests run in a process of their
 //! own. What only other modules' tests could notice passes through.
 
@@ -18,7 +18,7 @@ pub(crate) const FEATURES: &str = "std,getrandom,hash-ml-dsa,hazmat,ml-dsa-44,ml
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// How the mutants of a file ended.
+/// The results of the mutants of a file.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) changes: usize,
@@ -71,7 +71,7 @@ pub(crate) fn run(file: &str, selected: impl Fn(usize) -> bool) -> Result<Outcom
     Ok(outcome)
 }
 
-/// What cargo-mutants would change.
+/// A change that cargo-mutants would make.
 fn list(source: &str) -> Result<Vec<Value>, String> {
     let output = Command::new("cargo")
         .args(["mutants", "--list", "--json", "-p", "mldsa-core"])
@@ -98,7 +98,7 @@ fn changed(text: &str, mutant: &Value) -> Result<String, String> {
     Ok([&text[..span.0], &replacement, &text[span.1..]].concat())
 }
 
-/// Where the copies are built, one after the other.
+/// The folder in which the copies are built, one after the other.
 pub(crate) fn build_folder() -> PathBuf {
     target().join("mutants-target")
 }

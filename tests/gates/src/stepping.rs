@@ -29,7 +29,7 @@ pub fn pause() -> io::Result<()> {
     raise(Signal::SIGSTOP).map_err(Into::into)
 }
 
-/// What [`step`] tells about.
+/// The events that [`step`] reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A part begins.

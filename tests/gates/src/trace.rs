@@ -33,7 +33,7 @@ const LEAST_INSTRUCTIONS: u64 = 100;
 /// Leaks as they are written by mistake; on every target all have to be found.
 const PLANTED: [&str; 3] = ["planted-branch", "planted-index", "planted-exit"];
 
-/// What runs on a device: the operation, what the secrets differ in (`s1`, `s2` and
+/// A run on a device: the operation, what the secrets differ in (`s1`, `s2` and
 /// `t0` with the same masks, the masks alone, or all), and what is left out.
 const ON_DEVICE: [(&str, &str, Cuts); 5] = [
     ("import", "both", &[]),
@@ -43,7 +43,7 @@ const ON_DEVICE: [(&str, &str, Cuts); 5] = [
     ("sign", "mask", MASK),
 ];
 
-/// How much is run.
+/// The extent of the runs.
 struct Extent {
     /// Of the backends that this CPU has, the last ones; all others are also under
     /// Valgrind (`ct`).

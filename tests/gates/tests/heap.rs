@@ -2,9 +2,9 @@
 //! take, counted by dhat, on every backend of this CPU.
 
 use mldsa_core::{
-    Backend, no_alloc::BatchSignerScratch, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
-    ParameterSet, PreHash, PreHashed, no_alloc::PreparedVerifyingKeyStorage, no_alloc::PreparedSigningKeyStorage, SignJob, SigningKey,
-    VerifyingKey, no_alloc,
+    Backend, BatchSigner, BatchSignerScratch, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
+    ParameterSet, PreHash, PreHashed, PreparedSigningKeyStorage, PreparedVerifyingKeyStorage,
+    Randomness, SignJob, SigningKey, VerifyingKey, bytes,
 };
 
 use mldsa_gates::lowmem;
@@ -36,7 +36,7 @@ fn check<P: ParameterSet>(backend: Backend) {
     let mut out = signature.as_bytes().clone();
 
     let none = (0, 0);
-    let keygen = allocated(|| no_alloc::keygen::<P>(&[7; 32], &mut pk, &mut sk));
+    let keygen = allocated(|| bytes::keygen::<P>(&[7; 32], &mut pk, &mut sk));
     assert_eq!(keygen, none);
     let objects = allocated(|| {
         let key = SigningKey::<P>::from_seed(&[7; 32]);
@@ -53,7 +53,7 @@ fn check<P: ParameterSet>(backend: Backend) {
         );
         let mut mu = MuBuilder::from_tr(vk.tr(), ctx);
         mu.update(b"message");
-        assert!(no_alloc::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
+        assert!(bytes::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
     });
     assert_eq!(sign, none);
     let mut memory_to_sign = Box::new(PreparedSigningKeyStorage::new());
@@ -63,7 +63,7 @@ fn check<P: ParameterSet>(backend: Backend) {
         assert!(prepared.sign(b"message", ctx, hedge).is_ok());
         let job = SignJob::new(prepared, b"message", ctx, hedge);
         BatchSigner::new_in(&mut batch).sign([job; 20], |_, out| assert!(out.is_ok()));
-        no_alloc::keygen_many::<P>(&mut [(&[7; 32], &mut pk, &mut sk)]);
+        bytes::keygen_many::<P>(&mut [(&[7; 32], &mut pk, &mut sk)]);
     });
     assert_eq!(many, none);
     let verify = allocated(|| {
@@ -117,7 +117,7 @@ fn main() {
             continue;
         };
         // Not every form is told which backend to take.
-        mldsa_core::internals::set_default_backend(backend);
+        backend.set_default();
         check::<MlDsa44>(backend);
         check::<MlDsa65>(backend);
         check::<MlDsa87>(backend);

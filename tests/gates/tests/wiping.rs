@@ -1,4 +1,4 @@
-//! What secrets leave behind. Every operation runs on a stack that is read after
+//! Traces of secrets in dead memory. Every operation runs on a stack that is read after
 //! its thread has ended and with a heap whose freed blocks are read before they
 //! go; both are searched for the secrets that the operation had in its hands, in
 //! every form that it computed, on every backend of this CPU. Promised: named buffers are wiped, after success,
@@ -16,8 +16,8 @@ use mldsa_core::hazmat::{
     sample,
 };
 use mldsa_core::{
-    Backend, BatchSigner, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    no_alloc::PreparedSigningKeyStorage, SignJob, SigningKey, no_alloc, zeroize_stack,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreparedSigningKeyStorage,
+    Randomness, SignError, SignJob, SigningKey, SigningKeyStorage, bytes, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{freed, painted};
@@ -170,6 +170,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
     inconsistent.as_mut()[P::SK_LEN - 1] ^= 0x80;
     let mut out_of_range = key.expanded().clone();
     out_of_range.as_mut()[128 + 96 * (P::K + P::L) - 1] = 0xff;
+    let out_of_range_to_sign = out_of_range.clone();
     let import = move |sk: &[u8]| {
         let mut pk = P::PublicKeyBytes::zeroed();
         hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok()
@@ -181,7 +182,11 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
         move |limit: usize, done: &mut dyn FnMut()| {
             let jobs = (0..20).map(|n| {
                 assert_ne!(n, limit, "unwinding, as the test wants it");
-                SignJob::mu(prepared.as_prepared_ref(), case.mu, Randomness::Deterministic)
+                SignJob::mu(
+                    prepared.as_prepared_ref(),
+                    case.mu,
+                    Randomness::Deterministic,
+                )
             });
             let mut signer = BatchSigner::new().with_backend(backend);
             signer.sign(jobs, |_, signature| {
@@ -214,6 +219,30 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             Box::new(move || {
                 assert!(!import(inconsistent.as_ref()));
                 assert!(!import(out_of_range.as_ref()));
+            }),
+        ),
+        (
+            "a key in memory of the caller",
+            false,
+            Box::new(move || {
+                let mut storage = Box::new(SigningKeyStorage::<P>::new());
+                let mut out = P::SignatureBytes::zeroed();
+                let made = SigningKey::from_seed_in(&case.seed, &mut storage);
+                let signed = made.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
+                assert_eq!(signed, Ok(()));
+                let sk = key.expanded().as_ref();
+                let imported = SigningKey::from_expanded_bytes_in(sk, &mut storage);
+                assert!(imported.is_ok_and(|imported| imported == key));
+            }),
+        ),
+        (
+            "signing with a key that is out of range",
+            false,
+            Box::new(move || {
+                let mut out = P::SignatureBytes::zeroed();
+                let sk = &out_of_range_to_sign;
+                let signed = bytes::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
+                assert_eq!(signed, Err(SignError::Key));
             }),
         ),
         (
@@ -281,7 +310,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                 let mut memory = Box::new(PreparedSigningKeyStorage::new());
                 let mut out = P::SignatureBytes::zeroed();
                 let prepared = key.prepare_in(&mut memory);
-                let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -295,7 +325,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -312,10 +343,10 @@ fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
         .unwrap();
 }
 
-/// What is left that should not be, all of it.
+/// All secrets that are found and should not be.
 fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
     // For keys that choose for themselves.
-    mldsa_core::internals::set_default_backend(backend);
+    backend.set_default();
     let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
@@ -360,7 +391,7 @@ fn secrets_are_gone_from_stack_and_heap() {
     assert!(left.is_empty(), "{}", left.join("\n"));
 }
 
-/// Buffers that nobody wipes, on the stack, on the heap and past an unwinding.
+/// Negative control: buffers that are not wiped, on the stack, on the heap and past an unwinding.
 fn planted_leftovers_are_found() {
     let case = cases::rejected(MlDsa44::NAME)[0];
     let key = SigningKey::<MlDsa44>::from_seed(&case.seed);
@@ -390,7 +421,7 @@ fn planted_leftovers_are_found() {
         });
     });
     assert_eq!(scrubbed, [""; 0]);
-    let mu = no_alloc::tr::<MlDsa44>(key.verifying_key().as_bytes());
+    let mu = bytes::tr::<MlDsa44>(key.verifying_key().as_bytes());
     assert_eq!(
         secrets.found_in(Mu::from_bytes(mu).as_bytes()),
         [""; 0],

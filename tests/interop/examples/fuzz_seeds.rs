@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 use mldsa_core::pkcs8::{EncodePrivateKey, EncodePublicKey, LineEnding};
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, Randomness, SigningKey,
 };
 use mldsa_interop::aggregate::Committee;
 

@@ -3,7 +3,7 @@
 
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use mldsa_core::{
-    Context, Randomness, KeyError, MlDsa44, MlDsa65, MlDsa87, PreHash, PreHashed, SigningKey,
+    Context, KeyError, MlDsa44, MlDsa65, MlDsa87, PreHash, PreHashed, Randomness, SigningKey,
     VerifyingKey,
 };
 
@@ -51,7 +51,9 @@ macro_rules! set {
             match operation % 4 {
                 // Signatures over a message.
                 0 => {
-                    let ours = key.sign(rest, context, Randomness::Hedged(&rnd)).expect("signs");
+                    let ours = key
+                        .sign(rest, context, Randomness::Hedged(&rnd))
+                        .expect("signs");
                     let theirs = peer_sk.try_sign_with_seed(&rnd, rest, ctx).expect("signs");
                     assert_eq!(ours.as_bytes(), &theirs);
                     assert!(peer_pk.verify(rest, ours.as_bytes(), ctx));
@@ -114,7 +116,9 @@ macro_rules! set {
                         Ok(ours) => {
                             // Whatever passes every check signs as the peer does.
                             let theirs = theirs.expect("in range");
-                            let a = ours.sign(rest, context, Randomness::Hedged(&rnd)).expect("signs");
+                            let a = ours
+                                .sign(rest, context, Randomness::Hedged(&rnd))
+                                .expect("signs");
                             let b = theirs.try_sign_with_seed(&rnd, rest, ctx).expect("signs");
                             assert_eq!(a.as_bytes(), &b);
                         }

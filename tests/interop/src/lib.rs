@@ -1,4 +1,4 @@
-//! What the fuzz targets run, as ordinary functions: `fuzz/` feeds them from
+//! The bodies of the fuzz targets as ordinary functions: `fuzz/` feeds them from
 //! libFuzzer, `tests/replay.rs` from the committed corpora, both on every backend. Interoperability
 //! tests with other implementations are in `tests/`.
 

@@ -43,7 +43,7 @@ pub fn jsonl(data: &[u8]) {
     let open = input.last().is_some_and(|&last| last != b'\n');
     assert_eq!(lines, ends + usize::from(open));
 
-    // What is accepted, a general reader of JSON accepts too.
+    // A line that is accepted is accepted by a general JSON parser too.
     let line = input
         .split(|&byte| byte == b'\n')
         .next()

@@ -5,7 +5,7 @@
 use aws_lc_rs::encoding::{AsDer, AsRawBytes, PublicKeyX509Der};
 use aws_lc_rs::signature::{self, KeyPair, PqdsaKeyPair, UnparsedPublicKey};
 use mldsa_core::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePublicKey};
-use mldsa_core::{Context, Randomness, PrivateKeyForm, SigningKey, VerifyingKey};
+use mldsa_core::{Context, PrivateKeyForm, Randomness, SigningKey, VerifyingKey};
 
 macro_rules! set {
     ($name:ident, $set:ident, $verifying:ident, $signing:ident) => {

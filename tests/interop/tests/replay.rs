@@ -21,7 +21,7 @@ fn replay(target: &str, run: fn(&[u8])) -> usize {
         let path = entry.expect("readable").path();
         let input = fs::read(path).expect("readable");
         for backend in Backend::available() {
-            mldsa_core::internals::set_default_backend(backend);
+            backend.set_default();
             run(&input);
         }
         count += 1;

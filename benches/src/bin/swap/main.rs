@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use benches::{Stream, cpu_name};
 use clap::Parser;
-use mldsa_core::{Backend, Context, Randomness, MlDsa65, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa65, Randomness, SigningKey};
 
 /// Transactions checked with aws-lc-rs, and with ours in its place
 #[derive(Parser)]

@@ -28,7 +28,7 @@ use batch_verify::{
     Admission, BatchVerifier, Intake, IntakeError, Item, KeySet, Outcome, OwnedItem, Pending,
     Priority, SignerId,
 };
-use mldsa_core::{Context, Randomness, MlDsa65, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa65, ParameterSet, Randomness, SigningKey};
 
 use figures::Figures;
 

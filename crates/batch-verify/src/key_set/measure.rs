@@ -9,7 +9,7 @@ use mldsa_core::internals::{
     Element, Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes,
 };
 use mldsa_core::{
-    Backend, Context, Randomness, ParameterSet, Signature, SigningKey, VerifyError, VerifyingKey,
+    Backend, Context, ParameterSet, Randomness, Signature, SigningKey, VerifyError, VerifyingKey,
 };
 
 /// Signatures verified together: as many as the widest lanes hold.
@@ -41,7 +41,9 @@ pub(super) fn packed_is_faster<P: ParameterSet>(backend: Backend) -> bool {
 /// The time for a signature, wide and packed; `None` if nothing can be measured.
 fn measure<P: ParameterSet>(backend: Backend) -> Option<[Duration; 2]> {
     let key = SigningKey::<P>::from_seed(&[0; 32]).with_backend(backend);
-    let signature = key.sign(b"", Context::EMPTY, Randomness::Deterministic).ok()?;
+    let signature = key
+        .sign(b"", Context::EMPTY, Randomness::Deterministic)
+        .ok()?;
     let key = key.verifying_key();
     let len = VerifyingKey::<P>::PREPARED_POLYS;
     let mut expanded = Vec::with_capacity(len);

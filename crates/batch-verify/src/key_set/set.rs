@@ -6,7 +6,7 @@ use core::mem::size_of;
 use std::sync::Arc;
 
 use mldsa_core::{
-    Backend, Context, ParameterSet, PreHashed, no_alloc::PreparedVerifyingKeyRef, VerifyingKey,
+    Backend, Context, ParameterSet, PreHashed, PreparedVerifyingKeyRef, VerifyingKey,
 };
 
 use super::arena::{Arena, Member, expansion, settle};
@@ -517,7 +517,7 @@ mod tests {
     use super::super::arena::MAX_ARENAS;
     use super::*;
     use crate::{BatchVerifier, Item};
-    use mldsa_core::{Randomness, MlDsa44, SigningKey};
+    use mldsa_core::{MlDsa44, Randomness, SigningKey};
 
     #[test]
     fn keys_come_as_values_references_arrays_and_slices() {

@@ -12,7 +12,7 @@ use batch_verify::{
     IntakeMetrics, Item, Origin, Outcome, OwnedItem, Policy, Priority, QuorumError, Reason,
     Subject, Threads, Threshold, Verified, Vote, VoteFor, Weights,
 };
-use mldsa_core::{Context, Randomness, MlDsa44, Mu};
+use mldsa_core::{Context, MlDsa44, Mu, Randomness};
 
 /// Sizes of batches, and answers.
 #[derive(Clone, Default)]

@@ -9,7 +9,7 @@ use batch_verify::{
     Outcome, Reason, Report, Signer, SignerId, Threads,
 };
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed,
+    Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness,
     SigningKey,
 };
 use proptest::prelude::*;

@@ -12,7 +12,7 @@ use batch_verify::{
     VoteFor, Weights, verify_vertex_signatures_batch, verify_vertex_signatures_batch_async,
 };
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MlDsa87, Mu, ParameterSet, PreHash, PreHashed, SigningKey,
+    Context, MlDsa44, MlDsa87, Mu, ParameterSet, PreHash, PreHashed, Randomness, SigningKey,
 };
 
 const CONTEXT: &[u8] = b"chain/v1";

@@ -8,7 +8,7 @@ use batch_verify::{
     BatchVerifier, Duplicates, Item, KeySet, Message, Mode, Outcome, Reason, Signer, SignerId,
     Threads,
 };
-use mldsa_core::{Context, Randomness, MlDsa44, MuBuilder, SigningKey, VerifyingKey};
+use mldsa_core::{Context, MlDsa44, MuBuilder, Randomness, SigningKey, VerifyingKey};
 use proptest::prelude::*;
 
 const CONTEXT: &[u8] = b"chain/v1";

@@ -11,7 +11,7 @@ use batch_verify::{
     BatchError, BatchVerifier, Executor, Item, KeySet, Message, Mode, Outcome, SignedVertex,
     Signer, Threads, verify_vertex_signatures_batch_async,
 };
-use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
+use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 
 /// How an executor treats its tasks.
 #[derive(Clone, Copy, Debug)]

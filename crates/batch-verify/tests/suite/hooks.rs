@@ -16,7 +16,7 @@ use batch_verify::{
     IntakeMetrics, KeySet, Origin, Outcome, OwnedItem, OwnedQuorum, OwnedSubject, OwnedVote,
     Policy, Priority, QuorumFailure, SignerId, Subject, Threads, Threshold, Weights,
 };
-use mldsa_core::{Randomness, MlDsa44};
+use mldsa_core::{MlDsa44, Randomness};
 
 #[derive(Default)]
 struct World {

@@ -10,8 +10,8 @@ use batch_verify::{
     Message, Mode, Outcome, Reason, Signer, Threads,
 };
 use mldsa_core::{
-    Backend, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
-    PreHashed, SigningKey, VerifyingKey,
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash, PreHashed,
+    Randomness, SigningKey, VerifyingKey,
 };
 
 const CONTEXT: &[u8] = b"load/v1";
@@ -590,7 +590,9 @@ fn spenders(count: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
     (0..count)
         .map(|seed| {
             let key = SigningKey::<MlDsa44>::from_seed(&[seed; 32]);
-            let signature = key.sign(b"spent", context(), Randomness::Deterministic).unwrap();
+            let signature = key
+                .sign(b"spent", context(), Randomness::Deterministic)
+                .unwrap();
             let public = key.verifying_key().as_bytes();
             (public.to_vec(), signature.as_ref().to_vec())
         })

@@ -10,7 +10,7 @@ use batch_verify::{
     Message, Origin, Outcome, OwnedItem, Policy, Priority, Signer, SignerId, Threads, Threshold,
     Vote, Weights,
 };
-use mldsa_core::{Context, Randomness, MlDsa44, Mu, PreHash, PreHashed, SigningKey};
+use mldsa_core::{Context, MlDsa44, Mu, PreHash, PreHashed, Randomness, SigningKey};
 
 const CONTEXTS: [Option<&[u8]>; 5] = [
     None,

@@ -11,7 +11,7 @@ use batch_verify::{
 };
 use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
-    Backend, ByteArray, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
+    Backend, ByteArray, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, Signature,
     SigningKey, VerifyingKey,
 };
 use serde_json::{Value, json};

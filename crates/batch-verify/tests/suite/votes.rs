@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use batch_verify::{
     BatchVerifier, Executor, Item, KeySet, Outcome, OwnedItem, Reason, SignerId, Threads,
 };
-use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
+use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 
 pub(crate) const CONTEXT: &[u8] = b"intake/v1";
 pub(crate) const MEMBERS: usize = 6;
@@ -38,7 +38,9 @@ pub(crate) static VOTES: LazyLock<Vec<OwnedItem>> = LazyLock::new(|| {
         .map(|n| {
             let message = n.to_le_bytes();
             let key = &KEYS[n % MEMBERS];
-            let signature = key.sign(&message, context, Randomness::Deterministic).unwrap();
+            let signature = key
+                .sign(&message, context, Randomness::Deterministic)
+                .unwrap();
             let mut signature = signature.as_ref().to_vec();
             signature[3] ^= u8::from(forged(n));
             let signer = SignerId::new((n % MEMBERS) as u32);

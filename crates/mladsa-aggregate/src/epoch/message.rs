@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Randomness, MlDsa87, Signature};
+use mldsa_core::{MlDsa87, Randomness, Signature};
 
 use crate::epoch::merkle::Node;
 use crate::epoch::registry::Registry;

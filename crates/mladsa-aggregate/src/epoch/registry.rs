@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Randomness, MlDsa87, ParameterSet, Signature, VerifyingKey};
+use mldsa_core::{MlDsa87, ParameterSet, Randomness, Signature, VerifyingKey};
 
 use crate::epoch::merkle::{Node, leaves, root};
 use crate::error::{EncodingError, RegistrationError};

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use mldsa_core::{Randomness, MlDsa87, Signature};
+use mldsa_core::{MlDsa87, Randomness, Signature};
 
 use crate::epoch::merkle::Node;
 use crate::epoch::plan::EpochPlan;

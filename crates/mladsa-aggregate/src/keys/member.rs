@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::{Context, Randomness, MlDsa87, Signature, SigningKey, VerifyingKey};
+use mldsa_core::{Context, MlDsa87, Randomness, Signature, SigningKey, VerifyingKey};
 
 use crate::keys::seed::MasterSeed;
 use crate::member_id::MemberId;

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use mldsa_core::{Randomness, MlDsa87, Signature};
+use mldsa_core::{MlDsa87, Randomness, Signature};
 
 use crate::epoch::authenticate::AuthenticatedKey;
 use crate::epoch::merkle::{Node, leaf, leaves};

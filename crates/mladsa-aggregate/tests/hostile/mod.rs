@@ -8,7 +8,7 @@
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::Shake256;
-use mldsa_core::{Backend, Context, Randomness, MlDsa87, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey};
 
 use crate::committee::bytes32;
 

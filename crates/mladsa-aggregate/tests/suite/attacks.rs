@@ -8,7 +8,7 @@ use mladsa_aggregate::steps::*;
 use mladsa_aggregate::test_util::Opening;
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
-use mldsa_core::{Backend, Context, Randomness, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 use crate::algebra::*;
 use crate::committee::*;

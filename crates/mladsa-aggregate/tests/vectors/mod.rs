@@ -10,7 +10,7 @@ use std::path::Path;
 use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
 use mldsa_core::hazmat::vectors;
 use mldsa_core::hazmat::{Poly, Sponge, shake256_lanes};
-use mldsa_core::{Backend, Randomness, MlDsa87, VerifyingKey};
+use mldsa_core::{Backend, MlDsa87, Randomness, VerifyingKey};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

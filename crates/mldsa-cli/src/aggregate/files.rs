@@ -117,7 +117,10 @@ impl Committee {
         let directory = registrations(path);
         made.directory(&directory)?;
         let (rnd, id) = (random()?, store.member.id());
-        let registration = store.member.register(Randomness::Hedged(&rnd)).map_err(refused)?;
+        let registration = store
+            .member
+            .register(Randomness::Hedged(&rnd))
+            .map_err(refused)?;
         let path = directory.join(file_name(id));
         if publish_first(&path, &registration.to_bytes())? {
             return Ok(());
@@ -143,7 +146,10 @@ impl Committee {
         let tree = self.tree(store)?;
         let (rnd, mut guard) = (random()?, store.guard()?);
         let id = store.member.id();
-        let own = store.member.register(Randomness::Hedged(&rnd)).map_err(refused)?;
+        let own = store
+            .member
+            .register(Randomness::Hedged(&rnd))
+            .map_err(refused)?;
         if self.registry.key(id) != Some(own.key()) {
             let why = format!("the committee knows another key of {id}: this store is not its");
             return Err(named(&store.path, why));

@@ -8,7 +8,7 @@ use super::kernels::Kernels;
 use crate::hash::keccak::Permutation;
 use crate::hash::keccak::keccak_f1600;
 use crate::hash::xof::Shake256;
-use crate::lanes::side::{InterleavedHash, finish_hash};
+use crate::lanes::interleaved::{InterleavedHash, finish_hash};
 use crate::lanes::sponge::{Input, Queue, RATE, Widths, pad};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
@@ -63,7 +63,7 @@ fn a_hash_beside_the_matrix() {
     let data: [u8; 20 * RATE] = core::array::from_fn(|n| (n * 7 + n / 256) as u8);
     let rho = [9; 32];
     for backend in Backend::available() {
-        let Some(expand_a) = backend.kernels().expand_a_beside else {
+        let Some(expand_a) = backend.kernels().expand_a_interleaved else {
             continue;
         };
         for len in [0, 1, 135, 136, 137, 1312, 1952, 2592, 20 * RATE - 1] {
@@ -76,15 +76,15 @@ fn a_hash_beside_the_matrix() {
                 for &blocks in steps {
                     let known = &data[..len.min(blocks * RATE)];
                     let blocks = known[absorbed..].as_chunks().0;
-                    let mut side = InterleavedHash::blocks(state, blocks);
+                    let mut interleaved = InterleavedHash::blocks(state, blocks);
                     let mut expected: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
                     (Backend::PORTABLE.kernels().expand_a)(&rho, 5, 3, &mut expected[..entries]);
                     let mut found: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
-                    expand_a(&rho, 5, 3, &mut found[..entries], &mut side);
+                    expand_a(&rho, 5, 3, &mut found[..entries], &mut interleaved);
                     for (entry, expected) in found.iter().zip(&expected) {
                         assert_eq!(entry.0, expected.0, "{backend:?}");
                     }
-                    let (now, left) = side.state();
+                    let (now, left) = interleaved.state();
                     state = *now;
                     absorbed += blocks.len() * RATE - left;
                 }
@@ -108,7 +108,7 @@ fn single_verifications() {
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub(super) fn single_verifications_with_hashes_of_any_length() {
     use crate::coding::encode::PublicKeyParts;
-    use crate::hash::transcript::{Context, Randomness, MuBuilder};
+    use crate::hash::transcript::{Context, MuBuilder, Randomness};
     use crate::keys::SigningKey;
     use crate::lanes::job::{Job, JobKey, JobMessage};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};

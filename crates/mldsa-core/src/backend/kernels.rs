@@ -35,7 +35,7 @@ pub(crate) struct Kernels {
         not(feature = "unstable-internals"),
         allow(
             dead_code,
-            reason = "here rows are whole; siblings put theirs together"
+            reason = "here rows are whole; sibling crates put theirs together"
         )
     )]
     pub(crate) inv_ntt: fn(&NttPoly, &mut Poly),
@@ -48,7 +48,7 @@ pub(crate) struct Kernels {
         not(feature = "unstable-internals"),
         allow(
             dead_code,
-            reason = "here rows are whole; siblings put theirs together"
+            reason = "here rows are whole; sibling crates put theirs together"
         )
     )]
     pub(crate) product_inv_ntt: fn(&NttPoly, &NttPoly, &mut Poly),
@@ -58,7 +58,7 @@ pub(crate) struct Kernels {
     /// The same, and one permutation for `side` with each of its own; `None` where that
     /// gains nothing.
     #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    pub(crate) expand_a_beside: Option<ExpandABeside>,
+    pub(crate) expand_a_interleaved: Option<ExpandABeside>,
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
     pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
@@ -257,8 +257,13 @@ pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHas
 
 /// (rho, l, first, out, side).
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) type ExpandABeside =
-    fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly], &mut crate::lanes::side::InterleavedHash<'_>);
+pub(crate) type ExpandABeside = fn(
+    &[u8; SEED_LEN],
+    usize,
+    usize,
+    &mut [NttPoly],
+    &mut crate::lanes::interleaved::InterleavedHash<'_>,
+);
 
 /// (set, the n-th job, the result of each job).
 pub(crate) type VerifyKernel =

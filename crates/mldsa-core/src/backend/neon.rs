@@ -10,7 +10,7 @@ use super::cpu::{Neon, NeonSha3};
 use super::kernels::{Kernels, counter, entry, secret_entry};
 
 mod vector;
-mod cores;
+mod tuning;
 mod scalar;
 mod rounds;
 mod keccak;
@@ -137,7 +137,7 @@ macro_rules! kernels {
                 rows
             ))),
             // The place beside two lanes is taken: by a third entry.
-            expand_a_beside: None,
+            expand_a_interleaved: None,
             clear_registers: entry!(|| vector::clear_registers()),
             shake256: Some(entry!(|hashes| $lanes::shake256(hashes))),
             verify: Some(entry!(|p, job, results| $lanes::verify(p, job, results))),

@@ -42,7 +42,7 @@ pub(super) static KERNELS: Kernels = Kernels {
     inv_ntt_use_hint,
     prepare: None,
     #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    expand_a_beside: None,
+    expand_a_interleaved: None,
     clear_registers: || {},
     shake256: None,
     verify: None,

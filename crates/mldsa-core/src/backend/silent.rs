@@ -17,7 +17,7 @@ const SILENT: Backend = Backend(&KERNELS);
 mod tests {
     use super::SILENT;
     use crate::internals::{JobMessage, Verification, verify_lanes};
-    use crate::{Backend, Context, Randomness, MlDsa44, SigningKey};
+    use crate::{Backend, Context, MlDsa44, Randomness, SigningKey};
 
     #[test]
     fn what_is_not_decided_is_refused() {

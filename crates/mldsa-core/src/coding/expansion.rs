@@ -16,7 +16,7 @@ pub enum Expansion<'a> {
     /// 768 bytes each: less to load for sets of keys beyond the cache.
     #[cfg_attr(
         not(feature = "unstable-internals"),
-        allow(dead_code, reason = "siblings keep sets of keys")
+        allow(dead_code, reason = "sibling crates keep sets of keys")
     )]
     Packed(&'a [PackedPoly]),
 }

@@ -7,11 +7,11 @@
 use ::pkcs8::der::asn1::{ContextSpecific, OctetStringRef};
 use ::pkcs8::der::{self, Decode, Encode, Header, Length, Reader, Tag, TagMode, TagNumber, Writer};
 use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
-use subtle::ConstantTimeEq;
 
 use crate::error::KeyError;
 use crate::formats::spki::check_algorithm;
 use crate::keys::SigningKey;
+use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::declassify;
 use crate::params::ParameterSet;
 
@@ -69,8 +69,8 @@ impl<'a> PrivateKeyChoice<'a> {
                 if expanded.len() != P::SK_LEN {
                     return Err(KeyError::Length);
                 }
-                let equal = key.expanded().as_ref().ct_eq(expanded);
-                if declassify(bool::from(equal), "verdict of a key import") {
+                let differing = difference(key.expanded().as_ref(), expanded);
+                if declassify(is_zero(differing), "verdict of a key import") {
                     Ok(key)
                 } else {
                     Err(KeyError::Inconsistent)

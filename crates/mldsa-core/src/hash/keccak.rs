@@ -216,7 +216,7 @@ pub(crate) fn keccak_f1600<W: Word>(state: &mut [W; 25]) {
 /// [`keccak_f1600`] on states in vectors and on one more. Not a function: of one that is
 /// inlined the compiler puts the scalar state into vectors, too.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-macro_rules! permute_beside {
+macro_rules! permute_interleaved {
     ($state:expr, $one:expr) => {{
         let (state, one) = ($state, $one);
         // In a loop: the library's functions on arrays are inlined only as the profile
@@ -232,7 +232,7 @@ macro_rules! permute_beside {
     }};
 }
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) use permute_beside;
+pub(crate) use permute_interleaved;
 
 /// Theta, rho, pi, chi and iota, the result one row after the other: few words
 /// live at a time, and a scalar state beside a vector one stays scalar.

@@ -287,14 +287,14 @@ pub enum Randomness<'a> {
     /// is a generator.
     Deterministic,
     /// 32 fresh random bytes.
-    Bytes(&'a [u8; SEED_LEN]),
+    Hedged(&'a [u8; SEED_LEN]),
 }
 
 impl Randomness<'_> {
     pub(crate) fn rnd(&self) -> &[u8; SEED_LEN] {
         match self {
             Self::Deterministic => &[0; SEED_LEN],
-            Self::Bytes(rnd) => rnd,
+            Self::Hedged(rnd) => rnd,
         }
     }
 }
@@ -303,7 +303,7 @@ impl fmt::Debug for Randomness<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Deterministic => "Deterministic",
-            Self::Bytes(_) => "Bytes(..)",
+            Self::Hedged(_) => "Hedged(..)",
         })
     }
 }

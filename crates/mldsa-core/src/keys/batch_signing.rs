@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Randomness, Mu};
+use crate::hash::transcript::{Context, Mu, Randomness};
 #[cfg(feature = "alloc")]
 use crate::keys::prepared_signing::PreparedSigningKey;
 use crate::keys::prepared_signing::PreparedSigningKeyRef;
@@ -23,7 +23,7 @@ use crate::scheme::sign_many::{MAX_SLOTS, Request, Slot, ToSign, sign_many};
 pub struct SignJob<'a, P: ParameterSet> {
     key: PreparedSigningKeyRef<'a, P>,
     message: ToSign<'a>,
-    hedge: Randomness<'a>,
+    randomness: Randomness<'a>,
 }
 
 impl<'a, P: ParameterSet> SignJob<'a, P> {
@@ -33,13 +33,13 @@ impl<'a, P: ParameterSet> SignJob<'a, P> {
         key: PreparedSigningKeyRef<'a, P>,
         message: &'a [u8],
         ctx: Context<'a>,
-        hedge: Randomness<'a>,
+        randomness: Randomness<'a>,
     ) -> Self {
         let message = ToSign::Pure(ctx, message);
         Self {
             key,
             message,
-            hedge,
+            randomness,
         }
     }
 
@@ -49,20 +49,24 @@ impl<'a, P: ParameterSet> SignJob<'a, P> {
         key: PreparedSigningKeyRef<'a, P>,
         digest: &PreHashed<'_, P>,
         ctx: Context<'_>,
-        hedge: Randomness<'a>,
+        randomness: Randomness<'a>,
     ) -> Self {
         let verifying_key = key.verifying_key();
         let keccak = verifying_key.backend().permutation();
-        Self::mu(key, digest.mu_on(keccak, verifying_key.tr(), ctx), hedge)
+        Self::mu(
+            key,
+            digest.mu_on(keccak, verifying_key.tr(), ctx),
+            randomness,
+        )
     }
 
     /// Signs an externally computed message representative.
-    pub fn mu(key: PreparedSigningKeyRef<'a, P>, mu: Mu, hedge: Randomness<'a>) -> Self {
+    pub fn mu(key: PreparedSigningKeyRef<'a, P>, mu: Mu, randomness: Randomness<'a>) -> Self {
         let message = ToSign::Mu(mu);
         Self {
             key,
             message,
-            hedge,
+            randomness,
         }
     }
 }
@@ -170,8 +174,8 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     ///
     /// Signatures of keys with [self-verification] are verified in lanes, as many at a
     /// time as the backend signs at a time, and only valid ones are released. `done`
-    /// receives them in these groups. Verification costs A once more per signature:
-    /// `docs/keys.md` has the measured share.
+    /// receives them in these groups. Verification expands A once more for
+    /// each signature: `docs/keys.md` has the measured share.
     ///
     /// Stack: row sign in a batch of the [crate's table](crate#stack), with
     /// self-verification row verify if that is larger.
@@ -196,13 +200,13 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
             let SignJob {
                 key,
                 message,
-                hedge,
+                randomness,
             } = job;
             let request = Request {
                 key: key.material,
                 tr: key.verifying_key.tr(),
                 message,
-                hedge,
+                randomness,
                 verify_with: key.self_verification.then(|| key.verifying_key.job_key()),
             };
             (request, n)
@@ -245,7 +249,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         let mut failed = None;
         let jobs = messages
             .into_iter()
-            .map(|(message, hedge)| SignJob::new(key, message, ctx, hedge));
+            .map(|(message, randomness)| SignJob::new(key, message, ctx, randomness));
         BatchSigner::new()
             .with_backend(key.verifying_key.backend())
             .sign(jobs, |n, result| match result {
@@ -261,7 +265,8 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     }
 }
 
-#[cfg(all(test, feature = "alloc"))]
+#[cfg(test)]
+#[cfg(feature = "alloc")]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;

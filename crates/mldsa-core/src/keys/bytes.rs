@@ -4,7 +4,7 @@
 use crate::backend::Backend;
 use crate::coding::encode::PublicKeyParts;
 use crate::error::{KeyError, SignError, VerifyError};
-use crate::hash::transcript::{self, Context, Randomness, Mu};
+use crate::hash::transcript::{self, Context, Mu, Randomness};
 use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
@@ -65,14 +65,14 @@ pub fn tr<P: ParameterSet>(pk: &P::PublicKeyBytes) -> [u8; CRH_LEN] {
 pub fn sign_mu<P: ParameterSet>(
     sk: &P::SecretKeyBytes,
     mu: &Mu,
-    hedge: Randomness<'_>,
+    randomness: Randomness<'_>,
     out: &mut P::SignatureBytes,
 ) -> Result<(), SignError> {
     sign_expanded::<P>(
         Backend::detect(),
         sk.as_ref(),
         mu,
-        hedge.rnd(),
+        randomness.rnd(),
         out.as_mut(),
         &mut |_| {},
     )

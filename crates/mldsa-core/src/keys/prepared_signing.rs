@@ -9,7 +9,7 @@ use crate::coding::encode::SecretKeyParts;
 use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::signature::Signature;
 use crate::keys::signing::{SigningKey, sign_methods};
 use crate::keys::verifying::VerifyingKey;
@@ -21,7 +21,7 @@ use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
-use crate::scheme::traces::ZeroizeKernelState;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
 /// wiped on drop, and overwritten by the next key.
@@ -76,12 +76,12 @@ impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Randomness<'_>,
+        randomness: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
         let backend = self.verifying_key.backend();
-        sign_internal::<P>(backend, &self.material, mu, hedge.rnd(), out, observe)?;
+        sign_internal::<P>(backend, &self.material, mu, randomness.rnd(), out, observe)?;
         self.verifying_key.release(self.self_verification, mu, out)
     }
 
@@ -162,7 +162,7 @@ impl<P: ParameterSet> SigningKey<P> {
     fn transform(&self, a_hat: &mut [NttPoly], s_hat: &mut [NttPoly], t0_hat: &mut [NttPoly]) {
         let p = &P::PARAMS;
         let backend = self.verifying_key().backend();
-        let _traces = ZeroizeKernelState::<3_072>(backend);
+        let _zeroize = ZeroizeKernelState::<3_072>(backend);
         let parts = SecretKeyParts::of::<P>(self.expanded());
         (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat);
         let (s1_hat, s2_hat) = s_hat.split_at_mut(p.l);
@@ -201,12 +201,12 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Randomness<'_>,
+        randomness: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
         let key = self.as_prepared_ref();
-        key.sign_mu_observed(mu, hedge, out, observe)
+        key.sign_mu_observed(mu, randomness, out, observe)
     }
 
     sign_methods!();

@@ -1,7 +1,7 @@
 //! A signature whose possession means that its form was checked.
 
 use crate::error::VerifyError;
-use crate::keys::bytewise::bytewise;
+use crate::keys::byte_traits::impl_byte_traits;
 use crate::memory::array::Zeroed;
 use crate::params::ParameterSet;
 use crate::scheme::verify::check_signature;

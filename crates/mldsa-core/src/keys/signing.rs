@@ -2,26 +2,28 @@
 
 use core::fmt;
 
-use subtle::{Choice, ConstantTimeEq};
 use zeroize::ZeroizeOnDrop;
 
 use crate::backend::Backend;
 use crate::coding::encode::SecretKeyParts;
+#[cfg(feature = "rand_core")]
+use crate::error::RngError;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Randomness, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
-use crate::memory::array::Zeroed;
-use crate::memory::secret::Secret;
+use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::ct::{difference, is_zero};
+use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
 use crate::scheme::keygen::{check_expanded, keygen_internal};
 #[cfg(feature = "alloc")]
 use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
-/// The `xi` of algorithm 1 or the `rnd` of algorithm 2.
+/// The `rnd` of algorithm 2.
 #[cfg(feature = "rand_core")]
 pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
     rng: &mut R,
@@ -45,12 +47,12 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
             mu.update(message);
-            self.sign_mu(&mu.finish(), hedge)
+            self.sign_mu(&mu.finish(), randomness)
         }
 
         /// [`Self::sign`] with fresh bytes of the operating system's generator: the
@@ -63,7 +65,10 @@ macro_rules! sign_methods {
         ///
         /// # Errors
         /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
-        #[cfg(feature = "getrandom")]
+        #[cfg(all(
+            feature = "getrandom",
+            not(all(target_family = "wasm", target_os = "unknown"))
+        ))]
         pub fn sign_hedged(
             &self,
             message: &[u8],
@@ -83,13 +88,13 @@ macro_rules! sign_methods {
             &self,
             message: &[u8],
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
             let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
             mu.update(message);
-            self.sign_mu_into(&mu.finish(), hedge, out)
+            self.sign_mu_into(&mu.finish(), randomness, out)
         }
 
         /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
@@ -103,11 +108,11 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
         ) -> Result<Signature<P>, SignError> {
             let key = self.verifying_key();
             let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu(&mu, hedge)
+            self.sign_mu(&mu, randomness)
         }
 
         /// [`Self::sign_prehashed`] into a buffer of exactly `SIG_LEN` bytes.
@@ -121,12 +126,12 @@ macro_rules! sign_methods {
             &self,
             digest: &PreHashed<'_, P>,
             ctx: Context<'_>,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
             let key = self.verifying_key();
             let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu_into(&mu, hedge, out)
+            self.sign_mu_into(&mu, randomness, out)
         }
 
         /// Signs an externally computed message representative.
@@ -135,9 +140,13 @@ macro_rules! sign_methods {
         ///
         /// # Errors
         /// As [`Self::sign`].
-        pub fn sign_mu(&self, mu: &Mu, hedge: Randomness<'_>) -> Result<Signature<P>, SignError> {
+        pub fn sign_mu(
+            &self,
+            mu: &Mu,
+            randomness: Randomness<'_>,
+        ) -> Result<Signature<P>, SignError> {
             let mut signature = Signature::<P>(P::SignatureBytes::zeroed());
-            self.sign_mu_into(mu, hedge, signature.0.as_mut())?;
+            self.sign_mu_into(mu, randomness, signature.0.as_mut())?;
             Ok(signature)
         }
 
@@ -150,10 +159,10 @@ macro_rules! sign_methods {
         pub fn sign_mu_into(
             &self,
             mu: &Mu,
-            hedge: Randomness<'_>,
+            randomness: Randomness<'_>,
             out: &mut [u8],
         ) -> Result<(), SignError> {
-            self.sign_mu_observed(mu, hedge, out, &mut |_| {})
+            self.sign_mu_observed(mu, randomness, out, &mut |_| {})
         }
 
         /// `sign_hedged` with 32 bytes from `rng`.
@@ -229,15 +238,40 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row keygen of the [crate's table](crate#stack).
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
-        key.set_seed(xi);
+        key.seed.expose_mut().copy_from_slice(xi);
+        key.expand_seed();
         key
     }
 
-    fn set_seed(&mut self, xi: &[u8; SEED_LEN]) {
-        *self.seed.expose_mut() = *xi;
+    /// [`Self::from_seed`] in caller memory: the key is not moved, so the compiler makes no
+    /// copies of it that outlive it.
+    ///
+    /// ```
+    /// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey, SigningKeyStorage};
+    ///
+    /// let mut storage = Box::new(SigningKeyStorage::<MlDsa44>::new());
+    /// let key = SigningKey::from_seed_in(&[7; 32], &mut storage);
+    /// key.set_self_verification(true);
+    /// key.sign(b"message", Context::EMPTY, Randomness::Deterministic)?;
+    /// # Ok::<(), mldsa_core::SignError>(())
+    /// ```
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    pub fn from_seed_in<'m>(
+        xi: &[u8; SEED_LEN],
+        memory: &'m mut SigningKeyStorage<P>,
+    ) -> &'m mut Self {
+        let key = memory.cleared();
+        key.seed.expose_mut().copy_from_slice(xi);
+        key.expand_seed();
+        key
+    }
+
+    fn expand_seed(&mut self) {
         self.has_seed = true;
         let vk = &mut self.verifying_key;
-        keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, self.expanded.expose_mut());
+        let (xi, sk) = (self.seed.expose(), self.expanded.expose_mut());
+        keygen_internal::<P>(vk.backend, xi, &mut vk.encoded, sk);
         // Key generation has just hashed the public key.
         vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
     }
@@ -278,9 +312,12 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row keygen of the [crate's table](crate#stack).
     ///
     /// # Errors
-    /// [`RngError`](crate::RngError) if the generator fails.
-    #[cfg(feature = "getrandom")]
-    pub fn generate() -> Result<Self, crate::error::RngError> {
+    /// Every [`RngError`](crate::RngError).
+    #[cfg(all(
+        feature = "getrandom",
+        not(all(target_family = "wasm", target_os = "unknown"))
+    ))]
+    pub fn generate() -> Result<Self, RngError> {
         Self::generate_with_rng(&mut getrandom::SysRng)
     }
 
@@ -289,13 +326,46 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row keygen of the [crate's table](crate#stack).
     ///
     /// # Errors
-    /// [`RngError`](crate::RngError) if the generator fails.
+    /// [`RngError::Failed`](crate::RngError::Failed) if the generator fails,
+    /// [`RngError::ZeroSeed`](crate::RngError::ZeroSeed) if all 32 bytes are zero.
     #[cfg(feature = "rand_core")]
     pub fn generate_with_rng<R: rand_core::TryCryptoRng + ?Sized>(
         rng: &mut R,
-    ) -> Result<Self, crate::error::RngError> {
-        let xi = fresh(rng).map_err(|_| crate::error::RngError::Failed)?;
-        Ok(Self::from_seed(xi.expose()))
+    ) -> Result<Self, RngError> {
+        let mut key = Self::empty();
+        key.generate_seed(rng)?;
+        Ok(key)
+    }
+
+    /// [`Self::generate_with_rng`] in caller memory: neither the seed nor the key is moved.
+    ///
+    /// Stack: row keygen of the [crate's table](crate#stack).
+    ///
+    /// # Errors
+    /// As [`Self::generate_with_rng`].
+    #[cfg(feature = "rand_core")]
+    pub fn generate_with_rng_in<'m, R: rand_core::TryCryptoRng + ?Sized>(
+        rng: &mut R,
+        memory: &'m mut SigningKeyStorage<P>,
+    ) -> Result<&'m mut Self, RngError> {
+        let key = memory.cleared();
+        key.generate_seed(rng)?;
+        Ok(key)
+    }
+
+    #[cfg(feature = "rand_core")]
+    fn generate_seed<R: rand_core::TryCryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+    ) -> Result<(), RngError> {
+        let seed = self.seed.expose_mut();
+        rng.try_fill_bytes(seed).map_err(|_| RngError::Failed)?;
+        let is_zero = is_zero(difference(seed, &[0; SEED_LEN]));
+        if declassify(is_zero, "verdict over a generated seed") {
+            return Err(RngError::ZeroSeed);
+        }
+        self.expand_seed();
+        Ok(())
     }
 
     /// Imports an expanded private key (FIPS 204 algorithm 25) with every check:
@@ -306,14 +376,34 @@ impl<P: ParameterSet> SigningKey<P> {
     ///
     /// # Errors
     /// Every [`KeyError`].
-    pub fn from_expanded(sk: &[u8]) -> Result<Self, KeyError> {
+    pub fn from_expanded_bytes(sk: &[u8]) -> Result<Self, KeyError> {
         let mut key = Self::empty();
-        let vk = &mut key.verifying_key;
-        check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
-        key.expanded.expose_mut().as_mut().copy_from_slice(sk);
-        // The check has just compared it with that of the public key.
-        vk.tr = *SecretKeyParts::of::<P>(key.expanded.expose()).tr;
+        key.import(sk)?;
         Ok(key)
+    }
+
+    /// [`Self::from_expanded_bytes`] in caller memory: the key is not moved.
+    ///
+    /// Stack: row import of the [crate's table](crate#stack).
+    ///
+    /// # Errors
+    /// Every [`KeyError`].
+    pub fn from_expanded_bytes_in<'m>(
+        sk: &[u8],
+        memory: &'m mut SigningKeyStorage<P>,
+    ) -> Result<&'m mut Self, KeyError> {
+        let key = memory.cleared();
+        key.import(sk)?;
+        Ok(key)
+    }
+
+    fn import(&mut self, sk: &[u8]) -> Result<(), KeyError> {
+        let vk = &mut self.verifying_key;
+        check_expanded::<P>(vk.backend, sk, &mut vk.encoded)?;
+        self.expanded.expose_mut().as_mut().copy_from_slice(sk);
+        // The check has just compared it with that of the public key.
+        vk.tr = *SecretKeyParts::of::<P>(self.expanded.expose()).tr;
+        Ok(())
     }
 
     /// The seed, unless the key was imported in expanded form. Secret.
@@ -356,7 +446,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub(crate) fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Randomness<'_>,
+        randomness: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
@@ -365,7 +455,7 @@ impl<P: ParameterSet> SigningKey<P> {
             backend,
             self.expanded.expose().as_ref(),
             mu,
-            hedge.rnd(),
+            randomness.rnd(),
             out,
             observe,
         )?;
@@ -375,18 +465,14 @@ impl<P: ParameterSet> SigningKey<P> {
     sign_methods!();
 }
 
-impl<P: ParameterSet> ConstantTimeEq for SigningKey<P> {
-    fn ct_eq(&self, other: &Self) -> Choice {
-        self.expanded
-            .expose()
-            .as_ref()
-            .ct_eq(other.expanded.expose().as_ref())
-    }
-}
-
+/// Compares the expanded encodings in constant time.
 impl<P: ParameterSet> PartialEq for SigningKey<P> {
     fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
+        let (own, other) = (self.expanded().as_ref(), other.expanded().as_ref());
+        declassify(
+            is_zero(difference(own, other)),
+            "verdict of a key comparison",
+        )
     }
 }
 
@@ -397,5 +483,45 @@ impl<P: ParameterSet> ZeroizeOnDrop for SigningKey<P> {}
 impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey({}, ..)", P::NAME)
+    }
+}
+
+/// Memory for a [`SigningKey`] that stays in place: 4.0, 6.2 or 7.7 kB. Values that are
+/// moved leave copies, which no destructor reaches; a key in this memory is only ever
+/// borrowed. Wiped on drop, and before it takes another key.
+///
+/// The constructors are [`SigningKey::from_seed_in`], [`SigningKey::from_expanded_bytes_in`] and,
+/// with feature `rand_core`, `SigningKey::generate_with_rng_in`.
+pub struct SigningKeyStorage<P: ParameterSet>(SigningKey<P>);
+
+impl<P: ParameterSet> SigningKeyStorage<P> {
+    /// Memory without a key. May be moved, for example into a `Box`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(SigningKey::empty())
+    }
+
+    fn cleared(&mut self) -> &mut SigningKey<P> {
+        let key = &mut self.0;
+        key.seed.expose_mut().wipe();
+        key.expanded.expose_mut().wipe();
+        key.has_seed = false;
+        key.self_verification = false;
+        key.verifying_key.backend = Backend::detect();
+        key
+    }
+}
+
+impl<P: ParameterSet> Default for SigningKeyStorage<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: ParameterSet> ZeroizeOnDrop for SigningKeyStorage<P> {}
+
+impl<P: ParameterSet> fmt::Debug for SigningKeyStorage<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKeyStorage({}, ..)", P::NAME)
     }
 }

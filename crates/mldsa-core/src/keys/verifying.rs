@@ -8,7 +8,7 @@ use crate::error::{KeyError, SignError, VerifyError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{self, Context, Mu};
-use crate::keys::bytewise::bytewise;
+use crate::keys::byte_traits::impl_byte_traits;
 use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::memory::array::{Wipe, Zeroed};
 use crate::params::{CRH_LEN, ParameterSet};

@@ -14,7 +14,7 @@ pub(crate) enum JobKey<'a> {
     /// What the backend's `prepare` made, and `tr`.
     Prepared(Expansion<'a>, &'a [u8; CRH_LEN]),
     /// The encoded key, and `tr` if it is known.
-    Cold(PublicKeyParts<'a>, Option<&'a [u8; CRH_LEN]>),
+    Encoded(PublicKeyParts<'a>, Option<&'a [u8; CRH_LEN]>),
 }
 
 /// What one signature signs.
@@ -36,7 +36,7 @@ pub(crate) struct Job<'a> {
 }
 
 /// What a commitment is computed from beside the key.
-pub(crate) struct Claim<'a> {
+pub(crate) struct CommitmentInputs<'a> {
     pub(crate) p: &'a Params,
     pub(crate) parts: &'a SignatureParts<'a>,
     pub(crate) c: &'a Challenge,

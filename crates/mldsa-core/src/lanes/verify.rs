@@ -5,8 +5,8 @@ use crate::coding::encode::SignatureParts;
 use crate::error::VerifyError;
 use crate::hash::keccak::Permutation;
 use crate::hash::transcript::mu_head;
-use crate::lanes::job::{Claim, Job, JobKey, JobMessage};
-use crate::lanes::side::InterleavedHash;
+use crate::lanes::interleaved::InterleavedHash;
+use crate::lanes::job::{CommitmentInputs, Job, JobKey, JobMessage};
 use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
@@ -18,7 +18,12 @@ pub(crate) trait Engine: Widths {
     /// is too large.
     ///
     /// `side` may be given one permutation with each of the engine's own.
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut InterleavedHash<'_>) -> bool;
+    fn commitment(
+        self,
+        key: &JobKey<'_>,
+        inputs: &CommitmentInputs<'_>,
+        interleaved: &mut InterleavedHash<'_>,
+    ) -> bool;
 
     /// A signature is parsed soon.
     #[inline(always)]
@@ -75,8 +80,8 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
             next += 1;
         }
         // A lone cold key hashes beside its own matrix, several in lanes.
-        let mu_beside = LANES == 1;
-        let hashes = hash_inputs(engine, &parsed, mu_beside);
+        let mu_interleaved = LANES == 1;
+        let hashes = hash_inputs(engine, &parsed, mu_interleaved);
         for (parsed, (mu, ball)) in parsed.iter().flatten().zip(&hashes) {
             let c = Challenge::from_block(p.tau, ball).unwrap_or_else(|| {
                 Challenge::sample_in_ball_vartime(
@@ -86,21 +91,21 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 )
             });
             let w1 = commitments.next_w1();
-            let mut side = if mu_beside {
+            let mut interleaved = if mu_interleaved {
                 InterleavedHash::commitment_of(&parsed.job, w1)
             } else {
-                InterleavedHash::idle_with(w1)
+                InterleavedHash::empty_with(w1)
             };
-            let claim = Claim {
+            let inputs = CommitmentInputs {
                 p,
                 parts: &parsed.parts,
                 c: &c,
             };
-            if !engine.commitment(&parsed.job.key, &claim, &mut side) {
+            if !engine.commitment(&parsed.job.key, &inputs, &mut interleaved) {
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
-            let (hashed, state, absorbed) = side.finish(&mut |state| engine.permute(state));
+            let (hashed, state, absorbed) = interleaved.finish(&mut |state| engine.permute(state));
             commitments.push(parsed.index, &hashed.unwrap_or(*mu), parsed.parts.c_tilde);
             commitments.begun = (state, absorbed);
             if commitments.count == width {
@@ -115,14 +120,16 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
 fn hash_inputs<'a, E: Engine, const LANES: usize>(
     engine: E,
     parsed: &[Option<Parsed<'a>>; LANES],
-    mu_beside: bool,
+    mu_interleaved: bool,
 ) -> [([u8; CRH_LEN], [u8; RATE]); LANES] {
     let mut tr = [[0; CRH_LEN]; LANES];
     let mut queue = Queue::new(engine);
     for (parsed, tr) in parsed.iter().flatten().zip(&mut tr) {
         match parsed.job.key {
             JobKey::Prepared(_, known) | JobKey::Encoded(_, Some(known)) => *tr = *known,
-            JobKey::Encoded(pk, None) if !mu_beside => queue.push(Input::joined([pk.rho, pk.t1]), tr),
+            JobKey::Encoded(pk, None) if !mu_interleaved => {
+                queue.push(Input::joined([pk.rho, pk.t1]), tr)
+            }
             JobKey::Encoded(_, None) => {}
         }
     }
@@ -132,7 +139,8 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     for ((parsed, tr), (mu, ball)) in parsed.iter().flatten().zip(&tr).zip(&mut hashes) {
         match parsed.job.message {
             JobMessage::Mu(known) => *mu = *known.as_bytes(),
-            JobMessage::Pure(..) if mu_beside && matches!(parsed.job.key, JobKey::Encoded(..)) => {}
+            JobMessage::Pure(..)
+                if mu_interleaved && matches!(parsed.job.key, JobKey::Encoded(..)) => {}
             JobMessage::Pure(ctx, message) => {
                 queue.push(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message), mu)
             }

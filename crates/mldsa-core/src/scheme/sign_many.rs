@@ -8,7 +8,7 @@ use crate::backend::{Backend, shake256_lanes};
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::{SignError, VerifyError};
 use crate::hash::transcript::{
-    Context, Randomness, MU_PREFIX_LEN, Mu, RHO_PP_PREFIX_LEN, mu_prefix, rho_pp_prefix,
+    Context, MU_PREFIX_LEN, Mu, RHO_PP_PREFIX_LEN, Randomness, mu_prefix, rho_pp_prefix,
 };
 use crate::hash::xof::LaneHash;
 use crate::lanes::job::{Job, JobKey, JobMessage};
@@ -21,8 +21,8 @@ use crate::scheme::sign::{
     SigningMaterial, commit_rows, declassify_challenge, encode, respond_hints, respond_low_bits,
     respond_z, transform_challenge,
 };
-use crate::scheme::traces::ZeroizeKernelState;
 use crate::scheme::verify::verify_jobs;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// The most attempts that run side by side: the lanes of the widest backend.
 pub(crate) const MAX_SLOTS: usize = 8;
@@ -84,7 +84,7 @@ pub(crate) struct Request<'a> {
     pub(crate) key: SigningMaterial<'a>,
     pub(crate) tr: &'a [u8; CRH_LEN],
     pub(crate) message: ToSign<'a>,
-    pub(crate) hedge: Randomness<'a>,
+    pub(crate) randomness: Randomness<'a>,
     /// The key under which the signature is verified before it is released, if it is.
     pub(crate) verify_with: Option<JobKey<'a>>,
 }
@@ -108,7 +108,7 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
     requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
     done: &mut Done<'_, P, T>,
 ) {
-    let _traces = ZeroizeKernelState::<16_384>(backend);
+    let _zeroize = ZeroizeKernelState::<16_384>(backend);
     let lanes = slots_of(backend).min(slots.len());
     let mut batch = Batch {
         backend,
@@ -228,10 +228,12 @@ impl<'a, T> Waiting<'a, T> {
             .zip(prefixes.expose_mut())
             .zip(self.seeds.expose_mut());
         let hashes = hashes.map(|((message, prefix), rho_pp)| {
-            let Request { key, hedge, .. } = &message.request;
+            let Request {
+                key, randomness, ..
+            } = &message.request;
             LaneHash {
                 input: [
-                    rho_pp_prefix(key.k_seed, hedge.rnd(), prefix),
+                    rho_pp_prefix(key.k_seed, randomness.rnd(), prefix),
                     message.mu.as_bytes(),
                 ],
                 output: rho_pp,

@@ -6,7 +6,7 @@ use crate::coding::encode::SignatureParts;
 use crate::coding::pack;
 use crate::error::VerifyError;
 use crate::hash::transcript::{CommitmentHash, mu_from_parts, mu_head, tr_of_parts};
-use crate::lanes::job::{Claim, Job, JobKey, JobMessage};
+use crate::lanes::job::{CommitmentInputs, Job, JobKey, JobMessage};
 use crate::memory::array::Zeroed;
 use crate::params::{CRH_LEN, ParameterSet, Params};
 use crate::ring::poly::{NttPoly, Poly};
@@ -73,12 +73,12 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
         };
         (kernels.row_product)(row, vector, w_hat);
     };
-    let claim = Claim {
+    let inputs = CommitmentInputs {
         p: &P::PARAMS,
         parts: &parts,
         c: &c,
     };
-    if !commitment(kernels, &claim, vector.as_mut(), &mut product, &mut |w1| {
+    if !commitment(kernels, &inputs, vector.as_mut(), &mut product, &mut |w1| {
         hash.absorb_w1(w1)
     }) {
         return Err(VerifyError::ResponseNorm);

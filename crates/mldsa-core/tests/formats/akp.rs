@@ -1,7 +1,7 @@
 use base64ct::{Base64UrlUnpadded, Encoding};
 use mldsa_core::{
-    Context, CoseKey, Randomness, Jwk, JwkError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey,
-    VerifyingKey,
+    Context, CoseKey, Jwk, JwkError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness,
+    SigningKey, VerifyingKey,
 };
 use sha2::Digest;
 

@@ -3,9 +3,9 @@
 use core::mem::size_of;
 
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, no_alloc::PreparedVerifyingKeyStorage,
-    PreparedSigningKey, PreparedVerifyingKey, no_alloc::PreparedVerifyingKeyRef, Signature, SigningKey,
-    VerifyError, VerifyingKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreparedSigningKey,
+    PreparedVerifyingKey, PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage, Randomness,
+    Signature, SigningKey, VerifyError, VerifyingKey,
 };
 use zeroize::ZeroizeOnDrop;
 
@@ -33,8 +33,14 @@ fn of<P: ParameterSet + Unpin + core::panic::UnwindSafe + core::panic::RefUnwind
     );
     let keys = 32 + P::SK_LEN + size_of::<VerifyingKey<P>>();
     assert!((keys..keys + 16).contains(&size_of::<SigningKey<P>>()));
-    assert_eq!(size_of::<PreparedVerifyingKeyStorage<P>>(), P::K * (P::L + 1) * 1024);
-    assert_eq!(PreparedVerifyingKeyStorage::<P>::LEN, size_of::<PreparedVerifyingKeyStorage<P>>());
+    assert_eq!(
+        size_of::<PreparedVerifyingKeyStorage<P>>(),
+        P::K * (P::L + 1) * 1024
+    );
+    assert_eq!(
+        PreparedVerifyingKeyStorage::<P>::LEN,
+        size_of::<PreparedVerifyingKeyStorage<P>>()
+    );
     assert!(size_of::<PreparedVerifyingKey<P>>() <= 96);
     assert!(size_of::<Option<VerifyingKey<P>>>() == size_of::<VerifyingKey<P>>());
 }

@@ -4,8 +4,8 @@ use mldsa_core::signature::{
     Verifier,
 };
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MuBuilder, ParameterSet, PreparedSigningKey, PreparedVerifyingKey,
-    Signature, SigningKey, VerifyingKey,
+    Context, MlDsa44, MuBuilder, ParameterSet, PreparedSigningKey, PreparedVerifyingKey,
+    Randomness, Signature, SigningKey, VerifyingKey,
 };
 use rand_core::{TryCryptoRng, TryRng};
 

@@ -15,14 +15,14 @@ use mldsa_core::hazmat::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{
-    ExpandedKey, Randomness, Mu, OpenedKey, OwnOutput, ParameterSet, Signer, Tier, Workspace,
+    ExpandedKey, Mu, OpenedKey, OwnOutput, ParameterSet, Randomness, Signer, Tier, Workspace,
     keygen_from_seed,
 };
 
 /// Set, tier, operation, `xi`, `mu`; the expanded private key follows.
 pub const HEADER_LEN: usize = 3 + 32 + 64;
 
-/// What is done.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Key generation from the seed.

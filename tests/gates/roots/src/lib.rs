@@ -1,11 +1,11 @@
-//! What `cargo run -p mldsa-gates -- branches` compiles for every target: generic
-//! functions exist only where someone names their types, and this is where.
+//! Entry points that `cargo run -p mldsa-gates -- branches` compiles for every target. Generic
+//! functions are compiled only for named types, and this crate names them.
 
 #![no_std]
 #![allow(missing_docs)]
 
 use mldsa_core::hazmat::{self, Rejection};
-use mldsa_core::{Backend, Randomness, Mu, ParameterSet, SigningKey};
+use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
 use mldsa_lowmem::{ExpandedKey, OpenedKey, Output, Signer, Sink, Tier, Workspace};
 
 /// Functions with branches on secrets, as they are written by mistake: each has to

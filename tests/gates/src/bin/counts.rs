@@ -6,7 +6,8 @@ use core::hint::black_box;
 
 use mldsa_core::hazmat::{self, Rejection, Zeroed};
 use mldsa_core::{
-    Backend, BatchSigner, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
+    SigningKey,
 };
 use mldsa_gates::valgrind::{self, count_instructions};
 
@@ -59,7 +60,8 @@ fn operations<P: ParameterSet>(backend: Backend) {
     });
     if let Some(prepared) = prepared {
         count("sign prepared, one attempt", &mut || {
-            let signed = prepared.sign_mu_into(black_box(&mu), Randomness::Deterministic, out.as_mut());
+            let signed =
+                prepared.sign_mu_into(black_box(&mu), Randomness::Deterministic, out.as_mut());
             assert_eq!(signed, Ok(()));
         });
         let job = SignJob::mu(prepared.as_prepared_ref(), mu, Randomness::Deterministic);
@@ -86,7 +88,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     }
 }
 
-/// What the division gate has to find in this program.
+/// Negative control of the division gate.
 #[inline(never)]
 fn planted_division(secret: u32, by: u32) -> u32 {
     secret / by
@@ -100,8 +102,13 @@ fn accepted_at_once<P: ParameterSet>(key: &SigningKey<P>) -> Mu {
         .find(|mu| {
             let mut rejected = 0;
             let mut observe = |_: Rejection| rejected += 1;
-            let signed =
-                hazmat::sign_mu_observed(key, mu, Randomness::Deterministic, out.as_mut(), &mut observe);
+            let signed = hazmat::sign_mu_observed(
+                key,
+                mu,
+                Randomness::Deterministic,
+                out.as_mut(),
+                &mut observe,
+            );
             signed == Ok(()) && rejected == 0
         })
         .expect("one of 256")

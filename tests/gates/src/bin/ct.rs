@@ -25,8 +25,8 @@ mod check {
 
     use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
     use mldsa_core::{
-        Backend, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
-        PreHashed, SignError, SignJob, Signature, SigningKey, no_alloc,
+        Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
+        PreHashed, Randomness, SignError, SignJob, Signature, SigningKey, bytes, rand_core,
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
@@ -179,6 +179,8 @@ mod check {
             expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
         }
         drop(SigningKey::<P>::from_seed(&secret(cases[0].seed)));
+        let generated = SigningKey::<P>::generate_with_rng(&mut Fixed(cases[0].seed));
+        drop(generated.expect("a seed that is not zero"));
         let seeds: Vec<_> = cases.iter().map(|case| secret(case.seed)).collect();
         let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
         let seeds = seeds.iter().cycle();
@@ -191,6 +193,28 @@ mod check {
             expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
         }
     }
+
+    /// A generator that yields one secret.
+    struct Fixed([u8; 32]);
+
+    impl rand_core::TryRng for Fixed {
+        type Error = core::convert::Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            unreachable!("seeds are filled as bytes")
+        }
+
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            unreachable!("seeds are filled as bytes")
+        }
+
+        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+            bytes.copy_from_slice(&secret(self.0));
+            Ok(())
+        }
+    }
+
+    impl rand_core::TryCryptoRng for Fixed {}
 
     /// Under two keys, with the messages whose attempts are rejected for every reason.
     fn many<P: ParameterSet>(backend: Backend, cases: &[Case]) {
@@ -217,7 +241,8 @@ mod check {
     fn import<P: ParameterSet>(backend: Backend, case: Case) {
         let (mut pk, mut sk) = generate::<P>(backend, case);
         assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_ok());
-        assert!(SigningKey::<P>::from_expanded_bytes(sk.as_ref()).is_ok());
+        let key = SigningKey::<P>::from_expanded_bytes(sk.as_ref()).expect("a key of our own");
+        assert!(key == SigningKey::from_expanded_bytes(sk.as_ref()).expect("a key of our own"));
         // A last row of t0 that does not belong.
         sk.as_mut()[P::SK_LEN - 1] ^= 1;
         assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
@@ -264,7 +289,8 @@ mod check {
             public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
             public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
             let mut out = P::SignatureBytes::zeroed();
-            let signed = no_alloc::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
+            let signed =
+                bytes::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
         }
@@ -350,7 +376,7 @@ mod check {
         Ok(())
     }
 
-    /// Every reason that a run gave stands in the list, and every reason of the
+    /// Every reason that a run gave is in the list, and every reason of the
     /// list was given.
     fn reasons_are_documented() -> bool {
         let page = include_str!("../../../../docs/constant-time.md");

@@ -1,4 +1,4 @@
-//! The program of the stack gate: prints how deep every operation goes on every
+//! The program of the stack gate: prints the stack depth of every operation on every
 //! backend of this CPU, one line each, and runs it once more on a thread of 128 KiB.
 //! Arguments: the signatures of each tier of the low-memory signer, and `lowmem`
 //! to run nothing else.
@@ -8,8 +8,8 @@ use core::hint::black_box;
 use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
 use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
 use mldsa_core::{
-    Backend, BatchSigner, Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, no_alloc::PreparedVerifyingKeyStorage,
-    SignJob, SigningKey, VerifyError, VerifyingKey,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
+    PreparedVerifyingKeyStorage, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey,
 };
 use mldsa_gates::{cases, lowmem, painted};
 use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
@@ -70,7 +70,9 @@ where
         assert_eq!(signed, Ok(()));
     });
     let (ctx, message) = (Context::EMPTY, &[7; 300]);
-    let signature = key.sign(message, ctx, Randomness::Deterministic).expect("signs");
+    let signature = key
+        .sign(message, ctx, Randomness::Deterministic)
+        .expect("signs");
     measure("verify", &mut || {
         assert_eq!(vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
         assert_eq!(vk.verify(message, ctx, signature.as_ref()), Ok(()));
@@ -112,7 +114,11 @@ where
     });
     let mut signer = BatchSigner::new().with_backend(backend);
     measure("sign many", &mut || {
-        let job = SignJob::mu(prepared.as_prepared_ref(), case.mu, Randomness::Deterministic);
+        let job = SignJob::mu(
+            prepared.as_prepared_ref(),
+            case.mu,
+            Randomness::Deterministic,
+        );
         signer.sign([job; 9], |_, signature| assert!(signature.is_ok()));
     });
     let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];

@@ -1,17 +1,17 @@
 //! Reads assembler as the compiler writes it and finds the conditional jumps that
-//! may hang on data.
+//! may depend on data.
 //!
 //! Loops and checks of bounds jump on counters, lengths and addresses, everywhere,
-//! and differently with every compiler. What is looked for is told apart by what
-//! the jump tests:
+//! and differently with every compiler. The jumps in question differ in what they
+//! test:
 //!
 //! - a sign or a signed order: what masks turn into. Counters are unsigned.
 //! - a value that the same stretch of code has loaded from a row: through a pointer
-//!   that the function moves, or with an index. Fields (lengths, parameters) lie
-//!   behind pointers that stay, or apart from where these point.
+//!   that the function advances, or with an index. Fields (lengths, parameters) are
+//!   read through pointers that are constant, or at an offset from advancing ones.
 //! - `memcmp`, whose time depends on what it compares.
 //!
-//! Beside the jumps, divisions of integers, whose time depends on the operands on
+//! It also finds divisions of integers, whose time depends on the operands on
 //! most CPUs.
 //!
 //! A test that a stretch of code takes over from another one, or from the stack,
@@ -20,12 +20,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a jump hangs on.
+/// The data that a jump depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// A sign or a signed order.
     Sign,
-    /// What was just loaded from a row.
+    /// An element that was just loaded from a row.
     Loaded,
     /// It is a call of `memcmp`.
     Compare,
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Division,
 }
 
-/// How a family of targets writes its instructions.
+/// The assembler syntax of a family of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Thumb,
@@ -48,8 +48,14 @@ struct Line<'a> {
     operands: Vec<&'a str>,
 }
 
-/// How often each function jumps on what, by mangled name.
-pub(crate) type Found = BTreeMap<String, BTreeMap<Kind, usize>>;
+/// The jumps and calls of the functions of a build, by mangled name.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The number of jumps of each function, by kind.
+    pub(crate) jumps: BTreeMap<String, BTreeMap<Kind, usize>>,
+    /// The functions that each function calls, one entry for each call.
+    pub(super) calls: BTreeMap<String, Vec<String>>,
+}
 
 /// Reads one file; every function of it gets an entry.
 pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
@@ -77,9 +83,13 @@ pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
         }
         let moved = stretches.iter().flatten();
         let moved = moved.filter_map(|line| dialect.moves(line)).collect();
-        let jumps = found.entry(name.to_owned()).or_default();
+        let jumps = found.jumps.entry(name.to_owned()).or_default();
+        let calls = found.calls.entry(name.to_owned()).or_default();
         for stretch in &stretches {
             for (at, line) in stretch.iter().enumerate() {
+                if dialect.is_call(line) {
+                    calls.push(callee(line).to_owned());
+                }
                 if let Some(kind) = dialect.kind(line, &stretch[..at], &moved, &probing) {
                     *jumps.entry(kind).or_default() += 1;
                 }
@@ -147,6 +157,13 @@ fn instruction(dialect: Dialect, line: &str) -> Option<Line<'_>> {
     })
 }
 
+/// The function that a call is of.
+fn callee<'a>(line: &Line<'a>) -> &'a str {
+    let target = line.operands.last().copied().unwrap_or("");
+    let target = target.trim_start_matches('*').trim_matches('"');
+    target.split(['@', '(']).next().unwrap_or("")
+}
+
 /// By commas outside brackets.
 fn split_operands(text: &str) -> Vec<&str> {
     let mut depth = 0;
@@ -163,7 +180,7 @@ fn split_operands(text: &str) -> Vec<&str> {
     .collect()
 }
 
-/// What compilers call to divide 64 bits. Cortex-M0 calls a function for 32 bits too,
+/// Helpers that compilers call to divide 64 bits. Cortex-M0 calls a function for 32 bits too,
 /// whose steps the gate `trace` follows.
 const DIVIDING: [&str; 6] = [
     "__aeabi_ldivmod",
@@ -183,7 +200,7 @@ const FLAGGED: [&str; 16] = [
 const UNSIGNED: [&str; 8] = ["eq", "ne", "hs", "lo", "hi", "ls", "cs", "cc"];
 
 impl Dialect {
-    /// What this instruction is, if it is a jump that hangs on data.
+    /// The kind of this instruction, if it is a jump that depends on data.
     fn kind(
         self,
         line: &Line<'_>,
@@ -192,15 +209,9 @@ impl Dialect {
         probing: &BTreeSet<&str>,
     ) -> Option<Kind> {
         if self.is_call(line) {
-            let target = line.operands.last().copied().unwrap_or("");
-            let target = target
-                .trim_start_matches('*')
-                .split(['@', '('])
-                .next()
-                .unwrap_or("");
-            return match target {
+            return match callee(line) {
                 "memcmp" | "bcmp" | "__aeabi_memcmp" => Some(Kind::Compare),
-                _ if DIVIDING.contains(&target) => Some(Kind::Division),
+                target if DIVIDING.contains(&target) => Some(Kind::Division),
                 _ => None,
             };
         }
@@ -216,7 +227,7 @@ impl Dialect {
             .then_some(Kind::Loaded)
     }
 
-    /// Whether control goes to another function, and whether it comes back or not.
+    /// Whether the instruction calls another function or jumps to one.
     fn is_call(self, line: &Line<'_>) -> bool {
         let elsewhere = |jump: &[&str]| {
             let to = line.operands.last().copied().unwrap_or("");
@@ -253,7 +264,7 @@ impl Dialect {
                 if matches!(plain, "cbz" | "cbnz") {
                     return Some(false);
                 }
-                // Behind `it` everything may be conditional; arithmetic that is not
+                // After `it` everything may be conditional; arithmetic that is not
                 // done takes the time of arithmetic, the rest is a jump.
                 let condition = [
                     "b", "bx", "bl", "pop", "ldr", "ldrb", "ldrh", "ldrd", "str", "strb", "strh",
@@ -294,7 +305,7 @@ impl Dialect {
         test.is_some_and(|test| self.sources(test).iter().any(|name| name == "sp"))
     }
 
-    /// `addi jump, distance, -32` beside a shift by `distance`.
+    /// `addi jump, distance, -32` with a shift by `distance`.
     fn chooses_shift(self, jump: &Line<'_>, before: &[Line<'_>]) -> bool {
         let distance = before
             .iter()
@@ -372,7 +383,7 @@ impl Dialect {
     }
 
     /// The register that an instruction moves on: by adding to it, or as the
-    /// address that steps behind its load.
+    /// address that advances after its load.
     fn moves(self, line: &Line<'_>) -> Option<String> {
         let plain = line.mnemonic.split('.').next().unwrap_or("");
         if let Some(memory) = self.memory(line) {
@@ -571,13 +582,13 @@ mod tests {
             .replace("\t.L:", ".L:")
             .replace(", ", ",\u{0}")
             .replace(' ', "\t");
-        let mut found = Found::new();
+        let mut found = Found::default();
         read(
             dialect,
             &format!("function:\n{}", text.replace('\u{0}', " ")),
             &mut found,
         );
-        found.remove("function").expect("a function")
+        found.jumps.remove("function").expect("a function")
     }
 
     fn one(kind: Kind) -> BTreeMap<Kind, usize> {

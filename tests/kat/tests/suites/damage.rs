@@ -14,8 +14,8 @@ use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
 };
 use mldsa_core::{
-    Context, CoseKey, SerializableSigningKey, Randomness, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
-    PrivateKeyForm, Signature, SigningKey, VerifyingKey,
+    Context, CoseKey, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, Randomness,
+    SerializableSigningKey, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_kat::tally::Tally;
 
@@ -147,7 +147,7 @@ fn seeds<P: ParameterSet>() {
         |_| None,
     );
 
-    // Beside a public key nothing but the seed itself is accepted.
+    // With a public key, only the seed itself is accepted.
     let read = |private: &[u8]| {
         let cose = CoseKey {
             private: Some(private),
@@ -182,7 +182,7 @@ fn seeds<P: ParameterSet>() {
         |_| Some(false),
     );
 
-    // Nor is another public key beside it.
+    // Another public key with it is rejected too.
     let read = |public: &[u8]| {
         let cose = CoseKey {
             public,
@@ -192,7 +192,7 @@ fn seeds<P: ParameterSet>() {
         Some(key.verifying_key().as_ref() == public)
     };
     damage::<P>(
-        "public key beside a seed in COSE",
+        "public key with a seed in COSE",
         vk.as_ref(),
         Changes::Bits,
         read,
@@ -209,7 +209,7 @@ fn seeds<P: ParameterSet>() {
         Some(key.verifying_key().to_jwk_pub() == public)
     };
     damage::<P>(
-        "public key beside a seed in JWK",
+        "public key with a seed in JWK",
         public.as_bytes(),
         Changes::Bits,
         read,
@@ -323,7 +323,7 @@ fn public_keys<P: ParameterSet>() {
     );
 }
 
-/// What still decodes is the same bytes, and no longer a signature.
+/// An encoding that still decodes has the same bytes and is no valid signature.
 fn signatures<P: ParameterSet>() {
     let key = key::<P>();
     let message = b"every byte of it";

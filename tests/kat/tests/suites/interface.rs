@@ -1,11 +1,11 @@
-//! What only `mldsa-core` has: its types, buffers, generators and observer.
+//! Interfaces that only `mldsa-core` has: its types, buffers, generators and observer.
 
 use core::cell::Cell;
 
 use mldsa_core::hazmat::{self, Rejection, Zeroed, sign_mu_observed};
 use mldsa_core::{
-    Backend, Context, Randomness, KeyError, Mu, ParameterSet, PreHash, PreHashError, PreHashed,
-    SignError, Signature, SigningKey, VerifyError, VerifyingKey, no_alloc,
+    Backend, Context, KeyError, Mu, ParameterSet, PreHash, PreHashError, PreHashed, Randomness,
+    SignError, Signature, SigningKey, VerifyError, VerifyingKey, bytes,
 };
 use mldsa_kat::hash::{HASHES, Source};
 use mldsa_kat::model::{self, Model};
@@ -152,8 +152,13 @@ fn rejections<P: ParameterSet>() {
                 }] += 1;
             };
             let (mu, mut sig) = (Mu::from_bytes(row.mu), P::SignatureBytes::zeroed());
-            let outcome =
-                sign_mu_observed(&key, &mu, Randomness::Deterministic, sig.as_mut(), &mut observe);
+            let outcome = sign_mu_observed(
+                &key,
+                &mu,
+                Randomness::Deterministic,
+                sig.as_mut(),
+                &mut observe,
+            );
             tally.equal(i, (outcome, counts), (Ok(()), row.rejections));
         }
         tally.finish(if P::LAMBDA == 128 { 7 } else { 10 });
@@ -246,7 +251,7 @@ fn decoding<P: ParameterSet>() {
     }
 }
 
-/// `no_alloc::sign_mu` looks at the range of the secrets only, as `fips204` does:
+/// `bytes::sign_mu` looks at the range of the secrets only, as `fips204` does:
 /// the same signatures from keys whose parts do not belong together.
 fn range_check_alone<P: ParameterSet>() {
     let set = set::<P>();
@@ -259,7 +264,8 @@ fn range_check_alone<P: ParameterSet>() {
         let (mu, mut sig) = ([5; 64], P::SignatureBytes::zeroed());
         let key = PrivateKey::Expanded(sk.as_ref());
         let theirs = peer.sign(key, Message::Mu(&mu), Some(&rnd));
-        let ours = no_alloc::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Randomness::Hedged(&rnd), &mut sig);
+        let ours =
+            bytes::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Randomness::Hedged(&rnd), &mut sig);
         match ours {
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
             Err(error) => {
@@ -297,7 +303,12 @@ fn attempt_limit<P: ParameterSet>() {
         let (mu, mut sig) = ([n; 64], P::SignatureBytes::zeroed());
         sig.as_mut().fill(0xaa);
         let theirs = peer.sign(PrivateKey::Expanded(sk.as_ref()), Message::Mu(&mu), None);
-        let ours = no_alloc::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Randomness::Deterministic, &mut sig);
+        let ours = bytes::sign_mu::<P>(
+            &sk,
+            &Mu::from_bytes(mu),
+            Randomness::Deterministic,
+            &mut sig,
+        );
         let check = || match ours {
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
             Err(error) => {
@@ -376,7 +387,8 @@ fn generators<P: ParameterSet>() {
         .expect("a signature");
     assert_eq!(
         sig,
-        key.sign(b"m", ctx, Randomness::Hedged(&xi)).expect("a signature")
+        key.sign(b"m", ctx, Randomness::Hedged(&xi))
+            .expect("a signature")
     );
     assert_eq!(works.calls.get(), 2);
 
@@ -394,13 +406,14 @@ fn generators<P: ParameterSet>() {
     assert_ne!(one, other, "the operating system repeats itself");
 }
 
-/// What keys say of themselves.
+/// The `Debug` and `Display` forms of keys.
 fn keys<P: ParameterSet>() {
     let mut source = Source::new(b"keys");
     for _ in 0..10 {
         let xi = source.array();
         let mut key = SigningKey::<P>::from_seed(&xi);
-        let imported = SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).expect("a key");
+        let imported =
+            SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).expect("a key");
         assert_eq!((key.seed(), imported.seed()), (Some(&xi), None));
         assert_eq!(key, imported);
         assert_eq!(key.verifying_key(), imported.verifying_key());
@@ -413,7 +426,10 @@ fn keys<P: ParameterSet>() {
         // Self-verification changes no signature.
         let plain = key.sign(b"m", Context::EMPTY, Randomness::Deterministic);
         key.set_self_verification(true);
-        assert_eq!(key.sign(b"m", Context::EMPTY, Randomness::Deterministic), plain);
+        assert_eq!(
+            key.sign(b"m", Context::EMPTY, Randomness::Deterministic),
+            plain
+        );
         assert_eq!(
             key.prepare()
                 .sign(b"m", Context::EMPTY, Randomness::Deterministic),

@@ -1,4 +1,4 @@
-//! The crates under test behind the suite traits: every calling form of
+//! The crates under test as implementations of the suite traits: every calling form of
 //! `mldsa-core`, on every backend of this machine, and every memory tier of
 //! `mldsa-lowmem`. A suite that takes
 //! [`schemes`] or [`verifiers`] thereby tests them all.
@@ -12,9 +12,9 @@ use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
 use mldsa_core::{
-    Backend, Context, Randomness, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet,
-    PreHash, PreHashed, no_alloc::PreparedVerifyingKeyStorage, SignError, Signature, SigningKey, VerifyError,
-    VerifyingKey, no_alloc,
+    Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
+    PreHashed, PreparedVerifyingKeyStorage, Randomness, SignError, Signature, SigningKey,
+    VerifyError, VerifyingKey, bytes,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
@@ -124,7 +124,7 @@ struct Decoded<P>(PhantomData<P>);
 /// `BatchVerifier`, the item three times in one batch.
 struct Batch<P>(Backend, BatchKeys, PhantomData<P>);
 
-/// Where a batch finds its keys.
+/// The source of the keys of a batch.
 #[derive(Clone, Copy, Debug)]
 enum BatchKeys {
     Policy(KeyPolicy),
@@ -407,7 +407,7 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
         let key = verifying_key::<P>(Backend::detect(), pk)?;
         let mu = mu_of::<P>(Backend::detect(), key.tr(), message)?;
         let sig = Signature::<P>::from_bytes(sig).map_err(verify_refusal)?;
-        // What decoding lets through can only fail the challenge.
+        // A signature that decodes can only fail the challenge.
         key.verify_mu(&mu, sig.as_ref())
             .map_err(|error| match error {
                 VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
@@ -492,8 +492,8 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;
-        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&pk), message)?;
-        no_alloc::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
+        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&pk), message)?;
+        bytes::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
     }
 }
 
@@ -503,11 +503,11 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         match key {
             PrivateKey::Seed(xi) => {
                 let mut sk = P::SecretKeyBytes::zeroed();
-                no_alloc::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
+                bytes::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                no_alloc::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
+                bytes::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
                 Ok(pair(pk, sk))
             }
         }
@@ -520,9 +520,9 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         rnd: Option<&[u8; 32]>,
     ) -> Result<Vec<u8>, Refusal> {
         let KeyPair { pk, sk } = self.load(key)?;
-        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&sized(&pk)?), message)?;
+        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&sized(&pk)?), message)?;
         let mut sig = P::SignatureBytes::zeroed();
-        no_alloc::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        bytes::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
         Ok(sig.as_ref().to_vec())
     }
 

@@ -267,8 +267,8 @@ fn wrapping_places(set: &Set, z: &[Poly]) -> [(&'static str, (usize, usize)); 4]
             find(&|r1, r0| r1 == top && r0 > 0),
         ),
         ("w1 wraps from 0 to top", find(&|r1, r0| r1 == 0 && r0 <= 0)),
-        ("w1 goes up", find(&|r1, r0| r1 < top && r0 > 0)),
-        ("w1 goes down", find(&|r1, r0| r1 > 0 && r0 <= 0)),
+        ("w1 increases", find(&|r1, r0| r1 < top && r0 > 0)),
+        ("w1 decreases", find(&|r1, r0| r1 > 0 && r0 <= 0)),
     ]
 }
 
@@ -286,7 +286,7 @@ fn public_key(set: &'static Set) {
     );
 
     // t1 * 2^13 = q - 1: the challenge adds at most tau to a coefficient, so a
-    // commitment guessed without it fits unless one lies at an edge.
+    // commitment guessed without it fits unless one is at an edge.
     let mut pk = free_key(set);
     pk[32..].fill(0xff);
     let mu = model::mu(&pk, MESSAGE).expect("mu");
@@ -444,7 +444,7 @@ fn message(set: &'static Set) {
         );
     }
     for len in [256, 300, 511, 512] {
-        // What a length byte that wraps would have signed.
+        // The message that a length byte that wraps would have signed.
         let ctx = vec![9; len];
         let wrapped = [&[0, len as u8], &ctx[..], b"m"].concat();
         let sig = sign(Message::Formatted(&wrapped));

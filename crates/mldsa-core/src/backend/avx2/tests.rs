@@ -15,7 +15,7 @@ use crate::backend::transform::Standard;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
-use crate::lanes::side::InterleavedHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::sponge::{LaneSponge, Widths};
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
@@ -213,7 +213,7 @@ fn rejection_that_reaches_the_sixth_block() {
             }
             let mut polys = [const { NttPoly::ZERO }; 4];
             let lanes: &mut [X4; 25] = &mut sponge.0;
-            fill(lanes, &mut polys, &mut InterleavedHash::idle());
+            fill(lanes, &mut polys, &mut InterleavedHash::empty());
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let (expected, blocks) = filled_plainly(state);
                 assert_eq!(poly.0, expected, "lane {n} of {pattern:#x}");

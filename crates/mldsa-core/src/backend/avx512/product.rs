@@ -7,8 +7,8 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::dims::{Array, Dims};
 use super::registers::Aligned;
-use super::shape::{Array, Shape};
 use super::vector::{Vector, Wide};
 use crate::coding::expansion::Expansion;
 use crate::params::Q;
@@ -73,7 +73,7 @@ fn block(poly: &[i32], n: usize) -> __m512i {
 /// Bounds: `0 <= a < q`, `0 <= b < 22 q`, `|out| <= q`; the factor `2^-32` stays.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
-pub(super) fn matrix_product<S: Shape>(
+pub(super) fn matrix_product<S: Dims>(
     a: Expansion<'_>,
     b: &S::Terms<NttPoly>,
     out: &mut MaybeUninit<S::Rows<NttPoly>>,
@@ -147,7 +147,7 @@ static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
-fn product_of<S: Shape, B: Stored>(
+fn product_of<S: Dims, B: Stored>(
     a: &[B],
     b: &S::Terms<NttPoly>,
     out: &mut MaybeUninit<S::Rows<NttPoly>>,

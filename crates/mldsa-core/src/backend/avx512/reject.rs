@@ -2,11 +2,11 @@
 
 use core::arch::x86_64::*;
 
-use super::beside::Beside;
+use super::ninth_state::NinthState;
 use super::registers::Aligned;
 use super::sponge::transpose_x8;
 use super::word::{X8, permute_x8};
-use crate::lanes::side::InterleavedHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::rej_ntt_block_vartime;
@@ -41,7 +41,7 @@ impl Stream {
         l: usize,
         first: usize,
         out: &mut [NttPoly],
-        side: &mut InterleavedHash<'_>,
+        interleaved: &mut InterleavedHash<'_>,
     ) {
         let mut state = [X8::splat(0); 25];
         for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
@@ -55,7 +55,7 @@ impl Stream {
         }
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);
-        let mut beside = Beside::<LANES>::new(side, out.len());
+        let mut beside = NinthState::<LANES>::new(interleaved, out.len());
         beside.permute(&mut state);
         self.fill(&mut state, out, beside);
     }
@@ -66,7 +66,7 @@ impl Stream {
         &mut self,
         state: &mut [X8; 25],
         out: &mut [NttPoly],
-        mut beside: Beside<'_, '_, LANES>,
+        mut beside: NinthState<'_, '_, LANES>,
     ) {
         self.squeeze(state, 0);
         for block in 1..FIRST_BLOCKS {

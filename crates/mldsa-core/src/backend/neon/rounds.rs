@@ -320,7 +320,7 @@ macro_rules! each {
 /// time.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn permute_beside(state: &mut [uint64x2_t; 25], one: &mut [u64; 25]) {
+pub(super) fn permute_interleaved(state: &mut [uint64x2_t; 25], one: &mut [u64; 25]) {
     let mut other = [vdupq_n_u64(0); 7];
     let mut kept = scalar::kept(one);
     for &constant in &ROUND_CONSTANTS {

@@ -15,7 +15,7 @@ use crate::backend::transform::Standard;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::{Word, keccak_f1600};
-use crate::lanes::side::InterleavedHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::sponge::{LaneSponge, Widths};
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{N, Q};
@@ -232,7 +232,7 @@ fn rejection_that_reaches_the_sixth_block() {
                     &mut sponge.0,
                     Some(&mut third),
                     &mut polys,
-                    &mut InterleavedHash::idle(),
+                    &mut InterleavedHash::empty(),
                 );
             }
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {

@@ -23,7 +23,7 @@ pub(super) fn digits<E>(text: &str, to: &mut [u8]) -> Option<Result<(), ParseErr
 
 /// For a type with `as_ref` and `from_bytes`, which refuses bytes of another length
 /// than `$bytes` with `$error::$length`.
-macro_rules! bytewise {
+macro_rules! impl_byte_traits {
     ($name:ident, $bytes:ident, $error:ident::$length:ident) => {
         impl<P: ParameterSet> core::hash::Hash for $name<P> {
             fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
@@ -59,7 +59,7 @@ macro_rules! bytewise {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let mut bytes = <P::$bytes as crate::memory::array::Zeroed>::zeroed();
                 let length = crate::error::ParseError::Refused($error::$length);
-                crate::keys::bytewise::digits(text, bytes.as_mut()).ok_or(length)??;
+                crate::keys::byte_traits::digits(text, bytes.as_mut()).ok_or(length)??;
                 Self::from_bytes(bytes.as_ref()).map_err(crate::error::ParseError::Refused)
             }
         }
@@ -74,4 +74,4 @@ macro_rules! bytewise {
         }
     };
 }
-pub(super) use bytewise;
+pub(super) use impl_byte_traits;

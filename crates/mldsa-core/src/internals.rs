@@ -63,6 +63,6 @@ pub mod window {
 }
 
 /// The 32 bytes `rnd` that a hedge stands for.
-pub fn randomness_bytes<'a>(hedge: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
-    hedge.rnd()
+pub fn randomness_bytes<'a>(randomness: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
+    randomness.rnd()
 }

@@ -16,7 +16,7 @@ pub(crate) struct InterleavedHash<'a> {
     message: Option<(Context<'a>, &'a [u8])>,
     mu: Option<[u8; CRH_LEN]>,
     // no padding behind the input
-    goes_on: bool,
+    unpadded: bool,
     w1: &'a mut [u8],
     // bytes of it that are there
     packed: usize,
@@ -26,22 +26,22 @@ pub(crate) struct InterleavedHash<'a> {
 
 /// A commitment that is being hashed: `mu`, if it was hashed before it; the state; and
 /// how many blocks of `mu || w1` it has absorbed.
-pub(crate) type Begun = (Option<[u8; CRH_LEN]>, [u64; 25], usize);
+pub(crate) type PartialHash = (Option<[u8; CRH_LEN]>, [u64; 25], usize);
 
 impl<'a> InterleavedHash<'a> {
     /// Nothing to hash.
-    pub(crate) fn idle() -> Self {
-        Self::idle_with(&mut [])
+    pub(crate) fn empty() -> Self {
+        Self::empty_with(&mut [])
     }
 
     /// Nothing to hash; `w1` is written all the same.
-    pub(crate) fn idle_with(w1: &'a mut [u8]) -> Self {
+    pub(crate) fn empty_with(w1: &'a mut [u8]) -> Self {
         Self {
             state: [0; 25],
             input: None,
             message: None,
             mu: None,
-            goes_on: false,
+            unpadded: false,
             w1,
             packed: 0,
             absorbed: 0,
@@ -53,8 +53,8 @@ impl<'a> InterleavedHash<'a> {
         Self {
             state,
             input: (!blocks.is_empty()).then(|| Input::new(blocks.as_flattened())),
-            goes_on: true,
-            ..Self::idle()
+            unpadded: true,
+            ..Self::empty()
         }
     }
 
@@ -66,25 +66,25 @@ impl<'a> InterleavedHash<'a> {
     /// The `mu` of a job whose key is cold, and behind it the commitment, whose w1 will be
     /// written to `w1`; otherwise nothing.
     pub(crate) fn commitment_of(job: &Job<'a>, w1: &'a mut [u8]) -> Self {
-        let mut side = Self::idle_with(w1);
+        let mut interleaved = Self::empty_with(w1);
         match (job.key, job.message) {
             (JobKey::Prepared(..), _) => {}
-            (JobKey::Encoded(..), JobMessage::Mu(mu)) => side.mu = Some(*mu.as_bytes()),
+            (JobKey::Encoded(..), JobMessage::Mu(mu)) => interleaved.mu = Some(*mu.as_bytes()),
             (JobKey::Encoded(_, Some(tr)), JobMessage::Pure(ctx, message)) => {
-                side.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message));
+                interleaved.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message));
             }
             (JobKey::Encoded(pk, None), JobMessage::Pure(ctx, message)) => {
-                side.input = Some(Input::joined([pk.rho, pk.t1]));
-                side.message = Some((ctx, message));
+                interleaved.input = Some(Input::joined([pk.rho, pk.t1]));
+                interleaved.message = Some((ctx, message));
             }
         }
-        side
+        interleaved
     }
 
     /// Whether no input is left: `mu` is there, or there was none to hash. A commitment
     /// may still be behind it.
     #[cfg(target_arch = "aarch64")]
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.input.is_none()
     }
 
@@ -146,7 +146,7 @@ impl<'a> InterleavedHash<'a> {
     pub(crate) fn has_ended(&self) -> bool {
         self.input
             .as_ref()
-            .is_some_and(|input| input.is_finished() || self.goes_on && input.len() == 0)
+            .is_some_and(|input| input.is_finished() || self.unpadded && input.len() == 0)
     }
 
     /// The state, to be taken and brought back.
@@ -176,7 +176,7 @@ impl<'a> InterleavedHash<'a> {
             return;
         }
         self.input = None;
-        if self.goes_on {
+        if self.unpadded {
             return;
         }
         let digest = squeeze(&self.state);
@@ -191,7 +191,7 @@ impl<'a> InterleavedHash<'a> {
     }
 
     /// Permutes until `mu` is there, if it is to be hashed.
-    pub(crate) fn finish(mut self, permute: &mut impl FnMut(&mut [u64; 25])) -> Begun {
+    pub(crate) fn finish(mut self, permute: &mut impl FnMut(&mut [u64; 25])) -> PartialHash {
         while self.input.is_some() {
             if let Some(state) = self.absorb() {
                 permute(state);
@@ -277,17 +277,18 @@ mod tests {
                     signature: &[],
                 };
                 let mut written = [0; 1024];
-                let mut side = InterleavedHash::commitment_of(&job, &mut written[..rows * len]);
+                let mut interleaved =
+                    InterleavedHash::commitment_of(&job, &mut written[..rows * len]);
                 for row in w1[..rows * len].chunks(len) {
-                    side.next_w1(len).copy_from_slice(row);
+                    interleaved.next_w1(len).copy_from_slice(row);
                     for _ in 0..random.next() % 8 {
-                        if let Some(state) = side.absorb() {
+                        if let Some(state) = interleaved.absorb() {
                             keccak_f1600(state);
-                            side.permuted();
+                            interleaved.permuted();
                         }
                     }
                 }
-                let (hashed, state, absorbed) = side.finish(&mut keccak_f1600);
+                let (hashed, state, absorbed) = interleaved.finish(&mut keccak_f1600);
                 assert_eq!(hashed.as_ref(), Some(mu.as_bytes()), "{rows} {round}");
                 assert_eq!(written[..rows * len], w1[..rows * len]);
                 let whole = [&mu.as_bytes()[..], &w1[..rows * len]].concat();

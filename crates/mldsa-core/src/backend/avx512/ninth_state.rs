@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::word::{X8, permute_x8, permute_x8_and_one};
-use crate::lanes::side::InterleavedHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::sponge::RATE;
 
 /// The last lane.
@@ -13,20 +13,20 @@ const LAST: __mmask8 = 0x80;
 /// A hash, and where it is while states are permuted: with `LANES` in the last lane if
 /// that is free, and otherwise, or without, in scalar registers. (What is not asked for
 /// takes no stack.)
-pub(super) struct Beside<'s, 'a, const LANES: bool> {
-    side: &'s mut InterleavedHash<'a>,
+pub(super) struct NinthState<'s, 'a, const LANES: bool> {
+    interleaved: &'s mut InterleavedHash<'a>,
     /// Nothing else needs the last lane.
     lane_is_free: bool,
     /// The state of the hash is in the last lane, not in `side`.
     in_lane: bool,
 }
 
-impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
+impl<'s, 'a, const LANES: bool> NinthState<'s, 'a, LANES> {
     /// Beside states of which the first `busy` lanes are needed.
     #[inline]
-    pub(super) fn new(side: &'s mut InterleavedHash<'a>, busy: usize) -> Self {
+    pub(super) fn new(interleaved: &'s mut InterleavedHash<'a>, busy: usize) -> Self {
         Self {
-            side,
+            interleaved,
             lane_is_free: LANES && busy < 8,
             in_lane: false,
         }
@@ -39,10 +39,10 @@ impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
         if LANES && self.lane_is_free {
             return self.permute_in_lane(state);
         }
-        match self.side.absorb() {
+        match self.interleaved.absorb() {
             Some(one) => {
                 permute_x8_and_one(state, one);
-                self.side.permuted();
+                self.interleaved.permuted();
             }
             None => permute_x8(state),
         }
@@ -51,14 +51,14 @@ impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn permute_in_lane(&mut self, state: &mut [X8; 25]) {
-        if !self.side.has_block() {
+        if !self.interleaved.has_block() {
             self.leave(state);
             return permute_x8(state);
         }
         let mut block = [0; RATE];
-        self.side.next_block(&mut block);
+        self.interleaved.next_block(&mut block);
         if !self.in_lane {
-            for (word, one) in state.iter_mut().zip(self.side.state_mut()) {
+            for (word, one) in state.iter_mut().zip(self.interleaved.state_mut()) {
                 word.0 = _mm512_mask_set1_epi64(word.0, LAST, *one as i64);
             }
             self.in_lane = true;
@@ -68,9 +68,9 @@ impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
             word.0 = _mm512_mask_xor_epi64(word.0, LAST, word.0, bytes);
         }
         permute_x8(state);
-        if self.side.has_ended() {
+        if self.interleaved.has_ended() {
             self.leave(state);
-            self.side.permuted();
+            self.interleaved.permuted();
         }
     }
 
@@ -82,7 +82,7 @@ impl<'s, 'a, const LANES: bool> Beside<'s, 'a, LANES> {
         if !LANES || !self.in_lane {
             return;
         }
-        for (one, word) in self.side.state_mut().iter_mut().zip(state) {
+        for (one, word) in self.interleaved.state_mut().iter_mut().zip(state) {
             let pair = _mm512_extracti32x4_epi32::<3>(word.0);
             *one = _mm_cvtsi128_si64(_mm_unpackhi_epi64(pair, pair)) as u64;
         }

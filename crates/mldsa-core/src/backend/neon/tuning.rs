@@ -18,7 +18,7 @@ const SCALAR_BESIDE: [u64; 5] = [
 /// does not tell: no, which is the form of the fewest instructions.
 ///
 /// Always the same answer in one process, whatever core of it runs.
-pub(super) fn scalar_beside() -> bool {
+pub(super) fn scalar_interleaved() -> bool {
     const UNKNOWN: u8 = 2;
     static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
     let mut answer = ANSWER.load(Ordering::Relaxed);
@@ -90,6 +90,6 @@ mod tests {
         ] {
             assert_eq!(in_table(midr), expected, "{midr:#x}");
         }
-        assert_eq!(scalar_beside(), midr().is_some_and(in_table));
+        assert_eq!(scalar_interleaved(), midr().is_some_and(in_table));
     }
 }

@@ -30,7 +30,11 @@ impl<'a, P: ParameterSet> Verification<'a, P> {
     }
 
     /// Under a key that is expanded for this signature.
-    pub fn cold(key: &'a VerifyingKey<P>, message: JobMessage<'a>, signature: &'a [u8]) -> Self {
+    pub fn unprepared(
+        key: &'a VerifyingKey<P>,
+        message: JobMessage<'a>,
+        signature: &'a [u8],
+    ) -> Self {
         Self::new(key.backend(), key.job_key(), message, signature)
     }
 

@@ -6,7 +6,7 @@ use crate::backend::matrix::MatrixRows;
 #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 use crate::hash::transcript;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-use crate::lanes::side::{InterleavedHash, finish_hash};
+use crate::lanes::interleaved::{InterleavedHash, finish_hash};
 use crate::params::CRH_LEN;
 use crate::ring::poly::NttPoly;
 
@@ -37,15 +37,15 @@ impl IncrementalTr {
         row: &mut [NttPoly],
         known: &[u8],
     ) {
-        let Some(expand_a) = self.backend.kernels().expand_a_beside else {
+        let Some(expand_a) = self.backend.kernels().expand_a_interleaved else {
             return a.next_row(row);
         };
         let blocks = known[self.absorbed..].as_chunks().0;
-        let mut side = InterleavedHash::blocks(self.state, blocks);
+        let mut interleaved = InterleavedHash::blocks(self.state, blocks);
         a.next_row_of(row, &mut |rho, l, first, group| {
-            expand_a(rho, l, first, group, &mut side);
+            expand_a(rho, l, first, group, &mut interleaved);
         });
-        let (state, left) = side.state();
+        let (state, left) = interleaved.state();
         self.state = *state;
         self.absorbed += blocks.as_flattened().len() - left;
     }

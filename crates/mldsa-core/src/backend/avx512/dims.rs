@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 /// The dimensions of a parameter set, known to the compiler: sums stay in registers.
-pub(super) trait Shape {
+pub(super) trait Dims {
     /// Rows of A.
     const K: usize;
     /// Columns of A.
@@ -21,12 +21,12 @@ pub(super) trait Shape {
     type Terms<T>: Array<T>;
 }
 
-macro_rules! shape {
-    ($shape:ident, $set:literal, k = $k:literal, l = $l:literal, z = $z:literal, w1 = $w1:literal) => {
+macro_rules! dims {
+    ($dims:ident, $set:literal, k = $k:literal, l = $l:literal, z = $z:literal, w1 = $w1:literal) => {
         #[doc = $set]
-        pub(super) struct $shape;
+        pub(super) struct $dims;
 
-        impl Shape for $shape {
+        impl Dims for $dims {
             const K: usize = $k;
             const L: usize = $l;
             const Z_BITS: usize = $z;
@@ -36,9 +36,9 @@ macro_rules! shape {
         }
     };
 }
-shape!(Dims44, "ML-DSA-44.", k = 4, l = 4, z = 18, w1 = 6);
-shape!(Dims65, "ML-DSA-65.", k = 6, l = 5, z = 20, w1 = 4);
-shape!(Dims87, "ML-DSA-87.", k = 8, l = 7, z = 20, w1 = 4);
+dims!(Dims44, "ML-DSA-44.", k = 4, l = 4, z = 18, w1 = 6);
+dims!(Dims65, "ML-DSA-65.", k = 6, l = 5, z = 20, w1 = 4);
+dims!(Dims87, "ML-DSA-87.", k = 8, l = 7, z = 20, w1 = 4);
 
 /// `[T; LEN]` for some LEN.
 pub(super) trait Array<T>: AsRef<[T]> + AsMut<[T]> {
