@@ -16,8 +16,8 @@ pub mod verify;
 #[path = "../../../crates/mldsa-cli/src/jsonl.rs"]
 mod jsonl;
 #[allow(dead_code, unused_imports)]
-#[path = "../../../crates/mldsa-cli/src/request.rs"]
-mod request;
+#[path = "../../../crates/mldsa-cli/src/json_request.rs"]
+mod json_request;
 
 /// Evaluates `$body` with `$P` standing for the set that the byte chooses.
 macro_rules! with_set {

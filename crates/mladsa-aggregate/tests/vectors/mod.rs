@@ -117,7 +117,7 @@ fn first8(value: &Value) -> Vec<i32> {
 #[test]
 fn all_backends_reproduce_all_vectors() {
     for backend in Backend::available() {
-        mldsa_core::internals::set_default_backend(backend);
+        backend.set_default();
         primitives();
         labels_trees_and_registration();
         published_digests();

@@ -1,9 +1,10 @@
-//! The steps of a round, each from files to files.
+//! Steps of an attempt, from files to files.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base16ct::lower::encode_string;
 use mladsa_aggregate::errors::{RoundError, VerifyError};
 use mladsa_aggregate::steps::{
     AttemptId, AuthenticatedKey, Challenge, Combiner, CommitmentSet, MessageKind, Round,
@@ -13,34 +14,42 @@ use mladsa_aggregate::{Aggregate, AgreedRoots, MemberId, QuorumPolicy, SigningTa
 
 use sha2::{Digest, Sha256};
 
-use super::files::{
-    Committee, MAX_SHARED, Made, Pins, Store, content_label, expect_apart, file_name, hex,
-    member_id, named, publish, read, read_named, refused,
+use super::StepError;
+use super::args::{DecisionArgs, SubjectArgs, VerifyArgs};
+use super::committee::Committee;
+use super::dirs::{
+    MAX_SHARED, TempPaths, content_label, expect_apart, file_name, member_id, named, publish, read,
+    read_named, refused,
 };
-use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
+use super::pins::Pins;
+use super::store::Store;
 use crate::input;
-use crate::jsonl::without_mark;
-use crate::output::{Content, Existing, Files, Output, print, write_each_after};
+use crate::input::without_mark;
+use crate::output::{Content, Existing, Output, write_each_after};
+use crate::paths::Files;
+use crate::terminal::print;
 
 /// The signing task of the arguments.
 pub(crate) fn signing_task(args: &SubjectArgs) -> io::Result<SigningTask> {
-    let (new, longest): (fn(_, &[u8], &[u8]) -> _, _) = if args.consensus {
-        (SigningTask::consensus, 223)
-    } else {
-        (SigningTask::decision, 255)
-    };
     let id = content_label(&args.content)?;
     let payload = read_named(&args.payload, MAX_SHARED)?;
-    new(id, args.ctx.as_bytes(), &payload).map_err(|_| {
-        let len = args.ctx.len();
+    let domain = args.ctx.as_bytes();
+    // The context of a consensus task has 32 bytes more.
+    let (task, longest) = if args.consensus {
+        (SigningTask::consensus(id, domain, &payload), 223)
+    } else {
+        (SigningTask::decision(id, domain, &payload), 255)
+    };
+    task.map_err(|_| {
+        let len = domain.len();
         io::Error::other(format!(
             "--ctx: a domain has {longest} bytes at most, not {len}"
         ))
     })
 }
 
-/// One attempt at one decision, as a member or a combiner sees it.
-pub(crate) struct Session {
+/// One attempt at one decision, of a member or a combiner.
+pub(crate) struct Attempt {
     committee: Committee,
     store: PathBuf,
     agreed: AgreedRoots,
@@ -52,8 +61,8 @@ pub(crate) struct Session {
     cohort: Vec<MemberId>,
 }
 
-impl Session {
-    /// Nothing before the list of roots is agreed on.
+impl Attempt {
+    /// An error without an agreement on the list of roots.
     pub(crate) fn new(args: &DecisionArgs, task: SigningTask) -> io::Result<Self> {
         let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
         let expected = args.committee.expect_roots.as_deref();
@@ -120,15 +129,19 @@ impl Session {
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
-        // Refused in an attempt that misses, too.
-        let output = Output::new(out, Existing::Stays, Content::Binary)?;
-        self.pins.keep_apart(out)?;
+        // Before the outcome: an attempt that misses reports the same error.
+        let output = Output::new(out, Existing::Reject, Content::Binary)?;
+        self.pins.check_result(out)?;
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
         let mut combiner = Combiner::new(&challenge);
         for id in &self.cohort {
-            let response = receive(&self.agreed, &self.round, MessageKind::Response, id)?;
-            combiner.add(&response)?;
+            combiner.add(&receive(
+                &self.agreed,
+                &self.round,
+                MessageKind::Response,
+                id,
+            )?)?;
         }
         let aggregate = combiner.finish()?;
         let report = report(&aggregate, &self.agreed)?;
@@ -170,10 +183,10 @@ impl Session {
 
     fn send(&self, message: &SignedMessage) -> Result<(), StepError> {
         let path = path(&self.round, message.kind(), message.id());
-        // It replaces what this member has sent before, and nothing else.
+        // It replaces a message that this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
-        files.keep_apart()?;
-        let mut made = Made::default();
+        files.check()?;
+        let mut made = TempPaths::default();
         let sent = made
             .directory(&self.round)
             .and_then(|()| self.pins.keep())
@@ -191,7 +204,7 @@ fn path(round: &Path, kind: MessageKind, id: &MemberId) -> PathBuf {
     round.join(format!("{}.{kind}", file_name(id)))
 }
 
-/// A message of this kind and member.
+/// Reads a member's message and checks kind and sender.
 fn receive(
     agreed: &AgreedRoots,
     round: &Path,
@@ -233,7 +246,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
     let task = signing_task(&args.subject)?;
     let policy = policy(args, &agreed)?;
-    // Whatever has another payload than the expected one may be longer.
+    // An aggregate with another payload than the expected one may be longer.
     let limit = task.payload().len() as u64 + (1 << 14);
     let bytes = read_named(&args.aggregate, limit)?;
     let malformed = |error| input::unusable(&args.aggregate, error);
@@ -250,8 +263,8 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let mut outputs = Vec::new();
     for (path, bytes) in args.results().into_iter().zip(results) {
         if let Some(path) = path {
-            pins.keep_apart(path)?;
-            outputs.push((Output::new(path, Existing::Stays, Content::Binary)?, bytes));
+            pins.check_result(path)?;
+            outputs.push((Output::new(path, Existing::Reject, Content::Binary)?, bytes));
         }
     }
     let results: Vec<_> = outputs
@@ -269,7 +282,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
 /// 8,192 names of 64 bytes, each with a weight.
 const MAX_WEIGHTS: u64 = 1 << 20;
 
-/// Who is enough: so many members, or a file of `name weight` lines and a threshold.
+/// The quorum policy: a number of members, or weights (`name weight` lines) and a threshold.
 fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<QuorumPolicy, StepError> {
     let registry = agreed.registry();
     match (&args.weights, args.quorum, args.threshold) {
@@ -289,7 +302,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<QuorumPolicy, StepE
                 let Some(line) = Some(line.trim()).filter(|line| !line.is_empty()) else {
                     continue;
                 };
-                // Without what the line says: that goes to a terminal.
+                // Without the text of the line, which may have control characters.
                 let bad = || {
                     let why = format!("line {}: not a member's name and a weight", number + 1);
                     input::unusable(path, why)
@@ -315,8 +328,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<QuorumPolicy, StepE
     }
 }
 
-/// Who signed what, and what it costs on the wire: with and without openings, beside
-/// the list of signatures that it replaces.
+/// Signers and decision, and the size: with and without openings, and of a list of signatures.
 fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyError> {
     let registry = agreed.registry();
     let signers = aggregate.signers(registry)?;
@@ -327,8 +339,8 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyE
     let payload = Sha256::digest(aggregate.payload());
     let lines = [
         format!("signers: {n} of {}: {}", registry.len(), names.join(" ")),
-        format!("payload: SHA-256 {}", hex(&payload)),
-        format!("roots: {}", hex(agreed.digest())),
+        format!("payload: SHA-256 {}", encode_string(&payload)),
+        format!("roots: {}", encode_string(agreed.digest())),
         format!("attempt: {}", aggregate.attempt_id().attempt()),
         format!("hints: {} of 75", aggregate.hint_weight()),
         format!("aggregate: {object} bytes, signature 4627 of them"),
@@ -341,7 +353,7 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyE
     Ok(lines.join("\n"))
 }
 
-/// To standard error if a result has taken standard output.
+/// Prints the report to standard error if a result is on standard output.
 fn show(report: &str, taken: bool) -> io::Result<()> {
     if taken {
         io::stderr().write_all(report.as_bytes())

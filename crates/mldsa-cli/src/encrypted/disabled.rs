@@ -1,4 +1,4 @@
-//! `encrypted` of a program without the feature `encrypted-keys`: names what it finds.
+//! `encrypted` without the feature `encrypted-keys`: an error that names encrypted keys.
 
 use std::io;
 use std::path::Path;

@@ -1,37 +1,31 @@
-//! Reading ahead on a thread: what has arrived can be had without waiting for
-//! what has not.
+//! Read-ahead thread: `read` waits for its first byte only.
 
-use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::io::{self, Cursor, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use zeroize::Zeroizing;
 
-/// As much as a pipe holds.
+/// Capacity of a pipe on Linux.
 const BLOCK_LEN: usize = 64 << 10;
 
-/// Blocks that may wait: as much as the buffer of lines takes.
+/// Blocks in the queue: together the buffer of lines.
 const BLOCKS: usize = 128;
 
-/// A source whose `read` waits for the first byte only and then takes all that is
-/// there. While its owner works, the next input gathers: who asks and waits is
-/// answered at once, and long input comes in large pieces.
-pub(crate) struct Ahead {
+/// Bytes that are wiped when dropped.
+type Block = Cursor<Zeroizing<Vec<u8>>>;
+
+/// A source that is read on a thread of its own while lines are processed. A `read` returns all
+/// bytes that are queued, so that single requests are answered at once and long input is read in
+/// large pieces.
+pub(crate) struct ReadAhead {
     blocks: Receiver<io::Result<Block>>,
     current: Block,
-    /// What came behind the bytes given out last.
+    /// The error after the bytes returned last.
     failed: Option<io::Error>,
 }
 
-/// Some bytes, wiped when dropped; the end of the input has none.
-#[derive(Default)]
-struct Block {
-    bytes: Zeroizing<Vec<u8>>,
-    start: usize,
-    end: usize,
-}
-
-impl Ahead {
+impl ReadAhead {
     pub(crate) fn new(source: impl Read + Send + 'static) -> io::Result<Self> {
         let (sender, blocks) = sync_channel(BLOCKS);
         thread::Builder::new()
@@ -43,34 +37,18 @@ impl Ahead {
             failed: None,
         })
     }
-
-    /// The next block, waiting for it if asked to; whether there is one.
-    fn advance(&mut self, wait: bool) -> bool {
-        let next = if wait {
-            self.blocks.recv().map_err(|_| TryRecvError::Disconnected)
-        } else {
-            self.blocks.try_recv()
-        };
-        match next {
-            Ok(Ok(block)) => self.current = block,
-            Ok(Err(error)) => self.failed = Some(error),
-            Err(_) => return false,
-        }
-        self.failed.is_none()
-    }
 }
 
-/// Ends with the input, an error, or when nobody listens any more.
+/// Ends with the input, an error, or a dropped receiver.
 fn read_all(mut source: impl Read, blocks: &SyncSender<io::Result<Block>>) {
     loop {
         let mut bytes = Zeroizing::new(vec![0; BLOCK_LEN]);
         let block = match source.read(&mut bytes) {
             Ok(0) => return,
-            Ok(end) => Ok(Block {
-                bytes,
-                start: 0,
-                end,
-            }),
+            Ok(len) => {
+                bytes.truncate(len);
+                Ok(Cursor::new(bytes))
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => Err(error),
         };
@@ -81,26 +59,30 @@ fn read_all(mut source: impl Read, blocks: &SyncSender<io::Result<Block>>) {
     }
 }
 
-impl Read for Ahead {
+impl Read for ReadAhead {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
-            if self.current.start == self.current.end && !self.advance(filled == 0) {
-                break;
+            match self.current.read(&mut out[filled..])? {
+                0 if self.failed.is_some() => break,
+                0 => {
+                    let next = if filled == 0 {
+                        self.blocks.recv().ok()
+                    } else {
+                        self.blocks.try_recv().ok()
+                    };
+                    match next {
+                        Some(Ok(block)) => self.current = block,
+                        Some(Err(error)) => self.failed = Some(error),
+                        None => break,
+                    }
+                }
+                len => filled += len,
             }
-            let block = &mut self.current;
-            let len = (block.end - block.start).min(out.len() - filled);
-            out[filled..filled + len].copy_from_slice(&block.bytes[block.start..block.start + len]);
-            block.start += len;
-            filled += len;
         }
-        match self.failed.take() {
-            // The bytes first.
-            Some(error) if filled == 0 => Err(error),
-            failed => {
-                self.failed = failed;
-                Ok(filled)
-            }
+        match self.failed.take_if(|_| filled == 0) {
+            Some(error) => Err(error),
+            None => Ok(filled),
         }
     }
 }
@@ -110,7 +92,7 @@ impl Read for Ahead {
 mod tests {
     use super::*;
 
-    /// Gives out pieces of the given sizes, then an error if asked for.
+    /// Returns pieces of the given sizes, then an error if asked for.
     struct Pieces {
         sizes: Vec<usize>,
         next: u8,
@@ -135,16 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_in_order_then_the_end_or_the_error() {
+    fn bytes_arrive_in_order_before_the_end_or_the_error() {
         for fails in [false, true] {
             let sizes: Vec<usize> = (0..500).map(|n| 1 + n * 7919 % 3000).collect();
             let total: usize = sizes.iter().sum();
-            let source = Pieces {
-                sizes,
-                next: 0,
-                fails,
-            };
-            let mut ahead = Ahead::new(source).unwrap();
+            let next = 0;
+            let mut ahead = ReadAhead::new(Pieces { sizes, next, fails }).unwrap();
             let mut buffer = vec![0; 5001];
             let mut seen = 0;
             let end = loop {
@@ -159,8 +137,7 @@ mod tests {
                     Err(error) => break Err(error.to_string()),
                 }
             };
-            assert_eq!(seen, total);
-            assert_eq!(end.is_err(), fails);
+            assert_eq!((seen, end.is_err()), (total, fails));
         }
     }
 }

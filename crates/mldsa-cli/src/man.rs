@@ -1,5 +1,4 @@
-//! `mldsa completions` and `mldsa man`: what shells and readers are told about the
-//! commands, made from their definition.
+//! `mldsa completions` and `mldsa man`, generated from the definition of the commands.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,8 @@ use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 
-use crate::output::{Content, Existing, Output, print};
+use crate::output::{Content, Existing, Output};
+use crate::terminal::print;
 use crate::{Cli, Status};
 
 /// Print completions for a shell
@@ -28,7 +28,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn completions(args: &CompletionsArgs) -> io::Result<Status> {
     let mut text = Vec::new();
     generate(args.shell, &mut Cli::command(), "mldsa", &mut text);
-    print(&String::from_utf8_lossy(&text))?;
+    print(&text)?;
     Ok(Status::Good)
 }
 
@@ -44,7 +44,7 @@ fn pages(command: &Command, dir: &Path) -> io::Result<()> {
     let mut page = Vec::new();
     man.render(&mut page)?;
     let path = dir.join(man.get_filename());
-    Output::new(&path, Existing::Stays, Content::Text)?.write(&page)?;
+    Output::new(&path, Existing::Reject, Content::Text)?.write(&page)?;
     command
         .get_subcommands()
         .try_for_each(|sub| pages(sub, dir))

@@ -1,6 +1,5 @@
-//! What a line asks for: the parameter set, the message in one of its forms,
-//! the context. Shared by signing and verifying, and with the tests of other
-//! implementations, which have no command line.
+//! Request of one JSON line: parameter set, message and context. The commands and the fuzz targets
+//! (`tests/interop`) compile this file.
 
 use mldsa_core::{Mu, ParameterSet, PreHash};
 use zeroize::Zeroizing;
@@ -15,19 +14,19 @@ pub(crate) enum Set {
     MlDsa87,
 }
 
-/// Evaluates `$body` with the type `$P` standing for the set.
+/// Evaluates `$body` with the type `$P` of the set.
 macro_rules! with_set {
     ($set:expr, $P:ident => $body:expr) => {
         match $set {
-            $crate::request::Set::MlDsa44 => {
+            $crate::json_request::Set::MlDsa44 => {
                 type $P = mldsa_core::MlDsa44;
                 $body
             }
-            $crate::request::Set::MlDsa65 => {
+            $crate::json_request::Set::MlDsa65 => {
                 type $P = mldsa_core::MlDsa65;
                 $body
             }
-            $crate::request::Set::MlDsa87 => {
+            $crate::json_request::Set::MlDsa87 => {
                 type $P = mldsa_core::MlDsa87;
                 $body
             }
@@ -37,11 +36,9 @@ macro_rules! with_set {
 pub(crate) use with_set;
 
 impl Set {
-    /// All three.
     pub(crate) const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
 
-    /// The set that a line names.
-    pub(crate) fn of(fields: &Fields<'_>) -> Result<Self, LineError> {
+    pub(crate) fn from_fields(fields: &Fields<'_>) -> Result<Self, LineError> {
         let name = fields.required("set")?;
         let mut sets = Self::ALL.into_iter();
         sets.find(|set| set.name() == name).ok_or_else(|| {
@@ -55,7 +52,7 @@ impl Set {
     }
 }
 
-/// What is signed.
+/// A message to sign or to verify.
 pub(crate) enum Message {
     Bytes(Zeroizing<Vec<u8>>),
     Mu(Mu),
@@ -65,16 +62,16 @@ pub(crate) enum Message {
     },
 }
 
-/// What is signed, and under which context (of any length still).
+/// A message and its context, which may still be too long.
 pub(crate) struct Request {
     pub(crate) message: Message,
     pub(crate) context: Zeroizing<Vec<u8>>,
 }
 
 impl Request {
-    /// The request of a line: `None` if it has no field of one. HashML-DSA with
-    /// a hash too weak for `set` is an error without `allow_weak`.
-    pub(crate) fn of(
+    /// The request of a line, `None` if no field belongs to one. HashML-DSA with a hash too weak
+    /// for `set` is an error without `allow_weak`.
+    pub(crate) fn from_fields(
         fields: &Fields<'_>,
         set: Set,
         allow_weak: bool,
@@ -91,16 +88,14 @@ impl Request {
             [false, false, false] => return Ok(None),
             [true, false, false] => Message::Bytes(fields.required_hex("msg")?),
             [false, true, false] if context.is_some() => {
-                return Err(LineError::new(
-                    "\"ctx\" beside \"mu\", which contains one already",
-                ));
+                let why = "\"ctx\" and \"mu\", which contains a context already";
+                return Err(LineError::new(why));
             }
             [false, true, false] => Message::Mu(mu(fields)?),
             [false, false, true] => pre_hashed(fields, set, allow_weak)?,
             _ => {
-                return Err(LineError::new(
-                    "more than one of \"msg\", \"mu\" and \"prehash\"",
-                ));
+                let why = "more than one of \"msg\", \"mu\" and \"prehash\"";
+                return Err(LineError::new(why));
             }
         };
         Ok(Some(Self {
@@ -111,22 +106,31 @@ impl Request {
 }
 
 fn mu(fields: &Fields<'_>) -> Result<Mu, LineError> {
-    match fields.hex_array::<64>("mu")? {
-        Some(mu) => Ok(Mu::from_bytes(*mu)),
-        None => Err(LineError::new("field \"mu\" is missing")),
-    }
+    let mu = fields.hex_array::<64>("mu")?;
+    mu.map(|mu| Mu::from_bytes(*mu))
+        .ok_or_else(|| LineError::new("field \"mu\" is missing"))
 }
 
-/// The hash of this name.
-pub(crate) fn hash_named(name: &str) -> Result<PreHash, String> {
+pub(crate) fn hash_from_name(name: &str) -> Result<PreHash, String> {
     PreHash::from_name(name).ok_or_else(|| {
         let names = PreHash::ALL.map(PreHash::name).join(", ");
         format!("unknown hash, none of {names}")
     })
 }
 
+/// The error of a hash too weak for the parameter set.
+pub(crate) fn check_strength<P: ParameterSet>(hash: PreHash) -> Result<(), String> {
+    if hash.is_strong_enough::<P>() {
+        return Ok(());
+    }
+    let (hash, set) = (hash.name(), P::NAME);
+    Err(format!(
+        "{hash} is too weak for {set} (--allow-weak-prehash accepts it)"
+    ))
+}
+
 fn pre_hashed(fields: &Fields<'_>, set: Set, allow_weak: bool) -> Result<Message, LineError> {
-    let hash = hash_named(fields.required("prehash")?).map_err(LineError::new)?;
+    let hash = hash_from_name(fields.required("prehash")?).map_err(LineError::new)?;
     let digest = fields.required_hex("digest")?;
     if digest.len() != hash.digest_len() {
         return Err(LineError::new(format!(
@@ -136,12 +140,8 @@ fn pre_hashed(fields: &Fields<'_>, set: Set, allow_weak: bool) -> Result<Message
             hash.name()
         )));
     }
-    with_set!(set, P => if !allow_weak && !hash.is_strong_enough::<P>() {
-        return Err(LineError::new(format!(
-            "{} is too weak for {} (--allow-weak-prehash accepts it)",
-            hash.name(),
-            P::NAME
-        )));
-    });
+    if !allow_weak {
+        with_set!(set, P => check_strength::<P>(hash)).map_err(LineError::new)?;
+    }
     Ok(Message::PreHashed { hash, digest })
 }

@@ -1,4 +1,4 @@
-//! `--engine`: which implementation works on the lines. Answers do not depend on it.
+//! Implementations of `--engine`. Answers do not depend on the choice.
 
 use base16ct::lower::encode_string;
 use clap::ValueEnum;
@@ -14,8 +14,8 @@ use mldsa_lowmem::{
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+use crate::json_request::{Message, Request};
 use crate::jsonl::LineError;
-use crate::request::{Message, Request};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
@@ -31,18 +31,18 @@ pub(crate) enum Engine {
     LowmemCached,
 }
 
-/// 32 secret bytes. On the heap: moving them leaves no copy.
+/// 32 secret bytes on the heap: moves leave no copy.
 pub(crate) type Secret32 = Box<Zeroizing<[u8; 32]>>;
 
-/// A private key as a line gives it.
+/// The private key of a line.
 pub(crate) enum PrivateKey {
     Seed(Secret32),
     Expanded(Zeroizing<Vec<u8>>),
 }
 
 impl PrivateKey {
-    /// Whether it is given in the same bytes. Constant time in them.
-    fn is(&self, other: &Self) -> bool {
+    /// Whether the bytes are equal. Constant time in the bytes.
+    fn is_equal(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Seed(seed), Self::Seed(other)) => seed[..].ct_eq(&other[..]).into(),
             (Self::Expanded(sk), Self::Expanded(other)) => sk[..].ct_eq(other).into(),
@@ -51,14 +51,14 @@ impl PrivateKey {
     }
 }
 
-/// What to sign, and how.
+/// A message to sign and its randomness.
 pub(crate) struct Order {
     request: Request,
     rnd: Option<Secret32>,
 }
 
 impl Order {
-    /// Signs deterministically without `rnd`. A context that is too long is an error.
+    /// Deterministic without `rnd`. A context that is too long is an error.
     pub(crate) fn new(request: Request, rnd: Option<Secret32>) -> Result<Self, LineError> {
         let order = Self { request, rnd };
         order.context()?;
@@ -76,24 +76,23 @@ impl Order {
     }
 }
 
-/// What a line asks for: a key, and a signature if there is an order.
+/// The request of a line: a key, and a signature if there is an order.
 pub(crate) struct Job {
     pub(crate) key: PrivateKey,
     pub(crate) order: Option<Order>,
 }
 
-/// The public key, and the signature if one was ordered, in hex.
+/// The public key, and the signature if one was requested, in hex.
 pub(crate) struct Answer {
     pub(crate) pk: String,
     pub(crate) sig: Option<String>,
 }
 
 impl Engine {
-    /// How many jobs it is best given at once, at most.
+    /// Greatest number of jobs that are faster together.
     pub(crate) fn group(self) -> usize {
         match self {
-            // Enough to fill its lanes to the end. Each may have a key of its own, of
-            // which the expansion takes up to 79 KiB.
+            // Enough to fill the lanes to the end. The expanded key of a job takes up to 79 KiB.
             Self::Core => 32,
             _ => 1,
         }
@@ -120,11 +119,11 @@ impl Engine {
 }
 
 fn sign_core<P: ParameterSet>(jobs: &[&Job]) -> Vec<Result<Answer, LineError>> {
-    // Lines often share a key.
+    // Lines that share a key share its import.
     let mut given: Vec<&PrivateKey> = Vec::new();
     let mut numbers = Vec::with_capacity(jobs.len());
     for job in jobs {
-        let known = given.iter().position(|key| key.is(&job.key));
+        let known = given.iter().position(|key| key.is_equal(&job.key));
         numbers.push(known.unwrap_or(given.len()));
         if known.is_none() {
             given.push(&job.key);
@@ -189,11 +188,11 @@ fn sign_job<'a, P: ParameterSet>(
     })
 }
 
-/// Imported keys. They stay where they were made: what is moved on the heap leaves a copy.
+/// Imported keys. They are never moved on the heap, which leaves copies.
 struct Keys<P: ParameterSet> {
     seeded: Vec<SigningKey<P>>,
     expanded: Vec<Result<SigningKey<P>, LineError>>,
-    /// For every key, whether it is seeded, and its number among its kind.
+    /// For every key whether it is from a seed, and its index among those.
     places: Vec<(bool, usize)>,
 }
 
@@ -293,7 +292,7 @@ fn failed(error: &dyn core::error::Error) -> LineError {
     LineError::new(format!("signing failed: {error}"))
 }
 
-/// The pair was checked with the line.
+/// A pair that `json_request` has checked.
 fn pre_hashed<P: ParameterSet>(
     hash: PreHash,
     digest: &[u8],
