@@ -82,8 +82,8 @@ impl SignedMessage {
         &self.0.subject.attempt
     }
 
-    /// What the message answers: `mu` for a commitment, `c_tilde` for a response, zeros for an
-    /// opening.
+    /// The value that the message answers: `mu` for a commitment, `c_tilde` for a response,
+    /// zeros for an opening.
     #[must_use]
     pub fn about(&self) -> &[u8; 64] {
         &self.0.about

@@ -1,8 +1,8 @@
 //! Durable one-time-key journal of one master seed.
 //!
 //! The log is flushed before the mark is replaced, and both before anything is released. So a
-//! log ahead of its mark is the trace of a crash and may end in a torn record; a log behind
-//! its mark was rolled back.
+//! log with records after the marked position is the trace of a crash and may end in a torn
+//! record; a log without the marked position was rolled back.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -122,8 +122,7 @@ impl AttemptId {
     }
 }
 
-/// How the payload of a task becomes the signed message. A property of the domain: one
-/// domain must not serve both.
+/// Framing of the payload of a task. A property of the domain: one domain must not use both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskKind {
     /// The payload framed with the participants, the registry and the epoch.
