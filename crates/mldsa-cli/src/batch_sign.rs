@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use crate::Status;
 use crate::batch::{BatchArgs, print_error};
-use crate::engine::{Answer, Engine, Job, Order, PrivateKey};
+use crate::json_request::{Request, Set, with_set};
 use crate::jsonl::{Fields, LineError};
-use crate::output::Files;
+use crate::paths::Files;
 use crate::random::random;
-use crate::request::{Request, Set, with_set};
+use crate::signer::{Answer, Engine, Job, Order, PrivateKey};
 
 /// Sign messages from JSON lines
 #[derive(clap::Args)]
@@ -47,13 +47,13 @@ OUTPUT  One JSON object for every line, in order:
 EXIT CODE  0 every line was answered, 2 some line is unusable or the run could
 not finish."#;
 
-/// Lines a chunk; the answers are larger than the lines.
+/// Lines in a chunk; the answers are larger than the lines.
 const MAX_LINES: usize = 256;
 
-/// Bytes of stack that reading a line takes at most.
+/// Upper bound on the stack of parsing a line, in bytes.
 const LINE_STACK: usize = 64 << 10;
 
-/// Bytes of stack that the answers of a group take at most, unoptimised builds included.
+/// Upper bound on the stack of signing a group, in bytes, in unoptimised builds too.
 const ANSWER_STACK: usize = 256 << 10;
 
 const FIELDS: &[&str] = &[
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let pool = Arc::clone(&batch.pool);
     batch.for_each_line(
         FIELDS,
-        // Keys are read as values, of which moves leave copies on the stack.
+        // Moves of keys leave copies on the stack.
         |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
         |jobs| answers(&pool, args.batch.engine, jobs),
         |output, answer| {
@@ -100,8 +100,8 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
-    let set = Set::of(fields)?;
-    let request = Request::of(fields, set, args.batch.allow_weak_prehash)?;
+    let set = Set::from_fields(fields)?;
+    let request = Request::from_fields(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
     let given = fields.hex_array("rnd")?;
     if request.is_none() && given.is_some() {
@@ -120,8 +120,8 @@ fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
     Ok((set, Job { key, order }))
 }
 
-/// One answer for each line. Lines of the same set go to the workers in groups, as large
-/// as the engine wants them but not so large that a worker is without.
+/// One answer for each line. Workers get groups of lines of one set, as large as the engine takes
+/// but small enough for every worker to have one.
 fn answers(
     pool: &ThreadPool,
     engine: Engine,
@@ -144,7 +144,6 @@ fn answers(
         groups
             .into_par_iter()
             .map(|(set, numbers, jobs)| {
-                // Keys are values here too.
                 let answers = zeroize_stack::<ANSWER_STACK, _>(
                     || with_set!(set, P => engine.sign::<P>(&jobs)),
                 );

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, TempPath};
 
-use crate::output::is_still;
+use crate::paths::is_still;
 
-/// Who may read a new file.
+/// Access to a new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Mode 0600.

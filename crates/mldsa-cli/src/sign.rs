@@ -6,11 +6,12 @@ use mldsa_core::{ParameterSet, Randomness};
 
 use crate::Status;
 use crate::input::unusable;
+use crate::json_request::with_set;
 use crate::keyfile::{KeyArgs, KeyFile, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{Content, Files, OutputArgs};
+use crate::output::{Content, OutputArgs};
+use crate::paths::Files;
 use crate::random::random;
-use crate::request::with_set;
 
 /// Sign a message
 #[derive(clap::Args)]

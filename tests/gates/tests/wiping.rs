@@ -15,9 +15,11 @@ use mldsa_core::hazmat::{
     self, ExpandedSeed, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack,
     sample,
 };
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreparedSigningKeyStorage,
-    Randomness, SignError, SignJob, SigningKey, SigningKeyStorage, bytes, zeroize_stack,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignError,
+    SignJob, SigningKey, no_alloc, no_alloc::PreparedSigningKeyStorage,
+    no_alloc::SigningKeyStorage, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{heap_scan, stack_watermark};
@@ -242,7 +244,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
                 let sk = &out_of_range_to_sign;
-                let signed = bytes::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
+                let signed =
+                    no_alloc::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
                 assert_eq!(signed, Err(SignError::Key));
             }),
         ),
@@ -347,7 +350,7 @@ fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
 /// All secrets that are found and should not be.
 fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
     // For keys that choose for themselves.
-    backend.set_default();
+    mldsa_core::internals::set_default_backend(backend);
     let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
@@ -422,7 +425,7 @@ fn planted_leftovers_are_found() {
         });
     });
     assert_eq!(scrubbed, [""; 0]);
-    let mu = bytes::tr::<MlDsa44>(key.verifying_key().as_bytes());
+    let mu = no_alloc::tr::<MlDsa44>(key.verifying_key().as_bytes());
     assert_eq!(
         secrets.found_in(Mu::from_bytes(mu).as_bytes()),
         [""; 0],

@@ -1,7 +1,7 @@
 //! Target `jsonl`: the line reader of the tool and what a line asks for.
 
+use crate::json_request::{Request, Set};
 use crate::jsonl::{Fields, LineReader};
-use crate::request::{Request, Set};
 use crate::split;
 
 const KNOWN: &[&str] = &[
@@ -32,8 +32,8 @@ pub fn jsonl(data: &[u8]) {
                     assert_eq!(text.len(), 2 * bytes.len());
                 }
             }
-            if let Ok(set) = Set::of(&fields)
-                && let Ok(Some(request)) = Request::of(&fields, set, limits > 127)
+            if let Ok(set) = Set::from_fields(&fields)
+                && let Ok(Some(request)) = Request::from_fields(&fields, set, limits > 127)
             {
                 assert!(request.context.len() <= input.len() / 2);
             }

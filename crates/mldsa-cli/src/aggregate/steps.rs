@@ -1,9 +1,10 @@
-//! The steps of a round, each from files to files.
+//! Steps of an attempt, from files to files.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base16ct::lower::encode_string;
 use mladsa_aggregate::{
     Aggregate, AgreedRoots, AuthenticatedKey, BaseLabel, Challenge, Combiner, CommitmentSet,
     ContentLabel, Decision, Error, Kind, MemberId, Message, Part, Policy, Round,
@@ -11,16 +12,22 @@ use mladsa_aggregate::{
 
 use sha2::{Digest, Sha256};
 
-use super::files::{
-    Committee, MAX_SHARED, Made, Pins, Store, content_label, expect_apart, file_name, hex,
-    member_id, named, publish, read, read_named, refused,
+use super::StepError;
+use super::args::{DecisionArgs, SubjectArgs, VerifyArgs};
+use super::committee::Committee;
+use super::dirs::{
+    MAX_SHARED, TempPaths, content_label, expect_apart, file_name, member_id, named, publish, read,
+    read_named, refused,
 };
-use super::{DecisionArgs, StepError, SubjectArgs, VerifyArgs};
+use super::pins::Pins;
+use super::store::Store;
 use crate::input;
-use crate::jsonl::without_mark;
-use crate::output::{Content, Existing, Files, Output, print, write_each_after};
+use crate::input::without_mark;
+use crate::output::{Content, Existing, Output, write_each_after};
+use crate::paths::Files;
+use crate::terminal::print;
 
-/// What is decided.
+/// The decision to sign.
 #[derive(Clone)]
 pub(crate) struct Subject {
     ctx: Vec<u8>,
@@ -31,7 +38,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     pub(crate) fn new(args: &SubjectArgs) -> io::Result<Self> {
-        // Consensus puts 32 bytes of participants behind it.
+        // Consensus appends 32 bytes of participants.
         let longest = if args.consensus { 223 } else { 255 };
         if args.ctx.len() > longest {
             let len = args.ctx.len();
@@ -60,8 +67,8 @@ impl Subject {
     }
 }
 
-/// One attempt at one decision, as a member or a combiner sees it.
-pub(crate) struct Session {
+/// One attempt at one decision, of a member or a combiner.
+pub(crate) struct Attempt {
     committee: Committee,
     store: PathBuf,
     agreed: AgreedRoots,
@@ -73,8 +80,8 @@ pub(crate) struct Session {
     cohort: Vec<MemberId>,
 }
 
-impl Session {
-    /// Nothing before the list of roots is agreed on.
+impl Attempt {
+    /// An error without an agreement on the list of roots.
     pub(crate) fn new(args: &DecisionArgs, subject: Subject) -> io::Result<Self> {
         let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
         let expected = args.committee.expect_roots.as_deref();
@@ -139,9 +146,9 @@ impl Session {
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
-        // Refused in an attempt that misses, too.
-        let output = Output::new(out, Existing::Stays, Content::Binary)?;
-        self.pins.keep_apart(out)?;
+        // Before the outcome: an attempt that misses reports the same error.
+        let output = Output::new(out, Existing::Reject, Content::Binary)?;
+        self.pins.check_result(out)?;
         let round = self.read_round()?;
         let challenge = self.read_challenge(&round)?;
         let mut combiner = Combiner::new(&challenge);
@@ -189,10 +196,10 @@ impl Session {
 
     fn send(&self, message: &Message) -> Result<(), StepError> {
         let path = path(&self.round, message.part(), message.id());
-        // It replaces what this member has sent before, and nothing else.
+        // It replaces a message that this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
-        files.keep_apart()?;
-        let mut made = Made::default();
+        files.check()?;
+        let mut made = TempPaths::default();
         let sent = made
             .directory(&self.round)
             .and_then(|()| self.pins.keep())
@@ -210,7 +217,7 @@ fn path(round: &Path, part: Part, id: &MemberId) -> PathBuf {
     round.join(format!("{}.{part}", file_name(id)))
 }
 
-/// A member's message, which has to be that part and that member's.
+/// Reads a member's message and checks part and sender.
 fn receive(
     agreed: &AgreedRoots,
     round: &Path,
@@ -251,7 +258,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
     let subject = Subject::new(&args.subject)?;
     let policy = policy(args, &agreed)?;
-    // Whatever has another payload than the expected one may be longer.
+    // An aggregate with another payload than the expected one may be longer.
     let limit = subject.payload.len() as u64 + (1 << 14);
     let bytes = read_named(&args.aggregate, limit)?;
     let malformed = |error| input::unusable(&args.aggregate, error);
@@ -268,8 +275,8 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let mut outputs = Vec::new();
     for (path, bytes) in args.results().into_iter().zip(results) {
         if let Some(path) = path {
-            pins.keep_apart(path)?;
-            outputs.push((Output::new(path, Existing::Stays, Content::Binary)?, bytes));
+            pins.check_result(path)?;
+            outputs.push((Output::new(path, Existing::Reject, Content::Binary)?, bytes));
         }
     }
     let results: Vec<_> = outputs
@@ -287,7 +294,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
 /// 8,192 names of 64 bytes, each with a weight.
 const MAX_WEIGHTS: u64 = 1 << 20;
 
-/// Who is enough: so many members, or a file of `name weight` lines and a threshold.
+/// The quorum policy: a number of members, or weights (`name weight` lines) and a threshold.
 fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> {
     let registry = agreed.registry();
     match (&args.weights, args.quorum, args.threshold) {
@@ -305,7 +312,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
                 let Some(line) = Some(line.trim()).filter(|line| !line.is_empty()) else {
                     continue;
                 };
-                // Without what the line says: that goes to a terminal.
+                // Without the text of the line, which may have control characters.
                 let bad = || {
                     let why = format!("line {}: not a member's name and a weight", number + 1);
                     input::unusable(path, why)
@@ -331,8 +338,7 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
     }
 }
 
-/// Who signed what, and what it costs on the wire: with and without openings, beside
-/// the list of signatures that it replaces.
+/// Signers and decision, and the size: with and without openings, and of a list of signatures.
 fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, Error> {
     let registry = agreed.registry();
     let signers = aggregate.signers(registry)?;
@@ -343,8 +349,8 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, Error> 
     let payload = Sha256::digest(aggregate.payload());
     let lines = [
         format!("signers: {n} of {}: {}", registry.len(), names.join(" ")),
-        format!("payload: SHA-256 {}", hex(&payload)),
-        format!("roots: {}", hex(agreed.digest())),
+        format!("payload: SHA-256 {}", encode_string(&payload)),
+        format!("roots: {}", encode_string(agreed.digest())),
         format!("attempt: {}", aggregate.label().attempt()),
         format!("hints: {} of 75", aggregate.hint_weight()),
         format!("aggregate: {object} bytes, signature 4627 of them"),
@@ -357,7 +363,7 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, Error> 
     Ok(lines.join("\n"))
 }
 
-/// To standard error if a result has taken standard output.
+/// Prints the report to standard error if a result is on standard output.
 fn show(report: &str, taken: bool) -> io::Result<()> {
     if taken {
         io::stderr().write_all(report.as_bytes())

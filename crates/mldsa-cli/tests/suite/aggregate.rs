@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fips204::ml_dsa_87::PublicKey;
 use fips204::traits::{SerDes, Verifier};
 
-use crate::tool::{Run, mldsa};
+use crate::tool::{Run, args, mldsa};
 
 /// A directory of its own, removed afterwards.
 struct Place(PathBuf);
@@ -44,7 +44,7 @@ impl Place {
         let committee = self.at("committee");
         let both = inits.map(|args| {
             std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-                .args(["aggregate", "init", "--committee", &committee])
+                .args(args!["aggregate init --committee", &committee])
                 .args(args)
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::null())
@@ -65,7 +65,11 @@ impl Place {
     fn member(&self, step: &str, n: usize, more: &[&str]) -> Run {
         let (round, payload) = (self.at("round"), self.at("payload"));
         let args = ["--round", &round, "--payload", &payload];
-        let args = [&args[..], &["--content", "slot 7", "--ctx", "TEST"], more];
+        let args = [
+            &args[..],
+            &args!["--content", &"slot 7", "--ctx TEST"],
+            more,
+        ];
         self.own(step, n, &args.concat())
     }
 
@@ -77,7 +81,7 @@ impl Place {
             }
         }
         let committee = self.at("committee");
-        let plan = ["plan", "--committee", &committee, "--epoch", epoch];
+        let plan = args!["plan --committee", &committee, "--epoch", epoch];
         let contents = ["--content", "slot 6", "--content", "slot 7"];
         good(&self.step(&[&plan[..], &contents].concat()));
         // A plan is made once.
@@ -105,14 +109,7 @@ impl Place {
             let step = |step: &str, n: usize, more: &[&str]| {
                 let args = ["--epoch", epoch, "--round", &round, "--attempt", &number];
                 let payload = self.at("payload");
-                let subject = [
-                    "--content",
-                    "slot 7",
-                    "--ctx",
-                    "TEST",
-                    "--payload",
-                    &payload,
-                ];
+                let subject = args!["--content", &"slot 7", "--ctx TEST --payload", &payload];
                 self.own(step, n, &[&args[..], &subject, more].concat())
             };
             for part in ["open", "commit", "respond"] {
@@ -137,9 +134,9 @@ impl Place {
     fn verify(&self, aggregate: &str, committee: &str, round: &str, more: &[&str]) -> Run {
         let paths = [committee, "verifier", round, aggregate, "payload"];
         let [committee, store, round, aggregate, payload] = paths.map(|name| self.at(name));
-        let args = ["verify", "--committee", &committee, "--store", &store];
+        let args = args!["verify --committee", &committee, "--store", &store];
         let files = ["--round", &round, "--aggregate", &aggregate];
-        let expected = ["--payload", &payload, "--ctx", "TEST"];
+        let expected = args!["--payload", &payload, "--ctx TEST"];
         self.step(&[&args[..], &files, &expected, more].concat())
     }
 }
@@ -175,7 +172,7 @@ fn what_cannot_be_run_says_why_and_leaves_nothing() {
         (&nowhere, &payload, [].as_slice(), &*nowhere),
         (&payload, &payload, &[], &payload),
         (&dir, &nowhere, &[], &nowhere),
-        (&dir, &payload, &["--content", ""], "content label"),
+        (&dir, &payload, &args!["--content", &""], "content label"),
         (&dir, &payload, &["--ctx", &long], "255 bytes"),
         (
             &dir,
@@ -184,20 +181,11 @@ fn what_cannot_be_run_says_why_and_leaves_nothing() {
             "223 bytes",
         ),
     ] {
-        let args = ["run", "--dir", dir, "--payload", payload];
+        let args = args!["run --dir", dir, "--payload", payload];
         refused(&place.step(&[&args[..], more].concat()), why);
         assert!(!Path::new(dir).is_dir());
     }
-    let args = [
-        "aggregate",
-        "run",
-        "-n",
-        "2",
-        "--dir",
-        &dir,
-        "--payload",
-        "-",
-    ];
+    let args = args!["aggregate run -n 2 --dir", &dir, "--payload -"];
     let run = mldsa(&args, b"what is decided");
     good(&run);
     assert!(run.stdout.contains("payload: SHA-256 847fb2c3"));
@@ -218,7 +206,7 @@ fn a_store_is_for_its_owner_alone() {
             "sh",
             env!("CARGO_BIN_EXE_mldsa"),
         ]);
-        shell.args(["aggregate", "init", "--committee", &place.at("committee")]);
+        shell.args(args!["aggregate init --committee", &place.at("committee")]);
         shell.args(["--store", &place.at(name), "--id", name]);
         shell.output().unwrap()
     };
@@ -250,7 +238,7 @@ fn a_store_is_for_its_owner_alone() {
             assert_eq!(mode(&store.join(file)), 0o600, "{file}");
         }
     }
-    refused(&place.own("init", 0, &["--id", ""]), "1 to 64 bytes");
+    refused(&place.own("init", 0, &args!["--id", &""]), "1 to 64 bytes");
     assert!(!Path::new(&place.at("member-0")).exists());
 }
 
@@ -258,17 +246,7 @@ fn a_store_is_for_its_owner_alone() {
 fn a_committee_at_once() {
     let place = Place::new("at-once");
     let (dir, payload) = (place.at("all"), place.at("payload"));
-    let args = [
-        "run",
-        "-n",
-        "5",
-        "--dir",
-        &dir,
-        "--payload",
-        &payload,
-        "--ctx",
-        "TEST",
-    ];
+    let args = args!["run -n 5 --dir", &dir, "--payload", &payload, "--ctx TEST"];
     let run = place.step(&args);
     good(&run);
     let names = "member-0000 member-0001 member-0002 member-0003 member-0004";
@@ -289,7 +267,7 @@ fn a_committee_at_once() {
         "--ctx-out",
         ctx,
     ];
-    let verified = verify("all/aggregate", &[&["--quorum", "5"], &out[..]].concat());
+    let verified = verify("all/aggregate", &args!["--quorum 5", ..out]);
     good(&verified);
     assert_eq!(verified.stdout, run.stdout);
     // 8 leaves, one content with room for a silent member: 6,144 + 4 + 96 bytes.
@@ -314,13 +292,11 @@ fn a_committee_at_once() {
         ];
         let [committee, store, round, aggregate, payload] = paths.map(|name| place.at(name));
         std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-            .args([
-                "aggregate",
-                "verify",
-                "--committee",
+            .args(args![
+                "aggregate verify --committee",
                 &committee,
                 "--store",
-                &store,
+                &store
             ])
             .args([
                 "--round",
@@ -330,7 +306,7 @@ fn a_committee_at_once() {
                 "--payload",
                 &payload,
             ])
-            .args(["--ctx", "TEST", "--quorum", "5", option, "-"])
+            .args(args!["--ctx TEST --quorum 5", option, "-"])
             .output()
             .unwrap()
     };
@@ -339,7 +315,7 @@ fn a_committee_at_once() {
     assert_eq!(output.stderr, run.stdout.as_bytes());
     // To `mldsa verify` it is a signature like any other.
     let ordinary = |ctx: &str| {
-        let args = ["verify", "--key", pk, "--sig", sig, "--ctx", ctx, message];
+        let args = args!["verify --key", pk, "--sig", sig, "--ctx", ctx, message];
         mldsa(&args, b"")
     };
     assert_eq!(ordinary("TEST").stdout, "valid\n");
@@ -355,7 +331,7 @@ fn a_committee_at_once() {
     bytes[last] ^= 1;
     fs::write(place.at("all/changed"), bytes).unwrap();
     invalid(
-        &verify("all/changed", &["--quorum", "5"]),
+        &verify("all/changed", &args!["--quorum 5"]),
         "does not verify",
     );
 }
@@ -366,10 +342,10 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
     let digest = place.agreed("1");
     // One signer of three.
     for step in ["open", "commit", "respond"] {
-        good(&place.member(step, 0, &["--cohort", "m0"]));
+        good(&place.member(step, 0, &args!["--cohort m0"]));
     }
     let out = place.at("aggregate");
-    let combined = place.member("combine", 0, &["--cohort", "m0", "--out", &out]);
+    let combined = place.member("combine", 0, &args!["--cohort m0 --out", &out]);
     if combined.code == 1 {
         return;
     }
@@ -379,25 +355,25 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
         place.verify("aggregate", "committee", "round", &more)
     };
     assert_eq!(verify(&[]).code, 2);
-    invalid(&verify(&["--quorum", "2"]), "too few");
-    refused(&verify(&["--quorum", "0"]), "out of range");
-    refused(&verify(&["--threshold", "1"]), "--weights <FILE>");
-    refused(&verify(&["--quorum", "4"]), "there are 3 members");
-    let alone = verify(&["--quorum", "1", "--expect-roots", &digest]);
+    invalid(&verify(&args!["--quorum 2"]), "too few");
+    refused(&verify(&args!["--quorum 0"]), "out of range");
+    refused(&verify(&args!["--threshold 1"]), "--weights <FILE>");
+    refused(&verify(&args!["--quorum 4"]), "there are 3 members");
+    let alone = verify(&args!["--quorum 1 --expect-roots", &digest]);
     good(&alone);
     assert_eq!(alone.lines()[0], "signers: 1 of 3: m0");
     let payload = "847fb2c33a0510a8b4f606d8392fdac8659fe657b3206b7e0f99b6d432ff4f7d";
     assert_eq!(alone.lines()[1], format!("payload: SHA-256 {payload}"));
     assert_eq!(alone.lines()[2], format!("roots: {digest}"));
     refused(
-        &verify(&["--quorum", "1", "--expect-roots", "00"]),
+        &verify(&args!["--quorum 1 --expect-roots 00"]),
         "list of roots is",
     );
     let weights = place.at("weights");
     fs::write(&weights, "m0 5\nm1 7\n").unwrap();
-    good(&verify(&["--weights", &weights, "--threshold", "5"]));
+    good(&verify(&args!["--weights", &weights, "--threshold 5"]));
     invalid(
-        &verify(&["--weights", &weights, "--threshold", "6"]),
+        &verify(&args!["--weights", &weights, "--threshold 6"]),
         "too few",
     );
     assert_eq!(verify(&["--weights", &weights]).code, 2);
@@ -405,7 +381,7 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
         let run = verify(&["--weights", &weights, "--threshold", out]);
         refused(&run, &format!("--threshold {out}: not in 1 to 12"));
     }
-    let threshold = ["--threshold", "5", "--weights", &weights];
+    let threshold = args!["--threshold 5 --weights", &weights];
     fs::write(&weights, "\u{feff}m0 5\r\n\r\nm1 7\r\n").unwrap();
     good(&verify(&threshold));
     for (text, why) in [
@@ -424,17 +400,17 @@ fn nothing_is_valid_without_a_policy_and_an_expected_decision() {
     refused(&verify(&threshold), &weights);
     // Another payload, label, domain or kind than the expected one.
     fs::write(place.at("payload"), b"something else").unwrap();
-    invalid(&verify(&["--quorum", "1"]), "another decision");
+    invalid(&verify(&args!["--quorum 1"]), "another decision");
     fs::write(place.at("payload"), b"what is decided").unwrap();
     invalid(
-        &verify(&["--quorum", "1", "--consensus"]),
+        &verify(&args!["--quorum 1 --consensus"]),
         "another decision",
     );
     let other = place.verify(
         "aggregate",
         "committee",
         "round",
-        &["--quorum", "1", "--content", "slot 6"],
+        &args!["--quorum 1 --content", &"slot 6"],
     );
     invalid(&other, "another decision");
 }
@@ -456,7 +432,7 @@ fn a_committee_step_by_step() {
         }
     }
     let committee = place.at("committee");
-    let plan = ["plan", "--committee", &committee, "--content", "slot 7"];
+    let plan = args!["plan --committee", &committee, "--content", &"slot 7"];
     // Junk is named and skipped.
     fs::write(Path::new(&committee).join("registrations/junk"), b"junk").unwrap();
     let planned = place.step(&plan);
@@ -471,7 +447,7 @@ fn a_committee_step_by_step() {
         good(&place.own("agree", n, &[]));
     }
     refused(
-        &place.own("agree", 2, &["--expect-roots", "ab"]),
+        &place.own("agree", 2, &args!["--expect-roots ab"]),
         "list of roots is",
     );
     refused(&place.member("open", 0, &[]), "not acknowledged");
@@ -480,7 +456,7 @@ fn a_committee_step_by_step() {
         good(&place.member("open", n, &[]));
     }
     // A registration that comes later is none of this epoch's.
-    good(&place.own("init", 9, &["--id", "m9"]));
+    good(&place.own("init", 9, &args!["--id m9"]));
     // No response without a commitment, no commitment without all openings.
     refused(&place.member("respond", 0, &[]), "commitment");
     let message = |n: usize, part: &str| {
@@ -495,13 +471,13 @@ fn a_committee_step_by_step() {
     }
     // Another cohort, or another payload, for the same label is another decision.
     refused(
-        &place.member("commit", 0, &["--cohort", "m0,m1"]),
+        &place.member("commit", 0, &args!["--cohort m0,m1"]),
         "already used",
     );
     fs::write(place.at("payload"), b"block B").unwrap();
     refused(&place.member("commit", 0, &[]), "already used");
-    good(&place.member("open", 0, &["--attempt", "1"]));
-    let alone = ["--attempt", "1", "--cohort", "m0"];
+    good(&place.member("open", 0, &args!["--attempt 1"]));
+    let alone = args!["--attempt 1 --cohort m0"];
     refused(&place.member("commit", 0, &alone), "already used");
     fs::write(place.at("payload"), b"what is decided").unwrap();
     good(&place.member("open", 0, &[]));
@@ -520,7 +496,7 @@ fn a_committee_step_by_step() {
             0,
             &[
                 &["--round", &place.at("round"), "--payload", &other],
-                &["--content", "slot 7", "--ctx", "TEST"][..],
+                &args!["--content", &"slot 7", "--ctx TEST"][..],
             ]
             .concat(),
         ),
@@ -538,7 +514,7 @@ fn a_committee_step_by_step() {
         "--content",
         "slot 7",
     ];
-    let fresh = [&args[..], &["--attempt", "1"]].concat();
+    let fresh = args![..args, "--attempt 1"];
     let opening = message(0, "opening");
     let own = [
         &args[..2],
@@ -580,17 +556,17 @@ fn a_committee_step_by_step() {
         }
     } else {
         good(&combined);
-        let more = ["--quorum", "3", "--content", "slot 7"];
+        let more = args!["--quorum 3 --content", &"slot 7"];
         good(&place.verify("aggregate", "committee", "round", &more));
     }
     // Used up either way.
     refused(
-        &place.member("commit", 0, &["--cohort", "m0,m1"]),
+        &place.member("commit", 0, &args!["--cohort m0,m1"]),
         "already used",
     );
     // An attempt that the plan does not foresee.
     refused(
-        &place.member("open", 0, &["--attempt", "4"]),
+        &place.member("open", 0, &args!["--attempt 4"]),
         "no attempts left",
     );
 }
@@ -603,7 +579,12 @@ fn junk_in_a_member_s_name_is_skipped_and_named() {
         good(&place.own("init", n, &["--id", &format!("m{n}")]));
     }
     let committee = place.at("committee");
-    good(&place.step(&["plan", "--committee", &committee, "--content", "slot 7"]));
+    good(&place.step(&args![
+        "plan --committee",
+        &committee,
+        "--content",
+        &"slot 7"
+    ]));
     let last = hex::encode("m3");
     for (step, directory) in [("root", "roots"), ("agree", "acknowledgements")] {
         for n in 0..4 {
@@ -629,13 +610,18 @@ fn a_step_that_fails_pins_nothing() {
         good(&place.own("init", n, &["--id", &format!("m{n}")]));
     }
     let committee = place.at("committee");
-    good(&place.step(&["plan", "--committee", &committee, "--content", "slot 7"]));
+    good(&place.step(&args![
+        "plan --committee",
+        &committee,
+        "--content",
+        &"slot 7"
+    ]));
     let pinned = |store: &str| place.0.join(store).join("epoch-1.roots").exists();
     good(&place.own("root", 0, &[]));
     // Too early, and not the list that was read out.
     refused(&place.member("open", 0, &[]), "not acknowledged");
     refused(
-        &place.own("agree", 0, &["--expect-roots", "ab"]),
+        &place.own("agree", 0, &args!["--expect-roots ab"]),
         "list of roots is",
     );
     assert!(!pinned("member-0"));
@@ -656,7 +642,7 @@ fn a_step_that_fails_pins_nothing() {
             assert_eq!(place.own("root", 0, &[]).code, code);
         }
         // Nobody reads the digest.
-        place.unheard(&["agree", "--committee", &committee, "--store", &store]);
+        place.unheard(&args!["agree --committee", &committee, "--store", &store]);
         assert!(!pinned("member-0"));
         let words = Path::new(&committee).join("epoch-1/acknowledgements");
         assert!(!words.exists());
@@ -675,7 +661,7 @@ fn a_step_that_fails_pins_nothing() {
     // A round that cannot be made, and one that is made in vain.
     let open = |round: &str, store: &str| {
         let [round, store, payload] = [round, store, "payload"].map(|name| place.at(name));
-        let args = ["open", "--committee", &committee, "--store", &store];
+        let args = args!["open --committee", &committee, "--store", &store];
         let files = ["--round", &round, "--payload", &payload];
         assert_eq!(
             place
@@ -693,7 +679,7 @@ fn a_step_that_fails_pins_nothing() {
     let combiner = |more: &[&str]| {
         let (store, round, payload) =
             (place.at("combiner"), place.at("round"), place.at("payload"));
-        let args = ["combine", "--committee", &committee, "--store", &store];
+        let args = args!["combine --committee", &committee, "--store", &store];
         let subject = [
             "--round",
             &round,
@@ -708,9 +694,9 @@ fn a_step_that_fails_pins_nothing() {
     let combine = |store: &str, round: &str, out: &str, why: &str| {
         let paths = [store, round, "payload", out].map(|name| place.at(name));
         let [own, rounds, payload, result] = &paths;
-        let args = ["combine", "--committee", &committee, "--store", own];
+        let args = args!["combine --committee", &committee, "--store", own];
         let files = ["--round", rounds, "--payload", payload, "--out", result];
-        let subject = ["--content", "slot 7", "--ctx", "TEST"];
+        let subject = args!["--content", &"slot 7", "--ctx TEST"];
         refused(&place.step(&[&args[..], &files, &subject].concat()), why);
         assert!(!place.0.join("new").exists() && !pinned(store));
     };
@@ -728,10 +714,10 @@ fn a_step_that_fails_pins_nothing() {
     assert!(!place.0.join("combiner").exists());
     let payload = fs::read(place.at("payload")).unwrap();
     fs::write(&out, b"something").unwrap();
-    refused(&combiner(&["--ctx", "TEST"]), "aggregate: exists\n");
+    refused(&combiner(&args!["--ctx TEST"]), "aggregate: exists\n");
     fs::remove_file(&out).unwrap();
     assert!(!place.0.join("combiner").exists());
-    let combined = combiner(&["--ctx", "TEST"]);
+    let combined = combiner(&args!["--ctx TEST"]);
     if combined.code == 1 {
         assert!(!place.0.join("combiner").exists());
         return;
@@ -743,8 +729,8 @@ fn a_step_that_fails_pins_nothing() {
     for to_pipe in [true, false] {
         let paths = ["unheard", "round", "payload", "unread"].map(|name| place.at(name));
         let [own, rounds, payload, result] = &paths;
-        let args = ["combine", "--committee", &committee, "--store", own];
-        let files = ["--round", rounds, "--payload", payload, "--ctx", "TEST"];
+        let args = args!["combine --committee", &committee, "--store", own];
+        let files = args!["--round", rounds, "--payload", payload, "--ctx TEST"];
         let out = if to_pipe { "-" } else { result };
         place.unheard(&[&args[..], &files, &["--content", "slot 7", "--out", out]].concat());
         assert!(!Path::new(own).exists() && !Path::new(result).exists());
@@ -759,36 +745,33 @@ fn a_step_that_fails_pins_nothing() {
         .join(format!("{}.opening", hex::encode("m1")));
     let whole = fs::read(&opening).unwrap();
     fs::remove_file(&opening).unwrap();
-    assert_eq!(verify(&["--quorum", "3"]).code, 2);
+    assert_eq!(verify(&args!["--quorum 3"]).code, 2);
     fs::write(&opening, whole).unwrap();
-    assert_eq!(verify(&["--quorum", "4"]).code, 2);
+    assert_eq!(verify(&args!["--quorum 4"]).code, 2);
     fs::write(place.at("payload"), b"something else").unwrap();
-    assert_eq!(verify(&["--quorum", "3"]).code, 1);
+    assert_eq!(verify(&args!["--quorum 3"]).code, 1);
     fs::write(place.at("payload"), payload).unwrap();
     let [pk, nowhere] = ["pk", "nowhere/sig"].map(|name| place.at(name));
     let results = ["--pk-out", &pk, "--sig-out", &nowhere];
-    refused(
-        &verify(&[&["--quorum", "3"], &results[..]].concat()),
-        &nowhere,
-    );
+    refused(&verify(&args!["--quorum 3", ..results]), &nowhere);
     assert!(!Path::new(&pk).exists());
     let [verifier, round] = ["verifier", "verifier/round"].map(|name| place.at(name));
-    let args = ["verify", "--committee", &committee, "--store", &verifier];
+    let args = args!["verify --committee", &committee, "--store", &verifier];
     let files = ["--aggregate", &out, "--payload", &place.at("payload")];
-    let rest = ["--round", &round, "--ctx", "TEST", "--quorum", "3"];
+    let rest = args!["--round", &round, "--ctx TEST --quorum 3"];
     let run = place.step(&[&args[..], &files, &rest, &["--content", "slot 7"]].concat());
     refused(&run, "neither in the other");
     let results = ["--pk-out", &pk, "--sig-out", &verifier];
-    let own = verify(&[&["--quorum", "3"], &results[..]].concat());
+    let own = verify(&args!["--quorum 3", ..results]);
     refused(&own, "list of roots is kept");
     assert!(own.stdout.is_empty() && !Path::new(&pk).exists());
     let folder = place.at("folder/");
     let results = ["--pk-out", &pk, "--sig-out", &folder];
-    let nowhere = verify(&[&["--quorum", "3"], &results[..]].concat());
+    let nowhere = verify(&args!["--quorum 3", ..results]);
     refused(&nowhere, "is a directory");
     assert!(nowhere.stdout.is_empty() && !Path::new(&pk).exists());
     assert!(!place.0.join("verifier").exists());
-    good(&verify(&["--quorum", "3"]));
+    good(&verify(&args!["--quorum 3"]));
     assert!(pinned("verifier"));
 }
 
@@ -797,12 +780,12 @@ fn a_step_that_fails_pins_nothing() {
 fn an_aggregate_can_go_to_a_pipe() {
     let place = Place::new("pipe");
     place.agreed("1");
-    let alone = ["--cohort", "m0"];
+    let alone = args!["--cohort m0"];
     for step in ["open", "commit", "respond"] {
         good(&place.member(step, 0, &alone));
     }
     let out = place.at("aggregate");
-    let combined = place.member("combine", 0, &["--cohort", "m0", "--out", &out]);
+    let combined = place.member("combine", 0, &args!["--cohort m0 --out", &out]);
     if combined.code == 1 {
         return;
     }
@@ -811,13 +794,11 @@ fn an_aggregate_can_go_to_a_pipe() {
         ["committee", "member-0", "round", "payload"].map(|name| place.at(name));
     // Bytes that are no text.
     let piped = std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-        .args([
-            "aggregate",
-            "combine",
-            "--committee",
+        .args(args![
+            "aggregate combine --committee",
             &committee,
             "--store",
-            &store,
+            &store
         ])
         .args([
             "--round",
@@ -827,7 +808,7 @@ fn an_aggregate_can_go_to_a_pipe() {
             "--content",
             "slot 7",
         ])
-        .args(["--ctx", "TEST", "--cohort", "m0", "--out", "-"])
+        .args(args!["--ctx TEST --cohort m0 --out -"])
         .output()
         .unwrap();
     assert!(piped.status.success());
@@ -838,10 +819,10 @@ fn an_aggregate_can_go_to_a_pipe() {
     drop(reader);
     let [verifier, aggregate, pk] = ["verifier", "aggregate", "pk"].map(|name| place.at(name));
     let verify = std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-        .args(["aggregate", "verify", "--committee", &committee])
+        .args(args!["aggregate verify --committee", &committee])
         .args(["--store", &verifier, "--round", &round])
         .args(["--aggregate", &aggregate, "--payload", &payload])
-        .args(["--content", "slot 7", "--ctx", "TEST", "--quorum", "1"])
+        .args(args!["--content", &"slot 7", "--ctx TEST --quorum 1"])
         .args(["--pk-out", &pk])
         .stdout(closed)
         .output()
@@ -860,12 +841,17 @@ fn a_rotated_seed_serves_no_epoch_of_the_old_one() {
     place.agreed("1");
     place.agreed("2");
     let store = place.at("member-0");
-    let rotate = |epoch: &str| place.step(&["rotate", "--store", &store, "--epoch", epoch]);
+    let rotate = |epoch: &str| place.step(&args!["rotate --store", &store, "--epoch", epoch]);
     // The second epoch has begun.
     refused(&rotate("1"), "epoch 2");
-    good(&place.own("agree", 0, &["--epoch", "2"]));
+    good(&place.own("agree", 0, &args!["--epoch 2"]));
     good(&rotate("2"));
-    let served = || refused(&place.own("agree", 0, &["--epoch", "2"]), "epoch is closed");
+    let served = || {
+        refused(
+            &place.own("agree", 0, &args!["--epoch 2"]),
+            "epoch is closed",
+        )
+    };
     served();
     // The power went before the new guard was there: whoever completes it, and with
     // whatever epoch, the old ones stay closed.
@@ -877,15 +863,15 @@ fn a_rotated_seed_serves_no_epoch_of_the_old_one() {
         for name in ["log", "mark"] {
             fs::remove_file(Path::new(&store).join(format!("guard-1.{name}"))).unwrap();
         }
-        refused(&place.own("agree", 0, &["--epoch", "2"]), "incomplete");
+        refused(&place.own("agree", 0, &args!["--epoch 2"]), "incomplete");
         match complete {
-            "init" => good(&place.own("init", 0, &["--id", "m0"])),
+            "init" => good(&place.own("init", 0, &args!["--id m0"])),
             _ => good(&rotate("1")),
         }
         served();
     }
     // What was closed is not served by the next seed either.
-    good(&place.step(&["close", "--store", &store, "--epoch", "7"]));
+    good(&place.step(&args!["close --store", &store, "--epoch 7"]));
     refused(&rotate("3"), "epoch 7");
 }
 
@@ -904,16 +890,16 @@ fn a_store_is_made_and_rotated_by_one_process() {
             .map(|mark| ["--store", &*store, "--id", &*id, "--mark", mark]);
         let made = place.race(args.each_ref().map(|args| &args[..]));
         assert_eq!(made.into_iter().filter(|made| *made).count(), 1);
-        good(&place.step(&["close", "--store", &store, "--epoch", "1"]));
+        good(&place.step(&args!["close --store", &store, "--epoch 1"]));
     }
     let mark = place.at("card/m");
-    good(&place.own("init", 0, &["--id", "m0", "--mark", &mark]));
+    good(&place.own("init", 0, &args!["--id m0 --mark", &mark]));
     let store = place.at("member-0");
-    let rotate = |epoch: &str| place.step(&["rotate", "--store", &store, "--epoch", epoch]);
+    let rotate = |epoch: &str| place.step(&args!["rotate --store", &store, "--epoch", epoch]);
     // The next mark is somebody else's: asked for while the old seed is there.
     fs::write(place.at("card/m.1"), b"another guard's").unwrap();
     refused(&rotate("1"), "m.1: exists");
-    good(&place.step(&["close", "--store", &store, "--epoch", "1"]));
+    good(&place.step(&args!["close --store", &store, "--epoch 1"]));
     fs::remove_file(place.at("card/m.1")).unwrap();
     good(&rotate("1"));
     // Killed before the secret said that all is there: nobody gives it another name or
@@ -930,18 +916,15 @@ fn a_store_is_made_and_rotated_by_one_process() {
         assert_eq!(fs::read(place.at("member-0/id")).unwrap(), b"m0");
     }
     good(&rotate("2"));
-    good(&place.step(&["close", "--store", &store, "--epoch", "3"]));
+    good(&place.step(&args!["close --store", &store, "--epoch 3"]));
     // Killed before there was a secret.
     fs::create_dir(place.at("begun")).unwrap();
     fs::write(place.at("begun/id"), "m9").unwrap();
     let begun = place.at("begun");
-    let args = ["init", "--committee", &committee, "--store", &begun, "--id"];
-    refused(
-        &place.step(&[&args[..], &["m8"]].concat()),
-        "another member",
-    );
+    let args = args!["init --committee", &committee, "--store", &begun, "--id"];
+    refused(&place.step(&args![..args, "m8"]), "another member");
     assert_eq!(fs::read(place.at("begun/id")).unwrap(), b"m9");
-    good(&place.step(&[&args[..], &["m9"]].concat()));
+    good(&place.step(&args![..args, "m9"]));
     // A secret that is elsewhere for now.
     let [secret, away] = ["begun/secret", "away"].map(|name| place.at(name));
     let files = || {
@@ -954,19 +937,11 @@ fn a_store_is_made_and_rotated_by_one_process() {
     let before = files();
     fs::rename(&secret, &away).unwrap();
     let fresh = place.at("fresh");
-    let args = [
-        "init",
-        "--committee",
-        &fresh,
-        "--store",
-        &begun,
-        "--id",
-        "m9",
-    ];
+    let args = args!["init --committee", &fresh, "--store", &begun, "--id m9"];
     refused(&place.step(&args), "its secret is gone");
     fs::rename(&away, &secret).unwrap();
     assert_eq!(files(), before);
-    good(&place.step(&["close", "--store", &begun, "--epoch", "1"]));
+    good(&place.step(&args!["close --store", &begun, "--epoch 1"]));
     // A disk without room: what is there stays as it was, and nothing comes to it.
     #[cfg(unix)]
     {
@@ -981,43 +956,41 @@ fn a_store_is_made_and_rotated_by_one_process() {
             );
         };
         let new = place.at("new");
-        full(&[
-            "init",
-            "--committee",
+        full(&args![
+            "init --committee",
             &committee,
             "--store",
             &new,
-            "--id",
-            "new",
+            "--id new"
         ]);
-        full(&[
-            "init",
-            "--committee",
+        full(&args![
+            "init --committee",
             &new,
             "--store",
             &place.at("new-2"),
-            "--id",
-            "new",
+            "--id new"
         ]);
-        full(&["plan", "--committee", &committee, "--content", "slot 7"]);
-        full(&["rotate", "--store", &store, "--epoch", "3"]);
+        full(&args![
+            "plan --committee",
+            &committee,
+            "--content",
+            &"slot 7"
+        ]);
+        full(&args!["rotate --store", &store, "--epoch 3"]);
         for name in ["new", "new-2", "committee/epoch-1"] {
             assert!(!place.0.join(name).exists(), "{name}");
         }
     }
-    good(&place.step(&["plan", "--committee", &committee, "--content", "slot 7"]));
+    good(&place.step(&args![
+        "plan --committee",
+        &committee,
+        "--content",
+        &"slot 7"
+    ]));
     good(&rotate("3"));
     // A committee that cannot be made.
     let [payload, own] = ["payload/committee", "own/store"].map(|name| place.at(name));
-    let args = [
-        "init",
-        "--committee",
-        &payload,
-        "--store",
-        &own,
-        "--id",
-        "m1",
-    ];
+    let args = args!["init --committee", &payload, "--store", &own, "--id m1"];
     refused(&place.step(&args), "payload/committee");
     assert!(!place.0.join("own").exists());
 }
@@ -1029,12 +1002,12 @@ fn a_registration_is_not_replaced() {
     place.agreed("1");
     let registration = Path::new(&place.at("committee")).join("registrations/6d30");
     let first = fs::read(&registration).unwrap();
-    refused(&place.own("init", 7, &["--id", "m0"]), "m0");
+    refused(&place.own("init", 7, &args!["--id m0"]), "m0");
     assert_eq!(fs::read(&registration).unwrap(), first);
     good(&place.member("open", 0, &[]));
     // Nothing is left of who asked for it, so that another name will do.
     assert!(!Path::new(&place.at("member-7")).exists());
-    good(&place.own("init", 7, &["--id", "m7"]));
+    good(&place.own("init", 7, &args!["--id m7"]));
     // Of two that ask at once, one has it.
     let committee = place.at("committee");
     for round in 0..6 {
@@ -1048,10 +1021,10 @@ fn a_registration_is_not_replaced() {
     // A member of that name elsewhere speaks for nobody here.
     let (elsewhere, stranger) = (place.at("elsewhere"), place.at("stranger"));
     let its = ["--store", &stranger];
-    good(&place.step(&[&["init", "--committee", &elsewhere, "--id", "m0"], &its[..]].concat()));
+    good(&place.step(&args!["init --committee", &elsewhere, "--id m0", ..its]));
     let root = Path::new(&committee).join("epoch-1/roots/6d30");
     let before = fs::read(&root).unwrap();
-    let spoken = place.step(&[&["root", "--committee", &committee], &its[..]].concat());
+    let spoken = place.step(&args!["root --committee", &committee, ..its]);
     refused(&spoken, "another key of m0");
     assert_eq!(fs::read(&root).unwrap(), before);
     // Secrets do not go where everybody's files are.
@@ -1086,22 +1059,14 @@ fn a_registration_is_not_replaced() {
             std::os::unix::fs::symlink("other", place.0.join("link")).unwrap();
         }
         let [shared, own] = [committee, store].map(|name| place.at(name));
-        let args = [
-            "init",
-            "--committee",
-            &shared,
-            "--store",
-            &own,
-            "--id",
-            "m8",
-        ];
+        let args = args!["init --committee", &shared, "--store", &own, "--id m8"];
         refused(&place.step(&args), "neither in the other");
         assert!(!place.0.join("new").exists() && !place.0.join("other").exists());
         assert!(!Path::new(&own).join("id").exists() || store == "member-0");
     }
     // Killed before its registration was there, or before the guard was.
     let registered = Path::new(&place.at("committee")).join("registrations/6d39");
-    good(&place.own("init", 9, &["--id", "m9"]));
+    good(&place.own("init", 9, &args!["--id m9"]));
     let key = |bytes: &[u8]| bytes[8 + 4 + 2..][..2592].to_vec();
     let own = fs::read(&registered).unwrap();
     let secret = Path::new(&place.at("member-9")).join("secret");
@@ -1109,9 +1074,9 @@ fn a_registration_is_not_replaced() {
     bytes[8] = 0;
     fs::write(&secret, bytes).unwrap();
     fs::remove_file(&registered).unwrap();
-    good(&place.own("init", 9, &["--id", "m9"]));
+    good(&place.own("init", 9, &args!["--id m9"]));
     assert_eq!(key(&fs::read(&registered).unwrap()), key(&own));
-    refused(&place.own("init", 9, &["--id", "m9"]), "the store exists");
+    refused(&place.own("init", 9, &args!["--id m9"]), "the store exists");
 }
 
 /// Files that others put there are read as far as they can mean anything, and pipes not
@@ -1157,18 +1122,13 @@ fn files_of_any_size_and_kind_are_refused() {
         ] {
             bad(&path);
             let run = if path.ends_with("another") {
-                let epoch = [
-                    "plan",
-                    "--committee",
-                    &place.at("committee"),
-                    "--epoch",
-                    "9",
-                ];
-                let run = place.step(&[&epoch[..], &["--content", "a"]].concat());
+                let shared = place.at("committee");
+                let plan = args!["plan --epoch 9 --content a --committee", &shared];
+                let run = place.step(&plan);
                 let _ = fs::remove_dir_all(committee.join("epoch-9"));
                 run
             } else {
-                let cohort = ["--cohort", "m0,m1"];
+                let cohort = args!["--cohort m0,m1"];
                 place.member("commit", 0, &cohort)
             };
             assert!(
@@ -1192,7 +1152,7 @@ fn files_of_any_size_and_kind_are_refused() {
     fs::write(&plan, whole).unwrap();
     // An aggregate that is longer than the expected payload allows.
     huge(Path::new(&alone));
-    let verified = place.verify("alone", "committee", "round", &["--quorum", "1"]);
+    let verified = place.verify("alone", "committee", "round", &args!["--quorum 1"]);
     refused(&verified, "too long");
 }
 
@@ -1203,7 +1163,7 @@ fn the_next_epoch_has_other_keys_and_old_messages_are_worth_nothing() {
     let first = place.agreed("1");
     let round = place.signed("1", "first");
     let verify = |aggregate: &str, round: &str, epoch: &str| {
-        let more = ["--epoch", epoch, "--quorum", "3", "--content", "slot 7"];
+        let more = args!["--epoch", epoch, "--quorum 3 --content", &"slot 7"];
         place.verify(aggregate, "committee", round, &more)
     };
     good(&verify("first", &round, "1"));
@@ -1221,24 +1181,30 @@ fn the_next_epoch_has_other_keys_and_old_messages_are_worth_nothing() {
 
     // Closed is closed; a new seed serves none of it either, and goes on.
     let store = place.at("member-0");
-    good(&place.step(&["close", "--store", &store, "--epoch", "1"]));
-    refused(&place.own("root", 0, &["--epoch", "1"]), "epoch is closed");
+    good(&place.step(&args!["close --store", &store, "--epoch 1"]));
+    refused(
+        &place.own("root", 0, &args!["--epoch 1"]),
+        "epoch is closed",
+    );
     let secret = fs::read(place.at("member-0/secret")).unwrap();
-    good(&place.step(&["rotate", "--store", &store, "--epoch", "2"]));
+    good(&place.step(&args!["rotate --store", &store, "--epoch 2"]));
     let rotated = fs::read(place.at("member-0/secret")).unwrap();
     assert_ne!(secret[21..53], rotated[21..53]);
     assert_eq!(secret[53..], rotated[53..]);
-    refused(&place.own("root", 0, &["--epoch", "2"]), "epoch is closed");
+    refused(
+        &place.own("root", 0, &args!["--epoch 2"]),
+        "epoch is closed",
+    );
     // Two of the three go on, and somebody new.
-    good(&place.own("init", 3, &["--id", "m3"]));
+    good(&place.own("init", 3, &args!["--id m3"]));
     let committee = place.at("committee");
-    let plan = ["plan", "--committee", &committee, "--epoch", "3"];
-    let rest = ["--members", "m0,m2,m3", "--content", "slot 7"];
+    let plan = args!["plan --committee", &committee, "--epoch 3"];
+    let rest = args!["--members m0,m2,m3 --content", &"slot 7"];
     good(&place.step(&[&plan[..], &rest].concat()));
-    assert_eq!(place.own("root", 1, &["--epoch", "3"]).code, 2);
+    assert_eq!(place.own("root", 1, &args!["--epoch 3"]).code, 2);
     for step in ["root", "agree"] {
         for n in [0, 2, 3] {
-            good(&place.own(step, n, &["--epoch", "3"]));
+            good(&place.own(step, n, &args!["--epoch 3"]));
         }
     }
 }
@@ -1266,7 +1232,7 @@ fn a_store_that_lost_its_guard_signs_nothing() {
         fs::remove_file(place.at(name)).unwrap();
     }
     refused(&place.member("commit", 0, &[]), "make a new member");
-    refused(&place.own("init", 0, &["--id", "m0"]), "the store exists");
+    refused(&place.own("init", 0, &args!["--id m0"]), "the store exists");
     refused(&place.member("commit", 0, &[]), "make a new member");
     fs::remove_file(place.at("member-0/id")).unwrap();
     let mark = place.at("another-mark");
@@ -1282,14 +1248,14 @@ fn a_store_that_lost_its_guard_signs_nothing() {
     refused(&place.member("commit", 0, &[]), "make a new member");
     // Nor does another mark of one's own choice.
     refused(
-        &place.own("init", 2, &["--id", "m2", "--mark", &mark]),
+        &place.own("init", 2, &args!["--id m2 --mark", &mark]),
         "the store exists",
     );
     good(&place.member("open", 2, &[]));
     // A secret of the version before, without the marker.
     let secret = backup("member-1/secret");
     fs::write(place.at("member-1/secret"), &secret[13..]).unwrap();
-    refused(&place.own("init", 1, &["--id", "m1"]), "older version");
+    refused(&place.own("init", 1, &args!["--id m1"]), "older version");
 
     // With the mark elsewhere, a restore of the whole store is noticed. The number of
     // the guard comes behind its name, so a directory would not be where it is.
@@ -1298,22 +1264,22 @@ fn a_store_that_lost_its_guard_signs_nothing() {
         (place.at("member-0"), "is a directory"),
         (place.at("nowhere/mark"), "no directory that exists"),
     ] {
-        refused(&place.own("init", 9, &["--id", "m9", "--mark", &mark]), why);
+        refused(&place.own("init", 9, &args!["--id m9 --mark", &mark]), why);
         assert!(!Path::new(&place.at("member-9")).exists());
     }
-    good(&place.own("init", 9, &["--id", "m9", "--mark", &elsewhere]));
+    good(&place.own("init", 9, &args!["--id m9 --mark", &elsewhere]));
     assert!(!Path::new(&place.at("member-9/guard-0.mark")).exists());
     let log = backup("member-9/guard-0.log");
-    good(&place.step(&["close", "--store", &place.at("member-9"), "--epoch", "1"]));
+    good(&place.step(&args!["close --store", &place.at("member-9"), "--epoch 1"]));
     fs::write(place.at("member-9/guard-0.log"), &log).unwrap();
-    let again = place.step(&["close", "--store", &place.at("member-9"), "--epoch", "2"]);
+    let again = place.step(&args!["close --store", &place.at("member-9"), "--epoch 2"]);
     refused(&again, "guard failed");
     // One mark serves one store.
     let registered = |id: &str| {
         let directory = Path::new(&place.at("committee")).join("registrations");
         directory.join(hex::encode(id)).exists()
     };
-    let taken = place.own("init", 8, &["--id", "m8", "--mark", &elsewhere]);
+    let taken = place.own("init", 8, &args!["--id m8 --mark", &elsewhere]);
     refused(&taken, "mark-of-m9.0: exists");
     assert!(!Path::new(&place.at("member-8")).exists() && !registered("m8"));
     // Of two that take one at once, one has it, and its guard is good.
@@ -1329,15 +1295,15 @@ fn a_store_that_lost_its_guard_signs_nothing() {
         assert!(made[0] != made[1], "{made:?}");
         for (name, made) in names.iter().zip(made) {
             assert_eq!(registered(name), made);
-            let close = ["close", "--store", &place.at(name), "--epoch", "1"];
-            assert_eq!(place.step(&close).code, if made { 0 } else { 2 });
+            let closed = place.step(&args!["close --epoch 1 --store", &place.at(name)]);
+            assert_eq!(closed.code, if made { 0 } else { 2 });
             assert_eq!(Path::new(&place.at(name)).exists(), made);
         }
         // The other one goes on with a mark of its own.
         let name = &names[usize::from(made[0])];
         let [own, mark] = [name, &format!("mark-of-{name}")].map(|name| place.at(name));
-        let args = ["init", "--committee", &committee, "--store", &own];
-        good(&place.step(&[&args[..], &["--id", name, "--mark", &mark]].concat()));
+        let args = args!["init --committee", &committee, "--store", &own];
+        good(&place.step(&args![..args, "--id", name, "--mark", &mark]));
     }
     // Nor is it where it would be lost with the store, or where others write.
     // The number behind its name counts.
@@ -1349,14 +1315,10 @@ fn a_store_that_lost_its_guard_signs_nothing() {
         ("card.0/member-8", "card"),
     ] {
         let [own, mark] = [store, inside].map(|name| place.at(name));
-        let args = ["init", "--committee", &committee, "--store", &own];
-        let run = place.step(&[&args[..], &["--id", "m8", "--mark", &mark]].concat());
+        let args = args!["init --committee", &committee, "--store", &own];
+        let run = place.step(&args![..args, "--id m8 --mark", &mark]);
         refused(&run, "a file elsewhere");
         assert!(!Path::new(&own).exists());
     }
-    good(&place.own(
-        "init",
-        8,
-        &["--id", "m8", "--mark", &place.at("mark-of-m8")],
-    ));
+    good(&place.own("init", 8, &args!["--id m8 --mark", &place.at("mark-of-m8")]));
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 
-use crate::tool::{Folder, good, mldsa, unusable};
+use crate::tool::{Folder, args, good, mldsa, unusable};
 
 fn shell(script: &str, args: &[&str]) -> std::process::Output {
     Command::new("sh")
@@ -34,7 +34,7 @@ fn force_writes_into_pipes_and_devices() {
     for target in [&pipe, &link] {
         let reading = pipe.clone();
         let reader = std::thread::spawn(move || fs::read(reading).unwrap());
-        let args = ["keygen", "--set", "44", "--force", "--out", target];
+        let args = args!["keygen --set 44 --force --out", target];
         let run = mldsa(&args, b"");
         assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
         assert_eq!(run.code, 0, "{}", run.stderr);
@@ -46,13 +46,13 @@ fn force_writes_into_pipes_and_devices() {
         );
     }
     // Whoever made the pipe gets nothing without --force.
-    unusable(&["keygen", "--set", "44", "--out", &pipe], b"", "--force");
+    unusable(&args!["keygen --set 44 --out", &pipe], b"", "--force");
 
     // A device under another name: this test does not bet /dev on its outcome.
     for (device, code) in [("/dev/null", 0), ("/dev/full", 2)] {
         let link = folder.at("device");
         symlink(device, &link).unwrap();
-        let run = mldsa(&["keygen", "--set", "44", "--force", "--out", &link], b"");
+        let run = mldsa(&args!["keygen --set 44 --force --out", &link], b"");
         let metadata = fs::symlink_metadata(&link).unwrap();
         assert!(metadata.file_type().is_symlink(), "the link is gone");
         assert_eq!(run.code, code, "{}", run.stderr);
@@ -78,7 +78,7 @@ fn dev_stdout_is_standard_output() {
     let text = String::from_utf8(folder.get("log")).unwrap();
     assert!(text.starts_with("before\n"));
     assert_eq!(text.matches("-----BEGIN PRIVATE KEY").count(), 2);
-    let run = good(&["keygen", "--set", "44", "--out", "/dev/stdout"], b"");
+    let run = good(&args!["keygen --set 44 --out /dev/stdout"], b"");
     assert!(run.stdout.starts_with("-----BEGIN PRIVATE KEY"));
 }
 
@@ -121,12 +121,12 @@ fn no_output_is_an_input() {
     let seed = folder.put("seed", &[7; 32]);
     let key = folder.at("key");
     good(
-        &["keygen", "--set", "44", "--seed-file", &seed, "--out", &key],
+        &args!["keygen --set 44 --seed-file", &seed, "--out", &key],
         b"",
     );
     let message = folder.put("message", b"m");
     let sig = folder.at("sig");
-    good(&["sign", "-k", &key, "-o", &sig, &message], b"");
+    good(&args!["sign -k", &key, "-o", &sig, &message], b"");
     let names = |of: &str| {
         let [hard, soft] = ["hard", "soft"].map(|name| folder.at(&format!("{of}-{name}")));
         let target = folder.at(of);
@@ -138,11 +138,11 @@ fn no_output_is_an_input() {
     let before = files.map(|name| folder.get(name));
     let everything = || files.map(|name| folder.get(name)) == before;
     let commands: [(&str, &[&str]); 6] = [
-        ("seed", &["keygen", "--set", "44", "--seed-file", &seed]),
-        ("key", &["sign", "-k", &key, &message]),
-        ("message", &["sign", "-k", &key, &message]),
-        ("key", &["mu", "-k", &key, &message]),
-        ("message", &["mu", "-k", &key, &message]),
+        ("seed", &args!["keygen --set 44 --seed-file", &seed]),
+        ("key", &args!["sign -k", &key, &message]),
+        ("message", &args!["sign -k", &key, &message]),
+        ("key", &args!["mu -k", &key, &message]),
+        ("message", &args!["mu -k", &key, &message]),
         ("key", &["pubkey", &key]),
     ];
     let aliases = ["seed", "key", "message"].map(|of| (of, names(of)));
@@ -194,7 +194,7 @@ fn what_a_name_would_do_to_a_terminal_is_escaped() {
         assert_eq!(run.stderr.lines().count(), 1);
     }
     for value in ["4\u{1b}[2J4", "4\u{9b}2J4"] {
-        let run = mldsa(&["keygen", "--set", value], b"");
+        let run = mldsa(&args!["keygen --set", value], b"");
         let start = format!("error: invalid value '{}' for", value.escape_default());
         assert_eq!(run.code, 2);
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
@@ -239,7 +239,7 @@ fn failures_leave_nothing_behind() {
         assert!(text.contains("standard output: "), "{command}: {text}");
     }
     unusable(&["batch-verify", at], b"", at);
-    unusable(&["sign", "-k", &seed, "--set", "44", at], b"", at);
+    unusable(&args!["sign -k", &seed, "--set 44", at], b"", at);
     unusable(&["inspect", at], b"", at);
 }
 
@@ -261,7 +261,7 @@ fn private_keys_and_binary_do_not_go_to_a_terminal_unasked() {
 
     let folder = Folder::new("outputs-terminal");
     let key = folder.at("key");
-    good(&["keygen", "--set", "44", "--out", &key], b"");
+    good(&args!["keygen --set 44 --out", &key], b"");
     let message = folder.put("message", b"m");
     let shown = |args: &[&str]| {
         let (mut master, side) = terminal();
@@ -279,18 +279,18 @@ fn private_keys_and_binary_do_not_go_to_a_terminal_unasked() {
         (output.status.code(), text, errors)
     };
     for args in [
-        &["keygen", "--set", "44"][..],
-        &["keygen", "--set", "44", "--format", "raw"],
-        &["sign", "-k", &key, &message],
-        &["pubkey", &key, "--format", "der"],
-        &["mu", "-k", &key, "--raw", &message],
+        &args!["keygen --set 44"][..],
+        &args!["keygen --set 44 --format raw"],
+        &args!["sign -k", &key, &message],
+        &args!["pubkey", &key, "--format der"],
+        &args!["mu -k", &key, "--raw", &message],
     ] {
         let (code, text, errors) = shown(args);
         assert!(text.is_empty(), "{args:?} wrote to a terminal");
         assert_eq!(code, Some(2), "{args:?}: {errors}");
         assert!(errors.contains("--out -"), "{errors}");
     }
-    let (code, text, errors) = shown(&["keygen", "--set", "44", "--out", "-"]);
+    let (code, text, errors) = shown(&args!["keygen --set 44 --out -"]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(text.starts_with(b"-----BEGIN PRIVATE KEY"));
     let (code, text, _) = shown(&["pubkey", &key]);
@@ -373,15 +373,11 @@ fn a_pair_of_keys_is_written_whole_or_not_at_all() {
         }
     }
     good(
-        &[
-            "keygen",
-            "--set",
-            "87",
-            "--force",
-            "--out",
+        &args![
+            "keygen --set 87 --force --out",
             &folder.at("key"),
             "--pub",
-            &folder.at("public"),
+            &folder.at("public")
         ],
         b"",
     );
@@ -421,7 +417,7 @@ fn a_pair_stays_when_one_file_cannot_be_replaced() {
         fs::write(at("sticky/file"), b"old").unwrap();
         fs::write(at("own/file"), b"old").unwrap();
         let output = Command::new(at("mldsa"))
-            .args(["keygen", "--set", "44", "--force"])
+            .args(args!["keygen --set 44 --force"])
             .args(["--out".as_ref(), at(out).as_os_str()])
             .args(["--pub".as_ref(), at(public).as_os_str()])
             .uid(nobody)
@@ -464,9 +460,7 @@ fn a_kill_between_two_results_leaves_the_old_key() {
         );
         // It waits for a reader of the pipe.
         let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
-            .args([
-                "keygen", "--set", "44", "--force", "--out", &key, "--pub", &pipe,
-            ])
+            .args(args!["keygen --set 44 --force --out", &key, "--pub", &pipe])
             .spawn()
             .unwrap();
         let known = |name: &std::ffi::OsStr| {
@@ -495,151 +489,47 @@ fn a_kill_between_two_results_leaves_the_old_key() {
     }
 }
 
-/// What a command reads and which of its options name results; `@` stands for the
-/// folder.
-struct Row {
-    command: &'static str,
-    arguments: &'static str,
-    read: &'static [&'static str],
-    results: &'static [&'static str],
-}
+/// Commands, arguments, files that they read, options that name results. `@` is the folder.
+const COMMANDS: &str = "\
+keygen | --set 44 --seed-file @/seed --force | @/seed | --out --pub
+convert | @/key --force | @/key | --out
+pubkey | @/key --force | @/key | --out
+inspect | @/key | @/key |
+sign | -k @/key --hex --force @/payload | @/key @/payload | --out
+verify | -k @/key -s @/sig @/payload | @/key @/sig @/payload |
+mu | -k @/key --force @/payload | @/key @/payload | --out
+batch-verify | @/payload | @/payload |
+batch-sign | @/payload | @/payload |
+backends | | |
+completions | bash | |
+man | @/nowhere | |
+aggregate run | --dir @/new --payload @/payload | @/payload |
+aggregate init | $STORE --id m | $SHARED $SECRET |
+aggregate plan | --committee @/com --content c | $SHARED |
+aggregate root | $STORE | $SHARED $SECRET |
+aggregate agree | $STORE | $SHARED $SECRET |
+aggregate open | $STEP | $ROUND |
+aggregate commit | $STEP | $ROUND |
+aggregate respond | $STEP | $ROUND |
+aggregate retire | $STEP | $ROUND |
+aggregate combine | $STEP | $ROUND | --out
+aggregate verify | $STEP --aggregate @/sig --weights @/key --threshold 1 | @/sig @/key @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
+aggregate close | --store @/store --epoch 1 | $SECRET |
+aggregate rotate | --store @/store --epoch 1 | $SECRET |";
 
-const fn row(
-    command: &'static str,
-    arguments: &'static str,
-    read: &'static [&'static str],
-    results: &'static [&'static str],
-) -> Row {
-    Row {
-        command,
-        arguments,
-        read,
-        results,
-    }
-}
-
-const STORE: [&str; 1] = ["@/store/secret"];
-const SHARED: [&str; 3] = [
-    "@/committee/epoch-1/plan.json",
-    "@/committee/registrations/6d30",
-    "@/store/secret",
-];
-const ROUND: [&str; 5] = [
-    "@/committee/epoch-1/roots/6d30",
-    "@/store/secret",
-    "@/store/guard-0.log",
-    "@/round/6d30.opening",
-    "@/payload",
-];
-
-const COMMANDS: [Row; 24] = [
-    row(
-        "keygen",
-        "--set 44 --seed-file @/seed --force",
-        &["@/seed"],
-        &["--out", "--pub"],
+/// Abbreviations in [`COMMANDS`].
+const PARTS: [(&str, &str); 5] = [
+    ("$STEP", "$STORE --round @/round --payload @/payload"),
+    ("$STORE", "--committee @/com --store @/store"),
+    (
+        "$SHARED",
+        "@/com/epoch-1/plan.json @/com/registrations/6d30",
     ),
-    row("pubkey", "@/key --force", &["@/key"], &["--out"]),
-    row("inspect", "@/key", &["@/key"], &[]),
-    row(
-        "sign",
-        "-k @/key --hex --force @/payload",
-        &["@/key", "@/payload"],
-        &["--out"],
+    (
+        "$ROUND",
+        "@/com/epoch-1/roots/6d30 $SECRET @/store/guard-0.log @/round/6d30.opening @/payload",
     ),
-    row(
-        "verify",
-        "-k @/key -s @/sig @/payload",
-        &["@/key", "@/sig", "@/payload"],
-        &[],
-    ),
-    row(
-        "mu",
-        "-k @/key --force @/payload",
-        &["@/key", "@/payload"],
-        &["--out"],
-    ),
-    row("batch-verify", "@/payload", &["@/payload"], &[]),
-    row("batch-sign", "@/payload", &["@/payload"], &[]),
-    row("backends", "", &[], &[]),
-    row("completions", "bash", &[], &[]),
-    row("man", "@/nowhere", &[], &[]),
-    row(
-        "aggregate run",
-        "--dir @/new --payload @/payload",
-        &["@/payload"],
-        &[],
-    ),
-    row(
-        "aggregate init",
-        "--committee @/committee --store @/store --id m",
-        &SHARED,
-        &[],
-    ),
-    row(
-        "aggregate plan",
-        "--committee @/committee --content c",
-        &[SHARED[0], SHARED[1]],
-        &[],
-    ),
-    row(
-        "aggregate root",
-        "--committee @/committee --store @/store",
-        &SHARED,
-        &[],
-    ),
-    row(
-        "aggregate agree",
-        "--committee @/committee --store @/store",
-        &SHARED,
-        &[],
-    ),
-    row(
-        "aggregate open",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate commit",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate respond",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate retire",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &[],
-    ),
-    row(
-        "aggregate combine",
-        "--committee @/committee --store @/store --round @/round --payload @/payload",
-        &ROUND,
-        &["--out"],
-    ),
-    row(
-        "aggregate verify",
-        "--committee @/committee --store @/store --round @/round --payload @/payload \
-         --aggregate @/sig --weights @/key --threshold 1",
-        &[
-            "@/sig",
-            "@/key",
-            "@/payload",
-            "@/store/secret",
-            "@/round/6d30.opening",
-            "@/committee/epoch-1/plan.json",
-        ],
-        &["--pk-out", "--sig-out", "--message-out", "--ctx-out"],
-    ),
-    row("aggregate close", "--store @/store --epoch 1", &STORE, &[]),
-    row("aggregate rotate", "--store @/store --epoch 1", &STORE, &[]),
+    ("$SECRET", "@/store/secret"),
 ];
 
 /// The commands that the tool itself lists.
@@ -661,24 +551,28 @@ fn commands(of: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_command_writes_into_what_it_reads() {
-    let listed = commands("");
-    for command in &listed {
-        assert!(
-            COMMANDS.iter().any(|row| row.command == command),
-            "{command}: no row"
-        );
-    }
-    assert_eq!(listed.len(), COMMANDS.len());
-
+fn no_command_writes_into_its_inputs() {
     let folder = Folder::new("outputs-commands");
-    let at = folder.0.to_str().unwrap();
-    let place = |text: &str| text.replace('@', at);
-    let mut files: Vec<String> = COMMANDS
+    let table = PARTS
         .iter()
-        .flat_map(|row| row.read)
-        .map(|file| place(file))
+        .fold(COMMANDS.to_owned(), |table, (short, long)| {
+            table.replace(short, long)
+        });
+    let table = table.replace('@', folder.0.to_str().unwrap());
+    let rows: Vec<[Vec<&str>; 4]> = table
+        .lines()
+        .map(|row| {
+            let cells = row.split('|').map(|cell| cell.split_whitespace().collect());
+            cells.collect::<Vec<_>>().try_into().unwrap()
+        })
         .collect();
+    let mut listed = commands("");
+    listed.sort();
+    let mut in_table: Vec<String> = rows.iter().map(|row| row[0].join(" ")).collect();
+    in_table.sort();
+    assert_eq!(listed, in_table);
+
+    let mut files: Vec<&str> = rows.iter().flat_map(|row| row[2].clone()).collect();
     files.sort();
     files.dedup();
     for file in &files {
@@ -706,36 +600,24 @@ fn no_command_writes_into_what_it_reads() {
         assert_eq!(output.status.code(), Some(2), "{args:?} > {to}");
         tried += 1;
     };
-    for row in &COMMANDS {
-        let arguments = place(row.arguments);
-        let words = row
-            .command
-            .split_whitespace()
-            .chain(arguments.split_whitespace());
-        let args: Vec<&str> = words.collect();
-        for input in row.read {
-            let input = place(input);
+    for [command, arguments, inputs, results] in &rows {
+        let args = args![..command, ..arguments];
+        let combine = command.ends_with(&["combine"]);
+        for input in inputs {
             let (hard, soft) = (folder.at("hard"), folder.at("soft"));
-            fs::hard_link(&input, &hard).unwrap();
-            symlink(&input, &soft).unwrap();
-            // A result's own option: the input, its other names, and standard output
-            // that goes there.
-            for option in row.results {
-                let more = ["--out", "new"];
-                let more = if row.command.ends_with("combine") && *option != "--out" {
-                    &more[..]
-                } else {
-                    &[]
-                };
-                for name in [&*input, &hard, &soft] {
-                    refused(&[&args[..], &[option, name], more].concat(), "/dev/null");
+            fs::hard_link(input, &hard).unwrap();
+            symlink(input, &soft).unwrap();
+            // An option of a result: the input, its other names, and standard output that is one.
+            for option in results {
+                for name in [*input, &hard, &soft] {
+                    refused(&args![..args, option, name], "/dev/null");
                 }
                 for name in ["-", "/dev/stdout"] {
-                    refused(&[&args[..], &[option, name]].concat(), &hard);
+                    refused(&args![..args, option, name], &hard);
                 }
             }
-            if row.command != "aggregate combine" {
-                refused(&args, &input);
+            if !combine {
+                refused(&args, input);
                 refused(&args, &hard);
             }
             fs::remove_file(hard).unwrap();

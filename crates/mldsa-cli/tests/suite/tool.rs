@@ -22,6 +22,27 @@ pub(crate) fn hang_limit() -> Duration {
     Duration::from_secs(seconds.map_or(600, |seconds| seconds.parse().unwrap()))
 }
 
+/// The arguments of a command: literals are split at spaces, other expressions are one argument
+/// each, and `..list` inserts a list.
+macro_rules! args {
+    (@ [$($done:expr),*]) => { [$($done),*].concat() };
+    (@ [$($done:expr),*] $words:literal $(, $($rest:tt)*)?) => {
+        $crate::tool::args!(@ [
+            $($done,)* $words.split(' ').collect::<Vec<&str>>()
+        ] $($($rest)*)?)
+    };
+    (@ [$($done:expr),*] ..$args:expr $(, $($rest:tt)*)?) => {
+        $crate::tool::args!(@ [
+            $($done,)* $args.iter().map(|arg| AsRef::<str>::as_ref(arg)).collect::<Vec<&str>>()
+        ] $($($rest)*)?)
+    };
+    (@ [$($done:expr),*] $arg:expr $(, $($rest:tt)*)?) => {
+        $crate::tool::args!(@ [$($done,)* vec![AsRef::<str>::as_ref($arg)]] $($($rest)*)?)
+    };
+    ($($args:tt)*) => { $crate::tool::args!(@ [] $($args)*) };
+}
+pub(crate) use args;
+
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use crate::tool::hang_limit;
+use crate::tool::{args, hang_limit};
 
 /// The tool on two pipes. The process is killed when the test ends, and when it hangs.
 pub(crate) struct Conversation {
@@ -63,7 +63,7 @@ fn watch(mut child: Child, done: &Receiver<()>) {
 
 #[test]
 fn every_question_is_answered_before_the_next() {
-    let mut tool = Conversation::new(&["batch-verify", "-"]);
+    let mut tool = Conversation::new(&args!["batch-verify -"]);
     for number in 1..=20 {
         tool.say("?\n");
         let expected = format!("{{\"line\":{number},\"error\":\"not a JSON object\"}}\n");
@@ -84,7 +84,7 @@ fn every_question_is_answered_before_the_next() {
 
 #[test]
 fn signatures_are_asked_for_one_by_one() {
-    let mut tool = Conversation::new(&["batch-sign", "-"]);
+    let mut tool = Conversation::new(&args!["batch-sign -"]);
     for number in 1..=5 {
         let seed = format!("{number:064x}");
         tool.say(&format!(

@@ -7,9 +7,10 @@ use core::hint::black_box;
 
 use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
 use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
-    PreparedVerifyingKeyStorage, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SignJob,
+    SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_gates::{cases, lowmem, stack_watermark};
 use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};

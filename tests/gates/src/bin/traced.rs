@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
     SigningKey,

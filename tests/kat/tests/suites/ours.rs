@@ -9,10 +9,11 @@ use batch_verify::KeyPolicy;
 use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
-    PreHashed, PreparedVerifyingKeyStorage, Randomness, SignError, Signature, SigningKey,
-    VerifyError, VerifyingKey, bytes,
+    PreHashed, Randomness, SignError, Signature, SigningKey, VerifyError, VerifyingKey, no_alloc,
+    no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
@@ -415,8 +416,8 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&pk), message)?;
-        bytes::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&pk), message)?;
+        no_alloc::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
     }
 }
 
@@ -426,11 +427,11 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         match key {
             PrivateKey::Seed(xi) => {
                 let mut sk = P::SecretKeyBytes::zeroed();
-                bytes::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
+                no_alloc::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                bytes::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
+                no_alloc::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
                 Ok(pair(pk, sk))
             }
         }
@@ -443,9 +444,9 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         rnd: Option<&[u8; 32]>,
     ) -> Result<Vec<u8>, Refusal> {
         let KeyPair { pk, sk } = self.load(key)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&sized(&pk)?), message)?;
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&sized(&pk)?), message)?;
         let mut sig = P::SignatureBytes::zeroed();
-        bytes::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        no_alloc::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
         Ok(sig.as_ref().to_vec())
     }
 
