@@ -2,7 +2,7 @@
 //! applications in which roots cannot be fixed before openings.
 
 use mldsa_core::internals::{Secret, Zeroed, keygen_from_rho_p};
-use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature, bytes};
+use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature, no_alloc};
 
 use crate::epoch::registry::Registry;
 use crate::error::RoundError;
@@ -53,11 +53,11 @@ impl Member {
             sk.expose_mut(),
         );
         let ctx = Context::new(TAG).ok()?;
-        let mut mu = MuBuilder::from_tr(&bytes::tr::<MlDsa87>(&pk), ctx);
+        let mut mu = MuBuilder::from_tr(&no_alloc::tr::<MlDsa87>(&pk), ctx);
         mu.update(&message(&self.id, label, &public_key));
         let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
         let hedge = Randomness::Hedged(rnd);
-        bytes::sign_mu::<MlDsa87>(sk.expose(), &mu.finish(), hedge, &mut signature).ok()?;
+        no_alloc::sign_mu::<MlDsa87>(sk.expose(), &mu.finish(), hedge, &mut signature).ok()?;
         Signature::from_bytes(&signature).ok()
     }
 }
