@@ -1,12 +1,11 @@
-//! The independent implementation, `fips204`, behind one run-time door: it
-//! signs what our tool verifies and verifies what our tool signs. Nothing here
-//! comes from this workspace.
+//! The independent implementation `fips204` for a set chosen at run time: it signs messages that the
+//! tool verifies and verifies signatures of the tool. It has no code of this workspace.
 
 use fips204::pre_hash;
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use sha3::digest::{ExtendableOutput, XofReader};
 
-/// What is signed.
+/// A message to sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The message itself.

@@ -178,7 +178,7 @@ fn signing_is_hedged_by_default() {
 }
 
 #[test]
-fn only_a_key_gives_the_public_key() {
+fn a_line_with_a_key_only_returns_the_public_key() {
     let key = seed("public");
     let mut input = String::new();
     let mut expected = Vec::new();

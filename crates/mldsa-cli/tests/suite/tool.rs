@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// What `--engine` takes.
+/// The values of `--engine`.
 pub(crate) const ENGINES: [&str; 5] = [
     "core",
     "lowmem-floor",
