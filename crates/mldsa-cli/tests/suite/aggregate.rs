@@ -1,166 +1,180 @@
-//! `mldsa aggregate`: a committee at once and step by step, each step a process.
+//! `mldsa aggregate`: a committee in one process and step by step, one process for each step.
 
 mod pins;
 mod run;
 mod steps;
 mod stores;
 
+use core::ops::Deref;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use fips204::ml_dsa_87::PublicKey;
-use fips204::traits::{SerDes, Verifier};
+use crate::tool::{Folder, Run, args, mldsa};
 
-use crate::tool::{Run, args, mldsa};
+/// A folder in which commands run: `committee`, `member-N`, `round`, `payload`.
+struct Place(Folder);
 
-/// A directory of its own, removed afterwards.
-struct Place(PathBuf);
+impl Deref for Place {
+    type Target = Folder;
+
+    fn deref(&self) -> &Folder {
+        &self.0
+    }
+}
 
 impl Place {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("mldsa-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join("payload"), b"what is decided").unwrap();
-        Self(path)
+        let folder = Folder::new(&format!("aggregate-{name}"));
+        folder.put("payload", b"what is decided");
+        Self(folder)
     }
 
-    fn at(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().into()
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.0.join(name)
     }
 
-    /// Runs a step of `aggregate`.
-    fn step(&self, args: &[&str]) -> Run {
-        mldsa(&[&["aggregate"], args].concat(), b"")
+    fn exists(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    fn remove(&self, name: &str) {
+        fs::remove_file(self.path(name)).unwrap();
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        fs::rename(self.path(from), self.path(to)).unwrap();
+    }
+
+    /// A step, its arguments separated by spaces.
+    fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mldsa"));
+        let args = args.split_whitespace();
+        command
+            .arg("aggregate")
+            .args(args)
+            .current_dir(self.path(""));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &str) -> Run {
+        Run::from(self.command(args).output().unwrap())
+    }
+
+    fn good(&self, args: &str) -> Run {
+        let run = self.run(args);
+        assert_eq!(run.code, 0, "{args}: {}", run.stderr);
+        run
+    }
+
+    /// Runs steps of members that have to succeed.
+    fn each<const N: usize>(&self, step: &str, members: [usize; N], more: &str) {
+        for n in members {
+            self.good(&own(step, n, more));
+        }
+    }
+
+    /// Runs a step that has to end with a code and a message.
+    fn fails(&self, code: i32, args: &str, why: &str) -> Run {
+        let run = self.run(args);
+        assert_eq!(run.code, code, "{args}: {}", run.stderr);
+        assert!(run.stderr.contains(why), "{args}: {}", run.stderr);
+        run
+    }
+
+    fn refused(&self, args: &str, why: &str) -> Run {
+        self.fails(2, args, why)
+    }
+
+    fn invalid(&self, args: &str, why: &str) {
+        self.fails(1, args, why);
     }
 
     /// Runs a step with a closed standard output, which has to fail.
     #[cfg(unix)]
-    fn with_closed_output(&self, args: &[&str]) {
+    fn with_closed_output(&self, args: &str) {
         let (reader, closed) = std::io::pipe().unwrap();
         drop(reader);
-        let mut step = std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"));
-        let run = step.arg("aggregate").args(args).stdout(closed).output();
-        assert_eq!(run.unwrap().status.code(), Some(2), "{args:?}");
+        let run = self.command(args).stdout(closed).output().unwrap();
+        assert_eq!(run.status.code(), Some(2), "{args}");
     }
 
     /// Runs several `init` at the same time; whether each succeeds.
-    fn race<const N: usize>(&self, inits: [&[&str]; N]) -> [bool; N] {
-        let committee = self.at("committee");
-        let both = inits.map(|args| {
-            std::process::Command::new(env!("CARGO_BIN_EXE_mldsa"))
-                .args(args!["aggregate init --committee", &committee])
-                .args(args)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn()
-                .unwrap()
+    fn race<const N: usize>(&self, inits: [String; N]) -> [bool; N] {
+        let children = inits.map(|args| {
+            let mut command = self.command(&format!("init --committee committee {args}"));
+            command.stderr(Stdio::null()).spawn().unwrap()
         });
-        both.map(|mut one| one.wait().unwrap().success())
+        children.map(|mut child| child.wait().unwrap().success())
     }
 
-    /// A step that has the committee's directory and the store of member `n`.
-    fn own(&self, step: &str, n: usize, more: &[&str]) -> Run {
-        let (committee, store) = (self.at("committee"), self.at(&format!("member-{n}")));
-        let args = [step, "--committee", &committee, "--store", &store];
-        self.step(&[&args, more].concat())
+    /// Makes `N` members and a plan.
+    fn planned<const N: usize>(&self, members: [usize; N]) {
+        for n in members {
+            self.good(&own("init", n, &format!("--id m{n}")));
+        }
+        self.good("plan --committee committee --content slot-7");
     }
 
-    /// One step of member `n` in the first attempt.
-    fn member(&self, step: &str, n: usize, more: &[&str]) -> Run {
-        let (round, payload) = (self.at("round"), self.at("payload"));
-        let args = ["--round", &round, "--payload", &payload];
-        let args = [
-            &args[..],
-            &args!["--content", &"slot 7", "--ctx TEST"],
-            more,
-        ];
-        self.own(step, n, &args.concat())
-    }
-
-    /// Three members up to the agreement on the roots of an epoch: returns its digest.
-    fn agreed(&self, epoch: &str) -> String {
-        if epoch == "1" {
+    /// Brings three members up to the agreement on the roots of an epoch; returns its digest.
+    fn agreed(&self, epoch: usize) -> String {
+        if epoch == 1 {
             for n in 0..3 {
-                good(&self.own("init", n, &["--id", &format!("m{n}")]));
+                self.good(&own("init", n, &format!("--id m{n}")));
             }
         }
-        let committee = self.at("committee");
-        let plan = args!["plan --committee", &committee, "--epoch", epoch];
-        let contents = ["--content", "slot 6", "--content", "slot 7"];
-        good(&self.step(&[&plan[..], &contents].concat()));
-        // A plan is made once.
-        assert_eq!(self.step(&[&plan[..], &contents].concat()).code, 2);
-        for n in 0..3 {
-            good(&self.own("root", n, &["--epoch", epoch]));
-        }
-        let agreed = self.own("agree", 0, &["--epoch", epoch]);
-        good(&agreed);
+        let plan = format!("plan --committee committee --epoch {epoch} --content slot-6");
+        self.good(&format!("{plan} --content slot-7"));
+        self.refused(&format!("{plan} --content slot-7"), "exists");
+        self.each("root", [0, 1, 2], &format!("--epoch {epoch}"));
+        let agreed = self.good(&own("agree", 0, &format!("--epoch {epoch}")));
         let digest = agreed.lines()[0]
             .strip_prefix("roots: ")
             .unwrap()
             .to_owned();
-        for n in 0..3 {
-            good(&self.own("agree", n, &["--epoch", epoch, "--expect-roots", &digest]));
-        }
+        let expected = format!("--epoch {epoch} --expect-roots {digest}");
+        self.each("agree", [0, 1, 2], &expected);
         digest
     }
 
-    /// The whole of a round that succeeds, attempt after attempt: its directory.
-    fn signed(&self, epoch: &str, out: &str) -> String {
+    /// Runs attempts of three members until one succeeds; returns its directory.
+    fn signed(&self, epoch: usize, out: &str) -> String {
         for attempt in 0..4 {
-            let name = format!("round-{epoch}-{attempt}");
-            let (round, number, out) = (self.at(&name), attempt.to_string(), self.at(out));
-            let step = |step: &str, n: usize, more: &[&str]| {
-                let args = ["--epoch", epoch, "--round", &round, "--attempt", &number];
-                let payload = self.at("payload");
-                let subject = args!["--content", &"slot 7", "--ctx TEST --payload", &payload];
-                self.own(step, n, &[&args[..], &subject, more].concat())
-            };
-            for part in ["open", "commit", "respond"] {
-                for n in 0..3 {
-                    good(&step(part, n, &[]));
-                }
+            let round = format!("round-{epoch}-{attempt}");
+            let more = format!(
+                "--epoch {epoch} --round {round} --attempt {attempt} --content slot-7 --ctx TEST \
+                 --payload payload"
+            );
+            for step in ["open", "commit", "respond"] {
+                self.each(step, [0, 1, 2], &more);
             }
-            let combined = step("combine", 0, &["--out", &out]);
+            let combined = self.run(&own("combine", 0, &format!("{more} --out {out}")));
             if combined.code == 0 {
-                return name;
+                return round;
             }
             assert_eq!(combined.code, 1, "{}", combined.stderr);
-            for n in 0..3 {
-                good(&step("retire", n, &[]));
-            }
+            self.each("retire", [0, 1, 2], &more);
         }
         panic!("four misses in a row");
     }
-
-    /// Runs `verify` with a store of its own; `more` is the policy and further options.
-    fn verify(&self, aggregate: &str, committee: &str, round: &str, more: &[&str]) -> Run {
-        let paths = [committee, "verifier", round, aggregate, "payload"];
-        let [committee, store, round, aggregate, payload] = paths.map(|name| self.at(name));
-        let args = args!["verify --committee", &committee, "--store", &store];
-        let files = ["--round", &round, "--aggregate", &aggregate];
-        let expected = args!["--payload", &payload, "--ctx TEST"];
-        self.step(&[&args[..], &files, &expected, more].concat())
-    }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A step of member `n`.
+fn own(step: &str, n: usize, more: &str) -> String {
+    format!("{step} --committee committee --store member-{n} {more}")
 }
 
-fn good(run: &Run) {
-    assert_eq!(run.code, 0, "{}", run.stderr);
+/// A step of member `n` in the first attempt.
+fn member(step: &str, n: usize, more: &str) -> String {
+    let attempt = "--round round --payload payload --content slot-7 --ctx TEST";
+    own(step, n, &format!("{attempt} {more}"))
 }
 
-fn refused(run: &Run, reason: &str) {
-    assert_eq!(run.code, 2, "{}", run.stderr);
-    assert!(run.stderr.contains(reason), "{}", run.stderr);
-}
-
-fn invalid(run: &Run, reason: &str) {
-    assert_eq!(run.code, 1, "{}", run.stderr);
-    assert!(run.stderr.contains(reason), "{}", run.stderr);
+/// `verify` with a store of its own; `more` is the policy and further options.
+fn verify(aggregate: &str, round: &str, more: &str) -> String {
+    format!(
+        "verify --committee committee --store verifier --round {round} --aggregate {aggregate} \
+         --payload payload --ctx TEST {more}"
+    )
 }

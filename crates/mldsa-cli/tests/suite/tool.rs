@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 
 /// The values of `--engine`.
@@ -49,6 +49,16 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().expect("no signal"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
 impl Run {
     pub(crate) fn lines(&self) -> Vec<&str> {
         self.stdout.lines().collect()
@@ -65,24 +75,10 @@ pub(crate) fn mldsa(args: &[&str], input: &[u8]) -> Run {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let mut stderr = child.stderr.take().unwrap();
     thread::scope(|scope| {
-        // The tool may end without reading everything.
+        // The tool may end before it has read everything.
         scope.spawn(move || drop(stdin.write_all(input)));
-        let errors = scope.spawn(move || {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).unwrap();
-            text
-        });
-        let mut text = String::new();
-        stdout.read_to_string(&mut text).unwrap();
-        let code = child.wait().unwrap().code().expect("no signal");
-        Run {
-            code,
-            stdout: text,
-            stderr: errors.join().unwrap(),
-        }
+        child.wait_with_output().unwrap().into()
     })
 }
 

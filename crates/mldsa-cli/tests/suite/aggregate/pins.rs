@@ -6,173 +6,115 @@ use super::*;
 #[test]
 fn failed_steps_pin_nothing() {
     let place = Place::new("pins");
-    for n in 0..3 {
-        good(&place.own("init", n, &["--id", &format!("m{n}")]));
-    }
-    let committee = place.at("committee");
-    good(&place.step(&args![
-        "plan --committee",
-        &committee,
-        "--content",
-        &"slot 7"
-    ]));
-    let pinned = |store: &str| place.0.join(store).join("epoch-1.roots").exists();
-    good(&place.own("root", 0, &[]));
-    // Too early, and not the list that was read out.
-    refused(&place.member("open", 0, &[]), "not acknowledged");
-    refused(
-        &place.own("agree", 0, &args!["--expect-roots ab"]),
-        "list of roots is",
-    );
+    place.planned([0, 1, 2]);
+    let pinned = |store: &str| place.exists(&format!("{store}/epoch-1.roots"));
+    place.good(&own("root", 0, ""));
+    // Too early, and not the expected list.
+    place.refused(&member("open", 0, ""), "not acknowledged");
+    place.refused(&own("agree", 0, "--expect-roots ab"), "list of roots is");
     assert!(!pinned("member-0"));
     // A store in the shared directory is rejected, and one that other users can write into.
-    let elsewhere = place.at("committee/member-0");
-    fs::rename(place.at("member-0"), &elsewhere).unwrap();
+    place.rename("member-0", "committee/member-0");
     for step in ["root", "agree"] {
-        let args = [step, "--committee", &committee, "--store", &elsewhere];
-        refused(&place.step(&args), "neither in the other");
+        let args = format!("{step} --committee committee --store committee/member-0");
+        place.refused(&args, "neither in the other");
     }
-    fs::rename(&elsewhere, place.at("member-0")).unwrap();
+    place.rename("committee/member-0", "member-0");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let store = place.at("member-0");
         for (mode, code) in [(0o777, 2), (0o700, 0)] {
-            fs::set_permissions(&store, fs::Permissions::from_mode(mode)).unwrap();
-            assert_eq!(place.own("root", 0, &[]).code, code);
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(place.path("member-0"), mode).unwrap();
+            place.fails(code, &own("root", 0, ""), "");
         }
         // The digest cannot be printed.
-        place.with_closed_output(&args!["agree --committee", &committee, "--store", &store]);
-        assert!(!pinned("member-0"));
-        let words = Path::new(&committee).join("epoch-1/acknowledgements");
-        assert!(!words.exists());
+        place.with_closed_output(&own("agree", 0, ""));
+        assert!(!pinned("member-0") && !place.exists("committee/epoch-1/acknowledgements"));
     }
     for step in ["root", "agree"] {
-        for n in 0..3 {
-            good(&place.own(step, n, &[]));
-        }
+        place.each(step, [0, 1, 2], "");
     }
     assert!(pinned("member-0"));
     for step in ["open", "commit", "respond"] {
         for n in 0..3 {
-            good(&place.member(step, n, &[]));
+            place.good(&member(step, n, ""));
         }
     }
-    // A round that cannot be made, and one that is made in vain.
-    let open = |round: &str, store: &str| {
-        let [round, store, payload] = [round, store, "payload"].map(|name| place.at(name));
-        let args = args!["open --committee", &committee, "--store", &store];
-        let files = ["--round", &round, "--payload", &payload];
-        assert_eq!(
-            place
-                .step(&[&args[..], &files, &["--content", "slot 7"]].concat())
-                .code,
-            2
-        );
-        assert!(!place.0.join("new").exists());
-    };
-    open("payload/round", "member-0");
-    open("new/round", "payload/store");
-    open("new/round", "stranger");
-    assert!(!place.0.join("stranger").exists());
-    let out = place.at("aggregate");
-    let combiner = |more: &[&str]| {
-        let (store, round, payload) =
-            (place.at("combiner"), place.at("round"), place.at("payload"));
-        let args = args!["combine --committee", &committee, "--store", &store];
-        let subject = [
-            "--round",
-            &round,
-            "--payload",
-            &payload,
-            "--content",
-            "slot 7",
-        ];
-        place.step(&[&args[..], &subject, &["--out", &out], more].concat())
-    };
-    // Results at the path of the list, and at impossible paths.
-    let combine = |store: &str, round: &str, out: &str, why: &str| {
-        let paths = [store, round, "payload", out].map(|name| place.at(name));
-        let [own, rounds, payload, result] = &paths;
-        let args = args!["combine --committee", &committee, "--store", own];
-        let files = ["--round", rounds, "--payload", payload, "--out", result];
-        let subject = args!["--content", &"slot 7", "--ctx TEST"];
-        refused(&place.step(&[&args[..], &files, &subject].concat()), why);
-        assert!(!place.0.join("new").exists() && !pinned(store));
-    };
-    combine("new/store", "round", "new", "list of roots is kept");
-    combine("combiner", "round", "nowhere/aggregate", "nowhere");
-    combine("combiner", "round", "payload/aggregate", "ot a directory");
-    combine("combiner", "new/round/7", "aggregate", "new/round/7");
-    combine("combiner", "new/round/7", "nowhere/aggregate", "nowhere");
-    combine("combiner", "round", "new/.", "is a directory");
-    for store in ["round", "round/own", "committee", "committee/epoch-1"] {
-        combine(store, "round", "aggregate", "neither in the other");
+    // A round that cannot be made, and rounds for stores that cannot be read.
+    for (round, store) in [
+        ("payload/round", "member-0"),
+        ("new/round", "payload/store"),
+        ("new/round", "stranger"),
+    ] {
+        let open = member("open", 0, "").replace("--round round", &format!("--round {round}"));
+        place.refused(&open.replace("member-0", store), "");
+        assert!(!place.exists("new") && !place.exists("stranger"));
     }
-    // Without the domain it is another decision: another challenge.
-    assert_eq!(combiner(&[]).code, 2);
-    assert!(!place.0.join("combiner").exists());
-    let payload = fs::read(place.at("payload")).unwrap();
-    fs::write(&out, b"something").unwrap();
-    refused(&combiner(&args!["--ctx TEST"]), "aggregate: exists\n");
-    fs::remove_file(&out).unwrap();
-    assert!(!place.0.join("combiner").exists());
-    let combined = combiner(&args!["--ctx TEST"]);
+    // Results at the path of the list, and at impossible paths.
+    let combine = |store: &str, round: &str, out: &str| {
+        format!(
+            "combine --committee committee --store {store} --round {round} --payload payload \
+             --content slot-7 --out {out}"
+        )
+    };
+    let kept_apart = "neither in the other";
+    for (store, round, out, why) in [
+        ("new/store", "round", "new", "list of roots is kept"),
+        ("combiner", "round", "nowhere/aggregate", "nowhere"),
+        ("combiner", "round", "payload/aggregate", "ot a directory"),
+        ("combiner", "new/round/7", "aggregate", "new/round/7"),
+        ("combiner", "new/round/7", "nowhere/aggregate", "nowhere"),
+        ("combiner", "round", "new/.", "is a directory"),
+        ("round", "round", "aggregate", kept_apart),
+        ("round/own", "round", "aggregate", kept_apart),
+        ("committee", "round", "aggregate", kept_apart),
+        ("committee/epoch-1", "round", "aggregate", kept_apart),
+    ] {
+        place.refused(&format!("{} --ctx TEST", combine(store, round, out)), why);
+        assert!(!place.exists("new") && !pinned(store));
+    }
+    // Without the domain it is another decision with another challenge.
+    let combiner = combine("combiner", "round", "aggregate");
+    place.refused(&combiner, "");
+    place.put("aggregate", b"something");
+    place.refused(&format!("{combiner} --ctx TEST"), "aggregate: exists\n");
+    place.remove("aggregate");
+    assert!(!place.exists("combiner"));
+    let combined = place.run(&format!("{combiner} --ctx TEST"));
+    assert_eq!(pinned("combiner"), combined.code == 0);
     if combined.code == 1 {
-        assert!(!place.0.join("combiner").exists());
+        assert!(!place.exists("combiner"));
         return;
     }
-    good(&combined);
-    assert!(pinned("combiner"));
     // If the aggregate or the report cannot be written, nothing is pinned.
     #[cfg(unix)]
-    for to_pipe in [true, false] {
-        let paths = ["unheard", "round", "payload", "unread"].map(|name| place.at(name));
-        let [own, rounds, payload, result] = &paths;
-        let args = args!["combine --committee", &committee, "--store", own];
-        let files = args!["--round", rounds, "--payload", payload, "--ctx TEST"];
-        let out = if to_pipe { "-" } else { result };
-        place.with_closed_output(
-            &[&args[..], &files, &["--content", "slot 7", "--out", out]].concat(),
-        );
-        assert!(!Path::new(own).exists() && !Path::new(result).exists());
+    for out in ["-", "unread"] {
+        place.with_closed_output(&format!("{} --ctx TEST", combine("unheard", "round", out)));
+        assert!(!place.exists("unheard") && !place.exists("unread"));
     }
-    let verify = |more: &[&str]| {
-        let more = [&["--content", "slot 7"], more].concat();
-        place.verify("aggregate", "committee", "round", &more)
-    };
-    let opening = place
-        .0
-        .join("round")
-        .join(format!("{}.opening", hex::encode("m1")));
-    let whole = fs::read(&opening).unwrap();
-    fs::remove_file(&opening).unwrap();
-    assert_eq!(verify(&args!["--quorum 3"]).code, 2);
-    fs::write(&opening, whole).unwrap();
-    assert_eq!(verify(&args!["--quorum 4"]).code, 2);
-    fs::write(place.at("payload"), b"something else").unwrap();
-    assert_eq!(verify(&args!["--quorum 3"]).code, 1);
-    fs::write(place.at("payload"), payload).unwrap();
-    let [pk, nowhere] = ["pk", "nowhere/sig"].map(|name| place.at(name));
-    let results = ["--pk-out", &pk, "--sig-out", &nowhere];
-    refused(&verify(&args!["--quorum 3", ..results]), &nowhere);
-    assert!(!Path::new(&pk).exists());
-    let [verifier, round] = ["verifier", "verifier/round"].map(|name| place.at(name));
-    let args = args!["verify --committee", &committee, "--store", &verifier];
-    let files = ["--aggregate", &out, "--payload", &place.at("payload")];
-    let rest = args!["--round", &round, "--ctx TEST --quorum 3"];
-    let run = place.step(&[&args[..], &files, &rest, &["--content", "slot 7"]].concat());
-    refused(&run, "neither in the other");
-    let results = ["--pk-out", &pk, "--sig-out", &verifier];
-    let own = verify(&args!["--quorum 3", ..results]);
-    refused(&own, "list of roots is kept");
-    assert!(own.stdout.is_empty() && !Path::new(&pk).exists());
-    let folder = place.at("folder/");
-    let results = ["--pk-out", &pk, "--sig-out", &folder];
-    let nowhere = verify(&args!["--quorum 3", ..results]);
-    refused(&nowhere, "is a directory");
-    assert!(nowhere.stdout.is_empty() && !Path::new(&pk).exists());
-    assert!(!place.0.join("verifier").exists());
-    good(&verify(&args!["--quorum 3"]));
+    let verify = |more: &str| verify("aggregate", "round", &format!("--content slot-7 {more}"));
+    let opening = format!("round/{}.opening", hex::encode("m1"));
+    place.rename(&opening, "away");
+    place.refused(&verify("--quorum 3"), "opening");
+    place.rename("away", &opening);
+    place.refused(&verify("--quorum 4"), "3 members");
+    place.put("payload", b"something else");
+    place.invalid(&verify("--quorum 3"), "another decision");
+    place.put("payload", b"what is decided");
+    let inside = verify("--quorum 3").replace("--round round", "--round verifier/round");
+    place.refused(&inside, kept_apart);
+    for (result, why) in [
+        ("nowhere/sig", "nowhere/sig"),
+        ("verifier", "list of roots is kept"),
+        ("folder/", "is a directory"),
+    ] {
+        let run = place.refused(
+            &verify(&format!("--quorum 3 --pk-out pk --sig-out {result}")),
+            why,
+        );
+        assert!(run.stdout.is_empty() && !place.exists("pk") && !place.exists("verifier"));
+    }
+    place.good(&verify("--quorum 3"));
     assert!(pinned("verifier"));
 }
