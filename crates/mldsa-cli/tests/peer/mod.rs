@@ -122,6 +122,36 @@ impl Set {
     }
 }
 
+/// The message fields of a JSON line; with `as_mu` those of `mu` under the public key.
+pub(crate) fn message_fields(
+    pk: &[u8],
+    form: &Form,
+    ctx: &[u8],
+    as_mu: bool,
+) -> Vec<(&'static str, String)> {
+    let mut fields = match form {
+        Form::Pure(msg) if as_mu => return vec![("mu", hex::encode(mu(pk, msg, ctx)))],
+        Form::Pure(msg) => vec![("msg", hex::encode(msg))],
+        Form::PreHashed(hash, digest) => vec![
+            ("prehash", (*hash).to_owned()),
+            ("digest", hex::encode(digest)),
+        ],
+    };
+    if !ctx.is_empty() {
+        fields.push(("ctx", hex::encode(ctx)));
+    }
+    fields
+}
+
+/// A JSON object of strings.
+pub(crate) fn object(fields: &[(&'static str, String)]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("\"{name}\":\"{value}\""))
+        .collect();
+    format!("{{{}}}", fields.join(","))
+}
+
 /// The hashes of HashML-DSA by their ACVP names.
 pub(crate) const HASHES: [&str; 12] = [
     "SHA2-224",

@@ -4,7 +4,7 @@ mod hostile;
 
 use std::process::{Command, Stdio};
 
-use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
+use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
 use crate::tool::{ENGINES, Run, args, mldsa};
 
 /// One honest signature and its parts.
@@ -33,54 +33,32 @@ impl Signed {
         Self::new(set, label, Form::Pure(label.as_bytes().to_vec()), b"")
     }
 
-    fn fields(&self) -> Vec<(&'static str, String)> {
+    /// The fields of the line; with `as_mu` `mu` replaces message and context.
+    fn fields(&self, as_mu: bool) -> Vec<(&'static str, String)> {
         let mut fields = vec![
             ("set", self.set.name().to_owned()),
             ("pk", hex::encode(&self.pk)),
             ("sig", hex::encode(&self.sig)),
         ];
-        match &self.form {
-            Form::Pure(msg) => fields.push(("msg", hex::encode(msg))),
-            Form::PreHashed(hash, digest) => {
-                fields.push(("prehash", (*hash).to_owned()));
-                fields.push(("digest", hex::encode(digest)));
-            }
-        }
-        if !self.ctx.is_empty() {
-            fields.push(("ctx", hex::encode(&self.ctx)));
-        }
+        fields.extend(message_fields(&self.pk, &self.form, &self.ctx, as_mu));
         fields
     }
 
     fn line(&self) -> String {
-        object(&self.fields())
+        object(&self.fields(false))
     }
 
     /// The line with one field set, replaced or (`None`) removed.
     fn with(&self, name: &'static str, value: Option<&str>) -> String {
-        let mut fields = self.fields();
+        let mut fields = self.fields(false);
         fields.retain(|(field, _)| *field != name);
         fields.extend(value.map(|value| (name, value.to_owned())));
         object(&fields)
     }
 
     fn as_mu(&self) -> String {
-        let Form::Pure(msg) = &self.form else {
-            panic!("mu of the pure form")
-        };
-        let mut fields = self.fields();
-        fields.retain(|(field, _)| *field != "msg" && *field != "ctx");
-        fields.push(("mu", hex::encode(mu(&self.pk, msg, &self.ctx))));
-        object(&fields)
+        object(&self.fields(true))
     }
-}
-
-fn object(fields: &[(&'static str, String)]) -> String {
-    let fields: Vec<String> = fields
-        .iter()
-        .map(|(name, value)| format!("\"{name}\":\"{value}\""))
-        .collect();
-    format!("{{{}}}", fields.join(","))
 }
 
 fn verify(args: &[&str], lines: &[String]) -> Run {
