@@ -108,7 +108,11 @@ fn a_pair_stays_when_one_file_cannot_be_replaced() {
     }
     let other_user = 65534;
     let at = |name: &str| place.join(name);
-    fs::copy(env!("CARGO_BIN_EXE_mldsa"), at("mldsa")).unwrap();
+    // Not with `fs::copy`: a process that another test forks meanwhile would hold the file open for
+    // writing, and it could not be executed.
+    let mut cp = Command::new("cp");
+    cp.arg(env!("CARGO_BIN_EXE_mldsa")).arg(at("mldsa"));
+    assert!(cp.status().unwrap().success());
     for (path, mode) in [
         ("", 0o755),
         ("sticky", 0o1777),
