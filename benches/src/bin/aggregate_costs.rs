@@ -42,7 +42,7 @@ fn row(name: &str, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Er
 fn main() -> Result<(), Error> {
     if let Some(name) = std::env::args().nth(1) {
         let backend = Backend::from_name(&name).expect("a backend of this CPU");
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
     }
     println!("backend {}, one thread", Backend::detect().name());
     println!(

@@ -34,6 +34,8 @@ extern crate std;
 mod cache;
 #[cfg(feature = "eip-8051")]
 pub mod eip8051;
+#[cfg(feature = "alloc")]
+mod lru;
 
 use core::fmt;
 

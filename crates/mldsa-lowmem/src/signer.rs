@@ -7,7 +7,7 @@ use core::ops::ControlFlow;
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
 use mldsa_core::internals::{
-    ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, randomness_bytes,
+    CRH_LEN, ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, randomness_bytes,
 };
 use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
@@ -151,6 +151,12 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     /// Whether every signature is verified before it is released, against faults
     /// and writes to its buffer. On by default; costs one verification, and a key
     /// generation where the public key is not at hand.
+    ///
+    /// The check also hashes the public key, 10, 15 or 20 permutations of Keccak, and
+    /// compares the hash with the key's `tr`, also where `mu` was computed elsewhere.
+    /// So a signature is released only if it verifies under the public key whose hash
+    /// is `tr`. K, which only selects the mask, is not covered. Without the check
+    /// nothing is: a key with a damaged `tr` gives signatures that do not verify.
     #[must_use]
     pub fn self_verification(mut self, on: bool) -> Self {
         self.self_verification = on;
@@ -251,6 +257,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
             self_verification: self.self_verification,
             recheck: self.recheck,
             public_key: self.key.public_key(),
+            tr: Some(self.key.tr()),
         };
         sign_with(
             self.key.secrets(),
@@ -293,6 +300,7 @@ struct Checks<'a> {
     self_verification: bool,
     recheck: bool,
     public_key: Option<&'a [u8]>,
+    tr: Option<&'a [u8; CRH_LEN]>,
 }
 
 /// A workspace while it holds secrets. Wiped on every way out, unwinding of the
@@ -327,9 +335,8 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     };
     sign_internal(secrets, &request, in_use.0, acc, watch, out)?;
     drop(in_use);
-    if checks.self_verification
-        && !self_verify(&P::PARAMS, secrets, checks.public_key, mu, out, acc)
-    {
+    let Checks { public_key, tr, .. } = *checks;
+    if checks.self_verification && !self_verify(&P::PARAMS, secrets, public_key, tr, mu, out, acc) {
         return Err(SignError::SelfVerification);
     }
     Ok(())
@@ -354,6 +361,7 @@ pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
         self_verification: true,
         recheck: true,
         public_key: None,
+        tr: None,
     };
     sign_with(&seed, workspace, mu, rnd, &checks, &mut None, out.working())?;
     Ok(out.release())

@@ -56,7 +56,7 @@ pub enum Floor {}
 #[derive(Clone, Copy, Debug)]
 pub enum KeepW0 {}
 
-/// At most 15.3 kB with its stack. ML-DSA-44 holds A (11,776 bytes) and expands it once;
+/// At most 15.5 kB with its stack, signing from an expanded key. ML-DSA-44 holds A (11,776 bytes) and expands it once;
 /// ML-DSA-65 and 87 (9,568 and 12,512 bytes) expand it once for two attempts.
 #[derive(Clone, Copy, Debug)]
 pub enum Balanced {}

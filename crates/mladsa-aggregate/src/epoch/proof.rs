@@ -2,7 +2,7 @@
 //! itself, for where roots cannot be fixed before openings.
 
 use mldsa_core::internals::{Secret, Zeroed, keygen_from_rho_p};
-use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature, bytes};
+use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature, no_alloc};
 
 use crate::epoch::registry::Registry;
 use crate::error::Error;
@@ -52,10 +52,10 @@ impl Member {
             &mut pk,
             sk.expose_mut(),
         );
-        let mut mu = MuBuilder::from_tr(&bytes::tr::<MlDsa87>(&pk), context()?);
+        let mut mu = MuBuilder::from_tr(&no_alloc::tr::<MlDsa87>(&pk), context()?);
         mu.update(&message(&self.id, label, &public_key));
         let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
-        bytes::sign_mu::<MlDsa87>(
+        no_alloc::sign_mu::<MlDsa87>(
             sk.expose(),
             &mu.finish(),
             Randomness::Hedged(rnd),
