@@ -5,9 +5,9 @@ use std::fs;
 use bft_simplex::Block;
 use checkpoint::{Blocks, CertificateSize, Committee, Fault};
 use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
+use tempfile::tempdir;
 
 const IN_USE: JournalError = JournalError::Storage(StorageError::InUse);
-use tempfile::tempdir;
 
 #[test]
 fn killed_member_repeats_its_messages_or_is_left_out() {
