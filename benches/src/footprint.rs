@@ -5,7 +5,7 @@
 //! and are not counted.
 #![allow(unsafe_code, reason = "a contender runs on a painted thread")]
 
-use mldsa_gates::painted;
+use mldsa_gates::stack_watermark;
 
 use crate::{Contender, heap};
 
@@ -27,7 +27,7 @@ impl Footprint {
     /// Measures the cases `0..cases`.
     pub fn of(contender: &mut Contender, cases: usize) -> Self {
         let mut borrowed = BorrowedContender(contender);
-        let stack = painted::depth_of(STACK, move || borrowed.call_all(cases));
+        let stack = stack_watermark::depth_of(STACK, move || borrowed.call_all(cases));
         let (heap, blocks) = (0..cases).fold((0, 0), |(bytes, blocks), i| {
             let ((), stats) = heap(|| contender.call(i));
             (bytes.max(stats.max_bytes), blocks.max(stats.total_blocks))
@@ -56,7 +56,7 @@ pub fn in_rust(one: &Contender) -> bool {
 /// A contender that is called on another thread.
 struct BorrowedContender<'a>(&'a mut Contender);
 
-// SAFETY: `painted::depth_of` waits for its thread, so one thread at a time touches
+// SAFETY: `stack_watermark::depth_of` waits for its thread, so one thread at a time touches
 // the contender and what it shares; nothing in it belongs to the thread that made
 // it.
 unsafe impl Send for BorrowedContender<'_> {}

@@ -4,7 +4,7 @@
 use std::io;
 use std::process::Command;
 
-use mldsa_gates::stepping::{Event, pause, step};
+use mldsa_gates::ptrace_step::{Event, pause, step};
 
 use crate::Contender;
 

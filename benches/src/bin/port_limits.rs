@@ -63,7 +63,7 @@ mod table {
     use std::rc::Rc;
 
     use benches::{Budget, Contender, Inputs, Op, Part, Set, Stream, contenders, measure, now};
-    use mldsa_gates::stepping::wait_for_tracer;
+    use mldsa_gates::ptrace_step::wait_for_tracer;
 
     use super::executed::executed;
 

@@ -170,7 +170,7 @@ fn counted(set: Set, seed: u64) -> Vec<Contender> {
 #[cfg(target_os = "linux")]
 fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
     use benches::instructions::{count, traced};
-    use mldsa_gates::stepping::wait_for_tracer;
+    use mldsa_gates::ptrace_step::wait_for_tracer;
 
     if options.traced {
         wait_for_tracer()?;

@@ -5,9 +5,11 @@ use std::fs;
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
+use mladsa_aggregate::errors::RoundError;
+use mladsa_aggregate::test_util::Matrix;
 use mladsa_aggregate::{
-    AgreedRoots, BaseLabel, EpochPlan, Error as AggregateError, Guard, InMemoryPinsForTests,
-    Matrix, PinnedRoots, Registry,
+    AgreedRoots, EpochPlan, Error as AggregateError, MemoryWriteOnceStore, OneTimeKeyJournal,
+    PinnedRoots, Registry, TaskId,
 };
 use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 
@@ -48,10 +50,10 @@ pub fn section(run: &Run) -> Result<Section, Box<dyn Error>> {
     for &n in run.choose(&SIZES[..3], &SIZES[..]) {
         let committee = Committee::new(n)?;
         let payload = committee.payload_at_first_attempt()?;
-        row(&mut calls, &format!("one-party base, n = {n}"), || {
+        row(&mut calls, &format!("one party, open, n = {n}"), || {
             committee.one_party(&payload).map(drop)
         })?;
-        row(&mut calls, &format!("interactive offset, n = {n}"), || {
+        row(&mut calls, &format!("interactive, offset, n = {n}"), || {
             committee.interactive().map(drop)
         })?;
         let aggregate = committee.interactive()?.to_bytes().len();
@@ -115,7 +117,7 @@ fn row(
 /// Steps of a committee.
 fn parts(table: &mut Table) -> Result<(), AggregateError> {
     row(table, "ExpandA", || {
-        Matrix::expand(&[7; 32]);
+        drop(Matrix::expand(&[7; 32]));
         Ok(())
     })?;
     let one = member(0);
@@ -124,28 +126,30 @@ fn parts(table: &mut Table) -> Result<(), AggregateError> {
         ("ContentKeyDerive, leaf", 1),
         ("8 x ContentKeyDerive, leaf", 8),
     ] {
-        let label = BaseLabel::new(b"one content")?;
+        let label = TaskId::new(b"one content")?;
         let plan = EpochPlan::with_attempts(1, vec![label], attempts)?;
-        row(table, name, || one.epoch_tree(&registry, &plan).map(drop))?;
+        row(table, name, || {
+            Ok(one.epoch_tree(&registry, &plan).map(drop)?)
+        })?;
     }
     // Each call signs for another member, because the number of attempts depends on the key.
     let mut n = 0;
     row(table, "MemberKeyGen, proof of possession", || {
         n += 1;
-        member(n).register(Randomness::Deterministic).map(drop)
+        Ok(member(n).register(Randomness::Deterministic).map(drop)?)
     })?;
     let committee = Committee::new(1)?;
     let (round, aggregate) = (committee.round(), committee.interactive()?);
     row(table, "Verify", || {
         let verdict = round
-            .key()
+            .aggregate_key()
             .verify_mu(round.mu(), aggregate.signature().as_ref());
-        verdict.map_err(|_| AggregateError::VerifyFailed)
+        verdict.map_err(|_| RoundError::Fault.into())
     })?;
     row(table, "commit", || {
         let member = &committee.members[0];
-        let mut guard = committee.guard(member)?;
-        member.commit(round, &mut guard).map(drop)
+        let mut journal = committee.journal(member)?;
+        Ok(member.commit(round, &mut journal).map(drop)?)
     })
 }
 
@@ -154,7 +158,7 @@ fn journal() -> Result<Table, Box<dyn Error>> {
     let mut table = Table::new("aggregate_journal", &["record", "least_ms", "median_ms"]);
     let folder = std::env::temp_dir().join(format!("benches-journal-{}", std::process::id()));
     fs::create_dir(&folder)?;
-    let labels: Result<Vec<_>, _> = (0..CALLS as u8).map(|n| BaseLabel::new(&[n])).collect();
+    let labels: Result<Vec<_>, _> = (0..CALLS as u8).map(|n| TaskId::new(&[n])).collect();
     let labels = labels?;
     let one = member(0);
     let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
@@ -166,17 +170,17 @@ fn journal() -> Result<Table, Box<dyn Error>> {
     ] {
         let log = folder.join(format!("log-{last}"));
         let mark = folder.join(format!("mark-{last}"));
-        let mut guard = Guard::create_files(&log, &mark, one.seed())?;
-        let root = one.announce(&tree, &mut guard, Randomness::Deterministic)?;
-        let mut pins = InMemoryPinsForTests::default();
-        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
-        let word = one.acknowledge(&pinned, &mut guard, Randomness::Deterministic)?;
-        let agreed = AgreedRoots::new(&pinned, &[word])?;
+        let mut journal = OneTimeKeyJournal::create_files(&log, &mark, one.seed())?;
+        let root = one.announce(&tree, &mut journal, Randomness::Deterministic)?;
+        let mut store = MemoryWriteOnceStore::default();
+        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
+        let acknowledgement = one.acknowledge(&pinned, &mut journal, Randomness::Deterministic)?;
+        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
         let mut times = Vec::new();
         for label in &labels {
             let label = label.attempt(last)?;
             let start = Instant::now();
-            one.retire(&agreed, &label, &mut guard)?;
+            one.retire(&agreed, &label, &mut journal)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
         times.sort_by(f64::total_cmp);

@@ -5,7 +5,7 @@ use std::io;
 use std::process::Command;
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind};
-use mldsa_gates::stepping::{Event, step};
+use mldsa_gates::ptrace_step::{Event, step};
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 

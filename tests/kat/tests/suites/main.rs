@@ -13,33 +13,18 @@ macro_rules! for_each_set {
     })+};
 }
 
-#[path = "suites/aggregates.rs"]
 mod aggregates;
-#[path = "suites/court.rs"]
 mod court;
-#[path = "suites/damage.rs"]
 mod damage;
-#[path = "suites/differential.rs"]
 mod differential;
-#[path = "suites/digests.rs"]
 mod digests;
-#[path = "suites/hostile.rs"]
 mod hostile;
-#[path = "suites/interface.rs"]
 mod interface;
-#[path = "suites/ours.rs"]
 mod ours;
-#[path = "suites/peers.rs"]
 mod peers;
-#[path = "suites/published.rs"]
 mod published;
-#[path = "suites/rejection.rs"]
 mod rejection;
-#[path = "suites/rounding.rs"]
 mod rounding;
-#[path = "suites/tricky.rs"]
 mod tricky;
-#[path = "suites/validity.rs"]
 mod validity;
-#[path = "suites/wycheproof.rs"]
 mod wycheproof;
