@@ -1,4 +1,4 @@
-//! Content keys: one key pair per member, decision and attempt.
+//! One-time keys ("content keys" of the scheme): one key pair per member, task and attempt.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,47 +10,48 @@ use mldsa_core::internals::pack::{FULL_POLY_LEN, pack_full, unpack_full};
 use mldsa_core::internals::vectors;
 use mldsa_core::internals::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
 
-use crate::error::Error;
+use crate::error::EncodingError;
 use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
 use crate::keys::scope::EpochLabel;
 use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
-/// Bytes of a public half `t` on the wire.
-pub const CONTENT_PUBLIC_KEY_LEN: usize = K * FULL_POLY_LEN;
-
-/// The public half of a content key: all of `t = A s1 + s2`, not only its high
-/// bits. 6,144 bytes, every coefficient below q. Cheap to clone.
+/// Public half of a one-time key: all of `t = A s1 + s2`, not only its high bits. 6,144
+/// bytes, every coefficient below q. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
-pub struct ContentPublicKey(Arc<[u8]>);
+pub struct OneTimePublicKey(Arc<[u8]>);
 
-impl ContentPublicKey {
-    /// Reads k polynomials at 3 bytes a coefficient.
+impl OneTimePublicKey {
+    /// Bytes of the encoding.
+    pub const LEN: usize = K * FULL_POLY_LEN;
+
+    /// Decodes k polynomials of 3 bytes a coefficient.
     ///
     /// # Errors
-    /// [`Error::BadLength`] unless there are 6,144 bytes; [`Error::OutOfRange`]
-    /// for a coefficient of q or more.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    /// [`EncodingError::Length`] unless there are 6,144 bytes; [`EncodingError::Range`] for a
+    /// coefficient of q or more.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
         let mut poly = Poly::ZERO;
         match bytes.as_chunks::<FULL_POLY_LEN>() {
             (polys, []) if polys.len() == K => {
                 if polys.iter().all(|bytes| unpack_full(bytes, &mut poly.0)) {
                     Ok(Self(bytes.into()))
                 } else {
-                    Err(Error::OutOfRange)
+                    Err(EncodingError::Range)
                 }
             }
-            _ => Err(Error::BadLength),
+            _ => Err(EncodingError::Length),
         }
     }
 
     /// The encoding.
+    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
     pub(crate) fn pack(t: &[Poly]) -> Self {
-        let mut bytes = [0; CONTENT_PUBLIC_KEY_LEN];
+        let mut bytes = [0; Self::LEN];
         pack_vec(t, &mut bytes);
         declassify_in_place(&mut bytes, "t of a content key");
         Self(Arc::new(bytes))
@@ -61,20 +62,20 @@ impl ContentPublicKey {
     }
 }
 
-impl fmt::Debug for ContentPublicKey {
+impl fmt::Debug for OneTimePublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ContentPublicKey(..)")
+        f.write_str("OneTimePublicKey(..)")
     }
 }
 
-/// Every polynomial at 24 bits a coefficient; canonical ones.
+/// Packs canonical polynomials at 24 bits a coefficient.
 pub(crate) fn pack_vec(polys: &[Poly], bytes: &mut [u8]) {
     for (poly, bytes) in polys.iter().zip(bytes.as_chunks_mut().0) {
         pack_full(&poly.0, bytes);
     }
 }
 
-/// The inverse. Returns whether every coefficient is below q.
+/// Inverse of [`pack_vec`]. Returns whether every coefficient is below q.
 pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
     let chunks = bytes.as_chunks().0;
     polys
@@ -85,15 +86,15 @@ pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
         })
 }
 
-/// One content key: wiped on drop.
-pub(crate) struct ContentKey {
+/// One-time key pair. Zeroized on drop.
+pub(crate) struct OneTimeKey {
     pub(crate) s1_hat: Secret<Box<[NttPoly]>>,
-    pub(crate) public_key: ContentPublicKey,
+    pub(crate) public_key: OneTimePublicKey,
 }
 
-impl ContentKey {
-    /// ContentKeyDerive. Constant time but for the positions of refused
-    /// half-bytes in ExpandS.
+impl OneTimeKey {
+    /// ContentKeyDerive. Constant time except for the positions of rejected half-bytes in
+    /// ExpandS.
     pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &EpochLabel) -> Self {
         let mut memory = KeyMemory::new(matrix);
         let public_key = memory.derive(Self::seed(seed, content).expose());
@@ -114,7 +115,7 @@ impl ContentKey {
         memory.s1_hat
     }
 
-    /// The rho' of the key's ExpandS.
+    /// The seed rho' of the key's ExpandS.
     pub(crate) fn seed(seed: &MasterSeed, content: &EpochLabel) -> Secret<[u8; 64]> {
         let mut rho_p = Secret::<[u8; 64]>::zeroed();
         let framed = lp(&[b"F.key", content.as_bytes()]);
@@ -123,12 +124,12 @@ impl ContentKey {
     }
 }
 
-/// ContentKeyDerive for many keys: `each` is given s1 in NTT form and the public
-/// half of one after the other.
+/// ContentKeyDerive for many keys: calls `each` with s1 in NTT form and the public half of
+/// every key in order.
 pub(crate) fn derive_each(
     matrix: &Matrix,
     keys: &[(&MasterSeed, &EpochLabel)],
-    mut each: impl FnMut(&[NttPoly], ContentPublicKey),
+    mut each: impl FnMut(&[NttPoly], OneTimePublicKey),
 ) {
     let mut memory = KeyMemory::new(matrix);
     let mut rho_p = Secret::<[[u8; 64]; KEYS_TOGETHER]>::zeroed();
@@ -147,7 +148,7 @@ pub(crate) fn derive_each(
     }
 }
 
-/// What one key after the other is derived in: wiped on drop.
+/// Scratch memory for deriving keys in sequence. Zeroized on drop.
 struct KeyMemory<'m> {
     matrix: &'m Matrix,
     s: Secret<Box<[Poly]>>,
@@ -174,7 +175,7 @@ impl<'m> KeyMemory<'m> {
     }
 
     /// The public half of the key of rho'.
-    fn derive(&mut self, rho_p: &[u8; 64]) -> ContentPublicKey {
+    fn derive(&mut self, rho_p: &[u8; 64]) -> OneTimePublicKey {
         self.expand(rho_p);
         let (_, s2) = self.s.expose().split_at(L);
         vectors::full_t(
@@ -184,7 +185,7 @@ impl<'m> KeyMemory<'m> {
             s2,
             &mut self.t,
         );
-        ContentPublicKey::pack(&self.t)
+        OneTimePublicKey::pack(&self.t)
     }
 }
 
@@ -194,33 +195,36 @@ mod tests {
     use crate::keys::scope::Scope;
 
     #[test]
-    fn shares_of_wrong_length_or_range_are_refused() {
-        let good = [0; CONTENT_PUBLIC_KEY_LEN];
-        assert!(ContentPublicKey::from_bytes(&good).is_ok());
+    fn wrong_length_and_range_are_rejected() {
+        let good = [0; OneTimePublicKey::LEN];
+        assert!(OneTimePublicKey::from_bytes(&good).is_ok());
         assert_eq!(
-            ContentPublicKey::from_bytes(&good[1..]),
-            Err(Error::BadLength)
+            OneTimePublicKey::from_bytes(&good[1..]),
+            Err(EncodingError::Length)
         );
         assert_eq!(
-            ContentPublicKey::from_bytes(&[0; CONTENT_PUBLIC_KEY_LEN + 1]),
-            Err(Error::BadLength)
+            OneTimePublicKey::from_bytes(&[0; OneTimePublicKey::LEN + 1]),
+            Err(EncodingError::Length)
         );
         assert_eq!(
-            ContentPublicKey::from_bytes(&[0; CONTENT_PUBLIC_KEY_LEN + FULL_POLY_LEN]),
-            Err(Error::BadLength)
+            OneTimePublicKey::from_bytes(&[0; OneTimePublicKey::LEN + FULL_POLY_LEN]),
+            Err(EncodingError::Length)
         );
-        for at in [0, 3 * 1000, CONTENT_PUBLIC_KEY_LEN - 3] {
+        for at in [0, 3 * 1000, OneTimePublicKey::LEN - 3] {
             let mut bad = good;
             // q = 0x7fe001
             bad[at..at + 3].copy_from_slice(&[0x01, 0xe0, 0x7f]);
-            assert_eq!(ContentPublicKey::from_bytes(&bad), Err(Error::OutOfRange));
+            assert_eq!(
+                OneTimePublicKey::from_bytes(&bad),
+                Err(EncodingError::Range)
+            );
             bad[at] = 0;
-            assert!(ContentPublicKey::from_bytes(&bad).is_ok());
+            assert!(OneTimePublicKey::from_bytes(&bad).is_ok());
         }
     }
 
     #[test]
-    fn keys_derived_together_are_the_keys_derived_alone() {
+    fn lane_derivation_equals_single_derivation() {
         let matrix = Matrix::expand(&[1; 32]);
         let seeds: Vec<MasterSeed> = (0..17).map(|n| MasterSeed::from_bytes(&[n; 32])).collect();
         let contents =
@@ -231,7 +235,7 @@ mod tests {
             let mut derived = keys.iter();
             derive_each(&matrix, &keys, |s1_hat, public_key| {
                 let (seed, content) = derived.next().unwrap();
-                let key = ContentKey::derive(&matrix, seed, content);
+                let key = OneTimeKey::derive(&matrix, seed, content);
                 assert!(key.public_key == public_key);
                 assert!(
                     key.s1_hat

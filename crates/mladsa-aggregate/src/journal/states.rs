@@ -1,35 +1,34 @@
-//! The rules of the guard: what may follow on what. A replayed log is held to them
-//! as a new record is.
+//! State-transition rules of the journal, for new entries and for replayed ones.
 
 use alloc::collections::BTreeMap;
 
-use crate::error::Error;
+use crate::error::JournalError;
 
-type Digest = [u8; 32];
+pub(crate) type Digest = [u8; 32];
 
-/// One attempt at one decision of one epoch.
+/// One attempt at one task of one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attempt {
     pub(crate) epoch: u64,
-    /// Of the decision: the seed and the base label in its epoch.
+    /// Key of the task: of the seed and the task label in its epoch.
     pub(crate) key: Digest,
     pub(crate) number: u8,
 }
 
-/// One step of a seed, as it is recorded.
+/// One entry of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// The plan, registry and matrix that the seed serves in this epoch.
+    /// Plan, registry and matrix that the seed serves in this epoch.
     Plan(u64, Digest),
-    /// The list of roots that it acknowledged.
+    /// Acknowledged list of roots.
     Roots(u64, Digest),
-    /// A commitment, and the decision that it is for.
+    /// A commitment, and the task that it is for.
     Committed(Attempt, Digest, Digest),
     /// A response to this challenge.
     Responded(Attempt, [u8; 64]),
-    /// No more of this attempt.
+    /// End of an attempt.
     Retired(Attempt),
-    /// No more of this epoch, nor of any before it.
+    /// End of this epoch and of all before it.
     Closed(u64),
 }
 
@@ -44,29 +43,29 @@ impl Entry {
     }
 }
 
-/// How far an attempt has come. It only ever moves forward.
+/// Progress of an attempt, in this order only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Committed(Digest),
-    /// With the commitment that was answered for.
+    /// The commitment and the challenge that was answered.
     Responded(Digest, [u8; 64]),
     Retired,
 }
 
 #[derive(Default)]
-struct Decision {
-    // what all attempts are for, from the first commitment on
-    decided: Option<Digest>,
+struct Task {
+    // what all attempts sign, from the first commitment on
+    digest: Option<Digest>,
     attempts: BTreeMap<u8, Progress>,
 }
 
 struct Epoch {
     plan: Digest,
     roots: Option<Digest>,
-    decisions: BTreeMap<Digest, Decision>,
+    tasks: BTreeMap<Digest, Task>,
 }
 
-/// Everything that a seed has been used for.
+/// All recorded uses of a seed.
 #[derive(Default)]
 pub(crate) struct States {
     closed: Option<u64>,
@@ -74,75 +73,35 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// Whether `entry` may follow, and is new: `false` for what is recorded
-    /// already.
-    pub(crate) fn admit(&self, entry: &Entry) -> Result<bool, Error> {
+    /// Whether `entry` is admissible, and new: `false` for an entry that is recorded already.
+    pub(crate) fn admit(&self, entry: &Entry) -> Result<bool, JournalError> {
+        let conflict = Err(JournalError::EpochConflict);
         let epoch = entry.epoch();
-        if self.closed.is_some_and(|closed| epoch <= closed) {
-            return match entry {
-                Entry::Closed(_) | Entry::Retired(_) => Ok(false),
-                _ => Err(Error::EpochConflict),
-            };
-        }
+        let is_closed = self.closed.is_some_and(|closed| epoch <= closed);
         let known = self.epochs.get(&epoch);
-        let known = match entry {
-            Entry::Closed(_) => return Ok(true),
-            Entry::Plan(_, plan) => {
-                return match known {
-                    Some(known) if known.plan != *plan => Err(Error::EpochConflict),
-                    known => Ok(known.is_none()),
-                };
+        match (entry, known) {
+            (Entry::Closed(_), _) => Ok(!is_closed),
+            (Entry::Retired(_), _) if is_closed => Ok(false),
+            _ if is_closed => conflict,
+            (Entry::Plan(..), None) => Ok(true),
+            (_, None) => conflict,
+            (Entry::Plan(_, plan), Some(known)) if known.plan == *plan => Ok(false),
+            (Entry::Plan(..), _) => conflict,
+            (Entry::Roots(_, roots), Some(known)) => match known.roots {
+                Some(other) if other != *roots => conflict,
+                known => Ok(known.is_none()),
+            },
+            (Entry::Committed(attempt, ..), Some(known)) => {
+                known.roots.ok_or(JournalError::EpochConflict)?;
+                known.admit_attempt(attempt, entry)
             }
-            _ => known.ok_or(Error::EpochConflict)?,
-        };
-        let (attempt, entry) = match entry {
-            Entry::Roots(_, roots) => {
-                return match known.roots {
-                    Some(known) if known != *roots => Err(Error::EpochConflict),
-                    known => Ok(known.is_none()),
-                };
+            (Entry::Responded(attempt, _) | Entry::Retired(attempt), Some(known)) => {
+                known.admit_attempt(attempt, entry)
             }
-            Entry::Committed(attempt, ..)
-            | Entry::Responded(attempt, _)
-            | Entry::Retired(attempt) => (attempt, entry),
-            Entry::Plan(..) | Entry::Closed(_) => return Err(Error::GuardFailure),
-        };
-        let decision = known.decisions.get(&attempt.key);
-        let progress = decision.and_then(|decision| decision.attempts.get(&attempt.number));
-        match (entry, progress) {
-            (Entry::Committed(_, digest, decided), progress) => {
-                known.roots.ok_or(Error::EpochConflict)?;
-                let retired = |number| {
-                    decision.and_then(|decision| decision.attempts.get(&number))
-                        == Some(&Progress::Retired)
-                };
-                let other = decision
-                    .and_then(|decision| decision.decided)
-                    .is_some_and(|known| known != *decided);
-                match progress {
-                    _ if other || !(0..attempt.number).all(retired) => Err(Error::OneTimeViolation),
-                    None => Ok(true),
-                    Some(Progress::Committed(known) | Progress::Responded(known, _))
-                        if known == digest =>
-                    {
-                        Ok(false)
-                    }
-                    Some(_) => Err(Error::OneTimeViolation),
-                }
-            }
-            (Entry::Responded(..), Some(Progress::Committed(_))) => Ok(true),
-            (Entry::Responded(_, c_tilde), Some(Progress::Responded(_, known)))
-                if known == c_tilde =>
-            {
-                Ok(false)
-            }
-            (Entry::Retired(_), Some(Progress::Retired)) => Ok(false),
-            (Entry::Retired(_), _) => Ok(true),
-            _ => Err(Error::OneTimeViolation),
         }
     }
 
-    /// Takes up an entry that was admitted.
+    /// Applies an admitted entry.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         let (attempt, progress) = match entry {
             Entry::Closed(epoch) => {
@@ -154,7 +113,7 @@ impl States {
                 let fresh = Epoch {
                     plan: *plan,
                     roots: None,
-                    decisions: BTreeMap::new(),
+                    tasks: BTreeMap::new(),
                 };
                 self.epochs.insert(*epoch, fresh);
                 return;
@@ -175,18 +134,17 @@ impl States {
             Entry::Retired(attempt) => (attempt, Progress::Retired),
         };
         if let Some(epoch) = self.epochs.get_mut(&attempt.epoch) {
-            let decision = epoch.decisions.entry(attempt.key).or_default();
-            if let Entry::Committed(_, _, decided) = entry {
-                decision.decided = Some(*decided);
+            let task = epoch.tasks.entry(attempt.key).or_default();
+            if let Entry::Committed(_, _, digest) = entry {
+                task.digest = Some(*digest);
             }
-            decision.attempts.insert(attempt.number, progress);
+            task.attempts.insert(attempt.number, progress);
         }
     }
 
     pub(crate) fn progress(&self, attempt: &Attempt) -> Option<Progress> {
-        let decisions = &self.epochs.get(&attempt.epoch)?.decisions;
-        let attempts = &decisions.get(&attempt.key)?.attempts;
-        attempts.get(&attempt.number).copied()
+        let task = self.epochs.get(&attempt.epoch)?.tasks.get(&attempt.key)?;
+        task.attempts.get(&attempt.number).copied()
     }
 
     pub(crate) fn roots(&self, epoch: u64) -> Option<Digest> {
@@ -203,13 +161,49 @@ impl States {
     }
 }
 
+impl Epoch {
+    /// [`States::admit`] for the entries of an attempt.
+    fn admit_attempt(&self, attempt: &Attempt, entry: &Entry) -> Result<bool, JournalError> {
+        let task = self.tasks.get(&attempt.key);
+        let progress = |number| task.and_then(|task| task.attempts.get(&number));
+        let known = progress(attempt.number);
+        match (entry, known) {
+            (Entry::Committed(_, commitment, digest), known) => {
+                let is_other = task
+                    .and_then(|task| task.digest)
+                    .is_some_and(|d| d != *digest);
+                let in_order =
+                    (0..attempt.number).all(|number| progress(number) == Some(&Progress::Retired));
+                match known {
+                    _ if is_other || !in_order => Err(JournalError::KeyReused),
+                    None => Ok(true),
+                    Some(Progress::Committed(known) | Progress::Responded(known, _))
+                        if known == commitment =>
+                    {
+                        Ok(false)
+                    }
+                    Some(_) => Err(JournalError::KeyReused),
+                }
+            }
+            (Entry::Responded(..), Some(Progress::Committed(_))) => Ok(true),
+            (Entry::Responded(_, c_tilde), Some(Progress::Responded(_, known)))
+                if known == c_tilde =>
+            {
+                Ok(false)
+            }
+            (Entry::Retired(_), known) => Ok(known != Some(&Progress::Retired)),
+            _ => Err(JournalError::KeyReused),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Every sequence of five steps at one attempt, and what it may end in.
+    /// Enumerates all sequences of six steps and checks what was admitted.
     #[test]
-    fn every_short_sequence_releases_one_commitment_and_one_response() {
+    fn every_sequence_of_six_steps_releases_at_most_one_commitment_and_one_response() {
         let attempt = |number| Attempt {
             epoch: 3,
             key: [7; 32],
@@ -231,28 +225,28 @@ mod tests {
         let mut admitted = 0;
         for code in 0..n.pow(6) {
             let mut states = States::default();
-            let mut taken = alloc::vec::Vec::new();
+            let mut applied = alloc::vec::Vec::new();
             let mut rest = code;
             for _ in 0..6 {
                 let entry = entries[rest % n];
                 rest /= n;
                 if states.admit(&entry).is_ok_and(|new| new) {
                     states.apply(&entry);
-                    taken.push(entry);
+                    applied.push(entry);
                 }
             }
-            admitted += taken.len();
+            admitted += applied.len();
             let count = |which: &[usize]| {
-                taken
+                applied
                     .iter()
                     .filter(|entry| which.iter().any(|&at| entries[at] == **entry))
                     .count()
             };
             assert!(count(&[2, 3]) <= 1 && count(&[6, 7]) <= 1);
-            // Attempt 1 after attempt 0 was retired, and for the same decision.
+            // Attempt 1 follows the retirement of attempt 0 and signs the same task.
             if count(&[4, 5]) == 1 {
                 let at = |wanted: &[usize]| {
-                    taken
+                    applied
                         .iter()
                         .position(|entry| wanted.iter().any(|&at| entries[at] == *entry))
                 };
@@ -260,8 +254,8 @@ mod tests {
                 assert!(count(&[2, 3]) == 0 || count(&[5]) == 0);
             }
             assert!(count(&[4, 5]) <= 1);
-            if let Some(closed) = taken.iter().position(|entry| *entry == entries[9]) {
-                assert_eq!(closed, taken.len() - 1);
+            if let Some(closed) = applied.iter().position(|entry| *entry == entries[9]) {
+                assert_eq!(closed, applied.len() - 1);
             }
         }
         assert!(admitted > 0);
