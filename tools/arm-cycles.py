@@ -139,7 +139,7 @@ def compiled():
     }
     command = ["cargo", "build", "--quiet", "--locked", "--release", "-p", "mldsa-core"]
     subprocess.run(
-        [*command, "--features", "siblings", "--target", TARGET],
+        [*command, "--features", "unstable-internals", "--target", TARGET],
         cwd=ROOT,
         env=environment,
         check=True,

@@ -8,9 +8,9 @@ mod inputs {
 
 #[cfg(feature = "demo")]
 fn write<P: mldsa_core::ParameterSet>(folder: &std::path::Path) {
-    use mldsa_core::{Context, Hedge, SigningKey};
+    use mldsa_core::{Context, Randomness, SigningKey};
     let key = SigningKey::<P>::from_seed(&inputs::SEED);
-    let hedge = Hedge::Bytes(&inputs::RND);
+    let hedge = Randomness::Hedged(&inputs::RND);
     let signature = key
         .sign(inputs::MESSAGE, Context::EMPTY, hedge)
         .expect("a signature");

@@ -3,13 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+mod ci;
 mod language;
 mod loaded;
 mod loc;
 
 type Command = fn(&[String]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command, &str); 3] = [
+const COMMANDS: [(&str, Command, &str); 5] = [
+    (
+        "api",
+        api,
+        "public items per library crate, compared with docs/api [--bless]",
+    ),
+    ("ci", ci::run, "the steps of .ci/run [STEP ...]"),
     (
         "language",
         language::run,
@@ -41,6 +48,23 @@ fn main() -> ExitCode {
             eprintln!("{reason}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Starts the program `api`, whose dependencies the other commands do without.
+fn api(arguments: &[String]) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = std::process::Command::new(cargo)
+        .args(["run", "--locked", "--quiet", "--package", "xtask"])
+        .args(["--features", "api", "--bin", "api", "--"])
+        .args(arguments)
+        .current_dir(root())
+        .status()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(status.to_string())
     }
 }
 

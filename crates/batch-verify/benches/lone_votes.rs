@@ -11,7 +11,7 @@ use std::time::Instant;
 use batch_verify::{
     BatchVerifier, Committee, OwnedVote, Priority, Source, Threads, VerificationService, Vote,
 };
-use mldsa_core::{Backend, Context, Hedge, MlDsa65, PreparedVerifyingKey, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa65, PreparedVerifyingKey, Randomness, SigningKey};
 
 const SIGNERS: usize = 16;
 const VOTES: usize = 256;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let key = &keys[n % SIGNERS];
             Ok((
                 message,
-                key.sign(&message, Context::EMPTY, Hedge::Deterministic)?,
+                key.sign(&message, Context::EMPTY, Randomness::Deterministic)?,
             ))
         })
         .collect::<Result<Vec<_>, mldsa_core::SignError>>()?;

@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{BatchVerifier, Committee, Threads, Vote};
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 /// Messages, each signed by a key of its own.
 const MESSAGES: usize = 8;
@@ -28,7 +28,7 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
         core::array::from_fn(|n| SigningKey::from_seed(&[n as u8; 32]));
     let prepared = keys.each_ref().map(SigningKey::prepare);
     let messages: [[u8; 32]; MESSAGES] = core::array::from_fn(|n| [n as u8; 32]);
-    let sign = |n: usize| keys[n].sign(&messages[n], Context::EMPTY, Hedge::Deterministic);
+    let sign = |n: usize| keys[n].sign(&messages[n], Context::EMPTY, Randomness::Deterministic);
     let signatures: Vec<_> = (0..MESSAGES).map(sign).collect::<Result<_, _>>()?;
     let members = keys.iter().map(|key| (key.verifying_key(), 1));
     let committee = Committee::<P>::builder(b"").build(members)?;
@@ -43,7 +43,7 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
     row::<P, _>("sign", |n| sign(n).map(drop));
     row::<P, _>("sign, prepared", |n| {
         prepared[n]
-            .sign(&messages[n], Context::EMPTY, Hedge::Deterministic)
+            .sign(&messages[n], Context::EMPTY, Randomness::Deterministic)
             .map(drop)
     });
     row::<P, _>("verify", |n| {

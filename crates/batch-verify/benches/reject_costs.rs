@@ -9,7 +9,9 @@ use std::time::Instant;
 use batch_verify::{
     BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
 };
-use mldsa_core::{Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey,
+};
 
 /// Items in a batch.
 const ITEMS: usize = 256;
@@ -58,7 +60,7 @@ fn costs<P: ParameterSet>() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> 
         .map(|n| {
             let signer = &signers[n % KEYS];
             let message = n.to_le_bytes().to_vec();
-            let signature = signer.sign(&message, Context::EMPTY, Hedge::Deterministic)?;
+            let signature = signer.sign(&message, Context::EMPTY, Randomness::Deterministic)?;
             let key = signer.verifying_key().as_bytes().as_ref().to_vec();
             Ok(((n % KEYS) as u32, key, message, signature.as_ref().to_vec()))
         })

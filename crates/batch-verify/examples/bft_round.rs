@@ -10,7 +10,7 @@ use std::time::Instant;
 use batch_verify::{
     Attestation, BatchVerifier, Committee, CommitteeVerifier, MemberId, Mode, QuorumRule, Vote,
 };
-use mldsa_core::{Backend, Context, Hedge, MlDsa87, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey};
 
 const NETWORK: &[u8] = b"mychain/v1/vertex";
 /// Rounds that are timed.
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut vertices = Vec::new();
     for (author, signer) in committee.members().zip(&signers) {
         let payload = format!("round 7, vertex of {}", author.index()).into_bytes();
-        let signature = signer.sign(&payload, context, Hedge::Deterministic)?;
+        let signature = signer.sign(&payload, context, Randomness::Deterministic)?;
         let signature = signature.as_ref().to_vec();
         vertices.push(Vertex {
             author,
@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // All vote for a block; the votes that carry the quorum are its certificate.
     let votes: Vec<_> = signers
         .iter()
-        .map(|signer| signer.sign(b"block 7", context, Hedge::Deterministic))
+        .map(|signer| signer.sign(b"block 7", context, Randomness::Deterministic))
         .collect::<Result<_, _>>()?;
     let votes: Vec<Attestation<'_>> = committee
         .members()

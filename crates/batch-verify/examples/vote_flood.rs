@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use batch_verify::{Committee, OwnedVote, Priority, Source, VerificationService};
-use mldsa_core::{Context, Hedge, MlDsa65, SigningKey};
+use mldsa_core::{Context, MlDsa65, Randomness, SigningKey};
 
 const NETWORK: &[u8] = b"example/vote-flood/v1";
 const VALIDATORS: usize = 100;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for round in 0..ROUNDS as u64 {
         for (member, key) in committee.members().zip(&keys) {
             let message = round.to_le_bytes();
-            let signature = key.sign(&message, context, Hedge::Deterministic)?;
+            let signature = key.sign(&message, context, Randomness::Deterministic)?;
             votes.push(OwnedVote::new(member, message, signature.as_ref()));
         }
     }

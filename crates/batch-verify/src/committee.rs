@@ -12,7 +12,7 @@ mod threshold;
 use core::fmt;
 use std::sync::Arc;
 
-use mldsa_core::siblings::Shake256;
+use mldsa_core::internals::Shake256;
 use mldsa_core::{Backend, Context, ParameterSet, VerifyingKey};
 
 pub use self::builder::CommitteeBuilder;

@@ -15,11 +15,11 @@
 //!
 //! ```
 //! use batch_verify::{Attestation, Committee, QuorumRule, Vote};
-//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+//! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 //!
 //! let keys: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
 //! let context = Context::new(b"mychain/v1/vote")?;
-//! let sign = |key: &SigningKey<_>| key.sign(b"block 7", context, Hedge::Deterministic);
+//! let sign = |key: &SigningKey<_>| key.sign(b"block 7", context, Randomness::Deterministic);
 //! let signatures = keys.iter().map(sign).collect::<Result<Vec<_>, _>>()?;
 //!
 //! let members = keys.iter().map(|key| (key.verifying_key(), 1));

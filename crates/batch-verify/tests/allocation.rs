@@ -10,7 +10,7 @@ use batch_verify::{
     Attestation, BatchVerifier, Committee, Duplicates, Item, KeyStorage, Mode, OwnedVote, Priority,
     QuorumRule, Source, Threads, VerificationService, Vote,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -36,7 +36,7 @@ fn committee(storage: KeyStorage) -> Committee<MlDsa44> {
 
 fn sign(key: &SigningKey<MlDsa44>, message: &[u8]) -> Vec<u8> {
     let context = Context::new(CONTEXT).unwrap();
-    key.sign(message, context, Hedge::Deterministic)
+    key.sign(message, context, Randomness::Deterministic)
         .unwrap()
         .as_ref()
         .to_vec()

@@ -6,10 +6,9 @@ use std::io;
 use mldsa_core::Backend;
 
 use crate::Status;
-use crate::output::print;
+use crate::terminal::print;
 
-/// The names that this program and this CPU have, one a line, the chosen one
-/// marked.
+/// Lists the SIMD backends of this program on this CPU, one a line, with the default marked.
 pub(crate) fn run() -> io::Result<Status> {
     let mut text = String::new();
     for backend in Backend::available() {
@@ -24,7 +23,7 @@ pub(crate) fn run() -> io::Result<Status> {
     Ok(Status::Good)
 }
 
-/// Reads `--backend`: a name, or `auto`.
+/// Parser of `--backend`: a name, or `auto`.
 pub(crate) fn choice(name: &str) -> Result<Backend, String> {
     if name == "auto" {
         return Ok(Backend::detect());

@@ -1,4 +1,4 @@
-//! What the commands over JSON lines share: arguments, input, workers, output.
+//! Shared parts of the commands over JSON lines: arguments, input, workers, output.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
@@ -10,11 +10,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::ahead::Ahead;
-use crate::engine::Engine;
 use crate::input;
 use crate::jsonl::{Fields, LineError, LineReader};
-use crate::output::{Files, standard_failed, standard_output};
+use crate::paths::Files;
+use crate::read_ahead::ReadAhead;
+use crate::signer::Engine;
+use crate::terminal::{output_error, standard_output};
 
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
@@ -30,7 +31,7 @@ pub(crate) struct BatchArgs {
     #[arg(long)]
     pub(crate) allow_weak_prehash: bool,
 
-    /// What works on the lines; the answers do not depend on it
+    /// Implementation; the answers do not depend on it
     #[arg(long, value_enum, default_value_t = Engine::Core)]
     pub(crate) engine: Engine,
 
@@ -65,10 +66,10 @@ impl BatchArgs {
             .map_err(io::Error::other)?;
         let file = input::open(&self.file)?;
         let metadata = file.metadata();
-        // Only a file never makes anybody wait.
+        // Only reads of a file never block.
         let (source, len): (Box<dyn Read>, _) = match metadata {
             Ok(metadata) if metadata.is_file() => (Box::new(file), Some(metadata.len())),
-            _ => (Box::new(Ahead::new(file)?), None),
+            _ => (Box::new(ReadAhead::new(file)?), None),
         };
         let progress = progress_bar(len);
         Ok(Batch {
@@ -88,14 +89,13 @@ impl BatchArgs {
 }
 
 impl Batch {
-    /// Goes through the input chunk by chunk: `parse` makes something of each
-    /// line on the workers, `judge` makes one answer of each in order, `print`
-    /// writes the answers one by one after `{"line":n`.
+    /// Processes the input in chunks: `parse` converts each line on the workers, `answer` makes one
+    /// answer of each in order, `print` writes one answer after `{"line":n,`.
     pub(crate) fn for_each_line<T: Send, A>(
         &mut self,
         known: &'static [&'static str],
         parse: impl Fn(Result<Fields<'_>, LineError>) -> T + Sync,
-        mut judge: impl FnMut(Vec<T>) -> Vec<A>,
+        mut answer: impl FnMut(Vec<T>) -> Vec<A>,
         mut print: impl FnMut(&mut dyn Write, A) -> io::Result<()>,
     ) -> io::Result<()> {
         let explain = |error: io::Error| input::named(&self.path, &error);
@@ -106,7 +106,7 @@ impl Batch {
                     .map(|i| parse(chunk.parse(i, known)))
                     .collect()
             });
-            let answers = judge(parsed);
+            let answers = answer(parsed);
             let (output, lines) = (&mut self.output, &mut self.lines);
             let write = || {
                 for answer in answers {
@@ -117,13 +117,13 @@ impl Batch {
                 }
                 output.flush()
             };
-            write().map_err(|error| standard_failed(&error))?;
+            write().map_err(|error| output_error(&error))?;
         }
         Ok(())
     }
 
-    /// Ends the run: the summary goes to standard error, `counts` beside the
-    /// number of lines and `operations` as a rate.
+    /// Ends the run with a summary on standard error: the number of lines, `counts`, and
+    /// `operations` as a rate.
     pub(crate) fn finish(self, counts: &[(u64, &str)], operations: u64) {
         self.progress.finish_and_clear();
         let seconds = self.started.elapsed().as_secs_f64();
@@ -149,7 +149,7 @@ pub(crate) fn print_error(output: &mut dyn Write, error: &LineError) -> io::Resu
     serde_json::to_writer(output, &error.to_string()).map_err(io::Error::from)
 }
 
-/// A bar on a terminal that is not busy showing the results, nothing elsewhere.
+/// A progress bar if standard error is a terminal and standard output is not.
 fn progress_bar(len: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() || io::stdout().is_terminal() {
         return ProgressBar::hidden();

@@ -1,19 +1,20 @@
 //! `mldsa batch-sign`.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use mldsa_core::scrub_stack;
+use mldsa_core::zeroize_stack;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::Status;
 use crate::batch::{BatchArgs, print_error};
-use crate::engine::{Answer, Engine, Job, Order, PrivateKey};
+use crate::json_request::{Request, Set, with_set};
 use crate::jsonl::{Fields, LineError};
-use crate::output::Files;
+use crate::paths::Files;
 use crate::random::random;
-use crate::request::{Request, Set, with_set};
+use crate::signer::{Answer, Engine, Job, Order, PrivateKey};
 
 /// Sign messages from JSON lines
 #[derive(clap::Args)]
@@ -36,8 +37,8 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   The key is "seed" (32 bytes) or "sk" (the expanded private key of FIPS 204,
   checked for consistency). Signing is hedged with 32 fresh random bytes a line;
   "rnd" (32 bytes) gives them, and --deterministic takes zeros. Every signature is
-  verified before it is written. A line with only a key asks for its public key.
-  Hash names as in `batch-verify`.
+  verified before it is written, several at a time. A line with only a key returns
+  its public key. Hash names as in `batch-verify`.
 
 OUTPUT  One JSON object for every line, in order:
   {"line":1,"pk":"..","sig":".."}
@@ -47,13 +48,13 @@ OUTPUT  One JSON object for every line, in order:
 EXIT CODE  0 every line was answered, 2 some line is unusable or the run could
 not finish."#;
 
-/// Lines a chunk; the answers are larger than the lines.
+/// Lines in a chunk; the answers are larger than the lines.
 const MAX_LINES: usize = 256;
 
-/// Bytes of stack that reading a line takes at most.
+/// Upper bound on the stack of parsing a line, in bytes.
 const LINE_STACK: usize = 64 << 10;
 
-/// Bytes of stack that the answers of a group take at most, unoptimised builds included.
+/// Upper bound on the stack of signing a group, in bytes, in unoptimised builds too.
 const ANSWER_STACK: usize = 256 << 10;
 
 const FIELDS: &[&str] = &[
@@ -72,8 +73,8 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let pool = Arc::clone(&batch.pool);
     batch.for_each_line(
         FIELDS,
-        // Keys are read as values, of which moves leave copies on the stack.
-        |fields| scrub_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
+        // Moves of keys leave copies on the stack.
+        |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
         |jobs| answers(&pool, args.batch.engine, jobs),
         |output, answer| {
             match &answer {
@@ -100,8 +101,8 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
-    let set = Set::of(fields)?;
-    let request = Request::of(fields, set, args.batch.allow_weak_prehash)?;
+    let set = Set::from_fields(fields)?;
+    let request = Request::from_fields(fields, set, args.batch.allow_weak_prehash)?;
     let key = private_key(fields)?;
     let given = fields.hex_array("rnd")?;
     if request.is_none() && given.is_some() {
@@ -120,8 +121,8 @@ fn job(fields: &Fields<'_>, args: &Args) -> Result<(Set, Job), LineError> {
     Ok((set, Job { key, order }))
 }
 
-/// One answer for each line. Lines of the same set go to the workers in groups, as large
-/// as the engine wants them but not so large that a worker is without.
+/// One answer for each line. Workers get groups of lines of one set, as large as the engine takes
+/// but small enough for every worker to have one.
 fn answers(
     pool: &ThreadPool,
     engine: Engine,
@@ -135,31 +136,23 @@ fn answers(
             Ok((of, job)) if *of == set => Some((n, job)),
             _ => None,
         });
-        let (numbers, jobs): (Vec<_>, Vec<_>) = of_set.unzip();
-        for (numbers, jobs) in numbers.chunks(size).zip(jobs.chunks(size)) {
-            groups.push((set, numbers.to_vec(), jobs.to_vec()));
-        }
+        let of_set: Vec<(usize, &Job)> = of_set.collect();
+        groups.extend(of_set.chunks(size).map(|group| (set, group.to_vec())));
     }
-    let signed: Vec<_> = pool.install(|| {
-        groups
-            .into_par_iter()
-            .map(|(set, numbers, jobs)| {
-                // Keys are values here too.
-                let answers =
-                    scrub_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
-                numbers.into_iter().zip(answers).collect::<Vec<_>>()
-            })
-            .collect()
-    });
-    let mut signed: Vec<_> = signed.into_iter().flatten().collect();
-    signed.sort_unstable_by_key(|(n, _)| *n);
-    let mut signed = signed.into_iter().map(|(_, answer)| answer);
+    let sign = |(set, group): (Set, Vec<(usize, &Job)>)| {
+        let (numbers, jobs): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+        let answers =
+            zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+        numbers.into_iter().zip(answers)
+    };
+    let groups = groups.into_par_iter();
+    let mut signed: BTreeMap<_, _> = pool.install(|| groups.flat_map_iter(sign).collect());
+    let lines = lines.into_iter().enumerate();
     lines
-        .into_iter()
-        .map(|line| {
+        .map(|(n, line)| {
             line?;
             let missing = || Err(LineError::new("not answered"));
-            signed.next().unwrap_or_else(missing)
+            signed.remove(&n).unwrap_or_else(missing)
         })
         .collect()
 }

@@ -15,10 +15,10 @@ use zeroize::Zeroizing;
 use crate::Status;
 use crate::batch::{Batch, BatchArgs, print_error};
 use crate::certificate::Certificate;
-use crate::engine::Engine;
+use crate::json_request::{self, Request, Set};
 use crate::jsonl::{Fields, LineError};
-use crate::output::Files;
-use crate::request::{self, Request, Set};
+use crate::paths::Files;
+use crate::signer::Engine;
 
 /// Verify signatures from JSON lines
 #[derive(clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     batch: BatchArgs,
 
-    /// How far to verify
+    /// Extent of the verification
     #[arg(long, value_enum, default_value_t = ModeArg::Full)]
     mode: ModeArg,
 }
@@ -50,7 +50,7 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   {"set":"ML-DSA-44","pk":"..","sig":"..","mu":".."}
   {"set":"ML-DSA-87","pk":"..","sig":"..","prehash":"SHA2-512","digest":".."}
   "cert" in the place of "pk" is an X.509 certificate in DER, of which only the
-  public key is looked at. Sets may be mixed. "ctx" goes with "msg" and "prehash".
+  public key is used. Sets may be mixed. "ctx" belongs to "msg" and "prehash".
   Names are written as here. Hashes: SHA2-224, SHA2-256, SHA2-384, SHA2-512,
   SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256, SHA3-384, SHA3-512, SHAKE-128,
   SHAKE-256.
@@ -68,7 +68,7 @@ OUTPUT  One JSON object for every line, in order:
     response_norm       a coefficient of z is out of range
     challenge_mismatch  for another message, context or key, or damaged
   Errors: bad JSON, bad hex, an unknown set, hash or field, a field missing,
-  given twice or not a string, a wrong length of mu or digest, ctx beside mu, a
+  given twice or not a string, a wrong length of mu or digest, ctx with mu, a
   weak hash without --allow-weak-prehash, a line too long, an empty line.
 
 MODES  An unusable line never stops a run.
@@ -81,7 +81,7 @@ MODES  An unusable line never stops a run.
 EXIT CODE  0 every line is valid, 1 some line is invalid, 2 some line is
 unusable, there was no line at all, or the run could not finish."#;
 
-/// Lines a chunk: enough for all workers, few enough for the memory.
+/// Lines in a chunk: enough for all workers, few enough for the memory.
 const MAX_LINES: usize = 1024;
 
 const FIELDS: &[&str] = &[
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut stopped = false;
     batch.for_each_line(
         FIELDS,
-        |fields| fields.and_then(|fields| Job::of(&fields, args.batch.allow_weak_prehash)),
+        |fields| fields.and_then(|fields| Job::from_fields(&fields, args.batch.allow_weak_prehash)),
         |jobs| {
             if stopped {
                 return jobs.iter().map(|_| Verdict::Skipped).collect();
@@ -145,12 +145,12 @@ struct Job {
 }
 
 impl Job {
-    fn of(fields: &Fields<'_>, allow_weak: bool) -> Result<Self, LineError> {
-        let set = Set::of(fields)?;
+    fn from_fields(fields: &Fields<'_>, allow_weak: bool) -> Result<Self, LineError> {
+        let set = Set::from_fields(fields)?;
         let pk = match fields.hex("cert")? {
             None => fields.required_hex("pk")?,
             Some(_) if fields.text("pk").is_some() => {
-                return Err(LineError::new("\"cert\" beside \"pk\""));
+                return Err(LineError::new("\"cert\" and \"pk\""));
             }
             Some(der) => {
                 let certificate = Certificate::from_der(&der)
@@ -163,7 +163,7 @@ impl Job {
             }
         };
         let sig = fields.required_hex("sig")?;
-        match Request::of(fields, set, allow_weak)? {
+        match Request::from_fields(fields, set, allow_weak)? {
             Some(request) => Ok(Self {
                 set,
                 pk,
@@ -178,9 +178,9 @@ impl Job {
         let context = Context::new(&self.request.context)
             .map_err(|_| Verdict::Invalid("context_too_long"))?;
         let message = match &self.request.message {
-            request::Message::Bytes(message) => Message::Bytes(message),
-            request::Message::Mu(mu) => return Ok(Item::from_mu(&*self.pk, mu, &self.sig)),
-            request::Message::PreHashed { hash, digest } => Message::PreHashed {
+            json_request::Message::Bytes(message) => Message::Bytes(message),
+            json_request::Message::Mu(mu) => return Ok(Item::from_mu(&*self.pk, mu, &self.sig)),
+            json_request::Message::PreHashed { hash, digest } => Message::PreHashed {
                 hash: *hash,
                 digest,
             },
@@ -194,9 +194,9 @@ impl Job {
         let context = Context::new(&self.request.context).map_err(|_| RejectReason::Other)?;
         let pk = PublicKey::<P>::from_bytes(&self.pk).map_err(|_| RejectReason::PublicKeyLength)?;
         match &self.request.message {
-            request::Message::Bytes(message) => pk.verify(message, context, &self.sig),
-            request::Message::Mu(mu) => pk.verify_mu(mu, &self.sig),
-            request::Message::PreHashed { hash, digest } => {
+            json_request::Message::Bytes(message) => pk.verify(message, context, &self.sig),
+            json_request::Message::Mu(mu) => pk.verify_mu(mu, &self.sig),
+            json_request::Message::PreHashed { hash, digest } => {
                 let digest = PreHashed::new_allow_weak(*hash, digest)?;
                 pk.verify_prehashed(&digest, context, &self.sig)
             }
@@ -257,7 +257,7 @@ impl Counts {
             Self { unusable: 1.., .. } => Status::Unusable,
             Self { invalid: 1.., .. } => Status::Invalid,
             Self { valid: 1.., .. } => Status::Good,
-            // Nothing was verified: not to be mistaken for "all valid".
+            // Nothing was verified: not "all valid".
             _ => Status::Unusable,
         }
     }
@@ -329,8 +329,7 @@ impl Verifiers {
         verdicts
     }
 
-    /// Verifies the items of one set as far as the sets before it leave
-    /// anything to do.
+    /// Verifies the items of one set up to the early exit of the sets before it.
     fn judge_set<P: ParameterSet>(
         &self,
         verifier: &BatchVerifier<P>,
@@ -361,8 +360,7 @@ impl Verifiers {
         }
     }
 
-    /// The outcomes at `places`, each verified alone; what lies behind the end of
-    /// the mode when its turn comes is skipped.
+    /// The outcomes at `places`, each verified alone; items after an early exit are skipped.
     fn judge_lowmem<P: ParameterSet>(
         &self,
         places: &[usize],

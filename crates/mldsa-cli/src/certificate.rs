@@ -1,5 +1,5 @@
-//! X.509 certificates (RFC 5280), for the public keys in them. Nothing else in them is
-//! checked: not who signed, not until when, not for which use.
+//! X.509 certificates (RFC 5280), parsed for their public key. Signature, validity and key usage
+//! are NOT checked.
 
 use core::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use x509_cert::der::Decode;
 use x509_cert::der::referenced::OwnedToRef;
 use x509_cert::name::Name;
 
-use crate::request::Set;
-use crate::structure::{NOT_ML_DSA, decode_public};
+use crate::json_request::Set;
+use crate::key_format::{NOT_ML_DSA, decode_public};
 
-/// A certificate of an ML-DSA key, signed by whomever.
+/// An unverified certificate of an ML-DSA key.
 pub(crate) struct Certificate {
     /// The parameter set of the key.
     pub(crate) set: Set,
@@ -19,7 +19,7 @@ pub(crate) struct Certificate {
     pub(crate) claims: Claims,
 }
 
-/// What a certificate says, in characters that a terminal shows.
+/// Fields of a certificate, in printable characters.
 pub(crate) struct Claims {
     pub(crate) subject: String,
     pub(crate) issuer: String,
@@ -28,7 +28,7 @@ pub(crate) struct Claims {
 }
 
 impl Certificate {
-    /// Reads one certificate, with nothing behind it.
+    /// Parses one certificate without trailing bytes.
     pub(crate) fn from_der(der: &[u8]) -> Result<Self, &'static str> {
         let parsed = x509_cert::Certificate::from_der(der).map_err(|_| {
             "malformed, if it is a certificate: \
@@ -51,8 +51,8 @@ impl Certificate {
     }
 }
 
-/// The text of RFC 4514. It escapes what ASCII cannot show; what no alphabet has is
-/// escaped too, such as characters that turn the direction of writing.
+/// The text of RFC 4514, which escapes unprintable ASCII. Other characters that are not
+/// alphanumeric are escaped too: some change the direction of writing.
 fn printable(name: &Name) -> String {
     let mut text = String::new();
     for character in name.to_string().chars() {
@@ -73,10 +73,10 @@ mod tests {
 
     use super::*;
 
-    /// Every truncation is refused; what surrounds the key and is changed in one byte is
-    /// refused or gives that key.
+    /// Every truncation is rejected; a change of one byte outside the key is rejected or leaves
+    /// the key.
     #[test]
-    fn damage() {
+    fn damaged_certificates() {
         let text = include_bytes!("../tests/data/ml-dsa-44.crt");
         let (_, mut der) = pem::decode_vec(text).expect("PEM");
         for len in 0..der.len() {

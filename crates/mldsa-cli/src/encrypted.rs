@@ -1,6 +1,6 @@
-//! Private keys that a password encrypts (RFC 5958, PBES2 of RFC 8018). What RustCrypto
-//! derives from the password is not wiped; password and key are. AES-CBC authenticates
-//! nothing: of a seed alone, what is changed in its last bytes is another seed.
+//! Private keys encrypted with a password (RFC 5958, PBES2 of RFC 8018). Password and key are
+//! wiped; the key that RustCrypto derives from the password is not. AES-CBC does not authenticate:
+//! a bare seed with changed last bytes decrypts to another seed.
 
 use std::path::{Path, PathBuf};
 use std::{env, io};
@@ -10,10 +10,9 @@ use pkcs8::pkcs5::pbes2::Kdf;
 use pkcs8::pkcs5::{EncryptionScheme, Error};
 use zeroize::Zeroizing;
 
-use crate::input::{read_small, unusable};
-use crate::jsonl::without_mark;
+use crate::input::{read_small, unusable, without_mark};
 
-/// Where a password comes from.
+/// Source of a password.
 #[derive(clap::Args)]
 pub(crate) struct PasswordArgs {
     /// The password of an encrypted private key, the first line of a file; - is standard
@@ -52,7 +51,7 @@ const TOO_COSTLY: &str = "an encrypted private key whose parameters make a passw
     costly to try: more than 10000000 iterations of PBKDF2, or of scrypt more than 256 MiB \
     of memory or four passes over so much";
 
-/// The PKCS#8 in it.
+/// Decrypts to PKCS#8.
 pub(crate) fn decrypt(
     der: &[u8],
     password: Option<&[u8]>,
@@ -71,13 +70,13 @@ pub(crate) fn decrypt(
             _ => UNKNOWN,
         })?
         .len();
-    // Decrypted where it began.
+    // Decryption was in place.
     buffer.truncate(len);
     Ok(buffer)
 }
 
-/// The file says how long a password takes: seconds, and memory that every machine has.
-/// Zeros are no parameters.
+/// Checks the cost of a password, which the file determines: seconds, and memory that every machine
+/// has. Zeros are malformed.
 fn affordable(kdf: &Kdf) -> Result<(), &'static str> {
     const MEMORY: u64 = 256 << 20;
     match kdf {
@@ -90,7 +89,7 @@ fn affordable(kdf: &Kdf) -> Result<(), &'static str> {
             let blocks = parameters.cost_parameter;
             let passes = u64::from(parameters.parallelization);
             let block = 128 * u64::from(parameters.block_size);
-            // What a pass walks through, and what all of them begin with: a block each.
+            // Of one pass, and of the first blocks of all passes.
             let memory = block.saturating_mul(blocks.max(passes));
             if blocks < 2 || block == 0 || passes == 0 {
                 Err(UNKNOWN)

@@ -6,14 +6,15 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// Far above any key or signature in any format.
+/// Greatest length of a key, signature, seed, password or `mu`: far above any of them in any
+/// format.
 const MAX_SMALL: u64 = 1 << 16;
 
 pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// An error about a path that was read.
+/// An error about an input.
 pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
     let name = if is_standard(path) {
         "standard input".into()
@@ -23,16 +24,13 @@ pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
 }
 
-/// An error about what a path holds.
+/// An error about the content of an input.
 pub(crate) fn unusable(path: &Path, why: impl core::fmt::Display) -> io::Error {
-    named(
-        path,
-        &io::Error::new(io::ErrorKind::InvalidData, why.to_string()),
-    )
+    let error = io::Error::new(io::ErrorKind::InvalidData, why.to_string());
+    named(path, &error)
 }
 
-/// Opens a path for reading, without a buffer of the standard library's: that one
-/// is never wiped.
+/// Opens an input without the buffer of the standard library, which is never wiped.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if is_standard(path) {
         standard_input()
@@ -56,7 +54,7 @@ pub(crate) fn standard_input() -> io::Result<File> {
 
 /// Reads a small file whole.
 pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
-    // Allocated at once, so that no copy stays behind unwiped.
+    // Allocated at once: a vector that grows leaves unwiped copies.
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SMALL as usize + 1));
     open(path)?
         .take(MAX_SMALL + 1)
@@ -66,4 +64,9 @@ pub(crate) fn read_small(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
         return Err(unusable(path, "too long for a key or signature"));
     }
     Ok(bytes)
+}
+
+/// Text without the byte order mark that some editors write before it.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }

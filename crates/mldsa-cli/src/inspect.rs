@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use crate::Status;
 use crate::certificate::Claims;
+use crate::json_request::with_set;
 use crate::keyfile::{Content, KeyFile, KeyOptions};
-use crate::output::{Files, print};
-use crate::request::with_set;
+use crate::paths::Files;
+use crate::terminal::print;
 
-/// Say what a key file holds and whether its parts belong together
+/// Describe a key file and check that its parts belong together
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
@@ -32,8 +33,8 @@ pub(crate) struct Args {
 const HELP: &str = "\
 Prints kind, format, set and form, whether the key passed every check, a
 fingerprint and the hash tr of the public key (SHAKE256, 64 bytes) of which it is
-the first 16 bytes. Nothing secret. Of a certificate also what it says of itself,
-of which nothing is checked: neither signature nor dates nor names. With --json one
+the first 16 bytes. Nothing secret. Of a certificate also its fields, which
+are not verified: neither signature nor dates nor names. With --json one
 object with the same names, all values strings but `consistent`.
 
 EXIT CODE  0 a good key, 1 its parts do not belong together or are out of range,

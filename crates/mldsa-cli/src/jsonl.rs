@@ -1,19 +1,14 @@
-//! JSON lines in: bounded reading, strict objects of strings, hex.
+//! JSON lines: bounded reading, strict objects of strings, hex.
 
 use core::fmt;
 use core::ops::Range;
 use std::io::{self, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Text without the byte order mark that some editors put before it.
-pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
-}
-
-/// Why a line cannot be used. The text never repeats a value of the line, which
-/// may be a secret.
+/// An unusable line. The text never repeats a value of the line, which may be secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LineError(String);
 
@@ -29,19 +24,18 @@ impl fmt::Display for LineError {
     }
 }
 
-/// Cuts a stream into lines, a chunk of them at a time, in bounded memory: one
-/// buffer, allocated once and wiped at the end.
+/// Splits a stream into chunks of lines, in one buffer that is wiped at the end.
 pub(crate) struct LineReader<R> {
     source: R,
     buffer: Vec<u8>,
-    /// What has been read and not yet given out.
+    /// The bytes read and not yet returned.
     pending: Range<usize>,
-    /// How much of `pending` is known to hold no end of line.
+    /// Length of the beginning of `pending` without an end of line.
     searched: usize,
     /// The furthest byte ever filled.
     used: usize,
     at_end: bool,
-    /// Before the first line, which a byte order mark may begin.
+    /// Before the first line, which may begin with a byte order mark.
     at_start: bool,
     /// Inside a line that filled the whole buffer and was dropped.
     dropping: bool,
@@ -50,7 +44,7 @@ pub(crate) struct LineReader<R> {
     lines: Vec<Option<Range<usize>>>,
 }
 
-/// Some consecutive lines.
+/// Consecutive lines; `None` for a line that is too long.
 pub(crate) struct Chunk<'a> {
     bytes: &'a [u8],
     lines: &'a [Option<Range<usize>>],
@@ -61,17 +55,13 @@ pub(crate) struct Chunk<'a> {
 const BUFFER_LEN: usize = 8 << 20;
 
 impl<R: Read> LineReader<R> {
-    /// Reads `source`; lines above `max_line` bytes (end of line not counted)
-    /// become errors, chunks have at most `max_lines` lines.
+    /// Reads `source`. Lines above `max_line` bytes without their end are errors; chunks have at
+    /// most `max_lines` lines.
     pub(crate) fn new(source: R, max_line: usize, max_lines: usize) -> Self {
-        // Room for a line of `max_line` bytes, CR and LF: a full buffer without
-        // an end of line is therefore a line too long.
-        Self::with_buffer(
-            source,
-            max_line,
-            max_lines,
-            BUFFER_LEN.max(max_line.saturating_add(2)),
-        )
+        // A line of `max_line` bytes, CR and LF fit: a full buffer without an end of line is a
+        // line that is too long.
+        let len = BUFFER_LEN.max(max_line.saturating_add(2));
+        Self::with_buffer(source, max_line, max_lines, len)
     }
 
     fn with_buffer(source: R, max_line: usize, max_lines: usize, len: usize) -> Self {
@@ -90,11 +80,11 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// The next lines, or `None` at the end. The last line needs no end of
-    /// line; a CR before the LF is not part of the line.
+    /// The next lines, or `None` at the end. The last line needs no end of line; a CR before the
+    /// LF is not part of the line.
     pub(crate) fn next_chunk(&mut self) -> io::Result<Option<Chunk<'_>>> {
         loop {
-            self.cut();
+            self.split();
             if !self.lines.is_empty() {
                 return Ok(Some(Chunk {
                     bytes: &self.buffer,
@@ -114,8 +104,8 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Moves the started line to the front and reads once: what the source has
-    /// now, so that lines that are there need not wait for more.
+    /// Moves the started line to the front and reads once: lines that have arrived do not wait
+    /// for more.
     fn fill(&mut self) -> io::Result<()> {
         if self.pending.start > 0 {
             self.buffer.copy_within(self.pending.clone(), 0);
@@ -131,8 +121,8 @@ impl<R: Read> LineReader<R> {
         Ok(())
     }
 
-    /// Takes complete lines out of `pending`.
-    fn cut(&mut self) {
+    /// Moves complete lines from `pending` to `lines`.
+    fn split(&mut self) {
         self.lines.clear();
         while self.lines.len() < self.max_lines {
             let rest = &mut self.buffer[self.pending.clone()];
@@ -151,11 +141,8 @@ impl<R: Read> LineReader<R> {
                 [line @ .., b'\r'] => line,
                 line => line,
             };
-            let mark = if core::mem::take(&mut self.at_start) {
-                line.len() - without_mark(line).len()
-            } else {
-                0
-            };
+            let has_mark = core::mem::take(&mut self.at_start) && line.starts_with(MARK);
+            let mark = if has_mark { MARK.len() } else { 0 };
             let line = &mut line[mark..];
             let fits = !self.dropping && line.len() <= self.max_line;
             let start = self.pending.start + mark;
@@ -166,6 +153,9 @@ impl<R: Read> LineReader<R> {
         }
     }
 }
+
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl<R> Drop for LineReader<R> {
     fn drop(&mut self) {
@@ -178,7 +168,7 @@ impl<'a> Chunk<'a> {
         self.lines.len()
     }
 
-    /// The line at `index` of the chunk as an object with the fields `known`.
+    /// The line at `index` as an object with the fields `known`.
     pub(crate) fn parse(
         &self,
         index: usize,
@@ -191,52 +181,41 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Turns escapes in strings into the characters that they stand for, in place, as
-/// far as names and values have such characters; the length of the result. The
-/// parser would make unwiped copies of strings with escapes.
+/// Replaces the escapes of characters that names and values have, in place, and returns the new
+/// length: the parser would decode escapes into memory that is not wiped. Outside strings these
+/// characters are no more valid than their escapes.
 fn unescape(line: &mut [u8]) -> usize {
     let Some(first) = memchr::memchr(b'\\', line) else {
         return line.len();
     };
-    let mut in_string = line[..first].iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
     let (mut from, mut to) = (first, first);
     while from < line.len() {
-        let (character, len) = match &line[from..] {
-            [b'\\', rest @ ..] if in_string => match plain(rest) {
-                Some((character, len)) => (character, 1 + len),
-                // Stays, with what it escapes, and makes the line unusable.
-                None if !rest.is_empty() => {
-                    line[to] = b'\\';
-                    to += 1;
-                    (line[from + 1], 2)
-                }
-                None => (b'\\', 1),
-            },
-            rest => {
-                in_string ^= rest[0] == b'"';
-                (rest[0], 1)
-            }
+        let (byte, len) = match &line[from..] {
+            [b'\\', escape @ ..] => unescaped(escape).unwrap_or((b'\\', 1)),
+            rest => (rest[0], 1),
         };
-        line[to] = character;
+        line[to] = byte;
         to += 1;
         from += len;
     }
     to
 }
 
-/// The printable character that an escape stands for and the length of the escape
-/// behind its backslash; without branches on the digits.
-fn plain(escape: &[u8]) -> Option<(u8, usize)> {
+/// The character of an escape, given without its backslash, and the length with it.
+fn unescaped(escape: &[u8]) -> Option<(u8, usize)> {
     match escape {
-        [b'/', ..] => Some((b'/', 1)),
-        [b'u', a, b, c, d, ..] => {
+        [b'/', ..] => Some((b'/', 2)),
+        [b'u', digits @ ..] => {
             let mut code = [0; 2];
-            base16ct::mixed::decode([*a, *b, *c, *d], &mut code).ok()?;
-            match code {
-                [0, b'"' | b'\\'] => None,
-                [0, character @ b' '..=b'~'] => Some((character, 5)),
-                _ => None,
-            }
+            base16ct::mixed::decode(digits.first_chunk::<4>()?, &mut code).ok()?;
+            let [
+                0,
+                character @ (b'-' | b'/' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'),
+            ] = code
+            else {
+                return None;
+            };
+            Some((character, 6))
         }
         _ => None,
     }
@@ -246,8 +225,8 @@ fn plain(escape: &[u8]) -> Option<(u8, usize)> {
 pub(crate) struct Fields<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Fields<'a> {
-    /// Parses one line. Fields outside `known`, fields given twice and values
-    /// that are not strings are errors.
+    /// Parses one line. Fields outside `known`, fields given twice and values that are not strings
+    /// are errors.
     pub(crate) fn parse(line: &'a [u8], known: &'static [&'static str]) -> Result<Self, LineError> {
         if line.trim_ascii().is_empty() {
             return Err(LineError::new("empty line"));
@@ -255,10 +234,10 @@ impl<'a> Fields<'a> {
         if !line.trim_ascii_start().starts_with(b"{") {
             return Err(LineError::new("not a JSON object"));
         }
-        if let Some(place) = memchr::memchr(b'\\', line) {
+        if let Some(at) = memchr::memchr(b'\\', line) {
             return Err(LineError::new(format!(
                 "bad JSON at column {}: an escape that no name and no value has",
-                place + 1
+                at + 1
             )));
         }
         let mut json = serde_json::Deserializer::from_slice(line);
@@ -269,10 +248,10 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
+        let mut fields = self.0.iter();
+        fields
             .find(|(field, _)| *field == name)
-            .map(|(_, value)| *value)
+            .map(|field| field.1)
     }
 
     pub(crate) fn required(&self, name: &str) -> Result<&str, LineError> {
@@ -299,18 +278,17 @@ impl<'a> Fields<'a> {
         };
         let mut array = Zeroizing::new([0; N]);
         if bytes.len() != N {
-            return Err(LineError::new(format!(
-                "field \"{name}\" has {} bytes, not {N}",
-                bytes.len()
-            )));
+            let len = bytes.len();
+            let why = format!("field \"{name}\" has {len} bytes, not {N}");
+            return Err(LineError::new(why));
         }
         array.copy_from_slice(&bytes);
         Ok(Some(array))
     }
 }
 
-/// Hex, without branches or look-ups on the digits unless there is something else among
-/// them: they may be a private key.
+/// Decodes hex, which may be a private key: without branches or table lookups that depend on the
+/// digits, unless a character is no digit.
 fn decode(name: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
     let mut bytes = Zeroizing::new(vec![0; text.len() / 2]);
     if base16ct::mixed::decode(text, &mut bytes).is_ok() {
@@ -325,8 +303,7 @@ fn decode(name: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, LineError> {
     Err(LineError::new(why))
 }
 
-/// `serde_json` counts lines inside the one line it was given; only the column
-/// means anything here.
+/// The message of `serde_json` with the column only: each line is parsed as line 1.
 fn without_line_number(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let suffix = format!(" at line {} column {}", error.line(), error.column());
@@ -338,6 +315,7 @@ fn without_line_number(error: &serde_json::Error) -> String {
     }
 }
 
+/// An object with the given names.
 struct ObjectOf(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for ObjectOf {
@@ -357,246 +335,28 @@ impl<'de> Visitor<'de> for ObjectOf {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
         let mut fields = Vec::with_capacity(self.0.len());
-        while let Some(key) = map.next_key_seed(Text("name"))? {
+        // Values as they are written: serde's own errors would repeat them.
+        while let Some((key, value)) = map.next_entry::<&str, &RawValue>()? {
             let Some(name) = self.0.iter().copied().find(|name| *name == key) else {
-                return Err(A::Error::custom(format_args!(
-                    "unknown field in position {}",
-                    fields.len() + 1
-                )));
+                let position = fields.len() + 1;
+                let why = format_args!("unknown field in position {position}");
+                return Err(A::Error::custom(why));
             };
             if fields.iter().any(|(field, _)| *field == name) {
-                return Err(A::Error::custom(format_args!(
-                    "field \"{name}\" is given twice"
-                )));
+                let why = format_args!("field \"{name}\" is given twice");
+                return Err(A::Error::custom(why));
             }
-            fields.push((name, map.next_value_seed(Text(name))?));
+            let text = value.get().strip_prefix('"');
+            let Some(text) = text.and_then(|text| text.strip_suffix('"')) else {
+                let why = format_args!("field \"{name}\" is not a string");
+                return Err(A::Error::custom(why));
+            };
+            fields.push((name, text));
         }
         Ok(Fields(fields))
     }
 }
 
-/// A string, borrowed from the line: the value of the field with this name.
-struct Text(&'static str);
-
-impl Text {
-    fn refuse<T, E: serde::de::Error>(&self) -> Result<T, E> {
-        Err(E::custom(format_args!(
-            "field \"{}\" is not a string",
-            self.0
-        )))
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Text {
-    type Value = &'de str;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Text {
-    type Value = &'de str;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a string in field \"{}\"", self.0)
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(text)
-    }
-
-    // serde's own messages repeat the string or the number; it may be secret.
-
-    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<Self::Value, E> {
-        self.refuse()
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Self::Value, E> {
-        self.refuse()
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Self::Value, E> {
-        self.refuse()
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Self::Value, E> {
-        self.refuse()
-    }
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test")]
-mod tests {
-    use super::*;
-
-    fn lines(
-        source: &[u8],
-        max_line: usize,
-        max_lines: usize,
-        buffer: usize,
-    ) -> Vec<Option<Vec<u8>>> {
-        let mut reader = LineReader::with_buffer(source, max_line, max_lines, buffer);
-        let mut all = Vec::new();
-        while let Some(chunk) = reader.next_chunk().unwrap() {
-            assert!(chunk.len() <= max_lines);
-            all.extend(
-                chunk
-                    .lines
-                    .iter()
-                    .map(|line| line.clone().map(|range| chunk.bytes[range].to_vec())),
-            );
-        }
-        all
-    }
-
-    #[test]
-    fn lines_are_the_same_for_every_buffer_and_chunk_size() {
-        let source = b"one\r\n\ntwo and a half\nthree\r\n\r\nexactly8\nfour";
-        let expected: Vec<Option<Vec<u8>>> = [
-            Some("one"),
-            Some(""),
-            None,
-            Some("three"),
-            Some(""),
-            Some("exactly8"),
-            Some("four"),
-        ]
-        .into_iter()
-        .map(|line| line.map(|text| text.as_bytes().to_vec()))
-        .collect();
-        for buffer in 10..60 {
-            for max_lines in 1..9 {
-                assert_eq!(
-                    lines(source, 8, max_lines, buffer),
-                    expected,
-                    "{buffer} {max_lines}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn ends_of_files() {
-        assert!(lines(b"", 8, 4, 10).is_empty());
-        assert_eq!(lines(b"\n", 8, 4, 10), [Some(vec![])]);
-        assert_eq!(lines(b"a", 8, 4, 10), [Some(b"a".to_vec())]);
-        assert_eq!(lines(b"a\r", 8, 4, 10), [Some(b"a".to_vec())]);
-        // Too long without an end of line, at and around the size of the buffer.
-        for len in 9..40 {
-            assert_eq!(lines(&vec![b'x'; len], 8, 4, 10), [None], "{len}");
-        }
-    }
-
-    fn error(line: &[u8]) -> String {
-        Fields::parse(line, &["set", "seed"])
-            .map(|_| ())
-            .unwrap_err()
-            .to_string()
-    }
-
-    #[test]
-    fn objects_of_strings_only() {
-        let fields = Fields::parse(br#" {"seed":"0A" , "set":"x"} "#, &["set", "seed"]).unwrap();
-        assert_eq!(fields.text("set"), Some("x"));
-        assert_eq!(fields.hex("seed").unwrap().unwrap().as_slice(), [0x0a]);
-
-        assert_eq!(error(b"  "), "empty line");
-        assert_eq!(error(b"[\"set\"]"), "not a JSON object");
-        assert_eq!(error(b"{\"seed\":12345}"), "field \"seed\" is not a string");
-        assert_eq!(error(b"{\"seed\":-5}"), "field \"seed\" is not a string");
-        assert_eq!(error(b"{\"seed\":1.5e3}"), "field \"seed\" is not a string");
-        assert_eq!(
-            error(b"{\"set\":\"a\",\"set\":\"a\"}"),
-            "field \"set\" is given twice"
-        );
-        assert_eq!(error(b"{\"sets\":\"a\"}"), "unknown field in position 1");
-        for bad in [
-            b"{\"seed\":null}".as_slice(),
-            b"{\"seed\":[[[[\"a\"]]]]}",
-            b"{\"seed\":{\"a\":1}}",
-            b"{\"seed\":true}",
-            b"{\"seed\":1e99999}",
-            b"{\"seed\":\"a\"} {",
-            b"{\"seed\":\"a\"",
-            b"{\"seed\":\"\xff\"}",
-            b"{\"seed\":\"\\ud800\"}",
-            b"{\"seed\":\"a\",}",
-            b"{\"seed\":\"a\0\"}",
-            b"\xef\xbb\xbf{}",
-            b"{\xff}",
-            b"{",
-        ] {
-            assert!(!error(bad).is_empty());
-        }
-    }
-
-    #[test]
-    fn what_is_not_hex_is_named_for_what_it_is() {
-        for (value, why) in [
-            ("c3 ", "bad character"),
-            ("c3 0", "bad character"),
-            ("xyz", "bad character"),
-            ("c30", "odd number of digits"),
-        ] {
-            let line = format!("{{\"seed\":\"{value}\"}}");
-            let fields = Fields::parse(line.as_bytes(), &["seed"]).unwrap();
-            let error = fields.hex("seed").unwrap_err().to_string();
-            assert_eq!(error, format!("field \"seed\" is not hex: {why}"));
-        }
-    }
-
-    #[test]
-    fn errors_do_not_repeat_secrets() {
-        let seed = "1234567890123456";
-        for line in [
-            format!("{{\"seed\":{seed}}}"),
-            format!("{{\"seed\":\"{seed}g\"}}"),
-            format!("\"{seed}\""),
-            format!("{{\"seed\":[\"{seed}\"]}}"),
-            format!("{{\"{seed}\":\"seed\"}}"),
-            format!("{{\"seed\":\"\\u0031{seed}\"}}"),
-        ] {
-            let error = match Fields::parse(line.as_bytes(), &["seed"]) {
-                Ok(fields) => fields.hex_array::<32>("seed").map(|_| ()).unwrap_err(),
-                Err(error) => error,
-            };
-            assert!(!error.to_string().contains("12345678"), "{error}");
-        }
-    }
-
-    #[test]
-    fn escapes_are_undone_where_a_value_can_have_them() {
-        let undone = |text: &str| {
-            let mut line = text.as_bytes().to_vec();
-            let len = unescape(&mut line);
-            String::from_utf8(line[..len].to_vec()).unwrap()
-        };
-        for (line, expected) in [
-            (r#"{"a":"b"}"#, r#"{"a":"b"}"#),
-            (
-                r#"{"\u0061\u007A":"SHA2-512\/256"}"#,
-                r#"{"az":"SHA2-512/256"}"#,
-            ),
-            (r#"{"a":"\u0020~\u007e"}"#, r#"{"a":" ~~"}"#),
-            // What would end the string, and what no value has, stays.
-            (
-                r#"{"a":"\u0022\u005c\u005C"}"#,
-                r#"{"a":"\u0022\u005c\u005C"}"#,
-            ),
-            (r#"{"a":"\"\\\u0061"}"#, r#"{"a":"\"\\a"}"#),
-            (
-                r#"{"a":"\n\u001f\u007f\u00e9\ud83d\u0161"}"#,
-                r#"{"a":"\n\u001f\u007f\u00e9\ud83d\u0161"}"#,
-            ),
-            // No escapes outside strings.
-            (r#"\u007b"a":"\u0061"\u007d"#, r#"\u007b"a":"a"\u007d"#),
-            // Cut off.
-            (r#"{"a":"\u006"#, r#"{"a":"\u006"#),
-            (r#"{"a":"\"#, r#"{"a":"\"#),
-            (r#"{"a":"\u00g1"}"#, r#"{"a":"\u00g1"}"#),
-        ] {
-            assert_eq!(undone(line), expected);
-        }
-    }
-}
+#[path = "jsonl/tests.rs"]
+mod tests;

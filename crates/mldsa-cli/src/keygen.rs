@@ -1,34 +1,30 @@
-//! `mldsa keygen`.
+//! `mldsa keygen` and `mldsa convert`: they write private keys.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use mldsa_core::{ParameterSet, PrivateKeyForm, SigningKey};
-use zeroize::Zeroizing;
 
 use crate::Status;
-use crate::input::read_small;
-use crate::keyfile::{Format, SetArg, encode_private, encode_public, exactly};
-use crate::output::{Content, Files, Output, OutputArgs, write_each};
+use crate::input::{read_small, unusable};
+use crate::json_request::{Set, with_set};
+use crate::key_format::{Format, set_parser};
+use crate::keyfile::{KeyFile, KeyOptions, encode_private, encode_public, exactly};
+use crate::output::{Content, Output, OutputArgs, write_each};
+use crate::paths::Files;
 use crate::random::random;
-use crate::request::{Set, with_set};
 
 /// Generate a private key
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
     /// Parameter set
-    #[arg(long, value_enum, ignore_case = true)]
-    set: SetArg,
+    #[arg(long, value_parser = set_parser(), ignore_case = true)]
+    set: Set,
 
-    /// What the file holds
-    #[arg(long, value_enum, default_value_t = FormArg::Seed)]
-    form: FormArg,
-
-    /// How the file holds it
-    #[arg(long, value_enum, default_value_t = Format::Pem)]
-    format: Format,
+    #[command(flatten)]
+    encoding: EncodingArgs,
 
     /// Derive the key from this seed instead of a fresh one: 32 bytes or 64
     /// hexadecimal digits
@@ -45,13 +41,47 @@ pub(crate) struct Args {
 
 const HELP: &str = "\
 A file is created with mode 0600 and replaces nothing unless --force is given.
-The seed is the whole key: 32 bytes to back up. --pub writes the public key beside
-it, `mldsa pubkey` at any later time; if one of the two files cannot be written,
-neither is.
+The seed is the whole key: 32 bytes to back up. --pub writes the public key next
+to it, `mldsa pubkey` at any later time; if one of the two files cannot be written,
+the other one is not changed.
 
 EXIT CODE  0 the key is written, 2 it is not.";
 
-/// A form, as an argument.
+/// Write a private key in another form or format
+#[derive(clap::Args)]
+#[command(after_long_help = CONVERT_HELP)]
+pub(crate) struct ConvertArgs {
+    /// A private key: PEM, DER, raw or hex; - is standard input
+    key: PathBuf,
+
+    #[command(flatten)]
+    options: KeyOptions,
+
+    #[command(flatten)]
+    encoding: EncodingArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const CONVERT_HELP: &str = "\
+The key is checked first. A key that was read as expanded has no seed to write;
+`mldsa pubkey` writes public keys. A file is created with mode 0600.
+
+EXIT CODE  0 the key is written, 2 it is not.";
+
+/// Form and format of a private key.
+#[derive(Clone, Copy, clap::Args)]
+struct EncodingArgs {
+    /// Form of the key
+    #[arg(long, value_enum, default_value_t = FormArg::Seed)]
+    form: FormArg,
+
+    /// Format of the file
+    #[arg(long, value_enum, default_value_t = Format::Pem)]
+    format: Format,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum FormArg {
     /// The 32-byte seed
@@ -60,6 +90,16 @@ enum FormArg {
     Expanded,
     /// Both, as OpenSSL writes by default
     Both,
+}
+
+impl From<FormArg> for PrivateKeyForm {
+    fn from(form: FormArg) -> Self {
+        match form {
+            FormArg::Seed => Self::Seed,
+            FormArg::Expanded => Self::Expanded,
+            FormArg::Both => Self::Both,
+        }
+    }
 }
 
 impl Args {
@@ -71,34 +111,50 @@ impl Args {
     }
 }
 
+impl ConvertArgs {
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.key])
+            .read(self.options.files())
+            .write([self.output.path()])
+    }
+}
+
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    with_set!(Set::from(args.set), P => generate::<P>(args))
+    with_set!(args.set, P => generate::<P>(args))
 }
 
 fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
+    let EncodingArgs { form, format } = args.encoding;
     let output = args.output.prepare(Content::Secret)?;
-    let public = |path| Output::new(path, args.output.existing(), args.format.content());
-    let public = args.public.as_deref().map(public).transpose()?;
-    let key = match &args.seed_file {
-        Some(path) => SigningKey::<P>::from_seed(&*read_seed(path)?),
-        None => SigningKey::<P>::from_seed(&*random()?),
+    let public = args.public.as_deref();
+    let public =
+        public.map(|path| Output::new(path, args.output.existing(), format.public_content()));
+    let public = public.transpose()?;
+    let seed = match &args.seed_file {
+        Some(path) => exactly(path, &read_small(path)?, "a seed")?,
+        None => random()?,
     };
-    let form = match args.form {
-        FormArg::Seed => PrivateKeyForm::Seed,
-        FormArg::Expanded => PrivateKeyForm::Expanded,
-        FormArg::Both => PrivateKeyForm::Both,
-    };
-    let encoded = encode_private(&key, args.format, form).map_err(io::Error::other)?;
+    let key = SigningKey::<P>::from_seed(&seed);
+    let encoded = encode_private(&key, format, form.into()).map_err(io::Error::other)?;
     let Some(public) = public else {
         output.write(&encoded)?;
         return Ok(Status::Good);
     };
-    let half = encode_public(key.verifying_key(), args.format).map_err(io::Error::other)?;
-    // The private key last: it replaces nothing before the public one is there.
+    let half = encode_public(key.verifying_key(), format).map_err(io::Error::other)?;
+    // The private key last: it replaces nothing before the public one is written.
     write_each(&[(&public, &half), (&output, &encoded)])?;
     Ok(Status::Good)
 }
 
-fn read_seed(path: &Path) -> io::Result<Zeroizing<[u8; 32]>> {
-    exactly(path, &read_small(path)?, "a seed")
+pub(crate) fn convert(args: &ConvertArgs) -> io::Result<Status> {
+    let EncodingArgs { form, format } = args.encoding;
+    let output = args.output.prepare(Content::Secret)?;
+    let file = KeyFile::read(&args.key, &args.options)?;
+    let encoded = with_set!(file.set, P => file
+        .signing_key::<P>()
+        .and_then(|key| encode_private(&key, format, form.into())))
+    .map_err(|why| unusable(&args.key, why))?;
+    output.write(&encoded)?;
+    Ok(Status::Good)
 }

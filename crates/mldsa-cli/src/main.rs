@@ -1,38 +1,39 @@
-//! The `mldsa` command: ML-DSA (FIPS 204) for scripts and people.
+//! The `mldsa` command: ML-DSA (FIPS 204) signatures on the command line.
 //!
-//! One module per command; `batch` is what the commands over JSON lines share,
-//! `ahead` and `jsonl` read the lines, `request` is what a line asks for, `engine` is
-//! who does it. `input`, `keyfile` (with `certificate`, `encrypted` and `suspect`),
-//! `message` and `output` are what the commands over files share.
+//! One module per command. Commands over JSON lines share `batch`, `read_ahead` and `jsonl` (input),
+//! `json_request` (one line) and `signer` (implementations). Commands over files share `keyfile`
+//! (with `key_format`, `certificate` and `encrypted`), `message`, `input`, `output`, `commit` and
+//! `paths`.
 
 #![forbid(unsafe_code)]
 
 mod aggregate;
-mod ahead;
 mod backends;
 mod batch;
 mod batch_sign;
 mod batch_verify;
 mod certificate;
 mod commit;
-#[cfg_attr(not(feature = "encrypted-keys"), path = "encrypted/absent.rs")]
+#[cfg_attr(not(feature = "encrypted-keys"), path = "encrypted/disabled.rs")]
 mod encrypted;
-mod engine;
 mod input;
 mod inspect;
+mod json_request;
 mod jsonl;
+mod key_format;
 mod keyfile;
 mod keygen;
-mod manual;
+mod man;
 mod message;
 mod mu;
 mod output;
+mod paths;
 mod pubkey;
 mod random;
-mod request;
+mod read_ahead;
 mod sign;
-mod structure;
-mod suspect;
+mod signer;
+mod terminal;
 mod verify;
 
 use std::io::{self, Write};
@@ -41,14 +42,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use mldsa_core::{Backend, scrub_stack};
-use output::{Files, complain, complain_of_arguments, standard_failed};
+use mldsa_core::{Backend, zeroize_stack};
+use paths::Files;
+use terminal::{complain, complain_of_arguments, output_error};
 
 /// ML-DSA (FIPS 204) signatures
 #[derive(Parser)]
 #[command(name = "mldsa", version, propagate_version = true)]
 struct Cli {
-    /// Instructions to compute with; results do not depend on it
+    /// SIMD backend; results do not depend on it
     #[arg(long, global = true, value_name = "NAME", default_value = "auto", value_parser = backends::choice)]
     backend: Backend,
 
@@ -60,6 +62,7 @@ struct Cli {
 #[allow(clippy::large_enum_variant, reason = "there is one of them")]
 enum Command {
     Keygen(keygen::Args),
+    Convert(keygen::ConvertArgs),
     Pubkey(pubkey::Args),
     Inspect(inspect::Args),
     Sign(sign::Args),
@@ -68,17 +71,18 @@ enum Command {
     BatchVerify(batch_verify::Args),
     BatchSign(batch_sign::Args),
     Aggregate(aggregate::Args),
-    /// List the instruction sets this program can use here
+    /// List the SIMD backends of this program on this CPU
     Backends,
-    Completions(manual::CompletionsArgs),
-    Man(manual::ManArgs),
+    Completions(man::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Command {
-    /// What it reads and writes: no command runs before these were told apart.
+    /// The files that it reads and writes, checked before it runs.
     fn files(&self) -> Files<'_> {
         match self {
             Self::Keygen(args) => args.files(),
+            Self::Convert(args) => args.files(),
             Self::Pubkey(args) => args.files(),
             Self::Inspect(args) => args.files(),
             Self::Sign(args) => args.files(),
@@ -92,13 +96,13 @@ impl Command {
     }
 }
 
-/// How a command ended, as the exit code tells it.
+/// Outcome of a command.
 enum Status {
-    /// Everything asked for was done, everything checked is valid.
+    /// Exit code 0: all is done, or valid.
     Good,
-    /// Something is invalid.
+    /// Exit code 1: a signature or key is invalid.
     Invalid,
-    /// Something could not be used: a line, an argument, a file.
+    /// Exit code 2: a line, an argument or a file is unusable.
     Unusable,
 }
 
@@ -117,18 +121,18 @@ impl From<Status> for ExitCode {
 const COMMAND_STACK: usize = 256 << 10;
 
 fn main() -> ExitCode {
-    // A file that may not grow further is an error to answer, not the end.
+    // A file above the size limit is an error of the write and does not end the process.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let result = match Cli::try_parse() {
         // Private keys are values on the stack, of which moves leave copies.
-        Ok(cli) => scrub_stack::<COMMAND_STACK, _>(|| run(cli)),
-        // Help that was asked for is a result: clap would not say that it went nowhere.
+        Ok(cli) => zeroize_stack::<COMMAND_STACK, _>(|| run(cli)),
+        // Help on request is a result: clap would ignore that it could not be written.
         Err(help) if !help.use_stderr() => help
             .print()
             .and_then(|()| io::stdout().flush())
             .map(|()| Status::Good)
-            .map_err(|error| standard_failed(&error)),
+            .map_err(|error| output_error(&error)),
         Err(error) => {
             complain_of_arguments(&error);
             Ok(Status::Unusable)
@@ -136,7 +140,7 @@ fn main() -> ExitCode {
     };
     result
         .unwrap_or_else(|error| {
-            // Who closed our output does not want to hear about it.
+            // Silent on EPIPE.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 complain(error);
             }
@@ -146,10 +150,11 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> io::Result<Status> {
-    cli.backend.set_default();
-    cli.command.files().keep_apart()?;
+    mldsa_core::internals::set_default_backend(cli.backend);
+    cli.command.files().check()?;
     match cli.command {
         Command::Keygen(args) => keygen::run(&args),
+        Command::Convert(args) => keygen::convert(&args),
         Command::Pubkey(args) => pubkey::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Sign(args) => sign::run(&args),
@@ -159,7 +164,7 @@ fn run(cli: Cli) -> io::Result<Status> {
         Command::BatchSign(args) => batch_sign::run(&args),
         Command::Aggregate(args) => aggregate::run(&args),
         Command::Backends => backends::run(),
-        Command::Completions(args) => manual::completions(&args),
-        Command::Man(args) => manual::man(&args),
+        Command::Completions(args) => man::completions(&args),
+        Command::Man(args) => man::man(&args),
     }
 }

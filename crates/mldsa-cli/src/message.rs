@@ -1,5 +1,4 @@
-//! The message of the commands over files: streamed, whatever its length, into
-//! `mu`.
+//! Message of the commands over files: read in pieces and hashed into `mu`.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -9,10 +8,9 @@ use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, PreHash, PreHashed, Verif
 use sha2::Digest;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
-use crate::input::{self, read_small};
-use crate::jsonl::without_mark;
+use crate::input::{self, read_small, without_mark};
+use crate::json_request::{check_strength, hash_from_name};
 use crate::keyfile::{exactly, from_hex};
-use crate::request::hash_named;
 
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("context").multiple(false))]
@@ -50,9 +48,9 @@ fn parse_hex(text: &str) -> Result<HexArg, &'static str> {
     }
 }
 
-/// In any case: people write it.
+/// Ignores the case of letters.
 fn parse_hash(name: &str) -> Result<PreHash, String> {
-    hash_named(&name.to_ascii_uppercase())
+    hash_from_name(&name.to_ascii_uppercase())
 }
 
 impl MessageArgs {
@@ -86,11 +84,8 @@ impl MessageArgs {
             self.stream(|piece| mu.update(piece))?;
             return Ok(Some(mu.finish()));
         };
-        if !self.allow_weak_prehash && !hash.is_strong_enough::<P>() {
-            return Err(io::Error::other(format!(
-                "{hash} is too weak for {} (--allow-weak-prehash accepts it)",
-                P::NAME
-            )));
+        if !self.allow_weak_prehash {
+            check_strength::<P>(hash).map_err(io::Error::other)?;
         }
         let digest = self.digest(hash)?;
         let digest = PreHashed::<P>::new_allow_weak(hash, &digest).map_err(io::Error::other)?;

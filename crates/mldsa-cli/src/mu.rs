@@ -4,10 +4,11 @@ use std::io;
 
 use crate::Status;
 use crate::input::unusable;
+use crate::json_request::with_set;
 use crate::keyfile::{KeyArgs, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{Content, Files, OutputArgs};
-use crate::request::with_set;
+use crate::output::{Content, OutputArgs};
+use crate::paths::Files;
 
 /// Hash a message into mu, which `sign --mu` signs elsewhere
 #[derive(clap::Args)]
@@ -28,8 +29,8 @@ pub(crate) struct Args {
 }
 
 const HELP: &str = "\
-mu binds public key, context and message; the private key is not needed. Who
-signs a mu trusts whoever made it.
+mu binds public key, context and message; the private key is not needed. The
+signer of a mu trusts its maker.
 
 EXIT CODE  0 written, 2 not.";
 

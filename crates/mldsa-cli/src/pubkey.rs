@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use crate::Status;
 use crate::input::unusable;
-use crate::keyfile::{Format, KeyFile, KeyOptions, encode_public};
-use crate::output::{Files, OutputArgs};
-use crate::request::with_set;
+use crate::json_request::with_set;
+use crate::key_format::Format;
+use crate::keyfile::{KeyFile, KeyOptions, encode_public};
+use crate::output::OutputArgs;
+use crate::paths::Files;
 
 /// Write the public key of a key
 #[derive(clap::Args)]
@@ -18,7 +20,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: KeyOptions,
 
-    /// How the result holds the key
+    /// Format of the result
     #[arg(long, value_enum, default_value_t = Format::Pem)]
     format: Format,
 
@@ -36,7 +38,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let output = args.output.prepare(args.format.content())?;
+    let output = args.output.prepare(args.format.public_content())?;
     let file = KeyFile::read(&args.key, &args.options)?;
     let encoded = with_set!(file.set, P => file
         .verifying_key::<P>()

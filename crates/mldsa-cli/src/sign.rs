@@ -2,15 +2,16 @@
 
 use std::io;
 
-use mldsa_core::{Hedge, ParameterSet};
+use mldsa_core::{ParameterSet, Randomness};
 
 use crate::Status;
 use crate::input::unusable;
+use crate::json_request::with_set;
 use crate::keyfile::{KeyArgs, KeyFile, encode_bytes};
 use crate::message::MessageArgs;
-use crate::output::{Content, Files, OutputArgs};
+use crate::output::{Content, OutputArgs};
+use crate::paths::Files;
 use crate::random::random;
-use crate::request::with_set;
 
 /// Sign a message
 #[derive(clap::Args)]
@@ -79,9 +80,9 @@ fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
             .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?
     };
     let signature = if args.deterministic {
-        key.sign_mu(&mu, Hedge::Deterministic)
+        key.sign_mu(&mu, Randomness::Deterministic)
     } else {
-        key.sign_mu(&mu, Hedge::Bytes(&*random()?))
+        key.sign_mu(&mu, Randomness::Hedged(&*random()?))
     };
     Ok(signature.map_err(io::Error::other)?.as_ref().to_vec())
 }

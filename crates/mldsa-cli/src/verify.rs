@@ -8,10 +8,11 @@ use mldsa_core::{ParameterSet, VerifyError};
 
 use crate::Status;
 use crate::input::unusable;
+use crate::json_request::{Set, with_set};
 use crate::keyfile::{KeyArgs, KeyFile};
 use crate::message::{MessageArgs, read_signature};
-use crate::output::{Files, complain, print};
-use crate::request::{Set, with_set};
+use crate::paths::Files;
+use crate::terminal::{complain, print};
 
 /// Verify a signature
 #[derive(clap::Args)]
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
     })
 }
 
-/// Why a signature is invalid: a word for programs, a sentence for people.
+/// The reason for an invalid signature: a word for programs, a sentence for users.
 struct Refusal {
     reason: &'static str,
     sentence: String,
@@ -90,7 +91,7 @@ struct Refusal {
 impl Refusal {
     fn of<P: ParameterSet>(error: VerifyError, signature: &[u8]) -> Self {
         let sentence = match error {
-            VerifyError::SignatureLength => match Set::of_signature_len(signature.len()) {
+            VerifyError::SignatureLength => match Set::from_signature_len(signature.len()) {
                 Some(other) => format!(
                     "this is as long as an {} signature; the key is of {}",
                     other.name(),

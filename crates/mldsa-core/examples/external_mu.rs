@@ -1,9 +1,9 @@
-//! A large message hashed where it lies, signed where the key lies: only `mu`,
+//! A large message is hashed on one machine and signed on another, which has the key: only `mu`,
 //! 64 bytes, travels.
 //!
 //! `cargo run -p mldsa-core --example external_mu`
 
-use mldsa_core::{Context, Hedge, MlDsa87, Mu, MuBuilder, SigningKey, VerifyingKey};
+use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, Randomness, SigningKey, VerifyingKey};
 
 /// Holds the message and the public key.
 fn hash(
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     let image = || (0..256).map(|n| [n as u8; 4096]);
     let mu = hash(key.verifying_key(), image())?;
     // Holds the private key, and trusts who made mu.
-    let signature = key.sign_mu(&mu, Hedge::Deterministic)?;
+    let signature = key.sign_mu(&mu, Randomness::Deterministic)?;
     // The same signature as over the message itself.
     let whole: Vec<u8> = image().flatten().collect();
     let ctx = Context::new(b"firmware")?;

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     let testnet = Context::new(b"example-chain/testnet/vote")?;
 
     // Where there is no generator, or a vote has to have the same bytes when it is sent
-    // again: `Hedge::Deterministic` and self-verification against faults.
+    // again: `Randomness::Deterministic` and self-verification against faults.
     let vote = b"height 7, block 0123";
     let signature = key.sign_hedged(vote, mainnet)?;
 

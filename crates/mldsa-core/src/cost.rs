@@ -1,6 +1,5 @@
-//! What verification costs, in units that do not depend on the machine: for
-//! systems that charge for key decoding, signature decoding and verification
-//! apart.
+//! Cost of verification in units that do not depend on the machine: for systems that
+//! charge for key decoding, signature decoding and verification separately.
 //!
 //! Every unit is one call:
 //!
@@ -13,7 +12,7 @@
 //! | verify | [`PreparedVerifyingKeyRef::verify_mu`](crate::PreparedVerifyingKeyRef::verify_mu) | [`verify_core`] |
 //!
 //! `VerifyingKey::verify` costs `hash_message`, `expand_key` and `verify_core`.
-//! A signature that is refused never costs more than one that is accepted. The
+//! A signature that is rejected never costs more than one that is accepted. The
 //! counts are exact but for rejection sampling: an expanded entry of A takes at
 //! least five Keccak permutations of its own and a challenge at least one (which
 //! is the count given), each more only with small probability.
@@ -72,6 +71,7 @@ const fn shake256(len: u64) -> u64 {
 }
 
 /// Decoding a public key: `tr`, the hash of its bytes.
+#[must_use]
 pub const fn decode_key<P: ParameterSet>() -> Operations {
     Operations {
         keccak: shake256(P::PK_LEN as u64),
@@ -80,6 +80,7 @@ pub const fn decode_key<P: ParameterSet>() -> Operations {
 }
 
 /// Expanding a public key: A, and t1 transformed.
+#[must_use]
 pub const fn expand_key<P: ParameterSet>() -> Operations {
     Operations {
         expanded: (P::K * P::L) as u64,
@@ -89,6 +90,7 @@ pub const fn expand_key<P: ParameterSet>() -> Operations {
 }
 
 /// Decoding a signature: length, hint, norm of z. Neither key nor message.
+#[must_use]
 pub const fn decode_signature<P: ParameterSet>() -> Operations {
     Operations {
         unpacked: P::L as u64,
@@ -97,6 +99,7 @@ pub const fn decode_signature<P: ParameterSet>() -> Operations {
 }
 
 /// `mu` of a message of `message_len` bytes under a context of `ctx_len`.
+#[must_use]
 pub const fn hash_message(message_len: u64, ctx_len: u8) -> Operations {
     let prefix = CRH_LEN as u64 + 2 + ctx_len as u64;
     Operations {
@@ -107,6 +110,7 @@ pub const fn hash_message(message_len: u64, ctx_len: u8) -> Operations {
 
 /// Verification of `mu` under a prepared key, its own decoding of the signature
 /// included.
+#[must_use]
 pub const fn verify_core<P: ParameterSet>() -> Operations {
     let w1_len = (P::K * P::PARAMS.w1_poly_len()) as u64;
     Operations {
@@ -126,8 +130,9 @@ pub const fn verify_core<P: ParameterSet>() -> Operations {
 mod tests {
     use super::*;
     use crate::backend::counting::count;
-    use crate::hash::transcript::{Context, Hedge, MuBuilder, tr};
-    use crate::keys::{PreparedMemory, Signature, SigningKey, VerifyingKey};
+    use crate::hash::transcript::{Context, MuBuilder, Randomness, tr};
+    use crate::keys::no_alloc::PreparedVerifyingKeyStorage;
+    use crate::keys::{Signature, SigningKey, VerifyingKey};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87};
     use std::boxed::Box;
 
@@ -135,14 +140,14 @@ mod tests {
         let key = SigningKey::<P>::from_seed(&[3; 32]);
         let message = [0x42; 300];
         let ctx = Context::new(b"cost").unwrap();
-        let signature = key.sign(&message, ctx, Hedge::Deterministic).unwrap();
+        let signature = key.sign(&message, ctx, Randomness::Deterministic).unwrap();
         let encoded = key.verifying_key().as_bytes();
 
         let (_, found) = count(|backend| tr(backend.permutation(), encoded.as_ref()));
         assert_eq!(found, decode_key::<P>());
 
         let (_, found) = count(|backend| {
-            let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+            let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
             let vk = VerifyingKey::<P>::from_bytes(encoded.as_ref()).unwrap();
             let _ = vk.with_backend(backend).prepare_in(&mut memory);
         });
@@ -155,7 +160,7 @@ mod tests {
         });
         assert_eq!(found, hash_message(300, 4));
 
-        let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+        let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
         let (verdict, found) = count(|backend| {
             let vk = key.verifying_key().clone().with_backend(backend);
             let prepared = vk.prepare_in(&mut memory);
@@ -168,7 +173,7 @@ mod tests {
         let (_, found) = count(|_| Signature::<P>::from_bytes(signature.as_ref()).unwrap());
         assert_eq!(found, Operations::NONE);
 
-        // A refusal costs no more.
+        // A rejection costs no more.
         for place in [0, P::C_TILDE_LEN, P::SIG_LEN - 1] {
             let mut bad = signature.as_ref().to_vec();
             bad[place] ^= 0xff;

@@ -1,18 +1,19 @@
 //! The algorithms of FIPS 204 one by one, for validation suites, and all of
-//! [`siblings`](crate::siblings). Misuse breaks security; nothing here is covered
+//! [`internals`](crate::internals). Misuse breaks security; nothing here is covered
 //! by semantic versioning. Switching it on changes no behaviour.
 
 pub use crate::hash::transcript::mu_from_m_prime;
 pub use crate::hash::xof::{Shake128, Sponge};
+pub use crate::internals::*;
 #[cfg(mldsa_ct_check)]
 pub use crate::memory::secret::ct_check;
 pub use crate::params::{D, Q};
 pub use crate::scheme::keygen::{check_expanded, check_secret_range, keygen_internal};
 pub use crate::scheme::keygen_many::keygen_many;
-pub use crate::siblings::*;
 
 use crate::error::{SignError, VerifyError};
-use crate::hash::transcript::{Hedge, Mu};
+use crate::hash::transcript::{Mu, Randomness};
+use crate::keys::no_alloc::SignInto;
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
@@ -44,13 +45,13 @@ pub mod sample {
 pub fn sign_internal<P: ParameterSet>(
     key: &SigningKey<P>,
     m_prime: &[u8],
-    hedge: Hedge<'_>,
+    randomness: Randomness<'_>,
     out: &mut [u8],
 ) -> Result<(), SignError> {
     let vk = key.verifying_key();
     key.sign_mu_into(
         &mu_from_m_prime(vk.backend().permutation(), vk.tr(), &[m_prime]),
-        hedge,
+        randomness,
         out,
     )
 }
@@ -78,9 +79,9 @@ pub fn verify_internal<P: ParameterSet>(
 pub fn sign_mu_observed<P: ParameterSet>(
     key: &SigningKey<P>,
     mu: &Mu,
-    hedge: Hedge<'_>,
+    randomness: Randomness<'_>,
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
-    key.sign_mu_observed(mu, hedge, out, observe)
+    key.sign_mu_observed(mu, randomness, out, observe)
 }

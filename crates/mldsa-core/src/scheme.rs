@@ -1,12 +1,12 @@
 //! The scheme: FIPS 204 section 6, algorithms 6 to 8.
 
-pub(crate) mod traces;
-mod running_tr;
+pub(crate) mod zeroize_kernels;
+mod incremental_tr;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen_many;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod sign;
-pub(crate) mod sign_many;
 pub(crate) mod verify;
+pub(crate) mod sign_many;

@@ -12,14 +12,15 @@ use ::signature::{
 #[cfg(feature = "rand_core")]
 use ::signature::{RandomizedDigestSigner, RandomizedMultipartSigner, RandomizedSigner};
 
-use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
+use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedVerifyingKey;
+use crate::keys::no_alloc::PreparedVerifyingKeyRef;
 #[cfg(feature = "rand_core")]
 use crate::keys::signing::fresh;
-use crate::keys::{PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey};
+use crate::keys::{Signature, SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
 /// The opaque error of the traits; the cause stays reachable where there is a
@@ -66,7 +67,7 @@ macro_rules! signer {
         impl<P: ParameterSet> MultipartSigner<Signature<P>> for $key<P> {
             fn try_multipart_sign(&self, message: &[&[u8]]) -> Result<Signature<P>, Error> {
                 let mu = mu_of_parts(self.verifying_key().tr(), message);
-                self.sign_mu(&mu, Hedge::Deterministic).map_err(opaque)
+                self.sign_mu(&mu, Randomness::Deterministic).map_err(opaque)
             }
         }
 
@@ -76,7 +77,7 @@ macro_rules! signer {
                 feed: F,
             ) -> Result<Signature<P>, Error> {
                 let mu = mu_of_digest(self.verifying_key().tr(), feed)?;
-                self.sign_mu(&mu, Hedge::Deterministic).map_err(opaque)
+                self.sign_mu(&mu, Randomness::Deterministic).map_err(opaque)
             }
         }
 
@@ -100,7 +101,7 @@ macro_rules! signer {
             ) -> Result<Signature<P>, Error> {
                 let rnd = fresh(rng).map_err(opaque)?;
                 let mu = mu_of_parts(self.verifying_key().tr(), message);
-                self.sign_mu(&mu, Hedge::Bytes(rnd.expose()))
+                self.sign_mu(&mu, Randomness::Hedged(rnd.expose()))
                     .map_err(opaque)
             }
         }
@@ -117,7 +118,7 @@ macro_rules! signer {
             ) -> Result<Signature<P>, Error> {
                 let rnd = fresh(rng).map_err(opaque)?;
                 let mu = mu_of_digest(self.verifying_key().tr(), feed)?;
-                self.sign_mu(&mu, Hedge::Bytes(rnd.expose()))
+                self.sign_mu(&mu, Randomness::Hedged(rnd.expose()))
                     .map_err(opaque)
             }
         }

@@ -3,10 +3,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+use mldsa_core::no_alloc::SignInto;
+
 use mldsa_core::{
-    Backend, Context, ContextError, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
-    ParameterSet, PreHash, PreHashError, PreHashed, PreparedMemory, SignError, Signature,
-    SigningKey, VerifyError, VerifyingKey, bytes,
+    Backend, Context, ContextError, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder,
+    ParameterSet, PreHash, PreHashError, PreHashed, Randomness, RngError, SignError, Signature,
+    SigningKey, VerifyError, VerifyingKey, no_alloc, no_alloc::PreparedVerifyingKeyStorage,
+    no_alloc::SigningKeyStorage,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
@@ -28,14 +31,17 @@ for_all_sets! {
     wrong_lengths_are_errors,
     contexts_and_modes_are_separated,
     generators_are_used_and_their_failure_is_reported,
+    keys_in_caller_memory_equal_those_by_value,
+    zero_seeds_of_a_generator_are_rejected,
     self_verification_changes_no_signature,
     values_can_be_sent_and_print_no_secret,
     encodings_compare_and_hash_by_their_bytes,
 }
 
-/// Yields bytes 0, 1, 2, ... until `left` calls were made, then fails.
+/// Yields bytes `next`, `next + step`, ... until `left` calls were made, then fails.
 struct Counting {
     next: u8,
+    step: u8,
     left: u32,
 }
 
@@ -69,7 +75,7 @@ impl TryRng for Counting {
         self.left = self.left.checked_sub(1).ok_or(Empty)?;
         for byte in bytes {
             *byte = self.next;
-            self.next = self.next.wrapping_add(1);
+            self.next = self.next.wrapping_add(self.step);
         }
         Ok(())
     }
@@ -92,13 +98,16 @@ mod generic {
         let key = key::<P>();
         let prepared = key.prepare();
         let rnd = [3; 32];
-        for hedge in [Hedge::Deterministic, Hedge::Bytes(&rnd)] {
-            let expected = key.sign(b"message", ctx(), hedge).unwrap();
+        for randomness in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
+            let expected = key.sign(b"message", ctx(), randomness).unwrap();
             assert_eq!(expected.as_ref().len(), P::SIG_LEN);
-            assert_eq!(prepared.sign(b"message", ctx(), hedge).unwrap(), expected);
+            assert_eq!(
+                prepared.sign(b"message", ctx(), randomness).unwrap(),
+                expected
+            );
 
             let mut buffer = vec![0xaa; P::SIG_LEN];
-            key.sign_into(b"message", ctx(), hedge, &mut buffer)
+            key.sign_into(b"message", ctx(), randomness, &mut buffer)
                 .unwrap();
             assert_eq!(buffer, expected.as_ref());
 
@@ -107,32 +116,32 @@ mod generic {
             builder.update(b"");
             builder.update(b"age");
             let mu = builder.finish();
-            assert_eq!(key.sign_mu(&mu, hedge).unwrap(), expected);
-            prepared.sign_mu_into(&mu, hedge, &mut buffer).unwrap();
+            assert_eq!(key.sign_mu(&mu, randomness).unwrap(), expected);
+            prepared.sign_mu_into(&mu, randomness, &mut buffer).unwrap();
             assert_eq!(buffer, expected.as_ref());
 
             let mut out = expected.as_bytes().clone();
             out.as_mut().fill(0);
-            bytes::sign_mu::<P>(key.expanded(), &mu, hedge, &mut out).unwrap();
+            no_alloc::sign_mu::<P>(key.expanded(), &mu, randomness, &mut out).unwrap();
             assert_eq!(&out, expected.as_bytes());
         }
         // Zero bytes are the deterministic variant.
         assert_eq!(
-            key.sign(b"", ctx(), Hedge::Bytes(&[0; 32])).unwrap(),
-            key.sign(b"", ctx(), Hedge::Deterministic).unwrap()
+            key.sign(b"", ctx(), Randomness::Hedged(&[0; 32])).unwrap(),
+            key.sign(b"", ctx(), Randomness::Deterministic).unwrap()
         );
         assert_ne!(
-            key.sign(b"", ctx(), Hedge::Bytes(&rnd)).unwrap(),
-            key.sign(b"", ctx(), Hedge::Deterministic).unwrap()
+            key.sign(b"", ctx(), Randomness::Hedged(&rnd)).unwrap(),
+            key.sign(b"", ctx(), Randomness::Deterministic).unwrap()
         );
 
         let digest = PreHashed::new(PreHash::Sha3_512, &[5; 64]).unwrap();
         let expected = key
-            .sign_prehashed(&digest, ctx(), Hedge::Deterministic)
+            .sign_prehashed(&digest, ctx(), Randomness::Deterministic)
             .unwrap();
         let mut buffer = vec![0; P::SIG_LEN];
         prepared
-            .sign_prehashed_into(&digest, ctx(), Hedge::Deterministic, &mut buffer)
+            .sign_prehashed_into(&digest, ctx(), Randomness::Deterministic, &mut buffer)
             .unwrap();
         assert_eq!(buffer, expected.as_ref());
     }
@@ -141,10 +150,12 @@ mod generic {
         let key = key::<P>();
         let vk = key.verifying_key();
         let prepared = vk.prepare();
-        assert!(prepared.memory_bytes() >= PreparedMemory::<P>::LEN);
-        let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+        assert!(prepared.memory_bytes() >= PreparedVerifyingKeyStorage::<P>::LEN);
+        let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
         let in_place = vk.prepare_in(&mut memory);
-        let signature = key.sign(b"message", ctx(), Hedge::Deterministic).unwrap();
+        let signature = key
+            .sign(b"message", ctx(), Randomness::Deterministic)
+            .unwrap();
         let good = signature.as_ref();
 
         let all = |message: &[u8], ctx: Context<'_>, signature: &[u8]| {
@@ -160,7 +171,7 @@ mod generic {
             let mut builder = MuBuilder::from_tr(vk.tr(), ctx);
             builder.update(message);
             assert_eq!(
-                bytes::verify_mu::<P>(vk.as_bytes(), &builder.finish(), signature),
+                no_alloc::verify_mu::<P>(vk.as_bytes(), &builder.finish(), signature),
                 verdict
             );
             verdict
@@ -211,30 +222,32 @@ mod generic {
     pub(super) fn expanded_keys_import_checked_and_export<P: ParameterSet>() {
         let key = key::<P>();
         let good = key.expanded().as_ref();
-        let imported = SigningKey::<P>::from_expanded(good).unwrap();
+        let imported = SigningKey::<P>::from_expanded_bytes(good).unwrap();
         assert!(imported == key);
         assert_eq!(imported.verifying_key(), key.verifying_key());
         assert_eq!(imported.seed(), None);
         assert_eq!(key.seed(), Some(&[0x42; 32]));
         assert_eq!(
-            imported.sign(b"m", ctx(), Hedge::Deterministic).unwrap(),
-            key.sign(b"m", ctx(), Hedge::Deterministic).unwrap()
+            imported
+                .sign(b"m", ctx(), Randomness::Deterministic)
+                .unwrap(),
+            key.sign(b"m", ctx(), Randomness::Deterministic).unwrap()
         );
 
         let mut pk = key.verifying_key().as_bytes().clone();
         let mut sk = key.expanded().clone();
-        bytes::keygen::<P>(&[0x42; 32], &mut pk, &mut sk);
+        no_alloc::keygen::<P>(&[0x42; 32], &mut pk, &mut sk);
         assert_eq!(sk.as_ref(), good);
         assert_eq!(&pk, key.verifying_key().as_bytes());
-        assert_eq!(&bytes::tr::<P>(&pk), key.verifying_key().tr());
-        bytes::public_key::<P>(&sk, &mut pk).unwrap();
+        assert_eq!(&no_alloc::tr::<P>(&pk), key.verifying_key().tr());
+        no_alloc::public_key::<P>(&sk, &mut pk).unwrap();
         assert_eq!(&pk, key.verifying_key().as_bytes());
 
         // K is bound to nothing; every other part is.
         let change = |at: usize, bits: u8| {
             let mut sk = good.to_vec();
             sk[at] ^= bits;
-            SigningKey::<P>::from_expanded(&sk).map(|_| ())
+            SigningKey::<P>::from_expanded_bytes(&sk).map(|_| ())
         };
         assert_eq!(change(0, 1), Err(KeyError::Inconsistent)); // rho
         assert_eq!(change(32, 1), Ok(())); // K
@@ -243,19 +256,19 @@ mod generic {
         let mut sk = good.to_vec();
         sk[128] = 0xff; // s1: code words 7 (eta 2) or 15 (eta 4)
         assert_eq!(
-            SigningKey::<P>::from_expanded(&sk).err(),
+            SigningKey::<P>::from_expanded_bytes(&sk).err(),
             Some(KeyError::SecretRange)
         );
         let mut array = key.expanded().clone();
         array.as_mut().copy_from_slice(&sk);
         let mut out = key
-            .sign(b"m", ctx(), Hedge::Deterministic)
+            .sign(b"m", ctx(), Randomness::Deterministic)
             .unwrap()
             .as_bytes()
             .clone();
         let mu = Mu::from_bytes([1; 64]);
         assert_eq!(
-            bytes::sign_mu::<P>(&array, &mu, Hedge::Deterministic, &mut out),
+            no_alloc::sign_mu::<P>(&array, &mu, Randomness::Deterministic, &mut out),
             Err(SignError::Key)
         );
     }
@@ -281,14 +294,14 @@ mod generic {
         }
         for len in [0, 1, P::SK_LEN - 1, P::SK_LEN + 1, P::PK_LEN] {
             assert_eq!(
-                SigningKey::<P>::from_expanded(&zeros[..len]).err(),
+                SigningKey::<P>::from_expanded_bytes(&zeros[..len]).err(),
                 Some(KeyError::Length)
             );
         }
         for len in [0, 1, P::SIG_LEN - 1, P::SIG_LEN + 1] {
             let mut out = vec![0xaa; len];
             assert_eq!(
-                key.sign_into(b"m", ctx(), Hedge::Deterministic, &mut out),
+                key.sign_into(b"m", ctx(), Randomness::Deterministic, &mut out),
                 Err(SignError::BufferLength)
             );
             assert!(out.iter().all(|&byte| byte == 0xaa));
@@ -301,12 +314,16 @@ mod generic {
         assert_eq!(Context::new(&[0; 256]).err(), Some(ContextError::TooLong));
         let long = [7; 255];
         let long = Context::new(&long).unwrap();
-        let signature = key.sign(b"m", long, Hedge::Deterministic).unwrap();
+        let signature = key.sign(b"m", long, Randomness::Deterministic).unwrap();
         assert_eq!(vk.verify(b"m", long, signature.as_ref()), Ok(()));
 
         // A byte moved between context and message.
         let signature = key
-            .sign(b"bc", Context::new(b"a").unwrap(), Hedge::Deterministic)
+            .sign(
+                b"bc",
+                Context::new(b"a").unwrap(),
+                Randomness::Deterministic,
+            )
             .unwrap();
         assert_eq!(
             vk.verify(b"c", Context::new(b"ab").unwrap(), signature.as_ref()),
@@ -322,7 +339,7 @@ mod generic {
             }
             let digest = PreHashed::<P>::new_allow_weak(hash, &digest).unwrap();
             let signature = key
-                .sign_prehashed(&digest, ctx(), Hedge::Deterministic)
+                .sign_prehashed(&digest, ctx(), Randomness::Deterministic)
                 .unwrap();
             assert_eq!(
                 vk.verify_prehashed(&digest, ctx(), signature.as_ref()),
@@ -350,27 +367,72 @@ mod generic {
         }
     }
 
+    pub(super) fn zero_seeds_of_a_generator_are_rejected<P: ParameterSet>() {
+        let mut zeros = Counting {
+            next: 0,
+            step: 0,
+            left: 2,
+        };
+        let by_value = SigningKey::<P>::generate_with_rng(&mut zeros);
+        assert_eq!(by_value.err(), Some(RngError::ZeroSeed));
+        let mut storage = SigningKeyStorage::<P>::new();
+        let in_place = SigningKey::generate_with_rng_in(&mut zeros, &mut storage);
+        assert_eq!(in_place.err(), Some(RngError::ZeroSeed));
+        // A caller who wants this key has it.
+        let key = SigningKey::<P>::from_seed(&[0; 32]);
+        assert_eq!(key.seed(), Some(&[0; 32]));
+        let failed = SigningKey::generate_with_rng_in(&mut zeros, &mut storage);
+        assert_eq!(failed.err(), Some(RngError::Failed));
+        // One bit is enough: only a generator that does nothing is detected.
+        zeros = Counting {
+            next: 1,
+            step: 0,
+            left: 1,
+        };
+        assert!(SigningKey::<P>::generate_with_rng(&mut zeros).is_ok());
+    }
+
+    pub(super) fn keys_in_caller_memory_equal_those_by_value<P: ParameterSet>() {
+        let seed = [7; 32];
+        let by_value = SigningKey::<P>::from_seed(&seed);
+        let sk = by_value.expanded().as_ref();
+        let mut storage = Box::new(SigningKeyStorage::new());
+        let key = SigningKey::from_seed_in(&seed, &mut storage);
+        assert_eq!(key, &by_value);
+        assert_eq!(key.seed(), Some(&seed));
+        assert_eq!(key.verifying_key(), by_value.verifying_key());
+        assert_eq!(key.verifying_key().tr(), by_value.verifying_key().tr());
+        key.set_self_verification(true);
+        let signature = key.sign(b"m", ctx(), Randomness::Deterministic);
+        assert_eq!(
+            signature,
+            by_value.sign(b"m", ctx(), Randomness::Deterministic)
+        );
+
+        // The next key inherits nothing.
+        let key = SigningKey::from_expanded_bytes_in(sk, &mut storage).unwrap();
+        assert_eq!((key.seed(), &*key), (None, &by_value));
+        let failed = SigningKey::from_expanded_bytes_in(&sk[1..], &mut storage);
+        assert_eq!(failed.err(), Some(KeyError::Length));
+        let mut rng = Counting {
+            next: 7,
+            step: 0,
+            left: 1,
+        };
+        let key = SigningKey::generate_with_rng_in(&mut rng, &mut storage).unwrap();
+        assert_eq!((key.seed(), &*key), (Some(&seed), &by_value));
+    }
+
     pub(super) fn generators_are_used_and_their_failure_is_reported<P: ParameterSet>() {
         let seed: [u8; 32] = core::array::from_fn(|n| n as u8);
-        let mut rng = Counting { next: 0, left: 1 };
+        let mut rng = Counting {
+            next: 0,
+            step: 1,
+            left: 1,
+        };
         let key = SigningKey::<P>::generate_with_rng(&mut rng).unwrap();
         assert_eq!(key.seed(), Some(&seed));
         assert!(SigningKey::<P>::generate_with_rng(&mut rng).is_err());
-
-        let rnd: [u8; 32] = core::array::from_fn(|n| n as u8 + 32);
-        rng.left = 1;
-        assert_eq!(
-            key.sign_with_rng(b"m", ctx(), &mut rng).unwrap(),
-            key.sign(b"m", ctx(), Hedge::Bytes(&rnd)).unwrap()
-        );
-        assert_eq!(
-            key.sign_with_rng(b"m", ctx(), &mut rng).err(),
-            Some(SignError::Rng)
-        );
-        assert_eq!(
-            key.prepare().sign_with_rng(b"m", ctx(), &mut rng).err(),
-            Some(SignError::Rng)
-        );
 
         let [one, other] = [(); 2].map(|()| key.sign_hedged(b"m", ctx()).unwrap());
         assert!(one != other);
@@ -388,15 +450,15 @@ mod generic {
 
     pub(super) fn self_verification_changes_no_signature<P: ParameterSet>() {
         let mut key = key::<P>();
-        let expected = key.sign(b"m", ctx(), Hedge::Deterministic).unwrap();
+        let expected = key.sign(b"m", ctx(), Randomness::Deterministic).unwrap();
         key.set_self_verification(true);
         assert_eq!(
-            key.sign(b"m", ctx(), Hedge::Deterministic).unwrap(),
+            key.sign(b"m", ctx(), Randomness::Deterministic).unwrap(),
             expected
         );
         assert_eq!(
             key.prepare()
-                .sign(b"m", ctx(), Hedge::Deterministic)
+                .sign(b"m", ctx(), Randomness::Deterministic)
                 .unwrap(),
             expected
         );
@@ -411,7 +473,7 @@ mod generic {
         let printed = format!(
             "{key:?} {:?} {:?}",
             key.prepare(),
-            Hedge::Bytes(&[0x42; 32])
+            Randomness::Hedged(&[0x42; 32])
         );
         assert!(!printed.contains("42"), "{printed}");
         assert!(printed.contains(P::NAME));
@@ -435,7 +497,7 @@ mod generic {
         let public = keys.each_ref().map(|key| key.verifying_key().clone());
         let signatures = keys
             .each_ref()
-            .map(|key| key.sign(b"m", ctx(), Hedge::Deterministic).unwrap());
+            .map(|key| key.sign(b"m", ctx(), Randomness::Deterministic).unwrap());
         check(public.clone());
         check(signatures.clone());
 

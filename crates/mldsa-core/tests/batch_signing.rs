@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchMemory, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreHash, PreHashed, PreparedSigningKey, PreparedSigningMemory, SignJob, SigningKey, bytes,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash, PreHashed,
+    PreparedSigningKey, Randomness, SignJob, SigningKey, no_alloc, no_alloc::BatchSignerScratch,
+    no_alloc::PreparedSigningKeyStorage,
 };
 use proptest::prelude::*;
 
@@ -48,12 +50,13 @@ mod generic {
         let messages: Vec<_> = (0..=40).map(message).collect();
         let rnds: Vec<_> = (0..=40).map(|n| [n; 32]).collect();
         let ctx = Context::new(b"batch").unwrap();
-        let hedge = |n: usize| match n % 3 {
-            0 => Hedge::Deterministic,
-            _ => Hedge::Bytes(&rnds[n]),
+        let randomness = |n: usize| match n % 3 {
+            0 => Randomness::Deterministic,
+            _ => Randomness::Hedged(&rnds[n]),
         };
-        let alone =
-            |key: &PreparedSigningKey<P>, n: usize| key.sign(&messages[n], ctx, hedge(n)).unwrap();
+        let alone = |key: &PreparedSigningKey<P>, n: usize| {
+            key.sign(&messages[n], ctx, randomness(n)).unwrap()
+        };
         let of_first: Vec<_> = (0..=40).map(|n| alone(&keys[0], n)).collect();
         let of_any: Vec<_> = (0..=40).map(|n| alone(&keys[n % 3], n)).collect();
         for backend in Backend::available() {
@@ -62,7 +65,7 @@ mod generic {
                 for (expected, spread) in [(&of_first, 1), (&of_any, 3)] {
                     let jobs = (0..count).map(|n| {
                         let key = keys[n % spread].as_prepared_ref();
-                        SignJob::new(key, &messages[n], ctx, hedge(n))
+                        SignJob::new(key, &messages[n], ctx, randomness(n))
                     });
                     let mut seen = vec![0; count];
                     signer.sign(jobs, |n, signature| {
@@ -73,7 +76,7 @@ mod generic {
                 }
             }
         }
-        let jobs = |count: usize| (0..count).map(|n| (&messages[n][..], hedge(n)));
+        let jobs = |count: usize| (0..count).map(|n| (&messages[n][..], randomness(n)));
         for count in [0, 1, 9, 41] {
             let signatures = keys[0].sign_many(jobs(count), ctx).unwrap();
             assert_eq!(signatures, of_first[..count]);
@@ -92,16 +95,16 @@ mod generic {
         let mut expected = Vec::new();
         for key in &keys {
             for ctx in contexts {
-                for hedge in [Hedge::Deterministic, Hedge::Bytes(&rnd)] {
+                for randomness in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
                     let form = key.as_prepared_ref();
-                    jobs.push(SignJob::new(form, &long, ctx, hedge));
-                    expected.push(key.sign(&long, ctx, hedge));
-                    jobs.push(SignJob::prehashed(form, &digest, ctx, hedge));
-                    expected.push(key.sign_prehashed(&digest, ctx, hedge));
-                    jobs.push(SignJob::mu(form, mu, hedge));
-                    expected.push(form.sign_mu(&mu, hedge));
-                    jobs.push(SignJob::new(form, b"", ctx, hedge));
-                    expected.push(key.sign(b"", ctx, hedge));
+                    jobs.push(SignJob::new(form, &long, ctx, randomness));
+                    expected.push(key.sign(&long, ctx, randomness));
+                    jobs.push(SignJob::prehashed(form, &digest, ctx, randomness));
+                    expected.push(key.sign_prehashed(&digest, ctx, randomness));
+                    jobs.push(SignJob::mu(form, mu, randomness));
+                    expected.push(key.sign_mu(&mu, randomness));
+                    jobs.push(SignJob::new(form, b"", ctx, randomness));
+                    expected.push(key.sign(b"", ctx, randomness));
                 }
             }
         }
@@ -119,22 +122,26 @@ mod generic {
 
     pub(super) fn memory_of_the_caller<P: ParameterSet>() {
         let key = SigningKey::<P>::from_seed(&[8; 32]);
-        let mut memory = PreparedSigningMemory::new();
+        let mut memory = PreparedSigningKeyStorage::new();
         let prepared = key.prepare_in(&mut memory);
         assert_eq!(prepared.verifying_key(), key.verifying_key());
         let messages: Vec<_> = (0..20).map(message).collect();
         let ctx = Context::EMPTY;
-        let mut memory = Box::new(BatchMemory::<P>::ZERO);
+        let mut memory = Box::new(BatchSignerScratch::<P>::ZERO);
         let mut signer = BatchSigner::new_in(&mut memory);
-        for hedge in [Hedge::Deterministic, Hedge::Bytes(&[3; 32])] {
+        for randomness in [Randomness::Deterministic, Randomness::Hedged(&[3; 32])] {
             let jobs = messages
                 .iter()
-                .map(|message| SignJob::new(prepared, message, ctx, hedge));
+                .map(|message| SignJob::new(prepared, message, ctx, randomness));
             let mut signed = 0;
             signer.sign(jobs, |n, signature| {
-                let expected = key.sign(&messages[n], ctx, hedge).unwrap();
+                let expected = key.sign(&messages[n], ctx, randomness).unwrap();
                 assert_eq!(signature.unwrap().as_ref(), expected.as_ref());
-                assert_eq!(prepared.sign(&messages[n], ctx, hedge).unwrap(), expected);
+                let mut alone = vec![0; P::SIG_LEN];
+                prepared
+                    .sign_into(&messages[n], ctx, randomness, &mut alone)
+                    .unwrap();
+                assert_eq!(alone, expected.as_ref());
                 signed += 1;
             });
             assert_eq!(signed, messages.len());
@@ -144,9 +151,9 @@ mod generic {
     /// After a panic in either of the caller's functions the signer works as before.
     pub(super) fn a_callers_panic_loses_nothing<P: ParameterSet>() {
         let keys = keys::<P>(1);
-        let key = keys[0].as_prepared_ref();
-        let job = || SignJob::mu(key, Mu::from_bytes([1; 64]), Hedge::Deterministic);
-        let expected = key.sign_mu(&Mu::from_bytes([1; 64]), Hedge::Deterministic);
+        let (signing, key) = (&keys[0], keys[0].as_prepared_ref());
+        let job = || SignJob::mu(key, Mu::from_bytes([1; 64]), Randomness::Deterministic);
+        let expected = signing.sign_mu(&Mu::from_bytes([1; 64]), Randomness::Deterministic);
         let mut signer = BatchSigner::new();
         for limit in 0..12 {
             let calls = core::panic::AssertUnwindSafe(|| {
@@ -199,7 +206,7 @@ mod generic {
             .zip(&mut buffers)
             .map(|(xi, (public, private))| (xi, public, private))
             .collect();
-        bytes::keygen_many::<P>(&mut places);
+        no_alloc::keygen_many::<P>(&mut places);
         for ((public, private), alone) in buffers.iter().zip(&alone) {
             assert_eq!(public, alone.verifying_key().as_bytes());
             assert_eq!(private, alone.expanded());
@@ -212,7 +219,7 @@ mod generic {
         key.set_self_verification(true);
         let verifying = key.prepare();
         let messages: Vec<_> = (0..9).map(message).collect();
-        let jobs = || messages.iter().map(|m| (&m[..], Hedge::Deterministic));
+        let jobs = || messages.iter().map(|m| (&m[..], Randomness::Deterministic));
         assert_eq!(
             verifying.sign_many(jobs(), Context::EMPTY).unwrap(),
             plain.sign_many(jobs(), Context::EMPTY).unwrap()
@@ -223,16 +230,16 @@ mod generic {
 #[test]
 fn memory_is_as_documented() {
     let of_44 = (
-        BatchMemory::<MlDsa44>::LEN,
-        PreparedSigningMemory::<MlDsa44>::LEN,
+        BatchSignerScratch::<MlDsa44>::LEN,
+        PreparedSigningKeyStorage::<MlDsa44>::LEN,
     );
     let of_65 = (
-        BatchMemory::<MlDsa65>::LEN,
-        PreparedSigningMemory::<MlDsa65>::LEN,
+        BatchSignerScratch::<MlDsa65>::LEN,
+        PreparedSigningKeyStorage::<MlDsa65>::LEN,
     );
     let of_87 = (
-        BatchMemory::<MlDsa87>::LEN,
-        PreparedSigningMemory::<MlDsa87>::LEN,
+        BatchSignerScratch::<MlDsa87>::LEN,
+        PreparedSigningKeyStorage::<MlDsa87>::LEN,
     );
     assert_eq!(of_44, (94_720, 28_672));
     assert_eq!(of_65, (126_464, 48_128));
@@ -252,17 +259,17 @@ proptest! {
         let keys = keys::<MlDsa44>(3);
         let parts = |n: usize| {
             let (key, message, ctx, rnd) = &jobs[n];
-            let hedge = rnd.as_ref().map_or(Hedge::Deterministic, Hedge::Bytes);
-            (&keys[*key], &message[..], Context::new(ctx).unwrap(), hedge)
+            let randomness = rnd.as_ref().map_or(Randomness::Deterministic, Randomness::Hedged);
+            (&keys[*key], &message[..], Context::new(ctx).unwrap(), randomness)
         };
         let mut left = jobs.len();
         let form = |n| {
-            let (key, message, ctx, hedge) = parts(n);
-            SignJob::new(key.as_prepared_ref(), message, ctx, hedge)
+            let (key, message, ctx, randomness) = parts(n);
+            SignJob::new(key.as_prepared_ref(), message, ctx, randomness)
         };
         BatchSigner::new().sign((0..jobs.len()).map(form), |n, signature| {
-            let (key, message, ctx, hedge) = parts(n);
-            let expected = key.sign(message, ctx, hedge).unwrap();
+            let (key, message, ctx, randomness) = parts(n);
+            let expected = key.sign(message, ctx, randomness).unwrap();
             assert_eq!(signature.unwrap().as_ref(), expected.as_ref());
             left -= 1;
         });

@@ -1,17 +1,17 @@
 //! Verification in lanes: every backend, every set, valid and invalid
 //! signatures in every position, groups of every size.
 #![cfg(all(
-    feature = "siblings",
+    feature = "unstable-internals",
     feature = "ml-dsa-44",
     feature = "ml-dsa-65",
     feature = "ml-dsa-87"
 ))]
 
-use mldsa_core::siblings::{
+use mldsa_core::internals::{
     Expansion, JobMessage, NttPoly, PackedPoly, Verification, verify_lanes,
 };
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyError,
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyError,
     VerifyingKey,
 };
 
@@ -44,7 +44,7 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
             .sign(
                 &message,
                 Context::new(&ctx).expect("valid"),
-                Hedge::Deterministic,
+                Randomness::Deterministic,
             )
             .expect("valid")
             .as_ref()
@@ -101,7 +101,7 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
     (keys, cases)
 }
 
-/// How a key is held.
+/// Form of a key.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Wide,
@@ -149,7 +149,7 @@ fn check<P: ParameterSet>() {
                 Form::Wide => Expansion::Wide(&wide[case.key]),
                 Form::Packed => Expansion::Packed(&packed[case.key]),
                 Form::Cold => {
-                    return Verification::cold(&cold[case.key], message, &case.signature);
+                    return Verification::unprepared(&cold[case.key], message, &case.signature);
                 }
             };
             Verification::prepared(prepared(case.key, rows), message, &case.signature)
@@ -232,7 +232,7 @@ fn backends_have_names_and_can_be_pinned() {
     }
     for backend in Backend::available() {
         assert_eq!(Backend::from_name(backend.name()), Some(backend));
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
         assert_eq!(Backend::detect(), backend);
         assert_eq!(
             SigningKey::<MlDsa44>::from_seed(&[1; 32])

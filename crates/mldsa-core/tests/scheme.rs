@@ -11,8 +11,8 @@
 ))]
 
 use mldsa_core::{
-    BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
-    VerifyError,
+    BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
+    SigningKey, VerifyError,
 };
 use sha3::Shake128;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
@@ -33,7 +33,9 @@ fn accumulated<P: ParameterSet>() -> String {
     let mut sink = Shake128::default();
     for _ in 0..100 {
         let key = SigningKey::<P>::from_seed(&take(&mut source));
-        let signature = key.sign(b"", Context::EMPTY, Hedge::Deterministic).unwrap();
+        let signature = key
+            .sign(b"", Context::EMPTY, Randomness::Deterministic)
+            .unwrap();
         let pk = key.verifying_key();
         pk.verify(b"", Context::EMPTY, signature.as_ref()).unwrap();
         sink.update(pk.as_ref());
@@ -50,7 +52,7 @@ fn accumulated_together<P: ParameterSet>() -> String {
     let prepared: Vec<_> = keys.iter().map(SigningKey::prepare).collect();
     let jobs = prepared.iter().map(|key| {
         let key = key.as_prepared_ref();
-        SignJob::new(key, b"", Context::EMPTY, Hedge::Deterministic)
+        SignJob::new(key, b"", Context::EMPTY, Randomness::Deterministic)
     });
     let mut signatures = vec![Vec::new(); keys.len()];
     BatchSigner::new().sign(jobs, |n, signature| {
@@ -82,7 +84,7 @@ fn accumulated_digests() {
 fn flips<P: ParameterSet>() {
     let key = SigningKey::<P>::from_seed(&[3; 32]);
     let mu = Mu::from_bytes([4; 64]);
-    let signature = key.sign_mu(&mu, Hedge::Deterministic).unwrap();
+    let signature = key.sign_mu(&mu, Randomness::Deterministic).unwrap();
     let vk = key.verifying_key().prepare();
     let mut bytes = signature.as_bytes().clone();
     for n in 0..P::SIG_LEN {
@@ -120,7 +122,7 @@ mod rejections {
         let mut out = vec![0; P::SIG_LEN];
         let mut counts = [0; 4];
         let mut observe = |rejection| counts[rejection as usize] += 1;
-        sign_mu_observed(&key, &mu, Hedge::Deterministic, &mut out, &mut observe).unwrap();
+        sign_mu_observed(&key, &mu, Randomness::Deterministic, &mut out, &mut observe).unwrap();
         assert_eq!(key.verifying_key().verify_mu(&mu, &out), Ok(()));
         counts
     }

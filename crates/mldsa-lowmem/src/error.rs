@@ -15,8 +15,9 @@ pub enum SignError {
     /// The second pass over w hashed to another commitment than the first: a
     /// fault, or someone else writes to the signature buffer.
     CommitmentChanged,
-    /// The finished signature did not verify: a fault, or someone else writes to
-    /// the signature buffer.
+    /// The finished signature did not verify, or the public key does not hash to
+    /// the key's `tr`: a fault, a damaged key, or someone else writes to the
+    /// signature buffer.
     SelfVerification,
     /// The caller's progress function asked to stop.
     Stopped,

@@ -4,16 +4,16 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use mldsa_core::siblings::ct::is_negative;
-use mldsa_core::siblings::pack::{GROUP, unpack_eta_part};
-use mldsa_core::siblings::{
+use mldsa_core::internals::ct::is_negative;
+use mldsa_core::internals::pack::{GROUP, unpack_eta_part};
+use mldsa_core::internals::{
     CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, T1_POLY_LEN, declassify,
     expand_seed,
 };
 use mldsa_core::{KeyError, ParameterSet};
 
 use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
-use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
+use crate::packed::{KECCAK, difference, packed_row, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
 
 mod sealed {
@@ -67,7 +67,11 @@ impl<P: ParameterSet> OpenedKey<P> {
 
     /// Opens the key of the seed `xi` whose `tr` is known, from
     /// [`Self::tr`](PrivateKey::tr) or [`keygen_to`](crate::keygen_to): one
-    /// permutation. A wrong `tr` gives signatures that do not verify.
+    /// permutation.
+    ///
+    /// `tr` is not checked here. A wrong one makes signing fail with
+    /// [`SignError::SelfVerification`](crate::SignError::SelfVerification); without
+    /// self-verification it gives signatures that do not verify.
     pub fn from_seed_and_tr(xi: &[u8; SEED_LEN], tr: &[u8; CRH_LEN]) -> Self {
         let mut key = Self {
             seed: ExpandedSeed::zeroed(),
@@ -138,22 +142,14 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
     /// [`KeyError::Inconsistent`].
     pub fn checked(bytes: &'a [u8]) -> Result<Self, KeyError> {
         let key = Self::new(bytes)?;
-        let mut difference = 0;
+        let mut bits = 0;
         let never = for_each_public_row::<WithT0, _, _>(&P::PARAMS, &key.parts, |i, _, t0| {
-            let stored = packed_row(key.parts.t0, i, T0_POLY_LEN);
-            for (a, b) in t0.iter().zip(stored) {
-                difference |= a ^ b;
-            }
+            bits |= difference(t0, packed_row(key.parts.t0, i, T0_POLY_LEN));
             Ok::<(), core::convert::Infallible>(())
         });
         let Ok(tr) = never;
-        for (a, b) in tr.iter().zip(key.parts.tr) {
-            difference |= a ^ b;
-        }
-        if declassify(
-            core::hint::black_box(difference) == 0,
-            "verdict of a key import",
-        ) {
+        bits |= difference(&tr, key.parts.tr);
+        if declassify(core::hint::black_box(bits) == 0, "verdict of a key import") {
             Ok(key)
         } else {
             Err(KeyError::Inconsistent)
@@ -173,7 +169,8 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
 
     /// The same key with its public key at hand: self-verification then checks
     /// against it and need not compute it again, which saves a key generation per
-    /// signature.
+    /// signature. It also compares the hash of `pk` with the `tr` of the key, for
+    /// each signature; that takes 10, 15 or 20 permutations of Keccak.
     ///
     /// # Errors
     /// [`KeyError::Length`].

@@ -1,8 +1,8 @@
 //! Key generation row by row, into buffers or sinks.
 
 use mldsa_core::ParameterSet;
-use mldsa_core::siblings::sample::rej_bounded_packed;
-use mldsa_core::siblings::{
+use mldsa_core::internals::sample::rej_bounded_packed;
+use mldsa_core::internals::{
     Array, CRH_LEN, ExpandedSeed, N, Params, SEED_LEN, SecretKeyPartsMut, Shake256, T0_POLY_LEN,
     T1_POLY_LEN, expand_seed, tr,
 };

@@ -1,5 +1,5 @@
 //! ML-DSA (FIPS 204) for devices with little memory: key generation, signing and
-//! verification of ML-DSA-44, 65 and 87 in two to three kilobytes of stack, `no_std`, no
+//! verification of ML-DSA-44, 65 and 87 in two to four kilobytes of stack, `no_std`, no
 //! allocation, safe stable Rust. Signatures are byte for byte those of
 //! `mldsa-core`, whose arithmetic this crate schedules.
 //!
@@ -49,9 +49,9 @@ pub use mldsa_core::MlDsa44;
 pub use mldsa_core::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use mldsa_core::MlDsa87;
-pub use mldsa_core::siblings::Rejection;
+pub use mldsa_core::internals::Rejection;
 pub use mldsa_core::{
-    Context, ContextError, Hedge, KeyError, Mu, MuBuilder, ParameterSet, VerifyError,
+    Context, ContextError, KeyError, Mu, MuBuilder, ParameterSet, Randomness, VerifyError,
 };
 #[cfg(feature = "hash-ml-dsa")]
 pub use mldsa_core::{PreHash, PreHashError, PreHashed};

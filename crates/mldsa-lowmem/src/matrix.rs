@@ -1,11 +1,11 @@
 //! Rows of matrix products, one polynomial of accumulator at a time.
 
-use mldsa_core::siblings::pack::{GROUP, part, unpack_eta_part, unpack_z_part};
-use mldsa_core::siblings::row_steps::power2round_row;
-use mldsa_core::siblings::window::{
+use mldsa_core::internals::pack::{GROUP, part, unpack_eta_part, unpack_z_part};
+use mldsa_core::internals::row_steps::power2round_row;
+use mldsa_core::internals::window::{
     COMPACT_LEN, WINDOW, finish_row, first_layers, multiply_accumulate, multiply_accumulate_compact,
 };
-use mldsa_core::siblings::{N, Params, SEED_LEN, declassify_in_place};
+use mldsa_core::internals::{N, Params, SEED_LEN, declassify_in_place};
 
 use crate::packed::{KECCAK, packed_row, wiped};
 use crate::secrets::Secrets;

@@ -7,11 +7,11 @@
 //! of every pass must equal that of the first, and the key must hash to the `tr`
 //! that `mu` was made with. Everything here is public data.
 
-use mldsa_core::siblings::hint::Hint;
-use mldsa_core::siblings::row_steps::{absorb_w1_row, response_row_reaches};
-use mldsa_core::siblings::sparse::SparseChallenge;
-use mldsa_core::siblings::window::finish_row;
-use mldsa_core::siblings::{CRH_LEN, CommitmentHash, N, SEED_LEN, Shake256, T1_POLY_LEN};
+use mldsa_core::internals::hint::Hint;
+use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
+use mldsa_core::internals::sparse::SparseChallenge;
+use mldsa_core::internals::window::finish_row;
+use mldsa_core::internals::{CRH_LEN, CommitmentHash, N, Params, SEED_LEN, Shake256, T1_POLY_LEN};
 use mldsa_core::{Mu, ParameterSet, VerifyError};
 
 use crate::error::SourceError;
@@ -24,10 +24,13 @@ use crate::verify::compare;
 ///
 /// # Errors
 /// [`SourceError::KeyLength`], [`SourceError::Source`].
+#[inline(never)]
 pub fn tr_from<P: ParameterSet, K: Source>(
     pk: &mut K,
 ) -> Result<[u8; CRH_LEN], SourceError<K::Error>> {
-    check_key::<P, K>(pk)?;
+    if pk.size() != P::PK_LEN {
+        return Err(SourceError::KeyLength);
+    }
     let mut hash = Shake256::new(KECCAK);
     let mut piece = [0; 32];
     for at in (0..P::PK_LEN).step_by(piece.len()) {
@@ -35,14 +38,6 @@ pub fn tr_from<P: ParameterSet, K: Source>(
         hash.absorb(&piece);
     }
     Ok(digest(&mut hash))
-}
-
-fn check_key<P: ParameterSet, K: Source>(pk: &K) -> Result<(), SourceError<K::Error>> {
-    if pk.size() == P::PK_LEN {
-        Ok(())
-    } else {
-        Err(SourceError::KeyLength)
-    }
 }
 
 fn digest(hash: &mut Shake256) -> [u8; CRH_LEN] {
@@ -78,16 +73,14 @@ pub fn verify_mu_from<P: ParameterSet, E>(
     // At most 75 + 8 or 80 + 4 bytes.
     let mut hint = [0; 84];
     let hint = &mut hint[..p.omega + p.k];
-    let z_at = p.c_tilde_len;
     let read = SourceError::Source;
     signature
-        .read(z_at + p.l * p.z_poly_len(), hint)
+        .read(p.c_tilde_len + p.l * p.z_poly_len(), hint)
         .map_err(read)?;
     let hint = Hint::hint_bit_unpack_vartime(hint, p.omega)?;
     let mut c_tilde = [0; CRH_LEN];
     let c_tilde = &mut c_tilde[..p.c_tilde_len];
     signature.read(0, c_tilde).map_err(read)?;
-    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
 
     let mut key_hash = Shake256::new(KECCAK);
     let mut rho = [0; SEED_LEN];
@@ -98,36 +91,84 @@ pub fn verify_mu_from<P: ParameterSet, E>(
     let mut acc = [0; N];
     let mut first_pass = [0; CRH_LEN];
     for i in 0..p.k {
-        acc.fill(0);
-        let mut pass = Shake256::new(KECCAK);
-        for j in 0..p.l {
-            let mut z = [0; 640];
-            let z = &mut z[..p.z_poly_len()];
-            signature.read(z_at + j * p.z_poly_len(), z).map_err(read)?;
-            if response_row_reaches(p, z) {
-                return Err(if i == 0 {
-                    VerifyError::ResponseNorm.into()
-                } else {
-                    SourceError::Changed
-                });
-            }
-            pass.absorb(z);
-            mask_entry_sampled(p, &rho, i, j, z, &mut acc);
-        }
-        let pass = digest(&mut pass);
-        if i == 0 {
-            first_pass = pass;
-        } else if pass != first_pass {
-            return Err(SourceError::Changed);
-        }
-        finish_row(&mut acc);
-        let mut t1 = [0; T1_POLY_LEN];
-        pk.read(SEED_LEN + i * T1_POLY_LEN, &mut t1).map_err(read)?;
-        key_hash.absorb(&t1);
-        absorb_w1_row(p, &c, &t1, hint.row(i), &mut acc, &mut hash);
+        row_of_w(p, &rho, i, signature, &mut first_pass, &mut acc)?;
+        let c_tilde = &*c_tilde;
+        absorb_row(
+            p,
+            i,
+            pk,
+            c_tilde,
+            hint.row(i),
+            &mut acc,
+            &mut key_hash,
+            &mut hash,
+        )?;
     }
     if digest(&mut key_hash) != *tr {
         return Err(SourceError::Changed);
     }
     Ok(compare(&mut hash, c_tilde)?)
+}
+
+/// Row `i` of `A z` to `acc`. Reads all of z, whose hash is stored in `first_pass`
+/// in row 0 and compared with it in the other rows.
+#[inline(never)]
+fn row_of_w<E>(
+    p: &Params,
+    rho: &[u8; SEED_LEN],
+    i: usize,
+    signature: &mut dyn Source<Error = E>,
+    first_pass: &mut [u8; CRH_LEN],
+    acc: &mut [i32; N],
+) -> Result<(), SourceError<E>> {
+    acc.fill(0);
+    let mut pass = Shake256::new(KECCAK);
+    let mut z = [0; 640];
+    let z = &mut z[..p.z_poly_len()];
+    for j in 0..p.l {
+        signature
+            .read(p.c_tilde_len + j * z.len(), z)
+            .map_err(SourceError::Source)?;
+        if response_row_reaches(p, z) {
+            return Err(if i == 0 {
+                VerifyError::ResponseNorm.into()
+            } else {
+                SourceError::Changed
+            });
+        }
+        pass.absorb(z);
+        mask_entry_sampled(p, rho, i, j, z, acc);
+    }
+    let pass = digest(&mut pass);
+    if i == 0 {
+        *first_pass = pass;
+    } else if pass != *first_pass {
+        return Err(SourceError::Changed);
+    }
+    finish_row(acc);
+    Ok(())
+}
+
+/// Subtracts `c t1` from the row of w in `acc` and absorbs its high bits; reads
+/// row `i` of t1. The challenge is sampled for each row: kept, it would lie under
+/// the deepest call.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+fn absorb_row<E>(
+    p: &Params,
+    i: usize,
+    pk: &mut dyn Source<Error = E>,
+    c_tilde: &[u8],
+    hint: &[u8],
+    acc: &mut [i32; N],
+    key_hash: &mut Shake256,
+    hash: &mut CommitmentHash,
+) -> Result<(), SourceError<E>> {
+    let mut t1 = [0; T1_POLY_LEN];
+    pk.read(SEED_LEN + i * T1_POLY_LEN, &mut t1)
+        .map_err(SourceError::Source)?;
+    key_hash.absorb(&t1);
+    let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
+    absorb_w1_row(p, &c, &t1, hint, acc, hash);
+    Ok(())
 }

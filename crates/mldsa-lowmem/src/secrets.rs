@@ -1,8 +1,8 @@
 //! Where the packed rows of s1 and s2 come from: an expanded private key, or the
 //! seed, from which they are sampled again for every use.
 
-use mldsa_core::siblings::sample::rej_bounded_packed;
-use mldsa_core::siblings::{Array, ExpandedSeed, Params, SEED_LEN, SecretKeyParts};
+use mldsa_core::internals::sample::rej_bounded_packed;
+use mldsa_core::internals::{Array, ExpandedSeed, Params, SEED_LEN, SecretKeyParts};
 
 use crate::packed::{KECCAK, packed_row};
 

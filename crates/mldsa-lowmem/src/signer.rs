@@ -6,8 +6,10 @@ use core::ops::ControlFlow;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::siblings::{ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, hedge_rnd};
-use mldsa_core::{Context, Hedge, Mu, MuBuilder, ParameterSet};
+use mldsa_core::internals::{
+    CRH_LEN, ExpandedSeed, N, SEED_LEN, Wipe, Zeroed, expand_seed, randomness_bytes,
+};
+use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
 
 use crate::attempt::{Progress, Request, Watch, sign_internal};
 use crate::error::{SignError, SinkError};
@@ -112,7 +114,7 @@ impl<P: ParameterSet> fmt::Debug for OwnOutput<P> {
 /// A private key with the memory of a tier, ready to sign.
 ///
 /// ```
-/// use mldsa_lowmem::{Context, ExpandedKey, Floor, Hedge, MlDsa87, Output, Signer, Workspace};
+/// use mldsa_lowmem::{Context, ExpandedKey, Floor, Randomness, MlDsa87, Output, Signer, Workspace};
 /// # let (mut pk, mut sk) = ([0; 2592], [0; 4896]);
 /// # mldsa_lowmem::keygen_from_seed::<MlDsa87>(&[7; 32], &mut pk, &mut sk);
 /// let key = ExpandedKey::<MlDsa87>::new(&sk)?;
@@ -121,7 +123,7 @@ impl<P: ParameterSet> fmt::Debug for OwnOutput<P> {
 /// let signature = Signer::new(&key, &mut workspace).sign(
 ///     b"message",
 ///     Context::EMPTY,
-///     Hedge::Bytes(&[1; 32]),
+///     Randomness::Hedged(&[1; 32]),
 ///     Output::in_place(&mut buffer)?,
 /// )?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
@@ -149,6 +151,12 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     /// Whether every signature is verified before it is released, against faults
     /// and writes to its buffer. On by default; costs one verification, and a key
     /// generation where the public key is not at hand.
+    ///
+    /// The check also hashes the public key, 10, 15 or 20 permutations of Keccak, and
+    /// compares the hash with the key's `tr`, also where `mu` was computed elsewhere.
+    /// So a signature is released only if it verifies under the public key whose hash
+    /// is `tr`. K, which only selects the mask, is not covered. Without the check
+    /// nothing is: a key with a damaged `tr` gives signatures that do not verify.
     #[must_use]
     pub fn self_verification(mut self, on: bool) -> Self {
         self.self_verification = on;
@@ -184,7 +192,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
         &mut self,
         message: &[u8],
         ctx: Context<'_>,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         let mu = message_mu(self.key.tr(), ctx, message);
@@ -204,7 +212,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     pub fn sign_final<'o>(
         &mut self,
         message: MuBuilder,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         self.sign_mu(&message.finish(), hedge, out)
@@ -219,7 +227,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
         &mut self,
         digest: &PreHashed<'_, P>,
         ctx: Context<'_>,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         self.sign_mu(&digest.mu(self.key.tr(), ctx), hedge, out)
@@ -232,7 +240,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     pub fn sign_mu<'o>(
         &mut self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         mut out: Output<'o, P>,
     ) -> Result<&'o mut [u8], SignError> {
         self.sign_in(mu, hedge, &mut out)?;
@@ -242,19 +250,20 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     fn sign_in(
         &mut self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         out: &mut Output<'_, P>,
     ) -> Result<(), SignError> {
         let checks = Checks {
             self_verification: self.self_verification,
             recheck: self.recheck,
             public_key: self.key.public_key(),
+            tr: Some(self.key.tr()),
         };
         sign_with(
             self.key.secrets(),
             self.workspace,
             mu,
-            hedge_rnd(&hedge),
+            randomness_bytes(&hedge),
             &checks,
             &mut self.watch,
             out.working(),
@@ -270,7 +279,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> Signer<'a, P, K, T> {
     pub fn sign_mu_to<S: Sink>(
         &mut self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        hedge: Randomness<'_>,
         own: &mut OwnOutput<P>,
         sink: &mut S,
     ) -> Result<(), SinkError<S::Error>> {
@@ -291,6 +300,7 @@ struct Checks<'a> {
     self_verification: bool,
     recheck: bool,
     public_key: Option<&'a [u8]>,
+    tr: Option<&'a [u8; CRH_LEN]>,
 }
 
 /// A workspace while it holds secrets. Wiped on every way out, unwinding of the
@@ -325,9 +335,8 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     };
     sign_internal(secrets, &request, in_use.0, acc, watch, out)?;
     drop(in_use);
-    if checks.self_verification
-        && !self_verify(&P::PARAMS, secrets, checks.public_key, mu, out, acc)
-    {
+    let Checks { public_key, tr, .. } = *checks;
+    if checks.self_verification && !self_verify(&P::PARAMS, secrets, public_key, tr, mu, out, acc) {
         return Err(SignError::SelfVerification);
     }
     Ok(())
@@ -352,6 +361,7 @@ pub fn sign_mu_deterministic_from_seed<'o, P: ParameterSet, T: Tier<P>>(
         self_verification: true,
         recheck: true,
         public_key: None,
+        tr: None,
     };
     sign_with(&seed, workspace, mu, rnd, &checks, &mut None, out.working())?;
     Ok(out.release())
@@ -371,7 +381,7 @@ mod tests {
     use std::panic::{catch_unwind, resume_unwind};
     use std::vec::Vec;
 
-    use mldsa_core::siblings::window::{COMPACT_LEN, expand_compact};
+    use mldsa_core::internals::window::{COMPACT_LEN, expand_compact};
     use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
     use super::*;
@@ -414,7 +424,7 @@ mod tests {
             Signer::new(key, workspace)
                 .self_verification(false)
                 .watched(&mut watch)
-                .sign_mu(&Mu::from_bytes([4; 64]), Hedge::Deterministic, out)
+                .sign_mu(&Mu::from_bytes([4; 64]), Randomness::Deterministic, out)
                 .map(drop)
         }));
         match signed {
@@ -522,7 +532,7 @@ mod tests {
             let mu = Mu::from_bytes([4; 64]);
             let left = catch_unwind(AssertUnwindSafe(|| {
                 let mut signer = Signer::new(&key, &mut workspace);
-                signer.sign_mu_to(&mu, Hedge::Deterministic, &mut own, &mut Leaves(exit))
+                signer.sign_mu_to(&mu, Randomness::Deterministic, &mut own, &mut Leaves(exit))
             }));
             match exit {
                 Exit::Stop => assert_eq!(left.ok(), Some(Err(SinkError::Sink(())))),

@@ -1,7 +1,9 @@
 //! Where the packed rows of t0 come from: an expanded private key, or a pass over a
 //! row of A.
 
-use mldsa_core::siblings::{Array, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN};
+use mldsa_core::internals::{
+    Array, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN,
+};
 
 use crate::matrix::public_row;
 use crate::packed::packed_row;

@@ -10,8 +10,8 @@ use mldsa_core::MlDsa65;
 use mldsa_core::MlDsa87;
 use mldsa_core::ParameterSet;
 #[cfg(any(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
-use mldsa_core::siblings::window::COMPACT_LEN;
-use mldsa_core::siblings::{Array, Wipe, Zeroed};
+use mldsa_core::internals::window::COMPACT_LEN;
+use mldsa_core::internals::{Array, Wipe, Zeroed};
 
 mod sealed {
     pub trait Sealed {}
@@ -56,7 +56,7 @@ pub enum Floor {}
 #[derive(Clone, Copy, Debug)]
 pub enum KeepW0 {}
 
-/// At most 15.3 kB with its stack. ML-DSA-44 holds A (11,776 bytes) and expands it once;
+/// At most 15.5 kB with its stack, signing from an expanded key. ML-DSA-44 holds A (11,776 bytes) and expands it once;
 /// ML-DSA-65 and 87 (9,568 and 12,512 bytes) expand it once for two attempts.
 #[derive(Clone, Copy, Debug)]
 pub enum Balanced {}

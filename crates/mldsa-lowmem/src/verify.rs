@@ -6,16 +6,16 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
-use mldsa_core::siblings::row_steps::{absorb_w1_row, response_row_reaches};
-use mldsa_core::siblings::sparse::SparseChallenge;
-use mldsa_core::siblings::{
-    Array, CRH_LEN, CommitmentHash, N, Params, PublicKeyParts, SEED_LEN, SignatureParts,
-    T1_POLY_LEN, tr,
+use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
+use mldsa_core::internals::sparse::SparseChallenge;
+use mldsa_core::internals::{
+    Array, CRH_LEN, CommitmentHash, N, Params, PublicKeyParts, SEED_LEN, Shake256, SignatureParts,
+    T1_POLY_LEN, declassify, tr,
 };
 use mldsa_core::{Context, KeyError, Mu, MuBuilder, ParameterSet, VerifyError};
 
 use crate::matrix::{Matrix, mask_row, public_row};
-use crate::packed::{KECCAK, packed_row, wiped};
+use crate::packed::{KECCAK, is_same, packed_row, wiped};
 use crate::secrets::Secrets;
 
 /// A public key where it lies. The memory must not change while the key is in
@@ -23,7 +23,7 @@ use crate::secrets::Secrets;
 ///
 /// ```
 /// use mldsa_lowmem::{Context, MlDsa44, PublicKey, keygen_from_seed};
-/// # use mldsa_lowmem::{ExpandedKey, Floor, Hedge, Output, Signer, Workspace};
+/// # use mldsa_lowmem::{ExpandedKey, Floor, Randomness, Output, Signer, Workspace};
 ///
 /// let (mut pk, mut sk) = ([0; 1312], [0; 2560]);
 /// keygen_from_seed::<MlDsa44>(&[7; 32], &mut pk, &mut sk);
@@ -31,7 +31,7 @@ use crate::secrets::Secrets;
 /// # let mut workspace = Workspace::<MlDsa44, Floor>::new();
 /// # let mut signature = [0; 2420];
 /// # let output = Output::in_place(&mut signature)?;
-/// # Signer::new(&signing, &mut workspace).sign(b"new firmware", Context::EMPTY, Hedge::Deterministic, output)?;
+/// # Signer::new(&signing, &mut workspace).sign(b"new firmware", Context::EMPTY, Randomness::Deterministic, output)?;
 /// let key = PublicKey::<MlDsa44>::from_bytes(&pk)?;
 /// key.verify(b"new firmware", Context::EMPTY, &signature)?;
 ///
@@ -63,9 +63,8 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
     }
 
     /// `tr = H(pk, 64)`, which starts every `mu`.
-    #[inline(never)]
     pub fn tr(&self) -> [u8; CRH_LEN] {
-        tr(KECCAK, self.encoded)
+        tr_of(self.encoded)
     }
 
     /// Verifies a signature over `message` (FIPS 204 algorithm 3).
@@ -128,7 +127,7 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
         verify_internal(
             p,
             self.parts.rho,
-            &Stored(self.parts.t1),
+            &mut Stored(self.parts.t1),
             mu,
             &parts,
             &mut acc,
@@ -165,6 +164,12 @@ impl<P: ParameterSet> Verifier<'_, P> {
     }
 }
 
+/// `tr` of an encoded key. A frame of its own, gone before the work begins.
+#[inline(never)]
+fn tr_of(pk: &[u8]) -> [u8; CRH_LEN] {
+    tr(KECCAK, pk)
+}
+
 /// `mu` of a message in one piece. A frame of its own, gone before the work begins.
 #[inline(never)]
 pub(crate) fn message_mu(tr: &[u8; CRH_LEN], ctx: Context<'_>, message: &[u8]) -> Mu {
@@ -179,7 +184,7 @@ trait T1 {
     type Buffer: Array<u8>;
 
     fn t1<'a>(
-        &'a self,
+        &'a mut self,
         p: &Params,
         i: usize,
         acc: &mut [i32; N],
@@ -192,33 +197,50 @@ struct Stored<'a>(&'a [u8]);
 impl T1 for Stored<'_> {
     type Buffer = [u8; 0];
 
-    fn t1<'a>(&'a self, _: &Params, i: usize, _: &mut [i32; N], _: &'a mut [u8; 0]) -> &'a [u8] {
+    fn t1<'a>(
+        &'a mut self,
+        _: &Params,
+        i: usize,
+        _: &mut [i32; N],
+        _: &'a mut [u8; 0],
+    ) -> &'a [u8] {
         packed_row(self.0, i, T1_POLY_LEN)
     }
 }
 
-struct Computed<'a, S>(&'a S);
+/// Rows computed from the secrets, and the hash of the public key that they form.
+struct Computed<'a, S> {
+    secrets: &'a S,
+    key_hash: Shake256,
+}
 
 impl<S: Secrets> T1 for Computed<'_, S> {
     type Buffer = [u8; T1_POLY_LEN];
 
     fn t1<'a>(
-        &'a self,
+        &'a mut self,
         p: &Params,
         i: usize,
         acc: &mut [i32; N],
         buffer: &'a mut [u8; T1_POLY_LEN],
     ) -> &'a [u8] {
-        public_row(p, self.0, i, acc, buffer, &mut []);
+        public_row(p, self.secrets, i, acc, buffer, &mut []);
+        self.key_hash.absorb(buffer);
         buffer
     }
 }
 
-/// Verifies a fresh signature under the key that made it.
+/// Verifies a fresh signature under the key that made it, and compares the hash of
+/// the public key, given or computed, with `key_tr`: with a damaged `tr` the
+/// signature is one over another message, which verifies here only.
+///
+/// Both verdicts are formed in any case, the comparison over all 64 bytes.
+#[inline(never)]
 pub(crate) fn self_verify<S: Secrets>(
     p: &Params,
     secrets: &S,
     public_key: Option<&[u8]>,
+    key_tr: Option<&[u8; CRH_LEN]>,
     mu: &Mu,
     signature: &[u8],
     acc: &mut [i32; N],
@@ -226,11 +248,53 @@ pub(crate) fn self_verify<S: Secrets>(
     let Ok(parts) = SignatureParts::parse(p, signature) else {
         return false;
     };
-    match public_key.map(|pk| PublicKeyParts::parse(p, pk)) {
-        Some(Ok(pk)) => verify_internal(p, pk.rho, &Stored(pk.t1), mu, &parts, acc).is_ok(),
-        Some(Err(_)) => false,
-        None => verify_internal(p, secrets.rho(), &Computed(secrets), mu, &parts, acc).is_ok(),
-    }
+    let verdict = match public_key {
+        Some(pk) => verify_given(p, pk, key_tr, mu, &parts, acc),
+        None => verify_computed(p, secrets, key_tr, mu, &parts, acc),
+    };
+    declassify(verdict, "verdict of a self-verification")
+}
+
+// Two frames, of which the second holds the state of a hash more.
+
+#[inline(never)]
+fn verify_given(
+    p: &Params,
+    pk: &[u8],
+    key_tr: Option<&[u8; CRH_LEN]>,
+    mu: &Mu,
+    signature: &SignatureParts<'_>,
+    acc: &mut [i32; N],
+) -> bool {
+    let same_tr = key_tr.is_none_or(|tr| is_same(tr, &tr_of(pk)));
+    let verdict = PublicKeyParts::parse(p, pk)
+        .is_ok_and(|pk| verify_internal(p, pk.rho, &mut Stored(pk.t1), mu, signature, acc).is_ok());
+    verdict & same_tr
+}
+
+#[inline(never)]
+fn verify_computed<S: Secrets>(
+    p: &Params,
+    secrets: &S,
+    key_tr: Option<&[u8; CRH_LEN]>,
+    mu: &Mu,
+    signature: &SignatureParts<'_>,
+    acc: &mut [i32; N],
+) -> bool {
+    let key_hash = Shake256::new(KECCAK);
+    let mut t1 = Computed { secrets, key_hash };
+    t1.key_hash.absorb(secrets.rho());
+    let verdict = verify_internal(p, secrets.rho(), &mut t1, mu, signature, acc).is_ok();
+    verdict & key_tr.is_none_or(|tr| is_digest(&mut t1.key_hash, tr))
+}
+
+/// Whether `hash` ends as `expected`; no early exit.
+#[inline(never)]
+fn is_digest(hash: &mut Shake256, expected: &[u8; CRH_LEN]) -> bool {
+    let mut digest = [0; CRH_LEN];
+    hash.finish();
+    hash.squeeze(&mut digest);
+    is_same(expected, &digest)
 }
 
 /// Algorithm 8 from `mu` on, for a signature whose length and hint are checked.
@@ -238,7 +302,7 @@ pub(crate) fn self_verify<S: Secrets>(
 fn verify_internal<T: T1>(
     p: &Params,
     rho: &[u8; SEED_LEN],
-    t1: &T,
+    t1: &mut T,
     mu: &Mu,
     parts: &SignatureParts<'_>,
     acc: &mut [i32; N],

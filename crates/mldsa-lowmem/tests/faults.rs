@@ -83,7 +83,7 @@ fn stopping_anywhere_wipes() {
         .watched(&mut count)
         .sign_mu(
             &mu(),
-            Hedge::Deterministic,
+            Randomness::Deterministic,
             Output::in_place(&mut buffer).expect("length"),
         )
         .expect("a signature");
@@ -101,7 +101,7 @@ fn stopping_anywhere_wipes() {
         let out = Output::in_place(&mut buffer).expect("length");
         let stopped = Signer::new(&key, &mut workspace)
             .watched(&mut stop)
-            .sign_mu(&mu(), Hedge::Deterministic, out);
+            .sign_mu(&mu(), Randomness::Deterministic, out);
         assert_eq!(stopped.err(), Some(SignError::Stopped));
         assert_eq!(buffer, [0; P::SIG_LEN]);
     }
@@ -123,48 +123,79 @@ fn a_panic_of_the_watch_wipes() {
         let out = Output::in_place(&mut buffer).expect("length");
         let _ = Signer::new(&key, &mut workspace)
             .watched(&mut watch)
-            .sign_mu(&mu(), Hedge::Deterministic, out);
+            .sign_mu(&mu(), Randomness::Deterministic, out);
     }));
     assert!(unwound.is_err());
     assert_eq!(buffer, [0; P::SIG_LEN]);
 }
 
-/// A key whose t0 belongs to another key signs; the self-verification, against
-/// the public key or without it, refuses to release.
+/// Signs with the default checks, which have to refuse and to wipe, and without
+/// self-verification, which has to release.
+fn assert_only_self_verification_refuses<K: PrivateKey<P>>(key: &K, damage: &str) {
+    let mut workspace = Workspace::<P, Floor>::new();
+    let mut buffer = [7; P::SIG_LEN];
+    let out = Output::in_place(&mut buffer).expect("length");
+    let signed = Signer::new(key, &mut workspace).sign(
+        b"message",
+        Context::EMPTY,
+        Randomness::Deterministic,
+        out,
+    );
+    assert_eq!(signed.err(), Some(SignError::SelfVerification), "{damage}");
+    assert_eq!(buffer, [0; P::SIG_LEN], "{damage}");
+    let out = Output::in_place(&mut buffer).expect("length");
+    let unchecked = Signer::new(key, &mut workspace)
+        .self_verification(false)
+        .sign(b"message", Context::EMPTY, Randomness::Deterministic, out);
+    assert!(unchecked.is_ok(), "{damage}");
+}
+
+/// Damaged parts of an expanded key, with the public key at hand and without. K is
+/// not covered, and most damage to s2 changes neither t1 nor a high bit of w, so that
+/// the signature is valid.
 #[test]
-fn self_verification_refuses_what_does_not_verify() {
+fn self_verification_refuses_damaged_expanded_keys() {
     let (pk, sk) = keys();
-    let mut bad = sk.clone();
-    // A row of t0, and a bit of rho, which moves A.
-    for at in [P::SK_LEN - 416, 3] {
-        if at == 3 {
-            bad[at] ^= 0x10;
-        } else {
-            bad[at..].fill(0x5a);
+    let (s1, t0) = (128, P::SK_LEN - 416);
+    for (part, mask, damage) in [
+        (3..4, 0x10, "rho"),
+        (64..65, 1, "first bit of tr"),
+        (127..128, 0x80, "last bit of tr"),
+        // The code word 0 is in range.
+        (s1..s1 + 96, 0, "s1"),
+        (t0..t0 + 416, 0xff, "t0"),
+    ] {
+        let mut bad = sk.clone();
+        for byte in &mut bad[part] {
+            *byte = if mask == 0 { 0 } else { *byte ^ mask };
         }
-        for with_public_key in [false, true] {
-            let mut key = ExpandedKey::<P>::new(&bad).expect("in range");
-            if with_public_key {
-                key = key.with_public_key(&pk).expect("length");
-            } else if at == 3 {
-                // A consistent key of another A: nothing to find.
-                continue;
-            }
-            let mut workspace = Workspace::<P, Floor>::new();
-            let mut buffer = [7; P::SIG_LEN];
-            let out = Output::in_place(&mut buffer).expect("length");
-            let signed =
-                Signer::new(&key, &mut workspace).sign_mu(&mu(), Hedge::Deterministic, out);
-            assert_eq!(signed.err(), Some(SignError::SelfVerification));
-            assert_eq!(buffer, [0; P::SIG_LEN]);
-            let out = Output::in_place(&mut buffer).expect("length");
-            let unchecked = Signer::new(&key, &mut workspace)
-                .self_verification(false)
-                .sign_mu(&mu(), Hedge::Deterministic, out);
-            assert!(unchecked.is_ok());
-        }
-        bad = sk.clone();
+        let key = ExpandedKey::<P>::new(&bad).expect("in range");
+        assert_only_self_verification_refuses(&key, damage);
+        let key = key.with_public_key(&pk).expect("length");
+        assert_only_self_verification_refuses(&key, damage);
     }
+}
+
+#[test]
+fn self_verification_refuses_a_wrong_tr_of_a_seed() {
+    let tr = *OpenedKey::<P>::from_seed(&XI).tr();
+    for bit in [0, 200, 511] {
+        let mut wrong = tr;
+        wrong[bit / 8] ^= 1 << (bit % 8);
+        let key = OpenedKey::<P>::from_seed_and_tr(&XI, &wrong);
+        assert_only_self_verification_refuses(&key, "tr");
+    }
+}
+
+/// The public key of another private key.
+#[test]
+fn self_verification_refuses_the_wrong_public_key() {
+    let (mut pk, mut other) = ([0; P::PK_LEN], [0; P::SK_LEN]);
+    keygen_from_seed::<P>(&[10; 32], &mut pk, &mut other);
+    let (_, sk) = keys();
+    let key = ExpandedKey::<P>::new(&sk).expect("a key");
+    let key = key.with_public_key(&pk).expect("length");
+    assert_only_self_verification_refuses(&key, "public key");
 }
 
 #[test]
@@ -188,7 +219,7 @@ fn a_sink_that_fails_ends_with_its_error_and_a_retry_gives_the_same_signature() 
     let mut workspace = Workspace::<P, Balanced>::new();
     let mut own = OwnOutput::<P>::new();
     let mut signer = Signer::new(&key, &mut workspace);
-    let hedge = Hedge::Bytes(&[8; 32]);
+    let hedge = Randomness::Hedged(&[8; 32]);
     let expected = signer
         .sign_mu(&mu(), hedge, own.output())
         .expect("a signature")

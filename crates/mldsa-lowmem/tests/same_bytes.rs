@@ -38,7 +38,7 @@ impl<P: ParameterSet> Case<P> {
     }
 
     fn expected(&self) -> Vec<u8> {
-        let signature = self.core.sign_mu(&self.mu, Hedge::Bytes(&self.rnd));
+        let signature = self.core.sign_mu(&self.mu, Randomness::Hedged(&self.rnd));
         signature.expect("a signature").as_ref().to_vec()
     }
 }
@@ -51,7 +51,7 @@ fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, counts: &mut [u32; 4]
     let pk = case.core.verifying_key().as_bytes().as_ref();
     let mut workspace = Workspace::<P, T>::new();
     let mut buffer = vec![0xaa; P::SIG_LEN];
-    let hedge = Hedge::Bytes(&case.rnd);
+    let hedge = Randomness::Hedged(&case.rnd);
 
     let key = ExpandedKey::<P>::new(sk).expect("an expanded key");
     let mut watch = |progress| {
@@ -328,7 +328,7 @@ fn check_modes<P: ParameterSet>() {
     let mut own = OwnOutput::<P>::new();
     let ctx = Context::new(b"a context").unwrap();
     let message = bytes::<1000>(9, 0);
-    for hedge in [Hedge::Deterministic, Hedge::Bytes(&[3; 32])] {
+    for hedge in [Randomness::Deterministic, Randomness::Hedged(&[3; 32])] {
         let expected = core.sign(&message, ctx, hedge).unwrap();
         let mut signer = Signer::new(&key, &mut workspace);
         let signature = signer.sign(&message, ctx, hedge, own.output()).unwrap();
@@ -354,11 +354,11 @@ fn check_modes<P: ParameterSet>() {
         );
         let digest = PreHashed::<P>::new_allow_weak(hash, digest).unwrap();
         let expected = core
-            .sign_prehashed(&digest, ctx, Hedge::Deterministic)
+            .sign_prehashed(&digest, ctx, Randomness::Deterministic)
             .unwrap();
         let signature = Signer::new(&key, &mut workspace)
             .self_verification(false)
-            .sign_prehashed(&digest, ctx, Hedge::Deterministic, own.output())
+            .sign_prehashed(&digest, ctx, Randomness::Deterministic, own.output())
             .unwrap();
         assert_eq!(signature, expected.as_ref());
         assert_eq!(pk.verify_prehashed(&digest, ctx, signature), Ok(()));

@@ -6,7 +6,7 @@ use std::error::Error;
 
 use evm_bench::abi::{self, Operation};
 use evm_bench::contracts::Deployed;
-use mldsa_core::{Context, Hedge, MlDsa65, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa65, SigningKey};
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
 use revm::primitives::{Address, U256};
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let operation = Operation::new(account, 0, call_data);
     let hash = operation.hash(ENTRY_POINT, CHAIN_ID);
     let context = Context::new(b"ERC-4337")?; // says what for
-    let signature = signing_key.sign(&hash, context, Hedge::Bytes(&rnd))?;
+    let signature = signing_key.sign(&hash, context, Randomness::Hedged(&rnd))?;
     let call = operation.validate(&hash, signature.as_ref(), 0);
     let receipt = deployed.chain.call_from(ENTRY_POINT, account, call);
     assert!(receipt.refuses()); // zero in ERC-4337: valid

@@ -1,68 +1,82 @@
 //! Calldata of the Solidity contracts.
 
+use alloy_sol_types::SolCall;
 use mldsa_evm_gen::keccak256;
-use revm::primitives::Address;
+use revm::primitives::{Address, U256};
 
 use crate::contracts::{number, word};
 
-/// `verify(bytes,bytes32,bytes)`, which is what it returns (ERC-7913).
-pub const VERIFY: [u8; 4] = [0x02, 0x4a, 0xd3, 0x18];
-/// `isValidSignature(bytes32,bytes)`, which is what it returns (ERC-1271).
-pub const IS_VALID_SIGNATURE: [u8; 4] = [0x16, 0x26, 0xba, 0x7e];
+use self::interface::{
+    PackedUserOperation, executeCall, isValidSignatureCall, messageHashCall, validateUserOpCall,
+    verifyCall,
+};
 
-/// First four bytes of the hash of a signature.
-pub fn selector(signature: &str) -> [u8; 4] {
-    let hash = keccak256(&[signature.as_bytes()]);
-    [hash[0], hash[1], hash[2], hash[3]]
+#[allow(missing_docs)]
+mod interface {
+    alloy_sol_types::sol! {
+        // ERC-7913 and ERC-1271.
+        function verify(bytes key, bytes32 hash, bytes signature);
+        function isValidSignature(bytes32 hash, bytes signature);
+
+        // The account.
+        function messageHash(bytes32 hash);
+        function execute(address to, uint256 value, bytes data);
+
+        // ERC-4337, version 0.7.
+        struct PackedUserOperation {
+            address sender;
+            uint256 nonce;
+            bytes initCode;
+            bytes callData;
+            bytes32 accountGasLimits;
+            uint256 preVerificationGas;
+            bytes32 gasFees;
+            bytes paymasterAndData;
+            bytes signature;
+        }
+        function validateUserOp(PackedUserOperation operation, bytes32 hash, uint256 missing);
+    }
 }
 
-/// A byte string: length, bytes, zeros to the next word.
-fn bytes(value: &[u8]) -> Vec<u8> {
-    let mut out = [&number(value.len())[..], value].concat();
-    out.resize(out.len().next_multiple_of(32), 0);
-    out
-}
+/// Selector of `verify(bytes,bytes32,bytes)`, which a valid signature returns (ERC-7913).
+pub const VERIFY: [u8; 4] = verifyCall::SELECTOR;
+/// Selector of `isValidSignature(bytes32,bytes)`, which a valid signature returns
+/// (ERC-1271).
+pub const IS_VALID_SIGNATURE: [u8; 4] = isValidSignatureCall::SELECTOR;
 
-/// ERC-7913.
+/// Call of ERC-7913.
 pub fn verify(key: &[u8], hash: &[u8; 32], signature: &[u8]) -> Vec<u8> {
-    let key = bytes(key);
-    [
-        &VERIFY[..],
-        &number(96),
-        hash,
-        &number(96 + key.len()),
-        &key,
-        &bytes(signature),
-    ]
-    .concat()
+    verifyCall {
+        key: key.to_vec().into(),
+        hash: hash.into(),
+        signature: signature.to_vec().into(),
+    }
+    .abi_encode()
 }
 
-/// ERC-1271.
+/// Call of ERC-1271.
 pub fn is_valid_signature(hash: &[u8; 32], signature: &[u8]) -> Vec<u8> {
-    [
-        &IS_VALID_SIGNATURE[..],
-        hash,
-        &number(64),
-        &bytes(signature),
-    ]
-    .concat()
+    isValidSignatureCall {
+        hash: hash.into(),
+        signature: signature.to_vec().into(),
+    }
+    .abi_encode()
 }
 
-/// What the owner of the account signs for [`is_valid_signature`].
+/// Call that returns the message that the owner of the account signs for
+/// [`is_valid_signature`].
 pub fn message_hash(hash: &[u8; 32]) -> Vec<u8> {
-    [&selector("messageHash(bytes32)")[..], hash].concat()
+    messageHashCall { hash: hash.into() }.abi_encode()
 }
 
-/// What an account is asked to do: `execute(address,uint256,bytes)`.
+/// Call of the account's `execute`: `value` wei and `data` to `to`.
 pub fn execute(to: Address, value: usize, data: &[u8]) -> Vec<u8> {
-    [
-        &selector("execute(address,uint256,bytes)")[..],
-        &word(to),
-        &number(value),
-        &number(96),
-        &bytes(data),
-    ]
-    .concat()
+    executeCall {
+        to,
+        value: U256::from(value),
+        data: data.to_vec().into(),
+    }
+    .abi_encode()
 }
 
 /// A user operation without paymaster and deployment, and without gas limits, which the
@@ -73,7 +87,7 @@ pub struct Operation {
     pub sender: Address,
     /// Its place in the account's order.
     pub nonce: usize,
-    /// What the account does.
+    /// Call that the account executes.
     pub call_data: Vec<u8>,
 }
 
@@ -87,7 +101,7 @@ impl Operation {
         }
     }
 
-    /// What the owner signs: the hash of version 0.7 of ERC-4337.
+    /// Hash that the owner signs, by version 0.7 of ERC-4337.
     pub fn hash(&self, entry_point: Address, chain_id: usize) -> [u8; 32] {
         let empty = keccak256(&[]);
         let inner = keccak256(&[
@@ -101,33 +115,26 @@ impl Operation {
         keccak256(&[&inner, &word(entry_point), &number(chain_id)])
     }
 
-    /// The call of the entry point that asks for validation, and for what is missing of
-    /// its fee.
+    /// Call of the entry point that asks for validation; `missing` is the part of the
+    /// fee that the account has to pay.
     pub fn validate(&self, hash: &[u8; 32], signature: &[u8], missing: usize) -> Vec<u8> {
-        let name = "validateUserOp((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes),bytes32,uint256)";
-        // Nine words, then the four byte strings, whose places are among the words.
-        let strings = [&[], &self.call_data[..], &[], signature].map(bytes);
-        let mut end = 9 * 32;
-        let [init_code, call_data, paymaster, signature] = strings.each_ref().map(|string| {
-            let at = number(end);
-            end += string.len();
-            at
-        });
-        [
-            &selector(name)[..],
-            &number(96),
-            hash,
-            &number(missing),
-            &word(self.sender),
-            &number(self.nonce),
-            &init_code,
-            &call_data,
-            &[0; 96],
-            &paymaster,
-            &signature,
-            &strings.concat(),
-        ]
-        .concat()
+        let operation = PackedUserOperation {
+            sender: self.sender,
+            nonce: U256::from(self.nonce),
+            initCode: Vec::new().into(),
+            callData: self.call_data.clone().into(),
+            accountGasLimits: [0; 32].into(),
+            preVerificationGas: U256::ZERO,
+            gasFees: [0; 32].into(),
+            paymasterAndData: Vec::new().into(),
+            signature: signature.to_vec().into(),
+        };
+        validateUserOpCall {
+            operation,
+            hash: hash.into(),
+            missing: U256::from(missing),
+        }
+        .abi_encode()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use mldsa_core::hazmat::Params;
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey,
+    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey,
 };
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
@@ -68,7 +68,7 @@ impl Key {
                 pk: key.verifying_key().as_bytes().as_ref().to_vec(),
                 sign: Box::new(move |ctx, message| {
                     let ctx = Context::new(ctx).expect("a context");
-                    let signature = key.sign(message, ctx, Hedge::Deterministic);
+                    let signature = key.sign(message, ctx, Randomness::Deterministic);
                     signature.expect("a signature").as_ref().to_vec()
                 }),
             }

@@ -1,23 +1,36 @@
-//! Gas of everything: `evm-bench [--jsonl FILE] [--csv FILE] [--plot FILE]`.
+//! Prints the gas of every variant and writes it to files.
 
-use std::path::Path;
+use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use evm_bench::cases::{Key, Random};
-use evm_bench::chain::{Chain, Receipt};
-use evm_bench::contracts::{Deployed, bound_input, folder, tail};
-use evm_bench::gas::{NEXT, NEXT_CODE_LIMIT, Rules, TODAY, revm_version};
-use evm_bench::rows::{self, Origin, Row};
-use mldsa_evm_gen::key::{ExpandedKey, parts, parts_within};
+use clap::Parser;
+use evm_bench::gas::{NEXT, TODAY, revm_version};
+use evm_bench::rows::{self, Origin};
 use mldsa_evm_gen::lanes::Layout;
-use mldsa_evm_gen::verifier::PARTS;
-use mldsa_evm_precompile::Set;
-use mldsa_evm_revm::DRAFT_ADDRESSES;
-use revm::primitives::{Address, U256};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+mod measure;
+mod prices;
+mod solc;
+
+/// Gas of ML-DSA verification in the EVM, by variant.
+#[derive(Parser)]
+struct Arguments {
+    /// Write the rows as JSON, one object a line
+    #[arg(long, value_name = "FILE")]
+    jsonl: Option<PathBuf>,
+    /// Write the rows as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw the gas per bit of security as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
 
 fn main() -> ExitCode {
-    match run() {
+    match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("evm-bench: {error}");
@@ -26,32 +39,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), Box<dyn std::error::Error>> {
-    let mut files = Vec::new();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--jsonl" | "--csv" | "--plot" => {
-                let file = arguments.next().ok_or(format!("{argument} needs a file"))?;
-                files.push((argument, file));
-            }
-            _ => return Err("usage: evm-bench [--jsonl FILE] [--csv FILE] [--plot FILE]".into()),
-        }
-    }
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let origin = origin()?;
     println!("{} at {}, {}", origin.repo, origin.commit, origin.time);
-    check_compiler()?;
+    solc::check_compiler()?;
     println!("revm {}", revm_version());
-    let mut table = Table::default();
+    let mut table = measure::Table::default();
     for rules in [TODAY, NEXT] {
         println!("\n== {}", rules.title);
         for layout in Layout::all() {
-            measure(rules, layout, &mut table);
+            measure::measure(rules, layout, &mut table);
         }
-        ecrecover(rules, &mut table);
+        measure::ecrecover(rules, &mut table);
     }
     table.print();
-    precompile_prices();
+    prices::precompile_prices();
     let mut rows = table.rows;
     rows.extend(rows::published());
     rows::check(&rows)?;
@@ -62,480 +64,35 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             row.scheme, row.bench, row.gas, row.notes
         );
     }
-    for (kind, file) in files {
-        let text = match kind.as_str() {
-            "--jsonl" => rows::jsonl(&rows, &origin),
-            "--csv" => rows::csv(&rows, &origin),
-            _ => rows::plot(&rows, &origin),
-        };
-        std::fs::write(&file, text).map_err(|e| format!("{file}: {e}"))?;
-    }
+    let write = |file: &Option<PathBuf>, text: fn(&[rows::Row], &Origin) -> String| {
+        file.as_ref().map_or(Ok(()), |file| {
+            std::fs::write(file, text(&rows, &origin))
+                .map_err(|error| format!("{}: {error}", file.display()))
+        })
+    };
+    write(&arguments.jsonl, rows::jsonl)?;
+    write(&arguments.csv, rows::csv)?;
+    write(&arguments.plot, rows::plot)?;
     Ok(())
 }
 
-fn origin() -> Result<Origin, Box<dyn std::error::Error>> {
+fn origin() -> Result<Origin, Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git")
-            .arg("-C")
-            .arg(&root)
-            .args(arguments)
-            .output()
-            .ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        output.status.success().then(|| text.trim().to_owned())
-    };
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let head = Command::new("git")
+        .arg("-C")
+        .arg(&root)
+        .args(["rev-parse", "--short=12", "HEAD"])
+        .output();
+    let commit = head
+        .ok()
+        .filter(|output| output.status.success())
+        .and_then(|output| String::from_utf8(output.stdout).ok());
     Ok(Origin {
-        time: utc(seconds),
-        // What the dataset calls this project, wherever the clone came from.
+        time: OffsetDateTime::now_utc()
+            .replace_nanosecond(0)?
+            .format(&Rfc3339)?,
+        // The project's name in the dataset, independent of the clone's address.
         repo: "mldsa".to_owned(),
-        commit: git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned()),
+        commit: commit.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned()),
     })
-}
-
-/// RFC 3339 from seconds since 1970.
-fn utc(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Civil date of a day count, era by era.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
-        rest / 3_600,
-        rest / 60 % 60,
-        rest % 60
-    )
-}
-
-/// Compiles the contracts and compares them with the committed code, where node is.
-fn check_compiler() -> Result<(), Box<dyn std::error::Error>> {
-    let there = |program: &str| {
-        Command::new(program)
-            .arg("--version")
-            .output()
-            .is_ok_and(|o| o.status.success())
-    };
-    if !there("node") || !there("npm") {
-        println!("solc: not run, there is no node: the committed code is used");
-        return Ok(());
-    }
-    let folder = folder();
-    let out = std::env::temp_dir().join(format!("mldsa-evm-{}", std::process::id()));
-    let node = |program: &str, arguments: &[&str]| {
-        Command::new(program)
-            .current_dir(&folder)
-            .args(arguments)
-            .output()
-    };
-    let installed = folder.join("node_modules/solc").is_dir()
-        || node("npm", &["ci", "--silent", "--no-audit", "--no-fund"])?
-            .status
-            .success();
-    if !installed {
-        println!("solc: not run, npm ci failed: the committed code is used");
-        return Ok(());
-    }
-    let built = node("node", &["build.mjs", &out.to_string_lossy()])?;
-    if !built.status.success() {
-        return Err(String::from_utf8_lossy(&built.stderr).into());
-    }
-    let mut count = 0;
-    for entry in std::fs::read_dir(&out)? {
-        let entry = entry?;
-        let committed = std::fs::read(folder.join("artifacts").join(entry.file_name()))?;
-        if std::fs::read(entry.path())? != committed {
-            return Err(format!(
-                "{:?} compiles to other code than is committed",
-                entry.file_name()
-            )
-            .into());
-        }
-        count += 1;
-    }
-    std::fs::remove_dir_all(&out)?;
-    println!("solc: {count} contracts compile to the committed code");
-    Ok(())
-}
-
-/// A transaction, measured.
-#[derive(Clone, Copy)]
-struct Gas {
-    whole: u64,
-    inner: u64,
-    floor: u64,
-}
-
-impl Gas {
-    /// Where the floor decided, the execution is measured again without one.
-    fn of(receipt: &Receipt, chain: &mut Chain, to: Address, input: &[u8]) -> Self {
-        let hidden = receipt.gas == receipt.floor;
-        Self {
-            whole: receipt.gas,
-            inner: if hidden {
-                chain.inner(to, input)
-            } else {
-                receipt.inner
-            },
-            floor: receipt.floor,
-        }
-    }
-}
-
-/// What was measured, to print and to write.
-#[derive(Default)]
-struct Table {
-    rows: Vec<Row>,
-    /// Scheme, name, and the gas of both rule sets.
-    lines: Vec<(String, String, [Option<Gas>; 2])>,
-}
-
-impl Table {
-    fn add(&mut self, rules: Rules, scheme: &str, bench: &str, gas: Gas, notes: &str) {
-        let surfaces = [
-            ("", gas.whole),
-            (".inner", gas.inner),
-            (".floor", gas.floor),
-        ];
-        for (suffix, gas) in surfaces {
-            self.row(rules, scheme, &format!("{bench}{suffix}"), gas, notes);
-        }
-        let which = usize::from(rules == NEXT);
-        let same = |line: &&mut (String, String, _)| line.0 == scheme && line.1 == bench;
-        match self.lines.iter_mut().find(same) {
-            Some(line) => line.2[which] = Some(gas),
-            None => {
-                let mut both = [None; 2];
-                both[which] = Some(gas);
-                self.lines.push((scheme.to_owned(), bench.to_owned(), both));
-            }
-        }
-    }
-
-    fn row(&mut self, rules: Rules, scheme: &str, bench: &str, gas: u64, notes: &str) {
-        self.rows.push(Row {
-            scheme: scheme.to_owned(),
-            bench: bench.to_owned(),
-            profile: rules.profile,
-            gas,
-            notes: notes.to_owned(),
-            provenance: format!("evm-bench, revm {}", revm_version()),
-        });
-    }
-
-    fn print(&self) {
-        println!("\nWhole transactions, gas (32-byte message, empty context)");
-        println!("left {}; right {}", TODAY.title, NEXT.title);
-        println!(
-            "{:<16} {:<17} {:>10} {:>10} {:>10} | {:>10} {:>10} {:>10}",
-            "scheme", "what", "whole", "execution", "floor", "whole", "execution", "floor"
-        );
-        for (scheme, bench, both) in &self.lines {
-            let [today, next] = both.map(|gas| {
-                gas.map_or_else(String::new, |gas| {
-                    format!("{:>10} {:>10} {:>10}", gas.whole, gas.inner, gas.floor)
-                })
-            });
-            println!("{scheme:<16} {bench:<17} {today:>32} | {next:>32}");
-        }
-    }
-}
-
-/// The part that others published alone.
-const MATRIX_CORE: &str = "matrix-core";
-
-const ENTRY_POINT: Address = Address::with_last_byte(0xee);
-
-fn measure(rules: Rules, layout: Layout, table: &mut Table) {
-    let set = layout.name;
-    let scheme = format!("ML-DSA-{set}");
-    let p = &layout.p;
-    let mut deployed = Deployed::under(rules, layout);
-    let pair = Key::new(set, &[set; 32]);
-    let key = ExpandedKey::new(layout, &pair.pk).expect("a key");
-    let message = Random::new(&format!("evm-bench {set}")).bytes(32);
-    let signature = pair.sign(b"", &message);
-    let tail = tail(b"", &message);
-    let on_chain = deployed.deploy_key(&key);
-
-    println!("\n{scheme}: deployment, gas, bytes of code, of which the code deposit costs");
-    let addresses = [
-        deployed.tables,
-        deployed.key_verifier,
-        deployed.core,
-        deployed.expand,
-        deployed.registry,
-        deployed.stateless,
-    ];
-    for ((name, gas), address) in deployed.costs.iter().zip(addresses) {
-        let len = deployed.chain.code(address).len() as u64;
-        println!(
-            "  {name:<16} {gas:>10} {len:>6} {:>10}",
-            len * rules.code_byte
-        );
-    }
-    let codes = key.codes(&vec![[0; 20]; parts(&layout) - 1]);
-    let len: u64 = codes.iter().map(|code| code.len() as u64).sum();
-    println!(
-        "  {:<16} {:>10} {len:>6} {:>10} in {} contracts; {} by EIP-7954",
-        "key",
-        on_chain.gas,
-        len * rules.code_byte,
-        codes.len(),
-        parts_within(&layout, NEXT_CODE_LIMIT)
-    );
-
-    // Parts of variant a.
-    let profile = deployed.deploy_with_tables("KeyVerifierProfile");
-    let input = [&on_chain.reference()[..], &signature, &tail].concat();
-    let marks: Vec<u64> = deployed
-        .chain
-        .call(profile, &input[..])
-        .output
-        .chunks_exact(32)
-        .map(|word| U256::from_be_slice(word).to::<u64>())
-        .collect();
-    println!("{scheme}: gas of the parts, key in code");
-    for (name, pair) in PARTS.iter().zip(marks.windows(2)) {
-        println!("  {name:<22} {:>7}", pair[0] - pair[1]);
-    }
-    // Both transforms and the product, loading the matrix included.
-    let core = marks[4] - marks[7];
-    println!("  {MATRIX_CORE:<22} {core:>7}");
-    let notes = "A z - c t1 with both transforms, in NTT lanes; inner part of verify-code";
-    table.row(rules, &scheme, MATRIX_CORE, core, notes);
-
-    // Variant a, valid and every kind of invalid.
-    let receipt = deployed.verify_code(&on_chain, &signature, &tail);
-    assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.key_verifier, &input);
-    table.add(
-        rules,
-        &scheme,
-        "verify-code",
-        gas,
-        "all of FIPS 204 pure; key words in contract code bound by code hash",
-    );
-    let hint = p.c_tilde_len + p.l * p.z_poly_len();
-    let mut worst = 0;
-    for at in [
-        0,
-        p.c_tilde_len,
-        p.c_tilde_len + 3,
-        hint,
-        hint + p.omega - 1,
-        hint + p.omega,
-        hint + p.omega + p.k - 1,
-    ] {
-        for bit in [0, 4, 7] {
-            let mut other = signature.clone();
-            other[at] ^= 1 << bit;
-            let receipt = deployed.verify_code(&on_chain, &other, &tail);
-            assert!(receipt.refuses());
-            worst = worst.max(receipt.gas);
-        }
-    }
-    println!(
-        "{scheme}: worst of 21 invalid signatures, whole transaction: {worst} (valid {})",
-        receipt.gas
-    );
-
-    // Variant d, then b.
-    let receipt = deployed.register(&pair.pk);
-    assert_eq!(receipt.output, key.commitment());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.registry, &pair.pk);
-    table.add(
-        rules,
-        &scheme,
-        "register-proof",
-        gas,
-        "expands the key on chain, stores its commitment",
-    );
-    let input = bound_input(&key, &signature, &tail);
-    let receipt = deployed.verify_calldata(&key, &signature, &tail);
-    assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.registry, &input);
-    table.add(
-        rules,
-        &scheme,
-        "verify-calldata",
-        gas,
-        "all of FIPS 204 pure; matrix in calldata bound to a proven commitment in one slot",
-    );
-
-    // Variant c.
-    let input = [&pair.pk[..], &signature, &tail].concat();
-    let receipt = deployed.verify_stateless(&pair.pk, &signature, &tail);
-    assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.stateless, &input);
-    table.add(
-        rules,
-        &scheme,
-        "verify-stateless",
-        gas,
-        "all of FIPS 204 pure, from the encoded key",
-    );
-
-    // Interfaces over variant a.
-    let erc7913 = deployed.deploy_erc7913(deployed.key_verifier, 52, p.sig_len());
-    let hash: [u8; 32] = message.clone().try_into().expect("32 bytes");
-    let input = evm_bench::abi::verify(&on_chain.reference(), &hash, &signature);
-    let receipt = deployed.chain.call(erc7913, &input[..]);
-    assert_eq!(receipt.output[..4], evm_bench::abi::VERIFY);
-    let gas = Gas::of(&receipt, &mut deployed.chain, erc7913, &input);
-    table.add(
-        rules,
-        &scheme,
-        "erc7913",
-        gas,
-        "verify-code behind ERC-7913",
-    );
-    let (account, _) = deployed.deploy_account(ENTRY_POINT, &on_chain);
-    let bound = deployed
-        .chain
-        .call(account, evm_bench::abi::message_hash(&hash));
-    let signature = pair.sign(b"ERC-1271", &bound.output);
-    let input = evm_bench::abi::is_valid_signature(&hash, &signature);
-    let receipt = deployed.chain.call(account, &input[..]);
-    assert_eq!(receipt.output[..4], evm_bench::abi::IS_VALID_SIGNATURE);
-    let gas = Gas::of(&receipt, &mut deployed.chain, account, &input);
-    table.add(
-        rules,
-        &scheme,
-        "erc1271",
-        gas,
-        "verify-code behind ERC-1271",
-    );
-    let signature = pair.sign(b"ERC-4337", &hash);
-    let input = evm_bench::abi::validate_user_op(account, &hash, &signature, 0);
-    let receipt = deployed.chain.call_from(ENTRY_POINT, account, &input[..]);
-    assert!(receipt.refuses(), "zero is valid: {receipt:?}");
-    assert_ne!(receipt.gas, receipt.floor);
-    let gas = Gas::of(&receipt, &mut deployed.chain, account, &input);
-    table.add(
-        rules,
-        &scheme,
-        "erc4337",
-        gas,
-        "validateUserOp of an account over verify-code; without the entry point",
-    );
-
-    // The precompile.
-    let which = Set::ALL[match set {
-        44 => 0,
-        65 => 1,
-        _ => 2,
-    }];
-    let signature = pair.sign(b"", &message);
-    let input = [&pair.pk[..], &signature, &message].concat();
-    let address = DRAFT_ADDRESSES[which as usize];
-    let receipt = deployed.chain.call(address, &input[..]);
-    assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, address, &input);
-    assert_eq!(gas.inner, which.gas(input.len()));
-    table.add(rules, &scheme, "precompile", gas, "EIP-8355");
-}
-
-/// Key recovery of today, the baseline.
-fn ecrecover(rules: Rules, table: &mut Table) {
-    // A signature of the well-known vector of the precompile's tests.
-    let input = hex::decode(concat!(
-        "18c547e4f7b0f325ad1e56f57e26c745b09a3e503d86e00e5255ff7f715d3d1c",
-        "000000000000000000000000000000000000000000000000000000000000001c",
-        "73b1693892219d736caba55bdb67216e485557ea6b6af75f37096c9aa6a5a75f",
-        "eeb940b1d03b21e36b0e47e79769f095fe2ab855bd91e3a38756b7d75a9c4549"
-    ))
-    .expect("hex");
-    let mut chain = Chain::new(rules);
-    let address = Address::with_last_byte(1);
-    let receipt = chain.call(address, &input[..]);
-    let signer = hex::decode("a94f5374fce5edbc8e2a8697c15331677e6ebf0b").expect("hex");
-    assert_eq!(receipt.output[12..], signer);
-    let gas = Gas::of(&receipt, &mut chain, address, &input);
-    table.add(
-        rules,
-        "ECDSA-secp256k1",
-        "ecrecover",
-        gas,
-        "everything; broken by a quantum computer",
-    );
-}
-
-/// Time of a call for each unit of its gas, valid and at its slowest invalid.
-fn precompile_prices() {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name"));
-    println!(
-        "\nPrecompile on one thread of{}",
-        cpu.unwrap_or(" an unknown CPU")
-    );
-    println!(
-        "{:<10} {:>8} {:>12} {:>12} {:>10} {:>10} {:>12} {:>16} {:>18}",
-        "set",
-        "gas",
-        "valid ns",
-        "invalid ns",
-        "ns/gas",
-        "ns/gas",
-        "long ns/gas",
-        "gas at 100 Mgas/s",
-        "and a word's gas"
-    );
-    for (set, name) in Set::ALL.into_iter().zip([44, 65, 87]) {
-        let pair = Key::new(name, &[name; 32]);
-        let signature = pair.sign(b"", &[1; 32]);
-        let valid = [&pair.pk[..], &signature, &[1; 32]].concat();
-        // Fails at the end only: another message.
-        let mut invalid = valid.clone();
-        *invalid.last_mut().expect("bytes") ^= 1;
-        let long = [&valid[..], &[0; LONG as usize]].concat();
-        let gas = set.gas(valid.len());
-        let time = |input: &[u8]| {
-            best_ns(|| {
-                let output = mldsa_evm_precompile::run(set, std::hint::black_box(input), u64::MAX);
-                output.is_ok()
-            })
-        };
-        let (good, bad, slow) = (time(&valid), time(&invalid), time(&long));
-        println!(
-            "{:<10} {gas:>8} {good:>12.0} {bad:>12.0} {:>10.2} {:>10.2} {:>12.2} {:>16.0} {:>18.1}",
-            set.name(),
-            good / gas as f64,
-            bad / gas as f64,
-            slow / set.gas(long.len()) as f64,
-            good.max(bad) / 10.0,
-            (slow - good) / f64::from(LONG / 32) / 10.0
-        );
-    }
-    // What the EVM itself takes for the same price of a word.
-    let message = vec![0; LONG as usize];
-    let hash = best_ns(|| revm::primitives::keccak256(std::hint::black_box(&message)));
-    println!(
-        "KECCAK256 of as long a message, without the EVM around it: {:.2} ns/gas",
-        hash / f64::from(30 + 6 * LONG / 32)
-    );
-}
-
-/// A message whose price outweighs that of the signature, in bytes.
-const LONG: u32 = 1 << 18;
-
-/// Nanoseconds of the fastest of many calls, which met no other process.
-fn best_ns<T>(mut call: impl FnMut() -> T) -> f64 {
-    let sample = |_| {
-        let start = Instant::now();
-        std::hint::black_box(call());
-        start.elapsed().as_nanos()
-    };
-    (0..400).map(sample).min().unwrap_or(u128::MAX) as f64
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mldsa_core::{Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_core::{Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_evm_gen::keccak256;
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
@@ -13,7 +13,7 @@ fn signed(ctx: &[u8], message: &[u8]) -> [(Layout, Vec<u8>, Vec<u8>); 3] {
     fn of<P: ParameterSet>(set: u8, ctx: &[u8], message: &[u8]) -> (Layout, Vec<u8>, Vec<u8>) {
         let key = SigningKey::<P>::from_seed(&[set; 32]);
         let ctx = Context::new(ctx).unwrap();
-        let signature = key.sign(message, ctx, Hedge::Deterministic).unwrap();
+        let signature = key.sign(message, ctx, Randomness::Deterministic).unwrap();
         let pk = key.verifying_key().as_bytes().as_ref().to_vec();
         (Layout::of(set), pk, signature.as_ref().to_vec())
     }

@@ -2,7 +2,7 @@
 //! `with_precompiles`. Addresses are the caller's choice, since proposals clash.
 //!
 //! ```
-//! use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+//! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 //! use mldsa_evm_revm::{DRAFT_ADDRESSES, MldsaPrecompiles};
 //! use revm::context::TxEnv;
 //! use revm::database::InMemoryDB;
@@ -16,7 +16,7 @@
 //!     .with_precompiles(MldsaPrecompiles::new(SpecId::OSAKA, DRAFT_ADDRESSES));
 //!
 //! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-//! let signature = key.sign(b"Hello world", Context::EMPTY, Hedge::Deterministic)?;
+//! let signature = key.sign(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
 //! let input = [key.verifying_key().as_ref(), signature.as_ref(), b"Hello world"].concat();
 //! let call = TxEnv::builder()
 //!     .kind(TxKind::Call(DRAFT_ADDRESSES[0]))

@@ -5,7 +5,7 @@
 use core::convert::Infallible;
 
 use mldsa_lowmem::{
-    Context, Floor, Hedge, KeepW0, OpenedKey, Output, ParameterSet, PublicKey, Signer, Sink, Tier,
+    Context, Floor, Randomness, KeepW0, OpenedKey, Output, ParameterSet, PublicKey, Signer, Sink, Tier,
     VerifyError, Workspace, keygen_to,
 };
 
@@ -180,7 +180,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(tr: &[u8; 64], signature: &mut [u8]) {
     let mut workspace = Workspace::<P, T>::new();
     let out = Output::in_place(signature).expect("a buffer of the right length");
     Signer::new(&key, &mut workspace)
-        .sign(MESSAGE, Context::EMPTY, Hedge::Bytes(&RND), out)
+        .sign(MESSAGE, Context::EMPTY, Randomness::Hedged(&RND), out)
         .expect("a signature");
 }
 

@@ -8,7 +8,7 @@ use core::ptr::{read_volatile, write_volatile};
 use board::println;
 use mldsa_core::bytes as core_bytes;
 use mldsa_lowmem::{
-    ExpandedKey, Floor, Hedge, Mu, Output, ParameterSet, Progress, SignError, Signer, Workspace,
+    ExpandedKey, Floor, Randomness, Mu, Output, ParameterSet, Progress, SignError, Signer, Workspace,
 };
 
 use crate::{Bench, Input, miss};
@@ -77,6 +77,6 @@ fn sign_disturbed<P: ParameterSet>(
         .recheck(recheck)
         .self_verification(self_verification)
         .watched(&mut watch)
-        .sign_mu(mu, Hedge::Deterministic, out)
+        .sign_mu(mu, Randomness::Deterministic, out)
         .map(drop)
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use mldsa_core::Backend;
 
-use crate::{Verdict, build, missing, root, succeed, target};
+use crate::{Verdict, build, compiler, heading, missing, recorded, root, succeed, target};
 
 /// Callgrind counts the same program alike every time; other builds of one
 /// compiler differ by layout.
@@ -24,17 +24,21 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
         Err(reason) => return Verdict::Failed(reason),
     };
     let path = root().join(FIGURES);
-    let mut known = match fs::read_to_string(&path) {
-        Ok(text) => parse(&text),
-        Err(error) => return Verdict::Failed(format!("{FIGURES}: {error}")),
+    let (compiler, text) = match (compiler(), fs::read_to_string(&path)) {
+        (Ok(compiler), Ok(text)) => (compiler, text),
+        (Err(reason), _) => return Verdict::Failed(reason),
+        (_, Err(error)) => return Verdict::Failed(format!("{FIGURES}: {error}")),
     };
+    let rows = recorded(&text, &compiler);
+    let mut known = parse(rows.as_ref().unwrap_or(&""));
     if arguments.iter().any(|argument| argument == "--bless") {
         known.retain(|name, _| lacking(name));
         known.extend(counted);
         let lines = known
             .iter()
             .map(|(name, count)| format!("{name}\t{count}\n"));
-        let written = fs::write(path, lines.collect::<String>());
+        let text = format!("{}\n{}", heading(&compiler), lines.collect::<String>());
+        let written = fs::write(path, text);
         return written.map_or_else(|e| Verdict::Failed(e.to_string()), |()| Verdict::Passed);
     }
     let complaints = compare(&known, &counted);
@@ -45,7 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
             .map(|(name, &count)| (name.clone(), count as f64 * change));
         let planted = planted.map(|(name, count)| (name, count as u64)).collect();
         if compare(&counted, &planted).len() != counted.len() {
-            return Verdict::Failed("a planted change went unnoticed".into());
+            return Verdict::Failed("a planted change was not detected".into());
         }
     }
     println!("| operation | instructions | recorded |\n|---|--:|--:|");
@@ -53,7 +57,9 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
         let recorded = known.get(name).map_or("-".into(), u64::to_string);
         println!("| {name} | {count} | {recorded} |");
     }
-    if complaints.is_empty() {
+    if let Err(reason) = rows {
+        Verdict::NotRun(reason)
+    } else if complaints.is_empty() {
         Verdict::Passed
     } else {
         Verdict::Failed(format!(
@@ -63,7 +69,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     }
 }
 
-/// What differs. Operations of backends that this machine lacks are left out.
+/// The differences. Operations of backends that this machine lacks are left out.
 fn compare(known: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) -> Vec<String> {
     let mut complaints = Vec::new();
     for (name, &count) in counted {

@@ -29,7 +29,7 @@ const ALLOWED: [(&str, usize, &str); 11] = [
 const ENTRY: &str = "the index of an entry of A, by the length of a row";
 const ROWS: &str = "the length of a section, by that of a row";
 
-/// What the library and this package are called in symbols.
+/// The names of the library and of this package in symbols.
 const OURS: [&str; 2] = ["mldsa_core", "counts"];
 
 pub(crate) fn run(_: &[String]) -> Verdict {
@@ -60,7 +60,7 @@ fn check() -> Result<(), String> {
     }
     let planted = |name: &str| name.contains("planted_division");
     if !divisions.keys().any(|name| planted(name)) {
-        return Err("the planted division went unnoticed".into());
+        return Err("the planted division was not detected".into());
     }
     let mut used = BTreeSet::new();
     let mut complaints = Vec::new();
@@ -75,9 +75,9 @@ fn check() -> Result<(), String> {
             complaints.push(format!("{name} divides {count} times, listed {most}"));
         }
     }
-    // What the CPU lacks was compiled all the same.
+    // Backends that the CPU lacks were compiled all the same.
     for (entry, ..) in ALLOWED.iter().filter(|entry| !used.contains(entry.0)) {
-        complaints.push(format!("{entry} stands in the list for nothing"));
+        complaints.push(format!("{entry} is listed, but no function has it"));
     }
     if complaints.is_empty() {
         Ok(())
@@ -94,7 +94,7 @@ fn is(symbol: &str, entry: &str) -> bool {
     })
 }
 
-/// How many functions are ours, and which of them divide how often.
+/// The number of functions of this workspace, and the divisions of each.
 fn divisions(disassembly: &str) -> (usize, BTreeMap<String, usize>) {
     let (mut functions, mut found) = (0, BTreeMap::new());
     let mut current = None;

@@ -1,13 +1,14 @@
 //! Every operation of the low-memory signer, on inputs enough to see its deepest
 //! call: what the gates of stack and heap run.
 
+use core::convert::Infallible;
 use core::hint::black_box;
 
 use mldsa_core::hazmat::Zeroed;
-use mldsa_core::{Backend, Context, Hedge, Mu, MuBuilder, ParameterSet, hazmat};
+use mldsa_core::{Backend, Context, Mu, MuBuilder, ParameterSet, Randomness, hazmat};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
-    Workspace, keygen_from_seed,
+    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Source,
+    Tier, Workspace, keygen_from_seed, tr_from, verify_mu_from,
 };
 
 use crate::cases;
@@ -34,10 +35,10 @@ impl<P: ParameterSet> Input<P> {
     fn new(xi: [u8; 32], mu: impl FnOnce(&[u8; 64]) -> Mu) -> Self {
         let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
         hazmat::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
-        let mu = mu(&mldsa_core::bytes::tr::<P>(&pk));
+        let mu = mu(&mldsa_core::no_alloc::tr::<P>(&pk));
         let mut signature = P::SignatureBytes::zeroed();
         let signed =
-            mldsa_core::bytes::sign_mu::<P>(&sk, &mu, Hedge::Deterministic, &mut signature);
+            mldsa_core::no_alloc::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
         assert_eq!(signed, Ok(()));
         Self {
             xi,
@@ -62,7 +63,23 @@ impl<P: ParameterSet> Input<P> {
     }
 }
 
-/// Key generation, verification, and signing in every tier with all checks, from the
+/// A slice read as an external memory is read.
+struct External<'a>(&'a [u8]);
+
+impl Source for External<'_> {
+    type Error = Infallible;
+
+    fn size(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&mut self, offset: usize, out: &mut [u8]) -> Result<(), Infallible> {
+        out.copy_from_slice(&self.0[offset..][..out.len()]);
+        Ok(())
+    }
+}
+
+/// Key generation, verification, verification from sources, and signing in every tier with all checks, from the
 /// expanded key and from the seed: `signatures` messages under as many keys, and
 /// the known ones whose attempts are rejected for every reason.
 #[must_use]
@@ -91,15 +108,27 @@ where
             assert_eq!(verdict, Ok(Ok(())));
         }
     };
+    let verify_from = move || {
+        for input in inputs {
+            let pk = &mut External(input.pk.as_ref());
+            let tr = tr_from::<P, _>(pk).expect("a key of the right length");
+            let signature = &mut External(input.signature.as_ref());
+            assert_eq!(
+                verify_mu_from::<P, _>(pk, &tr, &input.mu, signature),
+                Ok(())
+            );
+        }
+    };
     let mut all = vec![
         operation("keygen", Box::new(keygen)),
         operation("verify", Box::new(verify)),
+        operation("verify from sources", Box::new(verify_from)),
     ];
     all.extend(signing::<P, Floor>(inputs).map(|run| operation("sign floor", run)));
     all.extend(signing::<P, KeepW0>(inputs).map(|run| operation("sign keep-w0", run)));
     all.extend(signing::<P, Balanced>(inputs).map(|run| operation("sign balanced", run)));
     all.extend(signing::<P, Cached>(inputs).map(|run| operation("sign cached", run)));
-    for (n, operation) in all[2..].iter_mut().enumerate() {
+    for (n, operation) in all[3..].iter_mut().enumerate() {
         operation.name += ["", " from seed"][n % 2];
     }
     all
@@ -116,8 +145,11 @@ fn signing<P: ParameterSet, T: Tier<P>>(
                 .and_then(|key| key.with_public_key(input.pk.as_ref()))
                 .expect("a key");
             let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
-            let signed =
-                Signer::new(&key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+            let signed = Signer::new(&key, &mut workspace).sign_mu(
+                &input.mu,
+                Randomness::Deterministic,
+                out,
+            );
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };
@@ -131,7 +163,7 @@ fn signing<P: ParameterSet, T: Tier<P>>(
         for (input, key) in inputs.iter().zip(black_box(&keys)) {
             let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
             let signed =
-                Signer::new(key, &mut workspace).sign_mu(&input.mu, Hedge::Deterministic, out);
+                Signer::new(key, &mut workspace).sign_mu(&input.mu, Randomness::Deterministic, out);
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };

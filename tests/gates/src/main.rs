@@ -1,5 +1,5 @@
 //! One command per gate: `cargo run -p mldsa-gates -- GATE`. Every gate runs its
-//! planted failures too, and fails if one goes unnoticed.
+//! negative controls too, and fails if one is not detected.
 
 use core::fmt::Display;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ mod ct;
 mod division;
 mod fused;
 mod mutants;
-mod side_by_side;
+mod combined_mutants;
 mod stack;
 mod trace;
 
-/// How a gate ended. A tool that is missing is never a pass.
+/// The verdict of a gate. A tool that is missing is never a pass.
 enum Verdict {
     Passed,
     Failed(String),
@@ -153,6 +153,39 @@ fn cargo(command: &str, profile: &str) -> Command {
         // With the paths of functions that were inlined.
         .env("CARGO_PROFILE_RELEASE_DEBUG", "1");
     cargo
+}
+
+/// The release of the compiler in use, as `1.95.0`.
+fn compiler() -> Result<String, String> {
+    let output = Command::new("rustc")
+        .arg("--version")
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("rustc: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let release = text.split(' ').nth(1);
+    release
+        .map(str::to_owned)
+        .ok_or_else(|| "rustc tells no version".into())
+}
+
+/// The rows of a file of recorded figures, if they are of the compiler in use, which its
+/// first line names; otherwise the reason.
+fn recorded<'a>(text: &'a str, compiler: &str) -> Result<&'a str, String> {
+    let (first, rows) = text.split_once('\n').unwrap_or((text, ""));
+    if first == heading(compiler) {
+        Ok(rows)
+    } else {
+        Err(format!(
+            "the figures are of {}, this is {compiler}",
+            first.replace('\t', " ")
+        ))
+    }
+}
+
+/// The first line of a file of recorded figures.
+fn heading(compiler: &str) -> String {
+    format!("rustc\t{compiler}")
 }
 
 fn root() -> PathBuf {

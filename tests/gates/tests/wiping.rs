@@ -1,9 +1,9 @@
-//! What secrets leave behind. Every operation runs on a stack that is read after
+//! Traces of secrets in dead memory. Every operation runs on a stack that is read after
 //! its thread has ended and with a heap whose freed blocks are read before they
 //! go; both are searched for the secrets that the operation had in its hands, in
 //! every form that it computed, on every backend of this CPU. Promised: named buffers are wiped, after success,
 //! error and unwinding. Not promised: registers that the compiler spilled, and
-//! copies that it made of a value on the move; `scrub_stack` removes those too.
+//! copies that it made of a value on the move; `zeroize_stack` removes those too.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -15,15 +15,17 @@ use mldsa_core::hazmat::{
     self, ExpandedSeed, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack,
     sample,
 };
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreparedSigningMemory, SignJob, SigningKey, bytes, scrub_stack,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignError,
+    SignJob, SigningKey, no_alloc, no_alloc::PreparedSigningKeyStorage,
+    no_alloc::SigningKeyStorage, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
-use mldsa_gates::{freed, painted};
+use mldsa_gates::{heap_scan, stack_watermark};
 
 #[global_allocator]
-static HEAP: freed::Heap = freed::Heap;
+static HEAP: heap_scan::Heap = heap_scan::Heap;
 
 /// Stack of the threads, and the part of it that the wrapper overwrites.
 const STACK: usize = 2 << 20;
@@ -147,7 +149,8 @@ impl Secrets {
     /// Runs `operation`, which must panic exactly if `panics`, and returns what
     /// it left.
     fn left_by(&self, panics: bool, operation: impl FnOnce() + Send) -> Vec<&'static str> {
-        let (heap, (stack, panicked)) = freed::collect(|| painted::run(STACK, operation));
+        let (heap, (stack, panicked)) =
+            heap_scan::collect(|| stack_watermark::run(STACK, operation));
         assert_eq!(panicked, panics);
         assert!(
             stack.depth() < STACK - SCRUBBED / 2,
@@ -170,6 +173,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
     inconsistent.as_mut()[P::SK_LEN - 1] ^= 0x80;
     let mut out_of_range = key.expanded().clone();
     out_of_range.as_mut()[128 + 96 * (P::K + P::L) - 1] = 0xff;
+    let out_of_range_to_sign = out_of_range.clone();
     let import = move |sk: &[u8]| {
         let mut pk = P::PublicKeyBytes::zeroed();
         hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok()
@@ -181,7 +185,11 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
         move |limit: usize, done: &mut dyn FnMut()| {
             let jobs = (0..20).map(|n| {
                 assert_ne!(n, limit, "unwinding, as the test wants it");
-                SignJob::mu(prepared.as_prepared_ref(), case.mu, Hedge::Deterministic)
+                SignJob::mu(
+                    prepared.as_prepared_ref(),
+                    case.mu,
+                    Randomness::Deterministic,
+                )
             });
             let mut signer = BatchSigner::new().with_backend(backend);
             signer.sign(jobs, |_, signature| {
@@ -217,11 +225,36 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             }),
         ),
         (
+            "a key in memory of the caller",
+            false,
+            Box::new(move || {
+                let mut storage = Box::new(SigningKeyStorage::<P>::new());
+                let mut out = P::SignatureBytes::zeroed();
+                let made = SigningKey::from_seed_in(&case.seed, &mut storage);
+                let signed = made.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
+                assert_eq!(signed, Ok(()));
+                let sk = key.expanded().as_ref();
+                let imported = SigningKey::from_expanded_bytes_in(sk, &mut storage);
+                assert!(imported.is_ok_and(|imported| imported == key));
+            }),
+        ),
+        (
+            "signing with a key that is out of range",
+            false,
+            Box::new(move || {
+                let mut out = P::SignatureBytes::zeroed();
+                let sk = &out_of_range_to_sign;
+                let signed =
+                    no_alloc::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
+                assert_eq!(signed, Err(SignError::Key));
+            }),
+        ),
+        (
             "signing",
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed = key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -239,7 +272,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                 let _ = hazmat::sign_mu_observed(
                     key,
                     &case.mu,
-                    Hedge::Deterministic,
+                    Randomness::Deterministic,
                     out,
                     &mut observe,
                 );
@@ -278,10 +311,11 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             "preparing a key in memory of the caller",
             false,
             Box::new(move || {
-                let mut memory = Box::new(PreparedSigningMemory::new());
+                let mut memory = Box::new(PreparedSigningKeyStorage::new());
                 let mut out = P::SignatureBytes::zeroed();
                 let prepared = key.prepare_in(&mut memory);
-                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -295,7 +329,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             false,
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
-                let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+                let signed =
+                    prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
                 assert_eq!(signed, Ok(()));
             }),
         ),
@@ -305,17 +340,17 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
 /// A key as a value: made, used and dropped on the stack.
 fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
     let key = black_box(SigningKey::<P>::from_seed(&case.seed));
-    let imported = black_box(SigningKey::<P>::from_expanded(sk).unwrap());
+    let imported = black_box(SigningKey::<P>::from_expanded_bytes(sk).unwrap());
     assert!(key == imported);
     let mut out = P::SignatureBytes::zeroed();
-    key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut())
+    key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut())
         .unwrap();
 }
 
-/// What is left that should not be, all of it.
+/// All secrets that are found and should not be.
 fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
     // For keys that choose for themselves.
-    backend.set_default();
+    mldsa_core::internals::set_default_backend(backend);
     let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
@@ -324,7 +359,7 @@ fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
         let secrets = Secrets::of(case, &key);
         for (name, panics, operation) in operations(case, &key) {
             let plain = secrets.left_by(panics, &operation);
-            let scrubbed = secrets.left_by(panics, || scrub_stack::<SCRUBBED, _>(&operation));
+            let scrubbed = secrets.left_by(panics, || zeroize_stack::<SCRUBBED, _>(&operation));
             println!("{set} {name}: {plain:?}, scrubbed {scrubbed:?}");
             for found in [plain, scrubbed] {
                 left.extend((!found.is_empty()).then(|| format!("{set} {name}: {found:?}")));
@@ -333,7 +368,7 @@ fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
         let sk = key.expanded().as_ref();
         let plain = secrets.left_by(false, || owned::<P>(case, sk));
         let scrubbed = secrets.left_by(false, || {
-            scrub_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
+            zeroize_stack::<SCRUBBED, _>(|| owned::<P>(case, sk))
         });
         println!("{set} keys as values: {plain:?}, scrubbed {scrubbed:?}");
         if !scrubbed.is_empty() {
@@ -360,7 +395,7 @@ fn secrets_are_gone_from_stack_and_heap() {
     assert!(left.is_empty(), "{}", left.join("\n"));
 }
 
-/// Buffers that nobody wipes, on the stack, on the heap and past an unwinding.
+/// Negative control: buffers that are not wiped, on the stack, on the heap and past an unwinding.
 fn planted_leftovers_are_found() {
     let case = cases::rejected(MlDsa44::NAME)[0];
     let key = SigningKey::<MlDsa44>::from_seed(&case.seed);
@@ -384,13 +419,13 @@ fn planted_leftovers_are_found() {
     });
     assert_eq!(unwound, ["K"]);
     let scrubbed = secrets.left_by(true, || {
-        scrub_stack::<SCRUBBED, _>(|| {
+        zeroize_stack::<SCRUBBED, _>(|| {
             black_box(copy(&key.expanded()[32..64]));
             panic!("unwinding, as the test wants it");
         });
     });
     assert_eq!(scrubbed, [""; 0]);
-    let mu = bytes::tr::<MlDsa44>(key.verifying_key().as_bytes());
+    let mu = no_alloc::tr::<MlDsa44>(key.verifying_key().as_bytes());
     assert_eq!(
         secrets.found_in(Mu::from_bytes(mu).as_bytes()),
         [""; 0],

@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 use mldsa_core::pkcs8::{EncodePrivateKey, EncodePublicKey, LineEnding};
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, Randomness, SigningKey,
 };
 use mldsa_interop::aggregate::Committee;
 
@@ -33,7 +33,7 @@ fn seeds<P: ParameterSet>(root: &Path, set: u8) -> io::Result<()> {
     let key = SigningKey::<P>::from_seed(&core::array::from_fn(|n| n as u8));
     let vk = key.verifying_key();
     let signature = key
-        .sign(b"", Context::EMPTY, Hedge::Deterministic)
+        .sign(b"", Context::EMPTY, Randomness::Deterministic)
         .map_err(io::Error::other)?;
     let with = |what: u8, bytes: &[u8]| [&[set, what][..], bytes].concat();
     let name = |what: &str| format!("{}-{what}", P::NAME);

@@ -3,7 +3,7 @@
 
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use mldsa_core::{
-    Context, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, PreHash, PreHashed, SigningKey,
+    Context, KeyError, MlDsa44, MlDsa65, MlDsa87, PreHash, PreHashed, Randomness, SigningKey,
     VerifyingKey,
 };
 
@@ -51,7 +51,9 @@ macro_rules! set {
             match operation % 4 {
                 // Signatures over a message.
                 0 => {
-                    let ours = key.sign(rest, context, Hedge::Bytes(&rnd)).expect("signs");
+                    let ours = key
+                        .sign(rest, context, Randomness::Hedged(&rnd))
+                        .expect("signs");
                     let theirs = peer_sk.try_sign_with_seed(&rnd, rest, ctx).expect("signs");
                     assert_eq!(ours.as_bytes(), &theirs);
                     assert!(peer_pk.verify(rest, ours.as_bytes(), ctx));
@@ -65,7 +67,7 @@ macro_rules! set {
                     let digest = &digest[..hash.digest_len()];
                     let checked = PreHashed::new_allow_weak(hash, digest).expect("length fits");
                     let ours = key
-                        .sign_prehashed(&checked, context, Hedge::Bytes(&rnd))
+                        .sign_prehashed(&checked, context, Randomness::Hedged(&rnd))
                         .expect("signs");
                     let theirs = peer_sk
                         .try_hash_sign_with_seed(&rnd, digest, ctx, hash.oid())
@@ -78,7 +80,7 @@ macro_rules! set {
                 2 => {
                     let message = &rest[..rest.len().min(8)];
                     let mut signature = key
-                        .sign(message, context, Hedge::Bytes(&rnd))
+                        .sign(message, context, Randomness::Hedged(&rnd))
                         .expect("signs");
                     let mut bytes = signature.as_bytes().clone();
                     damage(&mut bytes, rest);
@@ -96,7 +98,7 @@ macro_rules! set {
                     );
                     // A second signature under the damaged message, both ways.
                     signature = key
-                        .sign(rest, context, Hedge::Deterministic)
+                        .sign(rest, context, Randomness::Deterministic)
                         .expect("signs");
                     assert!(peer_pk.verify(rest, signature.as_bytes(), ctx));
                     assert_eq!(
@@ -108,13 +110,15 @@ macro_rules! set {
                 _ => {
                     let mut bytes = peer_sk_bytes;
                     let changed = damage(&mut bytes, rest);
-                    let ours = SigningKey::<$P>::from_expanded(&bytes);
+                    let ours = SigningKey::<$P>::from_expanded_bytes(&bytes);
                     let theirs = peer::PrivateKey::try_from_bytes(bytes);
                     match ours {
                         Ok(ours) => {
                             // Whatever passes every check signs as the peer does.
                             let theirs = theirs.expect("in range");
-                            let a = ours.sign(rest, context, Hedge::Bytes(&rnd)).expect("signs");
+                            let a = ours
+                                .sign(rest, context, Randomness::Hedged(&rnd))
+                                .expect("signs");
                             let b = theirs.try_sign_with_seed(&rnd, rest, ctx).expect("signs");
                             assert_eq!(a.as_bytes(), &b);
                         }

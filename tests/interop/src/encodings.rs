@@ -75,7 +75,7 @@ fn signature<P: ParameterSet>(bytes: &[u8]) {
 }
 
 fn private_key<P: ParameterSet>(bytes: &[u8]) {
-    if let Ok(key) = SigningKey::<P>::from_expanded(bytes) {
+    if let Ok(key) = SigningKey::<P>::from_expanded_bytes(bytes) {
         assert_eq!(key.expanded().as_ref(), bytes);
         assert!(key.seed().is_none());
     }

@@ -1,4 +1,4 @@
-//! What the fuzz targets run, as ordinary functions: `fuzz/` feeds them from
+//! The bodies of the fuzz targets as ordinary functions: `fuzz/` feeds them from
 //! libFuzzer, `tests/replay.rs` from the committed corpora, both on every backend. Interoperability
 //! tests with other implementations are in `tests/`.
 
@@ -16,8 +16,8 @@ pub mod verify;
 #[path = "../../../crates/mldsa-cli/src/jsonl.rs"]
 mod jsonl;
 #[allow(dead_code, unused_imports)]
-#[path = "../../../crates/mldsa-cli/src/request.rs"]
-mod request;
+#[path = "../../../crates/mldsa-cli/src/json_request.rs"]
+mod json_request;
 
 /// Evaluates `$body` with `$P` standing for the set that the byte chooses.
 macro_rules! with_set {
@@ -47,9 +47,9 @@ pub(crate) use with_set;
 /// If there is no such backend here: what was asked for would not be tested.
 pub fn choose_backend() {
     if let Ok(name) = std::env::var("MLDSA_BACKEND") {
-        mldsa_core::Backend::from_name(&name)
-            .unwrap_or_else(|| panic!("MLDSA_BACKEND={name}: no such backend on this CPU"))
-            .set_default();
+        let backend = mldsa_core::Backend::from_name(&name)
+            .unwrap_or_else(|| panic!("MLDSA_BACKEND={name}: no such backend on this CPU"));
+        mldsa_core::internals::set_default_backend(backend);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Target `jsonl`: the line reader of the tool and what a line asks for.
 
+use crate::json_request::{Request, Set};
 use crate::jsonl::{Fields, LineReader};
-use crate::request::{Request, Set};
 use crate::split;
 
 const KNOWN: &[&str] = &[
@@ -32,8 +32,8 @@ pub fn jsonl(data: &[u8]) {
                     assert_eq!(text.len(), 2 * bytes.len());
                 }
             }
-            if let Ok(set) = Set::of(&fields)
-                && let Ok(Some(request)) = Request::of(&fields, set, limits > 127)
+            if let Ok(set) = Set::from_fields(&fields)
+                && let Ok(Some(request)) = Request::from_fields(&fields, set, limits > 127)
             {
                 assert!(request.context.len() <= input.len() / 2);
             }
@@ -43,7 +43,7 @@ pub fn jsonl(data: &[u8]) {
     let open = input.last().is_some_and(|&last| last != b'\n');
     assert_eq!(lines, ends + usize::from(open));
 
-    // What is accepted, a general reader of JSON accepts too.
+    // A line that is accepted is accepted by a general JSON parser too.
     let line = input
         .split(|&byte| byte == b'\n')
         .next()

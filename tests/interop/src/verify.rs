@@ -2,8 +2,8 @@
 //! itself is accepted.
 
 use mldsa_core::{
-    Backend, Context, Hedge, MuBuilder, ParameterSet, PreparedMemory, Signature, SigningKey,
-    VerifyError, bytes,
+    Backend, Context, MuBuilder, ParameterSet, Randomness, Signature, SigningKey, VerifyError,
+    no_alloc, no_alloc::PreparedVerifyingKeyStorage,
 };
 
 use crate::{damage, split, with_set};
@@ -23,7 +23,7 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
     let mut all = vec![0x5a; len];
     let ctx = Context::new(&all[..len / 2]).expect("short");
     let good = key
-        .sign(&all[len / 2..], ctx, Hedge::Deterministic)
+        .sign(&all[len / 2..], ctx, Randomness::Deterministic)
         .expect("signs");
     all.extend_from_slice(good.as_ref());
     let changed = damage(&mut all, data);
@@ -39,12 +39,12 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
     let mu = mu.finish();
     assert_eq!(vk.verify_mu(&mu, signature), verdict);
     assert_eq!(
-        bytes::verify_mu::<P>(vk.as_bytes(), &mu, signature),
+        no_alloc::verify_mu::<P>(vk.as_bytes(), &mu, signature),
         verdict
     );
     let prepared = vk.prepare();
     assert_eq!(prepared.verify(message, ctx, signature), verdict);
-    let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+    let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
     assert_eq!(
         vk.prepare_in(&mut memory).verify_mu(&mu, signature),
         verdict

@@ -5,7 +5,7 @@
 use aws_lc_rs::encoding::{AsDer, AsRawBytes, PublicKeyX509Der};
 use aws_lc_rs::signature::{self, KeyPair, PqdsaKeyPair, UnparsedPublicKey};
 use mldsa_core::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePublicKey};
-use mldsa_core::{Context, Hedge, PrivateKeyForm, SigningKey, VerifyingKey};
+use mldsa_core::{Context, PrivateKeyForm, Randomness, SigningKey, VerifyingKey};
 
 macro_rules! set {
     ($name:ident, $set:ident, $verifying:ident, $signing:ident) => {
@@ -59,7 +59,7 @@ macro_rules! set {
                 let good = our_public.verify(message, Context::EMPTY, &buffer[..len]);
                 assert_eq!(good, Ok(()));
                 let peer = UnparsedPublicKey::new(&signature::$verifying, our_public.as_ref());
-                for hedge in [Hedge::Deterministic, Hedge::Bytes(&[1; 32])] {
+                for hedge in [Randomness::Deterministic, Randomness::Hedged(&[1; 32])] {
                     let signature = ours.sign(message, Context::EMPTY, hedge).unwrap();
                     peer.verify(message, signature.as_ref()).unwrap();
                     assert!(peer.verify(b"other", signature.as_ref()).is_err());

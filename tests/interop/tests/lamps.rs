@@ -41,7 +41,7 @@ fn keys<P: ParameterSet>() -> usize {
         };
         let key = SigningKey::<P>::from_pkcs8_pem(&text).expect("a good key");
         assert_eq!(key, expected);
-        // What we write is the published file.
+        // The written file is the published one.
         let written = expected
             .to_pkcs8_pem_as(form, LineEnding::LF)
             .expect("writes");

@@ -5,7 +5,7 @@ use ml_dsa::pkcs8::{
     DecodePrivateKey as _, DecodePublicKey as _, EncodePrivateKey as _, EncodePublicKey as _,
 };
 use ml_dsa::signature::{Keypair as _, Signer as _, Verifier as _};
-use mldsa_core::{Context, Hedge, Signature, SigningKey, VerifyingKey};
+use mldsa_core::{Context, Randomness, Signature, SigningKey, VerifyingKey};
 
 macro_rules! set {
     ($name:ident, $set:ident) => {
@@ -43,7 +43,7 @@ macro_rules! set {
                     let b: ml_dsa::Signature<Theirs> = theirs.try_sign(message).unwrap();
                     assert_eq!(a.as_ref(), b.encode().as_slice());
                     let hedged = ours
-                        .sign(message, Context::EMPTY, Hedge::Bytes(&[9; 32]))
+                        .sign(message, Context::EMPTY, Randomness::Hedged(&[9; 32]))
                         .unwrap();
                     let hedged = ml_dsa::Signature::<Theirs>::try_from(hedged.as_ref()).unwrap();
                     assert!(their_public.verify(message, &hedged).is_ok());
@@ -58,7 +58,7 @@ macro_rules! set {
                 // With a context.
                 let ctx = [b'c'; 255];
                 let context = Context::new(&ctx).unwrap();
-                let ours = ours.sign(b"m", context, Hedge::Deterministic).unwrap();
+                let ours = ours.sign(b"m", context, Randomness::Deterministic).unwrap();
                 let read = ml_dsa::Signature::<Theirs>::try_from(ours.as_ref()).unwrap();
                 assert!(their_public.verify_with_context(b"m", &ctx, &read));
                 assert!(!their_public.verify_with_context(b"m", &ctx[1..], &read));

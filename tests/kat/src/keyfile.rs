@@ -14,7 +14,7 @@ pub struct PrivateKeyFile {
     pub expanded: Option<Vec<u8>>,
 }
 
-/// What it takes to verify the signature of a certificate.
+/// The inputs for verifying the signature of a certificate.
 #[derive(Debug)]
 pub struct Certificate {
     /// The signed bytes.

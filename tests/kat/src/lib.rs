@@ -1,4 +1,4 @@
-//! What the conformance suites share: parameter sets, the traits every
+//! Shared code of the conformance suites: parameter sets, the traits every
 //! implementation is tested through, a slow model of verification, vector
 //! files and the counting of cases.
 //!

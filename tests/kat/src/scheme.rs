@@ -5,7 +5,7 @@
 use crate::hash::Hash;
 use crate::set::Set;
 
-/// What is signed.
+/// The input of signing.
 #[derive(Debug, Clone, Copy)]
 pub enum Message<'a> {
     /// Message and context of ML-DSA.
@@ -75,7 +75,7 @@ pub enum Refusal {
     Unsupported,
 }
 
-/// Whoever verifies.
+/// An implementation that verifies.
 pub trait Verifier {
     /// Name for failure messages.
     fn name(&self) -> String;
@@ -90,7 +90,7 @@ pub trait Verifier {
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal>;
 }
 
-/// Whoever has keys, signs and verifies.
+/// An implementation that generates keys, signs and verifies.
 pub trait Scheme: Verifier {
     /// Load a private key; with a seed this is key generation.
     ///

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mldsa_core::siblings::{JobMessage, Verification, tr as public_key_hash, verify_lanes};
+use mldsa_core::internals::{JobMessage, Verification, tr as public_key_hash, verify_lanes};
 use mldsa_core::{
-    Backend, Mu, MuBuilder, ParameterSet, PreHashed, PreparedVerifyingKeyRef, VerifyError,
-    VerifyingKey,
+    Backend, Mu, MuBuilder, ParameterSet, PreHashed, VerifyError, VerifyingKey,
+    no_alloc::PreparedVerifyingKeyRef,
 };
 
 use super::resolve::{Key, Resolved};
@@ -195,7 +195,7 @@ impl<P: ParameterSet> Lanes<P> {
             LaneKey::CachedMember(_, _, expanded) => {
                 Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
             }
-            LaneKey::Member(_, _, key) => Verification::cold(key, message, signature),
+            LaneKey::Member(_, _, key) => Verification::unprepared(key, message, signature),
             LaneKey::CachedEncoded(_, _, expanded) => {
                 Verification::prepared(expanded.key.as_prepared_ref(), message, signature)
             }

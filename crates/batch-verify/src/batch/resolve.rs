@@ -1,6 +1,6 @@
 //! Checks that need neither hint nor hash, and the form in which an item is stored.
 
-use mldsa_core::siblings::SignatureParts;
+use mldsa_core::internals::SignatureParts;
 use mldsa_core::{ByteArray, Context, ParameterSet, PreHashed};
 
 use crate::committee::KeyTable;

@@ -3,7 +3,7 @@
 use core::mem::{size_of, size_of_val};
 use std::sync::Arc;
 
-use mldsa_core::siblings::{Element, Expansion, NttPoly, PackedPoly};
+use mldsa_core::internals::{Element, Expansion, NttPoly, PackedPoly};
 use mldsa_core::{ParameterSet, VerifyingKey};
 
 use super::storage::KeyStorage;

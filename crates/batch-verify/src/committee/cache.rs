@@ -8,7 +8,7 @@ use std::hash::RandomState;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
-use mldsa_core::siblings::NttPoly;
+use mldsa_core::internals::NttPoly;
 use mldsa_core::{ParameterSet, PreparedVerifyingKey, VerifyingKey};
 
 /// LRU cache with admission. A key is expanded after its second valid signature while there is

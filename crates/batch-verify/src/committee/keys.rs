@@ -3,7 +3,8 @@
 use core::mem::size_of;
 use std::sync::Arc;
 
-use mldsa_core::{Backend, ParameterSet, PreparedVerifyingKeyRef, VerifyingKey};
+use mldsa_core::no_alloc::PreparedVerifyingKeyRef;
+use mldsa_core::{Backend, ParameterSet, VerifyingKey};
 
 use super::arena::{Arena, Member, expansion, settle};
 use super::cache::{Expanded, KeyCache};

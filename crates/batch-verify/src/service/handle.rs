@@ -28,7 +28,7 @@ use crate::{Committee, CommitteeVerifier, RejectReason, Report, Verdict, Vote};
 ///
 /// ```
 /// use batch_verify::{Committee, OwnedVote, Priority, Source, VerificationService};
-/// use mldsa_core::{Context, Hedge, MlDsa44, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
 /// let context = Context::new(b"mychain/v1/vote")?;
@@ -36,7 +36,7 @@ use crate::{Committee, CommitteeVerifier, RejectReason, Report, Verdict, Vote};
 /// let service = VerificationService::builder(committee.clone()).threads(1).build()?;
 ///
 /// let member = committee.member(0).expect("one member");
-/// let signature = key.sign(b"vote", context, Hedge::Deterministic)?;
+/// let signature = key.sign(b"vote", context, Randomness::Deterministic)?;
 /// let vote = OwnedVote::new(member, *b"vote", signature.as_ref());
 /// // From peer 17, verified while the engine does something else.
 /// let answer = service.submit(Source::peer(17, Priority::CurrentRound), vote.clone())?;

@@ -9,7 +9,7 @@ use batch_verify::{
     Mode, RejectReason, Rejection, Report, Threads, Verdict, Vote,
 };
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed,
+    Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness,
 };
 use proptest::prelude::*;
 
@@ -250,7 +250,7 @@ fn forms() {
         let pk = public(key);
         let other = Context::new(b"other").unwrap();
         let sign = |message: &[u8], context| {
-            let signature = key.sign(message, context, Hedge::Deterministic);
+            let signature = key.sign(message, context, Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         };
         let here = sign(b"one two", context());
@@ -263,7 +263,7 @@ fn forms() {
         let prehashed = |hash: PreHash| {
             let digest = digest(hash);
             let digest = PreHashed::new_allow_weak(hash, &digest).unwrap();
-            let signature = key.sign_prehashed(&digest, context(), Hedge::Deterministic);
+            let signature = key.sign_prehashed(&digest, context(), Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         };
         let (strong_digest, weak_digest) = (digest(strong), digest(weak));
@@ -342,7 +342,7 @@ fn several_committees() {
     let commits = votes.with_context(b"commit").unwrap();
     let commit_context = Context::new(b"commit").unwrap();
     let commit = keys[0]
-        .sign(b"7", commit_context, Hedge::Deterministic)
+        .sign(b"7", commit_context, Randomness::Deterministic)
         .unwrap();
     let vote = sign(&keys[0], b"7");
     let ids = [&votes, &commits].map(|committee| committee.member(0).unwrap());

@@ -7,7 +7,7 @@ use batch_verify::{
     BatchVerifier, Committee, CommitteeVerifier, Duplicates, Item, Message, Mode, RejectReason,
     Report, Threads, Verdict, Vote,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, MuBuilder, SigningKey, VerifyingKey};
+use mldsa_core::{Context, MlDsa44, MuBuilder, Randomness, SigningKey, VerifyingKey};
 use proptest::prelude::*;
 
 const CONTEXT: &[u8] = b"chain/v1";
@@ -57,7 +57,7 @@ static MATERIAL: LazyLock<Material> = LazyLock::new(|| {
     let [m, s] = [&member, &stranger].map(|key| key.verifying_key().as_bytes().as_slice());
     let context = Context::new(CONTEXT).unwrap();
     let sign = |key: &SigningKey<MlDsa44>| {
-        let signature = key.sign(MESSAGES[0], context, Hedge::Deterministic);
+        let signature = key.sign(MESSAGES[0], context, Randomness::Deterministic);
         signature.unwrap().as_ref().to_vec()
     };
     let (of_member, of_stranger) = (sign(&member), sign(&stranger));

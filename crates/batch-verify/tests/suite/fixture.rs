@@ -8,7 +8,7 @@ use batch_verify::{
     Attestation, Committee, MemberId, OwnedVote, Priority, RejectReason, Source, Threads, Verdict,
     VerificationService,
 };
-use mldsa_core::{Context, Hedge, MlDsa44, ParameterSet, SigningKey};
+use mldsa_core::{Context, MlDsa44, ParameterSet, Randomness, SigningKey};
 
 pub(crate) const CONTEXT: &[u8] = b"test/v1";
 pub(crate) const MEMBERS: usize = 6;
@@ -30,7 +30,7 @@ pub(crate) fn context() -> Context<'static> {
 }
 
 pub(crate) fn sign<P: ParameterSet>(key: &SigningKey<P>, message: &[u8]) -> Vec<u8> {
-    let signature = key.sign(message, context(), Hedge::Deterministic);
+    let signature = key.sign(message, context(), Randomness::Deterministic);
     signature.unwrap().as_ref().to_vec()
 }
 

@@ -10,8 +10,8 @@ use batch_verify::{
     Vote,
 };
 use mldsa_core::{
-    Backend, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
-    PreHashed, SigningKey, VerifyingKey,
+    Backend, Context, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash, PreHashed,
+    Randomness, SigningKey, VerifyingKey,
 };
 
 const CONTEXT: &[u8] = b"load/v1";
@@ -118,7 +118,7 @@ fn entries<P: ParameterSet>() -> Vec<Entry> {
         if let Form::Digest = form {
             message.resize(64, 9);
         }
-        let hedge = Hedge::Deterministic;
+        let hedge = Randomness::Deterministic;
         let signature = match form {
             Form::Digest => {
                 let digest = PreHashed::new(PreHash::Sha2_512, &message).unwrap();

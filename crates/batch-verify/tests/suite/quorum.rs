@@ -4,7 +4,7 @@ use batch_verify::{
     Attestation, BatchVerifier, Committee, CommitteeVerifier, Duplicate, MemberId, Message,
     QuorumError, QuorumReport, QuorumRule, RejectReason, Threads, Threshold, Vote,
 };
-use mldsa_core::{Hedge, MlDsa44};
+use mldsa_core::{MlDsa44, Randomness};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -42,7 +42,7 @@ static OTHER: LazyLock<Vec<Vec<u8>>> =
 /// Valid, with other bytes.
 static HEDGED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let hedge = |key: &mldsa_core::SigningKey<MlDsa44>| {
-        let signature = key.sign(BLOCK, context(), Hedge::Bytes(&[5; 32]));
+        let signature = key.sign(BLOCK, context(), Randomness::Hedged(&[5; 32]));
         signature.unwrap().as_ref().to_vec()
     };
     KEYS.iter().map(hedge).collect()

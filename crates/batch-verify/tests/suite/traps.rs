@@ -8,7 +8,7 @@ use batch_verify::{
     Attestation, BatchVerifier, Committee, Executor, Message, OwnedVote, QuorumError, QuorumRule,
     RejectReason, ServiceError, Threads, Threshold, VerificationService, Vote,
 };
-use mldsa_core::{Context, Hedge, MlDsa44};
+use mldsa_core::{Context, MlDsa44, Randomness};
 
 use crate::fixture::{
     COMMITTEE, CONTEXT, KEYS, MEMBERS, VOTES, attestations, block_on, committee, context, expected,
@@ -66,7 +66,7 @@ fn a_vote_does_not_bring_its_context() {
     let there = KEYS[0].sign(
         BLOCK,
         Context::new(b"other chain").unwrap(),
-        Hedge::Deterministic,
+        Randomness::Deterministic,
     );
     let there = there.unwrap();
     assert_eq!(other.verify(&Vote::new(id, BLOCK, there.as_ref())), Ok(()));
@@ -359,7 +359,7 @@ fn own_votes_starve_no_peer() {
 fn a_member_counts_once() {
     let signature = sign(&KEYS[0], BLOCK);
     let hedged = KEYS[0]
-        .sign(BLOCK, context(), Hedge::Bytes(&[5; 32]))
+        .sign(BLOCK, context(), Randomness::Hedged(&[5; 32]))
         .unwrap();
     let votes = [&signature[..], &signature, hedged.as_ref()];
     let votes = votes.map(|signature| Attestation::new(member(0), signature));

@@ -9,9 +9,9 @@ use std::path::Path;
 use batch_verify::{
     BatchVerifier, Committee, Duplicates, Item, KeyStorage, Mode, Report, Threads, Verdict, Vote,
 };
-use mldsa_core::siblings::{JobMessage, Verification, verify_lanes};
+use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
-    Backend, ByteArray, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
+    Backend, ByteArray, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, Signature,
     SigningKey, VerifyingKey,
 };
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn valid<P: ParameterSet>() -> Input {
     for n in 0u8.. {
         let msg = [MSG, &[n]].concat();
         let ctx = Context::new(CTX).unwrap();
-        let sig = key.sign(&msg, ctx, Hedge::Deterministic).unwrap();
+        let sig = key.sign(&msg, ctx, Randomness::Deterministic).unwrap();
         let (hint_at, omega) = hint::<P>();
         let hint = &sig.as_ref()[hint_at..];
         if hint[omega] >= 2 && usize::from(hint[omega + P::K - 1]) < omega {
@@ -407,7 +407,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                                     let key = prepared.as_prepared_ref();
                                     Verification::prepared(key, message, signature)
                                 }
-                                1 => Verification::cold(&key, message, signature),
+                                1 => Verification::unprepared(&key, message, signature),
                                 _ => Verification::encoded(backend, encoded, message, signature),
                             }
                         },

@@ -1,6 +1,6 @@
 //! `mldsa backends` and `--backend`.
 
-use crate::tool::mldsa;
+use crate::tool::{args, mldsa};
 
 #[test]
 fn one_backend_is_chosen_and_each_can_be() {
@@ -19,11 +19,11 @@ fn one_backend_is_chosen_and_each_can_be() {
     };
     assert_eq!(chosen(&listed.stdout), 1);
     assert_eq!(
-        mldsa(&["--backend", "auto", "backends"], b"").stdout,
+        mldsa(&args!["--backend auto backends"], b"").stdout,
         listed.stdout
     );
     for name in &names {
-        let pinned = mldsa(&["backends", "--backend", name], b"");
+        let pinned = mldsa(&args!["backends --backend", name], b"");
         assert_eq!(pinned.code, 0, "{}", pinned.stderr);
         assert_eq!(chosen(&pinned.stdout), 1);
         assert!(
@@ -38,7 +38,7 @@ fn one_backend_is_chosen_and_each_can_be() {
 
 #[test]
 fn an_unknown_backend_is_refused() {
-    let run = mldsa(&["--backend", "abacus", "backends"], b"");
+    let run = mldsa(&args!["--backend abacus backends"], b"");
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("portable"), "{}", run.stderr);
 }

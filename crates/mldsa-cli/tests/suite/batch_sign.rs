@@ -1,7 +1,7 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
 
-use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use crate::tool::{ENGINES, mldsa};
+use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
+use crate::tool::{ENGINES, args, mldsa};
 
 /// One request and what the peer makes of it.
 struct Case {
@@ -42,43 +42,23 @@ impl Case {
         }
     }
 
-    /// The message fields, with a leading comma each.
-    fn request(&self) -> String {
-        let ctx = if self.ctx.is_empty() || self.as_mu {
-            String::new()
-        } else {
-            format!(",\"ctx\":\"{}\"", hex::encode(&self.ctx))
-        };
-        match &self.form {
-            Form::Pure(msg) if self.as_mu => {
-                let (pk, _) = self.set.keygen(&self.key);
-                format!(",\"mu\":\"{}\"", hex::encode(mu(&pk, msg, &self.ctx)))
-            }
-            Form::Pure(msg) => format!(",\"msg\":\"{}\"{ctx}", hex::encode(msg)),
-            Form::PreHashed(hash, digest) => {
-                format!(
-                    ",\"prehash\":\"{hash}\",\"digest\":\"{}\"{ctx}",
-                    hex::encode(digest)
-                )
-            }
-        }
+    /// The line of a request: the fields given, and those of the message.
+    fn line(&self, first: &[(&'static str, String)]) -> String {
+        let mut fields = vec![("set", self.set.name().to_owned())];
+        fields.extend_from_slice(first);
+        let (pk, _) = self.set.keygen(&self.key);
+        fields.extend(message_fields(&pk, &self.form, &self.ctx, self.as_mu));
+        object(&fields) + "\n"
     }
 
     fn sign_line(&self) -> String {
-        let key = if self.from_sk {
-            format!("\"sk\":\"{}\"", hex::encode(self.set.keygen(&self.key).1))
+        let mut fields = vec![if self.from_sk {
+            ("sk", hex::encode(self.set.keygen(&self.key).1))
         } else {
-            format!("\"seed\":\"{}\"", hex::encode(self.key))
-        };
-        let rnd = self
-            .rnd
-            .map(|rnd| format!(",\"rnd\":\"{}\"", hex::encode(rnd)))
-            .unwrap_or_default();
-        format!(
-            "{{\"set\":\"{}\",{key}{}{rnd}}}\n",
-            self.set.name(),
-            self.request()
-        )
+            ("seed", hex::encode(self.key))
+        }];
+        fields.extend(self.rnd.map(|rnd| ("rnd", hex::encode(rnd))));
+        self.line(&fields)
     }
 }
 
@@ -87,14 +67,8 @@ impl Case {
 fn deterministic_signatures_equal_those_of_the_peer() {
     let cases: Vec<Case> = (0..330).map(Case::new).collect();
     let input: String = cases.iter().map(Case::sign_line).collect();
-    let args = [
-        "batch-sign",
-        "-",
-        "--allow-weak-prehash",
-        "--deterministic",
-        "--threads",
-    ];
-    let signed = mldsa(&[&args[..], &["2"]].concat(), input.as_bytes());
+    let args = args!["batch-sign - --allow-weak-prehash --deterministic --threads"];
+    let signed = mldsa(&args![..args, "2"], input.as_bytes());
     assert_eq!(signed.code, 0, "{}", signed.stderr);
     assert!(
         signed
@@ -122,27 +96,20 @@ fn deterministic_signatures_equal_those_of_the_peer() {
         );
         assert_eq!(line, expected);
         assert!(set.verify(&pk, &sig, form, ctx));
-        votes += &format!(
-            "{{\"set\":\"{}\",\"pk\":\"{pk_hex}\",\"sig\":\"{sig_hex}\"{}}}\n",
-            set.name(),
-            case.request()
-        );
+        votes += &case.line(&[("pk", pk_hex), ("sig", sig_hex)]);
     }
     for threads in ["1", "8"] {
-        let again = mldsa(&[&args[..], &[threads]].concat(), input.as_bytes());
+        let again = mldsa(&args![..args, threads], input.as_bytes());
         assert_eq!(again.stdout, signed.stdout);
     }
     for engine in ENGINES {
-        let again = mldsa(
-            &[&args[..], &["2", "--engine", engine]].concat(),
-            input.as_bytes(),
-        );
+        let again = mldsa(&args![..args, "2 --engine", engine], input.as_bytes());
         assert!(again.stdout == signed.stdout, "{engine} answers otherwise");
         assert_eq!(again.code, 0);
     }
 
     let verified = mldsa(
-        &["batch-verify", "-", "--allow-weak-prehash"],
+        &args!["batch-verify - --allow-weak-prehash"],
         votes.as_bytes(),
     );
     assert_eq!(verified.code, 0, "{}", verified.stderr);
@@ -162,7 +129,7 @@ fn signing_is_hedged_by_default() {
             let zeros = line(&format!(",\"rnd\":\"{}\"", "00".repeat(32)));
             let input = line("") + &line("") + &zeros + &zeros;
             let sign = |more: &[&str]| {
-                let args = [&["batch-sign", "-", "--engine", engine], more].concat();
+                let args = args!["batch-sign - --engine", engine, ..more];
                 let run = mldsa(&args, input.as_bytes());
                 assert_eq!(run.code, 0, "{}", run.stderr);
                 let signatures = run.lines().into_iter().map(|line| {
@@ -187,7 +154,7 @@ fn signing_is_hedged_by_default() {
 }
 
 #[test]
-fn only_a_key_gives_the_public_key() {
+fn a_line_with_a_key_only_returns_the_public_key() {
     let key = seed("public");
     let mut input = String::new();
     let mut expected = Vec::new();
@@ -207,7 +174,7 @@ fn only_a_key_gives_the_public_key() {
             ));
         }
     }
-    let run = mldsa(&["batch-sign", "-"], input.as_bytes());
+    let run = mldsa(&args!["batch-sign -"], input.as_bytes());
     assert_eq!(run.lines(), expected);
     assert_eq!(run.code, 0);
     assert!(
@@ -222,7 +189,7 @@ fn hostile_lines() {
     let seed_hex = hex::encode(key);
     let (_, sk) = Set::MlDsa44.keygen(&key);
     let sk_hex = hex::encode(&sk);
-    // s1 starts behind rho, K and tr; a coefficient of 7 is out of range at eta 2.
+    // s1 follows rho, K and tr; a coefficient of 7 is out of range at eta 2.
     let mut out_of_range = sk.clone();
     out_of_range[128] |= 0x07;
     let mut other_t0 = sk.clone();
@@ -233,128 +200,105 @@ fn hostile_lines() {
     other_rho[0] ^= 1;
     let line = |rest: &str| format!("{{\"set\":\"ML-DSA-44\",{rest}}}");
     let with_key = |rest: &str| line(&format!("\"seed\":\"{seed_hex}\",{rest}"));
-    let refused = |sk: &[u8]| line(&format!("\"sk\":\"{}\"", hex::encode(sk)));
-
+    let with_sk = |sk: &[u8]| line(&format!("\"sk\":\"{}\"", hex::encode(sk)));
+    let ctx = |len| with_key(&format!(r#""msg":"","ctx":"{}""#, "00".repeat(len)));
+    let unrelated = r#"field "sk" is refused: private key parts do not belong"#;
+    let (mu, weak) = ("00".repeat(64), "00".repeat(28));
     let cases = [
         (line(&format!("\"seed\":\"{seed_hex}\"")), ""),
-        (with_key("\"msg\":\"\""), ""),
+        (with_key(r#""msg":"""#), ""),
+        (ctx(255), ""),
+        (ctx(256), r#"field "ctx" has more than 255 bytes"#),
+        (line(r#""msg":"""#), r#"neither "seed" nor "sk""#),
         (
-            with_key(&format!("\"msg\":\"\",\"ctx\":\"{}\"", "00".repeat(255))),
-            "",
+            with_key(&format!(r#""sk":"{sk_hex}""#)),
+            r#"both "seed" and "sk""#,
         ),
         (
-            with_key(&format!("\"msg\":\"\",\"ctx\":\"{}\"", "00".repeat(256))),
-            "field \\\"ctx\\\" has more than 255 bytes",
+            line(&format!(r#""seed":"{seed_hex}00""#)),
+            r#"field "seed" has 33 bytes, not 32"#,
         ),
-        (line("\"msg\":\"\""), "neither \\\"seed\\\" nor \\\"sk\\\""),
+        (line(r#""seed":"""#), r#"field "seed" has 0 bytes, not 32"#),
         (
-            with_key(&format!("\"sk\":\"{sk_hex}\"")),
-            "both \\\"seed\\\" and \\\"sk\\\"",
-        ),
-        (
-            line(&format!("\"seed\":\"{seed_hex}00\"")),
-            "field \\\"seed\\\" has 33 bytes, not 32",
+            line(&format!(r#""sk":"{sk_hex}00""#)),
+            r#"field "sk" has 2561 bytes, not the 2560 of ML-DSA-44"#,
         ),
         (
-            line("\"seed\":\"\""),
-            "field \\\"seed\\\" has 0 bytes, not 32",
+            with_sk(&out_of_range),
+            r#"field "sk" is refused: secret coefficient out of range"#,
+        ),
+        (with_sk(&other_t0), unrelated),
+        (with_sk(&other_tr), unrelated),
+        (with_sk(&other_rho), unrelated),
+        (
+            with_key(r#""msg":"","rnd":"00""#),
+            r#"field "rnd" has 1 bytes, not 32"#,
         ),
         (
-            line(&format!("\"sk\":\"{sk_hex}00\"")),
-            "field \\\"sk\\\" has 2561 bytes, not the 2560 of ML-DSA-44",
+            with_key(&format!(r#""rnd":"{seed_hex}""#)),
+            r#""rnd" without a message"#,
+        ),
+        (with_key(r#""ctx":"00""#), r#""ctx" without a message"#),
+        (
+            with_key(r#""digest":"00""#),
+            r#""digest" without "prehash""#,
         ),
         (
-            refused(&out_of_range),
-            "field \\\"sk\\\" is refused: secret coefficient out of range",
+            with_key(r#""prehash":"SHA2-256""#),
+            r#"field "digest" is missing"#,
         ),
         (
-            refused(&other_t0),
-            "field \\\"sk\\\" is refused: private key parts do not belong",
-        ),
-        (
-            refused(&other_tr),
-            "field \\\"sk\\\" is refused: private key parts do not belong",
-        ),
-        (
-            refused(&other_rho),
-            "field \\\"sk\\\" is refused: private key parts do not belong",
-        ),
-        (
-            with_key("\"msg\":\"\",\"rnd\":\"00\""),
-            "field \\\"rnd\\\" has 1 bytes, not 32",
-        ),
-        (
-            with_key(&format!("\"rnd\":\"{}\"", "00".repeat(32))),
-            "\\\"rnd\\\" without a message",
-        ),
-        (with_key("\"ctx\":\"00\""), "\\\"ctx\\\" without a message"),
-        (
-            with_key("\"digest\":\"00\""),
-            "\\\"digest\\\" without \\\"prehash\\\"",
-        ),
-        (
-            with_key("\"prehash\":\"SHA2-256\""),
-            "field \\\"digest\\\" is missing",
-        ),
-        (
-            with_key("\"prehash\":\"MD5\",\"digest\":\"00\""),
+            with_key(r#""prehash":"MD5","digest":"00""#),
             "unknown hash, none of SHA2-256",
         ),
         (
-            with_key(&format!(
-                "\"prehash\":\"SHA2-224\",\"digest\":\"{}\"",
-                "00".repeat(28)
-            )),
+            with_key(&format!(r#""prehash":"SHA2-224","digest":"{weak}""#)),
             "SHA2-224 is too weak for ML-DSA-44",
         ),
         (
-            with_key("\"mu\":\"00\""),
-            "field \\\"mu\\\" has 1 bytes, not 64",
+            with_key(r#""mu":"00""#),
+            r#"field "mu" has 1 bytes, not 64"#,
         ),
         (
-            with_key(&format!("\"mu\":\"{}\",\"ctx\":\"\"", "00".repeat(64))),
-            "\\\"ctx\\\" beside \\\"mu\\\"",
+            with_key(&format!(r#""mu":"{mu}","ctx":"""#)),
+            r#""ctx" and "mu""#,
         ),
         (
-            with_key(&format!("\"mu\":\"{}\",\"msg\":\"\"", "00".repeat(64))),
+            with_key(&format!(r#""mu":"{mu}","msg":"""#)),
             "more than one of",
         ),
-        (with_key("\"pk\":\"00\""), "unknown field in position"),
-        (with_key("\"msg\":7"), "field \\\"msg\\\" is not a string"),
+        (with_key(r#""pk":"00""#), "unknown field in position"),
+        (with_key(r#""msg":7"#), r#"field "msg" is not a string"#),
         (
-            "{\"set\":\"Dilithium2\"}".into(),
+            r#"{"set":"Dilithium2"}"#.into(),
             "unknown set, none of ML-DSA-44",
         ),
         (String::new(), "empty line"),
         ("{]".into(), "bad JSON at column 2"),
     ];
-    let input: Vec<&str> = cases.iter().map(|(line, _)| line.as_str()).collect();
-    let args = ["batch-sign", "-", "--deterministic"];
-    let run = mldsa(&args, input.join("\r\n").as_bytes());
+    let input = cases.each_ref().map(|(line, _)| line.as_str()).join("\r\n");
+    let args = args!["batch-sign - --deterministic"];
+    let run = mldsa(&args, input.as_bytes());
     assert_eq!(run.code, 2);
     assert_eq!(run.lines().len(), cases.len());
-    for (index, ((_, error), line)) in cases.iter().zip(run.lines()).enumerate() {
-        let start = if error.is_empty() {
-            format!("{{\"line\":{},\"pk\":\"", index + 1)
-        } else {
-            format!("{{\"line\":{},\"error\":\"{error}", index + 1)
-        };
-        assert!(line.starts_with(&start), "{line}\nis not\n{start}");
+    for ((_, error), line) in cases.iter().zip(run.lines()) {
+        let answer: serde_json::Value = serde_json::from_str(line).unwrap();
+        match answer["error"].as_str() {
+            Some(text) if !error.is_empty() => assert!(text.starts_with(error), "{line}\n{error}"),
+            found => assert!(found.is_none() && error.is_empty(), "{line}\n{error}"),
+        }
     }
     for engine in ENGINES {
-        let again = mldsa(
-            &[&args[..], &["--engine", engine]].concat(),
-            input.join("\r\n").as_bytes(),
-        );
+        let again = mldsa(&args![..args, "--engine", engine], input.as_bytes());
         assert_eq!((again.stdout, again.code), (run.stdout.clone(), 2));
     }
-    // No answer and no summary repeats a private key, wherever it stands.
+    // No answer and no summary repeats a private key, in any field.
     let swapped = [
         format!("{{\"{seed_hex}\":\"seed\"}}"),
         format!("{{\"set\":\"{seed_hex}\",\"seed\":\"ML-DSA-44\"}}"),
         with_key(&format!("\"prehash\":\"{seed_hex}\"")),
     ];
-    let other = mldsa(&["batch-sign", "-"], swapped.join("\n").as_bytes());
+    let other = mldsa(&args!["batch-sign -"], swapped.join("\n").as_bytes());
     assert_eq!((other.code, other.lines().len()), (2, 3));
     assert!(!other.stdout.contains(&seed_hex[..8]), "{}", other.stdout);
     assert!(!run.stdout.contains(&seed_hex) && !run.stderr.contains(&seed_hex));
@@ -363,7 +307,7 @@ fn hostile_lines() {
 
 #[test]
 fn empty_input_and_missing_file() {
-    let run = mldsa(&["batch-sign", "-"], b"");
+    let run = mldsa(&args!["batch-sign -"], b"");
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert_eq!(mldsa(&["batch-sign", "no such file"], b"").code, 2);
 }

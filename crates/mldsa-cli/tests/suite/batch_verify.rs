@@ -1,9 +1,11 @@
 //! `mldsa batch-verify`: golden output, exit codes, hostile lines, modes.
 
+mod hostile;
+
 use std::process::{Command, Stdio};
 
-use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
-use crate::tool::{ENGINES, Run, mldsa};
+use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
+use crate::tool::{ENGINES, Run, args, mldsa};
 
 /// One honest signature and its parts.
 struct Signed {
@@ -31,67 +33,37 @@ impl Signed {
         Self::new(set, label, Form::Pure(label.as_bytes().to_vec()), b"")
     }
 
-    fn fields(&self) -> Vec<(&'static str, String)> {
+    /// The fields of the line; with `as_mu` `mu` replaces message and context.
+    fn fields(&self, as_mu: bool) -> Vec<(&'static str, String)> {
         let mut fields = vec![
             ("set", self.set.name().to_owned()),
             ("pk", hex::encode(&self.pk)),
             ("sig", hex::encode(&self.sig)),
         ];
-        match &self.form {
-            Form::Pure(msg) => fields.push(("msg", hex::encode(msg))),
-            Form::PreHashed(hash, digest) => {
-                fields.push(("prehash", (*hash).to_owned()));
-                fields.push(("digest", hex::encode(digest)));
-            }
-        }
-        if !self.ctx.is_empty() {
-            fields.push(("ctx", hex::encode(&self.ctx)));
-        }
+        fields.extend(message_fields(&self.pk, &self.form, &self.ctx, as_mu));
         fields
     }
 
     fn line(&self) -> String {
-        object(&self.fields())
+        object(&self.fields(false))
     }
 
     /// The line with one field set, replaced or (`None`) removed.
     fn with(&self, name: &'static str, value: Option<&str>) -> String {
-        let mut fields = self.fields();
+        let mut fields = self.fields(false);
         fields.retain(|(field, _)| *field != name);
         fields.extend(value.map(|value| (name, value.to_owned())));
         object(&fields)
     }
 
     fn as_mu(&self) -> String {
-        let Form::Pure(msg) = &self.form else {
-            panic!("mu of the pure form")
-        };
-        let mut fields = self.fields();
-        fields.retain(|(field, _)| *field != "msg" && *field != "ctx");
-        fields.push(("mu", hex::encode(mu(&self.pk, msg, &self.ctx))));
-        object(&fields)
+        object(&self.fields(true))
     }
 }
 
-fn object(fields: &[(&'static str, String)]) -> String {
-    let fields: Vec<String> = fields
-        .iter()
-        .map(|(name, value)| format!("\"{name}\":\"{value}\""))
-        .collect();
-    format!("{{{}}}", fields.join(","))
-}
-
 fn verify(args: &[&str], lines: &[String]) -> Run {
-    let mut args = args.to_vec();
-    args.splice(..0, ["batch-verify", "-"]);
-    mldsa(
-        &args,
-        lines
-            .iter()
-            .map(|line| format!("{line}\n"))
-            .collect::<String>()
-            .as_bytes(),
-    )
+    let input = lines.join("\n") + "\n";
+    mldsa(&args!["batch-verify -", ..args], input.as_bytes())
 }
 
 fn valid(line: usize) -> String {
@@ -185,249 +157,11 @@ fn weak_prehash() {
     assert_eq!(run.code, 0);
 }
 
-/// Unusable lines beside invalid and valid ones, each with its own answer.
-#[test]
-fn hostile_lines() {
-    enum Answer {
-        Valid,
-        Invalid(&'static str),
-        /// The beginning of the error.
-        Error(&'static str),
-    }
-    use Answer::{Error, Invalid, Valid};
-
-    let a = Signed::pure(Set::MlDsa44, "a");
-    let good = a.line();
-    let hashed = Signed::new(
-        Set::MlDsa87,
-        "h",
-        Form::PreHashed("SHA2-512", digest("SHA2-512", b"")),
-        b"",
-    );
-    let other_len = hex::encode(&Signed::pure(Set::MlDsa65, "a").sig);
-    let long_ctx = "00".repeat(256);
-    let msg = "\"msg\":\"61\"";
-    let cases: Vec<(Vec<u8>, Answer)> = [
-        (good.clone(), Valid),
-        (format!(" \t{good} "), Valid),
-        (format!("{good}\r"), Valid),
-        // Escapes are JSON's affair.
-        (good.replace("ML-DSA-44", "ML\\u002dDSA-44"), Valid),
-        // Well formed, wrong: invalid.
-        (a.with("sig", Some("")), Invalid("signature_length")),
-        (a.with("sig", Some(&other_len)), Invalid("signature_length")),
-        (a.with("pk", Some("00")), Invalid("public_key_length")),
-        (
-            a.with("set", Some("ML-DSA-65")),
-            Invalid("public_key_length"),
-        ),
-        (a.with("ctx", Some(&long_ctx)), Invalid("context_too_long")),
-        (a.with("ctx", Some("00")), Invalid("challenge_mismatch")),
-        (a.with("msg", Some("")), Invalid("challenge_mismatch")),
-        // Unusable.
-        (String::new(), Error("empty line")),
-        ("   ".into(), Error("empty line")),
-        ("nonsense".into(), Error("not a JSON object")),
-        ("[]".into(), Error("not a JSON object")),
-        ("null".into(), Error("not a JSON object")),
-        ("\u{feff}{}".into(), Error("not a JSON object")),
-        (
-            "{".into(),
-            Error("bad JSON at column 1: EOF while parsing an object"),
-        ),
-        (good[..good.len() - 1].into(), Error("bad JSON at column")),
-        (format!("{good}{good}"), Error("bad JSON at column")),
-        (format!("{good},"), Error("bad JSON at column")),
-        (good.replace("\"}", "\",}"), Error("bad JSON at column")),
-        ("[".repeat(100_000), Error("not a JSON object")),
-        (
-            format!("{{\"set\":{}", "[".repeat(100_000)),
-            Error("invalid type: sequence"),
-        ),
-        (
-            format!("{{\"set\":{}", "{\"a\":".repeat(9999)),
-            Error("invalid type: map"),
-        ),
-        (
-            format!("{{\"set\":{}}}", "9".repeat(5000)),
-            Error("bad JSON at column"),
-        ),
-        ("{\"set\":1e99999}".into(), Error("bad JSON at column")),
-        (
-            "{\"set\":44}".into(),
-            Error("field \\\"set\\\" is not a string"),
-        ),
-        ("{\"set\":null}".into(), Error("invalid type: null")),
-        ("{\"set\":\"\\ud800\"}".into(), Error("bad JSON at column")),
-        (
-            a.with("comment", Some("x")),
-            Error("unknown field in position"),
-        ),
-        (
-            a.with("seed", Some("00")),
-            Error("unknown field in position"),
-        ),
-        (
-            format!("{{\"{}\":1}}", "x".repeat(900_000)),
-            Error("unknown field in position"),
-        ),
-        (
-            good.replace("{", &format!("{{{msg},")),
-            Error("field \\\"msg\\\" is given twice"),
-        ),
-        (
-            a.with("set", Some("ML-DSA-88")),
-            Error("unknown set, none of ML-DSA-44"),
-        ),
-        (
-            a.with("set", Some("ml-dsa-44")),
-            Error("unknown set, none of ML-DSA-44"),
-        ),
-        (a.with("set", None), Error("field \\\"set\\\" is missing")),
-        (a.with("pk", None), Error("field \\\"pk\\\" is missing")),
-        (a.with("sig", None), Error("field \\\"sig\\\" is missing")),
-        (
-            a.with("msg", None),
-            Error("none of \\\"msg\\\", \\\"mu\\\" and \\\"prehash\\\""),
-        ),
-        (
-            a.with("mu", Some(&"00".repeat(64))),
-            Error("more than one of \\\"msg\\\", \\\"mu\\\" and \\\"prehash\\\""),
-        ),
-        (
-            a.with("digest", Some("00")),
-            Error("\\\"digest\\\" without \\\"prehash\\\""),
-        ),
-        (
-            a.with("msg", Some("0")),
-            Error("field \\\"msg\\\" is not hex: odd number"),
-        ),
-        (
-            a.with("pk", Some("0g")),
-            Error("field \\\"pk\\\" is not hex: bad character"),
-        ),
-        (
-            a.with("sig", Some("0x00")),
-            Error("field \\\"sig\\\" is not hex: bad character"),
-        ),
-        (
-            a.with("ctx", Some("é")),
-            Error("field \\\"ctx\\\" is not hex: bad character"),
-        ),
-        (
-            a.as_mu().replace("\"}", "00\"}"),
-            Error("field \\\"mu\\\" has 65 bytes, not 64"),
-        ),
-        (
-            a.as_mu().replace("\"}", "\",\"ctx\":\"\"}"),
-            Error("\\\"ctx\\\" beside \\\"mu\\\", which contains one already"),
-        ),
-        (
-            hashed.with("digest", Some(&"00".repeat(63))),
-            Error("field \\\"digest\\\" has 63 bytes, not the 64 of SHA2-512"),
-        ),
-        (
-            hashed.with("digest", None),
-            Error("field \\\"digest\\\" is missing"),
-        ),
-        (
-            hashed.with("prehash", Some("SHA512")),
-            Error("unknown hash, none of SHA2-256"),
-        ),
-        (
-            hashed.with("prehash", Some("SHA3-512")),
-            Invalid("challenge_mismatch"),
-        ),
-        (hashed.line(), Valid),
-    ]
-    .map(|(line, answer)| (line.into_bytes(), answer))
-    .into_iter()
-    .chain([
-        (b"\xff\xfe".to_vec(), Error("not a JSON object")),
-        (b"{\"set\":\"\xff\"}".to_vec(), Error("bad JSON at column")),
-        (b"{\"\xff\":\"a\"}".to_vec(), Error("bad JSON at column")),
-        (b"\0\0\0".to_vec(), Error("not a JSON object")),
-        (b"{\"set\":\"a\0\"}".to_vec(), Error("bad JSON at column")),
-        (good.clone().into_bytes(), Valid),
-    ])
-    .collect();
-
-    let input = cases
-        .iter()
-        .map(|(line, _)| line.as_slice())
-        .collect::<Vec<_>>()
-        .join(&b'\n');
-    let engines = ENGINES.map(|engine| ["--engine", engine]);
-    let threads = ["1", "2", "8"].map(|threads| ["--threads", threads]);
-    for option in engines.iter().chain(&threads) {
-        // The last line has no end of line.
-        let run = mldsa(&["batch-verify", "-", option[0], option[1]], &input);
-        assert_eq!(run.code, 2);
-        let lines = run.lines();
-        assert_eq!(lines.len(), cases.len());
-        for (index, (answer, line)) in cases
-            .iter()
-            .map(|(_, answer)| answer)
-            .zip(lines)
-            .enumerate()
-        {
-            match answer {
-                Valid => assert_eq!(line, valid(index + 1)),
-                Invalid(reason) => assert_eq!(line, invalid(index + 1, reason)),
-                Error(text) => {
-                    let start = format!("{{\"line\":{},\"error\":\"{text}", index + 1);
-                    assert!(line.starts_with(&start), "{line}\nis not\n{start}");
-                    assert!(line.len() < 250, "{line}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn line_lengths() {
-    let good = Signed::pure(Set::MlDsa44, "a").line();
-    let max = good.len().to_string();
-    let too_long = format!("line longer than {max} bytes");
-    let lines = [
-        good.clone(),
-        format!("{good} "),
-        good.clone(),
-        " ".repeat(20 << 20),
-        good,
-    ];
-    for end in ["\n", "\r\n"] {
-        let input = lines.join(end);
-        let run = mldsa(&["batch-verify", "-", "--max-line", &max], input.as_bytes());
-        assert_eq!(
-            run.lines(),
-            [
-                valid(1),
-                error(2, &too_long),
-                valid(3),
-                error(4, &too_long),
-                valid(5)
-            ]
-        );
-        assert_eq!(run.code, 2);
-    }
-    // The default is 1 MiB.
-    let input = format!("{}\n{}\n", " ".repeat(1 << 20), " ".repeat((1 << 20) + 1));
-    let run = mldsa(&["batch-verify", "-"], input.as_bytes());
-    assert_eq!(
-        run.lines(),
-        [
-            error(1, "empty line"),
-            error(2, "line longer than 1048576 bytes")
-        ]
-    );
-}
-
 #[test]
 fn nothing_to_verify_is_not_success() {
-    let run = mldsa(&["batch-verify", "-"], b"");
+    let run = mldsa(&args!["batch-verify -"], b"");
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    let run = mldsa(&["batch-verify", "-"], b"\n");
+    let run = mldsa(&args!["batch-verify -"], b"\n");
     assert_eq!(
         (run.code, run.lines()),
         (2, vec![error(1, "empty line").as_str()])
@@ -449,22 +183,22 @@ fn nothing_to_verify_is_not_success() {
     let run = verify(&[], &[format!("\u{feff}{line}"), format!("\u{feff}{line}")]);
     assert_eq!(run.lines(), [valid(1), error(2, "not a JSON object")]);
     for args in [
-        ["--threads", "0"],
-        ["--threads", "x"],
-        ["--max-line", "0"],
-        ["--mode", "some"],
-        ["--unknown", "1"],
+        args!["--threads 0"],
+        args!["--threads x"],
+        args!["--max-line 0"],
+        args!["--mode some"],
+        args!["--unknown 1"],
     ] {
-        let run = mldsa(&["batch-verify", "-", args[0], args[1]], b"");
+        let run = mldsa(&args!["batch-verify -", ..args], b"");
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}");
     }
 }
 
-/// Lines of all sets, failures in the first chunk of 1,024 lines and in the second, so that
-/// there is one behind them that nobody has begun; unusable lines above and below the first
-/// failure, and most of those between, which cost nothing.
+/// Lines of all sets in three chunks of 1,024 lines, with failures in the first and in the second;
+
+/// most lines are unusable, which takes no time.
 #[test]
-fn modes() {
+fn early_exit_modes() {
     let goods: Vec<String> = SETS.map(|set| Signed::pure(set, "a").line()).into();
     let bads: Vec<String> = SETS
         .map(|set| Signed::pure(set, "a").with("msg", Some("00")))
@@ -505,46 +239,33 @@ fn modes() {
             until_first[number - 1] = skipped(number);
         }
         let options = [
-            ["--threads", "1"],
-            ["--threads", "7"],
-            ["--engine", "lowmem-floor"],
+            args!["--threads 1"],
+            args!["--threads 7"],
+            args!["--engine lowmem-floor"],
         ];
-        for [option, value] in options {
-            let run = verify(&["--mode", "first-invalid", option, value], &lines);
+        for option in &options {
+            let run = verify(&args!["--mode first-invalid", ..option], &lines);
             assert_eq!(run.lines(), until_first);
-            assert_eq!(
-                run.code,
-                if first.is_some_and(|first| first < 5) {
-                    1
-                } else {
-                    2
-                }
-            );
+            let stops_early = first.is_some_and(|first| first < 5);
+            assert_eq!(run.code, if stops_early { 1 } else { 2 });
 
-            let run = verify(&["--mode", "any-invalid", option, value], &lines);
+            let run = verify(&args!["--mode any-invalid", ..option], &lines);
             let answers = run.lines();
             assert_eq!(answers.len(), lines.len());
-            for (index, answer) in answers.iter().enumerate() {
-                assert!(
-                    *answer == expected[index] || *answer == skipped(index + 1),
-                    "{answer}"
-                );
+            for (n, answer) in answers.iter().enumerate() {
+                let fits = *answer == expected[n] || *answer == skipped(n + 1);
+                assert!(fits, "{answer}");
             }
-            let found = answers
-                .iter()
-                .filter(|answer| answer.contains("false"))
-                .count();
-            assert_eq!(found > 0, first.is_some());
-            assert_eq!(
-                answers.iter().any(|answer| answer.contains("skipped")),
-                first.is_some()
-            );
+            for word in ["false", "skipped"] {
+                let found = answers.iter().any(|answer| answer.contains(word));
+                assert_eq!(found, first.is_some(), "{word}");
+            }
         }
     }
 }
 
-/// A few hundred random signatures by the peer, half of them changed at random:
-/// the peer's verdict is ours, and the threads change nothing.
+/// Random signatures by the peer, half of them changed at random: equal verdicts for any number of
+/// threads.
 #[test]
 fn agrees_with_the_peer() {
     let mut lines = Vec::new();
@@ -604,7 +325,7 @@ fn agrees_with_the_peer() {
     let accepted = expected.iter().filter(|valid| **valid).count();
     assert!((120..240).contains(&accepted), "{accepted}");
 
-    let run = verify(&["--threads", "2"], &lines);
+    let run = verify(&args!["--threads 2"], &lines);
     for (index, (line, expected)) in run.lines().into_iter().zip(&expected).enumerate() {
         let start = format!("{{\"line\":{},\"valid\":{expected}", index + 1);
         assert!(line.starts_with(&start), "{line}: the peer says {expected}");
@@ -622,14 +343,14 @@ fn agrees_with_the_peer() {
 /// A process that has read and decoded 100 MB of lines never had as much memory.
 #[test]
 #[cfg(target_os = "linux")]
-fn memory_is_bounded() {
+fn memory_does_not_grow_with_the_input() {
     use std::io::{Read, Write};
 
     let signed = Signed::pure(Set::MlDsa87, "a");
     let line = signed.with("sig", Some(&hex::encode(&signed.sig[1..]))) + "\n";
     let block = line.repeat(100);
     let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
-        .args(["batch-verify", "-"])
+        .args(args!["batch-verify -"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -679,7 +400,7 @@ fn closed_output() {
 
 #[test]
 fn help_documents_the_contract() {
-    let help = mldsa(&["batch-verify", "--help"], b"").stdout;
+    let help = mldsa(&args!["batch-verify --help"], b"").stdout;
     for word in [
         "context_too_long",
         "public_key_length",

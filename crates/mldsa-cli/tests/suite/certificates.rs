@@ -1,16 +1,15 @@
-//! Public keys out of certificates: wherever a public key is read, and from damaged and
-//! foreign ones not.
+//! Public keys from certificates; damaged and other certificates are rejected.
 
 use std::fs;
 
 use mldsa_core::pkcs8::der::pem;
 
 use crate::peer::Set;
-use crate::tool::{Folder, good, mldsa, unusable};
+use crate::tool::{Folder, args, good, mldsa, unusable};
 
-/// OpenSSL 4.0.3 made both, signed by an ECDSA key. The first is of the ML-DSA-44 key of
-/// the seed 00 01 .. 1f; its subject would write on a terminal from right to left, and
-/// clear it.
+/// Certificates by OpenSSL 4.0.3, signed by an ECDSA key. The first is of the ML-DSA-44 key of the seed
+/// 00 01 .. 1f; its subject has control characters that turn the direction of writing and clear a
+/// terminal.
 fn published(name: &str) -> (String, Vec<u8>) {
     let path = format!("{}/tests/data/{name}.crt", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(path).unwrap();
@@ -23,7 +22,7 @@ fn keys() -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn inspect_says_what_it_is_and_what_is_not_checked() {
+fn inspect_prints_unverified_fields() {
     let folder = Folder::new("certificate-inspect");
     let (text, der) = published("ml-dsa-44");
     let (_, sk) = keys();
@@ -43,7 +42,7 @@ fn inspect_says_what_it_is_and_what_is_not_checked() {
             &tr[..32]
         );
         assert_eq!(run.stdout, expected);
-        let run = good(&["inspect", "--json", &file], b"");
+        let run = good(&args!["inspect --json", &file], b"");
         let facts: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(facts["kind"], "certificate");
         assert_eq!(facts["tr"], tr);
@@ -53,24 +52,24 @@ fn inspect_says_what_it_is_and_what_is_not_checked() {
 }
 
 #[test]
-fn its_key_verifies() {
+fn certificate_key_verifies() {
     let folder = Folder::new("certificate-verify");
     let (text, der) = published("ml-dsa-44");
     let (pk, sk) = keys();
     let certificate = folder.put("certificate", text.as_bytes());
     let private = folder.put("private", &sk);
-    let run = good(&["pubkey", &certificate, "--format", "hex"], b"");
+    let run = good(&args!["pubkey", &certificate, "--format hex"], b"");
     assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
 
     let signature = folder.at("signature");
-    good(&["sign", "-k", &private, "-o", &signature], b"message");
-    let verify = ["verify", "-k", &certificate, "-s", &signature];
+    good(&args!["sign -k", &private, "-o", &signature], b"message");
+    let verify = args!["verify -k", &certificate, "-s", &signature];
     assert_eq!(good(&verify, b"message").stdout, "valid\n");
     assert_eq!(mldsa(&verify, b"another").code, 1);
-    let mu = |key: &str| good(&["mu", "-k", key], b"message").stdout;
+    let mu = |key: &str| good(&args!["mu -k", key], b"message").stdout;
     assert_eq!(mu(&certificate), mu(&private));
-    unusable(&["sign", "-k", &certificate], b"message", "a public key");
-    let other_set = ["inspect", &certificate, "--set", "65"];
+    unusable(&args!["sign -k", &certificate], b"message", "a public key");
+    let other_set = args!["inspect", &certificate, "--set 65"];
     unusable(&other_set, b"", "of ML-DSA-44, not of ML-DSA-65");
 
     let signature = hex::encode(fs::read(&signature).unwrap());
@@ -100,7 +99,10 @@ fn its_key_verifies() {
     ]
     .concat();
     for engine in ["core", "lowmem-floor"] {
-        let run = mldsa(&["batch-verify", "--engine", engine, "-"], input.as_bytes());
+        let run = mldsa(
+            &args!["batch-verify --engine", engine, "-"],
+            input.as_bytes(),
+        );
         let lines = run.lines();
         assert_eq!(run.code, 2);
         assert_eq!(lines[0], r#"{"line":1,"valid":true}"#);
@@ -111,7 +113,7 @@ fn its_key_verifies() {
         assert_eq!(lines[2], r#"{"line":3,"valid":true}"#);
         for (line, why) in lines[3..].iter().zip([
             "of an ML-DSA-44 key",
-            "beside",
+            "and \\\"pk",
             "malformed",
             "not an ML-DSA key",
             "is missing",
@@ -122,7 +124,7 @@ fn its_key_verifies() {
 }
 
 #[test]
-fn others_are_refused_and_say_why() {
+fn other_certificates_are_rejected() {
     let folder = Folder::new("certificate-refused");
     let (text, der) = published("ml-dsa-44");
     let (foreign, foreign_der) = published("ecdsa");
@@ -163,7 +165,7 @@ fn others_are_refused_and_say_why() {
     ] {
         let file = folder.put("file", &content);
         unusable(&["inspect", &file], b"", why);
-        unusable(&["verify", "-k", &file, "-s", &file], b"", why);
+        unusable(&args!["verify -k", &file, "-s", &file], b"", why);
     }
     let mut positions = (0..der.len()).step_by(61).collect::<Vec<_>>();
     positions.extend([1, 2, 3, 4, 5, der.len() - 1]);

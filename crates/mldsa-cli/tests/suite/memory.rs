@@ -6,10 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 
 use crate::peer::{Set, seed};
-use crate::tool::{Folder, good};
+use crate::tool::{Folder, args, good};
 use crate::waiting::Conversation;
 
-/// How often each needle occurs in the writable memory of a process.
+/// The number of occurrences of each needle in the writable memory of a process.
 fn occurrences(process: u32, needles: &[Vec<u8>]) -> Vec<usize> {
     // By the first two bytes: one pass for all needles.
     let mut begins = vec![Vec::new(); 1 << 16];
@@ -107,12 +107,12 @@ fn no_command_leaves_a_private_key_in_memory() {
     let mut signature = String::new();
     for (form, format) in keys {
         let name = folder.at(&format!("{form}.{format}"));
-        let make = ["keygen", "--set", "44", "--seed-file", &seed_file];
-        let make = [&make[..], &["--form", form, "--format", format]].concat();
-        good(&[&make[..], &["--out", &name]].concat(), b"");
+        let make = args!["keygen --set 44 --seed-file", &seed_file];
+        let make = args![..make, "--form", form, "--format", format];
+        good(&args![..make, "--out", &name], b"");
         if signature.is_empty() {
             signature = folder.at("signature");
-            good(&["sign", "-k", &name, "-o", &signature, &message], b"");
+            good(&args!["sign -k", &name, "-o", &signature, &message], b"");
         }
         if format == "pem" {
             let text = fs::read(&name).unwrap();
@@ -125,22 +125,24 @@ fn no_command_leaves_a_private_key_in_memory() {
             );
         }
         command(&make);
-        command(&["sign", "--set", "44", "-k", &name, &message]);
-        command(&[
-            "sign",
-            "--set",
-            "44",
-            "-k",
+        command(&args!["sign --set 44 -k", &name, &message]);
+        command(&args![
+            "sign --set 44 -k",
             &name,
             "--deterministic",
-            &message,
+            &message
         ]);
-        command(&[
-            "verify", "--set", "44", "-k", &name, "-s", &signature, &message,
+        command(&args![
+            "verify --set 44 -k",
+            &name,
+            "-s",
+            &signature,
+            &message
         ]);
-        command(&["mu", "--set", "44", "-k", &name, &message]);
-        command(&["pubkey", "--set", "44", &name]);
-        command(&["inspect", "--set", "44", &name]);
+        command(&args!["mu --set 44 -k", &name, &message]);
+        command(&args!["pubkey --set 44", &name]);
+        command(&args!["convert --set 44 --form expanded", &name]);
+        command(&args!["inspect --set 44", &name]);
     }
     let line = |field: &str, key: &[u8]| {
         let key = hex::encode(key);
@@ -148,31 +150,26 @@ fn no_command_leaves_a_private_key_in_memory() {
     };
     let lines = folder.put("lines", (line("seed", &seed) + &line("sk", &sk)).as_bytes());
     command(&["batch-sign", &lines]);
-    command(&[
-        "batch-sign",
-        "--deterministic",
-        "--engine",
-        "lowmem-balanced",
-        &lines,
+    command(&args![
+        "batch-sign --deterministic --engine lowmem-balanced",
+        &lines
     ]);
 
     // The committee's directory for roots is a file: the step fails after it has used the seed.
     let (committee, store) = (folder.at("committee"), folder.at("store"));
-    let init = ["--committee", &committee, "--store", &store, "--id", "m"];
-    good(&[&["aggregate", "init"], &init[..]].concat(), b"");
-    let plan = ["--committee", &committee, "--content", "c"];
-    good(&[&["aggregate", "plan"], &plan[..]].concat(), b"");
+    let init = args!["--committee", &committee, "--store", &store, "--id m"];
+    good(&args!["aggregate init", ..init], b"");
+    let plan = args!["--committee", &committee, "--content c"];
+    good(&args!["aggregate plan", ..plan], b"");
     folder.put("committee/epoch-1/roots", b"");
     needles.extend(pieces(
         folder.get("store/secret").last_chunk::<64>().unwrap(),
     ));
-    command(&[
-        "aggregate",
-        "root",
-        "--committee",
+    command(&args![
+        "aggregate root --committee",
         &committee,
         "--store",
-        &store,
+        &store
     ]);
 
     for args in &commands {
@@ -189,7 +186,7 @@ fn no_command_leaves_a_private_key_in_memory() {
 /// A running `batch-sign` keeps no copy of a key of an earlier line: not in the lines read, not in
 /// what JSON escapes were turned into, not in the bytes.
 #[test]
-fn no_copy_of_a_seed_outlives_its_line() {
+fn no_seed_outlives_its_line() {
     let seed = seed("memory of lines");
     let digits = hex::encode(seed);
     let escaped: String = digits
@@ -197,7 +194,7 @@ fn no_copy_of_a_seed_outlives_its_line() {
         .map(|digit| format!("\\u{digit:04x}"))
         .collect();
     let mixed = format!("\\u{:04x}{}", digits.as_bytes()[0], &digits[1..]);
-    let mut tool = Conversation::new(&["batch-sign", "-", "--threads", "2"]);
+    let mut tool = Conversation::new(&args!["batch-sign - --threads 2"]);
     for text in [&escaped, &mixed, &digits] {
         tool.say(&format!(
             "{{\"set\":\"ML-DSA-44\",\"seed\":\"{text}\",\"msg\":\"00\"}}\n"

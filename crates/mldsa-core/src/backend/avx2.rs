@@ -7,7 +7,7 @@
 
 use super::cpu::Avx2;
 use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
 
 pub(super) mod keccak;
 mod vector;
@@ -40,7 +40,7 @@ impl Avx2 {
 
 lane_entries!(Avx2, "avx2,bmi1,bmi2");
 
-// SAFETY: this file gives the table away behind detection only, or for a proof.
+// SAFETY: this file returns the table after detection only, or for a proof.
 static KERNELS: Kernels = unsafe { kernels() };
 
 /// The table, for one that has more.
@@ -95,10 +95,14 @@ pub(super) const unsafe fn kernels() -> Kernels {
         )),
         keccak_f1600: entry!(|state| keccak::permute_x1(state)),
         expand_a: entry!(|rho, l, first, out| {
-            reject::expand_a(rho, l, first, out, &mut SideHash::idle())
+            reject::expand_a(rho, l, first, out, &mut InterleavedHash::empty())
         }),
-        expand_a_beside: Some(entry!(|rho, l, first, out, side| reject::expand_a(
-            rho, l, first, out, side
+        expand_a_interleaved: Some(entry!(|rho, l, first, out, interleaved| reject::expand_a(
+            rho,
+            l,
+            first,
+            out,
+            interleaved
         ))),
         prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
         expand_s: secret_entry!(|rho_p, eta, first, out| secret_streams::expand_s(

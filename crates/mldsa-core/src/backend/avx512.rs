@@ -2,7 +2,7 @@
 //!
 //! Functions carry their `#[target_feature]`, so that the compiler sees to it that one
 //! with fewer calls none with more. The ways in from elsewhere are the table, which is
-//! handed out behind detection only, and the traits of `lanes/`, whose methods take a
+//! returned after detection only, and the traits of `lanes/`, whose methods take a
 //! proof: [`Avx512`] or a register, which only code for this CPU makes.
 //! Derivations: `docs/simd.md`.
 #![allow(unsafe_code)]
@@ -12,13 +12,13 @@ use super::cpu::Avx512;
 use super::kernels::{Kernels, counter, entry, lane_entries, secret_entry};
 #[cfg(test)]
 use super::portable;
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::params::GAMMA2_88;
 use secret_rows::{commit_row, hint_row, low_bits_row, pack_secret, public_row, respond_row};
 use secret_streams::{expand_masks, expand_s};
 use unpack::{unpack_eta_ntt, unpack_mask_ntt};
 
-mod shape;
+mod dims;
 mod registers;
 mod vector;
 mod ntt;
@@ -28,9 +28,9 @@ mod pack;
 mod secret_rows;
 mod product;
 mod word;
-mod cores;
-mod beside;
-mod plane;
+mod tuning;
+mod ninth_state;
+mod keccak_x1;
 mod sponge;
 mod secret_streams;
 mod reject;
@@ -54,12 +54,16 @@ lane_entries!(
 static KERNELS: Kernels = Kernels {
     name: "avx512",
     dispatched: counter!(),
-    keccak_f1600: entry!(|state| plane::permute_x1(state)),
+    keccak_f1600: entry!(|state| keccak_x1::permute_x1(state)),
     expand_a: entry!(|rho, l, first, out| {
-        verify::expand_a(rho, l, first, out, &mut SideHash::idle())
+        verify::expand_a(rho, l, first, out, &mut InterleavedHash::empty())
     }),
-    expand_a_beside: Some(entry!(|rho, l, first, out, side| verify::expand_a(
-        rho, l, first, out, side
+    expand_a_interleaved: Some(entry!(|rho, l, first, out, interleaved| verify::expand_a(
+        rho,
+        l,
+        first,
+        out,
+        interleaved
     ))),
     prepare: Some(entry!(|p, pk, rows| verify::prepare(p, pk, rows))),
     ntt: secret_entry!(|a, out| unpack::ntt(a, out)),

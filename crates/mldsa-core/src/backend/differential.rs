@@ -8,7 +8,7 @@ use super::kernels::Kernels;
 use crate::hash::keccak::Permutation;
 use crate::hash::keccak::keccak_f1600;
 use crate::hash::xof::Shake256;
-use crate::lanes::side::{SideHash, finish_hash};
+use crate::lanes::interleaved::{InterleavedHash, finish_hash};
 use crate::lanes::sponge::{Input, Queue, RATE, Widths, pad};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
@@ -56,14 +56,14 @@ fn matrix_entries_from_any_place_in_any_number() {
     }
 }
 
-/// A hash beside the matrix, cut wherever there are no more blocks or no more
-/// permutations, and the matrix beside it.
+/// A hash interleaved with the matrix, cut wherever there are no more blocks or no more
+/// permutations, and the matrix that is computed with it.
 #[test]
 fn a_hash_beside_the_matrix() {
     let data: [u8; 20 * RATE] = core::array::from_fn(|n| (n * 7 + n / 256) as u8);
     let rho = [9; 32];
     for backend in Backend::available() {
-        let Some(expand_a) = backend.kernels().expand_a_beside else {
+        let Some(expand_a) = backend.kernels().expand_a_interleaved else {
             continue;
         };
         for len in [0, 1, 135, 136, 137, 1312, 1952, 2592, 20 * RATE - 1] {
@@ -76,15 +76,15 @@ fn a_hash_beside_the_matrix() {
                 for &blocks in steps {
                     let known = &data[..len.min(blocks * RATE)];
                     let blocks = known[absorbed..].as_chunks().0;
-                    let mut side = SideHash::blocks(state, blocks);
+                    let mut interleaved = InterleavedHash::blocks(state, blocks);
                     let mut expected: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
                     (Backend::PORTABLE.kernels().expand_a)(&rho, 5, 3, &mut expected[..entries]);
                     let mut found: [_; 17] = core::array::from_fn(|_| NttPoly::zeroed());
-                    expand_a(&rho, 5, 3, &mut found[..entries], &mut side);
+                    expand_a(&rho, 5, 3, &mut found[..entries], &mut interleaved);
                     for (entry, expected) in found.iter().zip(&expected) {
                         assert_eq!(entry.0, expected.0, "{backend:?}");
                     }
-                    let (now, left) = side.state();
+                    let (now, left) = interleaved.state();
                     state = *now;
                     absorbed += blocks.len() * RATE - left;
                 }
@@ -103,12 +103,12 @@ fn single_verifications() {
     single_verifications_with_hashes_of_any_length();
 }
 
-/// Every set on every backend, `mu` ending in any permutation of the hash beside A: good
+/// Every set on every backend, `mu` ending in any permutation of the interleaved hash: good
 /// signatures, and such that are wrong in one bit.
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub(super) fn single_verifications_with_hashes_of_any_length() {
     use crate::coding::encode::PublicKeyParts;
-    use crate::hash::transcript::{Context, Hedge, MuBuilder};
+    use crate::hash::transcript::{Context, MuBuilder, Randomness};
     use crate::keys::SigningKey;
     use crate::lanes::job::{Job, JobKey, JobMessage};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
@@ -120,7 +120,7 @@ pub(super) fn single_verifications_with_hashes_of_any_length() {
         for (n, len) in (0..4000).step_by(331).enumerate() {
             let message = std::vec![n as u8; len];
             let mut signature = key
-                .sign(&message, Context::EMPTY, Hedge::Deterministic)
+                .sign(&message, Context::EMPTY, Randomness::Deterministic)
                 .unwrap()
                 .as_ref()
                 .to_vec();
@@ -139,7 +139,7 @@ pub(super) fn single_verifications_with_hashes_of_any_length() {
                         (None, JobMessage::Mu(&mu)),
                     ] {
                         let job = Job {
-                            key: JobKey::Cold(parts, tr),
+                            key: JobKey::Encoded(parts, tr),
                             message,
                             signature: &signature,
                         };
@@ -382,7 +382,7 @@ fn rows_of_signing() {
                 assert_eq!((within, bitmap), (verdict, expected), "{backend:?}");
                 within
             };
-            // What these take does not depend on ranges that only valid signatures have.
+            // The ranges of these inputs are not limited to those of valid signatures.
             for round in 0..20 {
                 let mut hat = || NttPoly(symmetric(&mut random, round, NTT_BOUND));
                 let (c, s, y) = (hat(), hat(), hat());
@@ -559,7 +559,7 @@ fn masks() {
                     .map(|(rho_pp, n)| (rho_pp, kappa.wrapping_add(n as u16)))
                     .collect();
                 let masks = |backend: Backend| {
-                    // What stands behind has to stay.
+                    // Bytes after the output must not change.
                     let mut out = std::vec![7; count * len + 100];
                     (backend.kernels().expand_masks)(&seeds, len, &mut out[..count * len]);
                     out

@@ -10,7 +10,7 @@ use super::cpu::{Neon, NeonSha3};
 use super::kernels::{Kernels, counter, entry, secret_entry};
 
 mod vector;
-mod cores;
+mod tuning;
 mod scalar;
 mod rounds;
 mod keccak;
@@ -136,8 +136,8 @@ macro_rules! kernels {
                 pk,
                 rows
             ))),
-            // The place beside two lanes is taken: by a third entry.
-            expand_a_beside: None,
+            // A third entry takes the scalar state.
+            expand_a_interleaved: None,
             clear_registers: entry!(|| vector::clear_registers()),
             shake256: Some(entry!(|hashes| $lanes::shake256(hashes))),
             verify: Some(entry!(|p, job, results| $lanes::verify(p, job, results))),
@@ -152,7 +152,7 @@ static NEON: Kernels = kernels!(
     secret_entry!(|state| keccak::permute(state))
 );
 
-// This file gives it away behind detection only, or for a proof.
+// This file returns it after detection only, or for a proof.
 static NEON_SHA3: Kernels = kernels!(
     "neon-sha3",
     NeonSha3,

@@ -6,7 +6,7 @@ use crate::coding::hint::HINT_ROW_LEN;
 use crate::coding::pack;
 use crate::memory::array::Zeroed;
 use crate::memory::ct::{abs, is_negative};
-use crate::memory::secret::{Secret, scrub_stack};
+use crate::memory::secret::{Secret, zeroize_stack};
 use crate::params::{N, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::ntt;
 use crate::ring::poly::{NttPoly, Poly};
@@ -42,7 +42,7 @@ pub(super) static KERNELS: Kernels = Kernels {
     inv_ntt_use_hint,
     prepare: None,
     #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    expand_a_beside: None,
+    expand_a_interleaved: None,
     clear_registers: || {},
     shake256: None,
     verify: None,
@@ -74,7 +74,7 @@ fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
     } else {
         2_048
     };
-    scrub_stack::<FRAMES, _>(|| {
+    zeroize_stack::<FRAMES, _>(|| {
         let mut rest = out;
         for &(rho_pp, kappa) in seeds {
             let (row, later) = rest.split_at_mut(len);

@@ -4,7 +4,7 @@
 use super::kernels::Kernels;
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::pack;
-use crate::lanes::job::Claim;
+use crate::lanes::job::CommitmentInputs;
 use crate::memory::array::Zeroed;
 use crate::params::{Params, T1_POLY_LEN};
 use crate::ring::field::canonical;
@@ -17,12 +17,12 @@ use crate::ring::poly::{NttPoly, Poly};
 /// -t1[i] 2^13) of the key times the vector (z, c), for which `z_c_hat` has room.
 pub(crate) fn commitment(
     kernels: &Kernels,
-    claim: &Claim<'_>,
+    inputs: &CommitmentInputs<'_>,
     z_c_hat: &mut [NttPoly],
     product: &mut dyn FnMut(usize, &[NttPoly], &mut NttPoly),
     w1: &mut dyn FnMut(&[u8]),
 ) -> bool {
-    let Claim { p, parts, c } = *claim;
+    let CommitmentInputs { p, parts, c } = *inputs;
     let (z_hat, c_hat) = z_c_hat.split_at_mut(p.l);
     for (z_hat, bytes) in z_hat.iter_mut().zip(parts.z.chunks_exact(p.z_poly_len())) {
         if !(kernels.unpack_z_ntt)(p.gamma1_bits, p.gamma1() - p.beta(), bytes, z_hat) {
@@ -43,7 +43,7 @@ pub(crate) fn commitment(
     true
 }
 
-/// Row `i` of A, and behind it NTT(-t1[i] 2^13), so that one product of l + 1
+/// Row `i` of A, followed by NTT(-t1[i] 2^13), so that one product of l + 1
 /// terms gives `A z - c t1 2^13`. `out` has l + 1 entries; 0 <= out < q.
 pub(crate) fn expand_row(
     kernels: &Kernels,

@@ -1,5 +1,5 @@
 //! A table whose verification writes no result, for the tests that what is not
-//! decided is refused.
+//! decided is rejected.
 
 use super::kernels::{Kernels, counter};
 use super::{Backend, portable};
@@ -16,14 +16,14 @@ const SILENT: Backend = Backend(&KERNELS);
 
 mod tests {
     use super::SILENT;
-    use crate::siblings::{JobMessage, Verification, verify_lanes};
-    use crate::{Backend, Context, Hedge, MlDsa44, SigningKey};
+    use crate::internals::{JobMessage, Verification, verify_lanes};
+    use crate::{Backend, Context, MlDsa44, Randomness, SigningKey};
 
     #[test]
     fn what_is_not_decided_is_refused() {
         let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
         let signature = key
-            .sign(b"m", Context::EMPTY, Hedge::Deterministic)
+            .sign(b"m", Context::EMPTY, Randomness::Deterministic)
             .unwrap();
         let verifying = key.verifying_key();
         for (backend, valid) in [(Backend::PORTABLE, true), (SILENT, false)] {
@@ -31,7 +31,7 @@ mod tests {
             let result = verifying.verify(b"m", Context::EMPTY, signature.as_ref());
             assert_eq!(result.is_ok(), valid, "{backend:?}");
             let message = JobMessage::Pure(Context::EMPTY, b"m");
-            let item = |_| Verification::cold(&verifying, message, signature.as_ref());
+            let item = |_| Verification::unprepared(&verifying, message, signature.as_ref());
             let mut results = [Ok(()); 3];
             verify_lanes(item, &mut results);
             assert!(

@@ -15,15 +15,15 @@ pub enum Expansion<'a> {
     Wide(&'a [NttPoly]),
     /// 768 bytes each: less to load for sets of keys beyond the cache.
     #[cfg_attr(
-        not(feature = "siblings"),
-        allow(dead_code, reason = "siblings keep sets of keys")
+        not(feature = "unstable-internals"),
+        allow(dead_code, reason = "sibling crates keep sets of keys")
     )]
     Packed(&'a [PackedPoly]),
 }
 
 impl<'a> Expansion<'a> {
     /// Number of polynomials.
-    #[cfg(feature = "siblings")]
+    #[cfg(feature = "unstable-internals")]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {
         match self {

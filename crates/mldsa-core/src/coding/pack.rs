@@ -6,7 +6,7 @@
 //! Constant time: widths and lengths are public, values never steer anything.
 
 use crate::memory::ct::is_negative;
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 use crate::params::GAMMA2_32;
 use crate::params::{D, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::Poly;
@@ -122,12 +122,12 @@ pub fn w1_encode(gamma2: i32, w: &Poly, out: &mut [u8], high: impl Fn(i32) -> i3
 // coefficients and the bytes they fill.
 
 /// Coefficients whose packed form ends on a byte in every width.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub const GROUP: usize = 8;
 
 /// The bytes of the coefficients `n..n + count` of a row packed at `bits` bits;
 /// `n` and `count` are multiples of eight.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn part(row: &[u8], bits: usize, n: usize, count: usize) -> &[u8] {
     row.get(n / GROUP * bits..(n + count) / GROUP * bits)
@@ -135,7 +135,7 @@ pub fn part(row: &[u8], bits: usize, n: usize, count: usize) -> &[u8] {
 }
 
 /// [`part`] for writing.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn part_mut(row: &mut [u8], bits: usize, n: usize, count: usize) -> &mut [u8] {
     row.get_mut(n / GROUP * bits..(n + count) / GROUP * bits)
@@ -151,7 +151,7 @@ pub fn pack_t1_part(t1: &[i32], out: &mut [u8]) {
 /// A part of a row of t1, unpacked (algorithm 18) as it is.
 ///
 /// Bounds: 0 <= out < 2^10.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn unpack_t1_part(bytes: &[u8], out: &mut [i32]) {
     bit_unpack::<10>(bytes, out, |a| a);
@@ -230,21 +230,21 @@ pub fn w1_encode_part(gamma2: i32, w: &[i32], out: &mut [u8], high: impl Fn(i32)
 /// Canonical coefficients at 23 bits each: 736 bytes a row.
 ///
 /// Bounds: 0 <= a < 2^23.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn pack_compact(a: &[i32], out: &mut [u8]) {
     bit_pack::<23>(a, out, |a| a);
 }
 
 /// The inverse of [`pack_compact`].
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn unpack_compact(bytes: &[u8], a: &mut [i32]) {
     bit_unpack::<23>(bytes, a, |a| a);
 }
 
 /// Bits of one coefficient in [`pack_low`].
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub const fn low_part_bits(gamma2: i32) -> usize {
     if gamma2 == GAMMA2_88 { 19 } else { 20 }
 }
@@ -254,7 +254,7 @@ pub const fn low_part_bits(gamma2: i32) -> usize {
 /// for gamma2 = (q-1)/88, else 640.
 ///
 /// Bounds: the results of `low_and_flag`, so that gamma2 - w0 has 18 or 19 bits.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub fn pack_low(gamma2: i32, w: &[i32], out: &mut [u8]) {
     // 2 gamma2 - (2 w0 + flag) + 1 >= 0
     if gamma2 == GAMMA2_88 {
@@ -265,7 +265,7 @@ pub fn pack_low(gamma2: i32, w: &[i32], out: &mut [u8]) {
 }
 
 /// The inverse of [`pack_low`].
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub fn unpack_low(gamma2: i32, bytes: &[u8], w: &mut [i32]) {
     if gamma2 == GAMMA2_88 {
         bit_unpack::<19>(bytes, w, |a| 2 * GAMMA2_88 + 1 - a);
@@ -300,7 +300,7 @@ pub fn unpack_full(bytes: &[u8; FULL_POLY_LEN], out: &mut [i32; N]) -> bool {
 
 /// High bits at 4 bits a coefficient, 128 bytes: the inverse of algorithm 28
 /// for gamma2 = (q - 1) / 32. Every code word is valid.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub fn unpack_w1(bytes: &[u8], out: &mut Poly) {
     bit_unpack::<4>(bytes, &mut out.0, |a| a);
 }
@@ -309,13 +309,13 @@ pub fn unpack_w1(bytes: &[u8], out: &mut Poly) {
 /// `w + 2^(BITS - 1)`: 12 bits in 384 bytes or 20 bits in 640 bytes.
 ///
 /// Bounds: -2^(BITS - 1) <= w < 2^(BITS - 1), BITS <= 20.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub fn pack_signed<const BITS: usize>(w: &Poly, out: &mut [u8]) {
     bit_pack::<BITS>(&w.0, out, |a| a + (1 << (BITS - 1)));
 }
 
 /// The inverse of [`pack_signed`]. Every code word is valid.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 pub fn unpack_signed<const BITS: usize>(bytes: &[u8], out: &mut Poly) {
     bit_unpack::<BITS>(bytes, &mut out.0, |a| a - (1 << (BITS - 1)));
 }

@@ -1,17 +1,17 @@
 //! Private keys as PKCS#8 (RFC 9881 section 6): seed, expanded key or both.
 //!
 //! Reading accepts all three forms and checks what can be checked: the range of
-//! s1 and s2, t0 and `tr`, that a seed expands to the key beside it, and that an
+//! s1 and s2, t0 and `tr`, that a seed expands to the key stored with it, and that an
 //! enclosed public key is the right one. Writing prefers the seed.
 
 use ::pkcs8::der::asn1::{ContextSpecific, OctetStringRef};
 use ::pkcs8::der::{self, Decode, Encode, Header, Length, Reader, Tag, TagMode, TagNumber, Writer};
 use ::pkcs8::{Error, PrivateKeyInfoRef, Result};
-use subtle::ConstantTimeEq;
 
 use crate::error::KeyError;
 use crate::formats::spki::check_algorithm;
 use crate::keys::SigningKey;
+use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::declassify;
 use crate::params::ParameterSet;
 
@@ -47,6 +47,7 @@ const SEED_TAG: TagNumber = TagNumber(0);
 
 impl<'a> PrivateKeyChoice<'a> {
     /// Which form this is.
+    #[must_use]
     pub fn form(&self) -> PrivateKeyForm {
         match self {
             Self::Seed(_) => PrivateKeyForm::Seed,
@@ -55,22 +56,22 @@ impl<'a> PrivateKeyChoice<'a> {
         }
     }
 
-    /// Imports the key with every check of [`SigningKey::from_expanded`]; a seed
-    /// that does not expand to the key beside it is an error.
+    /// Imports the key with every check of [`SigningKey::from_expanded_bytes`]; a seed
+    /// that does not expand to the key stored with it is an error.
     ///
     /// # Errors
     /// Every [`KeyError`].
     pub fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
         match self {
             Self::Seed(seed) => from_seed(seed),
-            Self::Expanded(expanded) => SigningKey::from_expanded(expanded),
+            Self::Expanded(expanded) => SigningKey::from_expanded_bytes(expanded),
             Self::Both { seed, expanded } => {
                 let key = from_seed::<P>(seed)?;
                 if expanded.len() != P::SK_LEN {
                     return Err(KeyError::Length);
                 }
-                let equal = key.expanded().as_ref().ct_eq(expanded);
-                if declassify(bool::from(equal), "verdict of a key import") {
+                let differing = difference(key.expanded().as_ref(), expanded);
+                if declassify(is_zero(differing), "verdict of a key import") {
                     Ok(key)
                 } else {
                     Err(KeyError::Inconsistent)

@@ -72,6 +72,7 @@ pre_hashes! {
 
 impl PreHash {
     /// The hash of that [`name`](Self::name).
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }
@@ -79,6 +80,7 @@ impl PreHash {
     /// Whether the collision strength is at least that of the set, lambda bits:
     /// digests of at least 256, 384 and 512 bits for ML-DSA-44, 65 and 87, SHAKE128
     /// for ML-DSA-44 only.
+    #[must_use]
     pub const fn is_strong_enough<P: ParameterSet>(self) -> bool {
         self.strength() >= P::LAMBDA
     }
@@ -93,12 +95,12 @@ impl fmt::Display for PreHash {
 /// A digest with the name of its hash, checked for use with `P`.
 ///
 /// ```
-/// use mldsa_core::{Context, Hedge, MlDsa65, PreHash, PreHashed, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa65, PreHash, PreHashed, SigningKey};
 ///
 /// let sha2_512_of_message = [7; 64];
 /// let digest = PreHashed::<MlDsa65>::new(PreHash::Sha2_512, &sha2_512_of_message)?;
 /// let key = SigningKey::<MlDsa65>::generate()?;
-/// let signature = key.sign_prehashed(&digest, Context::EMPTY, Hedge::Deterministic)?;
+/// let signature = key.sign_prehashed(&digest, Context::EMPTY, Randomness::Deterministic)?;
 /// key.verifying_key().verify_prehashed(&digest, Context::EMPTY, signature.as_ref())?;
 /// // 28 bytes are too weak for this set.
 /// assert!(PreHashed::<MlDsa65>::new(PreHash::Sha2_224, &[7; 28]).is_err());
@@ -143,6 +145,7 @@ impl<'a, P: ParameterSet> PreHashed<'a, P> {
     }
 
     /// The hash.
+    #[must_use]
     pub const fn hash(&self) -> PreHash {
         self.hash
     }

@@ -22,7 +22,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// [`ContextError::TooLong`] above 255 bytes: an error when signing, a
-    /// refusal when verifying.
+    /// rejection when verifying.
     pub const fn new(bytes: &'a [u8]) -> Result<Self, ContextError> {
         if bytes.len() > 255 {
             return Err(ContextError::TooLong);
@@ -31,6 +31,7 @@ impl<'a> Context<'a> {
     }
 
     /// The bytes, 0 to 255.
+    #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
     }
@@ -51,11 +52,13 @@ pub struct Mu([u8; CRH_LEN]);
 impl Mu {
     /// Takes an externally computed `mu`. It must come from a party trusted to
     /// have hashed the intended message under the intended key and context.
+    #[must_use]
     pub const fn from_bytes(bytes: [u8; CRH_LEN]) -> Self {
         Self(bytes)
     }
 
     /// The 64 bytes.
+    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; CRH_LEN] {
         &self.0
     }
@@ -67,7 +70,7 @@ impl fmt::Debug for Mu {
     }
 }
 
-/// Bytes of what stands before the context in the input of `mu`.
+/// Length of the part before the context in the input of `mu`.
 pub(crate) const MU_HEAD_LEN: usize = CRH_LEN + 2;
 
 /// `tr`, the domain byte and the length of the context, which is at most 255.
@@ -78,7 +81,7 @@ pub(crate) fn mu_head(tr: &[u8; CRH_LEN], domain: u8, ctx: Context<'_>) -> [u8; 
     head
 }
 
-/// Room for what stands before the message in the input of `mu`.
+/// Maximum length of the part before the message in the input of `mu`.
 pub(crate) const MU_PREFIX_LEN: usize = MU_HEAD_LEN + 255;
 
 /// The input of a pure `mu` before the message.
@@ -97,14 +100,14 @@ pub(crate) fn mu_prefix<'p>(
 /// 224 bytes of state, wiped on drop.
 ///
 /// ```
-/// use mldsa_core::{Context, Hedge, MlDsa44, MuBuilder, SigningKey};
+/// use mldsa_core::{Context, Randomness, MlDsa44, MuBuilder, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::generate()?;
 /// // The public key is enough here.
 /// let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), Context::EMPTY);
 /// mu.update(b"a long ");
 /// mu.update(b"message");
-/// let signature = key.sign_mu(&mu.finish(), Hedge::Deterministic)?;
+/// let signature = key.sign_mu(&mu.finish(), Randomness::Deterministic)?;
 /// key.verifying_key().verify(b"a long message", Context::EMPTY, signature.as_ref())?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -132,6 +135,7 @@ impl MuBuilder {
 
     /// Ends the message.
     #[inline(always)]
+    #[must_use]
     pub fn finish(mut self) -> Mu {
         let mut mu = [0; CRH_LEN];
         self.0.finish();
@@ -143,6 +147,7 @@ impl MuBuilder {
 /// `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
 /// the internal interfaces, algorithms 7 and 8.
 #[cfg(feature = "hazmat")]
+#[must_use]
 pub fn mu_from_m_prime(keccak: Permutation, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) -> Mu {
     let mut hash = Shake256::new(keccak);
     hash.absorb(tr);
@@ -160,6 +165,7 @@ pub(crate) fn mu_from_parts(keccak: Permutation, parts: &[&[u8]]) -> Mu {
 }
 
 /// `tr = H(pk, 64)`.
+#[must_use]
 pub fn tr(keccak: Permutation, pk: &[u8]) -> [u8; CRH_LEN] {
     let mut tr = [0; CRH_LEN];
     Shake256::digest(keccak, &[pk], &mut tr);
@@ -173,7 +179,7 @@ pub(crate) fn tr_of_parts(keccak: Permutation, pk: &PublicKeyParts<'_>) -> [u8; 
     tr
 }
 
-/// What algorithm 6 line 1 expands the seed into.
+/// Result of algorithm 6 line 1, the expansion of the seed.
 #[derive(Debug)]
 pub struct ExpandedSeed {
     /// Seed of A; public.
@@ -187,6 +193,7 @@ pub struct ExpandedSeed {
 impl ExpandedSeed {
     /// Zeros, for [`expand_seed`] to fill in place.
     #[inline(always)]
+    #[must_use]
     pub fn zeroed() -> Self {
         Self {
             rho: [0; SEED_LEN],
@@ -209,7 +216,7 @@ pub fn expand_seed(keccak: Permutation, p: &Params, xi: &[u8; SEED_LEN], seed: &
     hash.squeeze(seed.k_seed.expose_mut());
 }
 
-/// What stands behind `xi` in the input of [`expand_seed`].
+/// The part after `xi` in the input of [`expand_seed`].
 pub(crate) fn seed_suffix(p: &Params) -> [u8; 2] {
     [p.k as u8, p.l as u8]
 }
@@ -261,6 +268,7 @@ pub struct CommitmentHash(Shake256);
 impl CommitmentHash {
     /// Starts with `mu`. Out of line, so that the caller's frame holds one state.
     #[inline(never)]
+    #[must_use]
     pub fn new(keccak: Permutation, mu: &Mu) -> Self {
         let mut hash = Self(Shake256::new(keccak));
         hash.0.absorb(&mu.0);
@@ -282,28 +290,28 @@ impl CommitmentHash {
 
 /// The `rnd` of algorithm 2: fresh bytes, or zeros for deterministic signing.
 #[derive(Clone, Copy)]
-pub enum Hedge<'a> {
+pub enum Randomness<'a> {
     /// 32 zero bytes. Exposed to fault attacks: prefer fresh bytes where there
     /// is a generator.
     Deterministic,
     /// 32 fresh random bytes.
-    Bytes(&'a [u8; SEED_LEN]),
+    Hedged(&'a [u8; SEED_LEN]),
 }
 
-impl Hedge<'_> {
+impl Randomness<'_> {
     pub(crate) fn rnd(&self) -> &[u8; SEED_LEN] {
         match self {
             Self::Deterministic => &[0; SEED_LEN],
-            Self::Bytes(rnd) => rnd,
+            Self::Hedged(rnd) => rnd,
         }
     }
 }
 
-impl fmt::Debug for Hedge<'_> {
+impl fmt::Debug for Randomness<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Deterministic => "Deterministic",
-            Self::Bytes(_) => "Bytes(..)",
+            Self::Hedged(_) => "Hedged(..)",
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::error::SignError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Hedge, Mu};
+use crate::hash::transcript::{Context, Mu, Randomness};
 #[cfg(feature = "alloc")]
 use crate::keys::prepared_signing::PreparedSigningKey;
 use crate::keys::prepared_signing::PreparedSigningKeyRef;
@@ -23,46 +23,53 @@ use crate::scheme::sign_many::{MAX_SLOTS, Request, Slot, ToSign, sign_many};
 pub struct SignJob<'a, P: ParameterSet> {
     key: PreparedSigningKeyRef<'a, P>,
     message: ToSign<'a>,
-    hedge: Hedge<'a>,
+    randomness: Randomness<'a>,
 }
 
 impl<'a, P: ParameterSet> SignJob<'a, P> {
     /// Signs `message`, as [`SigningKey::sign`](crate::SigningKey::sign) does (FIPS 204
     /// algorithm 2).
+    #[must_use]
     pub fn new(
         key: PreparedSigningKeyRef<'a, P>,
         message: &'a [u8],
         ctx: Context<'a>,
-        hedge: Hedge<'a>,
+        randomness: Randomness<'a>,
     ) -> Self {
         let message = ToSign::Pure(ctx, message);
         Self {
             key,
             message,
-            hedge,
+            randomness,
         }
     }
 
     /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
     #[cfg(feature = "hash-ml-dsa")]
+    #[must_use]
     pub fn prehashed(
         key: PreparedSigningKeyRef<'a, P>,
         digest: &PreHashed<'_, P>,
         ctx: Context<'_>,
-        hedge: Hedge<'a>,
+        randomness: Randomness<'a>,
     ) -> Self {
         let verifying_key = key.verifying_key();
         let keccak = verifying_key.backend().permutation();
-        Self::mu(key, digest.mu_on(keccak, verifying_key.tr(), ctx), hedge)
+        Self::mu(
+            key,
+            digest.mu_on(keccak, verifying_key.tr(), ctx),
+            randomness,
+        )
     }
 
     /// Signs an externally computed message representative.
-    pub fn mu(key: PreparedSigningKeyRef<'a, P>, mu: Mu, hedge: Hedge<'a>) -> Self {
+    #[must_use]
+    pub fn mu(key: PreparedSigningKeyRef<'a, P>, mu: Mu, randomness: Randomness<'a>) -> Self {
         let message = ToSign::Mu(mu);
         Self {
             key,
             message,
-            hedge,
+            randomness,
         }
     }
 }
@@ -75,18 +82,18 @@ impl<P: ParameterSet> fmt::Debug for SignJob<'_, P> {
 
 /// Memory of a [`BatchSigner`]: 93, 124 or 166 KiB, for eight attempts at a time and the
 /// signatures that they become. Zeros whenever nothing is being signed.
-pub struct BatchMemory<P: ParameterSet>([Slot<P>; MAX_SLOTS]);
+pub struct BatchSignerScratch<P: ParameterSet>([Slot<P>; MAX_SLOTS]);
 
-impl<P: ParameterSet> BatchMemory<P> {
+impl<P: ParameterSet> BatchSignerScratch<P> {
     /// Zeros, as a constant: can initialise a static.
     pub const ZERO: Self = Self([const { Slot::ZERO }; MAX_SLOTS]);
     /// Bytes: 94720, 126464 or 169984.
     pub const LEN: usize = size_of::<Self>();
 }
 
-impl<P: ParameterSet> fmt::Debug for BatchMemory<P> {
+impl<P: ParameterSet> fmt::Debug for BatchSignerScratch<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BatchMemory({})", P::NAME)
+        write!(f, "BatchSignerScratch({})", P::NAME)
     }
 }
 
@@ -98,23 +105,21 @@ impl<P: ParameterSet> fmt::Debug for BatchMemory<P> {
 /// Constant time as that: which attempts are rejected is public, and nothing else.
 ///
 /// ```
-/// use mldsa_core::{
-///     BatchMemory, BatchSigner, Context, Hedge, MlDsa44, PreparedSigningMemory, SignJob,
-///     SigningKey,
-/// };
+/// use mldsa_core::no_alloc::{BatchSignerScratch, PreparedSigningKeyStorage};
+/// use mldsa_core::{BatchSigner, Context, MlDsa44, Randomness, SignJob, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
-/// let mut memory = PreparedSigningMemory::new();
+/// let mut memory = PreparedSigningKeyStorage::new();
 /// let prepared = key.prepare_in(&mut memory);
-/// let job = |message| SignJob::new(prepared, message, Context::EMPTY, Hedge::Deterministic);
+/// let job = |message| SignJob::new(prepared, message, Context::EMPTY, Randomness::Deterministic);
 ///
-/// let mut memory = BatchMemory::ZERO;
+/// let mut memory = BatchSignerScratch::ZERO;
 /// let mut signatures = [[0; 2420]; 2];
 /// let jobs = [&b"one"[..], b"two"].map(job);
 /// BatchSigner::new_in(&mut memory).sign(jobs, |n, signature| {
 ///     signatures[n] = *signature.expect("no fault");
 /// });
-/// let two = key.sign(b"two", Context::EMPTY, Hedge::Deterministic)?;
+/// let two = key.sign(b"two", Context::EMPTY, Randomness::Deterministic)?;
 /// assert_eq!(signatures[1], two.as_ref());
 /// # Ok::<(), mldsa_core::SignError>(())
 /// ```
@@ -133,7 +138,7 @@ enum Slots<'m, P: ParameterSet> {
 
 impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     /// A signer that works in caller memory.
-    pub fn new_in(memory: &'m mut BatchMemory<P>) -> Self {
+    pub fn new_in(memory: &'m mut BatchSignerScratch<P>) -> Self {
         Self {
             slots: Slots::Borrowed(&mut memory.0),
             backend: Backend::detect(),
@@ -141,8 +146,9 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     }
 
     /// A signer with memory of its own on the heap, at most
-    /// [`BatchMemory::LEN`] bytes.
+    /// [`BatchSignerScratch::LEN`] bytes.
     #[cfg(feature = "alloc")]
+    #[must_use]
     pub fn new() -> Self {
         let mut slots = alloc::vec::Vec::with_capacity(MAX_SLOTS);
         slots.resize_with(MAX_SLOTS, || Slot::ZERO);
@@ -170,8 +176,8 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     ///
     /// Signatures of keys with [self-verification] are verified in lanes, as many at a
     /// time as the backend signs at a time, and only valid ones are released. `done`
-    /// receives them in these groups. Verification costs A once more per signature:
-    /// `docs/keys.md` has the measured share.
+    /// receives them in these groups. Verification expands A once more for
+    /// each signature: `docs/keys.md` has the measured share.
     ///
     /// Stack: row sign in a batch of the [crate's table](crate#stack), with
     /// self-verification row verify if that is larger.
@@ -196,13 +202,13 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
             let SignJob {
                 key,
                 message,
-                hedge,
+                randomness,
             } = job;
             let request = Request {
                 key: key.material,
                 tr: key.verifying_key.tr(),
                 message,
-                hedge,
+                randomness,
                 verify_with: key.self_verification.then(|| key.verifying_key.job_key()),
             };
             (request, n)
@@ -237,7 +243,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     /// then.
     pub fn sign_many<'a>(
         &'a self,
-        messages: impl IntoIterator<Item = (&'a [u8], Hedge<'a>)>,
+        messages: impl IntoIterator<Item = (&'a [u8], Randomness<'a>)>,
         ctx: Context<'a>,
     ) -> Result<alloc::vec::Vec<Signature<P>>, SignError> {
         let key = self.as_prepared_ref();
@@ -245,7 +251,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         let mut failed = None;
         let jobs = messages
             .into_iter()
-            .map(|(message, hedge)| SignJob::new(key, message, ctx, hedge));
+            .map(|(message, randomness)| SignJob::new(key, message, ctx, randomness));
         BatchSigner::new()
             .with_backend(key.verifying_key.backend())
             .sign(jobs, |n, result| match result {
@@ -261,7 +267,8 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     }
 }
 
-#[cfg(all(test, feature = "alloc"))]
+#[cfg(test)]
+#[cfg(feature = "alloc")]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 mod tests {
     use super::*;
@@ -293,7 +300,7 @@ mod tests {
                         _ => checked.as_prepared_ref(),
                     };
                     let jobs =
-                        (0..count).map(|n| SignJob::mu(form(n), mus[n], Hedge::Deterministic));
+                        (0..count).map(|n| SignJob::mu(form(n), mus[n], Randomness::Deterministic));
                     let mut seen = vec![0; count];
                     signer.sign(jobs, |n, result| {
                         seen[n] += 1;

@@ -7,13 +7,19 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::coding::encode::SecretKeyParts;
 use crate::error::SignError;
-#[cfg(feature = "hash-ml-dsa")]
+#[cfg(all(feature = "alloc", feature = "hash-ml-dsa"))]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Hedge, Mu, MuBuilder};
+#[cfg(feature = "alloc")]
+use crate::hash::transcript::Context;
+use crate::hash::transcript::{Mu, Randomness};
+use crate::keys::sign_into::SignInto;
+#[cfg(feature = "alloc")]
+use crate::keys::sign_into::signature;
+#[cfg(feature = "alloc")]
 use crate::keys::signature::Signature;
-use crate::keys::signing::{SigningKey, sign_methods};
+use crate::keys::signing::SigningKey;
 use crate::keys::verifying::VerifyingKey;
-use crate::memory::array::Zeroed;
+use crate::memory::array::{Zeroed, sealed};
 use crate::memory::secret::Secret;
 #[cfg(feature = "alloc")]
 use crate::params::SEED_LEN;
@@ -21,21 +27,22 @@ use crate::params::{ParameterSet, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::sign::{Rejection, SigningMaterial, T0, sign_internal};
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Memory for [`SigningKey::prepare_in`]: 28, 47 or 79 KiB. Holds secrets from then on;
 /// wiped on drop, and overwritten by the next key.
-pub struct PreparedSigningMemory<P: ParameterSet> {
+pub struct PreparedSigningKeyStorage<P: ParameterSet> {
     a_hat: P::Matrix<NttPoly>,
     s_hat: Secret<P::Secrets<NttPoly>>,
     t0_hat: Secret<P::Rows<NttPoly>>,
 }
 
-impl<P: ParameterSet> PreparedSigningMemory<P> {
+impl<P: ParameterSet> PreparedSigningKeyStorage<P> {
     /// Bytes: 28672, 48128 or 80896.
     pub const LEN: usize = core::mem::size_of::<Self>();
 
     /// Zeros.
+    #[must_use]
     pub fn new() -> Self {
         Self {
             a_hat: P::Matrix::zeroed(),
@@ -45,17 +52,17 @@ impl<P: ParameterSet> PreparedSigningMemory<P> {
     }
 }
 
-impl<P: ParameterSet> Default for PreparedSigningMemory<P> {
+impl<P: ParameterSet> Default for PreparedSigningKeyStorage<P> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<P: ParameterSet> ZeroizeOnDrop for PreparedSigningMemory<P> {}
+impl<P: ParameterSet> ZeroizeOnDrop for PreparedSigningKeyStorage<P> {}
 
-impl<P: ParameterSet> fmt::Debug for PreparedSigningMemory<P> {
+impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyStorage<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PreparedSigningMemory({}, ..)", P::NAME)
+        write!(f, "PreparedSigningKeyStorage({}, ..)", P::NAME)
     }
 }
 
@@ -69,23 +76,30 @@ pub struct PreparedSigningKeyRef<'a, P: ParameterSet> {
 
 impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
     /// The public key.
+    #[must_use]
     pub fn verifying_key(&self) -> &'a VerifyingKey<P> {
         self.verifying_key
     }
+}
 
-    pub(crate) fn sign_mu_observed(
+impl<P: ParameterSet> sealed::Sealed for PreparedSigningKeyRef<'_, P> {}
+
+impl<P: ParameterSet> SignInto<P> for PreparedSigningKeyRef<'_, P> {
+    fn public_key(&self) -> &VerifyingKey<P> {
+        self.verifying_key
+    }
+
+    fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        randomness: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
         let backend = self.verifying_key.backend();
-        sign_internal::<P>(backend, &self.material, mu, hedge.rnd(), out, observe)?;
+        sign_internal::<P>(backend, &self.material, mu, randomness.rnd(), out, observe)?;
         self.verifying_key.release(self.self_verification, mu, out)
     }
-
-    sign_methods!();
 }
 
 impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyRef<'_, P> {
@@ -139,7 +153,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Stack: row prepare to sign of the [crate's table](crate#stack).
     pub fn prepare_in<'a>(
         &'a self,
-        memory: &'a mut PreparedSigningMemory<P>,
+        memory: &'a mut PreparedSigningKeyStorage<P>,
     ) -> PreparedSigningKeyRef<'a, P> {
         let s_hat = memory.s_hat.expose_mut().as_mut();
         let t0_hat = memory.t0_hat.expose_mut().as_mut();
@@ -162,7 +176,7 @@ impl<P: ParameterSet> SigningKey<P> {
     fn transform(&self, a_hat: &mut [NttPoly], s_hat: &mut [NttPoly], t0_hat: &mut [NttPoly]) {
         let p = &P::PARAMS;
         let backend = self.verifying_key().backend();
-        let _traces = KernelTraces::<3_072>(backend);
+        let _zeroize = ZeroizeKernelState::<3_072>(backend);
         let parts = SecretKeyParts::of::<P>(self.expanded());
         (backend.kernels().expand_a)(parts.rho, p.l, 0, a_hat);
         let (s1_hat, s2_hat) = s_hat.split_at_mut(p.l);
@@ -198,18 +212,80 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         }
     }
 
-    pub(crate) fn sign_mu_observed(
+    /// Signs `message`: the bytes of [`SigningKey::sign`].
+    ///
+    /// Stack: row sign prepared in `docs/gates.md`.
+    ///
+    /// # Errors
+    /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
+    pub fn sign(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+        randomness: Randomness<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_into(message, context, randomness, out))
+    }
+
+    /// [`SigningKey::sign_hedged`].
+    ///
+    /// # Errors
+    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
+    #[cfg(all(
+        feature = "getrandom",
+        not(all(target_family = "wasm", target_os = "unknown"))
+    ))]
+    pub fn sign_hedged(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        let rnd = crate::keys::signing::fresh(&mut getrandom::SysRng)?;
+        self.sign(message, context, Randomness::Hedged(rnd.expose()))
+    }
+
+    /// [`SigningKey::sign_mu`].
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    pub fn sign_mu(&self, mu: &Mu, randomness: Randomness<'_>) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_mu_into(mu, randomness, out))
+    }
+
+    /// [`SigningKey::sign_prehashed`].
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    #[cfg(feature = "hash-ml-dsa")]
+    pub fn sign_prehashed(
+        &self,
+        digest: &PreHashed<'_, P>,
+        context: Context<'_>,
+        randomness: Randomness<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_prehashed_into(digest, context, randomness, out))
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<P: ParameterSet> sealed::Sealed for PreparedSigningKey<P> {}
+
+#[cfg(feature = "alloc")]
+impl<P: ParameterSet> SignInto<P> for PreparedSigningKey<P> {
+    fn public_key(&self) -> &VerifyingKey<P> {
+        &self.verifying_key
+    }
+
+    fn sign_mu_observed(
         &self,
         mu: &Mu,
-        hedge: Hedge<'_>,
+        randomness: Randomness<'_>,
         out: &mut [u8],
         observe: &mut dyn FnMut(Rejection),
     ) -> Result<(), SignError> {
         let key = self.as_prepared_ref();
-        key.sign_mu_observed(mu, hedge, out, observe)
+        key.sign_mu_observed(mu, randomness, out, observe)
     }
-
-    sign_methods!();
 }
 
 #[cfg(feature = "alloc")]

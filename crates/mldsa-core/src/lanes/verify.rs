@@ -5,20 +5,25 @@ use crate::coding::encode::SignatureParts;
 use crate::error::VerifyError;
 use crate::hash::keccak::Permutation;
 use crate::hash::transcript::mu_head;
-use crate::lanes::job::{Claim, Job, JobKey, JobMessage};
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
+use crate::lanes::job::{CommitmentInputs, Job, JobKey, JobMessage};
 use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Widths, pad};
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
 
-/// What a backend adds to the common algorithm.
+/// The parts of verification that a backend supplies.
 pub(crate) trait Engine: Widths {
     /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment of the
     /// signature, k packed rows to where `side` wants them. False if a coefficient of z
     /// is too large.
     ///
     /// `side` may be given one permutation with each of the engine's own.
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool;
+    fn commitment(
+        self,
+        key: &JobKey<'_>,
+        inputs: &CommitmentInputs<'_>,
+        interleaved: &mut InterleavedHash<'_>,
+    ) -> bool;
 
     /// A signature is parsed soon.
     #[inline(always)]
@@ -35,7 +40,7 @@ struct Parsed<'a> {
 /// Verifies jobs `0..results.len()`, in any number, up to `LANES` at a time, and
 /// writes every result.
 ///
-/// Jobs share permutations; a refused one leaves its place to the next, so that
+/// Jobs share permutations; a rejected one leaves its place to the next, so that
 /// bad signatures do not slow good ones.
 ///
 /// To be inlined into entries that have the engine's features, one for a lone
@@ -74,9 +79,10 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
             }
             next += 1;
         }
-        // A lone cold key hashes beside its own matrix, several in lanes.
-        let mu_beside = LANES == 1;
-        let hashes = hash_inputs(engine, &parsed, mu_beside);
+        // The hashes of a single encoded key are interleaved with its matrix, those of several
+        // keys run in lanes.
+        let mu_interleaved = LANES == 1;
+        let hashes = hash_inputs(engine, &parsed, mu_interleaved);
         for (parsed, (mu, ball)) in parsed.iter().flatten().zip(&hashes) {
             let c = Challenge::from_block(p.tau, ball).unwrap_or_else(|| {
                 Challenge::sample_in_ball_vartime(
@@ -86,21 +92,21 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
                 )
             });
             let w1 = commitments.next_w1();
-            let mut side = if mu_beside {
-                SideHash::commitment_of(&parsed.job, w1)
+            let mut interleaved = if mu_interleaved {
+                InterleavedHash::commitment_of(&parsed.job, w1)
             } else {
-                SideHash::idle_with(w1)
+                InterleavedHash::empty_with(w1)
             };
-            let claim = Claim {
+            let inputs = CommitmentInputs {
                 p,
                 parts: &parsed.parts,
                 c: &c,
             };
-            if !engine.commitment(&parsed.job.key, &claim, &mut side) {
+            if !engine.commitment(&parsed.job.key, &inputs, &mut interleaved) {
                 results[parsed.index] = Err(VerifyError::ResponseNorm);
                 continue;
             }
-            let (hashed, state, absorbed) = side.finish(&mut |state| engine.permute(state));
+            let (hashed, state, absorbed) = interleaved.finish(&mut |state| engine.permute(state));
             commitments.push(parsed.index, &hashed.unwrap_or(*mu), parsed.parts.c_tilde);
             commitments.begun = (state, absorbed);
             if commitments.count == width {
@@ -115,15 +121,17 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
 fn hash_inputs<'a, E: Engine, const LANES: usize>(
     engine: E,
     parsed: &[Option<Parsed<'a>>; LANES],
-    mu_beside: bool,
+    mu_interleaved: bool,
 ) -> [([u8; CRH_LEN], [u8; RATE]); LANES] {
     let mut tr = [[0; CRH_LEN]; LANES];
     let mut queue = Queue::new(engine);
     for (parsed, tr) in parsed.iter().flatten().zip(&mut tr) {
         match parsed.job.key {
-            JobKey::Prepared(_, known) | JobKey::Cold(_, Some(known)) => *tr = *known,
-            JobKey::Cold(pk, None) if !mu_beside => queue.push(Input::joined([pk.rho, pk.t1]), tr),
-            JobKey::Cold(_, None) => {}
+            JobKey::Prepared(_, known) | JobKey::Encoded(_, Some(known)) => *tr = *known,
+            JobKey::Encoded(pk, None) if !mu_interleaved => {
+                queue.push(Input::joined([pk.rho, pk.t1]), tr)
+            }
+            JobKey::Encoded(_, None) => {}
         }
     }
     queue.run();
@@ -132,7 +140,8 @@ fn hash_inputs<'a, E: Engine, const LANES: usize>(
     for ((parsed, tr), (mu, ball)) in parsed.iter().flatten().zip(&tr).zip(&mut hashes) {
         match parsed.job.message {
             JobMessage::Mu(known) => *mu = *known.as_bytes(),
-            JobMessage::Pure(..) if mu_beside && matches!(parsed.job.key, JobKey::Cold(..)) => {}
+            JobMessage::Pure(..)
+                if mu_interleaved && matches!(parsed.job.key, JobKey::Encoded(..)) => {}
             JobMessage::Pure(ctx, message) => {
                 queue.push(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message), mu)
             }
@@ -172,7 +181,7 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
         }
     }
 
-    /// Where the packed w1 of the next signature belongs.
+    /// Buffer for the packed w1 of the next signature.
     fn next_w1(&mut self) -> &mut [u8] {
         &mut self.inputs[self.count][CRH_LEN..self.len]
     }

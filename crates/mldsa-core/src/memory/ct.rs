@@ -13,7 +13,7 @@ use crate::memory::barrier::value_barrier;
 /// there without it, at every level of optimisation.
 const MASKS_PASS_BARRIER: bool = !cfg!(all(target_arch = "x86_64", target_feature = "sse2"));
 
-/// `mask`, or a word from which a mask is made, behind the value barrier where
+/// `mask`, or a word from which a mask is made, passed through the value barrier where
 /// masks need one.
 #[inline(always)]
 pub fn opaque(mask: i32) -> i32 {
@@ -43,9 +43,45 @@ pub fn abs(a: i32) -> i32 {
     (a ^ mask) - mask
 }
 
-/// Whether an accumulated sign word is negative, behind the value barrier on every
-/// target: the bool is still secret until it is declassified.
+/// The bits in which two byte strings differ, joined by or: 0 if they are equal.
+/// Constant time in the bytes. To be joined with others by `|`, and judged once, by
+/// [`is_zero`]. Bounds: `a` and `b` have the same length; more bytes of one are ignored.
+#[inline(always)]
+pub fn difference(a: &[u8], b: &[u8]) -> u8 {
+    let pairs = a.iter().zip(b);
+    pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
+}
+
+/// Whether an accumulated [`difference`] is zero, passed through the value barrier on
+/// every target: the bool is still secret until it is declassified. A call, so that the value is
+/// judged in a register wherever it was accumulated.
+#[inline(never)]
+pub fn is_zero(difference: u8) -> bool {
+    value_barrier(i32::from(difference)) == 0
+}
+
+/// Whether an accumulated sign word is negative, passed through the value barrier on
+/// every target: the bool is still secret until it is declassified.
 #[inline(always)]
 pub fn is_negative(a: i32) -> bool {
     value_barrier(a) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_single_bit_is_a_difference() {
+        let a: [u8; 40] = core::array::from_fn(|n| (n * 7) as u8);
+        assert!(is_zero(difference(&a, &a)));
+        assert!(is_zero(difference(&[], &[])));
+        for bit in 0..8 * a.len() {
+            let mut b = a;
+            b[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(difference(&a, &b), 1 << (bit % 8));
+            assert!(!is_zero(difference(&a, &b)));
+            assert!(!is_zero(difference(&b, &a) | difference(&a, &a)));
+        }
+    }
 }

@@ -12,13 +12,13 @@ pub struct Secret<T: Wipe>(T);
 
 impl<T: Wipe> Secret<T> {
     /// Takes ownership of `value`.
-    #[cfg(any(feature = "alloc", feature = "siblings"))]
+    #[cfg(any(feature = "alloc", feature = "unstable-internals"))]
     #[inline(always)]
     pub fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// Read access: what to search for in a review.
+    /// Read access. Reviews search for this name.
     #[inline(always)]
     pub fn expose(&self) -> &T {
         &self.0
@@ -69,17 +69,17 @@ impl<T: Wipe> fmt::Debug for Secret<T> {
 /// own frame, cannot be promised.
 ///
 /// ```
-/// use mldsa_core::{Hedge, MlDsa44, Mu, SigningKey, scrub_stack};
+/// use mldsa_core::{Randomness, MlDsa44, Mu, SigningKey, zeroize_stack};
 ///
 /// # let (seed, mu) = ([7; 32], Mu::from_bytes([8; 64]));
-/// let signature = scrub_stack::<{ 128 * 1024 }, _>(|| {
+/// let signature = zeroize_stack::<{ 128 * 1024 }, _>(|| {
 ///     let key = SigningKey::<MlDsa44>::from_seed(&seed);
-///     key.sign_mu(&mu, Hedge::Deterministic)
+///     key.sign_mu(&mu, Randomness::Deterministic)
 /// })?;
 /// # Ok::<(), mldsa_core::SignError>(())
 /// ```
 #[inline(never)]
-pub fn scrub_stack<const BYTES: usize, R>(operation: impl FnOnce() -> R) -> R {
+pub fn zeroize_stack<const BYTES: usize, R>(operation: impl FnOnce() -> R) -> R {
     struct Scrub<const BYTES: usize>;
 
     impl<const BYTES: usize> Drop for Scrub<BYTES> {
@@ -117,7 +117,7 @@ pub fn declassify<T>(value: T, why: &'static str) -> T {
     value
 }
 
-/// How the constant-time check (`tests/gates`) learns what became public: only
+/// Hook by which the constant-time check (`tests/gates`) observes declassified values: only
 /// in builds with `--cfg mldsa_ct_check`.
 #[cfg(mldsa_ct_check)]
 pub mod ct_check {

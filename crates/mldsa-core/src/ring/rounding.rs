@@ -77,11 +77,11 @@ pub fn use_hint_vartime(gamma2: i32, hint: i32, r: i32) -> i32 {
     }
 }
 
-/// What the second half of signing needs of a coefficient of w: its low part
-/// w0 and whether its high part is not zero, as `2 w0 + (w1 != 0)`.
+/// Parts of a coefficient of w that the second half of signing needs: its low part w0 and
+/// whether its high part is not zero, as `2 w0 + (w1 != 0)`.
 ///
 /// Bounds: |w0| <= gamma2.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn low_and_flag(gamma2: i32, r: i32) -> i32 {
     let (r1, r0) = decompose(gamma2, r);
@@ -94,7 +94,7 @@ pub fn low_and_flag(gamma2: i32, r: i32) -> i32 {
 ///
 /// Bounds: |w0 - c s2| < gamma2 - beta, as the r0 check establishes;
 /// |ct0| < 2^29. Returns 0 or 1.
-#[cfg(any(feature = "siblings", test))]
+#[cfg(any(feature = "unstable-internals", test))]
 #[inline(always)]
 pub fn make_hint_low(gamma2: i32, low: i32, ct0: i32) -> i32 {
     let sum = (low >> 1) + ct0;

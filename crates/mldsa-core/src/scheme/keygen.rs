@@ -9,14 +9,15 @@ use crate::coding::pack;
 use crate::error::KeyError;
 use crate::hash::transcript::{self, ExpandedSeed};
 use crate::memory::array::Zeroed;
+use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
-use crate::scheme::running_tr::RunningTr;
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::incremental_tr::IncrementalTr;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
-/// refused half-bytes are public.
+/// rejected half-bytes are public.
 pub fn keygen_internal<P: ParameterSet>(
     backend: Backend,
     xi: &[u8; SEED_LEN],
@@ -64,7 +65,7 @@ pub(super) fn sample_secrets<P: ParameterSet>(
     s1: &mut [u8],
     s2: &mut [u8],
 ) {
-    let _traces = KernelTraces::<8_192>(backend);
+    let _zeroize = ZeroizeKernelState::<8_192>(backend);
     let p = &P::PARAMS;
     let mut s = Secret::<P::Secrets<Poly>>::zeroed();
     let s = s.expose_mut().as_mut();
@@ -88,8 +89,8 @@ fn public_key<P: ParameterSet>(
     pk: &mut [u8],
     row: impl FnMut(usize, &[u8; T0_POLY_LEN]),
 ) -> [u8; CRH_LEN] {
-    let _traces = KernelTraces::<8_192>(backend);
-    let mut tr = RunningTr::new(backend);
+    let _zeroize = ZeroizeKernelState::<8_192>(backend);
+    let mut tr = IncrementalTr::new(backend);
     let next_row = |a: &mut MatrixRows<'_, 8>, a_row: &mut [NttPoly], known: &[u8]| {
         tr.next_row(a, a_row, known);
     };
@@ -167,12 +168,11 @@ pub fn check_expanded<P: ParameterSet>(
     sk: &[u8],
     pk: &mut P::PublicKeyBytes,
 ) -> Result<(), KeyError> {
-    use subtle::{Choice, ConstantTimeEq};
-
+    let _zeroize = ZeroizeKernelState::<3_072>(backend);
     let p = &P::PARAMS;
     let parts = SecretKeyParts::parse(p, sk)?;
     check_secret_range(p, &parts)?;
-    let mut equal = Choice::from(1);
+    let mut differing = 0;
     let tr = public_key::<P>(
         backend,
         parts.rho,
@@ -180,11 +180,11 @@ pub fn check_expanded<P: ParameterSet>(
         parts.s2,
         pk.as_mut(),
         |i, t0| {
-            equal &= t0[..].ct_eq(&parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
+            differing |= difference(t0, &parts.t0[i * T0_POLY_LEN..][..T0_POLY_LEN]);
         },
     );
-    equal &= tr.ct_eq(parts.tr);
-    if declassify(bool::from(equal), "verdict of a key import") {
+    differing |= difference(&tr, parts.tr);
+    if declassify(is_zero(differing), "verdict of a key import") {
         Ok(())
     } else {
         Err(KeyError::Inconsistent)

@@ -11,7 +11,7 @@ use crate::memory::secret::Secret;
 use crate::params::{ParameterSet, SEED_LEN, T0_POLY_LEN};
 use crate::ring::poly::NttPoly;
 use crate::scheme::keygen::{public_rows, sample_secrets};
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Keys that are made together: the lanes of the widest backend.
 pub(crate) const MAX_KEYS: usize = 8;
@@ -33,7 +33,7 @@ pub fn keygen_many<P: ParameterSet>(backend: Backend, keys: &mut [NewKey<'_, P>]
 /// At most [`MAX_KEYS`] keys.
 #[inline(never)]
 fn keygen_group<P: ParameterSet>(backend: Backend, keys: &mut [NewKey<'_, P>]) {
-    let _traces = KernelTraces::<32_768>(backend);
+    let _zeroize = ZeroizeKernelState::<32_768>(backend);
     let p = &P::PARAMS;
     let mut seeds = Secret::<[[u8; EXPANDED_SEED_LEN]; MAX_KEYS]>::zeroed();
     let seeds = seeds.expose_mut();

@@ -12,9 +12,9 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, 
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
-use crate::scheme::traces::KernelTraces;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
-/// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
+/// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rejection {
@@ -28,7 +28,7 @@ pub enum Rejection {
     HintWeight,
 }
 
-/// What signing needs of a key, transformed.
+/// Parts of a private key for signing, transformed.
 #[derive(Clone, Copy)]
 pub(crate) struct SigningMaterial<'a> {
     pub k_seed: &'a [u8; SEED_LEN],
@@ -66,6 +66,8 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
     }
+    // Also for the return in the middle.
+    let _zeroize = ZeroizeKernelState::<3_072>(backend);
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
     let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut in_range = unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());
@@ -101,7 +103,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
-    let _traces = KernelTraces::<3_072>(backend);
+    let _zeroize = ZeroizeKernelState::<3_072>(backend);
     let p = &P::PARAMS;
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);

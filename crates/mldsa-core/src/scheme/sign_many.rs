@@ -8,7 +8,7 @@ use crate::backend::{Backend, shake256_lanes};
 use crate::coding::hint::HINT_ROW_LEN;
 use crate::error::{SignError, VerifyError};
 use crate::hash::transcript::{
-    Context, Hedge, MU_PREFIX_LEN, Mu, RHO_PP_PREFIX_LEN, mu_prefix, rho_pp_prefix,
+    Context, MU_PREFIX_LEN, Mu, RHO_PP_PREFIX_LEN, Randomness, mu_prefix, rho_pp_prefix,
 };
 use crate::hash::xof::LaneHash;
 use crate::lanes::job::{Job, JobKey, JobMessage};
@@ -21,8 +21,8 @@ use crate::scheme::sign::{
     SigningMaterial, commit_rows, declassify_challenge, encode, respond_hints, respond_low_bits,
     respond_z, transform_challenge,
 };
-use crate::scheme::traces::KernelTraces;
 use crate::scheme::verify::verify_jobs;
+use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// The most attempts that run side by side: the lanes of the widest backend.
 pub(crate) const MAX_SLOTS: usize = 8;
@@ -38,7 +38,7 @@ pub(crate) struct Slot<P: ParameterSet> {
     /// k packed rows.
     w1: [u8; 8 * 128],
     c_tilde: [u8; CRH_LEN],
-    /// What SampleInBall reads first.
+    /// First block for SampleInBall.
     ball: [u8; 136],
     /// A finished signature, of any attempt, until it is released.
     signature: P::SignatureBytes,
@@ -64,12 +64,12 @@ impl<P: ParameterSet> Slot<P> {
     }
 }
 
-/// How many slots a backend makes use of.
+/// Number of slots that a backend uses.
 pub(crate) fn slots_of(backend: Backend) -> usize {
     backend.kernels().mask_lanes.min(MAX_SLOTS)
 }
 
-/// What a signature is made of.
+/// Source of the message representative.
 #[derive(Clone, Copy)]
 pub(crate) enum ToSign<'a> {
     /// A message under a context, the pure form.
@@ -84,7 +84,7 @@ pub(crate) struct Request<'a> {
     pub(crate) key: SigningMaterial<'a>,
     pub(crate) tr: &'a [u8; CRH_LEN],
     pub(crate) message: ToSign<'a>,
-    pub(crate) hedge: Hedge<'a>,
+    pub(crate) randomness: Randomness<'a>,
     /// The key under which the signature is verified before it is released, if it is.
     pub(crate) verify_with: Option<JobKey<'a>>,
 }
@@ -108,7 +108,7 @@ pub(crate) fn sign_many<'a, P: ParameterSet, T>(
     requests: &mut dyn Iterator<Item = (Request<'a>, T)>,
     done: &mut Done<'_, P, T>,
 ) {
-    let _traces = KernelTraces::<16_384>(backend);
+    let _zeroize = ZeroizeKernelState::<16_384>(backend);
     let lanes = slots_of(backend).min(slots.len());
     let mut batch = Batch {
         backend,
@@ -192,7 +192,7 @@ impl<'a, T> Waiting<'a, T> {
         let mut mus = [[0; CRH_LEN]; MAX_SLOTS];
         let mut prefixes = [[0; MU_PREFIX_LEN]; MAX_SLOTS];
         self.next = 0;
-        // What the kernels left there, the caller's code might spill.
+        // The caller's code might spill what the kernels left in registers.
         (backend.kernels().clear_registers)();
         for place in self.messages.iter_mut().take(lanes) {
             let Some((request, tag)) = requests.next() else {
@@ -228,10 +228,12 @@ impl<'a, T> Waiting<'a, T> {
             .zip(prefixes.expose_mut())
             .zip(self.seeds.expose_mut());
         let hashes = hashes.map(|((message, prefix), rho_pp)| {
-            let Request { key, hedge, .. } = &message.request;
+            let Request {
+                key, randomness, ..
+            } = &message.request;
             LaneHash {
                 input: [
-                    rho_pp_prefix(key.k_seed, hedge.rnd(), prefix),
+                    rho_pp_prefix(key.k_seed, randomness.rnd(), prefix),
                     message.mu.as_bytes(),
                 ],
                 output: rho_pp,
@@ -241,7 +243,7 @@ impl<'a, T> Waiting<'a, T> {
     }
 }
 
-/// What a slot is used for: an attempt of the message at `place`.
+/// Use of a slot: an attempt of the message at `place`.
 #[derive(Clone, Copy, Default)]
 struct Planned {
     place: usize,
@@ -428,7 +430,7 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
                     continue;
                 }
             }
-            // What the kernels left there, the caller's code might spill.
+            // The caller's code might spill what the kernels left in registers.
             (backend.kernels().clear_registers)();
             let result = response.map(|()| &*signature);
             done(
@@ -456,7 +458,7 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         let results = &mut results[..self.held];
         verify_jobs::<P>(self.backend, &|n| jobs[n].unwrap_or(first), results);
         self.held = 0;
-        // What the kernels left there, the caller's code might spill.
+        // The caller's code might spill what the kernels left in registers.
         (self.backend.kernels().clear_registers)();
         for ((slot, held), result) in self
             .slots

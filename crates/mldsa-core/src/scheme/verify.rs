@@ -6,7 +6,7 @@ use crate::coding::encode::SignatureParts;
 use crate::coding::pack;
 use crate::error::VerifyError;
 use crate::hash::transcript::{CommitmentHash, mu_from_parts, mu_head, tr_of_parts};
-use crate::lanes::job::{Claim, Job, JobKey, JobMessage};
+use crate::lanes::job::{CommitmentInputs, Job, JobKey, JobMessage};
 use crate::memory::array::Zeroed;
 use crate::params::{CRH_LEN, ParameterSet, Params};
 use crate::ring::poly::{NttPoly, Poly};
@@ -46,8 +46,8 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
         JobMessage::Mu(mu) => *mu,
         JobMessage::Pure(ctx, message) => {
             let tr = match &job.key {
-                JobKey::Prepared(_, tr) | JobKey::Cold(_, Some(tr)) => **tr,
-                JobKey::Cold(pk, None) => tr_of_parts(backend.permutation(), pk),
+                JobKey::Prepared(_, tr) | JobKey::Encoded(_, Some(tr)) => **tr,
+                JobKey::Encoded(pk, None) => tr_of_parts(backend.permutation(), pk),
             };
             mu_from_parts(
                 backend.permutation(),
@@ -65,7 +65,7 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
     let mut product = |i, vector: &[NttPoly], w_hat: &mut NttPoly| {
         let row = row.as_mut();
         let row = match &job.key {
-            JobKey::Cold(pk, _) => {
+            JobKey::Encoded(pk, _) => {
                 expand_row(kernels, &P::PARAMS, pk, i, row);
                 row
             }
@@ -73,12 +73,12 @@ fn verify_job<P: ParameterSet>(backend: Backend, job: &Job<'_>) -> Result<(), Ve
         };
         (kernels.row_product)(row, vector, w_hat);
     };
-    let claim = Claim {
+    let inputs = CommitmentInputs {
         p: &P::PARAMS,
         parts: &parts,
         c: &c,
     };
-    if !commitment(kernels, &claim, vector.as_mut(), &mut product, &mut |w1| {
+    if !commitment(kernels, &inputs, vector.as_mut(), &mut product, &mut |w1| {
         hash.absorb_w1(w1)
     }) {
         return Err(VerifyError::ResponseNorm);
@@ -196,7 +196,7 @@ mod tests {
             }
             let verdict = verdicts[0];
             assert!(verdicts.iter().all(|other| *other == verdict));
-            // What needs neither key nor message is found without them.
+            // Checks that need neither key nor message are made without them.
             let known_early = verdict.err().filter(|reason| *reason != ChallengeMismatch);
             assert_eq!(early, known_early);
             verdict
@@ -294,12 +294,12 @@ mod tests {
     #[test]
     fn challenges_longer_than_a_block() {
         use crate::params::LongChallenge;
-        use crate::{Context, Hedge, SigningKey, VerifyingKey};
+        use crate::{Context, Randomness, SigningKey, VerifyingKey};
 
         let key = SigningKey::<LongChallenge>::from_seed(&[3; SEED_LEN]);
         let ctx = Context::EMPTY;
         let mut signatures: Vec<_> = (0..9u8)
-            .map(|n| key.sign(&[n], ctx, Hedge::Deterministic).unwrap())
+            .map(|n| key.sign(&[n], ctx, Randomness::Deterministic).unwrap())
             .map(|signature| signature.as_ref().to_vec())
             .collect();
         let parts = SignatureParts::parse(&LongChallenge::PARAMS, &signatures[0]).unwrap();

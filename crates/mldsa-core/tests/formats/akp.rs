@@ -1,7 +1,7 @@
 use base64ct::{Base64UrlUnpadded, Encoding};
 use mldsa_core::{
-    Context, CoseKey, Hedge, Jwk, JwkError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey,
-    VerifyingKey,
+    Context, CoseKey, Jwk, JwkError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness,
+    SigningKey, VerifyingKey,
 };
 use sha2::Digest;
 
@@ -115,7 +115,7 @@ fn round_trips<P: ParameterSet>() {
         assert_eq!(SigningKey::<P>::from_cose_key(&bad), Err(error));
     }
     // Without a seed there is nothing that these formats could hold.
-    let imported = SigningKey::<P>::from_expanded(key.expanded().as_ref()).unwrap();
+    let imported = SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).unwrap();
     assert!(imported.to_jwk_priv().is_none() && CoseKey::private(&imported).is_none());
     assert!(!format!("{secret:?}{cose:?}").contains(&*private));
 }
@@ -162,7 +162,7 @@ fn published<P: ParameterSet>(kid: &str, c_tilde: &str) {
         .sign(
             input.join(".").as_bytes(),
             Context::EMPTY,
-            Hedge::Deterministic,
+            Randomness::Deterministic,
         )
         .unwrap();
     assert_eq!(hex::encode(&signature.as_ref()[..P::C_TILDE_LEN]), c_tilde);

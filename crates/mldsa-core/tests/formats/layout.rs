@@ -3,9 +3,9 @@
 use core::mem::size_of;
 
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreparedMemory,
-    PreparedSigningKey, PreparedVerifyingKey, PreparedVerifyingKeyRef, Signature, SigningKey,
-    VerifyError, VerifyingKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreparedSigningKey,
+    PreparedVerifyingKey, Randomness, Signature, SigningKey, VerifyError, VerifyingKey,
+    no_alloc::PreparedVerifyingKeyRef, no_alloc::PreparedVerifyingKeyStorage,
 };
 use zeroize::ZeroizeOnDrop;
 
@@ -20,7 +20,7 @@ fn of<P: ParameterSet + Unpin + core::panic::UnwindSafe + core::panic::RefUnwind
     threads::<VerifyingKey<P>>();
     threads::<PreparedVerifyingKey<P>>();
     threads::<PreparedVerifyingKeyRef<'static, P>>();
-    threads::<PreparedMemory<P>>();
+    threads::<PreparedVerifyingKeyStorage<P>>();
     threads::<Signature<P>>();
     wiped::<SigningKey<P>>();
     wiped::<PreparedSigningKey<P>>();
@@ -33,8 +33,14 @@ fn of<P: ParameterSet + Unpin + core::panic::UnwindSafe + core::panic::RefUnwind
     );
     let keys = 32 + P::SK_LEN + size_of::<VerifyingKey<P>>();
     assert!((keys..keys + 16).contains(&size_of::<SigningKey<P>>()));
-    assert_eq!(size_of::<PreparedMemory<P>>(), P::K * (P::L + 1) * 1024);
-    assert_eq!(PreparedMemory::<P>::LEN, size_of::<PreparedMemory<P>>());
+    assert_eq!(
+        size_of::<PreparedVerifyingKeyStorage<P>>(),
+        P::K * (P::L + 1) * 1024
+    );
+    assert_eq!(
+        PreparedVerifyingKeyStorage::<P>::LEN,
+        size_of::<PreparedVerifyingKeyStorage<P>>()
+    );
     assert!(size_of::<PreparedVerifyingKey<P>>() <= 96);
     assert!(size_of::<Option<VerifyingKey<P>>>() == size_of::<VerifyingKey<P>>());
 }
@@ -47,7 +53,7 @@ fn sizes_and_threads() {
     crosses_threads::<Mu>();
     crosses_threads::<MuBuilder>();
     crosses_threads::<Context<'static>>();
-    crosses_threads::<Hedge<'static>>();
+    crosses_threads::<Randomness<'static>>();
     crosses_threads::<VerifyError>();
     assert_eq!(size_of::<Mu>(), 64);
     assert!(size_of::<MuBuilder>() <= 224);

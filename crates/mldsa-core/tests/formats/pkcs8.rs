@@ -51,7 +51,7 @@ fn round_trips<P: ParameterSet>() {
         form_of(key.to_pkcs8_der().unwrap().as_bytes()),
         PrivateKeyForm::Seed
     );
-    let imported = SigningKey::<P>::from_expanded(key.expanded().as_ref()).unwrap();
+    let imported = SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).unwrap();
     assert_eq!(
         form_of(imported.to_pkcs8_der().unwrap().as_bytes()),
         PrivateKeyForm::Expanded

@@ -1,5 +1,6 @@
 use mldsa_core::{
-    Context, ExposedKey, Hedge, Mu, ParameterSet, Signature, SigningKey, VerifyingKey,
+    Context, Mu, ParameterSet, Randomness, SerializableSigningKey, Signature, SigningKey,
+    VerifyingKey,
 };
 
 use crate::{for_all_sets, key};
@@ -8,7 +9,7 @@ fn round_trips<P: ParameterSet>() {
     let key = key::<P>();
     let vk = key.verifying_key();
     let signature = key
-        .sign(b"m", Context::EMPTY, Hedge::Deterministic)
+        .sign(b"m", Context::EMPTY, Randomness::Deterministic)
         .unwrap();
 
     let json = serde_json::to_string(vk).unwrap();
@@ -39,21 +40,25 @@ fn round_trips<P: ParameterSet>() {
 
     // Private keys only inside the wrapper: the seed, or what there is.
     let text = hex::encode(vk.as_bytes());
-    let exposed = ExposedKey(key);
+    let exposed = SerializableSigningKey(key);
     let json = serde_json::to_string(&exposed).unwrap();
-    assert_eq!(json.len(), 66);
+    let seed = hex::encode(exposed.0.seed().unwrap());
+    assert_eq!(json, format!("\"{}:{seed}\"", P::NAME));
     assert_eq!(
-        serde_json::from_str::<ExposedKey<P>>(&json).unwrap().0,
+        serde_json::from_str::<SerializableSigningKey<P>>(&json)
+            .unwrap()
+            .0,
         exposed.0
     );
     let binary = postcard::to_stdvec(&exposed).unwrap();
     assert_eq!(binary.len(), 33);
-    let again = postcard::from_bytes::<ExposedKey<P>>(&binary).unwrap();
+    let again = postcard::from_bytes::<SerializableSigningKey<P>>(&binary).unwrap();
     assert!(again.0.seed().is_some() && again.0 == exposed.0);
-    let expanded =
-        ExposedKey(SigningKey::<P>::from_expanded(exposed.0.expanded().as_ref()).unwrap());
+    let expanded = SerializableSigningKey(
+        SigningKey::<P>::from_expanded_bytes(exposed.0.expanded().as_ref()).unwrap(),
+    );
     let binary = postcard::to_stdvec(&expanded).unwrap();
-    let again = postcard::from_bytes::<ExposedKey<P>>(&binary).unwrap();
+    let again = postcard::from_bytes::<SerializableSigningKey<P>>(&binary).unwrap();
     assert!(again.0.seed().is_none() && again.0 == exposed.0);
 
     // Lengths, alphabets, other types; nothing of a value is repeated.
@@ -70,7 +75,7 @@ fn round_trips<P: ParameterSet>() {
         let error = serde_json::from_str::<VerifyingKey<P>>(&bad).unwrap_err();
         assert!(error.to_string().len() < 120, "{error}");
         assert!(serde_json::from_str::<Signature<P>>(&bad).is_err());
-        assert!(serde_json::from_str::<ExposedKey<P>>(&bad).is_err());
+        assert!(serde_json::from_str::<SerializableSigningKey<P>>(&bad).is_err());
     }
     // A signature with a malformed hint does not deserialise.
     let mut bytes = signature.as_ref().to_vec();
@@ -80,8 +85,29 @@ fn round_trips<P: ParameterSet>() {
     // An inconsistent private key neither.
     let mut bytes = exposed.0.expanded().as_ref().to_vec();
     bytes[64] ^= 1;
-    let json = format!("\"{}\"", hex::encode(bytes));
-    assert!(serde_json::from_str::<ExposedKey<P>>(&json).is_err());
+    let json = format!("\"{}:{}\"", P::NAME, hex::encode(bytes));
+    assert!(serde_json::from_str::<SerializableSigningKey<P>>(&json).is_err());
+    // A key without its set, of another set, with something before it or in between.
+    for prefix in ["", ":", "ML-DSA-44:", "ML-DSA-65:", "ML-DSA-87:"] {
+        let json = format!("\"{prefix}{seed}\"");
+        let read = serde_json::from_str::<SerializableSigningKey<P>>(&json);
+        assert_eq!(
+            read.is_ok(),
+            prefix.strip_suffix(':') == Some(P::NAME),
+            "{prefix}"
+        );
+        let error = read.map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(!error.contains(&seed[..8]), "{error}");
+    }
+    for text in [
+        "ML-DSA-44",
+        "ML-DSA-44 :00",
+        " ML-DSA-44:00",
+        "ml-dsa-44:00",
+    ] {
+        let json = format!("\"{text}\"");
+        assert!(serde_json::from_str::<SerializableSigningKey<P>>(&json).is_err());
+    }
 }
 
 #[test]

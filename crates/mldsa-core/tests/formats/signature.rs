@@ -4,8 +4,8 @@ use mldsa_core::signature::{
     Verifier,
 };
 use mldsa_core::{
-    Context, Hedge, MlDsa44, MuBuilder, ParameterSet, PreparedSigningKey, PreparedVerifyingKey,
-    Signature, SigningKey, VerifyingKey,
+    Context, MlDsa44, MuBuilder, ParameterSet, PreparedSigningKey, PreparedVerifyingKey,
+    Randomness, Signature, SigningKey, VerifyingKey,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
@@ -50,7 +50,7 @@ where
         Ok(())
     };
     let plain = reference
-        .sign(b"one message", Context::EMPTY, Hedge::Deterministic)
+        .sign(b"one message", Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     assert_eq!(key.try_sign(b"one message").unwrap(), plain);
     assert_eq!(
@@ -60,7 +60,7 @@ where
     assert_eq!(key.try_sign_digest(feed).unwrap(), plain);
 
     let hedged = reference
-        .sign(b"one message", Context::EMPTY, Hedge::Bytes(&[5; 32]))
+        .sign(b"one message", Context::EMPTY, Randomness::Hedged(&[5; 32]))
         .unwrap();
     let rng = &mut Fixed(Some(5));
     assert_eq!(key.try_sign_with_rng(rng, b"one message").unwrap(), hedged);

@@ -58,7 +58,7 @@ mod operation {
         let mut workspace = Workspace::<P, T>::new();
         if let (Ok(key), Ok(out)) = (key, Output::in_place(&mut buffer)) {
             let mut signer = Signer::new(&key, &mut workspace);
-            let hedge = Hedge::Bytes(black_box(&[0; 32]));
+            let hedge = Randomness::Hedged(black_box(&[0; 32]));
             let signed = signer.sign(black_box(b"message"), Context::EMPTY, hedge, out);
             let _ = black_box(signed.is_ok());
         }

@@ -15,14 +15,14 @@ use mldsa_core::hazmat::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{
-    ExpandedKey, Hedge, Mu, OpenedKey, OwnOutput, ParameterSet, Signer, Tier, Workspace,
+    ExpandedKey, Mu, OpenedKey, OwnOutput, ParameterSet, Randomness, Signer, Tier, Workspace,
     keygen_from_seed,
 };
 
 /// Set, tier, operation, `xi`, `mu`; the expanded private key follows.
 pub const HEADER_LEN: usize = 3 + 32 + 64;
 
-/// What is done.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Key generation from the seed.
@@ -150,7 +150,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(
     let mut out = OwnOutput::<P>::new();
     let signature = Signer::new(key, &mut workspace)
         .self_verification(false)
-        .sign_mu(mu, Hedge::Deterministic, out.output())
+        .sign_mu(mu, Randomness::Deterministic, out.output())
         .expect("a signature");
     Shake256::digest(Permutation::PORTABLE, &[signature], digest);
 }

@@ -1,11 +1,11 @@
-//! What `cargo run -p mldsa-gates -- branches` compiles for every target: generic
-//! functions exist only where someone names their types, and this is where.
+//! Entry points that `cargo run -p mldsa-gates -- branches` compiles for every target. Generic
+//! functions are compiled only for named types, and this crate names them.
 
 #![no_std]
 #![allow(missing_docs)]
 
 use mldsa_core::hazmat::{self, Rejection};
-use mldsa_core::{Backend, Hedge, Mu, ParameterSet, SigningKey};
+use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
 use mldsa_lowmem::{ExpandedKey, OpenedKey, Output, Signer, Sink, Tier, Workspace};
 
 /// Functions with branches on secrets, as they are written by mistake: each has to
@@ -40,7 +40,7 @@ macro_rules! set {
             pub fn sign(
                 key: &SigningKey<Set>,
                 mu: &Mu,
-                hedge: Hedge<'_>,
+                hedge: Randomness<'_>,
                 out: &mut [u8],
                 observe: &mut dyn FnMut(Rejection),
             ) -> bool {
@@ -86,7 +86,7 @@ macro_rules! tier {
             key: &OpenedKey<Set>,
             workspace: &mut Workspace<Set, mldsa_lowmem::$tier>,
             mu: &Mu,
-            hedge: Hedge<'_>,
+            hedge: Randomness<'_>,
             out: &mut [u8],
         ) -> bool {
             lowmem_sign(key, workspace, mu, hedge, out)
@@ -97,7 +97,7 @@ macro_rules! tier {
             key: &ExpandedKey<'_, Set>,
             workspace: &mut Workspace<Set, mldsa_lowmem::$tier>,
             mu: &Mu,
-            hedge: Hedge<'_>,
+            hedge: Randomness<'_>,
             out: &mut [u8],
         ) -> bool {
             lowmem_sign(key, workspace, mu, hedge, out)
@@ -110,7 +110,7 @@ fn lowmem_sign<P: ParameterSet, T: Tier<P>, K: mldsa_lowmem::PrivateKey<P>>(
     key: &K,
     workspace: &mut Workspace<P, T>,
     mu: &Mu,
-    hedge: Hedge<'_>,
+    hedge: Randomness<'_>,
     out: &mut [u8],
 ) -> bool {
     let Ok(out) = Output::in_place(out) else {

@@ -5,8 +5,10 @@
 use core::hint::black_box;
 
 use mldsa_core::hazmat::{self, Rejection, Zeroed};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
+    SigningKey,
 };
 use mldsa_gates::valgrind::{self, count_instructions};
 
@@ -50,7 +52,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     let mu = accepted_at_once(&key);
     let mut out = P::SignatureBytes::zeroed();
     count("sign, one attempt", &mut || {
-        let signed = key.sign_mu_into(black_box(&mu), Hedge::Deterministic, out.as_mut());
+        let signed = key.sign_mu_into(black_box(&mu), Randomness::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
     let mut prepared = None;
@@ -59,10 +61,11 @@ fn operations<P: ParameterSet>(backend: Backend) {
     });
     if let Some(prepared) = prepared {
         count("sign prepared, one attempt", &mut || {
-            let signed = prepared.sign_mu_into(black_box(&mu), Hedge::Deterministic, out.as_mut());
+            let signed =
+                prepared.sign_mu_into(black_box(&mu), Randomness::Deterministic, out.as_mut());
             assert_eq!(signed, Ok(()));
         });
-        let job = SignJob::mu(prepared.as_prepared_ref(), mu, Hedge::Deterministic);
+        let job = SignJob::mu(prepared.as_prepared_ref(), mu, Randomness::Deterministic);
         let mut signer = BatchSigner::new().with_backend(backend);
         count("sign eight, one attempt each", &mut || {
             let mut signed = 0;
@@ -86,7 +89,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     }
 }
 
-/// What the division gate has to find in this program.
+/// Negative control of the division gate.
 #[inline(never)]
 fn planted_division(secret: u32, by: u32) -> u32 {
     secret / by
@@ -100,8 +103,13 @@ fn accepted_at_once<P: ParameterSet>(key: &SigningKey<P>) -> Mu {
         .find(|mu| {
             let mut rejected = 0;
             let mut observe = |_: Rejection| rejected += 1;
-            let signed =
-                hazmat::sign_mu_observed(key, mu, Hedge::Deterministic, out.as_mut(), &mut observe);
+            let signed = hazmat::sign_mu_observed(
+                key,
+                mu,
+                Randomness::Deterministic,
+                out.as_mut(),
+                &mut observe,
+            );
             signed == Ok(()) && rejected == 0
         })
         .expect("one of 256")

@@ -25,8 +25,8 @@ mod check {
 
     use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
     use mldsa_core::{
-        Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
-        PreHashed, SignError, SignJob, Signature, SigningKey, bytes,
+        Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
+        PreHashed, Randomness, SignError, SignJob, Signature, SigningKey, no_alloc, rand_core,
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
@@ -92,7 +92,7 @@ mod check {
             sections.push((
                 format!("{} aggregate: tree, commit, respond", backend.name()),
                 Box::new(move || {
-                    backend.set_default();
+                    mldsa_core::internals::set_default_backend(backend);
                     aggregate().expect("a committee of one");
                 }),
             ));
@@ -139,7 +139,7 @@ mod check {
     /// A key whose secret parts are marked and whose public parts are not.
     fn key<P: ParameterSet>(backend: Backend, case: Case) -> SigningKey<P> {
         let (_, sk) = generate::<P>(backend, case);
-        let key = SigningKey::<P>::from_expanded(sk.as_ref()).expect("a key of our own");
+        let key = SigningKey::<P>::from_expanded_bytes(sk.as_ref()).expect("a key of our own");
         key.with_backend(backend)
     }
 
@@ -179,6 +179,8 @@ mod check {
             expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
         }
         drop(SigningKey::<P>::from_seed(&secret(cases[0].seed)));
+        let generated = SigningKey::<P>::generate_with_rng(&mut Fixed(cases[0].seed));
+        drop(generated.expect("a seed that is not zero"));
         let seeds: Vec<_> = cases.iter().map(|case| secret(case.seed)).collect();
         let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
         let seeds = seeds.iter().cycle();
@@ -192,6 +194,28 @@ mod check {
         }
     }
 
+    /// A generator that yields one secret.
+    struct Fixed([u8; 32]);
+
+    impl rand_core::TryRng for Fixed {
+        type Error = core::convert::Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            unreachable!("seeds are filled as bytes")
+        }
+
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            unreachable!("seeds are filled as bytes")
+        }
+
+        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+            bytes.copy_from_slice(&secret(self.0));
+            Ok(())
+        }
+    }
+
+    impl rand_core::TryCryptoRng for Fixed {}
+
     /// Under two keys, with the messages whose attempts are rejected for every reason.
     fn many<P: ParameterSet>(backend: Backend, cases: &[Case]) {
         let keys: Vec<_> = cases
@@ -203,9 +227,9 @@ mod check {
             let (case, key) = (&cases[n % cases.len()], &keys[n % cases.len()]);
             let key = key.as_prepared_ref();
             match n % 4 {
-                0 | 1 => SignJob::mu(key, case.mu, Hedge::Deterministic),
-                2 => SignJob::mu(key, case.mu, Hedge::Bytes(&rnd)),
-                _ => SignJob::new(key, b"message", Context::EMPTY, Hedge::Bytes(&rnd)),
+                0 | 1 => SignJob::mu(key, case.mu, Randomness::Deterministic),
+                2 => SignJob::mu(key, case.mu, Randomness::Hedged(&rnd)),
+                _ => SignJob::new(key, b"message", Context::EMPTY, Randomness::Hedged(&rnd)),
             }
         });
         let mut signer = BatchSigner::new().with_backend(backend);
@@ -217,7 +241,8 @@ mod check {
     fn import<P: ParameterSet>(backend: Backend, case: Case) {
         let (mut pk, mut sk) = generate::<P>(backend, case);
         assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_ok());
-        assert!(SigningKey::<P>::from_expanded(sk.as_ref()).is_ok());
+        let key = SigningKey::<P>::from_expanded_bytes(sk.as_ref()).expect("a key of our own");
+        assert!(key == SigningKey::from_expanded_bytes(sk.as_ref()).expect("a key of our own"));
         // A last row of t0 that does not belong.
         sk.as_mut()[P::SK_LEN - 1] ^= 1;
         assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
@@ -234,7 +259,7 @@ mod check {
             let result = hazmat::sign_mu_observed(
                 &key,
                 &case.mu,
-                Hedge::Deterministic,
+                Randomness::Deterministic,
                 signature.as_mut(),
                 &mut |rejection: Rejection| counts[rejection as usize] += 1,
             );
@@ -254,17 +279,18 @@ mod check {
         };
         if prepared {
             let key = key.prepare();
-            public(key.sign(b"message", ctx, Hedge::Deterministic));
-            public(key.sign(b"message", ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_mu(&mu, Hedge::Bytes(&rnd)));
+            public(key.sign(b"message", ctx, Randomness::Deterministic));
+            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
         } else {
-            public(key.sign(b"message", ctx, Hedge::Deterministic));
-            public(key.sign(b"message", ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Hedge::Bytes(&rnd)));
-            public(key.sign_mu(&mu, Hedge::Bytes(&rnd)));
+            public(key.sign(b"message", ctx, Randomness::Deterministic));
+            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
+            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
             let mut out = P::SignatureBytes::zeroed();
-            let signed = bytes::sign_mu::<P>(key.expanded(), &mu, Hedge::Bytes(&rnd), &mut out);
+            let signed =
+                no_alloc::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
         }
@@ -299,7 +325,7 @@ mod check {
             let expanded = ExpandedKey::<P>::checked(sk.as_ref()).expect("a key of our own");
             let mut workspace = Workspace::<P, T>::new();
             let mut out = OwnOutput::<P>::new();
-            for hedge in [Hedge::Deterministic, Hedge::Bytes(&rnd)] {
+            for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
                 let signed = Signer::new(&opened, &mut workspace)
                     .sign_mu(&case.mu, hedge, out.output())
                     .expect("signs");
@@ -315,46 +341,42 @@ mod check {
     /// One member of ML-ADSA-87 from its seed to its response, and again after a
     /// restart.
     fn aggregate() -> Result<(), mladsa_aggregate::Error> {
+        use mladsa_aggregate::steps::*;
         use mladsa_aggregate::*;
 
         let id = MemberId::new(b"member")?;
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
         let member = Member::new(id, seed, &[0xa5; 32]);
-        let registry = Registry::new(&[7; 32], [member.register(Hedge::Deterministic)?])?;
-        let base = BaseLabel::new(b"decision")?;
-        let label = base.attempt(0)?;
-        let plan = EpochPlan::new(1, vec![base.clone()])?;
-        let mut guard = Guard::in_memory_for_tests(member.seed())?;
+        let hedge = Randomness::Deterministic;
+        let registry = Registry::new(&[7; 32], [member.register(hedge)?])?;
+        let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
+        let attempt = task.id().attempt(0)?;
+        let plan = EpochPlan::new(1, vec![task.id().clone()])?;
+        let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
         let tree = member.epoch_tree(&registry, &plan)?;
-        let root = member.announce(&tree, &mut guard, Hedge::Deterministic)?;
-        let mut pins = InMemoryPinsForTests::default();
-        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
-        let word = member.acknowledge(&pinned, &mut guard, Hedge::Deterministic)?;
-        let agreed = AgreedRoots::new(&pinned, &[word])?;
-        let opening = member.open(&agreed, &tree, &label, &guard)?;
+        let root = member.announce(&tree, &mut journal, hedge)?;
+        let mut store = MemoryWriteOnceStore::default();
+        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
+        let acknowledgement = member.acknowledge(&pinned, &mut journal, hedge)?;
+        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
+        let opening = member.open(&agreed, &tree, &attempt, &journal)?;
         expect_public(opening.body(), "t");
-        let public_key = agreed.authenticate(&opening)?;
-        let decision = Decision {
-            ctx: b"context",
-            label: &base,
-            kind: Kind::Decision,
-            payload: b"payload",
-        };
-        let round = Round::new(&agreed, &decision, 0, [public_key])?;
-        let (pending, commitment) = member.commit(&round, &mut guard)?;
+        let key = agreed.authenticate(&opening)?;
+        let round = Round::new(&agreed, &task, 0, [key])?;
+        let (pending, commitment) = member.commit(&round, &mut journal)?;
         expect_public(commitment.body(), "commitment");
         let mut set = CommitmentSet::new(&round);
         set.add(&commitment)?;
         let challenge = set.challenge()?;
-        let response = member.respond(pending, &challenge, &mut guard)?;
+        let response = member.respond(pending, &challenge, &mut journal)?;
         expect_public(response.body(), "response");
-        let resumed = member.resume(&round, &guard)?;
-        let again = member.respond(resumed, &challenge, &mut guard)?;
+        let resumed = member.resume(&round, &journal)?;
+        let again = member.respond(resumed, &challenge, &mut journal)?;
         assert_eq!(again, response);
         Ok(())
     }
 
-    /// Every reason that a run gave stands in the list, and every reason of the
+    /// Every reason that a run gave is in the list, and every reason of the
     /// list was given.
     fn reasons_are_documented() -> bool {
         let page = include_str!("../../../../docs/constant-time.md");

@@ -1,4 +1,4 @@
-//! The program of the stack gate: prints how deep every operation goes on every
+//! The program of the stack gate: prints the stack depth of every operation on every
 //! backend of this CPU, one line each, and runs it once more on a thread of 128 KiB.
 //! Arguments: the signatures of each tier of the low-memory signer, and `lowmem`
 //! to run nothing else.
@@ -7,11 +7,12 @@ use core::hint::black_box;
 
 use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, Threads, Vote};
 use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, Context, Hedge, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedMemory,
-    SignJob, SigningKey, VerifyError, VerifyingKey,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SignJob,
+    SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
-use mldsa_gates::{cases, lowmem, painted};
+use mldsa_gates::{cases, lowmem, stack_watermark};
 use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
 
 const SMALL: usize = 128 * 1024;
@@ -23,7 +24,7 @@ fn main() {
     small::<MlDsa65>(signatures);
     small::<MlDsa87>(signatures);
     // Planted: frames of 3,000 and 100,000 bytes have to be seen.
-    let depth = painted::depth_of(SMALL, || {
+    let depth = stack_watermark::depth_of(SMALL, || {
         black_box([1u8; 3_000]);
     });
     println!("planted small\t{depth}");
@@ -35,10 +36,13 @@ fn main() {
         operations::<MlDsa65>(backend);
         operations::<MlDsa87>(backend);
     }
-    let (stack, _) = painted::run(8 * SMALL, || {
+    let (stack, _) = stack_watermark::run(8 * SMALL, || {
         black_box([1u8; 100_000]);
     });
-    println!("planted\t{}", stack.depth() - painted::empty_depth());
+    println!(
+        "planted\t{}",
+        stack.depth() - stack_watermark::empty_depth()
+    );
 }
 
 fn operations<P: ParameterSet>(backend: Backend)
@@ -57,7 +61,7 @@ where
     let vk = key.verifying_key();
     let (mut pk, mut sk) = (vk.as_bytes().clone(), key.expanded().clone());
     let mut out = P::SignatureBytes::zeroed();
-    let mut memory = Box::new(PreparedMemory::<P>::ZERO);
+    let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
     measure("keygen", &mut || {
         hazmat::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
     });
@@ -66,11 +70,13 @@ where
         assert_eq!(checked, Ok(()));
     });
     measure("sign", &mut || {
-        let signed = key.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+        let signed = key.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
     let (ctx, message) = (Context::EMPTY, &[7; 300]);
-    let signature = key.sign(message, ctx, Hedge::Deterministic).expect("signs");
+    let signature = key
+        .sign(message, ctx, Randomness::Deterministic)
+        .expect("signs");
     measure("verify", &mut || {
         assert_eq!(vk.verify_mu(&case.mu, out.as_ref()), Ok(()));
         assert_eq!(vk.verify(message, ctx, signature.as_ref()), Ok(()));
@@ -107,12 +113,16 @@ where
     });
     let prepared = key.prepare();
     measure("sign prepared", &mut || {
-        let signed = prepared.sign_mu_into(&case.mu, Hedge::Deterministic, out.as_mut());
+        let signed = prepared.sign_mu_into(&case.mu, Randomness::Deterministic, out.as_mut());
         assert_eq!(signed, Ok(()));
     });
     let mut signer = BatchSigner::new().with_backend(backend);
     measure("sign many", &mut || {
-        let job = SignJob::mu(prepared.as_prepared_ref(), case.mu, Hedge::Deterministic);
+        let job = SignJob::mu(
+            prepared.as_prepared_ref(),
+            case.mu,
+            Randomness::Deterministic,
+        );
         signer.sign([job; 9], |_, signature| assert!(signature.is_ok()));
     });
     let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
@@ -167,7 +177,7 @@ where
     Cached: Tier<P>,
 {
     for operation in lowmem::operations::<P>(signatures) {
-        let depth = painted::depth_of(SMALL, operation.run);
+        let depth = stack_watermark::depth_of(SMALL, operation.run);
         println!("{}\t{depth}", operation.name);
     }
 }
@@ -175,9 +185,9 @@ where
 /// Threads of 128 KiB are promised for portable code, and where the compiler
 /// optimises for all.
 fn measure(name: &str, backend: Backend, mut operation: &mut (dyn FnMut() + Send)) {
-    let (stack, panicked) = painted::run(8 * SMALL, &mut operation);
+    let (stack, panicked) = stack_watermark::run(8 * SMALL, &mut operation);
     assert!(!panicked);
-    let depth = stack.depth() - painted::empty_depth();
+    let depth = stack.depth() - stack_watermark::empty_depth();
     println!("{name}\t{depth}");
     if backend != Backend::PORTABLE && cfg!(debug_assertions) {
         return;

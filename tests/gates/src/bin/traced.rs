@@ -1,4 +1,4 @@
-//! What the trace gate runs on the host: one operation of `mldsa-core` on the
+//! The program that the trace gate runs on the host: one operation of `mldsa-core` on the
 //! input in a file, between two stops (`traced run ...`); and, built with
 //! `--cfg mldsa_ct_check`, the search for inputs whose public events agree
 //! (`traced search ...`).
@@ -6,8 +6,10 @@
 use std::process::ExitCode;
 
 use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, Hedge, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob, SigningKey,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
+    SigningKey,
 };
 
 #[path = "../../device/src/operations.rs"]
@@ -33,8 +35,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match &arguments[..] {
         ["run", operation, place, input] => {
-            let stop = || mldsa_gates::stepping::pause().expect("a signal");
-            let ready = mldsa_gates::stepping::wait_for_tracer().ok();
+            let stop = || mldsa_gates::ptrace_step::pause().expect("a signal");
+            let ready = mldsa_gates::ptrace_step::wait_for_tracer().ok();
             ready.and_then(|()| run(operation, place, input, stop))
         }
         ["marked", operation, place, input] => run(operation, place, input, boundary),
@@ -57,7 +59,7 @@ fn boundary() {
 }
 
 /// Runs `operation` on the file `input`, the part that counts between two `stop`s, and
-/// writes the digest of its result beside it.
+/// writes the digest of its result to a file next to it.
 fn run(operation: &str, place: &str, input: &str, stop: impl Fn()) -> Option<()> {
     let bytes = std::fs::read(input).ok()?;
     let (_, backend) = place.split_once('/')?;
@@ -69,8 +71,8 @@ fn run(operation: &str, place: &str, input: &str, stop: impl Fn()) -> Option<()>
         stop();
     };
     perform(operation, backend, &bytes, &mut digest, stops)?;
-    let beside = std::path::Path::new(input).with_extension("digest");
-    std::fs::write(beside, hex::encode(digest)).ok()
+    let output = std::path::Path::new(input).with_extension("digest");
+    std::fs::write(output, hex::encode(digest)).ok()
 }
 
 /// By the set that the input names; `watched` is called with the part that counts.
@@ -117,23 +119,23 @@ fn core_operation<P: ParameterSet>(
             });
         }
         "sign" => {
-            let key = SigningKey::<P>::from_expanded(sk)
+            let key = SigningKey::<P>::from_expanded_bytes(sk)
                 .ok()?
                 .with_backend(backend);
             watched(&mut || {
-                let signed = key.sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
+                let signed = key.sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
             Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
         }
         "sign-prepared" => {
-            let key = SigningKey::<P>::from_expanded(sk)
+            let key = SigningKey::<P>::from_expanded_bytes(sk)
                 .ok()?
                 .with_backend(backend);
             watched(&mut || {
-                let signed = key
-                    .prepare()
-                    .sign_mu_into(&mu, Hedge::Deterministic, out.as_mut());
+                let signed =
+                    key.prepare()
+                        .sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
             Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
@@ -153,7 +155,7 @@ fn core_operation<P: ParameterSet>(
             Shake256::digest(Backend::PORTABLE.permutation(), &sks, digest);
         }
         "sign-batch" => {
-            let key = SigningKey::<P>::from_expanded(sk)
+            let key = SigningKey::<P>::from_expanded_bytes(sk)
                 .ok()?
                 .with_backend(backend);
             let key = key.prepare();
@@ -166,7 +168,7 @@ fn core_operation<P: ParameterSet>(
                     SignJob::mu(
                         key.as_prepared_ref(),
                         Mu::from_bytes(mu),
-                        Hedge::Deterministic,
+                        Randomness::Deterministic,
                     )
                 };
                 signer.sign(mus.iter().map(job), |n, signature| {
@@ -195,7 +197,7 @@ mod search {
     use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, Tier};
     use operations::{Input, Operation};
 
-    /// What became public: the reason, and of verdicts the value.
+    /// Declassified values: the reason, and of verdicts the value.
     type Events = Vec<(&'static str, Option<u8>)>;
     static EVENTS: Mutex<Events> = Mutex::new(Vec::new());
 

@@ -1,17 +1,17 @@
 //! Reads assembler as the compiler writes it and finds the conditional jumps that
-//! may hang on data.
+//! may depend on data.
 //!
 //! Loops and checks of bounds jump on counters, lengths and addresses, everywhere,
-//! and differently with every compiler. What is looked for is told apart by what
-//! the jump tests:
+//! and differently with every compiler. The jumps in question differ in what they
+//! test:
 //!
 //! - a sign or a signed order: what masks turn into. Counters are unsigned.
 //! - a value that the same stretch of code has loaded from a row: through a pointer
-//!   that the function moves, or with an index. Fields (lengths, parameters) lie
-//!   behind pointers that stay, or apart from where these point.
+//!   that the function advances, or with an index. Fields (lengths, parameters) are
+//!   read through pointers that are constant, or at an offset from advancing ones.
 //! - `memcmp`, whose time depends on what it compares.
 //!
-//! Beside the jumps, divisions of integers, whose time depends on the operands on
+//! It also finds divisions of integers, whose time depends on the operands on
 //! most CPUs.
 //!
 //! A test that a stretch of code takes over from another one, or from the stack,
@@ -20,12 +20,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a jump hangs on.
+mod operands;
+
+/// The data that a jump depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// A sign or a signed order.
     Sign,
-    /// What was just loaded from a row.
+    /// An element that was just loaded from a row.
     Loaded,
     /// It is a call of `memcmp`.
     Compare,
@@ -33,7 +35,7 @@ pub(crate) enum Kind {
     Division,
 }
 
-/// How a family of targets writes its instructions.
+/// The assembler syntax of a family of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Thumb,
@@ -48,8 +50,14 @@ struct Line<'a> {
     operands: Vec<&'a str>,
 }
 
-/// How often each function jumps on what, by mangled name.
-pub(crate) type Found = BTreeMap<String, BTreeMap<Kind, usize>>;
+/// The jumps and calls of the functions of a build, by mangled name.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The number of jumps of each function, by kind.
+    pub(crate) jumps: BTreeMap<String, BTreeMap<Kind, usize>>,
+    /// The functions that each function calls, one entry for each call.
+    pub(super) calls: BTreeMap<String, Vec<String>>,
+}
 
 /// Reads one file; every function of it gets an entry.
 pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
@@ -77,9 +85,13 @@ pub(super) fn read(dialect: Dialect, text: &str, found: &mut Found) {
         }
         let moved = stretches.iter().flatten();
         let moved = moved.filter_map(|line| dialect.moves(line)).collect();
-        let jumps = found.entry(name.to_owned()).or_default();
+        let jumps = found.jumps.entry(name.to_owned()).or_default();
+        let calls = found.calls.entry(name.to_owned()).or_default();
         for stretch in &stretches {
             for (at, line) in stretch.iter().enumerate() {
+                if dialect.is_call(line) {
+                    calls.push(callee(line).to_owned());
+                }
                 if let Some(kind) = dialect.kind(line, &stretch[..at], &moved, &probing) {
                     *jumps.entry(kind).or_default() += 1;
                 }
@@ -147,6 +159,13 @@ fn instruction(dialect: Dialect, line: &str) -> Option<Line<'_>> {
     })
 }
 
+/// The function that a call is of.
+fn callee<'a>(line: &Line<'a>) -> &'a str {
+    let target = line.operands.last().copied().unwrap_or("");
+    let target = target.trim_start_matches('*').trim_matches('"');
+    target.split(['@', '(']).next().unwrap_or("")
+}
+
 /// By commas outside brackets.
 fn split_operands(text: &str) -> Vec<&str> {
     let mut depth = 0;
@@ -163,7 +182,7 @@ fn split_operands(text: &str) -> Vec<&str> {
     .collect()
 }
 
-/// What compilers call to divide 64 bits. Cortex-M0 calls a function for 32 bits too,
+/// Helpers that compilers call to divide 64 bits. Cortex-M0 calls a function for 32 bits too,
 /// whose steps the gate `trace` follows.
 const DIVIDING: [&str; 6] = [
     "__aeabi_ldivmod",
@@ -183,7 +202,7 @@ const FLAGGED: [&str; 16] = [
 const UNSIGNED: [&str; 8] = ["eq", "ne", "hs", "lo", "hi", "ls", "cs", "cc"];
 
 impl Dialect {
-    /// What this instruction is, if it is a jump that hangs on data.
+    /// The kind of this instruction, if it is a jump that depends on data.
     fn kind(
         self,
         line: &Line<'_>,
@@ -192,15 +211,9 @@ impl Dialect {
         probing: &BTreeSet<&str>,
     ) -> Option<Kind> {
         if self.is_call(line) {
-            let target = line.operands.last().copied().unwrap_or("");
-            let target = target
-                .trim_start_matches('*')
-                .split(['@', '('])
-                .next()
-                .unwrap_or("");
-            return match target {
+            return match callee(line) {
                 "memcmp" | "bcmp" | "__aeabi_memcmp" => Some(Kind::Compare),
-                _ if DIVIDING.contains(&target) => Some(Kind::Division),
+                target if DIVIDING.contains(&target) => Some(Kind::Division),
                 _ => None,
             };
         }
@@ -216,7 +229,7 @@ impl Dialect {
             .then_some(Kind::Loaded)
     }
 
-    /// Whether control goes to another function, and whether it comes back or not.
+    /// Whether the instruction calls another function or jumps to one.
     fn is_call(self, line: &Line<'_>) -> bool {
         let elsewhere = |jump: &[&str]| {
             let to = line.operands.last().copied().unwrap_or("");
@@ -253,7 +266,7 @@ impl Dialect {
                 if matches!(plain, "cbz" | "cbnz") {
                     return Some(false);
                 }
-                // Behind `it` everything may be conditional; arithmetic that is not
+                // After `it` everything may be conditional; arithmetic that is not
                 // done takes the time of arithmetic, the rest is a jump.
                 let condition = [
                     "b", "bx", "bl", "pop", "ldr", "ldrb", "ldrh", "ldrd", "str", "strb", "strh",
@@ -294,7 +307,7 @@ impl Dialect {
         test.is_some_and(|test| self.sources(test).iter().any(|name| name == "sp"))
     }
 
-    /// `addi jump, distance, -32` beside a shift by `distance`.
+    /// `addi jump, distance, -32` with a shift by `distance`.
     fn chooses_shift(self, jump: &Line<'_>, before: &[Line<'_>]) -> bool {
         let distance = before
             .iter()
@@ -370,183 +383,6 @@ impl Dialect {
             .any(|stem| plain.starts_with(stem)),
         }
     }
-
-    /// The register that an instruction moves on: by adding to it, or as the
-    /// address that steps behind its load.
-    fn moves(self, line: &Line<'_>) -> Option<String> {
-        let plain = line.mnemonic.split('.').next().unwrap_or("");
-        if let Some(memory) = self.memory(line) {
-            let last = line.operands.last().copied().unwrap_or("");
-            let steps = self != Self::Riscv
-                && self != Self::X86
-                && (memory.ends_with('!') || last != memory);
-            return self.registers(memory).into_iter().next().filter(|_| steps);
-        }
-        let adds = ["add", "sub", "inc", "dec", "lea", "c.add"]
-            .iter()
-            .any(|stem| plain.starts_with(stem));
-        let target = self.targets(line).into_iter().next()?;
-        let same = self == Self::X86 && !plain.starts_with("lea")
-            || line.operands.len() == 2 && self == Self::Thumb
-            || self.sources(line).contains(&target);
-        (adds && same).then_some(target)
-    }
-
-    /// Whether an element of a row comes in. Constants and the stack are none.
-    fn loads(self, line: &Line<'_>, stretch: &[Line<'_>], moved: &BTreeSet<String>) -> bool {
-        let Some(memory) = self.memory(line) else {
-            let base = line.operands.first().copied().unwrap_or("");
-            return self == Self::Thumb && line.mnemonic.starts_with("ldm") && base.ends_with('!');
-        };
-        if self.stores(line) {
-            return false;
-        }
-        let address = self.registers(memory);
-        let stack = |name: &String| matches!(name.as_str(), "sp" | "ip" | "pc");
-        match address.as_slice() {
-            [base] if stack(base) => false,
-            [base] => {
-                let here = || stretch.iter().filter_map(|line| self.moves(line));
-                let apart = match self {
-                    Self::Thumb | Self::Arm64 => memory.contains('#'),
-                    Self::Riscv => !memory.starts_with("0("),
-                    Self::X86 => !memory.starts_with('('),
-                };
-                moved.contains(base) && (!apart || here().any(|name| name == *base))
-            }
-            registers => !registers.is_empty() && !registers.iter().any(stack),
-        }
-    }
-
-    fn stores(self, line: &Line<'_>) -> bool {
-        match self {
-            Self::Thumb | Self::Arm64 => line.mnemonic.starts_with("st"),
-            Self::Riscv => matches!(line.mnemonic, "sb" | "sh" | "sw"),
-            Self::X86 => {
-                line.mnemonic.starts_with("mov")
-                    && line.operands.last().is_some_and(|last| last.contains('('))
-            }
-        }
-    }
-
-    /// The operand that is an address.
-    fn memory<'a>(self, line: &Line<'a>) -> Option<&'a str> {
-        if self == Self::X86 && line.mnemonic.starts_with("lea") {
-            return None;
-        }
-        let open = match self {
-            Self::Thumb | Self::Arm64 => '[',
-            Self::Riscv | Self::X86 => '(',
-        };
-        let address = |operand: &&&str| {
-            operand.contains(open) && !operand.contains('%')
-                || operand.contains("(%")
-                || (self == Self::X86 && operand.contains("(,%"))
-        };
-        line.operands.iter().find(address).copied()
-    }
-
-    /// The registers that an instruction writes.
-    fn targets(self, line: &Line<'_>) -> Vec<String> {
-        let plain = line.mnemonic.split('.').next().unwrap_or("");
-        let compares = matches!(plain, "cmp" | "cmn" | "tst" | "teq" | "ccmp")
-            || (self == Self::X86 && (plain.starts_with("cmp") || plain.starts_with("test")));
-        if compares || self.stores(line) || self.jump(line).is_some() {
-            return Vec::new();
-        }
-        let pair = matches!(
-            plain,
-            "ldp" | "ldrd" | "umull" | "smull" | "umlal" | "smlal" | "umaal"
-        );
-        let operands = match self {
-            Self::X86 if line.operands.last().is_some_and(|last| last.contains('(')) => &[],
-            Self::X86 => &line.operands[line.operands.len().saturating_sub(1)..],
-            Self::Thumb if plain.starts_with("ldm") => &line.operands[line.operands.len().min(1)..],
-            _ if pair && self != Self::Riscv => &line.operands[..line.operands.len().min(2)],
-            _ => &line.operands[..line.operands.len().min(1)],
-        };
-        operands
-            .iter()
-            .flat_map(|operand| self.registers(operand))
-            .collect()
-    }
-
-    /// The registers that an instruction reads, without those of an address.
-    fn sources(self, line: &Line<'_>) -> Vec<String> {
-        let two = line.operands.len() <= 2;
-        let copies = line.mnemonic.starts_with("mov")
-            || line.mnemonic.starts_with("lea")
-            || matches!(line.mnemonic, "mv" | "li" | "lui");
-        let test = self.targets(line).is_empty();
-        let skip_target = !test && (!two || copies || self == Self::Riscv);
-        let operands: Vec<_> = match self {
-            // The last one is read too, but by copies.
-            Self::X86 if copies => line.operands.iter().rev().skip(1).collect(),
-            Self::X86 => line.operands.iter().collect(),
-            _ => line
-                .operands
-                .iter()
-                .skip(usize::from(skip_target))
-                .collect(),
-        };
-        operands
-            .into_iter()
-            .flat_map(|operand| self.registers(operand))
-            .collect()
-    }
-
-    /// The general registers that a text names, under one name for all widths.
-    fn registers(self, text: &str) -> Vec<String> {
-        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '%' && c != '#' && c != '.')
-            .filter_map(|word| self.register(word))
-            .collect()
-    }
-
-    fn register(self, word: &str) -> Option<String> {
-        let number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
-        match self {
-            Self::Thumb => match word {
-                "sp" | "lr" | "pc" => Some(word.into()),
-                _ => word
-                    .strip_prefix('r')
-                    .filter(|rest| number(rest))
-                    .map(|_| word.into()),
-            },
-            Self::Arm64 => match word {
-                "sp" => Some(word.into()),
-                _ => word
-                    .strip_prefix(['w', 'x'])
-                    .filter(|rest| number(rest))
-                    .map(|rest| format!("x{rest}")),
-            },
-            Self::Riscv => match word {
-                "sp" | "ra" | "gp" | "tp" => Some(word.into()),
-                _ => word
-                    .strip_prefix(['a', 's', 't'])
-                    .filter(|rest| number(rest))
-                    .map(|_| word.into()),
-            },
-            Self::X86 => {
-                let name = word.strip_prefix('%')?;
-                let name = name.strip_prefix(['r', 'e']).unwrap_or(name);
-                if let Some(rest) = name.strip_prefix(|c: char| c.is_ascii_digit()) {
-                    let _ = rest;
-                    return Some(name.trim_end_matches(['d', 'w', 'b']).into());
-                }
-                Some(match name {
-                    "al" | "ah" => "ax".into(),
-                    "bl" | "bh" => "bx".into(),
-                    "cl" | "ch" => "cx".into(),
-                    "dl" | "dh" => "dx".into(),
-                    "sil" => "si".into(),
-                    "dil" => "di".into(),
-                    "bpl" => "bp".into(),
-                    _ if name.contains("mm") => return None,
-                    _ => name.into(),
-                })
-            }
-        }
-    }
 }
 
 /// Whether an Arm condition is one of sign; `None` if it is no condition.
@@ -559,105 +395,4 @@ fn condition_of(text: &str) -> Option<bool> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn kinds(dialect: Dialect, body: &str) -> BTreeMap<Kind, usize> {
-        let lines: String = body
-            .split(';')
-            .map(|line| format!("\t{}\n", line.trim()))
-            .collect();
-        let text = lines
-            .replace("\t.L:", ".L:")
-            .replace(", ", ",\u{0}")
-            .replace(' ', "\t");
-        let mut found = Found::new();
-        read(
-            dialect,
-            &format!("function:\n{}", text.replace('\u{0}', " ")),
-            &mut found,
-        );
-        found.remove("function").expect("a function")
-    }
-
-    fn one(kind: Kind) -> BTreeMap<Kind, usize> {
-        BTreeMap::from([(kind, 1)])
-    }
-
-    #[test]
-    fn signs_are_found_in_every_dialect() {
-        for (dialect, body) in [
-            (Dialect::Thumb, "adds r0, r0, r1; bmi .L"),
-            (Dialect::Thumb, "cmp r0, #0; it mi; popmi {r4, pc}"),
-            (Dialect::Arm64, "tbnz w0, #31, .L"),
-            (Dialect::Arm64, "cmp w0, w1; b.lt .L"),
-            (Dialect::Riscv, "bltz a0, .L"),
-            (Dialect::X86, "testl %eax, %eax; js .L"),
-        ] {
-            assert_eq!(kinds(dialect, body), one(Kind::Sign), "{body}");
-        }
-    }
-
-    #[test]
-    fn elements_of_rows_are_found_in_every_dialect() {
-        for (dialect, body) in [
-            (Dialect::Thumb, "ldrb r0, [r1, r2]; cmp r0, #8; bhi .L"),
-            (
-                Dialect::Thumb,
-                "ldm r1!, {r0}; lsls r0, r0, #4; cmp r0, #0; beq .L",
-            ),
-            (
-                Dialect::Thumb,
-                "ldr r0, [r1]; cbz r0, .L; .L:; adds r1, r1, #4",
-            ),
-            (
-                Dialect::Arm64,
-                "ldr w0, [x1], #4; and w0, w0, #15; cbnz w0, .L",
-            ),
-            (
-                Dialect::Riscv,
-                "lw a0, 0(a1); srai a0, a0, 13; bnez a0, .L; .L:; addi a1, a1, 4",
-            ),
-            (Dialect::X86, "cmpb $8, (%rdi,%rax); ja .L"),
-            (
-                Dialect::X86,
-                "movl (%rdi), %ecx; andl $15, %ecx; cmpl $8, %ecx; ja .L; .L:; addq $4, %rdi",
-            ),
-        ] {
-            assert_eq!(kinds(dialect, body), one(Kind::Loaded), "{body}");
-        }
-    }
-
-    #[test]
-    fn counters_fields_and_stacks_are_left_out() {
-        for (dialect, body) in [
-            (Dialect::Thumb, "adds r0, r0, #4; cmp r0, r1; bne .L"),
-            (Dialect::Thumb, "ldr r0, [r1, #8]; cmp r0, #2; bne .L"),
-            (Dialect::Thumb, "cmp r0, #0; it mi; addmi r0, r0, r1"),
-            (Dialect::Arm64, "cmp sp, x9; b.le .L"),
-            (
-                Dialect::Riscv,
-                "addi a5, a4, -32; sll a3, a3, a4; bltz a5, .L",
-            ),
-            (Dialect::Riscv, "lw a0, 8(sp); bnez a0, .L; addi sp, sp, 16"),
-            (
-                Dialect::X86,
-                "addl %ecx, (%rdi,%rax,4); incq %rax; cmpq $256, %rax; jne .L",
-            ),
-        ] {
-            assert_eq!(kinds(dialect, body), BTreeMap::new(), "{body}");
-        }
-    }
-
-    #[test]
-    fn comparisons_of_memory_are_found_in_every_dialect() {
-        for (dialect, body) in [
-            (Dialect::Thumb, "bl memcmp"),
-            (Dialect::Arm64, "bl bcmp"),
-            (Dialect::Riscv, "call memcmp"),
-            (Dialect::X86, "callq *bcmp@GOTPCREL(%rip)"),
-        ] {
-            assert_eq!(kinds(dialect, body), one(Kind::Compare), "{body}");
-        }
-    }
-}
+mod tests;

@@ -83,7 +83,7 @@ impl Iterator for Trace<'_> {
             }
             let call = self.calling.take().filter(|&end| end != address);
             self.calls.extend(call);
-            // What cut code calls, or ends with, is cut.
+            // Functions that cut code calls, or ends with, are cut.
             if self.cut && !self.program.is_cut(address) {
                 let tail = self.program.is_entry(address);
                 if call.is_some() || tail && !self.calls.is_empty() {
@@ -102,12 +102,12 @@ impl Iterator for Trace<'_> {
     }
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Default)]
 pub(super) struct Comparison {
     /// Instructions of the first trace, those left out included.
     pub(super) instructions: u64,
-    /// Where traces part, with the number of times.
+    /// The places at which traces differ, with the number of times.
     pub(super) differences: BTreeMap<String, u64>,
 }
 

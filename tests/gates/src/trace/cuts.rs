@@ -1,4 +1,4 @@
-//! What is left out of the comparison. Every entry has to be met by some run.
+//! The functions that are left out of the comparison. Every entry has to be met by some run.
 
 use super::program::Cut;
 
@@ -13,7 +13,7 @@ pub(super) const DEVICE: Cuts = &[
 
 const HINT: &str = "the hint is part of the finished signature";
 
-/// Where masks differ, and so challenges.
+/// Cuts for runs with different masks, and so challenges.
 pub(super) const MASK: Cuts = &[
     (
         "mldsa_core::streaming::sparse::SparseChallenge::sample_in_ball_vartime",
@@ -31,7 +31,7 @@ pub(super) const MASK: Cuts = &[
 
 const CHALLENGE: &str = "the challenge of an attempt is public";
 
-/// Where keys come from seeds, and so `rho` differs.
+/// Cuts for runs with keys from seeds, and so different `rho`.
 pub(super) const SEED: Cuts = &[
     (
         "mldsa_core::sample::rej_bounded_packed",

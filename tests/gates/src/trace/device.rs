@@ -58,7 +58,7 @@ pub(super) fn plugin() -> Result<PathBuf, String> {
     Ok(plugin)
 }
 
-/// What the program has printed when it is done.
+/// The output of the program when it is done.
 pub(super) type Printed = JoinHandle<Result<String, String>>;
 
 impl Device {
@@ -132,7 +132,7 @@ pub(super) fn no_library(triple: &str) -> Option<String> {
 
 /// Starts an emulator with the plugin and returns the trace as it comes, and what the
 /// program prints as an error. With `boundary`, the address of a function, only what
-/// lies between its first and its second call.
+/// is between its first and its second call.
 pub(super) fn follow(
     emulator: &mut Command,
     boundary: Option<u64>,

@@ -12,7 +12,7 @@ use iced_x86::{
     Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, OpAccess, Register, UsedMemory,
 };
 use libc::user_regs_struct as Registers;
-use mldsa_gates::stepping::{Event, step};
+use mldsa_gates::ptrace_step::{Event, step};
 use nix::sys::personality::{self, Persona};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
@@ -63,7 +63,7 @@ pub(super) fn start(
 
 struct Stepper {
     program: String,
-    /// Where it lies.
+    /// Its path.
     mapped: core::ops::Range<u64>,
     skipped: BTreeSet<u64>,
     known: HashMap<u64, (Record, Vec<UsedMemory>)>,
@@ -175,7 +175,7 @@ fn run_to(pid: Pid, address: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the file of the process's program is mapped.
+/// The address at which the file of the process's program is mapped.
 fn mapping(pid: Pid, program: &str) -> io::Result<core::ops::Range<u64>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let mut ranges = maps

@@ -40,7 +40,7 @@ impl Program {
                 )
             })
             .collect();
-        // The last function ends somewhere behind its start.
+        // The last function ends somewhere after its start.
         let mut keys = functions.keys();
         let start = keys.next().copied().unwrap_or(0);
         let end = keys.next_back().map_or(start, |last| last + (1 << 16));
@@ -54,7 +54,7 @@ impl Program {
         })
     }
 
-    /// Where the function of that path starts.
+    /// The address of the function of that path.
     pub(super) fn entry(&self, path: &str) -> Option<u64> {
         let mut found = self.functions.iter().filter(|(_, name)| *name == path);
         found.next().map(|(&address, _)| address)
@@ -64,13 +64,13 @@ impl Program {
         self.functions.contains_key(&address)
     }
 
-    /// Where functions start that are left out.
+    /// The addresses of functions that are left out.
     pub(super) fn cut_entries(&self) -> BTreeSet<u64> {
         let entries = self.functions.keys().copied();
         entries.filter(|&entry| self.is_cut(entry)).collect()
     }
 
-    /// Whether the instruction stands in a function that is left out.
+    /// Whether the instruction is in a function that is left out.
     pub(super) fn is_cut(&self, address: u64) -> bool {
         let offset = address.wrapping_sub(self.start) as usize;
         // Outside the program: the C library.

@@ -1,4 +1,4 @@
-//! What a trace consists of, the same from every source.
+//! The records of a trace, which are the same from every source.
 
 /// An instruction, or a load or store of the instruction before it, in a word:
 /// the address in the lower 56 bits, above it five bits for the length of an
@@ -27,7 +27,7 @@ impl Record {
         self.0 >> 62 == 0
     }
 
-    /// Where a call comes back to.
+    /// The address to which a call returns.
     pub(super) fn returns_to(self) -> Option<u64> {
         let len = self.0 >> 56 & 31;
         (self.is_instruction() && self.0 & CALL != 0).then(|| self.address() + len)

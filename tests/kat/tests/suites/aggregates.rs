@@ -2,7 +2,7 @@
 //! committees of several sizes, and changes of them, put to every verifier, the model and the
 //! peers.
 
-// What signs in memory for the tests of the crate.
+// The committee that signs in memory for the tests of the crate.
 #[allow(dead_code, reason = "shared with other tests")]
 #[path = "../../../../crates/mladsa-aggregate/tests/committee/mod.rs"]
 mod committee;
@@ -65,7 +65,7 @@ impl Signed {
 fn collect(file: &Value, found: &mut Vec<Signed>) {
     if let Some(sig) = file.get("sig") {
         let bytes = |value: &Value| hex::decode(value.as_str().expect("text")).expect("hex");
-        // In consensus mode the participants' root stands behind the domain.
+        // In consensus mode the participants' root follows the domain.
         let ctx = match file.get("fips_ctx") {
             Some(ctx) => bytes(ctx),
             None => file["ctx"].as_str().expect("text").into(),
@@ -115,11 +115,11 @@ fn of_committees() {
     let sizes = [1, 2, 3, 16];
     for n in sizes {
         let mut committee = committee::Committee::new(n, &["decision"]);
-        let everybody = committee.everybody();
-        let (aggregate, round) = committee.sign(&everybody, "decision", b"payload");
+        let all = committee.all();
+        let (aggregate, round) = committee.sign(&all, "decision", b"payload");
         let signed = Signed {
-            pk: round.key().as_bytes().to_vec(),
-            ctx: round.ctx().to_vec(),
+            pk: round.aggregate_key().as_bytes().to_vec(),
+            ctx: round.context().to_vec(),
             msg: round.message().to_vec(),
             sig: aggregate.signature().as_bytes().to_vec(),
         };

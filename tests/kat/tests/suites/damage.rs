@@ -14,8 +14,8 @@ use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
 };
 use mldsa_core::{
-    Context, CoseKey, ExposedKey, Hedge, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
-    PrivateKeyForm, Signature, SigningKey, VerifyingKey,
+    Context, CoseKey, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, Randomness,
+    SerializableSigningKey, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_kat::tally::Tally;
 
@@ -122,7 +122,7 @@ fn seeds<P: ParameterSet>() {
     let key = key::<P>();
     let vk = key.verifying_key();
     let seed = key.seed().expect("from a seed");
-    let exposed = ExposedKey(self::key::<P>());
+    let exposed = SerializableSigningKey(self::key::<P>());
 
     let der = key.to_pkcs8_der().expect("encodes");
     let read = |der: &[u8]| from_der::<P>(der, PrivateKeyForm::Seed);
@@ -135,7 +135,7 @@ fn seeds<P: ParameterSet>() {
         "seed in serde, binary",
         &binary,
         Changes::All,
-        binary_again::<ExposedKey<P>>,
+        binary_again::<SerializableSigningKey<P>>,
         |at| Some(at >= 1),
     );
     let json = serde_json::to_string(&exposed).expect("encodes");
@@ -143,11 +143,11 @@ fn seeds<P: ParameterSet>() {
         "seed in serde, JSON",
         json.as_bytes(),
         Changes::All,
-        json_again::<ExposedKey<P>>,
+        json_again::<SerializableSigningKey<P>>,
         |_| None,
     );
 
-    // Beside a public key nothing but the seed itself is accepted.
+    // With a public key, only the seed itself is accepted.
     let read = |private: &[u8]| {
         let cose = CoseKey {
             private: Some(private),
@@ -182,7 +182,7 @@ fn seeds<P: ParameterSet>() {
         |_| Some(false),
     );
 
-    // Nor is another public key beside it.
+    // Another public key with it is rejected too.
     let read = |public: &[u8]| {
         let cose = CoseKey {
             public,
@@ -192,7 +192,7 @@ fn seeds<P: ParameterSet>() {
         Some(key.verifying_key().as_ref() == public)
     };
     damage::<P>(
-        "public key beside a seed in COSE",
+        "public key with a seed in COSE",
         vk.as_ref(),
         Changes::Bits,
         read,
@@ -209,7 +209,7 @@ fn seeds<P: ParameterSet>() {
         Some(key.verifying_key().to_jwk_pub() == public)
     };
     damage::<P>(
-        "public key beside a seed in JWK",
+        "public key with a seed in JWK",
         public.as_bytes(),
         Changes::Bits,
         read,
@@ -222,7 +222,7 @@ fn expanded_keys<P: ParameterSet>() {
     let key = key::<P>();
     let k = |head: usize| move |at: usize| Some((head + 32..head + 64).contains(&at));
     let read = |bytes: &[u8]| {
-        let key = SigningKey::<P>::from_expanded(bytes).ok()?;
+        let key = SigningKey::<P>::from_expanded_bytes(bytes).ok()?;
         Some(key.expanded().as_ref() == bytes)
     };
     damage::<P>(
@@ -323,12 +323,12 @@ fn public_keys<P: ParameterSet>() {
     );
 }
 
-/// What still decodes is the same bytes, and no longer a signature.
+/// An encoding that still decodes has the same bytes and is no valid signature.
 fn signatures<P: ParameterSet>() {
     let key = key::<P>();
     let message = b"every byte of it";
     let good = key
-        .sign(message, Context::EMPTY, Hedge::Deterministic)
+        .sign(message, Context::EMPTY, Randomness::Deterministic)
         .expect("signs");
     let prepared = key.verifying_key().prepare();
     let invalid = |bytes: &[u8]| {
@@ -374,7 +374,7 @@ fn texts<P: ParameterSet>() {
     let key = key::<P>();
     let vk = key.verifying_key();
     let good = key
-        .sign(b"", Context::EMPTY, Hedge::Deterministic)
+        .sign(b"", Context::EMPTY, Randomness::Deterministic)
         .expect("signs");
     let unknown = |_| None;
     let json = serde_json::to_string(vk).expect("encodes");
@@ -393,13 +393,13 @@ fn texts<P: ParameterSet>() {
         json_again::<Signature<P>>,
         unknown,
     );
-    let expanded = SigningKey::<P>::from_expanded(key.expanded().as_ref()).expect("its own");
-    let json = serde_json::to_string(&ExposedKey(expanded)).expect("encodes");
+    let expanded = SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).expect("its own");
+    let json = serde_json::to_string(&SerializableSigningKey(expanded)).expect("encodes");
     damage::<P>(
         "expanded key in serde, JSON",
         json.as_bytes(),
         Changes::Bits,
-        json_again::<ExposedKey<P>>,
+        json_again::<SerializableSigningKey<P>>,
         unknown,
     );
 

@@ -20,7 +20,7 @@ use crate::{ours, peers};
 
 for_each_set!(signing, changed, changed_private_key, sponge_boundaries);
 
-/// What is signed, with its buffers.
+/// The input of signing, with its buffers.
 #[derive(Debug, Clone)]
 struct Owned {
     mode: Mode,
@@ -180,7 +180,7 @@ fn signing(set: &'static Set) {
     );
 }
 
-/// What is changed, and where.
+/// A change and its position.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Nothing,

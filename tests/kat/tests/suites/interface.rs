@@ -1,11 +1,12 @@
-//! What only `mldsa-core` has: its types, buffers, generators and observer.
+//! Interfaces that only `mldsa-core` has: its types, buffers, generators and observer.
 
 use core::cell::Cell;
 
 use mldsa_core::hazmat::{self, Rejection, Zeroed, sign_mu_observed};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, Context, Hedge, KeyError, Mu, ParameterSet, PreHash, PreHashError, PreHashed,
-    SignError, Signature, SigningKey, VerifyError, VerifyingKey, bytes,
+    Backend, Context, KeyError, Mu, ParameterSet, PreHash, PreHashError, PreHashed, Randomness,
+    SignError, Signature, SigningKey, VerifyError, VerifyingKey, no_alloc,
 };
 use mldsa_kat::hash::{HASHES, Source};
 use mldsa_kat::model::{self, Model};
@@ -152,8 +153,13 @@ fn rejections<P: ParameterSet>() {
                 }] += 1;
             };
             let (mu, mut sig) = (Mu::from_bytes(row.mu), P::SignatureBytes::zeroed());
-            let outcome =
-                sign_mu_observed(&key, &mu, Hedge::Deterministic, sig.as_mut(), &mut observe);
+            let outcome = sign_mu_observed(
+                &key,
+                &mu,
+                Randomness::Deterministic,
+                sig.as_mut(),
+                &mut observe,
+            );
             tally.equal(i, (outcome, counts), (Ok(()), row.rejections));
         }
         tally.finish(if P::LAMBDA == 128 { 7 } else { 10 });
@@ -166,7 +172,7 @@ fn buffers<P: ParameterSet>() {
     let prepared = key.prepare();
     let (ctx, hedge, mu) = (
         Context::EMPTY,
-        Hedge::Deterministic,
+        Randomness::Deterministic,
         Mu::from_bytes([2; 64]),
     );
     let digest = PreHashed::new(PreHash::Sha2_512, &[3; 64]).expect("a strong hash");
@@ -202,7 +208,7 @@ fn decoding<P: ParameterSet>() {
     let set = set::<P>();
     let key = SigningKey::<P>::from_seed(&[1; 32]);
     let good = key
-        .sign(b"m", Context::EMPTY, Hedge::Deterministic)
+        .sign(b"m", Context::EMPTY, Randomness::Deterministic)
         .expect("a signature");
     let pk = vec![0; set.pk_len];
     let strategy = (bytes_around(set.sig_len), any::<Option<usize>>());
@@ -233,7 +239,7 @@ fn decoding<P: ParameterSet>() {
         let bytes = vec![0xff; len];
         let pk = VerifyingKey::<P>::from_bytes(&bytes).err();
         assert_eq!(pk, (len != set.pk_len).then_some(KeyError::Length));
-        let sk = SigningKey::<P>::from_expanded(&bytes).err();
+        let sk = SigningKey::<P>::from_expanded_bytes(&bytes).err();
         let range = KeyError::SecretRange;
         assert_eq!(
             sk,
@@ -246,7 +252,7 @@ fn decoding<P: ParameterSet>() {
     }
 }
 
-/// `bytes::sign_mu` looks at the range of the secrets only, as `fips204` does:
+/// `no_alloc::sign_mu` looks at the range of the secrets only, as `fips204` does:
 /// the same signatures from keys whose parts do not belong together.
 fn range_check_alone<P: ParameterSet>() {
     let set = set::<P>();
@@ -259,7 +265,8 @@ fn range_check_alone<P: ParameterSet>() {
         let (mu, mut sig) = ([5; 64], P::SignatureBytes::zeroed());
         let key = PrivateKey::Expanded(sk.as_ref());
         let theirs = peer.sign(key, Message::Mu(&mu), Some(&rnd));
-        let ours = bytes::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Hedge::Bytes(&rnd), &mut sig);
+        let ours =
+            no_alloc::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Randomness::Hedged(&rnd), &mut sig);
         match ours {
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
             Err(error) => {
@@ -297,7 +304,12 @@ fn attempt_limit<P: ParameterSet>() {
         let (mu, mut sig) = ([n; 64], P::SignatureBytes::zeroed());
         sig.as_mut().fill(0xaa);
         let theirs = peer.sign(PrivateKey::Expanded(sk.as_ref()), Message::Mu(&mu), None);
-        let ours = bytes::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Hedge::Deterministic, &mut sig);
+        let ours = no_alloc::sign_mu::<P>(
+            &sk,
+            &Mu::from_bytes(mu),
+            Randomness::Deterministic,
+            &mut sig,
+        );
         let check = || match ours {
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
             Err(error) => {
@@ -359,7 +371,7 @@ impl TryCryptoRng for Generator {}
 
 /// Generators give the seed and `rnd`; their failure is an error.
 fn generators<P: ParameterSet>() {
-    let (xi, ctx) = ([9; 32], Context::EMPTY);
+    let xi = [9; 32];
     let mut works = Generator {
         bytes: Some(xi),
         calls: Cell::new(0),
@@ -371,36 +383,22 @@ fn generators<P: ParameterSet>() {
     let key = SigningKey::<P>::generate_with_rng(&mut works).expect("a key");
     assert_eq!(key, SigningKey::from_seed(&xi));
     assert_eq!(key.seed(), Some(&xi));
-    let sig = key
-        .sign_with_rng(b"m", ctx, &mut works)
-        .expect("a signature");
-    assert_eq!(
-        sig,
-        key.sign(b"m", ctx, Hedge::Bytes(&xi)).expect("a signature")
-    );
-    assert_eq!(works.calls.get(), 2);
+    assert_eq!(works.calls.get(), 1);
 
     assert!(SigningKey::<P>::generate_with_rng(&mut fails).is_err());
-    assert_eq!(
-        key.sign_with_rng(b"m", ctx, &mut fails).err(),
-        Some(SignError::Rng)
-    );
-    assert_eq!(
-        key.prepare().sign_with_rng(b"m", ctx, &mut fails).err(),
-        Some(SignError::Rng)
-    );
 
     let [one, other] = [(); 2].map(|()| SigningKey::<P>::generate().expect("a key"));
     assert_ne!(one, other, "the operating system repeats itself");
 }
 
-/// What keys say of themselves.
+/// The `Debug` and `Display` forms of keys.
 fn keys<P: ParameterSet>() {
     let mut source = Source::new(b"keys");
     for _ in 0..10 {
         let xi = source.array();
         let mut key = SigningKey::<P>::from_seed(&xi);
-        let imported = SigningKey::<P>::from_expanded(key.expanded().as_ref()).expect("a key");
+        let imported =
+            SigningKey::<P>::from_expanded_bytes(key.expanded().as_ref()).expect("a key");
         assert_eq!((key.seed(), imported.seed()), (Some(&xi), None));
         assert_eq!(key, imported);
         assert_eq!(key.verifying_key(), imported.verifying_key());
@@ -411,12 +409,15 @@ fn keys<P: ParameterSet>() {
         );
         assert_eq!(&key.expanded().as_ref()[64..128], read.tr());
         // Self-verification changes no signature.
-        let plain = key.sign(b"m", Context::EMPTY, Hedge::Deterministic);
+        let plain = key.sign(b"m", Context::EMPTY, Randomness::Deterministic);
         key.set_self_verification(true);
-        assert_eq!(key.sign(b"m", Context::EMPTY, Hedge::Deterministic), plain);
+        assert_eq!(
+            key.sign(b"m", Context::EMPTY, Randomness::Deterministic),
+            plain
+        );
         assert_eq!(
             key.prepare()
-                .sign(b"m", Context::EMPTY, Hedge::Deterministic),
+                .sign(b"m", Context::EMPTY, Randomness::Deterministic),
             plain
         );
     }

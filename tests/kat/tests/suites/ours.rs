@@ -1,28 +1,30 @@
-//! The crates under test behind the suite traits: every calling form of
+//! The crates under test as implementations of the suite traits: every calling form of
 //! `mldsa-core`, on every backend of this machine, and every memory tier of
 //! `mldsa-lowmem`. A suite that takes
 //! [`schemes`] or [`verifiers`] thereby tests them all.
 
 use core::marker::PhantomData;
 
-use batch_verify::{
-    BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
-};
+use batch_verify::KeyStorage;
 use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, Context, Hedge, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet,
-    PreHash, PreHashed, PreparedMemory, SignError, Signature, SigningKey, VerifyError,
-    VerifyingKey, bytes,
+    Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
+    PreHashed, Randomness, SignError, Signature, SigningKey, VerifyError, VerifyingKey, no_alloc,
+    no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
 use mldsa_kat::set::Set;
-use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, OwnOutput, PrivateKey as LowmemKey,
-    PublicKey, Signer as LowmemSigner, Tier, Workspace, keygen_from_seed,
-};
+use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, Tier};
+
+mod batch;
+mod lowmem;
+
+use batch::{Batch, BatchKeys};
+use lowmem::Lowmem;
 
 /// Every form of signing on every backend.
 pub(crate) fn schemes(set: &Set) -> Vec<Box<dyn Scheme>> {
@@ -121,22 +123,8 @@ struct InMemory<P>(Backend, PhantomData<P>);
 /// `Signature`, decoded before it is verified.
 struct Decoded<P>(PhantomData<P>);
 
-/// `BatchVerifier`, the item three times in one batch.
-struct Batch<P>(Backend, BatchKeys, PhantomData<P>);
-
-/// Where a batch finds its keys.
-#[derive(Clone, Copy, Debug)]
-enum BatchKeys {
-    /// A committee; message representatives are verified with the key in the item.
-    Committee(KeyStorage),
-    InItem,
-}
-
 /// The functions of `bytes`, on the detected backend.
 struct Encodings<P>(PhantomData<P>);
-
-/// A tier of `mldsa-lowmem`.
-struct Lowmem<P, T>(&'static str, PhantomData<(P, T)>);
 
 fn name<P: ParameterSet>(form: &str, backend: Backend) -> String {
     format!("{form} {} {}", P::NAME, backend.name())
@@ -181,8 +169,8 @@ fn prehashed<'a, P: ParameterSet>(
     PreHashed::new_allow_weak(hash, digest).map_err(|_| Refusal::Digest)
 }
 
-fn hedge(rnd: Option<&[u8; 32]>) -> Hedge<'_> {
-    rnd.map_or(Hedge::Deterministic, Hedge::Bytes)
+fn hedge(rnd: Option<&[u8; 32]>) -> Randomness<'_> {
+    rnd.map_or(Randomness::Deterministic, Randomness::Hedged)
 }
 
 fn seed(bytes: &[u8]) -> Result<&[u8; 32], Refusal> {
@@ -202,7 +190,7 @@ fn sized<B: Zeroed + AsMut<[u8]>>(bytes: &[u8]) -> Result<B, Refusal> {
 fn signing_key<P: ParameterSet>(key: PrivateKey<'_>) -> Result<SigningKey<P>, Refusal> {
     match key {
         PrivateKey::Seed(bytes) => Ok(SigningKey::from_seed(seed(bytes)?)),
-        PrivateKey::Expanded(sk) => SigningKey::from_expanded(sk).map_err(key_refusal),
+        PrivateKey::Expanded(sk) => SigningKey::from_expanded_bytes(sk).map_err(key_refusal),
     }
 }
 
@@ -385,7 +373,7 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = verifying_key::<P>(self.0, pk)?;
-        let mut memory = PreparedMemory::ZERO;
+        let mut memory = PreparedVerifyingKeyStorage::ZERO;
         let key = key.prepare_in(&mut memory);
         match message {
             Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
@@ -408,82 +396,12 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
         let key = verifying_key::<P>(Backend::detect(), pk)?;
         let mu = mu_of::<P>(Backend::detect(), key.tr(), message)?;
         let sig = Signature::<P>::from_bytes(sig).map_err(verify_refusal)?;
-        // What decoding lets through can only fail the challenge.
+        // A signature that decodes can only fail the challenge.
         key.verify_mu(&mu, sig.as_ref())
             .map_err(|error| match error {
                 VerifyError::ChallengeMismatch => Refusal::ChallengeMismatch,
                 _ => Refusal::Other,
             })
-    }
-}
-
-impl<P: ParameterSet> Verifier for Batch<P> {
-    fn name(&self) -> String {
-        name::<P>(&format!("batch {:?}", self.1), self.0)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
-
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
-        let builder = BatchVerifier::<P>::builder()
-            .threads(Threads::Inline)
-            .duplicates(Duplicates::Verify)
-            .allow_weak_prehash(true)
-            .backend(self.0);
-        let (message, ctx) = match message {
-            Message::Pure { ctx, msg } => (Ok(batch_verify::Message::Bytes(msg)), ctx),
-            Message::PreHashed { ctx, hash, digest } => {
-                let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
-                (Ok(batch_verify::Message::PreHashed { hash, digest }), ctx)
-            }
-            other => {
-                let key = verifying_key::<P>(self.0, pk)?;
-                (Err(mu_of::<P>(self.0, key.tr(), other)?), &[][..])
-            }
-        };
-        let context = context(ctx).or_else(|refusal| {
-            // The other forms name a key of a wrong length first.
-            verifying_key::<P>(self.0, pk).and(Err(refusal))
-        })?;
-        let report = match (self.1, message) {
-            (BatchKeys::Committee(storage), Ok(message)) => {
-                let committee = Committee::builder(ctx).key_storage(storage).backend(self.0);
-                let committee = committee.threads(Threads::Inline).build([(pk, 1)]);
-                let committee = committee.map_err(|_| Refusal::KeyLength)?;
-                let member = committee.member(0).ok_or(Refusal::Other)?;
-                let verifier = builder.build_for(committee).map_err(|_| Refusal::Other)?;
-                verifier.verify([Vote::new(member, message, sig); 3])
-            }
-            (_, message) => {
-                let verifier = builder.build().map_err(|_| Refusal::Other)?;
-                let item = match &message {
-                    Ok(message) => Item::new(pk, context, *message, sig),
-                    Err(mu) => Item::from_mu(pk, mu, sig),
-                };
-                verifier.verify([item; 3])
-            }
-        };
-        let [first, second, third] = report.verdicts() else {
-            return Err(Refusal::Other);
-        };
-        if first != second || second != third {
-            return Err(Refusal::Other);
-        }
-        match first {
-            Verdict::Valid => Ok(()),
-            Verdict::Skipped => Err(Refusal::Other),
-            Verdict::Rejected(reason) => Err(match reason {
-                RejectReason::PublicKeyLength => Refusal::KeyLength,
-                RejectReason::DigestLength => Refusal::Digest,
-                RejectReason::SignatureLength => Refusal::SignatureLength,
-                RejectReason::HintEncoding => Refusal::HintEncoding,
-                RejectReason::ResponseNorm => Refusal::ResponseNorm,
-                RejectReason::ChallengeMismatch => Refusal::ChallengeMismatch,
-                _ => Refusal::Other,
-            }),
-        }
     }
 }
 
@@ -498,8 +416,8 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&pk), message)?;
-        bytes::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&pk), message)?;
+        no_alloc::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
     }
 }
 
@@ -509,11 +427,11 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         match key {
             PrivateKey::Seed(xi) => {
                 let mut sk = P::SecretKeyBytes::zeroed();
-                bytes::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
+                no_alloc::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                bytes::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
+                no_alloc::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
                 Ok(pair(pk, sk))
             }
         }
@@ -526,9 +444,9 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         rnd: Option<&[u8; 32]>,
     ) -> Result<Vec<u8>, Refusal> {
         let KeyPair { pk, sk } = self.load(key)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&sized(&pk)?), message)?;
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&sized(&pk)?), message)?;
         let mut sig = P::SignatureBytes::zeroed();
-        bytes::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        no_alloc::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
         Ok(sig.as_ref().to_vec())
     }
 
@@ -537,89 +455,4 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         let tr = tr(Backend::detect().permutation(), pk.as_ref());
         mu_of::<P>(Backend::detect(), &tr, message).map(|mu| *mu.as_bytes())
     }
-}
-
-impl<P: ParameterSet, T> Verifier for Lowmem<P, T> {
-    fn name(&self) -> String {
-        format!("lowmem {} {}", self.0, P::NAME)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
-
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
-        match message {
-            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
-            Message::PreHashed { ctx, hash, digest } => {
-                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
-            }
-            other => key.verify_mu(&mu_of::<P>(Backend::PORTABLE, &key.tr(), other)?, sig),
-        }
-        .map_err(verify_refusal)
-    }
-}
-
-impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
-    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
-        let mut pk = P::PublicKeyBytes::zeroed();
-        match key {
-            PrivateKey::Seed(xi) => {
-                let mut sk = P::SecretKeyBytes::zeroed();
-                keygen_from_seed::<P>(seed(xi)?, &mut pk, &mut sk);
-                Ok(pair(pk, sk))
-            }
-            PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
-                key.write_public_key(&mut pk);
-                Ok(pair(pk, sk))
-            }
-        }
-    }
-
-    fn sign(
-        &self,
-        key: PrivateKey<'_>,
-        message: Message<'_>,
-        rnd: Option<&[u8; 32]>,
-    ) -> Result<Vec<u8>, Refusal> {
-        match key {
-            PrivateKey::Seed(xi) => {
-                sign_lowmem::<P, _, T>(&OpenedKey::from_seed(seed(xi)?), message, rnd)
-            }
-            PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
-                sign_lowmem::<P, _, T>(&key, message, rnd)
-            }
-        }
-    }
-
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
-        mu_of::<P>(Backend::PORTABLE, &key.tr(), message).map(|mu| *mu.as_bytes())
-    }
-}
-
-fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
-    key: &K,
-    message: Message<'_>,
-    rnd: Option<&[u8; 32]>,
-) -> Result<Vec<u8>, Refusal> {
-    let mut workspace = Workspace::<P, T>::new();
-    let mut own = OwnOutput::<P>::new();
-    let mut signer = LowmemSigner::new(key, &mut workspace);
-    let (hedge, out) = (hedge(rnd), own.output());
-    match message {
-        Message::Pure { ctx, msg } => signer.sign(msg, context(ctx)?, hedge, out),
-        Message::PreHashed { ctx, hash, digest } => {
-            signer.sign_prehashed(&prehashed(hash, digest)?, context(ctx)?, hedge, out)
-        }
-        other => {
-            let mu = mu_of::<P>(Backend::PORTABLE, key.tr(), other)?;
-            signer.sign_mu(&mu, hedge, out)
-        }
-    }
-    .map(|signature| signature.to_vec())
-    .map_err(|_| Refusal::Other)
 }

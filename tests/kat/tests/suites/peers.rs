@@ -1,4 +1,4 @@
-//! Independent implementations behind the suite traits.
+//! Independent implementations of the suite traits.
 
 use mldsa_kat::model::format_message;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};

@@ -300,7 +300,7 @@ fn tests<'a>(file: &'a Value, set: &'static Set) -> impl Iterator<Item = (&'a Va
         .flat_map(|group| group.list("tests").iter().map(move |test| (group, test)))
 }
 
-/// What an ACVP test signs.
+/// The input that an ACVP test signs.
 fn with_message<T>(group: &Value, test: &Value, run: impl FnOnce(Message<'_>) -> T) -> T {
     let ctx = test.maybe_bytes("context").unwrap_or_default();
     if group.text("signatureInterface") == "internal" {

@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 use crate::backend::cpu::Avx2;
 use crate::backend::kernels::align_frame;
 use crate::backend::states::{LaneWord, States};
-use crate::hash::keccak::{Word, keccak_f1600, permute_beside};
+use crate::hash::keccak::{Word, keccak_f1600, permute_interleaved};
 use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
 
 /// One word of four states.
@@ -79,7 +79,7 @@ pub(super) fn permute_x4(state: &mut [X4; 25]) {
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn permute_x4_and_one(state: &mut [X4; 25], one: &mut [u64; 25]) {
     align_frame!();
-    permute_beside!(state, one);
+    permute_interleaved!(state, one);
 }
 
 /// One permutation: `rorx` and `andn` are worth a sixth of the time.

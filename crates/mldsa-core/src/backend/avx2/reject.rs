@@ -6,7 +6,7 @@ use super::keccak::{X4, permute_x4, permute_x4_and_one, transpose_x4};
 use super::ntt::put_at;
 use super::vector::spread;
 use crate::backend::accepted::ACCEPTED;
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::rej_ntt_block_vartime;
@@ -19,7 +19,7 @@ const BLOCKS: usize = 5;
 /// Bytes of them, with room for whole vectors.
 const STREAM: usize = RATE * BLOCKS + 24;
 
-/// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a_beside`]. Bounds:
+/// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a_interleaved`]. Bounds:
 /// `0 <= out < q`.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn expand_a(
@@ -27,10 +27,10 @@ pub(super) fn expand_a(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) {
     for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {
-        expand_four(rho, l, first, out, side);
+        expand_four(rho, l, first, out, interleaved);
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn expand_four(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) {
     let mut state = [X4::splat(0); 25];
     for (word, bytes) in state.iter_mut().zip(rho.as_chunks::<8>().0) {
@@ -51,23 +51,27 @@ pub(super) fn expand_four(
     }
     let entry = |n: usize| {
         let index = first + n.min(out.len() - 1);
-        // Column, row, and the domain bits of SHAKE behind 34 bytes.
+        // Column, row, and the domain bits of SHAKE after 34 bytes.
         ((index % l) | ((index / l) << 8) | (0x1f << 16)) as i64
     };
     state[4] = X4(_mm256_set_epi64x(entry(3), entry(2), entry(1), entry(0)));
     state[RATE / 8 - 1] = X4::splat(1 << 63);
-    permute(&mut state, side);
-    fill(&mut state, out, side);
+    permute(&mut state, interleaved);
+    fill(&mut state, out, interleaved);
 }
 
 /// Algorithm 30 from states that are ready to be squeezed.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly], side: &mut SideHash<'_>) {
+pub(super) fn fill(
+    state: &mut [X4; 25],
+    out: &mut [NttPoly],
+    interleaved: &mut InterleavedHash<'_>,
+) {
     let mut streams = [[0; STREAM]; 4];
     squeeze(state, &mut streams, 0);
     for block in 1..BLOCKS {
-        permute(state, side);
+        permute(state, interleaved);
         squeeze(state, &mut streams, block);
     }
     let mut filled = [N; 4];
@@ -85,17 +89,17 @@ pub(super) fn fill(state: &mut [X4; 25], out: &mut [NttPoly], side: &mut SideHas
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn permute(state: &mut [X4; 25], side: &mut SideHash<'_>) {
-    match side.absorb() {
+fn permute(state: &mut [X4; 25], interleaved: &mut InterleavedHash<'_>) {
+    match interleaved.absorb() {
         Some(one) => {
             permute_x4_and_one(state, one);
-            side.permuted();
+            interleaved.permuted();
         }
         None => permute_x4(state),
     }
 }
 
-/// Writes the 168 bytes of every lane (and 24 of no meaning behind them).
+/// Writes the 168 bytes of every lane (followed by 24 of no meaning).
 #[inline]
 #[target_feature(enable = "avx2")]
 fn squeeze(state: &[X4; 25], streams: &mut [[u8; STREAM]; 4], block: usize) {

@@ -1,4 +1,4 @@
-//! Verification put together from the kernels beside this file. Public data.
+//! Verification, composed of the kernels of this folder. Public data.
 
 use super::ntt::{get_pair, put};
 use super::product::{matrix_product, row_product};
@@ -11,8 +11,8 @@ use crate::backend::matrix::MatrixRows;
 use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
-use crate::lanes::job::{Claim, JobKey};
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
+use crate::lanes::job::{CommitmentInputs, JobKey};
 use crate::lanes::verify::Engine;
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_88, N, Params, T1_POLY_LEN};
@@ -20,13 +20,18 @@ use crate::ring::poly::NttPoly;
 
 impl Engine for Avx2 {
     #[inline]
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+    fn commitment(
+        self,
+        key: &JobKey<'_>,
+        inputs: &CommitmentInputs<'_>,
+        interleaved: &mut InterleavedHash<'_>,
+    ) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
-            match claim.p.l {
-                4 => commitment::<5>(self, key, claim, side),
-                5 => commitment::<6>(self, key, claim, side),
-                _ => commitment::<8>(self, key, claim, side),
+            match inputs.p.l {
+                4 => commitment::<5>(self, key, inputs, interleaved),
+                5 => commitment::<6>(self, key, inputs, interleaved),
+                _ => commitment::<8>(self, key, inputs, interleaved),
             }
         }
     }
@@ -43,12 +48,12 @@ impl Engine for Avx2 {
 fn commitment<const TERMS: usize>(
     engine: Avx2,
     key: &JobKey<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) -> bool {
     match key {
-        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, side),
-        JobKey::Cold(pk, _) => cold::<TERMS>(engine, pk, claim, side),
+        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, inputs, interleaved),
+        JobKey::Encoded(pk, _) => encoded::<TERMS>(engine, pk, inputs, interleaved),
     }
 }
 
@@ -57,13 +62,13 @@ fn commitment<const TERMS: usize>(
 /// Bounds: `|out| < 9 q`.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
-    let p = claim.p;
+fn transform<O: Order>(inputs: &CommitmentInputs<'_>, vector: &mut [NttPoly]) -> bool {
+    let p = inputs.p;
     let (z_hat, c_hat) = vector.split_at_mut(p.l);
     let bound = p.gamma1() - p.beta();
     let len = p.z_poly_len();
     for (n, z_hat) in z_hat.iter_mut().enumerate() {
-        let bytes = &claim.parts.z[len * n..][..len];
+        let bytes = &inputs.parts.z[len * n..][..len];
         let within = match p.gamma1_bits {
             17 => unpack_z_ntt::<18, O>(bytes, bound, z_hat),
             _ => unpack_z_ntt::<20, O>(bytes, bound, z_hat),
@@ -72,16 +77,16 @@ fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
             return false;
         }
     }
-    challenge_ntt::<O>(&claim.c.0, &mut c_hat[0]);
+    challenge_ntt::<O>(&inputs.c.0, &mut c_hat[0]);
     true
 }
 
 /// Packs w1 of row `i`, whose hint the claim has.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
-    let hint = claim.parts.hint.row(i);
-    match claim.p.gamma2 {
+fn pack_row<O: Order>(inputs: &CommitmentInputs<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
+    let hint = inputs.parts.hint.row(i);
+    match inputs.p.gamma2 {
         GAMMA2_88 => inv_ntt_use_hint::<true, O>(w_hat, hint, w1),
         _ => inv_ntt_use_hint::<false, O>(w_hat, hint, w1),
     }
@@ -91,34 +96,39 @@ fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8
 #[target_feature(enable = "avx2")]
 fn prepared<const TERMS: usize>(
     rows: Expansion<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) -> bool {
     fetch_pages(rows);
     let mut vector = [const { NttPoly::ZERO }; TERMS];
-    if !transform::<Private>(claim, &mut vector) {
+    if !transform::<Private>(inputs, &mut vector) {
         return false;
     }
     let mut w_hat = [const { NttPoly::ZERO }; 8];
-    let w_hat = &mut w_hat[..claim.p.k];
+    let w_hat = &mut w_hat[..inputs.p.k];
     matrix_product(rows, &vector, w_hat);
     for (i, w_hat) in w_hat.iter().enumerate() {
-        pack_row::<Private>(claim, i, w_hat, side.next_w1(claim.p.w1_poly_len()));
+        pack_row::<Private>(
+            inputs,
+            i,
+            w_hat,
+            interleaved.next_w1(inputs.p.w1_poly_len()),
+        );
     }
     true
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn cold<const TERMS: usize>(
+fn encoded<const TERMS: usize>(
     engine: Avx2,
     pk: &PublicKeyParts<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) -> bool {
-    let p = claim.p;
+    let p = inputs.p;
     let mut vector = [const { NttPoly::ZERO }; TERMS];
-    if !transform::<Standard>(claim, &mut vector) {
+    if !transform::<Standard>(inputs, &mut vector) {
         return false;
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
@@ -126,13 +136,13 @@ fn cold<const TERMS: usize>(
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
         a.next_row_of(a_row, &mut |rho, l, first, group| {
-            expand_four(rho, l, first, group, side);
+            expand_four(rho, l, first, group, interleaved);
         });
         // Not reduced: with t1, c is no smaller than z is with A.
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
         let mut w_hat = NttPoly::zeroed();
         row_product(&row, &vector, &mut w_hat);
-        pack_row::<Standard>(claim, i, &w_hat, side.next_w1(p.w1_poly_len()));
+        pack_row::<Standard>(inputs, i, &w_hat, interleaved.next_w1(p.w1_poly_len()));
     }
     true
 }

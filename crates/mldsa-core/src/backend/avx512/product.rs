@@ -7,8 +7,8 @@
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
+use super::dims::{Array, Dims};
 use super::registers::Aligned;
-use super::shape::{Array, Shape};
 use super::vector::{Vector, Wide};
 use crate::coding::expansion::Expansion;
 use crate::params::Q;
@@ -38,7 +38,7 @@ impl<W: Wide> Sums<W> {
     /// sign extensions.
     ///
     /// Bounds: sums below `204 q^2` give `(s + m q) / 2^32` in `[0, q + 204 q^2 / 2^32]`,
-    /// and less q that lies in `[-q, q)`.
+    /// and less q that is in `[-q, q)`.
     #[inline(always)]
     pub(super) fn reduce(self) -> W::Narrow {
         let q = self.0.broadcast(Q.cast_unsigned());
@@ -73,7 +73,7 @@ fn block(poly: &[i32], n: usize) -> __m512i {
 /// Bounds: `0 <= a < q`, `0 <= b < 22 q`, `|out| <= q`; the factor `2^-32` stays.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
-pub(super) fn matrix_product<S: Shape>(
+pub(super) fn matrix_product<S: Dims>(
     a: Expansion<'_>,
     b: &S::Terms<NttPoly>,
     out: &mut MaybeUninit<S::Rows<NttPoly>>,
@@ -129,7 +129,7 @@ impl Stored for PackedBlock {
     }
 }
 
-/// Where the bytes of the even and of the odd coefficients are among 48; the last
+/// Positions of the bytes of the even and of the odd coefficients among 48; the last
 /// byte of the register, which the load made zero, fills their 64-bit lanes.
 static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
     let mut tables = [Aligned([63; 64]); 2];
@@ -147,7 +147,7 @@ static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
-fn product_of<S: Shape, B: Stored>(
+fn product_of<S: Dims, B: Stored>(
     a: &[B],
     b: &S::Terms<NttPoly>,
     out: &mut MaybeUninit<S::Rows<NttPoly>>,

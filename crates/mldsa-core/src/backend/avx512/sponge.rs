@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use super::plane::{self, permute_x1};
+use super::keccak_x1::{self, permute_x1};
 use super::word::{X4, X8, permute_x4, permute_x8};
 use crate::backend::avx2::keccak::block_columns;
 use crate::backend::cpu::Avx512;
@@ -37,7 +37,7 @@ impl Widths for Avx512 {
     #[inline]
     fn digest(self, state: &[u64; 25], blocks: &[Block]) -> [u8; CRH_LEN] {
         // SAFETY: `self` proves the features.
-        unsafe { plane::digest(state, blocks) }
+        unsafe { keccak_x1::digest(state, blocks) }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Every kernel against its plain twin.
 
-use super::beside::Beside;
+use super::dims::{Array, Dims, Dims44, Dims65, Dims87};
+use super::keccak_x1::permute_x1;
+use super::ninth_state::NinthState;
 use super::ntt::{Private, Standard};
-use super::plane::permute_x1;
 use super::product::{RowSums, matrix_product};
 use super::registers::{self, Aligned};
 use super::reject::{Stream, accept_first, accept_last};
-use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
@@ -17,7 +17,7 @@ use crate::backend::differential::single_verifications_with_hashes_of_any_length
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::sponge::{Block, RATE};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
@@ -271,7 +271,7 @@ fn plain_product(terms: &[(&[i32; N], &[i32; N])]) -> [i32; N] {
 
 #[test]
 fn products_at_their_largest_operands() {
-    fn check<S: Shape>(random: &mut Random) {
+    fn check<S: Dims>(random: &mut Random) {
         for round in 0..6 {
             let mut entry = |bound: i32| -> [i32; N] {
                 match round {
@@ -334,9 +334,9 @@ fn products_at_their_largest_operands() {
         }
     }
     let mut random = Random::new(5);
-    check::<Shape44>(&mut random);
-    check::<Shape65>(&mut random);
-    check::<Shape87>(&mut random);
+    check::<Dims44>(&mut random);
+    check::<Dims65>(&mut random);
+    check::<Dims87>(&mut random);
 }
 
 #[test]
@@ -460,18 +460,18 @@ fn every_width_of_the_permutation() {
 }
 
 /// States whose first blocks hold nothing that is accepted: those lanes need a
-/// sixth and a seventh SHAKE128 block, their neighbours do not. A hash beside them, in
-/// scalar registers or in the last lane, has no part in those: it gets four permutations.
+/// sixth and a seventh SHAKE128 block, their neighbours do not. A ninth state, in
+/// scalar registers or in the last lane, is not permuted then: it gets four permutations.
 #[test]
 fn rejection_that_reaches_the_sixth_block() {
     on_this_cpu!({
         let mut random = Random::new(8);
         let data: [Block; 9] = core::array::from_fn(|n| [n as u8 + 1; _]);
         let patterns = [0u8, 1, 0x80, 0x55, 0xfe, 0xff];
-        let besides = [(8, 0), (8, 9), (7, 0), (7, 1), (7, 4), (7, 9), (1, 9)];
+        let ninths = [(8, 0), (8, 9), (7, 0), (7, 1), (7, 4), (7, 9), (1, 9)];
         for (pattern, (busy, hashed)) in patterns
             .into_iter()
-            .flat_map(|pattern| besides.map(|beside| (pattern, beside)))
+            .flat_map(|pattern| ninths.map(|ninth| (pattern, ninth)))
         {
             let mut states: [[u64; 25]; 8] =
                 core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
@@ -487,7 +487,7 @@ fn rejection_that_reaches_the_sixth_block() {
             }
             let mut polys = [const { NttPoly::ZEROED }; 8];
             let mut stream = Stream::ZERO;
-            let mut side = SideHash::blocks(states[0], &data[..hashed]);
+            let mut interleaved = InterleavedHash::blocks(states[0], &data[..hashed]);
             let mut hash = states[0];
             for block in &data[..hashed.min(4)] {
                 for (word, bytes) in hash.iter_mut().zip(block.as_chunks().0) {
@@ -496,9 +496,13 @@ fn rejection_that_reaches_the_sixth_block() {
                 keccak_f1600(&mut hash);
             }
             let polys = &mut polys[..busy];
-            stream.fill(&mut lanes, polys, Beside::<true>::new(&mut side, busy));
+            stream.fill(
+                &mut lanes,
+                polys,
+                NinthState::<true>::new(&mut interleaved, busy),
+            );
             let left = RATE * hashed.saturating_sub(4);
-            assert_eq!(side.state(), (&hash, left), "{busy} {hashed}");
+            assert_eq!(interleaved.state(), (&hash, left), "{busy} {hashed}");
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
                 let mut expected = [0; N];
                 let (mut filled, mut blocks) = (0, 0);
@@ -521,7 +525,7 @@ fn rejection_that_reaches_the_sixth_block() {
 }
 
 /// Around 16 and a half and 17 and a half vectors, where the kernel decides whether it
-/// has enough: every number of refused candidates, at the front, at the end, spread
+/// has enough: every number of rejected candidates, at the front, at the end, spread
 /// and where the two parts meet.
 #[test]
 fn rejection_at_the_ends_of_what_is_looked_at() {
@@ -537,7 +541,7 @@ fn rejection_at_the_ends_of_what_is_looked_at() {
                     let at = [n, 279 - n, 280 * n / refused, 153 + n][place];
                     bytes[3 * at..3 * at + 3].fill(0xff);
                 }
-                // Behind them only candidates that would be accepted.
+                // After them only candidates that would be accepted.
                 let part = |of: &[u8]| {
                     let mut part = [0; 576];
                     part[..of.len()].copy_from_slice(of);
@@ -561,7 +565,7 @@ fn rejection_at_the_ends_of_what_is_looked_at() {
 #[test]
 fn either_place_of_the_hash_beside_a_single_verification() {
     if detect().is_some() {
-        cores::with_either_answer(single_verifications_with_hashes_of_any_length);
+        tuning::with_either_answer(single_verifications_with_hashes_of_any_length);
     }
 }
 

@@ -1,23 +1,23 @@
-//! Verification put together from the kernels beside this file.
+//! Verification, composed of the kernels of this folder.
 
 use core::arch::x86_64::_mm512_storeu_si512;
 use core::mem::MaybeUninit;
 use core::slice::from_ref;
 
-use super::cores::lane_is_cheaper;
+use super::dims::{Array, Dims, Dims44, Dims65, Dims87};
 use super::ntt::{Order, Private, Standard, from_standard_order};
 use super::product::{RowSums, matrix_product};
 use super::registers::Registers;
 use super::reject::Stream;
-use super::shape::{Array, Shape, Shape44, Shape65, Shape87};
+use super::tuning::prefer_spare_lane;
 use super::unpack::{Range, challenge_ntt, load, unpack_t1_ntt, unpack_z_ntt};
 use super::w1::{hint_masks, inv_ntt_use_hint};
 use crate::backend::cpu::Avx512;
 use crate::backend::fetch::{fetch_ends, fetch_pages};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
-use crate::lanes::job::{Claim, JobKey};
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
+use crate::lanes::job::{CommitmentInputs, JobKey};
 use crate::lanes::verify::Engine;
 use crate::memory::array::Zeroed;
 use crate::params::{N, Params, SEED_LEN, T1_POLY_LEN};
@@ -25,13 +25,18 @@ use crate::ring::poly::NttPoly;
 
 impl Engine for Avx512 {
     #[inline]
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+    fn commitment(
+        self,
+        key: &JobKey<'_>,
+        inputs: &CommitmentInputs<'_>,
+        interleaved: &mut InterleavedHash<'_>,
+    ) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
-            match claim.p.k {
-                4 => commitment::<Shape44>(key, claim, side),
-                6 => commitment::<Shape65>(key, claim, side),
-                _ => commitment::<Shape87>(key, claim, side),
+            match inputs.p.k {
+                4 => commitment::<Dims44>(key, inputs, interleaved),
+                6 => commitment::<Dims65>(key, inputs, interleaved),
+                _ => commitment::<Dims87>(key, inputs, interleaved),
             }
         }
     }
@@ -47,18 +52,22 @@ impl Engine for Avx512 {
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt"
 )]
-fn commitment<S: Shape>(key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+fn commitment<S: Dims>(
+    key: &JobKey<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
+) -> bool {
     match key {
-        JobKey::Prepared(rows, _) => prepared::<S>(*rows, claim, side),
-        JobKey::Cold(pk, _) => cold::<S>(pk, claim, side),
+        JobKey::Prepared(rows, _) => prepared::<S>(*rows, inputs, interleaved),
+        JobKey::Encoded(pk, _) => encoded::<S>(pk, inputs, interleaved),
     }
 }
 
 /// z and c in NTT form, or nothing if z is too large.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-fn transform<'m, S: Shape, O: Order>(
-    claim: &Claim<'_>,
+fn transform<'m, S: Dims, O: Order>(
+    inputs: &CommitmentInputs<'_>,
     c_range: Range,
     memory: &'m mut MaybeUninit<S::Terms<NttPoly>>,
 ) -> Option<&'m S::Terms<NttPoly>> {
@@ -66,10 +75,10 @@ fn transform<'m, S: Shape, O: Order>(
         return None;
     };
     let len = 32 * S::Z_BITS;
-    let z = claim.parts.z;
+    let z = inputs.parts.z;
     debug_assert_eq!(z.len(), len * z_hat.len());
     for (n, z_hat) in z_hat.iter_mut().enumerate() {
-        let (bytes, beta) = (&z[len * n..][..len], claim.p.beta());
+        let (bytes, beta) = (&z[len * n..][..len], inputs.p.beta());
         let within = match S::Z_BITS {
             18 => unpack_z_ntt::<18, O>(bytes, beta, z_hat),
             _ => unpack_z_ntt::<20, O>(bytes, beta, z_hat),
@@ -78,7 +87,7 @@ fn transform<'m, S: Shape, O: Order>(
             return None;
         }
     }
-    challenge_ntt::<O>(&claim.c.0, c_range, c_hat);
+    challenge_ntt::<O>(&inputs.c.0, c_range, c_hat);
     // SAFETY: every element was written.
     Some(unsafe { memory.assume_init_ref() })
 }
@@ -86,8 +95,13 @@ fn transform<'m, S: Shape, O: Order>(
 /// Packs w1 of row `i`, whose hint the claim has.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-fn pack_row<S: Shape, O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
-    let hint = hint_masks(claim.parts.hint.row(i));
+fn pack_row<S: Dims, O: Order>(
+    inputs: &CommitmentInputs<'_>,
+    i: usize,
+    w_hat: &NttPoly,
+    w1: &mut [u8],
+) {
+    let hint = hint_masks(inputs.parts.hint.row(i));
     match S::W1_BITS {
         6 => inv_ntt_use_hint::<true, O>(w_hat, &hint, w1),
         _ => inv_ntt_use_hint::<false, O>(w_hat, &hint, w1),
@@ -96,10 +110,14 @@ fn pack_row<S: Shape, O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma")]
-fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+fn prepared<S: Dims>(
+    rows: Expansion<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
+) -> bool {
     fetch_pages(rows);
     let mut memory = MaybeUninit::uninit();
-    let Some(vector) = transform::<S, Private>(claim, Range::Biased, &mut memory) else {
+    let Some(vector) = transform::<S, Private>(inputs, Range::Biased, &mut memory) else {
         return false;
     };
     let mut w_hat = MaybeUninit::uninit();
@@ -107,17 +125,21 @@ fn prepared<S: Shape>(rows: Expansion<'_>, claim: &Claim<'_>, side: &mut SideHas
     // SAFETY: the product wrote every element.
     let w_hat = unsafe { w_hat.assume_init_ref() };
     for (i, w_hat) in w_hat.as_ref().iter().enumerate() {
-        pack_row::<S, Private>(claim, i, w_hat, side.next_w1(32 * S::W1_BITS));
+        pack_row::<S, Private>(inputs, i, w_hat, interleaved.next_w1(32 * S::W1_BITS));
     }
     true
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512ifma,bmi1,bmi2,popcnt")]
-fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+fn encoded<S: Dims>(
+    pk: &PublicKeyParts<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
+) -> bool {
     let mut memory = MaybeUninit::uninit();
     // One of c and t1 must be small: c, of which there is one.
-    let Some(vector) = transform::<S, Standard>(claim, Range::Reduced, &mut memory) else {
+    let Some(vector) = transform::<S, Standard>(inputs, Range::Reduced, &mut memory) else {
         return false;
     };
     let vector = vector.as_ref();
@@ -125,14 +147,14 @@ fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHas
     let mut stream = Stream::ZERO;
     let mut polys = [const { NttPoly::ZEROED }; 8];
     let mut sums = RowSums::ZERO;
-    let width = match side.is_long() && lane_is_cheaper() {
+    let width = match interleaved.is_long() && prefer_spare_lane() {
         true => 7,
         false => 8,
     };
     let mut first = 0;
     while first < entries {
         let end = (first + width).min(entries);
-        stream.expand::<true>(pk.rho, S::L, first, &mut polys[..end - first], side);
+        stream.expand::<true>(pk.rho, S::L, first, &mut polys[..end - first], interleaved);
         let mut from = first;
         while from < end {
             // As much of row i as this group holds.
@@ -154,7 +176,7 @@ fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHas
                 sums = RowSums::ZERO;
                 // SAFETY: written by `reduce`.
                 let row = unsafe { row.assume_init_ref() };
-                pack_row::<S, Standard>(claim, i, row, side.next_w1(32 * S::W1_BITS));
+                pack_row::<S, Standard>(inputs, i, row, interleaved.next_w1(32 * S::W1_BITS));
             }
             from = to;
         }
@@ -163,18 +185,18 @@ fn cold<S: Shape>(pk: &PublicKeyParts<'_>, claim: &Claim<'_>, side: &mut SideHas
     true
 }
 
-/// Algorithm 32, as [`super::super::kernels::Kernels::expand_a_beside`].
+/// Algorithm 32, as [`super::super::kernels::Kernels::expand_a_interleaved`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 pub(super) fn expand_a(
     rho: &[u8; SEED_LEN],
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) {
     let mut stream = Stream::ZERO;
     for (n, out) in out.chunks_mut(8).enumerate() {
-        stream.expand::<false>(rho, l, first + 8 * n, out, side);
+        stream.expand::<false>(rho, l, first + 8 * n, out, interleaved);
     }
 }
 
@@ -187,7 +209,7 @@ pub(super) fn prepare(p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly])
     let mut polys = [const { NttPoly::ZEROED }; 8];
     for first in (0..k * l).step_by(8) {
         let polys = &mut polys[..(k * l - first).min(8)];
-        stream.expand::<false>(pk.rho, l, first, polys, &mut SideHash::idle());
+        stream.expand::<false>(pk.rho, l, first, polys, &mut InterleavedHash::empty());
         for (n, poly) in (first..).zip(&*polys) {
             let mut v = load(&poly.0);
             for pair in v.as_chunks_mut::<2>().0 {

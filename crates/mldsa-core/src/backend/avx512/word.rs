@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use crate::backend::kernels::align_frame;
-use crate::hash::keccak::{Word, keccak_f1600, permute_beside};
+use crate::hash::keccak::{Word, keccak_f1600, permute_interleaved};
 
 /// One word of eight states.
 #[derive(Clone, Copy)]
@@ -114,7 +114,7 @@ pub(super) fn permute_x8(state: &mut [X8; 25]) {
 #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
 pub(super) fn permute_x8_and_one(state: &mut [X8; 25], one: &mut [u64; 25]) {
     align_frame!();
-    permute_beside!(state, one);
+    permute_interleaved!(state, one);
 }
 
 /// Up to four permutations.

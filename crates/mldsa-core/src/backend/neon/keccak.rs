@@ -4,17 +4,16 @@
 use core::arch::aarch64::*;
 use core::marker::PhantomData;
 
-use super::cores::scalar_beside;
+use super::tuning::scalar_interleaved;
 use super::vector::bytes_at;
 use super::{rounds, scalar};
 use crate::backend::cpu::{Neon, NeonSha3};
 use crate::backend::kernels::Kernels;
 use crate::backend::states::{LaneWord, States};
-use crate::hash::keccak::{self, Word, keccak_f1600, permute_beside};
+use crate::hash::keccak::{self, Word, keccak_f1600, permute_interleaved};
 use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
 
-/// What the kernels beside this file need of a CPU. A value is the proof that this one
-/// is such.
+/// CPU features of the kernels of this folder. A value is the proof that this CPU has them.
 pub(super) trait Cpu: Copy
 where
     Pair<Self>: Word,
@@ -250,7 +249,7 @@ impl Cpu for NeonSha3 {
     fn permute_x2(state: &mut [Pair<Self>; 25]) {
         // SAFETY: the states are registers of such a CPU, which prove the features.
         unsafe {
-            if scalar_beside() {
+            if scalar_interleaved() {
                 permute_x2_on_one_unit_sha3(state);
             } else {
                 permute_x2_sha3(state);
@@ -273,7 +272,7 @@ fn permute_x2(state: &mut [Pair<Neon>; 25]) {
 #[inline(never)]
 #[target_feature(enable = "neon")]
 fn permute_x2_and_one(state: &mut [Pair<Neon>; 25], one: &mut [u64; 25]) {
-    rounds::permute_beside(words(state), one);
+    rounds::permute_interleaved(words(state), one);
 }
 
 #[inline(never)]
@@ -291,7 +290,7 @@ pub(super) fn permute_x2_on_one_unit_sha3(state: &mut [Pair<NeonSha3>; 25]) {
 #[inline(never)]
 #[target_feature(enable = "neon,sha3")]
 fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]) {
-    permute_beside!(state, one);
+    permute_interleaved!(state, one);
 }
 
 /// One permutation.
@@ -299,7 +298,7 @@ fn permute_x2_and_one_sha3(state: &mut [Pair<NeonSha3>; 25], one: &mut [u64; 25]
 #[inline(never)]
 #[target_feature(enable = "neon")]
 pub(super) fn permute(state: &mut [u64; 25]) {
-    if scalar_beside() {
+    if scalar_interleaved() {
         permute_late(state);
     } else {
         keccak::portable(state);
@@ -311,7 +310,7 @@ pub(super) fn permute(state: &mut [u64; 25]) {
 #[inline]
 #[target_feature(enable = "neon,sha3")]
 pub(super) fn permute_sha3(state: &mut [u64; 25]) {
-    if scalar_beside() {
+    if scalar_interleaved() {
         permute_late(state);
     } else {
         permute_in_lane_sha3(state);

@@ -2,11 +2,11 @@
 
 use core::arch::aarch64::*;
 
-use super::cores::scalar_beside;
 use super::keccak::{Cpu, Pair};
+use super::tuning::scalar_interleaved;
 use super::vector::{bytes, bytes_at, put_bytes_at, put_four};
 use crate::hash::keccak::Word;
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
 use crate::sample::{self, rej_ntt_block_vartime};
@@ -31,7 +31,7 @@ pub(super) fn expand_a<C: Cpu>(
 ) where
     Pair<C>: Word,
 {
-    expand_entries(cpu, rho, l, first, out, &mut SideHash::idle());
+    expand_entries(cpu, rho, l, first, out, &mut InterleavedHash::empty());
 }
 
 /// Entries in row order from `first` on. `side` gets one permutation with each of ours;
@@ -44,23 +44,23 @@ pub(super) fn expand_entries<C: Cpu>(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {
     let (mut first, mut rest) = (first, out);
     while !rest.is_empty() {
-        let most = if scalar_beside() && side.is_idle() {
+        let most = if scalar_interleaved() && interleaved.is_empty() {
             3
         } else {
             2
         };
         let (now, later) = rest.split_at_mut(rest.len().min(most));
         let count = now.len();
-        if count == 1 && side.is_idle() {
+        if count == 1 && interleaved.is_empty() {
             sample::expand_a(rho, l, first, now);
         } else {
-            expand_group(cpu, rho, l, first, now, side);
+            expand_group(cpu, rho, l, first, now, interleaved);
         }
         (first, rest) = (first + count, later);
     }
@@ -75,13 +75,13 @@ fn expand_group<C: Cpu>(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {
     let entry = |n: usize| {
         let index = first + n.min(out.len() - 1);
-        // Column, row, and the domain bits of SHAKE behind 34 bytes.
+        // Column, row, and the domain bits of SHAKE after 34 bytes.
         ((index % l) | ((index / l) << 8) | (0x1f << 16)) as u64
     };
     let mut one = [0; 25];
@@ -99,8 +99,8 @@ fn expand_group<C: Cpu>(
         vcombine_u64(vcreate_u64(entry(0)), vcreate_u64(entry(1))),
     );
     let mut third = (out.len() == 3).then_some(&mut one);
-    permute(&mut state, third.as_deref_mut(), side);
-    fill(&mut state, third, out, side);
+    permute(&mut state, third.as_deref_mut(), interleaved);
+    fill(&mut state, third, out, interleaved);
 }
 
 /// Algorithm 30 from states that are ready to be squeezed.
@@ -110,14 +110,14 @@ pub(super) fn fill<C: Cpu>(
     state: &mut [Pair<C>; 25],
     mut third: Option<&mut [u64; 25]>,
     out: &mut [NttPoly],
-    side: &mut SideHash<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {
     let mut streams = [[0; STREAM]; 3];
     squeeze(state, third.as_deref(), &mut streams, 0);
     for block in 1..BLOCKS {
-        permute(state, third.as_deref_mut(), side);
+        permute(state, third.as_deref_mut(), interleaved);
         squeeze(state, third.as_deref(), &mut streams, block);
     }
     let mut filled = [N; 3];
@@ -125,7 +125,7 @@ pub(super) fn fill<C: Cpu>(
         *filled = accept(bytes, &mut poly.0);
     }
     while filled.iter().any(|&filled| filled < N) {
-        permute(state, third.as_deref_mut(), &mut SideHash::idle());
+        permute(state, third.as_deref_mut(), &mut InterleavedHash::empty());
         squeeze(state, third.as_deref(), &mut streams, 0);
         for ((poly, bytes), filled) in out.iter_mut().zip(&streams).zip(&mut filled) {
             *filled = rej_ntt_block_vartime(&bytes[..RATE], &mut poly.0, *filled);
@@ -138,7 +138,7 @@ pub(super) fn fill<C: Cpu>(
 fn permute<C: Cpu>(
     state: &mut [Pair<C>; 25],
     third: Option<&mut [u64; 25]>,
-    side: &mut SideHash<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) where
     Pair<C>: Word,
 {
@@ -146,16 +146,16 @@ fn permute<C: Cpu>(
         C::permute_x2_and_one(state, one);
         return;
     }
-    let busy = scalar_beside() && !side.is_idle();
-    let beside = busy.then(|| side.absorb()).flatten();
-    let Some(one) = beside else {
+    let busy = scalar_interleaved() && !interleaved.is_empty();
+    let block = busy.then(|| interleaved.absorb()).flatten();
+    let Some(one) = block else {
         return C::permute_x2(state);
     };
     C::permute_x2_and_one(state, one);
-    side.permuted();
+    interleaved.permuted();
 }
 
-/// Writes the 168 bytes of every state (and 8 of no meaning behind them).
+/// Writes the 168 bytes of every state (followed by 8 of no meaning).
 #[inline]
 #[target_feature(enable = "neon")]
 fn squeeze<C>(
@@ -164,7 +164,7 @@ fn squeeze<C>(
     streams: &mut [[u8; STREAM]; 3],
     block: usize,
 ) {
-    let [lane_0, lane_1, beside] = streams;
+    let [lane_0, lane_1, third] = streams;
     for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
         .iter()
         .enumerate()
@@ -174,7 +174,7 @@ fn squeeze<C>(
         put_bytes_at(lane_1, at, vreinterpretq_u8_u64(vzip2q_u64(a.0, b.0)));
     }
     if let Some(words) = third {
-        let bytes = beside[RATE * block..].as_chunks_mut::<8>().0;
+        let bytes = third[RATE * block..].as_chunks_mut::<8>().0;
         for (bytes, word) in bytes.iter_mut().zip(&words[..RATE / 8]) {
             *bytes = word.to_le_bytes();
         }
@@ -188,7 +188,7 @@ fn squeeze<C>(
 pub(super) fn accept(stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
     let mut rest = &stream[..RATE * BLOCKS];
     let mut filled = 0;
-    // Sixteen candidates, and the four bytes behind them that are read too.
+    // Sixteen candidates, and the four bytes after them that are read too.
     while let (Some(window), Some(room)) = (
         rest.first_chunk::<52>(),
         out[filled..].first_chunk_mut::<16>(),
@@ -200,7 +200,7 @@ pub(super) fn accept(stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
         };
         let (a, b, c, d) = (four(0), four(1), four(2), four(3));
         let largest = vmaxq_u32(vmaxq_u32(a, b), vmaxq_u32(c, d));
-        // One candidate in a thousand is refused.
+        // One candidate in a thousand is rejected.
         if vmaxvq_u32(largest) < Q as u32 {
             for (out, v) in room.as_chunks_mut::<4>().0.iter_mut().zip([a, b, c, d]) {
                 put_four(out, vreinterpretq_s32_u32(v));

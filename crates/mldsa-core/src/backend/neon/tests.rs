@@ -15,7 +15,7 @@ use crate::backend::transform::Standard;
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::{Word, keccak_f1600};
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::sponge::{LaneSponge, Widths};
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{N, Q};
@@ -58,10 +58,10 @@ fn two_permutations_and_three() {
         for (n, word) in sponge.words_mut().iter_mut().enumerate() {
             *word = states[n % 2][n / 2];
         }
-        let (mut beside, mut one) = (States(sponge.0), states[1]);
-        C::permute_x2_and_one(&mut beside.0, &mut one);
+        let (mut paired, mut one) = (States(sponge.0), states[1]);
+        C::permute_x2_and_one(&mut paired.0, &mut one);
         C::permute_x2(&mut sponge.0);
-        assert_eq!(sponge.words(), beside.words());
+        assert_eq!(sponge.words(), paired.words());
         for (lane, mut state) in states.into_iter().enumerate() {
             keccak_f1600(&mut state);
             assert!(sponge.words().iter().skip(lane).step_by(2).eq(&state));
@@ -232,7 +232,7 @@ fn rejection_that_reaches_the_sixth_block() {
                     &mut sponge.0,
                     Some(&mut third),
                     &mut polys,
-                    &mut SideHash::idle(),
+                    &mut InterleavedHash::empty(),
                 );
             }
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
@@ -245,7 +245,7 @@ fn rejection_that_reaches_the_sixth_block() {
     on_both!(check);
 }
 
-/// Every number of refused candidates among 280, at the front, at the end, spread and
+/// Every number of rejected candidates among 280, at the front, at the end, spread and
 /// where whole vectors end.
 #[test]
 fn rejection_at_the_ends_of_what_is_looked_at() {

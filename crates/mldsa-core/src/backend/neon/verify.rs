@@ -1,4 +1,4 @@
-//! Verification put together from the kernels beside this file. Public data.
+//! Verification, composed of the kernels of this folder. Public data.
 
 use super::keccak::{Cpu, Pair};
 use super::ntt::get_pair;
@@ -12,8 +12,8 @@ use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
 use crate::hash::keccak::Word;
-use crate::lanes::job::{Claim, JobKey};
-use crate::lanes::side::SideHash;
+use crate::lanes::interleaved::InterleavedHash;
+use crate::lanes::job::{CommitmentInputs, JobKey};
 use crate::lanes::verify::Engine;
 use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_88, N, Params, T1_POLY_LEN};
@@ -24,13 +24,18 @@ where
     Pair<C>: Word,
 {
     #[inline]
-    fn commitment(self, key: &JobKey<'_>, claim: &Claim<'_>, side: &mut SideHash<'_>) -> bool {
+    fn commitment(
+        self,
+        key: &JobKey<'_>,
+        inputs: &CommitmentInputs<'_>,
+        interleaved: &mut InterleavedHash<'_>,
+    ) -> bool {
         // SAFETY: `self` proves the features.
         unsafe {
-            match claim.p.l {
-                4 => commitment::<C, 5>(self, key, claim, side),
-                5 => commitment::<C, 6>(self, key, claim, side),
-                _ => commitment::<C, 8>(self, key, claim, side),
+            match inputs.p.l {
+                4 => commitment::<C, 5>(self, key, inputs, interleaved),
+                5 => commitment::<C, 6>(self, key, inputs, interleaved),
+                _ => commitment::<C, 8>(self, key, inputs, interleaved),
             }
         }
     }
@@ -42,15 +47,15 @@ where
 fn commitment<C: Cpu, const TERMS: usize>(
     cpu: C,
     key: &JobKey<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) -> bool
 where
     Pair<C>: Word,
 {
     match key {
-        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, claim, side),
-        JobKey::Cold(pk, _) => cold::<C, TERMS>(cpu, pk, claim, side),
+        JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, inputs, interleaved),
+        JobKey::Encoded(pk, _) => encoded::<C, TERMS>(cpu, pk, inputs, interleaved),
     }
 }
 
@@ -59,12 +64,12 @@ where
 /// Bounds: `|out| < 9 q`.
 #[inline]
 #[target_feature(enable = "neon")]
-fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
-    let p = claim.p;
+fn transform<O: Order>(inputs: &CommitmentInputs<'_>, vector: &mut [NttPoly]) -> bool {
+    let p = inputs.p;
     let bound = p.gamma1() - p.beta();
     let (z_hat, c_hat) = vector.split_at_mut(p.l);
-    challenge_ntt::<O>(&claim.c.0, &mut c_hat[0]);
-    let rows = claim.parts.z.chunks_exact(p.z_poly_len());
+    challenge_ntt::<O>(&inputs.c.0, &mut c_hat[0]);
+    let rows = inputs.parts.z.chunks_exact(p.z_poly_len());
     z_hat.iter_mut().zip(rows).all(
         #[inline(always)]
         |(z_hat, bytes)| match p.gamma1_bits {
@@ -77,9 +82,9 @@ fn transform<O: Order>(claim: &Claim<'_>, vector: &mut [NttPoly]) -> bool {
 /// Packs w1 of row `i`, whose hint the claim has.
 #[inline]
 #[target_feature(enable = "neon")]
-fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
-    let hint = claim.parts.hint.row(i);
-    match claim.p.gamma2 {
+fn pack_row<O: Order>(inputs: &CommitmentInputs<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
+    let hint = inputs.parts.hint.row(i);
+    match inputs.p.gamma2 {
         GAMMA2_88 => inv_ntt_use_hint::<true, O>(w_hat, hint, w1),
         _ => inv_ntt_use_hint::<false, O>(w_hat, hint, w1),
     }
@@ -89,36 +94,41 @@ fn pack_row<O: Order>(claim: &Claim<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8
 #[target_feature(enable = "neon")]
 fn prepared<const TERMS: usize>(
     rows: Expansion<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) -> bool {
     let mut vector = [const { NttPoly::ZERO }; TERMS];
-    if !transform::<Private>(claim, &mut vector) {
+    if !transform::<Private>(inputs, &mut vector) {
         return false;
     }
     let mut w_hat = [const { NttPoly::ZERO }; 8];
-    let w_hat = &mut w_hat[..claim.p.k];
+    let w_hat = &mut w_hat[..inputs.p.k];
     matrix_product(rows, &vector, w_hat);
     for (i, w_hat) in w_hat.iter().enumerate() {
-        pack_row::<Private>(claim, i, w_hat, side.next_w1(claim.p.w1_poly_len()));
+        pack_row::<Private>(
+            inputs,
+            i,
+            w_hat,
+            interleaved.next_w1(inputs.p.w1_poly_len()),
+        );
     }
     true
 }
 
 #[inline(never)]
 #[target_feature(enable = "neon")]
-fn cold<C: Cpu, const TERMS: usize>(
+fn encoded<C: Cpu, const TERMS: usize>(
     cpu: C,
     pk: &PublicKeyParts<'_>,
-    claim: &Claim<'_>,
-    side: &mut SideHash<'_>,
+    inputs: &CommitmentInputs<'_>,
+    interleaved: &mut InterleavedHash<'_>,
 ) -> bool
 where
     Pair<C>: Word,
 {
-    let p = claim.p;
+    let p = inputs.p;
     let mut vector = [const { NttPoly::ZERO }; TERMS];
-    if !transform::<Standard>(claim, &mut vector) {
+    if !transform::<Standard>(inputs, &mut vector) {
         return false;
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
@@ -126,13 +136,13 @@ where
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
         a.next_row_of(a_row, &mut |rho, l, first, group| {
-            expand_entries(cpu, rho, l, first, group, side);
+            expand_entries(cpu, rho, l, first, group, interleaved);
         });
         // Not reduced: with t1, c is no smaller than z is with A.
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
         let mut w_hat = NttPoly::zeroed();
         row_product(&row, &vector, &mut w_hat);
-        pack_row::<Standard>(claim, i, &w_hat, side.next_w1(p.w1_poly_len()));
+        pack_row::<Standard>(inputs, i, &w_hat, interleaved.next_w1(p.w1_poly_len()));
     }
     true
 }

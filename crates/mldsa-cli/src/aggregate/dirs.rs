@@ -1,0 +1,204 @@
+//! Files and directories of a committee and its members: private directories, atomic files, bounded
+//! reads, clean-up after a failed step.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use base16ct::lower::encode_string;
+use mladsa_aggregate::{Error, MemberId, TaskId};
+
+use crate::commit::{Access, StagedFile, flush_directory};
+use crate::input;
+use crate::paths::is_inside;
+
+/// Greatest length of a file that one member writes for the others.
+pub(crate) const MAX_SHARED: u64 = 1 << 14;
+
+/// Paths that a step has created, in this order. A failed step removes them.
+#[derive(Default)]
+pub(crate) struct TempPaths(Vec<PathBuf>);
+
+impl TempPaths {
+    pub(crate) fn push(&mut self, path: &Path) {
+        self.0.push(path.into());
+    }
+
+    /// Creates a shared directory with the mode of the umask.
+    pub(crate) fn directory(&mut self, path: &Path) -> io::Result<()> {
+        self.build(path, &DirBuilder::new())
+    }
+
+    /// Creates the directory of one member or verifier with mode 0700. An empty directory gets that
+    /// mode; one with files is rejected if other users can write into it.
+    pub(crate) fn private_directory(&mut self, path: &Path) -> io::Result<()> {
+        #[cfg_attr(not(unix), allow(unused_mut, reason = "modes are Unix's"))]
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+            builder.mode(0o700);
+            if path.is_dir() {
+                let failed = |error| named(path, error);
+                if fs::read_dir(path).map_err(failed)?.next().is_some() {
+                    return expect_private(path);
+                }
+                let mode = fs::Permissions::from_mode(0o700);
+                return fs::set_permissions(path, mode).map_err(failed);
+            }
+        }
+        self.build(path, &builder)
+    }
+
+    fn build(&mut self, path: &Path, builder: &DirBuilder) -> io::Result<()> {
+        let missing: Vec<_> = path
+            .ancestors()
+            .take_while(|place| !place.exists() && !place.as_os_str().is_empty())
+            .collect();
+        for place in missing.into_iter().rev() {
+            match builder.create(place) {
+                Ok(()) => self.push(place),
+                // Another process has created it.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(named(path, error)),
+            }
+        }
+        if path.is_dir() {
+            Ok(())
+        } else {
+            Err(named(path, io::Error::from(io::ErrorKind::NotADirectory)))
+        }
+    }
+
+    /// Removes the paths if `result` is an error. Directories with files of others stay.
+    pub(crate) fn unless<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|_| {
+            for path in self.0.iter().rev() {
+                let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
+            }
+        })
+    }
+}
+
+/// Rejects a directory that other users can write into.
+pub(crate) fn expect_private(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = fs::metadata(path).map_err(|error| named(path, error))?;
+        if metadata.is_dir() && metadata.permissions().mode() & 0o022 != 0 {
+            return Err(named(
+                path,
+                "others may write into this directory: a store is its owner's alone, \
+                 name a new one or `chmod 700` this one",
+            ));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Rejects a store inside the shared directory of `option`, or around it.
+pub(crate) fn expect_apart(option: &str, shared: &Path, store: &Path) -> io::Result<()> {
+    if !is_inside(store, shared) && !is_inside(shared, store) {
+        return Ok(());
+    }
+    let why = format!(
+        "{option} is shared by all members, --store is for one alone: name two directories, \
+         neither in the other"
+    );
+    Err(named(store, why))
+}
+
+pub(crate) fn named(path: &Path, error: impl core::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
+}
+
+pub(crate) fn refused(error: impl Into<Error>) -> io::Error {
+    io::Error::other(error.into())
+}
+
+pub(crate) fn member_id(id: &[u8]) -> io::Result<MemberId> {
+    let why = || format!("a member's name has 1 to 64 bytes, not {}", id.len());
+    MemberId::new(id).map_err(|_| io::Error::other(why()))
+}
+
+pub(crate) fn content_label(content: &str) -> io::Result<TaskId> {
+    let why = || format!("a content label has 1 to 1024 bytes, not {}", content.len());
+    TaskId::new(content.as_bytes()).map_err(|_| io::Error::other(why()))
+}
+
+/// The file name of a member: hex, which every file system accepts.
+pub(crate) fn file_name(id: &MemberId) -> String {
+    encode_string(id.as_bytes())
+}
+
+/// Reads an input of the command line: a file, a pipe or standard input.
+pub(crate) fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = input::open(path)?;
+    read_from(file, limit).map_err(|error| input::named(path, &error))
+}
+
+/// Reads a file of another member: regular, and bounded.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_up_to(path, MAX_SHARED)
+}
+
+pub(crate) fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let failed = |error: io::Error| input::named(path, &error);
+    // Before it is opened: the open of a pipe waits for its other end.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(named(path, "is not a regular file"));
+    }
+    let file = File::open(path).map_err(failed)?;
+    read_from(file, limit).map_err(failed)
+}
+
+fn read_from(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let why = format!("is too long: {limit} bytes at most");
+        return Err(io::Error::other(why));
+    }
+    Ok(bytes)
+}
+
+/// All files of a directory that are not temporary, sorted by name.
+pub(crate) fn files_in(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(path).map_err(|error| named(path, error))?;
+    let files = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_none() && path.is_file())
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Writes or replaces a file atomically.
+pub(crate) fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    StagedFile::write(path, bytes, Access::Umask)
+        .and_then(StagedFile::replace)
+        .map_err(|error| named(path, error))
+}
+
+/// Creates a file atomically; `false` if there is one already.
+pub(crate) fn publish_first(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let staged = StagedFile::write(path, bytes, Access::Umask);
+    match staged.and_then(|file| file.create()) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        created => created.map(|()| true).map_err(|error| named(path, error)),
+    }
+}
+
+/// Creates a file atomically and durably; an existing file is an error.
+pub(crate) fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if !publish_first(path, bytes)? {
+        return Err(named(path, io::Error::from(io::ErrorKind::AlreadyExists)));
+    }
+    flush_directory(path).map_err(|error| {
+        let _ = fs::remove_file(path);
+        named(path, error)
+    })
+}

@@ -1,0 +1,166 @@
+//! Key format detection: lengths, DER headers, algorithm identifiers.
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mldsa_core::pkcs8::ObjectIdentifier;
+use mldsa_core::pkcs8::der::asn1::AnyRef;
+use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged};
+use mldsa_core::spki::SubjectPublicKeyInfoRef;
+use mldsa_core::{ParameterSet, VerifyingKey, object_identifier};
+
+use crate::json_request::{Set, with_set};
+use crate::output::Content;
+
+pub(crate) const SEED_LEN: usize = 32;
+
+pub(crate) const NOT_SPKI: &str = "malformed SubjectPublicKeyInfo";
+pub(crate) const NOT_ML_DSA: &str = "not an ML-DSA key";
+
+/// File format of a key.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text with BEGIN and END lines
+    Pem,
+    /// PKCS#8 or SubjectPublicKeyInfo
+    Der,
+    /// The encodings of FIPS 204; a seed is 32 bytes
+    Raw,
+    /// The raw bytes in hexadecimal digits
+    Hex,
+}
+
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Pem => "PEM",
+            Self::Der => "DER",
+            Self::Raw => "raw",
+            Self::Hex => "hex",
+        }
+    }
+
+    /// The kind of a public key in this format.
+    pub(crate) fn public_content(self) -> Content {
+        match self {
+            Self::Pem | Self::Hex => Content::Text,
+            Self::Der | Self::Raw => Content::Binary,
+        }
+    }
+}
+
+/// Parser of `--set`: 44 or ML-DSA-44, and so on.
+pub(crate) fn set_parser() -> impl TypedValueParser<Value = Set> {
+    let values = Set::ALL.into_iter().zip([2, 3, 5]).map(|(set, category)| {
+        let name = set.name();
+        PossibleValue::new(&name["ML-DSA-".len()..])
+            .alias(name)
+            .help(format!("{name}, category {category}"))
+    });
+    PossibleValuesParser::new(values).try_map(|value| {
+        let mut sets = Set::ALL.into_iter();
+        let found = sets.find(|set| {
+            set.name()
+                .ends_with(&value[value.len().saturating_sub(2)..])
+        });
+        found.ok_or("no parameter set")
+    })
+}
+
+impl Set {
+    pub(crate) fn from_signature_len(len: usize) -> Option<Self> {
+        let mut sets = Self::ALL.into_iter();
+        sets.find(|&set| with_set!(set, P => P::SIG_LEN) == len)
+    }
+
+    pub(crate) fn from_algorithm(found: ObjectIdentifier) -> Result<Self, &'static str> {
+        let mut sets = Self::ALL.into_iter();
+        sets.find(|&set| with_set!(set, P => object_identifier::<P>()) == found)
+            .ok_or(NOT_ML_DSA)
+    }
+}
+
+/// The set and the encoded public key of a SubjectPublicKeyInfo.
+pub(crate) fn decode_public(
+    info: SubjectPublicKeyInfoRef<'_>,
+) -> Result<(Set, Vec<u8>), &'static str> {
+    let set = Set::from_algorithm(info.algorithm.oid)?;
+    let key = with_set!(set, P => VerifyingKey::<P>::try_from(info)
+        .map(|key| key.as_bytes().to_vec()))
+    .map_err(|_| NOT_SPKI)?;
+    Ok((set, key))
+}
+
+/// Whether the bytes are one DER SEQUENCE.
+pub(crate) fn is_der(bytes: &[u8]) -> bool {
+    AnyRef::from_der(bytes).is_ok_and(|value| value.tag() == Tag::Sequence)
+}
+
+/// ASN.1 structure of a key.
+#[derive(Clone, Copy)]
+pub(crate) enum Structure {
+    /// PKCS#8.
+    Private,
+    /// SubjectPublicKeyInfo.
+    Public,
+    /// PKCS#8's EncryptedPrivateKeyInfo.
+    Encrypted,
+    /// X.509.
+    Certificate,
+}
+
+impl Structure {
+    /// Detects the structure of a SEQUENCE by its first elements.
+    pub(crate) fn detect(der: &[u8]) -> Option<Self> {
+        const PKCS5: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.5");
+        const PKCS12: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12");
+        let first_in = |der| AnyRef::decode(&mut SliceReader::new(der).ok()?).ok();
+        let first = first_in(AnyRef::from_der(der).ok()?.value())?;
+        match first.tag() {
+            // A version.
+            Tag::Integer => return Some(Self::Private),
+            Tag::Sequence => {}
+            _ => return None,
+        }
+        let first = first_in(first.value())?;
+        match first.tag() {
+            // Of the key, or of its encryption.
+            Tag::ObjectIdentifier => {
+                let oid = first.decode_as::<ObjectIdentifier>().ok()?;
+                let encrypted = [PKCS5, PKCS12].iter().any(|arc| oid.starts_with(*arc));
+                Some(if encrypted {
+                    Self::Encrypted
+                } else {
+                    Self::Public
+                })
+            }
+            // The version of a certificate, or the serial number of one without.
+            Tag::ContextSpecific { .. } | Tag::Integer => Some(Self::Certificate),
+            _ => None,
+        }
+    }
+
+    /// The structure of a PEM label.
+    pub(crate) fn from_label(label: &str) -> Result<Self, &'static str> {
+        match label {
+            "PRIVATE KEY" => Ok(Self::Private),
+            "PUBLIC KEY" => Ok(Self::Public),
+            "ENCRYPTED PRIVATE KEY" => Ok(Self::Encrypted),
+            "CERTIFICATE" | "X509 CERTIFICATE" => Ok(Self::Certificate),
+            "TRUSTED CERTIFICATE" => Err("a certificate with settings of OpenSSL: \
+                 `openssl x509 -in CERTIFICATE -noout -pubkey` writes its public key"),
+            _ => Err("PEM of something else than PRIVATE KEY, PUBLIC KEY or CERTIFICATE"),
+        }
+    }
+}
+
+/// Whether the bytes of a raw public key have 48 characters of ASCII in a row, zero bytes not
+/// counted (UTF-16): a private key as text with padding. (99/256)^48 at each place, 2^-54 in all
+/// of 2592 random bytes. Without branches on the bytes, which may be secret.
+pub(crate) fn has_text(bytes: &[u8]) -> bool {
+    let mut run = 0u32;
+    bytes.iter().fold(false, |found, &byte| {
+        let character = matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+        run = (run + u32::from(character)) * u32::from(character || byte == 0);
+        found | (run >= 48)
+    })
+}

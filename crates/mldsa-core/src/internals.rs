@@ -1,0 +1,68 @@
+//! Interface of the other crates of this workspace. Hidden, not for users, and not
+//! covered by semantic versioning; misuse breaks security. The feature changes no
+//! behaviour.
+
+mod verification;
+
+pub use self::verification::{Verification, verify_lanes};
+pub use crate::backend::{set_default_backend, shake256_lanes};
+pub use crate::coding::encode::{
+    PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
+};
+pub use crate::coding::expansion::{Expansion, PackedPoly};
+pub use crate::hash::keccak::Permutation;
+pub use crate::hash::transcript::{CommitmentHash, ExpandedSeed, expand_seed, rho_pp, tr};
+pub use crate::hash::xof::{LaneHash, Shake256};
+pub use crate::lanes::job::JobMessage;
+pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
+pub use crate::memory::secret::{Secret, declassify, declassify_in_place};
+pub use crate::params::{
+    CRH_LEN, MAX_SIGN_ATTEMPTS, N, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
+};
+pub use crate::ring::poly::{NttPoly, Poly};
+pub use crate::scheme::keygen::keygen_from_rho_p;
+pub use crate::scheme::sign::Rejection;
+
+use crate::hash::transcript::Randomness;
+
+/// Branch-free selection.
+pub mod ct {
+    pub use crate::memory::ct::is_negative;
+}
+/// Hint vectors.
+pub mod hint {
+    pub use crate::coding::hint::{HINT_ROW_LEN, Hint, hint_bit_pack_vartime, weight};
+}
+/// Bit packing.
+pub mod pack {
+    pub use crate::coding::pack::*;
+}
+/// Pseudorandom sampling.
+pub mod sample {
+    pub use crate::sample::{expand_mask_packed, expand_mask_poly, rej_bounded_packed};
+}
+/// Uniform sampling from centred intervals.
+pub mod interval {
+    pub use crate::summing::interval::*;
+}
+/// Whole vectors: products, sums and relations.
+pub mod vectors {
+    pub use crate::summing::vectors::*;
+}
+/// The steps of the scheme on one row.
+pub mod row_steps {
+    pub use crate::streaming::row_steps::*;
+}
+/// Products with the challenge in coefficient form.
+pub mod sparse {
+    pub use crate::streaming::sparse::*;
+}
+/// Matrix products in quarter transforms.
+pub mod window {
+    pub use crate::streaming::window::*;
+}
+
+/// The 32 bytes `rnd` of FIPS 204 algorithm 2.
+pub fn randomness_bytes<'a>(randomness: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
+    randomness.rnd()
+}

@@ -1,0 +1,303 @@
+//! Scalar SHAKE256 state interleaved with the vector permutation, which leaves scalar
+//! execution units idle. Public data.
+
+use crate::hash::keccak::Permutation;
+use crate::hash::transcript::{Context, mu_head};
+use crate::lanes::job::{Job, JobKey, JobMessage};
+use crate::lanes::sponge::{Block, Input, RATE};
+use crate::params::CRH_LEN;
+
+/// One hash computed in parallel with vector permutations: `tr` and `mu` of a single verification
+/// from the encoded key and the beginning of its `c_tilde`, or a part of `tr` of a key
+/// that is being made.
+pub(crate) struct InterleavedHash<'a> {
+    state: [u64; 25],
+    input: Option<Input<'a>>,
+    message: Option<(Context<'a>, &'a [u8])>,
+    mu: Option<[u8; CRH_LEN]>,
+    // no padding after the input
+    unpadded: bool,
+    w1: &'a mut [u8],
+    // bytes of it that are there
+    packed: usize,
+    // blocks of `mu || w1` that the state has absorbed
+    absorbed: usize,
+}
+
+/// A commitment that is being hashed: `mu`, if it was hashed before it; the state; and
+/// how many blocks of `mu || w1` it has absorbed.
+pub(crate) type PartialHash = (Option<[u8; CRH_LEN]>, [u64; 25], usize);
+
+impl<'a> InterleavedHash<'a> {
+    /// Nothing to hash.
+    pub(crate) fn empty() -> Self {
+        Self::empty_with(&mut [])
+    }
+
+    /// Nothing to hash; `w1` is written all the same.
+    pub(crate) fn empty_with(w1: &'a mut [u8]) -> Self {
+        Self {
+            state: [0; 25],
+            input: None,
+            message: None,
+            mu: None,
+            unpadded: false,
+            w1,
+            packed: 0,
+            absorbed: 0,
+        }
+    }
+
+    /// Blocks of a hash that has come to `state` and does not end with them.
+    pub(crate) fn blocks(state: [u64; 25], blocks: &'a [Block]) -> Self {
+        Self {
+            state,
+            input: (!blocks.is_empty()).then(|| Input::new(blocks.as_flattened())),
+            unpadded: true,
+            ..Self::empty()
+        }
+    }
+
+    /// The state after [`Self::blocks`], and the number of bytes not absorbed.
+    pub(crate) fn state(&self) -> (&[u64; 25], usize) {
+        (&self.state, self.input.as_ref().map_or(0, Input::len))
+    }
+
+    /// The `mu` of a job whose key is encoded, followed by the commitment, whose w1 will be
+    /// written to `w1`; empty for other jobs.
+    pub(crate) fn commitment_of(job: &Job<'a>, w1: &'a mut [u8]) -> Self {
+        let mut interleaved = Self::empty_with(w1);
+        match (job.key, job.message) {
+            (JobKey::Prepared(..), _) => {}
+            (JobKey::Encoded(..), JobMessage::Mu(mu)) => interleaved.mu = Some(*mu.as_bytes()),
+            (JobKey::Encoded(_, Some(tr)), JobMessage::Pure(ctx, message)) => {
+                interleaved.input = Some(Input::mu(mu_head(tr, 0, ctx), ctx.as_bytes(), message));
+            }
+            (JobKey::Encoded(pk, None), JobMessage::Pure(ctx, message)) => {
+                interleaved.input = Some(Input::joined([pk.rho, pk.t1]));
+                interleaved.message = Some((ctx, message));
+            }
+        }
+        interleaved
+    }
+
+    /// Whether no input is left: `mu` is there, or there was none to hash. A commitment
+    /// may still follow.
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.input.is_none()
+    }
+
+    /// Whether enough is to be absorbed that five permutations of eight states cost less
+    /// than as many of one as there are blocks.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn is_long(&self) -> bool {
+        self.input
+            .as_ref()
+            .is_some_and(|input| input.len() > 8 * RATE)
+    }
+
+    /// Buffer for the next rows of w1, `len` bytes, to be packed before the next block is
+    /// absorbed.
+    #[inline]
+    pub(crate) fn next_w1(&mut self, len: usize) -> &mut [u8] {
+        let begin = self.packed;
+        self.packed += len;
+        &mut self.w1[begin..self.packed]
+    }
+
+    /// The next block, if there is one ([`Self::has_block`]). The caller absorbs it into the
+    /// state that it borrowed and permutes it. Where an input ends ([`Self::has_ended`]), the
+    /// caller returns the state and calls [`Self::permuted`].
+    #[inline]
+    pub(crate) fn next_block(&mut self, block: &mut Block) {
+        let end = self.end_of_next();
+        match (&mut self.input, &self.mu) {
+            (Some(input), _) => input.next_block(block),
+            (None, Some(mu)) if end <= self.packed => {
+                match end.checked_sub(RATE) {
+                    Some(begin) => block.copy_from_slice(&self.w1[begin..end]),
+                    None => {
+                        block[..CRH_LEN].copy_from_slice(mu);
+                        block[CRH_LEN..].copy_from_slice(&self.w1[..end]);
+                    }
+                }
+                self.absorbed += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether there is such a block.
+    #[inline]
+    pub(crate) fn has_block(&self) -> bool {
+        self.input.is_some() || self.mu.is_some() && self.end_of_next() <= self.packed
+    }
+
+    /// End of the next block of `mu || w1` in w1. Whole blocks only: the caller of
+    /// [`Self::finish`] absorbs the rest.
+    #[inline]
+    fn end_of_next(&self) -> usize {
+        RATE * (self.absorbed + 1) - CRH_LEN
+    }
+
+    /// Whether the last block ended its input.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.input
+            .as_ref()
+            .is_some_and(|input| input.is_finished() || self.unpadded && input.len() == 0)
+    }
+
+    /// The state, to be taken and brought back.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(crate) fn state_mut(&mut self) -> &mut [u64; 25] {
+        &mut self.state
+    }
+
+    /// Absorbs the next block, if there is one. The state returned is to be
+    /// permuted, after which [`Self::permuted`] must be called.
+    #[inline]
+    pub(crate) fn absorb(&mut self) -> Option<&mut [u64; 25]> {
+        if !self.has_block() {
+            return None;
+        }
+        let mut block = [0; RATE];
+        self.next_block(&mut block);
+        xor_block(&mut self.state, &block);
+        Some(&mut self.state)
+    }
+
+    /// Takes the digest after the last block; after `tr` starts `mu`.
+    #[inline]
+    pub(crate) fn permuted(&mut self) {
+        if !self.has_ended() {
+            return;
+        }
+        self.input = None;
+        if self.unpadded {
+            return;
+        }
+        let digest = squeeze(&self.state);
+        self.state = [0; 25];
+        match self.message.take() {
+            Some((ctx, message)) => {
+                let head = mu_head(&digest, 0, ctx);
+                self.input = Some(Input::mu(head, ctx.as_bytes(), message));
+            }
+            None => self.mu = Some(digest),
+        }
+    }
+
+    /// Permutes until `mu` is there, if it is to be hashed.
+    pub(crate) fn finish(mut self, permute: &mut impl FnMut(&mut [u64; 25])) -> PartialHash {
+        while self.input.is_some() {
+            if let Some(state) = self.absorb() {
+                permute(state);
+            }
+            self.permuted();
+        }
+        (self.mu, self.state, self.absorbed)
+    }
+}
+
+/// The digest of a hash that has come to `state` and ends with `rest`.
+pub(crate) fn finish_hash(
+    mut state: [u64; 25],
+    rest: &[u8],
+    permutation: Permutation,
+) -> [u8; CRH_LEN] {
+    let mut input = Input::new(rest);
+    while !input.is_finished() {
+        let mut block = [0; RATE];
+        input.next_block(&mut block);
+        xor_block(&mut state, &block);
+        permutation.permute(&mut state);
+    }
+    squeeze(&state)
+}
+
+#[inline]
+fn xor_block(state: &mut [u64; 25], block: &Block) {
+    for (word, bytes) in state.iter_mut().zip(block.as_chunks::<8>().0) {
+        *word ^= u64::from_le_bytes(*bytes);
+    }
+}
+
+#[inline]
+fn squeeze(state: &[u64; 25]) -> [u8; CRH_LEN] {
+    let mut digest = [0; CRH_LEN];
+    for (bytes, word) in digest.as_chunks_mut::<8>().0.iter_mut().zip(state) {
+        *bytes = word.to_le_bytes();
+    }
+    digest
+}
+
+#[cfg(test)]
+#[cfg(feature = "ml-dsa-44")]
+mod tests {
+    use super::*;
+    use crate::coding::encode::PublicKeyParts;
+    use crate::hash::keccak::keccak_f1600;
+    use crate::hash::transcript::{self, MuBuilder};
+    use crate::hash::xof::Shake256;
+    use crate::params::MlDsa44;
+    use crate::random::Random;
+
+    /// A commitment whose rows come in any steps, with any number of permutations between
+    /// them, hashed after a `mu` that is known or arrives late.
+    #[test]
+    fn a_commitment_whose_rows_come_late() {
+        let w1: [u8; 1024] = core::array::from_fn(|n| (n * 11 + n / 256) as u8);
+        let mut random = Random::new(14);
+        let pk = core::array::from_fn(|n| (n * 5 + n / 256) as u8);
+        let tr = &transcript::tr(Permutation::PORTABLE, &pk);
+        for (rows, len) in [(4, 192), (6, 128), (8, 128)] {
+            for round in 0..200 {
+                let message = &w1[..random.next() as usize % 700];
+                let mut mu = MuBuilder::from_tr(tr, Context::EMPTY);
+                mu.update(message);
+                let mu = mu.finish();
+                let pk = PublicKeyParts::of::<MlDsa44>(&pk);
+                let (key, message) = match round % 3 {
+                    0 => (
+                        JobKey::Encoded(pk, None),
+                        JobMessage::Pure(Context::EMPTY, message),
+                    ),
+                    1 => (
+                        JobKey::Encoded(pk, Some(tr)),
+                        JobMessage::Pure(Context::EMPTY, message),
+                    ),
+                    _ => (JobKey::Encoded(pk, None), JobMessage::Mu(&mu)),
+                };
+                let job = Job {
+                    key,
+                    message,
+                    signature: &[],
+                };
+                let mut written = [0; 1024];
+                let mut interleaved =
+                    InterleavedHash::commitment_of(&job, &mut written[..rows * len]);
+                for row in w1[..rows * len].chunks(len) {
+                    interleaved.next_w1(len).copy_from_slice(row);
+                    for _ in 0..random.next() % 8 {
+                        if let Some(state) = interleaved.absorb() {
+                            keccak_f1600(state);
+                            interleaved.permuted();
+                        }
+                    }
+                }
+                let (hashed, state, absorbed) = interleaved.finish(&mut keccak_f1600);
+                assert_eq!(hashed.as_ref(), Some(mu.as_bytes()), "{rows} {round}");
+                assert_eq!(written[..rows * len], w1[..rows * len]);
+                let whole = [&mu.as_bytes()[..], &w1[..rows * len]].concat();
+                assert!(absorbed * RATE <= whole.len());
+                let digest = finish_hash(state, &whole[absorbed * RATE..], Permutation::PORTABLE);
+                let mut expected = [0; 64];
+                Shake256::digest(Permutation::PORTABLE, &[&whole], &mut expected);
+                assert_eq!(digest, expected, "{rows} {round}");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The vector of the product: the polynomials of z, and the challenge.
+
+use mldsa_core::hazmat::Q;
+use ruint::aliases::U256;
+
+use crate::asm::{Asm, Op};
+use crate::lanes::{literal, ones};
+use crate::ntt;
+use crate::yul::{fill, memory};
+
+use super::Verifier;
+
+impl Verifier<'_> {
+    /// z into its lanes, with the bias, and its norm: algorithm 19 and line 13 of
+    /// algorithm 8.
+    pub(super) fn decode(&self) -> String {
+        let layout = self.layout;
+        let p = &layout.p;
+        let bits = p.gamma1_bits as usize + 1;
+        let (gamma1, beta) = (p.gamma1() as u64, p.beta() as u64);
+        let bias = layout.start_bias * Q as u64;
+        let mut text = String::from("let norms := not(0)\n");
+        for group in 0..layout.forward_groups() {
+            let polys: Vec<usize> = (0..p.l)
+                .filter(|&column| layout.vector_place(column).0 == group)
+                .collect();
+            let shift = |poly: usize| layout.vector_place(poly).1;
+            let each = polys
+                .iter()
+                .fold(U256::ZERO, |word, &poly| word | (U256::ONE << shift(poly)));
+            // f = gamma1 - z; a bit above it, the guard, shows beta < f and
+            // f < 2 gamma1 - beta.
+            let guard = 1u64 << (bits + 1);
+            let low = each * U256::from(guard - beta - 1);
+            let high = each * U256::from(guard + 2 * gamma1 - beta - 1);
+            let base = ntt::word(layout.forward, bias) + each * U256::from(gamma1);
+
+            let chunk = |count: usize, target: &str| {
+                let values = polys.iter().map(|poly| format!("v{poly}"));
+                let masks = polys.iter().map(|poly| format!("m{poly}"));
+                let rest = ["low", "high", "base", "norms"].map(String::from);
+                let inputs: Vec<String> = [String::from("target")]
+                    .into_iter()
+                    .chain(values)
+                    .chain(masks)
+                    .chain(rest)
+                    .collect();
+                let mut a = Asm::new(inputs.clone());
+                for i in 0..count {
+                    for (n, &poly) in polys.iter().enumerate() {
+                        a.dup(&format!("v{poly}"));
+                        let (from, to) = (bits * i, shift(poly));
+                        if from > to {
+                            a.push(from - to).op(&[Op::Shr]);
+                        } else if to > from {
+                            a.push(to - from).op(&[Op::Shl]);
+                        }
+                        a.dup(&format!("m{poly}")).op(&[Op::And]);
+                        if n > 0 {
+                            a.op(&[Op::Or]);
+                        }
+                    }
+                    a.name("f");
+                    a.dup("f").dup("low").op(&[Op::Add]);
+                    a.dup("f").dup("high").op(&[Op::Sub, Op::And]);
+                    a.dup("norms").op(&[Op::And]).swap_into("norms").pop(1);
+                    a.dup("base").op(&[Op::Sub]).dup("target");
+                    if i > 0 {
+                        a.push(32 * i).op(&[Op::Add]);
+                    }
+                    a.op(&[Op::Mstore]);
+                }
+                a.pop(inputs.len() - 1);
+                let loads = polys
+                    .iter()
+                    .map(|&poly| format!("bswap(calldataload(add(s, {})))", poly * p.z_poly_len()));
+                let masks = polys.iter().map(|&poly| literal(ones(bits) << shift(poly)));
+                let arguments: Vec<String> = [target.to_owned()]
+                    .into_iter()
+                    .chain(loads)
+                    .chain(masks)
+                    .chain([low, high, base].map(literal))
+                    .chain([String::from("norms")])
+                    .collect();
+                a.verbatim(&arguments)
+            };
+            let start = self.map.z + 8192 * group;
+            text.push_str(&fill(
+                "{
+    let s := $FROM
+    for { let d := $START } lt(d, $LAST) { d := add(d, 384) } {
+        norms := $TWELVE
+        s := add(s, $STEP)
+    }
+    norms := $FOUR
+}
+if iszero(eq(and(norms, $GUARDS), $GUARDS)) { fail() }
+norms := not(0)\n",
+                &[
+                    ("FROM", (self.signature() + p.c_tilde_len).to_string()),
+                    ("STEP", (12 * bits / 8).to_string()),
+                    ("START", start.to_string()),
+                    ("LAST", (start + 252 * 32).to_string()),
+                    ("TWELVE", chunk(12, "d")),
+                    ("FOUR", chunk(4, &(start + 252 * 32).to_string())),
+                    ("GUARDS", literal(each * U256::from(guard))),
+                ],
+            ));
+        }
+        text
+    }
+
+    /// Algorithm 29 SampleInBall into the lane of c, which is the lowest of the last
+    /// group.
+    pub(super) fn challenge(&self) -> String {
+        let p = &self.layout.p;
+        let group = self.layout.forward_groups() - 1;
+        fill(
+            "calldatacopy($DATA, $SIGNATURE, $CLEN)
+shake($DATA, $CLEN)
+squeeze($BLOCK)
+{
+    let signs := mload($BLOCK)
+    let bytes := mload($SECOND)
+    let n := 8
+    for { let i := $FIRST } lt(i, 256) { i := add(i, 1) } {
+        let j
+        for {} 1 {} {
+            j := and(bytes, 0xff)
+            bytes := shr(8, bytes)
+            n := add(n, 1)
+            if iszero(and(n, 7)) {
+                if eq(n, 136) { keccakf() squeeze($BLOCK) n := 0 }
+                bytes := mload(add($BLOCK, shl(2, n)))
+            }
+            if iszero(gt(j, i)) { break }
+        }
+        let at := add($Z, shl(5, i))
+        let from := add($Z, shl(5, j))
+        mstore(at, add(mload(at), sub(and(mload(from), $LANE), $BIAS)))
+        let old := mload(from)
+        mstore(from, add(sub(old, sub(and(old, $LANE), $BIAS)), sub(1, shl(1, and(signs, 1)))))
+        signs := shr(1, signs)
+    }
+}",
+            &[
+                ("DATA", self.map.data.to_string()),
+                ("SIGNATURE", self.signature().to_string()),
+                ("CLEN", p.c_tilde_len.to_string()),
+                ("BLOCK", memory::BLOCK.to_string()),
+                ("SECOND", (memory::BLOCK + 32).to_string()),
+                ("FIRST", (256 - p.tau).to_string()),
+                ("Z", (self.map.z + 8192 * group).to_string()),
+                ("LANE", literal(ones(self.layout.forward.width))),
+                (
+                    "BIAS",
+                    literal(U256::from(self.layout.start_bias * Q as u64)),
+                ),
+            ],
+        )
+    }
+}
