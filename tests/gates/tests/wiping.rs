@@ -22,10 +22,10 @@ use mldsa_core::{
     no_alloc::SigningKeyStorage, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
-use mldsa_gates::{freed, painted};
+use mldsa_gates::{heap_scan, stack_watermark};
 
 #[global_allocator]
-static HEAP: freed::Heap = freed::Heap;
+static HEAP: heap_scan::Heap = heap_scan::Heap;
 
 /// Stack of the threads, and the part of it that the wrapper overwrites.
 const STACK: usize = 2 << 20;
@@ -149,7 +149,8 @@ impl Secrets {
     /// Runs `operation`, which must panic exactly if `panics`, and returns what
     /// it left.
     fn left_by(&self, panics: bool, operation: impl FnOnce() + Send) -> Vec<&'static str> {
-        let (heap, (stack, panicked)) = freed::collect(|| painted::run(STACK, operation));
+        let (heap, (stack, panicked)) =
+            heap_scan::collect(|| stack_watermark::run(STACK, operation));
         assert_eq!(panicked, panics);
         assert!(
             stack.depth() < STACK - SCRUBBED / 2,

@@ -5,14 +5,14 @@
 
 use core::hint::black_box;
 
-use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
+use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, Threads, Vote};
 use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SignJob,
     SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
-use mldsa_gates::{cases, lowmem, painted};
+use mldsa_gates::{cases, lowmem, stack_watermark};
 use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
 
 const SMALL: usize = 128 * 1024;
@@ -24,7 +24,7 @@ fn main() {
     small::<MlDsa65>(signatures);
     small::<MlDsa87>(signatures);
     // Planted: frames of 3,000 and 100,000 bytes have to be seen.
-    let depth = painted::depth_of(SMALL, || {
+    let depth = stack_watermark::depth_of(SMALL, || {
         black_box([1u8; 3_000]);
     });
     println!("planted small\t{depth}");
@@ -36,10 +36,13 @@ fn main() {
         operations::<MlDsa65>(backend);
         operations::<MlDsa87>(backend);
     }
-    let (stack, _) = painted::run(8 * SMALL, || {
+    let (stack, _) = stack_watermark::run(8 * SMALL, || {
         black_box([1u8; 100_000]);
     });
-    println!("planted\t{}", stack.depth() - painted::empty_depth());
+    println!(
+        "planted\t{}",
+        stack.depth() - stack_watermark::empty_depth()
+    );
 }
 
 fn operations<P: ParameterSet>(backend: Backend)
@@ -138,37 +141,31 @@ fn batches<P: ParameterSet>(
     signature: &[u8],
     measure: &dyn Fn(&str, &mut (dyn FnMut() + Send)),
 ) {
-    let (message, ctx) = (&[7; 300], Context::EMPTY);
+    let message = &[7; 300];
     let public_key = vk.as_bytes().as_ref();
-    let verifiers: Vec<BatchVerifier<P>> = [
-        (KeyPolicy::Expanded, KeyStorage::Wide),
-        (KeyPolicy::Expanded, KeyStorage::Packed),
-        (KeyPolicy::Compact, KeyStorage::Auto),
-    ]
-    .into_iter()
-    .map(|(policy, storage)| {
-        let keys = KeySet::<P>::builder()
-            .policy(policy)
-            .storage(storage)
-            .backend(backend)
-            .build([public_key])
-            .expect("a key");
-        BatchVerifier::builder()
-            .keys(keys)
+    let builder = || {
+        BatchVerifier::<P>::builder()
             .backend(backend)
             .threads(Threads::Inline)
-            .build()
-            .expect("a verifier")
-    })
-    .collect();
-    let signers = [Signer::from(SignerId::from(0)), Signer::Key(public_key)];
-    let items: Vec<Item<'_>> = (0..18)
-        .map(|n| Item::new(signers[n % 2], message, signature).with_context(ctx))
-        .collect();
+    };
+    let committees = [KeyStorage::Wide, KeyStorage::Packed, KeyStorage::Compact].map(|storage| {
+        let builder = Committee::<P>::builder(b"")
+            .key_storage(storage)
+            .backend(backend);
+        builder.build([(public_key, 1)]).expect("a key")
+    });
+    let members = committees.map(|committee| {
+        let member = committee.member(0).expect("a member");
+        (member, builder().build_for(committee).expect("a verifier"))
+    });
+    let strangers = builder().build().expect("a verifier");
     measure("verify batch", &mut || {
-        for verifier in &verifiers {
-            assert!(verifier.verify(&items).all_valid());
+        for (member, verifier) in &members {
+            let votes = [Vote::new(*member, message, signature); 18];
+            assert!(verifier.verify(votes).all_valid());
         }
+        let items = [Item::new(public_key, Context::EMPTY, message, signature); 18];
+        assert!(strangers.verify(items).all_valid());
     });
 }
 
@@ -180,7 +177,7 @@ where
     Cached: Tier<P>,
 {
     for operation in lowmem::operations::<P>(signatures) {
-        let depth = painted::depth_of(SMALL, operation.run);
+        let depth = stack_watermark::depth_of(SMALL, operation.run);
         println!("{}\t{depth}", operation.name);
     }
 }
@@ -188,9 +185,9 @@ where
 /// Threads of 128 KiB are promised for portable code, and where the compiler
 /// optimises for all.
 fn measure(name: &str, backend: Backend, mut operation: &mut (dyn FnMut() + Send)) {
-    let (stack, panicked) = painted::run(8 * SMALL, &mut operation);
+    let (stack, panicked) = stack_watermark::run(8 * SMALL, &mut operation);
     assert!(!panicked);
-    let depth = stack.depth() - painted::empty_depth();
+    let depth = stack.depth() - stack_watermark::empty_depth();
     println!("{name}\t{depth}");
     if backend != Backend::PORTABLE && cfg!(debug_assertions) {
         return;

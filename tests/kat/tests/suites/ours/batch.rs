@@ -1,0 +1,97 @@
+//! `BatchVerifier` as an implementation of the suite traits.
+
+use core::marker::PhantomData;
+
+use batch_verify::{
+    BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
+};
+use mldsa_core::{Backend, ParameterSet, PreHash};
+use mldsa_kat::scheme::{Message, Refusal, Verifier};
+use mldsa_kat::set::Set;
+
+use super::{context, mu_of, name, verifying_key};
+
+/// `BatchVerifier`, the item three times in one batch.
+pub(super) struct Batch<P>(
+    pub(super) Backend,
+    pub(super) BatchKeys,
+    pub(super) PhantomData<P>,
+);
+
+/// The source of the keys of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BatchKeys {
+    /// A committee; message representatives are verified with the key in the item.
+    Committee(KeyStorage),
+    InItem,
+}
+
+impl<P: ParameterSet> Verifier for Batch<P> {
+    fn name(&self) -> String {
+        name::<P>(&format!("batch {:?}", self.1), self.0)
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let builder = BatchVerifier::<P>::builder()
+            .threads(Threads::Inline)
+            .duplicates(Duplicates::Verify)
+            .allow_weak_prehash(true)
+            .backend(self.0);
+        let (message, ctx) = match message {
+            Message::Pure { ctx, msg } => (Ok(batch_verify::Message::Bytes(msg)), ctx),
+            Message::PreHashed { ctx, hash, digest } => {
+                let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
+                (Ok(batch_verify::Message::PreHashed { hash, digest }), ctx)
+            }
+            other => {
+                let key = verifying_key::<P>(self.0, pk)?;
+                (Err(mu_of::<P>(self.0, key.tr(), other)?), &[][..])
+            }
+        };
+        let context = context(ctx).or_else(|refusal| {
+            // The other forms name a key of a wrong length first.
+            verifying_key::<P>(self.0, pk).and(Err(refusal))
+        })?;
+        let report = match (self.1, message) {
+            (BatchKeys::Committee(storage), Ok(message)) => {
+                let committee = Committee::builder(ctx).key_storage(storage).backend(self.0);
+                let committee = committee.threads(Threads::Inline).build([(pk, 1)]);
+                let committee = committee.map_err(|_| Refusal::KeyLength)?;
+                let member = committee.member(0).ok_or(Refusal::Other)?;
+                let verifier = builder.build_for(committee).map_err(|_| Refusal::Other)?;
+                verifier.verify([Vote::new(member, message, sig); 3])
+            }
+            (_, message) => {
+                let verifier = builder.build().map_err(|_| Refusal::Other)?;
+                let item = match &message {
+                    Ok(message) => Item::new(pk, context, *message, sig),
+                    Err(mu) => Item::from_mu(pk, mu, sig),
+                };
+                verifier.verify([item; 3])
+            }
+        };
+        let [first, second, third] = report.verdicts() else {
+            return Err(Refusal::Other);
+        };
+        if first != second || second != third {
+            return Err(Refusal::Other);
+        }
+        match first {
+            Verdict::Valid => Ok(()),
+            Verdict::Skipped => Err(Refusal::Other),
+            Verdict::Rejected(reason) => Err(match reason {
+                RejectReason::PublicKeyLength => Refusal::KeyLength,
+                RejectReason::DigestLength => Refusal::Digest,
+                RejectReason::SignatureLength => Refusal::SignatureLength,
+                RejectReason::HintEncoding => Refusal::HintEncoding,
+                RejectReason::ResponseNorm => Refusal::ResponseNorm,
+                RejectReason::ChallengeMismatch => Refusal::ChallengeMismatch,
+                _ => Refusal::Other,
+            }),
+        }
+    }
+}
