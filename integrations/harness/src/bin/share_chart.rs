@@ -27,7 +27,10 @@ fn main() -> anyhow::Result<()> {
     ticks.dedup();
     let series = shares.into_iter().map(|(label, points)| Series {
         reference: label == Strategy::AwsLc.name(),
-        points: points.into_iter().map(|(n, share)| (n as f64, share)).collect(),
+        points: points
+            .into_iter()
+            .map(|(n, share)| (n as f64, share))
+            .collect(),
         label,
     });
     let frame = Frame {
