@@ -162,10 +162,9 @@ impl<P: ParameterSet> VoteAdmission<P> {
         Some(Vote::new(member, &signed.bytes[..], signature))
     }
 
-    /// Whether the signature is known to be valid.
-    pub(crate) fn is_cached(&self, signed: &Signed) -> bool {
-        let vote = self.vote(signed);
-        vote.is_some_and(|vote| self.service.is_cached(&vote))
+    /// Number of signatures verified so far by the service, without cache hits.
+    pub(crate) fn verified_by_service(&self) -> u64 {
+        self.service.stats().verified
     }
 
     /// Whether the signature is valid.
@@ -183,11 +182,10 @@ impl<P: ParameterSet> VoteAdmission<P> {
 
     /// Answers the engine: whether one signature is valid.
     pub(crate) fn verify(&mut self, kind: Kind, signed: &Signed) -> bool {
-        let start = ThreadTime::now();
-        let cached = self.is_cached(signed);
+        let (start, before) = (ThreadTime::now(), self.verified_by_service());
         let valid = self.is_valid(signed);
         let time = start.elapsed();
-        if !cached {
+        if self.strategy != Strategy::Batched || self.verified_by_service() > before {
             let invalid = usize::from(!valid);
             self.meter.record_call(kind, 1, signed.len(), invalid, time);
             self.rejections.on_request += u64::from(!valid);
@@ -196,20 +194,23 @@ impl<P: ParameterSet> VoteAdmission<P> {
         valid
     }
 
-    /// Records a certificate of `votes` of which `verified` were not in the cache.
-    pub(crate) fn record_certificate(
-        &self,
-        votes: &[Signed],
-        verified: usize,
-        valid: bool,
-        start: ThreadTime,
-    ) {
-        let (time, kind) = (start.elapsed(), Kind::Certificate);
+    /// Verifies and records the signatures of a certificate. Returns the first invalid one.
+    pub(crate) fn first_invalid(&self, votes: &[Signed]) -> Option<usize> {
+        let (start, before) = (ThreadTime::now(), self.verified_by_service());
+        let verdicts = self.verdicts(votes);
+        let time = start.elapsed();
+        let first = verdicts.iter().position(|verdict| !verdict.is_valid());
+        let verified = match self.strategy {
+            Strategy::Batched => (self.verified_by_service() - before) as usize,
+            _ => votes.len(),
+        };
         if verified > 0 {
             let bytes = votes.iter().map(Signed::len).sum();
-            let invalid = usize::from(!valid);
+            let invalid = usize::from(first.is_some());
+            let kind = Kind::Certificate;
             self.meter.record_call(kind, verified, bytes, invalid, time);
         }
-        self.meter.record_total(kind, time);
+        self.meter.record_total(Kind::Certificate, time);
+        first
     }
 }

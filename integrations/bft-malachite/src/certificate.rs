@@ -6,7 +6,6 @@ use arc_malachitebft_core_types::{
     CertificateError, CommitCertificate, ExtendedCommitCertificate, NilOrVal, PolkaCertificate,
     RoundCertificate, RoundCertificateType, ThresholdParam, ValidatorSet as _, VoteType,
 };
-use harness::ThreadTime;
 use mldsa_core::ParameterSet;
 
 use crate::admission::VoteAdmission;
@@ -122,11 +121,7 @@ impl<P: ParameterSet> VoteAdmission<P> {
                 expected,
             });
         }
-        let start = ThreadTime::now();
-        let uncached = votes.iter().filter(|vote| !self.is_cached(vote)).count();
-        let verdicts = self.verdicts(votes);
-        let first_invalid = verdicts.iter().position(|verdict| !verdict.is_valid());
-        self.record_certificate(votes, uncached, first_invalid.is_none(), start);
-        first_invalid.map_or(Ok(()), |vote| Err(invalid(vote)))
+        self.first_invalid(votes)
+            .map_or(Ok(()), |vote| Err(invalid(vote)))
     }
 }

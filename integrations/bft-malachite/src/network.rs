@@ -150,8 +150,8 @@ impl<P: ParameterSet> Network<P> {
         self.plan.offline > 0 && own >= 2 && others < 2 + self.plan.offline as usize
     }
 
-    /// Passes the commit certificates of missed heights to a validator that is more than one
-    /// height behind, each after a copy with a wrong signature. False if there are none.
+    /// Passes the commit certificates of missed heights to a validator that has missed more than
+    /// one, each after a copy with a wrong signature. False if there are none.
     fn catch_up(&mut self, at: usize) -> bool {
         let own = self.validators[at].decided().len();
         let furthest = self.validators.iter().max_by_key(|v| v.decided().len());

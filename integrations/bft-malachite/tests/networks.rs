@@ -88,7 +88,7 @@ fn disconnected_validator_catches_up_from_certificates() {
 }
 
 /// Members, order and voting power change every three heights, while votes of both epochs are in
-/// flight and one validator is two epochs behind. `run` asserts that no honest vote is rejected and
+/// flight and one validator has missed two epochs. `run` asserts that no honest vote is rejected and
 /// that every decision has a quorum by voting power under the committee of its height.
 #[test]
 fn validator_set_with_unequal_stake_changes() {
