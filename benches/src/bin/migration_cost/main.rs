@@ -1,11 +1,11 @@
-//! A node's check of transactions, before and after ours replaced `aws-lc-rs`: ML-DSA-65,
-//! the public key in the transaction, no key seen twice.
+//! Cost of the check of transactions in a node before and after `mldsa-core` and `batch-verify`
+//! replaced `aws-lc-rs`: ML-DSA-65, the public key in the transaction, each key once.
 //!
-//! `cargo run --release -p benches --bin swap`
+//! `cargo run --release -p benches --bin migration_cost`
 //!
-//! What a node changes is the difference of `before.rs` and `after.rs`. Both get the same
-//! transactions, some of them forged, and have to give the same verdicts. Blocks are
-//! verified on all threads of rayon (`RAYON_NUM_THREADS`).
+//! The change of the node is the difference of `before.rs` and `after.rs`. Both get the same
+//! transactions, some of them forged, and must return the same verdicts. Blocks are verified on all
+//! threads of rayon (`RAYON_NUM_THREADS`).
 
 mod after;
 mod before;
@@ -17,10 +17,10 @@ use benches::{Stream, cpu_name};
 use clap::Parser;
 use mldsa_core::{Backend, Context, MlDsa65, Randomness, SigningKey};
 
-/// Transactions checked with aws-lc-rs, and with ours in its place
+/// Check of transactions with aws-lc-rs and with this library
 #[derive(Parser)]
 struct Options {
-    /// Blocks
+    /// Number of blocks
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     blocks: u32,
     /// Transactions in a block
@@ -28,7 +28,7 @@ struct Options {
     transactions: u32,
 }
 
-/// A transaction as it comes over the network. Its length has been looked at.
+/// A received transaction, whose length has been checked.
 #[derive(Clone)]
 struct Transaction {
     public_key: [u8; 1952],
@@ -36,13 +36,13 @@ struct Transaction {
     signature: Vec<u8>,
 }
 
-/// Makes something else of the second of two valid transactions.
+/// Change of the second of two valid transactions.
 type Forge = fn(&Transaction, &mut Transaction, &mut Stream);
 
-/// Of these, one in turn every [`FORGED`] transactions.
+/// Forgeries, one in turn every [`FORGED`] transactions.
 const FORGERIES: [Forge; 7] = [
     |_, forged, _| forged.body[20] ^= 1,
-    // The first byte is of the challenge, the last of the hint.
+    // The first byte belongs to the challenge, the last to the hint.
     |_, forged, _| forged.signature[0] ^= 1,
     |_, forged, _| *forged.signature.last_mut().expect("not empty") = u8::MAX,
     |_, forged, stream| stream.fill(&mut forged.signature),
@@ -52,14 +52,14 @@ const FORGERIES: [Forge; 7] = [
 ];
 const FORGED: usize = 37;
 
-/// Transactions under keys of their own, and which of them are valid.
+/// Transactions under distinct keys, and their expected verdicts.
 fn block(number: u32, transactions: u32, stream: &mut Stream) -> (Vec<Transaction>, Vec<bool>) {
     let seeds: Vec<[u8; 32]> = (0..transactions).map(|n| seed(number, n)).collect();
     let mut block: Vec<_> = SigningKey::<MlDsa65>::from_seeds(&seeds)
         .iter()
         .zip(&seeds)
         .map(|(key, seed)| {
-            // About a transfer's size.
+            // About the size of a transfer.
             let body = [&seed[..], &[0; 100]].concat();
             let signature = key.sign(&body, Context::EMPTY, Randomness::Deterministic);
             Transaction {
@@ -89,13 +89,13 @@ fn seed(block: u32, transaction: u32) -> [u8; 32] {
     seed
 }
 
-/// A way to check a block.
+/// Check of a block.
 type Check = fn(&[Transaction]) -> Vec<bool>;
 
-/// Both ways of both checks, the one before first.
-const WAYS: [(&str, [Check; 2]); 2] = [
+/// Checks before and after.
+const CHECKS: [(&str, [Check; 2]); 2] = [
     (
-        "as they come, one thread",
+        "one by one, one thread",
         [
             |block| block.iter().map(before::valid).collect(),
             |block| block.iter().map(after::valid).collect(),
@@ -110,21 +110,21 @@ const WAYS: [(&str, [Check; 2]); 2] = [
 fn main() {
     let options = Options::parse();
     let mut stream = Stream::new(7);
-    // Threads start, and what is sent twice is judged as what is sent once.
+    // Starts the threads. Repeated transactions must get the same verdicts.
     let (mut first, mut valid) = block(options.blocks, 64, &mut stream);
     first.extend_from_within(..);
     valid.extend_from_within(..);
-    for check in WAYS.iter().flat_map(|(_, checks)| checks) {
+    for check in CHECKS.iter().flat_map(|(_, checks)| checks) {
         assert_eq!(check(&first), valid);
     }
 
-    let mut times = [[Duration::ZERO; 2]; WAYS.len()];
-    let (mut seen, mut refused) = (0, 0);
+    let mut times = [[Duration::ZERO; 2]; CHECKS.len()];
+    let (mut seen, mut rejected) = (0, 0);
     for number in 0..options.blocks {
         let (block, valid) = block(number, options.transactions, &mut stream);
         seen += block.len();
-        refused += valid.iter().filter(|valid| !**valid).count();
-        for ((name, checks), times) in WAYS.iter().zip(&mut times) {
+        rejected += valid.iter().filter(|valid| !**valid).count();
+        for ((name, checks), times) in CHECKS.iter().zip(&mut times) {
             for (check, time) in checks.iter().zip(times) {
                 let begin = Instant::now();
                 let verdicts = check(&block);
@@ -134,14 +134,14 @@ fn main() {
         }
     }
     println!(
-        "{}, {}, {} threads: {seen} transactions in blocks of {}, {refused} forged and refused by both\n\n\
+        "{}, {}, {} threads: {seen} transactions in blocks of {}, {rejected} forged and rejected by both\n\n\
          | transactions a second | aws-lc-rs | ours | ratio |\n|---|--:|--:|--:|",
-        cpu_name().unwrap_or("a CPU without a name"),
+        cpu_name().unwrap_or("unnamed CPU"),
         Backend::detect().name(),
         rayon::current_num_threads(),
         options.transactions,
     );
-    for ((name, _), [before, after]) in WAYS.iter().zip(times) {
+    for ((name, _), [before, after]) in CHECKS.iter().zip(times) {
         let rate = |time: Duration| seen as f64 / time.as_secs_f64();
         let ratio = before.as_secs_f64() / after.as_secs_f64();
         println!(
@@ -154,7 +154,7 @@ fn main() {
 
 #[cfg(test)]
 mod tests {
-    /// The lines of a whole difference, without those that begin with `not`.
+    /// Lines of a complete difference, without those that start with `not`.
     fn side(difference: &str, not: char) -> String {
         let lines = difference.lines().filter(|line| !line.starts_with(not));
         lines
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_show_this_difference() {
+    fn migration_page_has_this_difference() {
         let page = include_str!("../../../../docs/migration.md");
         let (_, rest) = page.split_once("```diff\n").unwrap();
         let (difference, _) = rest.split_once("```\n").unwrap();

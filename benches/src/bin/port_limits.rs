@@ -1,26 +1,26 @@
-//! What the ports of the CPU allow, beside what is reached with AVX-512:
+//! Lower bound that the execution ports of a CPU with AVX-512 set for each verification, and what is
+//! reached.
 //!
-//! `cargo run --release -p benches --bin limits`
+//! `cargo run --release -p benches --bin port_limits`
 //!
-//! Each operation is stepped through once, and its instructions that compute on 512-bit
-//! registers are counted by the port they need. Intel's cores have two such ports: one
-//! multiplies and shifts, the other permutes, compares and compresses, both add and do
-//! logic. They take six instructions of any kind a cycle. Nothing keeps all of that busy all
-//! the time, so this is a lower bound and not a goal; other CPUs have other ports. Cycles
-//! become ticks by the time of a chain of multiplications, three cycles each.
+//! Each operation is stepped through once, and its instructions on 512-bit registers are counted by
+//! the port they need. Intel's cores have two such ports: one multiplies and shifts, the other permutes,
+//! compares and compresses, both add and do logic. The core takes six instructions of any kind a
+//! cycle. No program keeps all ports busy all the time; other CPUs have other ports. Cycles are
+//! converted to ticks by a chain of multiplications of three cycles each.
 
 use core::error::Error;
 use std::process::ExitCode;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[path = "limits/executed.rs"]
+#[path = "port_limits/executed.rs"]
 mod executed;
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("limits: {error}");
+            eprintln!("port_limits: {error}");
             ExitCode::FAILURE
         }
     }
@@ -35,13 +35,13 @@ fn run() -> Result<(), Box<dyn Error>> {
 fn run() -> Result<(), Box<dyn Error>> {
     use clap::Parser as _;
 
-    /// What the ports of the CPU allow, beside what is reached with AVX-512.
+    /// Lower bound by execution ports, and measured time, of verification with AVX-512.
     #[derive(clap::Parser)]
     struct Options {
         /// Seconds per parameter set
         #[arg(long, default_value_t = 4)]
         seconds: u64,
-        /// The process that is stepped through
+        /// Internal: the process that is stepped through
         #[arg(long, hide = true)]
         traced: bool,
     }
@@ -63,15 +63,14 @@ mod table {
     use std::rc::Rc;
 
     use benches::{Budget, Contender, Inputs, Op, Part, Set, Stream, contenders, measure, now};
-    use mldsa_gates::stepping::wait_for_tracer;
+    use mldsa_gates::ptrace_step::wait_for_tracer;
 
     use super::executed::executed;
 
-    /// Instructions of any kind in a cycle.
+    /// Instructions a cycle.
     const WIDTH: f64 = 6.0;
-    const SETS: [Set; 3] = [Set::MlDsa44, Set::MlDsa65, Set::MlDsa87];
 
-    /// Ours with AVX-512, and `aws-lc-rs` last.
+    /// Operations of `mldsa-core` with AVX-512, then that of `aws-lc-rs`.
     fn of(set: Set) -> Vec<Contender> {
         let mut stream = Stream::new(1);
         let inputs = Rc::new(Inputs::random(set, 8, 64, &mut stream));
@@ -85,7 +84,7 @@ mod table {
 
     pub(super) fn traced() -> Result<(), Box<dyn Error>> {
         wait_for_tracer()?;
-        for set in SETS {
+        for set in Set::ALL {
             let mut all = of(set);
             all.pop();
             benches::instructions::traced(&mut all)?;
@@ -93,14 +92,13 @@ mod table {
         Ok(())
     }
 
-    /// Cycles in one tick of the clock.
+    /// Cycles in one tick.
     fn cycles_per_tick() -> f64 {
         const CHAIN: u64 = 100_000;
         let best = (0..200).map(|_| {
             let begin = now();
             let mut x = black_box(3_u64);
             for _ in 0..CHAIN / 10 {
-                // Odd, and unknown to the compiler.
                 for _ in 0..10 {
                     x = x.wrapping_mul(x);
                 }
@@ -112,9 +110,7 @@ mod table {
     }
 
     pub(super) fn print(seconds: u64) -> Result<(), Box<dyn Error>> {
-        if let Some(core) = core_affinity::get_core_ids().and_then(|cores| cores.last().copied()) {
-            core_affinity::set_for_current(core);
-        }
+        benches::pin();
         let time = Duration::from_secs(seconds);
         let budget = Budget {
             time,
@@ -122,13 +118,12 @@ mod table {
             passes: 1,
         };
         let (mut measured, mut ratio) = (Vec::new(), 0.0_f64);
-        for set in SETS {
+        for set in Set::ALL {
             let mut all = of(set);
             let samples = measure(&mut all, budget);
             ratio = ratio.max(cycles_per_tick());
             measured.push((set, all, samples));
         }
-        eprintln!("timed; now step by step");
         let mut process = std::process::Command::new(std::env::current_exe()?);
         let mut counted = executed(process.arg("--traced"))?.into_iter();
         println!(
@@ -144,7 +139,7 @@ mod table {
                 .zip(counted.by_ref().take(all.len() - 1))
             {
                 let each = contender.width as f64;
-                let [first, second, either] = executed.ports.map(|turns| turns as f64 / each);
+                let [first, second, either] = executed.ports.map(|count| count as f64 / each);
                 let instructions = executed.instructions as f64 / each;
                 let cycles = (executed.cycles() / each).max(instructions / WIDTH);
                 let (ticks, least) = (cycles / ratio, samples.min() as f64);

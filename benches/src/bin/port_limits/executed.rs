@@ -1,25 +1,24 @@
-//! Instructions that a process executes, by what they need.
+//! Instructions that a process executes, by execution port.
 
 use std::collections::HashMap;
 use std::io;
 use std::process::Command;
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind};
-use mldsa_gates::stepping::{Event, step};
+use mldsa_gates::ptrace_step::{Event, step};
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 
-/// What one call executes.
+/// Instructions of one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Executed {
     pub(super) instructions: u64,
-    /// Turns of the two ports that compute on 512-bit registers: of the first alone, of the
-    /// second alone, and of either.
+    /// Operations on 512-bit registers: on the first port only, on the second only, on either.
     pub(super) ports: [u64; 3],
 }
 
 impl Executed {
-    /// Cycles that the ports need at least.
+    /// Minimum number of cycles.
     pub(super) fn cycles(&self) -> f64 {
         let [first, second, either] = self.ports;
         first.max(second).max((first + second + either).div_ceil(2)) as f64
@@ -35,16 +34,16 @@ pub(super) fn executed(command: &mut Command) -> io::Result<Vec<Executed>> {
             Event::Begin => part = Executed::default(),
             Event::Instruction => {
                 let address = ptrace::getregs(pid)?.rip;
-                let [port, turns] = match known.get(&address) {
+                let [port, count] = match known.get(&address) {
                     Some(&known) => known,
                     None => {
-                        let turns = turns(&decode(pid, address)?);
-                        known.insert(address, turns);
-                        turns
+                        let count = operations(&decode(pid, address)?);
+                        known.insert(address, count);
+                        count
                     }
                 };
                 part.instructions += 1;
-                part.ports[port] += turns as u64;
+                part.ports[port] += count as u64;
             }
             Event::End => parts.push(part),
         }
@@ -58,17 +57,17 @@ fn decode(pid: Pid, address: u64) -> io::Result<Instruction> {
     // No instruction is longer than 15 bytes.
     for place in [address, address + 8] {
         let Ok(word) = ptrace::read(pid, place as *mut _) else {
-            break; // The end of a mapping.
+            break; // End of the mapping.
         };
         bytes.extend(word.to_le_bytes());
     }
     Ok(Decoder::with_ip(64, &bytes, address, DecoderOptions::NONE).decode())
 }
 
-/// The port, as in [`Executed::ports`], and how many turns of it: by the published tables
-/// of Intel's cores from Skylake-X to Emerald Rapids (uops.info), where port 1 is joined
-/// with port 0 for 512 bits. Loads, stores and copies of whole registers take none.
-fn turns(instruction: &Instruction) -> [usize; 2] {
+/// Index in [`Executed::ports`] and number of operations, by the published tables of Intel's cores
+/// from Skylake-X to Emerald Rapids (uops.info), where ports 0 and 1 are joined for 512 bits. Loads,
+/// stores and copies of whole registers take none.
+fn operations(instruction: &Instruction) -> [usize; 2] {
     const FIRST: usize = 0;
     const SECOND: usize = 1;
     const EITHER: usize = 2;
