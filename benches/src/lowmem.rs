@@ -1,19 +1,17 @@
-//! The low-memory signer, a contender per tier. Signing is from the expanded key
-//! with the workspace on the stack, and without the checks against faults, which no
-//! peer has.
+//! Operations of `mldsa-lowmem`, signing in every memory tier: from the expanded key, with the
+//! workspace on the stack, without fault checks, which the other implementations do not have.
 
 use std::rc::Rc;
 
 use mldsa_core::hazmat::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
-    Workspace, keygen_from_seed,
+    Balanced, Cached, ExpandedKey, Floor, KeepW0, Output, PublicKey, Signer, Tier, Workspace,
+    keygen_from_seed,
 };
 
-use crate::inputs::Key;
-use crate::peers::Loaded;
-use crate::{Contender, Inputs, Op, Set, held};
+use crate::inputs::{Case, Key};
+use crate::{Contender, Inputs, Op, Set};
 
 const PEER: &str = "mldsa-lowmem";
 
@@ -24,32 +22,6 @@ pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
         Set::MlDsa44 => of::<MlDsa44>(inputs),
         Set::MlDsa65 => of::<MlDsa65>(inputs),
         Set::MlDsa87 => of::<MlDsa87>(inputs),
-    }
-}
-
-/// Loaded keys. All but the opened one are the encoding, which stays where it is, and
-/// what points to it.
-pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
-    fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
-        let opened = held(|| OpenedKey::<P>::from_seed(&key.seed));
-        let private = held(|| ExpandedKey::<P>::new(&key.private).expect("a key"));
-        let public = held(|| PublicKey::<P>::from_bytes(&key.public).expect("a key"));
-        vec![
-            Loaded::new(PEER, "private, opened", &key.seed, opened),
-            Loaded::new(
-                PEER,
-                "private, expanded",
-                &key.private,
-                key.private.len() + private,
-            ),
-            Loaded::new(PEER, "public", &key.public, key.public.len() + public),
-        ]
-    }
-    let key = &inputs.keys[0];
-    match inputs.set {
-        Set::MlDsa44 => of::<MlDsa44>(key),
-        Set::MlDsa65 => of::<MlDsa65>(key),
-        Set::MlDsa87 => of::<MlDsa87>(key),
     }
 }
 
@@ -67,15 +39,10 @@ where
         let inputs = Rc::clone(inputs);
         move |i| keygen_from_seed::<P>(&inputs.key(i).seed, &mut pk, sk.expose_mut())
     };
-    let verify = {
-        let inputs = Rc::clone(inputs);
-        move |i| {
-            let (key, case) = inputs.case(i);
-            PublicKey::<P>::from_bytes(&key.public)
-                .expect("an encoding")
-                .verify(&case.message, Context::EMPTY, &case.signature)
-                .expect("a valid signature");
-        }
+    let verify = |key: &Key, case: &Case| {
+        let key = PublicKey::<P>::from_bytes(&key.public).expect("an encoding");
+        key.verify(&case.message, Context::EMPTY, &case.signature)
+            .is_ok()
     };
     vec![
         Contender::new(Op::Keygen, PEER, keygen),
@@ -83,7 +50,7 @@ where
         sign::<P, KeepW0>(inputs, "keep-w0"),
         sign::<P, Balanced>(inputs, "balanced"),
         sign::<P, Cached>(inputs, "cached"),
-        Contender::new(Op::VerifyCold, PEER, verify),
+        Contender::verifier(Op::VerifyCold, PEER, inputs, verify),
     ]
 }
 
@@ -104,7 +71,6 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
                 Randomness::Deterministic,
                 out,
             );
-        // Of the same bytes for all: the inputs come from another signer.
         assert_eq!(signature.expect("signing"), case.signature);
     };
     sign(0);

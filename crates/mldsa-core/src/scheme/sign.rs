@@ -14,7 +14,7 @@ use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
-/// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
+/// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rejection {
@@ -28,7 +28,7 @@ pub enum Rejection {
     HintWeight,
 }
 
-/// What signing needs of a key, transformed.
+/// Parts of a private key for signing, transformed.
 #[derive(Clone, Copy)]
 pub(crate) struct SigningMaterial<'a> {
     pub k_seed: &'a [u8; SEED_LEN],
