@@ -1,4 +1,4 @@
-//! What every kind of bad item costs, as the table of `docs/validity.md`.
+//! Time of every kind of rejected item, as the table of `docs/validity.md`.
 //!
 //! `cargo bench -p batch-verify --bench reject_costs`
 

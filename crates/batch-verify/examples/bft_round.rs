@@ -122,7 +122,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     println!("validators            {validators:>10}");
     println!(
-        "expanded keys         {:>10.1} MiB in {:.1} ms",
+        "prepared keys         {:>10.1} MiB in {:.1} ms",
         committee.memory_bytes() as f64 / f64::from(1 << 20),
         ms(expansion)
     );

@@ -1,5 +1,5 @@
-//! Votes of honest validators through a `VerificationService`, alone and beside peers that
-//! forge: loss and latency of the honest ones, and the counters of the service.
+//! Votes of honest validators through a `VerificationService`, alone and together with peers
+//! that forge: loss and latency of the honest ones, and the counters of the service.
 //!
 //! `cargo run --release -p batch-verify --example vote_flood [FORGERIES] [PEERS]`
 //!

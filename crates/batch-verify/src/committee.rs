@@ -143,7 +143,7 @@ impl<P: ParameterSet> Committee<P> {
     /// The committee of the next epoch from changes of this one, as validator updates name
     /// them: a key with a weight joins or gets that weight, a key with weight 0 leaves.
     /// A change that is already in force changes nothing, so that a list may be applied again.
-    /// Continuing members keep their order and their expanded keys, new ones are appended;
+    /// Continuing members keep their order and their prepared keys, new ones are appended;
     /// nothing of members who left is kept.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ impl<P: ParameterSet> Committee<P> {
     }
 
     /// The committee of the next epoch from its whole list of members in its order, for
-    /// engines that sort. Continuing members keep their expanded keys.
+    /// engines that sort. Continuing members keep their prepared keys.
     ///
     /// # Errors
     /// [`CommitteeError::Epoch`] unless `epoch` is later; those of
@@ -222,7 +222,7 @@ impl<P: ParameterSet> Committee<P> {
     }
 
     /// The same members under another context: another kind of message, or another chain with
-    /// the same validators. Shares the expanded keys; ids and digest differ.
+    /// the same validators. Shares the prepared keys; ids and digest differ.
     ///
     /// # Errors
     /// [`CommitteeError::ContextTooLong`] above 255 bytes.
@@ -339,7 +339,7 @@ impl<P: ParameterSet> Committee<P> {
         self.0.digest
     }
 
-    /// Bytes of keys, expanded keys and tables. What committees share counts in each.
+    /// Bytes of keys, prepared keys and tables. What committees share counts in each.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of::<Inner<P>>() + size_of_val(&*self.0.weights) + self.0.table.memory_bytes()

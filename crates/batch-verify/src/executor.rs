@@ -175,7 +175,7 @@ pub(crate) fn catch<R>(code: impl FnOnce() -> R) -> Option<R> {
 #[derive(Clone, Default)]
 pub(crate) struct WakeHandle(Arc<AtomicBool>);
 
-/// How long a woken thread spins.
+/// Time that a woken thread spins.
 const SPIN: Duration = Duration::from_micros(100);
 
 impl WakeHandle {

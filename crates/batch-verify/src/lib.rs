@@ -46,7 +46,7 @@
 //! neighbours, and divided into one segment for each worker, in whole groups of lanes; a worker
 //! that has finished takes chunks of the others.
 //!
-//! Expanded keys take 20, 36 or 64 KiB each, or three quarters of that in a large committee
+//! Prepared keys take 20, 36 or 64 KiB each, or three quarters of that in a large committee
 //! ([`KeyStorage`]).
 //!
 //! # Security

@@ -186,9 +186,9 @@ pub struct Summary {
     pub batch_size: usize,
     /// Wall-clock time.
     pub elapsed: Duration,
-    /// Bytes of expanded keys in the key caches of the verifier.
+    /// Bytes of prepared keys in the key caches of the verifier.
     pub cache_bytes: usize,
-    /// Look-ups in these caches that found an expanded key, since they were made.
+    /// Look-ups in these caches that found an prepared key, since they were made.
     pub cache_hits: u64,
     /// Look-ups that found none.
     pub cache_misses: u64,

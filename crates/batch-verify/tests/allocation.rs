@@ -1,4 +1,4 @@
-//! `verify_into` allocates nothing after its first batch; expanded keys, cached verdicts and
+//! `verify_into` allocates nothing after its first batch; prepared keys, cached verdicts and
 //! queued votes take no more than their bounds; a cached quorum copies no signatures.
 
 #![allow(clippy::unwrap_used, reason = "a test")]

@@ -44,7 +44,7 @@ enum ModeArg {
     AnyInvalid,
 }
 
-const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, bytes are hex:
+const HELP: &str = r#"INPUT  One JSON object a line; all values are strings without escapes, bytes are hex:
   {"set":"ML-DSA-87","pk":"..","sig":"..","msg":".."}
   {"set":"ML-DSA-65","pk":"..","sig":"..","msg":"..","ctx":".."}
   {"set":"ML-DSA-44","pk":"..","sig":"..","mu":".."}

@@ -47,7 +47,7 @@ impl<P: ParameterSet> Default for BatchVerifierBuilder<P> {
 }
 
 impl<P: ParameterSet> BatchVerifierBuilder<P> {
-    /// How far a batch is verified.
+    /// Extent of the verification of a batch.
     pub fn mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }
@@ -76,7 +76,7 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
         Self { duplicates, ..self }
     }
 
-    /// Upper bound on the memory for expanded keys that are in no committee (8 MiB), with the
+    /// Upper bound on the memory for prepared keys that are in no committee (8 MiB), with the
     /// counters of other keys. Ignored by [`build_for`](Self::build_for).
     ///
     /// A key is expanded after its second valid signature while there is room. If there is

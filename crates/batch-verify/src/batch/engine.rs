@@ -320,7 +320,7 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
                 });
             }
         }
-        // What the others have left undone.
+        // Chunks that the others have left undone.
         self.work(chunk, 0, || false);
     }
 

@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use crate::RejectReason;
 
-/// How far a batch is verified.
+/// Extent of the verification of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Every item.

@@ -9,7 +9,7 @@ use super::resolve::Resolved;
 use crate::Duplicate;
 
 /// Position of an item in the order of verification. Sorted by key, signatures of one signer
-/// are neighbours and meet the expanded key in the CPU's cache; sorted by tag, duplicates are.
+/// are neighbours and meet the prepared key in the CPU's cache; sorted by tag, duplicates are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
     /// See [`Resolved::sort_key`].

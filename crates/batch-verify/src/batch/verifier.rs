@@ -22,7 +22,7 @@ use crate::{
 /// which this builder makes too ([`BatchVerifierBuilder::build_for`]).
 ///
 /// `Sync`: one verifier serves any number of threads at once. Verdicts depend on the items
-/// only; clones share working memory and expanded keys.
+/// only; clones share working memory and prepared keys.
 ///
 /// ```
 /// use batch_verify::{BatchVerifier, Item};

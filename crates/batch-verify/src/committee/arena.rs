@@ -1,4 +1,4 @@
-//! Storage of the expanded keys of a table.
+//! Storage of the prepared keys of a table.
 
 use core::mem::{size_of, size_of_val};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use mldsa_core::{ParameterSet, VerifyingKey};
 use super::storage::KeyStorage;
 use crate::executor::Pool;
 
-/// Contiguous expanded keys, each `PREPARED_POLYS` polynomials.
+/// Contiguous prepared keys, each `PREPARED_POLYS` polynomials.
 pub(super) enum Arena {
     Wide(Box<[NttPoly]>),
     Packed(Box<[PackedPoly]>),

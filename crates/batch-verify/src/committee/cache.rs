@@ -1,4 +1,4 @@
-//! Cache of expanded keys, in bounded memory.
+//! Cache of prepared keys, in bounded memory.
 
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
@@ -63,7 +63,7 @@ struct Seen {
     last: u64,
 }
 
-/// Counters for each expanded key that fits.
+/// Counters for each prepared key that fits.
 const SEEN_PER_SLOT: usize = 8;
 /// Valid signatures after which a key is expanded if there is room.
 const TO_ENTER: u8 = 2;
@@ -95,7 +95,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         }
     }
 
-    /// Bytes of one expanded key with its entry, and of the counters that come with it.
+    /// Bytes of one prepared key with its entry, and of the counters that come with it.
     const KEY_BYTES: usize = VerifyingKey::<P>::PREPARED_POLYS * size_of::<NttPoly>()
         + size_of::<PreparedVerifyingKey<P>>()
         + P::PK_LEN
@@ -110,7 +110,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
         self.hasher.hash_one(id)
     }
 
-    /// The expanded key of `id`, if it is cached.
+    /// The prepared key of `id`, if it is cached.
     pub(crate) fn get<Q>(&self, id: &Q) -> Found<K, P>
     where
         K: Borrow<Q>,
@@ -175,7 +175,7 @@ impl<K: Hash + Eq, P: ParameterSet> KeyCache<K, P> {
             .map_or(0, |state| state.prepared.len() * Self::KEY_BYTES)
     }
 
-    /// Look-ups that found an expanded key, and those that did not.
+    /// Look-ups that found an prepared key, and those that did not.
     pub(crate) fn hits_and_misses(&self) -> (u64, u64) {
         (
             self.hits.load(Ordering::Relaxed),

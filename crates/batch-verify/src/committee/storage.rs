@@ -18,7 +18,7 @@ pub enum KeyStorage {
     /// [`key_cache_bytes`](crate::BatchVerifierBuilder::key_cache_bytes) says. The cache of a
     /// successor begins empty.
     Lru {
-        /// Upper bound on the memory for expanded keys and the counters of others.
+        /// Upper bound on the memory for prepared keys and the counters of others.
         max_bytes: usize,
     },
     /// No key is expanded, 1.4, 2.0 or 2.6 kB a key: every signature pays for the expansion.

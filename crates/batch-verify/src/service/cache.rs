@@ -18,7 +18,7 @@ use crate::{Committee, Message, Vote};
 /// form, message and signature. So it holds in every committee with that key and context.
 ///
 /// When the cache is full, the member with most bytes loses its least recently used vote: a
-/// member that signs for heights that nobody reaches displaces only its own votes.
+/// member that signs for heights that are never reached displaces only its own votes.
 pub(super) struct VerdictCache {
     max_bytes: usize,
     hasher: RandomState,

@@ -8,7 +8,7 @@ use batch_verify::{BatchVerifier, Committee, Executor, Mode, Threads, Vote};
 
 use crate::fixture::{COMMITTEE, CONTEXT, KEYS, MEMBERS, VOTES, public, verdict};
 
-/// How an executor treats its tasks.
+/// Treatment of tasks by an executor.
 #[derive(Clone, Copy, Debug)]
 enum Manner {
     /// Drops them all.

@@ -1,4 +1,4 @@
-//! The cache of expanded keys: admission, eviction, bounds.
+//! The cache of prepared keys: admission, eviction, bounds.
 
 use batch_verify::{
     BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Summary, Threads, Vote,
@@ -7,10 +7,10 @@ use mldsa_core::{MlDsa44, ParameterSet, SigningKey};
 
 use crate::fixture::{CONTEXT, context, keys, public, sign};
 
-/// A little more than an expanded key of ML-DSA-44 takes in the cache, less than two.
+/// A little more than an prepared key of ML-DSA-44 takes in the cache, less than two.
 const SLOT: usize = 1024 * MlDsa44::K * (MlDsa44::L + 1) + 8192;
 
-/// A verifier with room for so many expanded keys.
+/// A verifier with room for so many prepared keys.
 fn with_room_for(keys: usize, threads: Threads) -> BatchVerifier<MlDsa44> {
     let builder = BatchVerifier::builder()
         .threads(threads)
@@ -32,7 +32,7 @@ fn figures(verifier: &BatchVerifier<MlDsa44>) -> Summary {
     *verifier.verify([]).summary()
 }
 
-/// Look-ups that found an expanded key, among so many verifications.
+/// Look-ups that found an prepared key, among so many verifications.
 fn hits(
     verifier: &BatchVerifier<MlDsa44>,
     signed: &(Vec<u8>, Vec<u8>),

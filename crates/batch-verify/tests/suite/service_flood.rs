@@ -1,4 +1,4 @@
-//! Floods: loss and order of honest votes beside forging peers, by counts and not by time.
+//! Floods: loss and order of honest votes together with those of forging peers, by counts and not by time.
 
 use core::pin::Pin;
 use core::task::{Context, Waker};
@@ -19,7 +19,7 @@ fn forged(n: u64) -> OwnedVote {
     forgery(member(n as usize % MEMBERS), &n.to_le_bytes())
 }
 
-/// Honest and own votes that are lost beside `peers` peers which each submit as many
+/// Honest and own votes that are lost while `peers` peers each submit as many
 /// forgeries as the queue will take.
 fn lost_beside(peers: u64) -> (usize, usize) {
     let (service, worker) = held(|builder| builder.queue_bytes(400 * VOTE_BYTES));

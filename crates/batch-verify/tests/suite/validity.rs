@@ -29,7 +29,7 @@ struct Input {
     sig: Vec<u8>,
 }
 
-/// What a vector changes in the valid input: `field` is cut or filled with
+/// Change of a vector to the valid input: `field` is cut or filled with
 /// zeros to `len` bytes, then `bytes` go to `at`.
 struct Edit {
     field: &'static str,
@@ -81,7 +81,7 @@ fn valid<P: ParameterSet>() -> Input {
     unreachable!("256 messages without such a signature");
 }
 
-/// Where the hint begins, and omega.
+/// Offset of the hint, and omega.
 fn hint<P: ParameterSet>() -> (usize, usize) {
     (P::SIG_LEN - P::PARAMS.omega - P::K, P::PARAMS.omega)
 }
