@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
-    PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey, bytes,
+    PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey,
     hazmat::{
         JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
         sign_mu_observed, verify_lanes,
     },
+    no_alloc,
 };
 
 use crate::inputs::{Case, Key};
@@ -85,7 +86,7 @@ pub(crate) fn accepts<P: ParameterSet>(public: &[u8], message: &[u8], signature:
         return false;
     }
     pk.as_mut().copy_from_slice(public);
-    bytes::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
+    no_alloc::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
 }
 
 /// Whether the key of a case accepts its signature.
@@ -165,7 +166,7 @@ fn verify_cold<P: ParameterSet>(
     case: &Case,
 ) -> Result<(), VerifyError> {
     if backend == Backend::detect() {
-        return bytes::verify::<P>(key, &case.message, Context::EMPTY, &case.signature);
+        return no_alloc::verify::<P>(key, &case.message, Context::EMPTY, &case.signature);
     }
     let mut result = [Ok(())];
     verify_lanes(|_| encoded::<P>(backend, key, case), &mut result);

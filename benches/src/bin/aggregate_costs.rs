@@ -7,9 +7,11 @@ use std::time::Instant;
 use benches::committee::{Committee, SIZES, member};
 use benches::heap;
 use cpu_time::ThreadTime;
+use mladsa_aggregate::errors::{RoundError, StorageError};
+use mladsa_aggregate::test_util::Matrix;
 use mladsa_aggregate::{
-    AgreedRoots, BaseLabel, EpochPlan, Error, Guard, InMemoryPinsForTests, Matrix, PinnedRoots,
-    Registry,
+    AgreedRoots, EpochPlan, Error, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, Registry,
+    TaskId,
 };
 use mldsa_core::{Backend, Randomness};
 
@@ -42,7 +44,7 @@ fn row(name: &str, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Er
 fn main() -> Result<(), Error> {
     if let Some(name) = std::env::args().nth(1) {
         let backend = Backend::from_name(&name).expect("a backend of this CPU");
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
     }
     println!("backend {}, one thread", Backend::detect().name());
     println!(
@@ -53,50 +55,50 @@ fn main() -> Result<(), Error> {
     for n in SIZES {
         let committee = Committee::new(n)?;
         let payload = committee.payload_at_first_attempt()?;
-        row(&format!("one-party base, n = {n}"), || {
+        row(&format!("one party, open, n = {n}"), || {
             committee.one_party(&payload).map(drop)
         })?;
-        row(&format!("interactive offset, n = {n}"), || {
+        row(&format!("interactive, offset, n = {n}"), || {
             committee.interactive().map(drop)
         })?;
     }
     println!();
-    guards()?;
+    journals()?;
     println!();
     wire()
 }
 
-/// What a guard in files costs: by the clock, because most of it is waiting for the
-/// disk.
-fn guards() -> Result<(), Error> {
+/// Wall-clock time of a journal in files, most of which is spent in flushes.
+fn journals() -> Result<(), Error> {
     let place = std::env::temp_dir().join(format!("aggregate-costs-{}", std::process::id()));
-    fs::create_dir(&place).map_err(|_| Error::GuardFailure)?;
-    let labels: Result<Vec<_>, _> = (0..31u8).map(|n| BaseLabel::new(&[n])).collect();
-    let labels = labels?;
+    fs::create_dir(&place).map_err(StorageError::from)?;
+    let tasks: Result<Vec<_>, _> = (0..31u8).map(|n| TaskId::new(&[n])).collect();
+    let tasks = tasks?;
     let one = member(0);
     let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
-    let plan = EpochPlan::with_attempts(1, labels.clone(), 8)?;
+    let plan = EpochPlan::with_attempts(1, tasks.clone(), 8)?;
     let tree = one.epoch_tree(&registry, &plan)?;
     println!(
         "{:<44} {:>9} {:>9}",
-        "guard in files, by the clock", "least ms", "median ms"
+        "journal in files, wall clock", "least ms", "median ms"
     );
     for (name, last) in [
         ("one record, log and mark flushed", 0),
         ("eight records in one flush", 7),
     ] {
         let log = place.join(format!("log-{last}"));
-        let mut guard = Guard::create_files(&log, &place.join(format!("mark-{last}")), one.seed())?;
-        let root = one.announce(&tree, &mut guard, Randomness::Deterministic)?;
-        let mut pins = InMemoryPinsForTests::default();
-        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
-        let word = one.acknowledge(&pinned, &mut guard, Randomness::Deterministic)?;
-        let agreed = AgreedRoots::new(&pinned, &[word])?;
+        let mark = place.join(format!("mark-{last}"));
+        let mut journal = OneTimeKeyJournal::create_files(&log, &mark, one.seed())?;
+        let root = one.announce(&tree, &mut journal, Randomness::Deterministic)?;
+        let mut store = MemoryWriteOnceStore::default();
+        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
+        let acknowledgement = one.acknowledge(&pinned, &mut journal, Randomness::Deterministic)?;
+        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
         let mut times = Vec::new();
-        for label in &labels {
-            let label = label.attempt(last)?;
+        for task in &tasks {
+            let attempt = task.attempt(last)?;
             let start = Instant::now();
-            one.retire(&agreed, &label, &mut guard)?;
+            one.retire(&agreed, &attempt, &mut journal)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
         times.sort_by(f64::total_cmp);
@@ -106,46 +108,46 @@ fn guards() -> Result<(), Error> {
             times[times.len() / 2]
         );
     }
-    fs::remove_dir_all(&place).map_err(|_| Error::GuardFailure)
+    Ok(fs::remove_dir_all(&place).map_err(StorageError::from)?)
 }
 
-/// What a committee is made of, one by one.
+/// The parts of a committee's work.
 fn parts() -> Result<(), Error> {
     row("ExpandA", || {
-        Matrix::expand(&[7; 32]);
+        drop(Matrix::expand(&[7; 32]));
         Ok(())
     })?;
     let one = member(0);
     let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
-    let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"one content")?], 1)?;
+    let plan = EpochPlan::with_attempts(1, vec![TaskId::new(b"one content")?], 1)?;
     row("ContentKeyDerive, leaf", || {
-        one.epoch_tree(&registry, &plan).map(drop)
+        Ok(one.epoch_tree(&registry, &plan).map(drop)?)
     })?;
-    let plan = EpochPlan::with_attempts(1, vec![BaseLabel::new(b"eight contents")?], 8)?;
+    let plan = EpochPlan::with_attempts(1, vec![TaskId::new(b"eight contents")?], 8)?;
     row("8 x ContentKeyDerive, leaf", || {
-        one.epoch_tree(&registry, &plan).map(drop)
+        Ok(one.epoch_tree(&registry, &plan).map(drop)?)
     })?;
-    // Signing takes as many attempts as it takes: another member every time.
+    // The number of signing attempts varies, so every run uses another member.
     let mut n = 0;
     row("MemberKeyGen, proof", || {
         n += 1;
-        member(n).register(Randomness::Deterministic).map(drop)
+        Ok(member(n).register(Randomness::Deterministic).map(drop)?)
     })?;
     let committee = Committee::new(1)?;
     let (round, aggregate) = (committee.round(), committee.interactive()?);
     row("Verify", || {
         let signature = aggregate.signature().as_ref();
-        let verdict = round.key().verify_mu(round.mu(), signature);
-        verdict.map_err(|_| Error::VerifyFailed)
+        let verdict = round.aggregate_key().verify_mu(round.mu(), signature);
+        verdict.map_err(|_| RoundError::Fault.into())
     })?;
     row("commit", || {
         let member = &committee.members[0];
-        let mut guard = committee.guard(member)?;
-        member.commit(round, &mut guard).map(drop)
+        let mut journal = committee.journal(member)?;
+        Ok(member.commit(round, &mut journal).map(drop)?)
     })
 }
 
-/// Bytes that everybody sends and receives for one attempt.
+/// Bytes sent and received for one attempt.
 fn wire() -> Result<(), Error> {
     println!("bytes; an opening is that of a tree of four leaves");
     println!(

@@ -381,7 +381,12 @@ fn aggregates(effort: &Effort) -> Result<Table, Box<dyn Error>> {
         let one_party = measure_alone(time, |_| committee.one_party(&payload).expect("an attempt"));
         let interactive = measure_alone(time, |_| committee.interactive().expect("an attempt"));
         let verify = measure_alone(time / 10, |_| {
-            assert!(round.key().verify_mu(round.mu(), signature).is_ok());
+            assert!(
+                round
+                    .aggregate_key()
+                    .verify_mu(round.mu(), signature)
+                    .is_ok()
+            );
         });
         let mean = |samples: &Samples| us(samples.mean());
         let object = aggregate.to_bytes().len();

@@ -348,7 +348,8 @@ fn aggregates(effort: &Effort) -> Result<Table, Box<dyn Error>> {
         push("one party", &mut || committee.one_party(&payload).is_ok());
         push("interactive", &mut || committee.interactive().is_ok());
         push("verify", &mut || {
-            round.key().verify_mu(round.mu(), signature).is_ok()
+            let key = round.aggregate_key();
+            key.verify_mu(round.mu(), signature).is_ok()
         });
     }
     Ok(table)

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     batch: BatchArgs,
 
-    /// How far to verify
+    /// Extent of the verification
     #[arg(long, value_enum, default_value_t = ModeArg::Full)]
     mode: ModeArg,
 }
@@ -50,7 +50,7 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   {"set":"ML-DSA-44","pk":"..","sig":"..","mu":".."}
   {"set":"ML-DSA-87","pk":"..","sig":"..","prehash":"SHA2-512","digest":".."}
   "cert" in the place of "pk" is an X.509 certificate in DER, of which only the
-  public key is looked at. Sets may be mixed. "ctx" goes with "msg" and "prehash".
+  public key is used. Sets may be mixed. "ctx" belongs to "msg" and "prehash".
   Names are written as here. Hashes: SHA2-224, SHA2-256, SHA2-384, SHA2-512,
   SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256, SHA3-384, SHA3-512, SHAKE-128,
   SHAKE-256.

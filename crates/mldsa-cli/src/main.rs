@@ -150,7 +150,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> io::Result<Status> {
-    cli.backend.set_default();
+    mldsa_core::internals::set_default_backend(cli.backend);
     cli.command.files().check()?;
     match cli.command {
         Command::Keygen(args) => keygen::run(&args),

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{
     BatchSigner, Context, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
-    PreparedSigningKeyRef, Randomness, SignJob, SigningKey,
+    Randomness, SignJob, SigningKey, no_alloc::PreparedSigningKeyRef,
 };
 use mldsa_lowmem::{
     Balanced, Cached, ExpandedKey, Floor, KeepW0, OwnOutput, Signer, Tier, Workspace,

@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p mldsa-core --example batch_signing`
 
-use std::time::{Duration, Instant};
+use core::time::Duration;
+use std::time::Instant;
 
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedSigningKey, Randomness, SigningKey,

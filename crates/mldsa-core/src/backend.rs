@@ -45,7 +45,7 @@ pub(crate) mod differential;
 #[cfg(all(feature = "unstable-internals", feature = "ml-dsa-44"))]
 mod silent;
 
-/// Number of the backend that [`Backend::set_default`] chose, from 1; 0 if none.
+/// Number of the backend that [`set_default_backend`] chose, from 1; 0 if none.
 static DEFAULT: AtomicUsize = AtomicUsize::new(0);
 
 /// A handle to the kernels of one instruction set, proof that this CPU has it.
@@ -68,22 +68,13 @@ impl Backend {
     #[cfg(not(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64"))))]
     pub const PORTABLE: Self = Self(());
 
-    /// The fastest backend of this CPU, or the one chosen with
-    /// [`Self::set_default`]. Depends on the CPU only, never on data.
+    /// The fastest backend of this CPU. Depends on the CPU only, never on data.
     pub fn detect() -> Self {
         let chosen = match DEFAULT.load(Ordering::Relaxed) {
             0 => Self::available().last(),
             n => Self::available().nth(n - 1),
         };
         chosen.unwrap_or(Self::PORTABLE)
-    }
-
-    /// Makes this the backend of every key that is made from now on, in the whole
-    /// process: for command lines, tests and benchmarks. Keys that exist keep
-    /// theirs. Verdicts and signatures do not change.
-    pub fn set_default(self) {
-        let n = Self::available().position(|backend| backend == self);
-        DEFAULT.store(n.map_or(0, |n| n + 1), Ordering::Relaxed);
     }
 
     /// Every backend that this build holds and this CPU can run, slowest first.
@@ -114,18 +105,21 @@ impl Backend {
     }
 
     /// The available backend of that [`name`](Self::name).
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::available().find(|backend| backend.name() == name)
     }
 
     /// `"portable"`; with the feature `simd` also `"avx2"` or `"avx512"` on x86-64, `"neon"`
     /// or `"neon-sha3"` on AArch64.
+    #[must_use]
     pub fn name(self) -> &'static str {
         self.table().name
     }
 
     /// What a sponge needs of this backend.
     #[inline(always)]
+    #[must_use]
     pub fn permutation(self) -> Permutation {
         #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
         return Permutation::new(self.kernels().keccak_f1600);
@@ -151,9 +145,22 @@ impl Backend {
     /// How often this process has asked the backend for a kernel, give or take
     /// what several threads did at once.
     #[cfg(feature = "count-dispatch")]
+    #[must_use]
     pub fn dispatched(self) -> usize {
         self.table().dispatched.get()
     }
+}
+
+/// Makes `backend` the answer of [`Backend::detect`], and so the backend of every key that is
+/// made from now on in the whole process: for command lines, tests and benchmarks. Existing
+/// keys keep theirs. Verdicts and signatures do not change.
+#[cfg_attr(
+    not(feature = "unstable-internals"),
+    allow(dead_code, unreachable_pub, reason = "internals export it")
+)]
+pub fn set_default_backend(backend: Backend) {
+    let n = Backend::available().position(|other| other == backend);
+    DEFAULT.store(n.map_or(0, |n| n + 1), Ordering::Relaxed);
 }
 
 impl Default for Backend {

@@ -72,6 +72,7 @@ const fn shake256(len: u64) -> u64 {
 }
 
 /// Decoding a public key: `tr`, the hash of its bytes.
+#[must_use]
 pub const fn decode_key<P: ParameterSet>() -> Operations {
     Operations {
         keccak: shake256(P::PK_LEN as u64),
@@ -80,6 +81,7 @@ pub const fn decode_key<P: ParameterSet>() -> Operations {
 }
 
 /// Expanding a public key: A, and t1 transformed.
+#[must_use]
 pub const fn expand_key<P: ParameterSet>() -> Operations {
     Operations {
         expanded: (P::K * P::L) as u64,
@@ -89,6 +91,7 @@ pub const fn expand_key<P: ParameterSet>() -> Operations {
 }
 
 /// Decoding a signature: length, hint, norm of z. Neither key nor message.
+#[must_use]
 pub const fn decode_signature<P: ParameterSet>() -> Operations {
     Operations {
         unpacked: P::L as u64,
@@ -97,6 +100,7 @@ pub const fn decode_signature<P: ParameterSet>() -> Operations {
 }
 
 /// `mu` of a message of `message_len` bytes under a context of `ctx_len`.
+#[must_use]
 pub const fn hash_message(message_len: u64, ctx_len: u8) -> Operations {
     let prefix = CRH_LEN as u64 + 2 + ctx_len as u64;
     Operations {
@@ -107,6 +111,7 @@ pub const fn hash_message(message_len: u64, ctx_len: u8) -> Operations {
 
 /// Verification of `mu` under a prepared key, its own decoding of the signature
 /// included.
+#[must_use]
 pub const fn verify_core<P: ParameterSet>() -> Operations {
     let w1_len = (P::K * P::PARAMS.w1_poly_len()) as u64;
     Operations {
@@ -127,7 +132,8 @@ mod tests {
     use super::*;
     use crate::backend::counting::count;
     use crate::hash::transcript::{Context, MuBuilder, Randomness, tr};
-    use crate::keys::{PreparedVerifyingKeyStorage, Signature, SigningKey, VerifyingKey};
+    use crate::keys::no_alloc::PreparedVerifyingKeyStorage;
+    use crate::keys::{Signature, SigningKey, VerifyingKey};
     use crate::params::{MlDsa44, MlDsa65, MlDsa87};
     use std::boxed::Box;
 

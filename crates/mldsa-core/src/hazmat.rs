@@ -13,6 +13,7 @@ pub use crate::scheme::keygen_many::keygen_many;
 
 use crate::error::{SignError, VerifyError};
 use crate::hash::transcript::{Mu, Randomness};
+use crate::keys::no_alloc::SignInto;
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 

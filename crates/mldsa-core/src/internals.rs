@@ -5,7 +5,7 @@
 mod verification;
 
 pub use self::verification::{Verification, verify_lanes};
-pub use crate::backend::shake256_lanes;
+pub use crate::backend::{set_default_backend, shake256_lanes};
 pub use crate::coding::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };

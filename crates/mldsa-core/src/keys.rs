@@ -4,20 +4,19 @@
 mod byte_traits;
 mod message;
 mod signature;
-pub mod bytes;
 mod verifying;
 mod prepared_verifying;
+mod sign_into;
 pub(crate) mod signing;
 mod prepared_signing;
 mod batch_signing;
+pub mod no_alloc;
 
-pub use batch_signing::{BatchSigner, BatchSignerScratch, SignJob};
+pub use batch_signing::{BatchSigner, SignJob};
 #[cfg(feature = "alloc")]
 pub use prepared_signing::PreparedSigningKey;
-pub use prepared_signing::{PreparedSigningKeyRef, PreparedSigningKeyStorage};
 #[cfg(feature = "alloc")]
 pub use prepared_verifying::PreparedVerifyingKey;
-pub use prepared_verifying::{PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage};
 pub use signature::Signature;
-pub use signing::{SigningKey, SigningKeyStorage};
+pub use signing::SigningKey;
 pub use verifying::VerifyingKey;

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! `wasm32-unknown-unknown` has no generator of its own: `generate` and `sign_hedged` do not
-//! exist there, whatever the features. Pass a generator to `generate_with_rng` and
-//! `sign_with_rng`, such as `getrandom::SysRng` of a `getrandom` built with `wasm_js`.
+//! exist there, whatever the features. Pass a generator to `generate_with_rng`, and 32
+//! fresh bytes to `sign`, such as those of `getrandom::SysRng` of a `getrandom` built with `wasm_js`.
 //!
 //! # Stack
 //!
@@ -28,13 +28,13 @@
 //!
 //! | row | calls | 44 | 65 | 87 |
 //! | --- | --- | --: | --: | --: |
-//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `bytes::keygen` | 25,512 / 25,512 / 25,880 | 27,560 / 27,560 / 27,928 | 31,656 / 31,656 / 32,024 |
-//! | keygen in a batch | `SigningKey::from_seeds`, `bytes::keygen_many` | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 |
-//! | import | `SigningKey::from_expanded_bytes`, `bytes::public_key` | 25,384 / 25,384 / 25,752 | 27,432 / 27,432 / 27,800 | 31,528 / 31,528 / 31,896 |
-//! | sign | every `sign*` of `SigningKey`, `bytes::sign_mu` | 42,920 / 42,984 / 42,920 | 63,336 / 63,400 / 63,336 | 98,152 / 98,216 / 98,152 |
+//! | keygen | `SigningKey::from_seed`, `generate`, `generate_with_rng`, `no_alloc::keygen` | 25,512 / 25,512 / 25,880 | 27,560 / 27,560 / 27,928 | 31,656 / 31,656 / 32,024 |
+//! | keygen in a batch | `SigningKey::from_seeds`, `no_alloc::keygen_many` | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 | 34,088 / 34,088 / 34,088 |
+//! | import | `SigningKey::from_expanded_bytes`, `no_alloc::public_key` | 25,384 / 25,384 / 25,752 | 27,432 / 27,432 / 27,800 | 31,528 / 31,528 / 31,896 |
+//! | sign | every `sign*` of `SigningKey`, `no_alloc::sign_mu` | 42,920 / 42,984 / 42,920 | 63,336 / 63,400 / 63,336 | 98,152 / 98,216 / 98,152 |
 //! | sign prepared | every `sign*` of `PreparedSigningKey` | 18,024 / 18,088 / 18,024 | 21,032 / 21,096 / 21,032 | 25,128 / 25,192 / 25,128 |
 //! | sign in a batch | `BatchSigner::sign`, `PreparedSigningKey::sign_many` | 33,592 / 33,592 / 33,592 | 33,592 / 33,592 / 33,592 | 33,592 / 33,592 / 33,592 |
-//! | verify | every `verify*` of `VerifyingKey`, `bytes::verify*` | 16,408 / 26,080 / 35,992 | 18,456 / 28,128 / 30,680 | 22,552 / 32,224 / 32,728 |
+//! | verify | every `verify*` of `VerifyingKey`, `no_alloc::verify*` | 16,408 / 26,080 / 35,992 | 18,456 / 28,128 / 30,680 | 22,552 / 32,224 / 32,728 |
 //! | verify prepared | every `verify*` of prepared verifying keys | 16,280 / 19,672 / 19,744 | 18,328 / 20,696 / 16,544 | 22,424 / 22,744 / 20,640 |
 //! | prepare | `VerifyingKey::prepare`, `prepare_in` | 2,328 / 19,544 / 22,872 | 2,328 / 19,544 / 22,872 | 2,328 / 19,544 / 22,872 |
 //! | prepare to sign | `SigningKey::prepare` | 6,104 / 9,432 / 10,776 | 7,384 / 10,712 / 12,056 | 8,664 / 11,992 / 13,336 |
@@ -128,11 +128,7 @@ pub use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 pub use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 pub use crate::keys::PreparedVerifyingKey;
-pub use crate::keys::{
-    BatchSigner, BatchSignerScratch, PreparedSigningKeyRef, PreparedSigningKeyStorage,
-    PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage, SignJob, Signature, SigningKey,
-    SigningKeyStorage, VerifyingKey, bytes,
-};
+pub use crate::keys::{BatchSigner, SignJob, Signature, SigningKey, VerifyingKey, no_alloc};
 pub use crate::memory::array::ByteArray;
 pub use crate::memory::secret::zeroize_stack;
 #[cfg(feature = "ml-dsa-44")]

@@ -17,9 +17,10 @@ use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
 use crate::keys::PreparedSigningKey;
 #[cfg(feature = "alloc")]
 use crate::keys::PreparedVerifyingKey;
+use crate::keys::no_alloc::PreparedVerifyingKeyRef;
 #[cfg(feature = "rand_core")]
 use crate::keys::signing::fresh;
-use crate::keys::{PreparedVerifyingKeyRef, Signature, SigningKey, VerifyingKey};
+use crate::keys::{Signature, SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
 
 /// The opaque error of the traits; the cause stays reachable where there is a

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, BatchSignerScratch, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    PreHash, PreHashed, PreparedSigningKey, PreparedSigningKeyStorage, Randomness, SignJob,
-    SigningKey, bytes,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash, PreHashed,
+    PreparedSigningKey, Randomness, SignJob, SigningKey, no_alloc, no_alloc::BatchSignerScratch,
+    no_alloc::PreparedSigningKeyStorage,
 };
 use proptest::prelude::*;
 
@@ -101,7 +102,7 @@ mod generic {
                     jobs.push(SignJob::prehashed(form, &digest, ctx, randomness));
                     expected.push(key.sign_prehashed(&digest, ctx, randomness));
                     jobs.push(SignJob::mu(form, mu, randomness));
-                    expected.push(form.sign_mu(&mu, randomness));
+                    expected.push(key.sign_mu(&mu, randomness));
                     jobs.push(SignJob::new(form, b"", ctx, randomness));
                     expected.push(key.sign(b"", ctx, randomness));
                 }
@@ -136,10 +137,11 @@ mod generic {
             signer.sign(jobs, |n, signature| {
                 let expected = key.sign(&messages[n], ctx, randomness).unwrap();
                 assert_eq!(signature.unwrap().as_ref(), expected.as_ref());
-                assert_eq!(
-                    prepared.sign(&messages[n], ctx, randomness).unwrap(),
-                    expected
-                );
+                let mut alone = vec![0; P::SIG_LEN];
+                prepared
+                    .sign_into(&messages[n], ctx, randomness, &mut alone)
+                    .unwrap();
+                assert_eq!(alone, expected.as_ref());
                 signed += 1;
             });
             assert_eq!(signed, messages.len());
@@ -149,9 +151,9 @@ mod generic {
     /// After a panic in either of the caller's functions the signer works as before.
     pub(super) fn a_callers_panic_loses_nothing<P: ParameterSet>() {
         let keys = keys::<P>(1);
-        let key = keys[0].as_prepared_ref();
+        let (signing, key) = (&keys[0], keys[0].as_prepared_ref());
         let job = || SignJob::mu(key, Mu::from_bytes([1; 64]), Randomness::Deterministic);
-        let expected = key.sign_mu(&Mu::from_bytes([1; 64]), Randomness::Deterministic);
+        let expected = signing.sign_mu(&Mu::from_bytes([1; 64]), Randomness::Deterministic);
         let mut signer = BatchSigner::new();
         for limit in 0..12 {
             let calls = core::panic::AssertUnwindSafe(|| {
@@ -204,7 +206,7 @@ mod generic {
             .zip(&mut buffers)
             .map(|(xi, (public, private))| (xi, public, private))
             .collect();
-        bytes::keygen_many::<P>(&mut places);
+        no_alloc::keygen_many::<P>(&mut places);
         for ((public, private), alone) in buffers.iter().zip(&alone) {
             assert_eq!(public, alone.verifying_key().as_bytes());
             assert_eq!(private, alone.expanded());

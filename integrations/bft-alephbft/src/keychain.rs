@@ -1,4 +1,4 @@
-//! The engine's keychain.
+//! Keychain of the engine.
 
 use std::sync::Arc;
 
@@ -8,29 +8,29 @@ use aleph_bft::{
 use batch_verify::{
     BatchVerifier, Duplicates, KeySet, Policy, SignerId, Threads, Threshold, Vote, Weights,
 };
-use measure::{How, Kind, Meter, ThreadTime};
-use mldsa_core::{Context, Randomness, ParameterSet, PreparedSigningKey, SigningKey};
+use harness::{Kind, Meter, Signer, Strategy, ThreadTime, flip_bit};
+use mldsa_core::{Context, ParameterSet, SigningKey};
 
-/// What all signatures of this network are bound to.
+/// Context of all signatures.
 const CONTEXT: &[u8] = b"example/alephbft/v1";
 
-/// What the members know of each other; each of them verifies for itself.
+/// Keys of all members with the strategy that verifies them. Clones share the keys.
 #[derive(Clone, Debug)]
-pub struct Committee<P: ParameterSet> {
+pub struct Validators<P: ParameterSet> {
     keys: KeySet<P>,
     verifier: BatchVerifier<P>,
     weights: Arc<Weights>,
-    how: How,
+    strategy: Strategy,
     meter: Arc<Meter>,
 }
 
-impl<P: ParameterSet> Committee<P> {
-    /// The owners of these keys, whose signatures are verified as `how` says.
+impl<P: ParameterSet> Validators<P> {
+    /// Members with these keys.
     ///
     /// # Panics
-    /// If two keys are the same.
+    /// If two keys are equal.
     #[must_use]
-    pub fn new(members: &[SigningKey<P>], how: How, meter: Arc<Meter>) -> Self {
+    pub fn new(members: &[SigningKey<P>], strategy: Strategy, meter: Arc<Meter>) -> Self {
         let public = members.iter().map(SigningKey::verifying_key);
         let keys = KeySet::from_public_keys(public).expect("keys differ");
         let verifier = BatchVerifier::builder()
@@ -43,41 +43,83 @@ impl<P: ParameterSet> Committee<P> {
             weights: Arc::new(Weights::equal(keys.len())),
             keys,
             verifier,
-            how,
+            strategy,
             meter,
         }
     }
 
     fn verify(&self, message: &[u8], signature: &[u8], index: NodeIndex) -> bool {
         let context = Context::new(CONTEXT).expect("a short context");
-        let Self { keys, how, .. } = self;
-        how.verify_one(keys, signer(index), context, message, signature)
+        let Self { keys, strategy, .. } = self;
+        strategy.verify_one(keys, signer(index), context, message, signature)
+    }
+
+    fn verify_quorum(&self, message: &[u8], votes: &[Vote<'_>], weight: u128) -> bool {
+        let Some(threshold) = Threshold::at_least(weight) else {
+            return false;
+        };
+        if self.strategy == Strategy::AwsLc {
+            // Signed with the context as part of the message, see `Strategy::frame`.
+            let valid = |vote: &Vote<'_>| {
+                let index = NodeIndex(vote.signer.index() as usize);
+                self.verify(message, vote.signature, index)
+            };
+            return votes.len() as u128 >= weight && votes.iter().all(valid);
+        }
+        let (policy, duplicates) = (Policy::Strict, Duplicates::Reject);
+        let (verifier, weights) = (&self.verifier, &self.weights);
+        let verdict =
+            verifier.verify_quorum(message, votes, weights, threshold, policy, duplicates);
+        verdict.is_ok()
+    }
+
+    /// Runs a verification of signatures of one message and records it.
+    fn metered(
+        &self,
+        kind: Kind,
+        votes: usize,
+        bytes: usize,
+        verify: impl FnOnce() -> bool,
+    ) -> bool {
+        let start = ThreadTime::now();
+        let valid = verify();
+        let time = start.elapsed();
+        let invalid = usize::from(!valid);
+        self.meter.record_call(kind, votes, bytes, invalid, time);
+        self.meter.record_total(kind, time);
+        valid
     }
 }
 
-/// Members are few; no index beyond them is one of theirs.
+/// Signer id of a member; an index outside of `u32` is none.
 fn signer(index: NodeIndex) -> SignerId {
     SignerId::new(u32::try_from(index.0).unwrap_or(u32::MAX))
 }
 
-/// A member's keychain.
+/// Keychain of a member.
 #[derive(Clone, Debug)]
 pub struct Keys<P: ParameterSet> {
     index: NodeIndex,
-    key: Arc<PreparedSigningKey<P>>,
-    committee: Committee<P>,
-    spoils: bool,
+    signer: Signer<P>,
+    validators: Validators<P>,
+    byzantine: bool,
 }
 
 impl<P: ParameterSet> Keys<P> {
-    /// The keychain of the member at `index`, which signs wrongly if it `spoils`.
+    /// Keychain of the member at `index`. A byzantine member makes wrong signatures.
     #[must_use]
-    pub fn new(index: usize, key: &SigningKey<P>, committee: Committee<P>, spoils: bool) -> Self {
+    pub fn new(
+        index: usize,
+        key: &SigningKey<P>,
+        validators: Validators<P>,
+        byzantine: bool,
+    ) -> Self {
+        let meter = Arc::clone(&validators.meter);
         Self {
             index: NodeIndex(index),
-            key: Arc::new(key.prepare()),
-            committee,
-            spoils,
+            signer: Signer::new(key, validators.strategy, meter),
+            validators,
+            byzantine,
         }
     }
 }
@@ -89,36 +131,26 @@ impl<P: ParameterSet> Index for Keys<P> {
 }
 
 impl<P: ParameterSet> Keychain for Keys<P> {
-    /// The bytes: the engine wants a SCALE codec, and takes any length.
+    /// Bytes of any length: the engine requires a SCALE codec.
     type Signature = Vec<u8>;
 
     fn node_count(&self) -> NodeCount {
-        NodeCount(self.committee.keys.len())
+        NodeCount(self.validators.keys.len())
     }
 
-    /// Deterministic, so that a unit that is signed again after a restart is no fork.
     fn sign(&self, message: &[u8]) -> Vec<u8> {
-        let start = ThreadTime::now();
-        let context = Context::new(CONTEXT).expect("a short context");
-        let (context, message) = self.committee.how.frame(context, message);
-        let signature = self.key.sign(&message, context, Randomness::Deterministic);
-        // Fails after 814 rejected attempts in a row only, which nobody has seen.
-        let mut signature = signature.expect("signing ends").as_ref().to_vec();
-        self.committee.meter.signed(start.elapsed());
-        signature[0] ^= u8::from(self.spoils);
-        signature
+        let signature = self.signer.sign(CONTEXT, message);
+        match self.byzantine {
+            true => flip_bit(&signature),
+            false => signature,
+        }
     }
 
     fn verify(&self, message: &[u8], signature: &Vec<u8>, index: NodeIndex) -> bool {
-        let (committee, start) = (&self.committee, ThreadTime::now());
-        let valid = committee.verify(message, signature, index);
-        let time = start.elapsed();
         let bytes = message.len() + signature.len();
-        committee.meter.inside(time);
-        committee
-            .meter
-            .verified(Kind::Vote, 1, bytes, usize::from(!valid), time);
-        valid
+        self.validators.metered(Kind::Vote, 1, bytes, || {
+            self.validators.verify(message, signature, index)
+        })
     }
 }
 
@@ -129,42 +161,17 @@ impl<P: ParameterSet> MultiKeychain for Keys<P> {
         SignatureSet::with_size(self.node_count()).add_signature(signature, index)
     }
 
-    /// Every signature is valid and they are enough: one call.
+    /// True if all signatures are valid and reach the threshold of the engine.
     fn is_complete(&self, message: &[u8], partial: &SignatureSet<Vec<u8>>) -> bool {
-        let start = ThreadTime::now();
         let votes: Vec<Vote<'_>> = partial
             .iter()
             .map(|(index, signature)| Vote::new(signer(index), signature))
             .collect();
-        let enough = self.node_count().consensus_threshold().0 as u128;
-        let Some(threshold) = Threshold::at_least(enough) else {
-            return false;
-        };
-        let Committee {
-            verifier,
-            weights,
-            meter,
-            how,
-            ..
-        } = &self.committee;
-        let complete = if *how == How::AwsLc {
-            // Signed with the context in front; only by this crate verified so.
-            let valid = |vote: &Vote<'_>| {
-                let index = NodeIndex(vote.signer.index() as usize);
-                self.committee.verify(message, vote.signature, index)
-            };
-            votes.len() as u128 >= threshold.weight() && votes.iter().all(valid)
-        } else {
-            let (policy, duplicates) = (Policy::Strict, Duplicates::Reject);
-            let verdict =
-                verifier.verify_quorum(message, &votes, weights, threshold, policy, duplicates);
-            verdict.is_ok()
-        };
-        let time = start.elapsed();
         let bytes = votes.iter().map(|vote| vote.signature.len()).sum();
-        let invalid = usize::from(!complete);
-        meter.inside(time);
-        meter.verified(Kind::Certificate, votes.len(), bytes, invalid, time);
-        complete
+        let weight = self.node_count().consensus_threshold().0 as u128;
+        let validators = &self.validators;
+        validators.metered(Kind::Certificate, votes.len(), bytes, || {
+            validators.verify_quorum(message, &votes, weight)
+        })
     }
 }

@@ -1,12 +1,11 @@
 //! AlephBFT with ML-DSA signatures.
 //!
-//! The engine signs and verifies one unit at a time and waits for each answer, from several tasks
-//! at once; there is no moment at which a batch could form. What it gets from this library is the
-//! prepared key set ([`Keys`]). The one place where signatures come together is the
-//! multisignature of an alert, which is verified in one call.
+//! The engine verifies one unit per call, from several tasks, and waits for each result, so there
+//! is no batch to form. It profits from the prepared keys ([`Keys`]). Only the multisignature of
+//! an alert contains several signatures; it is verified in one call.
 
 mod keychain;
 mod session;
 
-pub use keychain::{Committee, Keys};
-pub use session::{Plan, Run, run};
+pub use keychain::{Keys, Validators};
+pub use session::{Plan, Session, run};

@@ -1,66 +1,39 @@
-//! `bft-alephbft`: the same session once for each way to verify, one row each.
+//! `bft-alephbft`: the same session once per strategy, one row each.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use bft_alephbft::{Plan, run};
 use clap::Parser;
-use measure::{How, Row, Set, finish};
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
+use harness::{Arguments, Row, Strategy, finish, hang_limit, with_set};
 
 /// AlephBFT with ML-DSA units, verified one at a time.
 #[derive(Parser)]
-struct Arguments {
-    /// How units are verified, one run each.
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_value = "one-by-one,cold,aws-lc"
-    )]
-    how: Vec<How>,
-    /// The parameter set.
-    #[arg(long, value_enum, default_value = "65")]
-    set: Set,
-    /// Members.
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=128))]
-    members: u32,
-    /// Data that each member brings.
+struct Options {
+    #[command(flatten)]
+    common: Arguments,
+    /// Data items of each member
     #[arg(long, default_value_t = 20)]
-    items: u32,
-    /// The last N members sign wrongly.
-    #[arg(long, default_value_t = 0)]
-    spoil: u32,
-    /// Seconds after which a session has failed.
-    #[arg(long, default_value_t = 120)]
-    seconds: u64,
-    /// Lines of JSON instead of a table.
-    #[arg(long)]
-    json: bool,
+    items: usize,
 }
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let rows = rows(&arguments).await;
-    finish("bft-alephbft", rows, arguments.json)
+    let options = Options::parse();
+    finish(rows(&options).await, options.common.json)
 }
 
-async fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {
+async fn rows(options: &Options) -> anyhow::Result<Vec<Row>> {
     let plan = Plan {
-        members: arguments.members as usize,
-        items: arguments.items as usize,
-        spoil: arguments.spoil as usize,
-        limit: Duration::from_secs(arguments.seconds),
+        members: options.common.validators,
+        items: options.items,
+        byzantine: options.common.byzantine,
+        limit: hang_limit(),
     };
+    let supported = [Strategy::PerVote, Strategy::ColdKeys, Strategy::AwsLc];
     let mut rows = Vec::new();
-    for &how in &arguments.how {
-        let run = match arguments.set {
-            Set::MlDsa44 => run::<MlDsa44>(plan, how).await,
-            Set::MlDsa65 => run::<MlDsa65>(plan, how).await,
-            Set::MlDsa87 => run::<MlDsa87>(plan, how).await,
-        };
-        rows.push(run?.row);
+    for strategy in options.common.strategies(&supported) {
+        let session = with_set!(options.common.set, P => run::<P>(plan, strategy).await);
+        rows.push(session?.row);
     }
     Ok(rows)
 }

@@ -1,7 +1,7 @@
-//! All members of a session in one process.
+//! Session with all members in one process.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aleph_bft::{
     DelayConfig, LocalIO, NetworkData, NodeCount, NodeIndex, SignatureSet, SpawnHandle as _,
@@ -10,68 +10,63 @@ use aleph_bft::{
 use aleph_bft_mock::{
     Data, DataProvider, FinalizationHandler, Hasher64, Loader, Router, Saver, Spawner,
 };
+use anyhow::{Context as _, anyhow, ensure};
 use futures::StreamExt as _;
 use futures::channel::oneshot;
-use measure::{Finality, How, Meter, ProcessTime, Row};
+use harness::{Meter, Row, Run, Stopwatch, Strategy, check_faulty, signing_key};
 use mldsa_core::{ParameterSet, SigningKey};
 use parking_lot::Mutex;
 
-use crate::keychain::{Committee, Keys};
+use crate::keychain::{Keys, Validators};
 
-/// What is run.
+/// Parameters of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Members.
+    /// Number of members.
     pub members: usize,
-    /// Data that each of them brings.
+    /// Data items of each member.
     pub items: usize,
-    /// The last so many sign wrongly.
-    pub spoil: usize,
-    /// When it has to be over.
+    /// The last `byzantine` members send wrong signatures.
+    pub byzantine: usize,
+    /// Time after which the session has failed.
     pub limit: Duration,
 }
 
-/// What a run has shown.
+/// Result of a session.
 #[derive(Debug)]
-pub struct Run {
-    /// What it cost.
+pub struct Session {
+    /// Cost.
     pub row: Row,
-    /// The data in the order in which every member who signs rightly has finalised it.
+    /// Data in the order in which all honest members have finalised it.
     pub order: Vec<Data>,
 }
 
 type Wire = NetworkData<Hasher64, Data, Vec<u8>, SignatureSet<Vec<u8>>>;
 
-/// Runs one session until all who sign rightly have finalised all that they have brought.
+/// Runs one session until all honest members have finalised the data of all honest members.
 ///
 /// # Errors
-/// If too many sign wrongly, the orders differ, somebody's data is missing or too much, or it
-/// takes too long.
-pub async fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
-    if how == How::Batched {
-        return Err("this engine asks for one signature at a time".into());
-    }
-    if 3 * plan.spoil >= plan.members {
-        return Err("a third of the members, or more, sign wrongly".into());
-    }
+/// A plan that the engine does not support, different orders, missing or foreign data, or a
+/// timeout.
+pub async fn run<P: ParameterSet>(plan: Plan, strategy: Strategy) -> anyhow::Result<Session> {
+    ensure!(
+        strategy != Strategy::Batched,
+        "the engine verifies one signature at a time"
+    );
+    check_faulty(plan.members, plan.byzantine)?;
     let meter = Arc::new(Meter::default());
     let members = NodeCount(plan.members);
-    let key = |n: usize| {
-        let mut seed = [0; 32];
-        seed[..8].copy_from_slice(&(n as u64 + 1).to_le_bytes());
-        SigningKey::<P>::from_seed(&seed)
-    };
-    let keys: Vec<_> = (0..plan.members).map(key).collect();
-    let committee = Committee::new(&keys, how, Arc::clone(&meter));
-    let honest = plan.members - plan.spoil;
+    let keys: Vec<SigningKey<P>> = (0..plan.members).map(signing_key).collect();
+    let validators = Validators::new(&keys, strategy, Arc::clone(&meter));
+    let honest = plan.members - plan.byzantine;
 
     let (router, networks) = Router::<Wire>::new(members);
     let spawner = Spawner::new();
     spawner.spawn("router", router);
-    let (start, cpu) = (Instant::now(), ProcessTime::now());
+    let stopwatch = Stopwatch::start();
     let (mut outputs, mut exits, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
     for (n, (network, _)) in networks.into_iter().enumerate() {
-        let keychain = Keys::new(n, &keys[n], committee.clone(), n >= honest);
+        let keychain = Keys::new(n, &keys[n], validators.clone(), n >= honest);
         let (handler, output) = FinalizationHandler::new();
         let (exit, exited) = oneshot::channel();
         let saver: Saver = Arc::new(Mutex::new(Vec::new())).into();
@@ -79,7 +74,7 @@ pub async fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
         let data = DataProvider::new_range(first, first + plan.items);
         let io = LocalIO::new(data, handler, saver, Loader::new(Vec::new()));
         let config = create_config(members, NodeIndex(n), 0, 5000, delays(), Duration::ZERO)
-            .map_err(|_| "the engine does not like its configuration")?;
+            .map_err(|_| anyhow!("invalid engine configuration"))?;
         let terminator = Terminator::create_root(exited, "member");
         let session = run_session(config, io, network, keychain, spawner, terminator);
         sessions.push(tokio::spawn(session));
@@ -95,46 +90,45 @@ pub async fn run<P: ParameterSet>(plan: Plan, how: How) -> Result<Run, String> {
         orders
     };
     let orders = tokio::time::timeout(plan.limit, finalised).await;
-    let (wall, cpu) = (start.elapsed(), cpu.elapsed());
+    let run = Run {
+        engine: "aleph-bft 0.45.4",
+        network: "one process",
+        set: P::NAME,
+        strategy,
+        validators: plan.members,
+        views: (honest * plan.items) as u64,
+    };
+    let row = Row::new(&run, stopwatch, &meter);
     for exit in exits {
-        // Whoever has ended already does not hear it.
+        // Fails if the session has ended already.
         let _ = exit.send(());
     }
     for session in sessions {
-        session.await.map_err(|error| error.to_string())?;
+        session.await?;
     }
-    let orders = orders.map_err(|_| format!("not finalised in {:?}", plan.limit))?;
+    let orders = orders.with_context(|| format!("not finalised in {:?}", plan.limit))?;
 
     let order = orders.first().cloned().unwrap_or_default();
-    if orders.iter().any(|other| *other != order) {
-        return Err("orders differ".into());
-    }
+    ensure!(
+        orders.iter().all(|other| *other == order),
+        "members finalised different orders"
+    );
     let mut data = order.clone();
     data.sort_unstable();
-    if !data.iter().copied().eq(0..(honest * plan.items) as Data) {
-        return Err("not everything was finalised, or what nobody brought".into());
-    }
-    let engine = "aleph-bft 0.45.4";
-    let views = order.len() as u64;
-    let row = Row::new(
-        engine,
-        "one process",
-        P::NAME,
-        how,
-        plan.members,
-        views,
-        wall,
-        cpu,
-        &meter,
-        &Finality::default(),
+    ensure!(
+        data.iter().copied().eq(0..(honest * plan.items) as Data),
+        "finalised data is not the data of the honest members"
     );
-    if (row.invalid > 0) != (plan.spoil > 0) {
-        return Err("there are wrong signatures if and only if they are refused".into());
-    }
-    Ok(Run { row, order })
+    ensure!(
+        (row.invalid > 0) == (plan.byzantine > 0),
+        "{} signatures rejected with {} byzantine members",
+        row.invalid,
+        plan.byzantine
+    );
+    Ok(Session { row, order })
 }
 
-/// Short for one process; those of the engine are meant for the internet.
+/// Delays for members in one process; the defaults of the engine are for wide-area networks.
 fn delays() -> DelayConfig {
     let constant = |milliseconds| Arc::new(move |_| Duration::from_millis(milliseconds));
     DelayConfig {

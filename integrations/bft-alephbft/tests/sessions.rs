@@ -1,58 +1,50 @@
-//! Small sessions, and the multisignatures that a quiet session never makes.
+//! Small sessions, and multisignatures, which a session without forks does not contain.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use aleph_bft::{Keychain as _, MultiKeychain as _, NodeIndex, PartialMultisignature as _};
-use bft_alephbft::{Committee, Keys, Plan, run};
-use measure::{How, Meter};
+use bft_alephbft::{Keys, Plan, Validators, run};
+use harness::{Meter, Strategy, hang_limit, signing_key};
 use mldsa_core::{MlDsa44, MlDsa87, SigningKey};
 
-const WAYS: [How; 3] = [How::OneByOne, How::Cold, How::AwsLc];
+const STRATEGIES: [Strategy; 3] = [Strategy::PerVote, Strategy::ColdKeys, Strategy::AwsLc];
 
-const PLAN: Plan = Plan {
-    members: 4,
-    items: 3,
-    spoil: 0,
-    limit: Duration::from_secs(60),
-};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_finalises_the_same_order() {
-    for how in WAYS {
-        assert_eq!(run::<MlDsa44>(PLAN, how).await.unwrap().order.len(), 12);
+fn plan(byzantine: usize) -> Plan {
+    Plan {
+        members: 4,
+        items: 3,
+        byzantine,
+        limit: hang_limit(),
     }
-    assert_eq!(
-        run::<MlDsa87>(PLAN, How::OneByOne)
-            .await
-            .unwrap()
-            .order
-            .len(),
-        12
-    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_signs_wrongly_is_ignored() {
-    let plan = Plan { spoil: 1, ..PLAN };
-    for how in WAYS {
-        let run = run::<MlDsa44>(plan, how).await.unwrap();
-        assert_eq!(run.order.len(), 9);
-        assert!(run.row.invalid > 0);
+async fn honest_members_finalise_one_order() {
+    for strategy in STRATEGIES {
+        let session = run::<MlDsa44>(plan(0), strategy).await.unwrap();
+        assert_eq!(session.order.len(), 12);
     }
-    let plan = Plan { spoil: 2, ..PLAN };
-    assert!(run::<MlDsa44>(plan, How::OneByOne).await.is_err());
+    let session = run::<MlDsa87>(plan(0), Strategy::PerVote).await.unwrap();
+    assert_eq!(session.order.len(), 12);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn byzantine_members_are_ignored() {
+    for strategy in STRATEGIES {
+        let session = run::<MlDsa44>(plan(1), strategy).await.unwrap();
+        assert_eq!(session.order.len(), 9);
+        assert!(session.row.invalid > 0);
+    }
+    assert!(run::<MlDsa44>(plan(2), Strategy::PerVote).await.is_err());
 }
 
 #[test]
-fn multisignatures_are_complete_with_a_quorum_of_valid_ones() {
-    for how in WAYS {
-        let keys: Vec<_> = (1..=4)
-            .map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]))
-            .collect();
-        let committee = Committee::new(&keys, how, Arc::new(Meter::default()));
+fn multisignatures_need_a_quorum_of_valid_signatures() {
+    for strategy in STRATEGIES {
+        let keys: Vec<SigningKey<MlDsa44>> = (0..4).map(signing_key).collect();
+        let validators = Validators::new(&keys, strategy, Arc::new(Meter::default()));
         let chains: Vec<_> = (0..4)
-            .map(|n| Keys::new(n, &keys[n], committee.clone(), n == 3))
+            .map(|n| Keys::new(n, &keys[n], validators.clone(), n == 3))
             .collect();
         let signatures: Vec<_> = chains.iter().map(|chain| chain.sign(b"alert")).collect();
         let chain = &chains[0];
@@ -73,7 +65,7 @@ fn multisignatures_are_complete_with_a_quorum_of_valid_ones() {
             "one is wrong"
         );
         assert!(!chain.is_complete(b"another", &of(&[0, 1, 2])));
-        // Nobody, too short, too long.
+        // Unknown index, wrong lengths.
         assert!(!chain.verify(b"alert", &signatures[0], NodeIndex(4)));
         assert!(!chain.verify(b"alert", &signatures[0], NodeIndex(usize::MAX)));
         assert!(!chain.verify(b"alert", &signatures[0][1..].to_vec(), NodeIndex(0)));

@@ -116,7 +116,7 @@ impl<P: ParameterSet> Attacker<P> {
                 vote.by = Address(u32::MAX);
                 signed(vote, Signature::from(signature))
             }
-            Attack::Flipped => signed(vote.clone(), spoiled(signature)),
+            Attack::Flipped => signed(vote.clone(), corrupted(signature)),
         };
         let attacks = (self.next..self.next + self.each).map(|n| Attack::ALL[n % 7]);
         self.next += self.each;
@@ -126,7 +126,7 @@ impl<P: ParameterSet> Attacker<P> {
 
 /// A signature with one bit of its challenge changed.
 #[must_use]
-pub(crate) fn spoiled(signature: &[u8]) -> Signature {
+pub(crate) fn corrupted(signature: &[u8]) -> Signature {
     let mut bytes = signature.to_vec();
     if let Some(byte) = bytes.first_mut() {
         *byte ^= 1;

@@ -8,14 +8,14 @@ use arc_malachitebft_core_types::{
 use batch_verify::{QuorumError, Threshold};
 use mldsa_core::ParameterSet;
 
+use crate::admission::VoteAdmission;
 use crate::chain::{Address, Chain, Height, Value};
-use crate::door::Door;
 use crate::message::{Signed, vote_bytes};
 use crate::scheme::Signature;
 
 type Verdict<P> = Result<(), CertificateError<Chain<P>>>;
 
-impl Door {
+impl VoteAdmission {
     /// Precommits for a value that was decided.
     pub(crate) fn commit<P: ParameterSet>(
         &mut self,

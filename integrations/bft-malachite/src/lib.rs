@@ -10,18 +10,18 @@
 mod attack;
 mod certificate;
 mod chain;
-mod door;
+mod admission;
 mod message;
 mod network;
 mod scheme;
 mod validator;
-mod verdicts;
-mod way;
+mod verifier;
+mod mode;
 
+pub use admission::Rejections;
 pub use attack::Attack;
 pub use chain::{Address, Chain, Height, Value};
-pub use door::Refused;
+pub use mode::Mode;
 pub use network::{Plan, Run, run};
 pub use scheme::{Scheme, Signature};
 pub use validator::Counts;
-pub use way::Way;

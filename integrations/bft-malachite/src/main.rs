@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-use bft_malachite::{Plan, Way, run};
+use bft_malachite::{Mode, Plan, run};
 use clap::Parser;
-use measure::{Row, Set, finish};
+use harness::{Row, Set, finish};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
 
 /// Malachite's core with ML-DSA votes, verified at the door.
 #[derive(Parser)]
 struct Arguments {
-    /// How votes are verified, one run each.
+    /// Strategy votes are verified, one run each.
     #[arg(
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "batched,intake,one-by-one,cold,aws-lc"
+        default_value = "batched,intake,per-vote,cold-keys,aws-lc"
     )]
-    how: Vec<Way>,
+    strategy: Vec<Mode>,
     /// The parameter set.
     #[arg(long, value_enum, default_value = "65")]
     set: Set,
@@ -29,16 +29,16 @@ struct Arguments {
     heights: u64,
     /// The last N validators send wrong signatures.
     #[arg(long, default_value_t = 0)]
-    spoil: u32,
+    byzantine: u32,
     /// An attacker sends so many replays, forgeries and votes of another chain for each vote.
     #[arg(long, default_value_t = 0)]
-    attack: u32,
+    forgeries_per_vote: u32,
     /// The first round of every K-th height fails: lost proposals, votes and certificates.
     #[arg(long, default_value_t = 0)]
-    lose: u64,
+    drop_quorum: u64,
     /// The first validator sleeps for so many heights, and catches up.
     #[arg(long, default_value_t = 0)]
-    asleep: u64,
+    offline: u64,
     /// Lines of JSON instead of a table.
     #[arg(long)]
     json: bool,
@@ -46,17 +46,17 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    finish("bft-malachite", rows(&arguments), arguments.json)
+    finish(rows(&arguments).map_err(anyhow::Error::msg), arguments.json)
 }
 
 fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {
     let plan = Plan {
         validators: arguments.validators as usize,
         heights: arguments.heights,
-        spoil: arguments.spoil as usize,
-        attack: arguments.attack as usize,
-        lose: arguments.lose,
-        asleep: arguments.asleep,
+        byzantine: arguments.byzantine as usize,
+        forgeries_per_vote: arguments.forgeries_per_vote as usize,
+        drop_quorum: arguments.drop_quorum,
+        offline: arguments.offline,
     };
     let run = match arguments.set {
         Set::MlDsa44 => run::<MlDsa44>,
@@ -65,7 +65,7 @@ fn rows(arguments: &Arguments) -> Result<Vec<Row>, String> {
     };
     let mut rows = Vec::new();
     let mut decided = None;
-    for &way in &arguments.how {
+    for &way in &arguments.strategy {
         let result = run(plan, way)?;
         result.check(&plan, way)?;
         if decided.get_or_insert_with(|| result.decided.clone()) != &result.decided {

@@ -3,7 +3,7 @@
 use arc_malachitebft_core_consensus::{ConsensusMsg, LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{NilOrVal, Round, VoteType};
 use batch_verify::Item;
-use measure::Kind;
+use harness::Kind;
 use mldsa_core::ParameterSet;
 
 use crate::chain::{Address, Chain, Height, Proposal, Value, Vote};

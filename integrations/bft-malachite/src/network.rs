@@ -1,28 +1,27 @@
 //! All validators in one thread, what is lost between them, and what one run shows.
 
 #[cfg(test)]
-mod hostile;
+mod fuzz;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use arc_malachitebft_core_consensus::{LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{
     ExtendedCommitCertificate, Round, SignedMessage, ValidatorSet as _, VoteExtensions, VoteType,
 };
 use batch_verify::{KeySet, Reason, Weights};
-use measure::{Finality, Meter, Row, ThreadTime};
+use harness::{Meter, Row, Stopwatch};
 use mldsa_core::{ParameterSet, SigningKey};
 
-use crate::attack::{Attack, Attacker, spoiled};
+use crate::admission::{Rejections, VoteAdmission};
+use crate::attack::{Attack, Attacker, corrupted};
 use crate::chain::{Address, Chain, ValidatorSet, Value, proposer};
-use crate::door::{Door, Refused};
 use crate::message::Message;
+use crate::mode::Mode;
 use crate::scheme::Signer;
 use crate::validator::{Counts, Validator};
-use crate::verdicts::Committee;
-use crate::way::Way;
+use crate::verifier::Committee;
 
 /// What is run, and what goes wrong.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +31,14 @@ pub struct Plan {
     /// Heights that everybody is to decide.
     pub heights: u64,
     /// The last so many send wrong signatures.
-    pub spoil: usize,
+    pub byzantine: usize,
     /// Messages of an attacker for each vote.
-    pub attack: usize,
+    pub forgeries_per_vote: usize,
     /// At every so manyth height the first round fails; 0 for never.
-    pub lose: u64,
+    pub drop_quorum: u64,
     /// The first validator hears nothing for so many heights from the third on, and takes them
     /// from the others afterwards.
-    pub asleep: u64,
+    pub offline: u64,
 }
 
 /// What a run has shown.
@@ -50,7 +49,7 @@ pub struct Run {
     /// The decisions, the same at every validator.
     pub decided: Vec<Value>,
     /// What each validator refused.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<Rejections>,
     /// What each validator saw.
     pub counts: Vec<Counts>,
     /// Votes and proposals that each validator took in, by the peer who sent them.
@@ -67,32 +66,30 @@ const PATIENCE: usize = 100;
 /// # Errors
 /// If the plan is not one that the engine survives, or the validators decide different things, or
 /// nothing any more.
-pub fn run<P: ParameterSet>(plan: Plan, way: Way) -> Result<Run, String> {
-    if plan.validators < 4 || 3 * (plan.spoil + usize::from(plan.asleep > 0)) >= plan.validators {
+pub fn run<P: ParameterSet>(plan: Plan, way: Mode) -> Result<Run, String> {
+    if plan.validators < 4
+        || 3 * (plan.byzantine + usize::from(plan.offline > 0)) >= plan.validators
+    {
         return Err("a third of the validators, or more, do not take part".into());
     }
     let mut network = Network::<P>::new(plan, way);
-    let (start, cpu) = (Instant::now(), ThreadTime::now());
+    let stopwatch = Stopwatch::start();
     network.run()?;
-    let (wall, cpu) = (start.elapsed(), cpu.elapsed());
     let decided = network.agreed()?;
     (0..plan.validators).for_each(|at| network.forget(at));
     let validators = &network.validators;
     let certificates = validators[0].decided().iter();
     let signatures = certificates.clone().map(|c| c.commit_signatures.len());
-    let mut row = Row::new(
-        "arc-malachitebft-core-consensus 0.8.2",
-        "one thread",
-        P::NAME,
-        way.how(),
-        plan.validators,
-        plan.heights,
-        wall,
-        cpu,
-        &network.meter,
-        &Finality::default(),
-    );
-    row.how = way.name().into();
+    let description = harness::Run {
+        engine: "arc-malachitebft-core-consensus 0.8.2",
+        network: "one thread",
+        set: P::NAME,
+        strategy: way.how(),
+        validators: plan.validators,
+        views: plan.heights,
+    };
+    let mut row = Row::new(&description, stopwatch, &network.meter);
+    row.strategy = way.name().into();
     row.certificate_bytes = signatures.max().map(|most| most * P::SIG_LEN);
     Ok(Run {
         row,
@@ -112,12 +109,12 @@ impl Run {
     ///
     /// # Errors
     /// What did not.
-    pub fn check(&self, plan: &Plan, way: Way) -> Result<(), String> {
+    pub fn check(&self, plan: &Plan, way: Mode) -> Result<(), String> {
         let sum = |of: fn(&Counts) -> u64| self.counts.iter().map(of).sum::<u64>();
-        let refusals = |refused: &Refused| refused.asked + refused.by_peer.values().sum::<u64>();
+        let refusals = |refused: &Rejections| refused.asked + refused.by_peer.values().sum::<u64>();
         let refusals: u64 = self.refused.iter().map(refusals).sum();
         // With wrong signatures as well, what goes wrong is another round than the planned one.
-        let loses = (1..=plan.heights).contains(&plan.lose) && plan.spoil == 0;
+        let loses = (1..=plan.heights).contains(&plan.drop_quorum) && plan.byzantine == 0;
         for (kept, what) in [
             (
                 self.decided.len() as u64 == plan.heights,
@@ -132,11 +129,11 @@ impl Run {
                 "the core was shown what it does not take",
             ),
             (
-                (refusals > 0) == (plan.spoil + plan.attack > 0),
+                (refusals > 0) == (plan.byzantine + plan.forgeries_per_vote > 0),
                 "there are wrong signatures if and only if they are refused",
             ),
             (
-                !way.at_the_door() || self.everybody_got_their_due(plan),
+                !way.verifies_on_arrival() || self.rejections_match(plan),
                 "what was sent is not what was refused for its reason, or taken in if it is valid",
             ),
             (!loses || self.rounds > 0, "no round has failed"),
@@ -145,9 +142,9 @@ impl Run {
                 "nobody has verified a polka certificate and one of a round",
             ),
             (
-                plan.asleep == 0
-                    || (self.counts[0].synced >= plan.asleep
-                        && self.counts[0].refused >= plan.asleep),
+                plan.offline == 0
+                    || (self.counts[0].synced >= plan.offline
+                        && self.counts[0].refused >= plan.offline),
                 "what was missed was not verified",
             ),
         ] {
@@ -162,8 +159,8 @@ impl Run {
 impl Run {
     /// Whether each door has refused exactly what was wrong, for what is wrong with it and as
     /// often as its peer sent it, and has taken in exactly what was right.
-    fn everybody_got_their_due(&self, plan: &Plan) -> bool {
-        let honest = plan.validators - plan.spoil;
+    fn rejections_match(&self, plan: &Plan) -> bool {
+        let honest = plan.validators - plan.byzantine;
         let wrong = |peer: u64| match usize::try_from(peer) {
             Ok(peer) if peer < honest => None,
             Ok(peer) if peer < plan.validators => Some(Reason::ChallengeMismatch),
@@ -203,7 +200,7 @@ struct Network<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Network<P> {
-    fn new(plan: Plan, way: Way) -> Self {
+    fn new(plan: Plan, way: Mode) -> Self {
         let meter = Arc::new(Meter::default());
         let key = |n: usize| {
             let mut seed = [0; 32];
@@ -221,7 +218,7 @@ impl<P: ParameterSet> Network<P> {
             weights: Arc::new(Weights::equal(set.count())),
         };
         let validator = |(address, key)| {
-            let door = Door::new(way, committee.clone(), Arc::clone(&meter));
+            let door = VoteAdmission::new(way, committee.clone(), Arc::clone(&meter));
             let signer = signer(key, &meter);
             Validator::new(Address(address), set.clone(), signer, door)
         };
@@ -233,7 +230,7 @@ impl<P: ParameterSet> Network<P> {
                 .iter()
                 .map(|key| signer(key, &Arc::default()))
                 .collect(),
-            attacker: Attacker::new(plan.attack),
+            attacker: Attacker::new(plan.forgeries_per_vote),
             meter,
         }
     }
@@ -282,8 +279,8 @@ impl<P: ParameterSet> Network<P> {
 
     fn broadcast(&mut self, from: usize, message: &Message<P>) {
         let made = self.attacker.hear(message, &self.elsewhere[from]);
-        let wire = if from >= self.validators.len() - self.plan.spoil {
-            spoil(message.clone())
+        let wire = if from >= self.validators.len() - self.plan.byzantine {
+            byzantine(message.clone())
         } else {
             message.clone()
         };
@@ -305,7 +302,7 @@ impl<P: ParameterSet> Network<P> {
         self.validators[to].deliver(peer, message);
     }
 
-    /// What has arrived at a validator has not been sent: it was asleep, or the run is over.
+    /// What has arrived at a validator has not been sent: it was offline, or the run is over.
     fn forget(&mut self, at: usize) {
         for (peer, message) in self.validators[at].sleep() {
             if message.kind().is_some() {
@@ -314,10 +311,10 @@ impl<P: ParameterSet> Network<P> {
         }
     }
 
-    /// Whether the first validator is asleep.
+    /// Whether the first validator is offline.
     fn sleeps(&self) -> bool {
         let [own, others] = [0, 1].map(|at| self.validators[at].decided().len());
-        self.plan.asleep > 0 && own >= 2 && others < 2 + self.plan.asleep as usize
+        self.plan.offline > 0 && own >= 2 && others < 2 + self.plan.offline as usize
     }
 
     /// A validator that is more than a height behind takes what it has missed from another one,
@@ -337,7 +334,7 @@ impl<P: ParameterSet> Network<P> {
             );
             let mut forged = certificate.clone();
             let signature = &mut forged.commit_signatures[0].signature;
-            *signature = spoiled(signature.as_ref());
+            *signature = corrupted(signature.as_ref());
             self.validators[at].sync(forged);
             self.validators[at].sync(certificate);
             self.turn(at);
@@ -350,7 +347,7 @@ impl<P: ParameterSet> Network<P> {
     /// one misses prevotes of f and precommits of f + 1 others.
     fn loses(&self, from: usize, to: usize, message: &Message<P>) -> bool {
         let height = message.height();
-        if self.plan.lose == 0 || !height.0.is_multiple_of(self.plan.lose) {
+        if self.plan.drop_quorum == 0 || !height.0.is_multiple_of(self.plan.drop_quorum) {
             return false;
         }
         let n = self.validators.len();
@@ -396,9 +393,9 @@ impl<P: ParameterSet> Network<P> {
 }
 
 /// The message with a wrong signature.
-fn spoil<P: ParameterSet>(message: Message<P>) -> Message<P> {
+fn byzantine<P: ParameterSet>(message: Message<P>) -> Message<P> {
     fn wrong<P: ParameterSet, M>(signed: SignedMessage<Chain<P>, M>) -> SignedMessage<Chain<P>, M> {
-        let signature = spoiled(signed.signature.as_ref());
+        let signature = corrupted(signed.signature.as_ref());
         SignedMessage::new(signed.message, signature)
     }
     match message {

@@ -4,9 +4,9 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 
 use arc_malachitebft_core_types::SigningScheme;
-use measure::{How, Meter, ThreadTime};
+use harness::{Meter, Strategy, ThreadTime};
 use mldsa_core::{
-    Context, Randomness, KeyError, ParameterSet, PreparedSigningKey, SigningKey, VerifyingKey,
+    Context, KeyError, ParameterSet, PreparedSigningKey, Randomness, SigningKey, VerifyingKey,
 };
 
 /// What all signatures of this chain are bound to.
@@ -60,14 +60,14 @@ impl<P: ParameterSet> SigningScheme for Scheme<P> {
 #[derive(Debug)]
 pub(crate) struct Signer<P: ParameterSet> {
     key: PreparedSigningKey<P>,
-    how: How,
+    how: Strategy,
     meter: Arc<Meter>,
 }
 
 impl<P: ParameterSet> Signer<P> {
     /// Signs so that `how` can verify it.
     #[must_use]
-    pub(crate) fn new(key: &SigningKey<P>, how: How, meter: Arc<Meter>) -> Self {
+    pub(crate) fn new(key: &SigningKey<P>, how: Strategy, meter: Arc<Meter>) -> Self {
         let key = key.prepare();
         Self { key, how, meter }
     }
@@ -80,7 +80,7 @@ impl<P: ParameterSet> Signer<P> {
     pub(crate) fn sign(&self, message: &[u8]) -> Signature {
         let start = ThreadTime::now();
         let signature = self.sign_under(CONTEXT, message);
-        self.meter.signed(start.elapsed());
+        self.meter.record_signature(start.elapsed());
         signature
     }
 

@@ -13,8 +13,8 @@ use arc_malachitebft_core_types::{
 };
 use mldsa_core::ParameterSet;
 
+use crate::admission::VoteAdmission;
 use crate::chain::{Address, Chain, Height, ValidatorSet, Value};
-use crate::door::Door;
 use crate::message::{Message, of_consensus, proposal_bytes, vote_bytes};
 use crate::scheme::Signer;
 
@@ -33,7 +33,7 @@ struct Host<P: ParameterSet> {
     address: Address,
     set: ValidatorSet<P>,
     signer: Signer<P>,
-    door: Door,
+    door: VoteAdmission,
     inputs: VecDeque<Input<Chain<P>>>,
     outbox: Vec<Message<P>>,
     timeouts: Vec<Timeout>,
@@ -63,7 +63,7 @@ impl<P: ParameterSet> Validator<P> {
         address: Address,
         set: ValidatorSet<P>,
         signer: Signer<P>,
-        door: Door,
+        door: VoteAdmission,
     ) -> Self {
         let params = Params {
             address,
@@ -142,7 +142,7 @@ impl<P: ParameterSet> Validator<P> {
         self.host.inputs.extend(inputs);
     }
 
-    /// Forgets what has arrived, and returns it: it was asleep.
+    /// Forgets what has arrived, and returns it: it was offline.
     pub(crate) fn sleep(&mut self) -> Vec<(u64, Message<P>)> {
         mem::take(&mut self.inbox)
     }
@@ -164,7 +164,7 @@ impl<P: ParameterSet> Validator<P> {
 
     /// What its door has refused.
     #[must_use]
-    pub(crate) fn door(&self) -> &Door {
+    pub(crate) fn door(&self) -> &VoteAdmission {
         &self.host.door
     }
 

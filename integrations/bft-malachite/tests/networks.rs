@@ -1,21 +1,21 @@
 //! Small networks, each with one thing that goes wrong, on every way to verify.
 
-use bft_malachite::{Attack, Plan, Run, Way, run};
+use bft_malachite::{Attack, Mode, Plan, Run, run};
 use clap::ValueEnum;
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 
 const QUIET: Plan = Plan {
     validators: 4,
     heights: 4,
-    spoil: 0,
-    attack: 0,
-    lose: 0,
-    asleep: 0,
+    byzantine: 0,
+    forgeries_per_vote: 0,
+    drop_quorum: 0,
+    offline: 0,
 };
 
 /// Runs the plan all ways: the same decisions, and everything that was planned.
 fn all_ways<P: ParameterSet>(plan: Plan) -> Vec<Run> {
-    let runs: Vec<Run> = Way::value_variants()
+    let runs: Vec<Run> = Mode::value_variants()
         .iter()
         .map(|&way| {
             let result = run::<P>(plan, way).unwrap();
@@ -37,13 +37,13 @@ fn every_parameter_set_decides() {
 #[test]
 fn wrong_signatures_are_refused_and_the_others_decide() {
     all_ways::<MlDsa44>(Plan {
-        spoil: 1,
+        byzantine: 1,
         heights: 6,
         ..QUIET
     });
     let plan = Plan {
         validators: 7,
-        spoil: 2,
+        byzantine: 2,
         heights: 8,
         ..QUIET
     };
@@ -54,7 +54,7 @@ fn wrong_signatures_are_refused_and_the_others_decide() {
 #[test]
 fn replays_and_forgeries_change_nothing() {
     let runs = all_ways::<MlDsa44>(Plan {
-        attack: 14,
+        forgeries_per_vote: 14,
         ..QUIET
     });
     assert_eq!(runs[0].decided, all_ways::<MlDsa44>(QUIET)[0].decided);
@@ -80,9 +80,12 @@ fn replays_and_forgeries_change_nothing() {
 
 #[test]
 fn failed_rounds_are_proven_by_certificates() {
-    all_ways::<MlDsa44>(Plan { lose: 2, ..QUIET });
     all_ways::<MlDsa44>(Plan {
-        lose: 3,
+        drop_quorum: 2,
+        ..QUIET
+    });
+    all_ways::<MlDsa44>(Plan {
+        drop_quorum: 3,
         validators: 10,
         heights: 6,
         ..QUIET
@@ -92,7 +95,7 @@ fn failed_rounds_are_proven_by_certificates() {
 #[test]
 fn who_slept_catches_up_on_certificates() {
     all_ways::<MlDsa44>(Plan {
-        asleep: 3,
+        offline: 3,
         heights: 8,
         ..QUIET
     });
@@ -100,6 +103,9 @@ fn who_slept_catches_up_on_certificates() {
 
 #[test]
 fn too_many_faults_are_no_plan() {
-    let plan = Plan { spoil: 2, ..QUIET };
-    assert!(run::<MlDsa44>(plan, Way::Batched).is_err());
+    let plan = Plan {
+        byzantine: 2,
+        ..QUIET
+    };
+    assert!(run::<MlDsa44>(plan, Mode::Batched).is_err());
 }

@@ -12,33 +12,33 @@ use commonware_p2p::{Receiver, Recipients, Sender};
 use commonware_utils::Participant;
 use mldsa_core::ParameterSet;
 
-use crate::measured::Measured;
+use crate::metered::Metered;
 
-type Signed<P> = Scheme<P, Measured>;
+type Signed<P> = Scheme<P, Metered>;
 
-/// Messages of a flood, for each block that is proposed.
+/// Votes of a flood for each proposed block.
 const FLOOD: u8 = 64;
 
-/// What a hostile member does whenever it hears a vote for a new block.
+/// Reaction of an attacker to the first vote for a new block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attack {
-    /// Its signature of one kind of vote in a vote of another kind.
+    /// Signature of one kind of vote in a vote of another kind.
     CrossContext,
-    /// Many votes in its own name, with as many wrong signatures.
+    /// Many votes in its own name, each with a different wrong signature.
     Flood,
-    /// Its vote without the last byte to every other member, and with one more to the rest.
+    /// Vote without its last byte to every second member, with an extra byte to the others.
     Malformed,
-    /// A vote in the name of nobody.
+    /// Vote in the name of an index outside the committee.
     UnknownSigner,
-    /// The votes of others as its own messages.
+    /// Votes of other members as its own messages.
     Replay,
-    /// A vote of the epoch before, by somebody who was a member then.
+    /// Vote of the previous epoch by a former member.
     Stale,
 }
 
 impl Attack {
-    /// The attack of the `n`-th hostile member of a committee.
-    pub(crate) fn of(n: usize) -> Self {
+    /// Attack of the `n`-th attacker.
+    pub(crate) fn nth(n: usize) -> Self {
         const ALL: [Attack; 5] = [
             Attack::CrossContext,
             Attack::Flood,
@@ -49,7 +49,7 @@ impl Attack {
         ALL[n % ALL.len()]
     }
 
-    /// Attacks `victims` for as long as it hears them.
+    /// Attacks `victims` once per block until the channel closes.
     pub(crate) async fn run<P: ParameterSet>(
         self,
         scheme: Signed<P>,
@@ -59,23 +59,21 @@ impl Attack {
     ) {
         let mut last = None;
         while let Ok((_, message)) = receiver.recv().await {
-            let Ok(vote) = Vote::<Signed<P>, Digest>::decode(message) else {
-                continue;
-            };
-            let Vote::Notarize(heard) = vote else {
+            let vote = Vote::<Signed<P>, Digest>::decode(message);
+            let Ok(Vote::Notarize(heard)) = vote else {
                 continue;
             };
             if last.replace(heard.proposal.round) == Some(heard.proposal.round) {
                 continue;
             }
             let mut proposal = heard.proposal.clone();
-            if let (Self::Stale, Some(before)) = (self, proposal.round.epoch().previous()) {
-                proposal.round = Round::new(before, proposal.round.view());
+            if let (Self::Stale, Some(previous)) = (self, proposal.round.epoch().previous()) {
+                proposal.round = Round::new(previous, proposal.round.view());
             }
             let Some(own) = Notarize::sign(&scheme, proposal) else {
                 return;
             };
-            for (n, message) in self.messages(&heard, own).into_iter().enumerate() {
+            for (n, message) in self.messages(heard, own).into_iter().enumerate() {
                 let to = match self {
                     Self::Malformed => victims.iter().skip(n % 2).step_by(2).cloned().collect(),
                     _ => victims.clone(),
@@ -87,7 +85,7 @@ impl Attack {
 
     fn messages<P: ParameterSet>(
         self,
-        heard: &Notarize<Signed<P>, Digest>,
+        heard: Notarize<Signed<P>, Digest>,
         mut own: Notarize<Signed<P>, Digest>,
     ) -> Vec<Bytes> {
         let vote = |notarize| Vote::<Signed<P>, Digest>::Notarize(notarize).encode();
@@ -100,9 +98,9 @@ impl Attack {
                 vec![Vote::<Signed<P>, Digest>::Finalize(finalize).encode()]
             }
             Self::Flood => (1..=FLOOD)
-                .map(|n| {
+                .map(|change| {
                     let mut flood = own.clone();
-                    flood.attestation = spoilt(&own.attestation, n);
+                    flood.attestation = changed(&own.attestation, change);
                     vote(flood)
                 })
                 .collect(),
@@ -115,14 +113,14 @@ impl Attack {
                 own.attestation.signer = Participant::new(u32::MAX);
                 vec![vote(own)]
             }
-            Self::Replay => vec![vote(heard.clone())],
+            Self::Replay => vec![vote(heard)],
             Self::Stale => vec![vote(own)],
         }
     }
 }
 
-/// The vote with another challenge: well formed, and wrong.
-fn spoilt<P: ParameterSet>(vote: &Attestation<Signed<P>>, change: u8) -> Attestation<Signed<P>> {
+/// The vote with another challenge: well formed and invalid.
+fn changed<P: ParameterSet>(vote: &Attestation<Signed<P>>, change: u8) -> Attestation<Signed<P>> {
     let mut bytes = vote.signature.encode().to_vec();
     if let Some(first) = bytes.first_mut() {
         *first ^= change;

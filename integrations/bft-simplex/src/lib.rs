@@ -1,18 +1,17 @@
-//! commonware's simplex with ML-DSA votes, run and measured.
+//! commonware's simplex with ML-DSA votes: runs, faults, measurements.
 //!
-//! [`run`] runs a committee once for each way to verify ([`measure::How`]) and gives one
-//! [`measure::Row`] a run: in the deterministic simulator (virtual time), over TCP in one process,
-//! or over TCP between processes. Members may sign badly, attack, crash and return, and the
-//! committee may change ([`Options`]); each run asserts what it claims ([`RunError::Claim`]).
+//! [`run`] runs a committee once per [`Strategy`] and returns one [`Row`] per run: in the
+//! deterministic simulator (virtual time), over TCP in one process, or over TCP with one process
+//! per validator. Members may send wrong signatures, attack, crash and restart, and the committee
+//! may change ([`Options`]). Each run asserts its expected outcome and fails otherwise.
 //!
-//! What is built on finalised blocks hears of them through a [`Hook`].
+//! A [`Hook`] receives every finalised block.
 
 mod attack;
-mod error;
-mod measured;
 mod members;
+mod metered;
 mod node;
-mod observed;
+mod observer;
 mod options;
 mod processes;
 mod simulator;
@@ -21,63 +20,70 @@ mod tcp;
 use std::sync::Arc;
 
 use commonware_cryptography::sha256::Digest;
-use measure::{How, Row, Set};
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+use harness::{Row, Strategy, with_set};
+use mldsa_core::ParameterSet;
 
-pub use error::RunError;
 pub use options::{Net, Options};
 
 use members::Members;
 
-/// A block that a validator of this process has finalised.
+/// Block finalised by a validator of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Which validator, counted in the order in which the committee was made.
+    /// Validator, numbered in the order in which the members were created.
     pub node: usize,
-    /// The epoch, from 1.
+    /// Epoch, from 1.
     pub epoch: u64,
-    /// The view, from 1. Views in which nothing was finalised are left out.
+    /// View, from 1. Views without a finalised block are absent.
     pub view: u64,
-    /// What was finalised; the same for all.
+    /// Block digest, equal at all validators.
     pub payload: Digest,
 }
 
-/// Called for each finalised block, on the engine's task: it should only pass it on.
+/// Callback for each finalised block. It runs on the engine's task and must not block.
 pub type Hook = Arc<dyn Fn(&Block) + Send + Sync>;
 
-/// Runs what `options` say, once for each way to verify.
+/// Strategies of a run that names none.
+const STRATEGIES: [Strategy; 4] = [
+    Strategy::Batched,
+    Strategy::PerVote,
+    Strategy::ColdKeys,
+    Strategy::AwsLc,
+];
+
+/// Runs the options once per strategy.
 ///
 /// # Errors
-/// [`RunError`]: options that do not go together, a run that did not end in time, and
-/// everything that a run claims and that did not hold.
-pub fn run(options: &Options, hook: &Hook) -> Result<Vec<Row>, RunError> {
+/// Options that cannot be combined, a run that exceeded `--seconds`, and every assertion of a run
+/// that did not hold.
+pub fn run(options: &Options, hook: &Hook) -> anyhow::Result<Vec<Row>> {
     options.check()?;
-    let of_set = match options.set {
-        Set::MlDsa44 => run_how::<MlDsa44>,
-        Set::MlDsa65 => run_how::<MlDsa65>,
-        Set::MlDsa87 => run_how::<MlDsa87>,
-    };
-    if let ([first, _, ..], true) = (&options.how[..], options.net != Net::Procs) {
-        // The first run of a process pays for the memory that the others find there.
-        of_set(
-            &options.warm_up(),
-            *first,
-            &(Arc::new(|_: &Block| {}) as Hook),
-        )?;
-    }
-    let rows = options.how.iter().map(|&how| of_set(options, how, hook));
-    Ok(rows.collect::<Result<Vec<_>, _>>()?.concat())
+    with_set!(options.common.set, P => run_all::<P>(options, hook))
 }
 
-fn run_how<P: ParameterSet>(
-    options: &Options,
-    how: How,
-    hook: &Hook,
-) -> Result<Vec<Row>, RunError> {
-    if options.net == Net::Procs && options.node.is_none() {
-        return processes::run(options, how);
+fn run_all<P: ParameterSet>(options: &Options, hook: &Hook) -> anyhow::Result<Vec<Row>> {
+    let strategies = options.common.strategies(&STRATEGIES);
+    if strategies.len() > 1 && options.net != Net::Procs {
+        // Warm-up: the first run of a process pays for page faults that later runs do not have.
+        let ignore = Arc::new(|_: &Block| {}) as Hook;
+        run_strategy::<P>(&options.warm_up(), strategies[0], &ignore)?;
     }
-    let members = Members::<P>::new(options, how)?;
+    let mut rows = Vec::new();
+    for strategy in strategies {
+        rows.extend(run_strategy::<P>(options, strategy, hook)?);
+    }
+    Ok(rows)
+}
+
+fn run_strategy<P: ParameterSet>(
+    options: &Options,
+    strategy: Strategy,
+    hook: &Hook,
+) -> anyhow::Result<Vec<Row>> {
+    if options.net == Net::Procs && options.node.is_none() {
+        return processes::run(options, strategy);
+    }
+    let members = Members::<P>::new(options, strategy)?;
     Ok(match options.net {
         Net::Sim => vec![simulator::run(options, &members, hook)?],
         Net::Tcp => vec![tcp::run(options, &members, hook, || Ok(()))?],

@@ -1,4 +1,4 @@
-//! `bft-simplex --net sim --validators 16 --views 50 --set 65`; `--help` lists the rest.
+//! `bft-simplex --net sim --validators 16 --views 50 --set 65`; `--help` lists the options.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,5 +9,5 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let options = Options::parse();
     let rows = run(&options, &(Arc::new(|_: &_| {}) as _));
-    measure::finish("bft-simplex", rows, options.json)
+    harness::finish(rows, options.common.json)
 }

@@ -1,4 +1,4 @@
-//! A committee for demonstrations: the same keys in every process and every run.
+//! Committee with fixed keys, equal in every process and every run.
 
 use std::sync::Arc;
 
@@ -8,30 +8,28 @@ use commonware_cryptography::{
 };
 use commonware_mldsa::{Committee, NotAMember, PublicKey, Scheme};
 use commonware_utils::ordered::Map;
-use measure::{How, Meter};
+use harness::{Meter, Strategy, signing_key};
 use mldsa_core::{ParameterSet, SigningKey};
 
-use crate::measured::Measured;
-use crate::{Options, RunError};
+use crate::Options;
+use crate::metered::Metered;
 
-/// What the votes are for.
+/// Namespace of all votes.
 const NAMESPACE: &[u8] = b"example/bft-simplex/v1";
 
-/// A validator: who it is to the network, and what signs its votes.
+/// Validator: network identity and vote key.
 pub(crate) struct Member<P: ParameterSet> {
     pub(crate) identity: PrivateKey,
     key: SigningKey<P>,
-    spoil: bool,
+    byzantine: bool,
 }
 
 impl<P: ParameterSet> Member<P> {
-    fn new(n: usize, spoil: bool) -> Self {
-        let mut seed = [0x5a; 32];
-        seed[..8].copy_from_slice(&(n as u64).to_le_bytes());
+    fn new(n: usize, byzantine: bool) -> Self {
         Self {
             identity: PrivateKey::from_seed(n as u64),
-            key: SigningKey::from_seed(&seed),
-            spoil,
+            key: signing_key(n),
+            byzantine,
         }
     }
 
@@ -40,67 +38,59 @@ impl<P: ParameterSet> Member<P> {
     }
 }
 
-/// All who are a member in some epoch, and the committee of the first.
+/// Members of all epochs and the committee of the first.
 ///
-/// The first members are the faulty ones: those that attack, then those that spoil their
-/// signatures. The last one joins with the second epoch, if there is one.
+/// The first members are the faulty ones: attackers, then members with wrong signatures. With a
+/// second epoch the last member joins in that epoch.
 pub(crate) struct Members<P: ParameterSet> {
     pub(crate) all: Vec<Member<P>>,
     pub(crate) first: Arc<Committee<P>>,
     pub(crate) meter: Arc<Meter>,
-    pub(crate) how: How,
-    validators: usize,
+    pub(crate) strategy: Strategy,
 }
 
 impl<P: ParameterSet> Members<P> {
-    pub(crate) fn new(options: &Options, how: How) -> Result<Self, RunError> {
-        let count = options.validators + usize::from(options.epoch);
-        let spoil = options.hostile..options.faulty();
-        let member = |n| Member::new(n, spoil.contains(&n));
+    pub(crate) fn new(options: &Options, strategy: Strategy) -> anyhow::Result<Self> {
+        let count = options.validators() + usize::from(options.epoch);
+        let byzantine = options.attackers..options.faulty();
+        let member = |n| Member::new(n, byzantine.contains(&n));
         let all: Vec<Member<P>> = (0..count).map(member).collect();
-        let first = Committee::new(NAMESPACE, &table(&all[..options.validators]))?;
+        let first = Committee::new(NAMESPACE, &table(&all[..options.validators()]))?;
         Ok(Self {
             all,
             first: Arc::new(first),
             meter: Arc::default(),
-            how,
-            validators: options.validators,
+            strategy,
         })
     }
 
-    /// The committee of the second epoch: the member `leaving` goes, the one who was not in the
-    /// first comes, and the order is that of the identities again.
-    pub(crate) fn second(&self, leaving: usize) -> Result<Arc<Committee<P>>, RunError> {
+    /// Committee of the second epoch: without `leaving`, with the member that was not in the
+    /// first, in the order of the identities.
+    pub(crate) fn second(&self, leaving: usize) -> anyhow::Result<Arc<Committee<P>>> {
         let stay = self.all.iter().enumerate().filter(|(n, _)| *n != leaving);
         let second = self.first.next(&table(stay.map(|(_, member)| member)))?;
         Ok(Arc::new(second))
     }
 
-    /// Members of an epoch.
-    pub(crate) fn validators(&self) -> usize {
-        self.validators
-    }
-
-    /// Which member an identity belongs to.
+    /// Number of the member with this identity.
     pub(crate) fn position(&self, identity: &Identity) -> Option<usize> {
-        self.all
-            .iter()
-            .position(|member| member.public() == *identity)
+        let mut all = self.all.iter();
+        all.position(|member| member.public() == *identity)
     }
 
-    /// The scheme of a member in a committee; `hedged` is what the engine does not stand.
+    /// Scheme of a member in a committee.
     pub(crate) fn scheme(
         &self,
         n: usize,
         committee: &Arc<Committee<P>>,
         hedged: bool,
-    ) -> Result<Scheme<P, Measured>, NotAMember> {
+    ) -> Result<Scheme<P, Metered>, NotAMember> {
         let member = &self.all[n];
         let scheme = Scheme::signer(committee.clone(), &member.key)?;
-        Ok(scheme.with_voting(Measured {
-            how: self.how,
+        Ok(scheme.with_backend(Metered {
+            strategy: self.strategy,
             meter: self.meter.clone(),
-            spoil: member.spoil,
+            byzantine: member.byzantine,
             hedged,
         }))
     }

@@ -1,4 +1,4 @@
-//! One validator: the engine, an application that accepts everything, a reporter.
+//! One validator: engine, application, reporter.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ use commonware_utils::{
 use rand_core::CryptoRng;
 
 use crate::Block;
-use crate::observed::{Event, Reports};
+use crate::observer::{Event, Reports};
 
-/// The clock of the runtime: virtual in the simulator.
+/// Clock of the runtime; virtual in the simulator.
 pub(crate) type Now = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-/// The application of one validator: proposes the hash of the round and agrees to everything.
+/// Application of one validator: proposes the hash of the round and accepts every proposal.
 #[derive(Clone)]
 pub(crate) struct Application {
     pub(crate) node: usize,
@@ -71,19 +71,19 @@ impl Relay for Application {
     type PublicKey = Identity;
     type Plan = Plan<Identity>;
 
-    /// Blocks are as long as their hash: nothing more to send.
+    /// No-op: a block consists of its digest, which is part of the proposal.
     fn broadcast(&mut self, _: Digest, _: Plan<Identity>) -> Feedback {
         Feedback::Ok
     }
 }
 
-/// Tells what was finalised, and what proves misbehaviour.
-struct Reporting<S> {
+/// Reporter of finalised blocks and evidence of misbehaviour.
+struct EngineReporter<S> {
     application: Application,
     scheme: PhantomData<fn() -> S>,
 }
 
-impl<S> Clone for Reporting<S> {
+impl<S> Clone for EngineReporter<S> {
     fn clone(&self) -> Self {
         Self {
             application: self.application.clone(),
@@ -92,7 +92,7 @@ impl<S> Clone for Reporting<S> {
     }
 }
 
-impl<S: certificate::Scheme> Reporter for Reporting<S> {
+impl<S: certificate::Scheme> Reporter for EngineReporter<S> {
     type Activity = Activity<S, Digest>;
 
     fn report(&mut self, activity: Self::Activity) -> Feedback {
@@ -102,7 +102,7 @@ impl<S: certificate::Scheme> Reporter for Reporting<S> {
             now,
             reports,
         } = &self.application;
-        let fault = |what| reports.tell(Event::Fault { node: *node, what });
+        let fault = |what| reports.send(Event::Fault { node: *node, what });
         match activity {
             Activity::Finalization(finalization) => {
                 let block = Block {
@@ -122,18 +122,18 @@ impl<S: certificate::Scheme> Reporter for Reporting<S> {
     }
 }
 
-/// Tells whom the engine blocks.
+/// Blocker that reports each blocked peer.
 #[derive(Clone)]
-struct Watched<B> {
+struct ReportingBlocker<B> {
     blocker: B,
     application: Application,
 }
 
-impl<B: Blocker<PublicKey = Identity>> Blocker for Watched<B> {
+impl<B: Blocker<PublicKey = Identity>> Blocker for ReportingBlocker<B> {
     type PublicKey = Identity;
 
     fn block(&mut self, peer: Identity) -> Feedback {
-        self.application.reports.tell(Event::Blocked {
+        self.application.reports.send(Event::Blocked {
             node: self.application.node,
             peer: peer.clone(),
         });
@@ -145,8 +145,8 @@ impl<B: Blocker<PublicKey = Identity>> Blocker for Watched<B> {
     }
 }
 
-/// What a validator takes of each peer on each channel. The engine makes room in advance for one
-/// burst of every peer, so memory grows with it and the square of the validators.
+/// Message quota per peer and channel. The engine reserves memory for one burst of every peer, so
+/// memory use grows with the burst and with the square of the number of validators.
 pub(crate) fn quota() -> Quota {
     Quota::per_second(NZU32!(4096)).allow_burst(NZU32!(128))
 }
@@ -172,20 +172,20 @@ where
     let config = Config {
         scheme,
         elector: RoundRobin::<Sha256>::default(),
-        blocker: Watched {
+        blocker: ReportingBlocker {
             blocker,
             application: application.clone(),
         },
         automaton: application.clone(),
         relay: application.clone(),
-        reporter: Reporting {
+        reporter: EngineReporter {
             application: application.clone(),
             scheme: PhantomData,
         },
         track_historical_votes: false,
         strategy,
         partition: format!("epoch-{}-validator-{}", application.epoch, application.node),
-        // Room in advance, too. The engine keeps what does not fit.
+        // Reserved in advance as well. The engine keeps messages that do not fit.
         mailbox_size: NZUsize!(128),
         epoch: Epoch::new(application.epoch),
         floor: Floor::Genesis(Sha256::hash(&[&application.epoch.to_be_bytes()])),

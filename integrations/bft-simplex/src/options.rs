@@ -1,22 +1,20 @@
-//! What to run.
+//! Command line.
 
 use std::fmt;
 use std::path::PathBuf;
 
+use anyhow::ensure;
 use clap::{Parser, ValueEnum};
-use commonware_utils::{Faults as _, N3f1};
-use measure::{How, Set};
+use harness::{Arguments, check_faulty};
 
-use crate::RunError;
-
-/// What carries the messages.
+/// Network that carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Net {
-    /// The deterministic simulator: virtual time, which does not pass while a CPU computes.
+    /// Deterministic simulator. Its clock is virtual and does not advance while a CPU computes.
     Sim,
     /// TCP on localhost, all validators in one process.
     Tcp,
-    /// TCP on localhost, one process a validator.
+    /// TCP on localhost, one process per validator.
     Procs,
 }
 
@@ -32,149 +30,110 @@ impl fmt::Display for Net {
 
 /// commonware's simplex with ML-DSA votes.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "bft-simplex", version, about)]
+#[command(name = "bft-simplex", version, about, args_override_self = true)]
 pub struct Options {
-    /// What carries the messages.
+    /// Options common to all engines
+    #[command(flatten)]
+    pub common: Arguments,
+    /// Network that carries the messages
     #[arg(long, value_enum, default_value_t = Net::Sim)]
     pub net: Net,
-    /// Members of the committee.
-    #[arg(long, default_value_t = 16)]
-    pub validators: usize,
-    /// The run ends when every honest member has finalised this view or a later one.
-    #[arg(long, default_value_t = 50)]
+    /// The run ends when every honest member has finalised this view or a later one
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub views: u64,
-    /// ML-DSA-44, 65 or 87.
-    #[arg(long, value_enum, default_value = "65")]
-    pub set: Set,
-    /// Who verifies: a run and a row for each.
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_value = "batched,one-by-one,cold,aws-lc"
-    )]
-    pub how: Vec<How>,
-    /// Rows as lines of JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Members that spoil every signature they make.
+    /// Members that attack instead of voting, one kind of attack each: votes of the wrong kind,
+    /// floods, malformed votes, unknown signers, replays (sim)
     #[arg(long, default_value_t = 0)]
-    pub spoil: usize,
-    /// Members that attack instead of voting: votes of the wrong kind, floods, malformed votes,
-    /// unknown signers, replays, one kind each (sim).
-    #[arg(long, default_value_t = 0)]
-    pub hostile: usize,
-    /// The last member crashes after a third of the views, and returns (sim, procs).
+    pub attackers: usize,
+    /// Stop the last member after a third of the views and restart it from its journal (sim, procs)
     #[arg(long)]
     pub crash: bool,
-    /// A second epoch follows, with one member exchanged and all in a new order (sim).
+    /// Run a second epoch: one member leaves, one joins, the order changes (sim)
     #[arg(long)]
     pub epoch: bool,
-    /// Half of the members never start, and the others sign with fresh randomness: timeouts make
-    /// them nullify again, and they block each other. With the same bytes each time they do not,
-    /// which is run first (sim).
-    #[arg(long)]
+    /// Start only half of the members and sign with fresh randomness: repeated nullify votes then
+    /// differ, and honest members block each other. A run with deterministic votes, which must not
+    /// block any member, precedes it (sim)
+    #[arg(long, conflicts_with_all = ["attackers", "byzantine", "crash", "epoch"])]
     pub hedged: bool,
-    /// Bandwidth of each member, each way, in Mbit/s (sim).
-    #[arg(long)]
+    /// Bandwidth of each member and direction in Mbit/s (sim)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub mbit: Option<u32>,
-    /// Latency of each link in milliseconds (sim).
-    #[arg(long, default_value_t = 10)]
+    /// Latency of each link in milliseconds (sim)
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=60_000))]
     pub latency_ms: u64,
-    /// Threads that verify. The figures a vote are those of the calling one (tcp, procs).
-    #[arg(long, default_value_t = 1)]
-    pub workers: usize,
-    /// The first port (tcp, procs).
+    /// Verification threads; `us` columns show the calling thread only (tcp, procs)
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub workers: u32,
+    /// First port (tcp, procs)
     #[arg(long, default_value_t = 41_000)]
     pub port: u16,
-    /// After so many seconds, virtual ones in the simulator, a run has failed.
-    #[arg(long, default_value_t = 600)]
+    /// Seconds after which a run has failed; virtual in the simulator
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub seconds: u64,
-    /// Which validator this process is.
+    /// Number of the validator that this process runs
     #[arg(long, hide = true)]
     pub node: Option<usize>,
-    /// Where this process keeps its journals.
+    /// Journal directory of this process
     #[arg(long, hide = true)]
     pub storage: Option<PathBuf>,
 }
 
 impl Options {
-    /// Members that do not do as they should.
+    /// Members of the first epoch.
+    pub(crate) fn validators(&self) -> usize {
+        self.common.validators
+    }
+
+    /// Members that attack or send wrong signatures.
     pub(crate) fn faulty(&self) -> usize {
-        self.spoil.saturating_add(self.hostile)
+        self.common.byzantine.saturating_add(self.attackers)
     }
 
     /// One view of the same committee without faults.
     pub(crate) fn warm_up(&self) -> Self {
-        Self {
+        let mut options = Self {
             views: 1,
-            spoil: 0,
-            hostile: 0,
+            attackers: 0,
             crash: false,
             epoch: false,
             hedged: false,
             ..self.clone()
-        }
+        };
+        options.common.byzantine = 0;
+        options
     }
 
-    /// Whether these options go together.
-    pub(crate) fn check(&self) -> Result<(), RunError> {
-        let range = |holds, option, range| match holds {
-            true => Ok(()),
-            false => Err(RunError::Range { option, range }),
-        };
-        // Ports, and the memory of whoever runs it, end about there.
-        range(
-            (1..=1_000).contains(&self.validators),
-            "--validators",
-            "1 to 1000",
-        )?;
-        range(
-            (1..=1_000_000).contains(&self.views),
-            "--views",
-            "1 to 1000000",
-        )?;
-        range((1..=64).contains(&self.workers), "--workers", "1 to 64")?;
-        range(
-            (1..=1_000_000).contains(&self.seconds),
-            "--seconds",
-            "1 to 1000000",
-        )?;
-        range(self.latency_ms <= 60_000, "--latency-ms", "at most 60000")?;
-        range(self.mbit != Some(0), "--mbit", "at least 1")?;
-        let last = usize::from(self.port).saturating_add(self.validators);
-        range(last <= 1 << 16, "--port", "low enough for all validators")?;
-        let known = self.node.is_none_or(|node| node < self.validators);
-        range(known, "--node", "a validator")?;
-
-        let here = |asked: bool, option, nets: &[Net]| match asked && !nets.contains(&self.net) {
-            true => Err(RunError::NotHere {
-                option,
-                net: self.net,
-            }),
-            false => Ok(()),
-        };
-        here(self.hostile > 0, "--hostile", &[Net::Sim])?;
-        here(self.epoch, "--epoch", &[Net::Sim])?;
-        here(self.hedged, "--hedged", &[Net::Sim])?;
-        range(
-            !self.hedged
-                || self.validators >= 4 && !self.crash && !self.epoch && self.faulty() == 0,
-            "--hedged",
-            "with at least 4 validators and without other faults",
-        )?;
-        here(self.mbit.is_some(), "--mbit", &[Net::Sim])?;
-        here(self.crash, "--crash", &[Net::Sim, Net::Procs])?;
-
-        let asked = self.faulty().saturating_add(usize::from(self.crash));
-        let limit = N3f1::max_faults(self.validators) as usize;
-        if asked > limit {
-            return Err(RunError::TooManyFaulty {
-                validators: self.validators,
-                limit,
-                asked,
-            });
+    /// Checks options that depend on each other.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let validators = self.validators();
+        let last_port = usize::from(self.port).saturating_add(validators);
+        ensure!(
+            last_port <= 1 << 16,
+            "--port: no port is left for the last validator"
+        );
+        ensure!(
+            self.node.is_none_or(|node| node < validators),
+            "--node: no such validator"
+        );
+        ensure!(
+            !self.hedged || validators >= 4,
+            "--hedged: needs at least 4 validators"
+        );
+        for (used, option, nets) in [
+            (self.attackers > 0, "--attackers", &[Net::Sim][..]),
+            (self.epoch, "--epoch", &[Net::Sim]),
+            (self.hedged, "--hedged", &[Net::Sim]),
+            (self.mbit.is_some(), "--mbit", &[Net::Sim]),
+            (self.crash, "--crash", &[Net::Sim, Net::Procs]),
+        ] {
+            ensure!(
+                !used || nets.contains(&self.net),
+                "{option} cannot be combined with --net {}",
+                self.net
+            );
         }
-        Ok(())
+        let crashed = usize::from(self.crash);
+        check_faulty(validators, self.faulty().saturating_add(crashed))
     }
 }

@@ -1,38 +1,39 @@
-//! One process a validator, over TCP, one of them killed if so asked.
+//! One process per validator, over TCP. With `--crash` one of them is killed and restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use measure::{How, Row};
+use anyhow::{Context as _, bail, ensure};
+use harness::{Row, Strategy};
 use mldsa_core::ParameterSet;
 
 use crate::members::Members;
-use crate::{Block, Hook, Options, RunError, tcp};
+use crate::{Block, Hook, Options, tcp};
 
-/// A validator's process tells of each finalised block by this word, the view and the block.
+/// First word of a child's line for a finalised block; view and payload follow.
 const FINALIZED: &str = "finalized ";
-/// What it says when it has come to the last view. The row follows, as JSON, at the end.
+/// Line of a child that has reached the last view. The row follows, as JSON, at the end.
 const DONE: &str = "done";
 
-/// The process of one validator. When it has come to the last view it goes on until its parent
-/// closes its input: others may still need its votes.
+/// Process of one validator. After the last view it keeps running, because others may need its
+/// votes, until the parent closes its standard input.
 pub(crate) fn child<P: ParameterSet>(
     options: &Options,
     members: &Members<P>,
     hook: &Hook,
-) -> Result<(), RunError> {
+) -> anyhow::Result<()> {
     let hook = hook.clone();
-    let tell = move |block: &Block| {
+    let report = move |block: &Block| {
         println!("{FINALIZED}{} {}", block.view, block.payload);
         hook(block);
     };
-    let row = tcp::run(options, members, &(Arc::new(tell) as Hook), || {
+    let row = tcp::run(options, members, &(Arc::new(report) as Hook), || {
         println!("{DONE}");
         io::stdin().read_to_end(&mut Vec::new())?;
         Ok(())
@@ -41,31 +42,31 @@ pub(crate) fn child<P: ParameterSet>(
     Ok(())
 }
 
-/// What a child's output says.
+/// Parsed line of a child.
 enum Line {
     Finalized(u64, String),
     Done,
     Row(Box<Row>),
+    /// The output has ended.
     End,
 }
 
 impl Line {
-    /// `None` for what a validator does not say.
     fn parse(line: &str) -> Option<Self> {
         if line == DONE {
             return Some(Self::Done);
         }
         match line.strip_prefix(FINALIZED) {
-            Some(told) => {
-                let (view, block) = told.split_once(' ')?;
-                Some(Self::Finalized(view.parse().ok()?, block.into()))
+            Some(block) => {
+                let (view, payload) = block.split_once(' ')?;
+                Some(Self::Finalized(view.parse().ok()?, payload.into()))
             }
             None => Some(Self::Row(Box::new(serde_json::from_str(line).ok()?))),
         }
     }
 }
 
-/// All children. Whatever happens, none outlives the run.
+/// Child processes, killed on drop.
 struct Children(Vec<Child>);
 
 impl Drop for Children {
@@ -77,167 +78,134 @@ impl Drop for Children {
     }
 }
 
-/// One row an honest validator, in order.
-pub(crate) fn run(options: &Options, how: How) -> Result<Vec<Row>, RunError> {
+/// State of the crash of the last member. Lines that the killed process wrote before its end may
+/// still be in its pipe.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Crash {
+    /// The process still has to be killed.
+    Pending,
+    /// Killed; the last view it reported.
+    Killed(u64),
+    /// Restarted; the last view reported before.
+    Restarted(u64),
+    /// It has finalised a later view, or no crash was requested.
+    Recovered,
+}
+
+/// Runs all validators and returns the rows of the honest ones, in order.
+pub(crate) fn run(options: &Options, strategy: Strategy) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let (sender, lines) = channel();
-    let start = |node| spawn(options, how, node, folder.path(), &sender);
+    let start = |node| spawn(options, strategy, node, folder.path(), &sender);
     let mut children = Children(Vec::new());
-    for node in 0..options.validators {
+    for node in 0..options.validators() {
         children.0.push(start(node)?);
     }
     let deadline = Instant::now() + Duration::from_secs(options.seconds);
-    let mut rows: Vec<Option<Row>> = vec![None; options.validators];
+    let mut rows: Vec<Option<Row>> = vec![None; options.validators()];
     let mut done = BTreeSet::new();
     let mut blocks: BTreeMap<u64, String> = BTreeMap::new();
-    let last = options.validators - 1;
-    let mut killed = if options.crash {
-        Killed::Not
-    } else {
-        Killed::Returned
+    let last = options.validators() - 1;
+    let mut crash = match options.crash {
+        true => Crash::Pending,
+        false => Crash::Recovered,
     };
     while rows.iter().any(Option::is_none) {
-        let (node, line) = next(&lines, deadline, options.seconds)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let line = lines.recv_timeout(left);
+        let (node, line) =
+            line.with_context(|| format!("validators still running after {} s", options.seconds))?;
         match line {
             Line::Finalized(view, block) => {
                 let known = blocks.entry(view).or_insert_with(|| block.clone());
-                RunError::unless(*known == block, || {
-                    format!("validators agree on view {view}")
-                })?;
+                ensure!(*known == block, "validators disagree on view {view}");
                 if node == last {
-                    killed = match killed {
-                        Killed::Not if view >= (options.views / 3).max(1) => {
+                    crash = match crash {
+                        Crash::Pending if view >= (options.views / 3).max(1) => {
                             children.0[last].kill()?;
                             children.0[last].wait()?;
-                            Killed::Down(view)
+                            Crash::Killed(view)
                         }
-                        Killed::Down(before) => Killed::Down(view.max(before)),
-                        Killed::Back(before) if view > before => Killed::Returned,
-                        other => other,
+                        Crash::Killed(before) => Crash::Killed(view.max(before)),
+                        Crash::Restarted(before) if view > before => Crash::Recovered,
+                        unchanged => unchanged,
                     };
                 }
             }
-            Line::Done if node == last && matches!(killed, Killed::Down(_)) => {}
+            Line::Done if node == last && matches!(crash, Crash::Killed(_)) => {}
             Line::Done => {
                 done.insert(node);
             }
             Line::Row(row) => rows[node] = Some(*row),
-            Line::End => match killed {
-                Killed::Down(before) if node == last => {
-                    // In the same folder: from its journal.
+            Line::End => match crash {
+                Crash::Killed(before) if node == last => {
+                    // Same directory: the process restarts from its journal.
                     children.0[last] = start(last)?;
-                    killed = Killed::Back(before);
+                    crash = Crash::Restarted(before);
                 }
                 _ if rows[node].is_some() => {}
-                _ => {
-                    let status = children.0[node].wait()?;
-                    return Err(RunError::Process {
-                        node,
-                        status: status.to_string(),
-                    });
-                }
+                _ => bail!("validator {node} ended with {}", children.0[node].wait()?),
             },
         }
-        if done.len() == options.validators && killed == Killed::Returned {
-            for child in &mut children.0 {
-                drop(child.stdin.take());
-            }
+        if done.len() == options.validators() && crash == Crash::Recovered {
+            children
+                .0
+                .iter_mut()
+                .for_each(|child| drop(child.stdin.take()));
         }
     }
     for (node, child) in children.0.iter_mut().enumerate() {
         let status = child.wait()?;
-        if !status.success() {
-            return Err(RunError::Process {
-                node,
-                status: status.to_string(),
-            });
-        }
+        ensure!(status.success(), "validator {node} ended with {status}");
     }
-    // What a faulty member measures and thinks of others says nothing.
     let rows: Vec<Row> = rows.into_iter().skip(options.faulty()).flatten().collect();
-    let guilty: Vec<String> = (0..options.faulty())
-        .map(|n| format!("member {n}"))
-        .collect();
+    let guilty = (0..options.faulty()).map(|n| format!("member {n}"));
+    let guilty: Vec<String> = guilty.collect();
     for row in &rows {
-        RunError::unless(row.blocked == guilty, || {
-            format!("each blocks exactly {guilty:?}; one {:?}", row.blocked)
-        })?;
+        let blocked = &row.blocked;
+        ensure!(
+            *blocked == guilty,
+            "blocked: {blocked:?}, expected: {guilty:?}"
+        );
     }
     Ok(rows)
 }
 
-/// What has become of the member that is to be killed. What was told by the process that is no
-/// more may still be on its way.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Killed {
-    /// It is still to be.
-    Not,
-    /// Its output has not ended; the last view that it has told of.
-    Down(u64),
-    /// Started again, and has not told of a later view.
-    Back(u64),
-    /// It finalises again, or was not to be killed.
-    Returned,
-}
-
-fn next(
-    lines: &Receiver<(usize, Line)>,
-    deadline: Instant,
-    seconds: u64,
-) -> Result<(usize, Line), RunError> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    lines
-        .recv_timeout(left)
-        .map_err(|error| RunError::OutOfTime {
-            seconds,
-            waiting_for: match error {
-                RecvTimeoutError::Timeout => "the validators' processes".into(),
-                RecvTimeoutError::Disconnected => "processes that have all ended".into(),
-            },
-        })
-}
-
-/// Starts a validator's process and listens to it.
+/// Starts the process of a validator and a thread that forwards its lines.
 fn spawn(
     options: &Options,
-    how: How,
+    strategy: Strategy,
     node: usize,
     folder: &Path,
     lines: &Sender<(usize, Line)>,
-) -> Result<Child, RunError> {
-    let mut child = Command::new(std::env::current_exe()?)
-        .args([
-            "--net",
-            "procs",
-            "--how",
-            how.name(),
-            "--set",
-            options.set.name(),
-        ])
-        .args(["--validators", &options.validators.to_string()])
-        .args(["--views", &options.views.to_string()])
-        .args(["--spoil", &options.spoil.to_string()])
-        .args(["--workers", &options.workers.to_string()])
-        .args(["--port", &options.port.to_string()])
-        .args(["--seconds", &options.seconds.to_string()])
-        .args(["--node", &node.to_string()])
-        .arg("--storage")
-        .arg(folder.join(node.to_string()))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    if let Some(output) = child.stdout.take() {
-        let lines = lines.clone();
-        thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if let Some(line) = Line::parse(&line)
-                    && lines.send((node, line)).is_err()
-                {
-                    return;
-                }
-            }
-            let _ = lines.send((node, Line::End));
-        });
+) -> anyhow::Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["--net", "procs", "--strategy", strategy.name()]);
+    command.args(["--set", options.common.set.name()]);
+    for (option, value) in [
+        ("--validators", options.validators() as u64),
+        ("--views", options.views),
+        ("--byzantine", options.common.byzantine as u64),
+        ("--workers", options.workers.into()),
+        ("--port", options.port.into()),
+        ("--seconds", options.seconds),
+        ("--node", node as u64),
+    ] {
+        command.args([option, &value.to_string()]);
     }
+    command.arg("--storage").arg(folder.join(node.to_string()));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let output = child.stdout.take().context("no standard output")?;
+    let lines = lines.clone();
+    thread::spawn(move || {
+        let output = BufReader::new(output).lines().map_while(Result::ok);
+        let parsed = output.filter_map(|line| Line::parse(&line));
+        for line in parsed.chain([Line::End]) {
+            if lines.send((node, line)).is_err() {
+                return;
+            }
+        }
+    });
     Ok(child)
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::ensure;
 use commonware_consensus::simplex::max_payload_size;
 use commonware_cryptography::{ed25519::PublicKey as Identity, sha256::Digest};
 use commonware_mldsa::{Committee, Scheme};
@@ -18,28 +19,28 @@ use commonware_runtime::{
     deterministic::{self, Context},
 };
 use commonware_utils::{NZUsize, probability};
-use measure::Row;
+use harness::Row;
 use mldsa_core::ParameterSet;
 
 use crate::attack::Attack;
-use crate::measured::Measured;
 use crate::members::Members;
+use crate::metered::Metered;
 use crate::node::{self, Application};
-use crate::observed::{Observer, Outcome, Reports};
-use crate::{Hook, Options, RunError};
+use crate::observer::{Observer, Outcome, Reports};
+use crate::{Hook, Options};
 
 type Network = Oracle<Identity, Context>;
 
-/// The senders and receivers of one validator.
+/// Senders and receivers of one validator.
 type Ends = [(simulated::Sender<Identity, Context>, Unshared); 3];
 
-/// A receiver that copies votes out of the buffer of their link, which certificates came in as
-/// well: the engine keeps votes for some views, and with them would keep it all.
+/// Receiver that copies votes out of the receive buffer. The engine keeps votes for several views;
+/// without the copy each would keep a buffer that also contains certificates.
 #[derive(Debug)]
 struct Unshared(simulated::Receiver<Identity>);
 
 impl Unshared {
-    /// No vote is longer.
+    /// Upper bound on the length of a vote.
     const VOTE: usize = 8192;
 }
 
@@ -63,9 +64,9 @@ pub(crate) fn run<P: ParameterSet>(
     options: &Options,
     members: &Members<P>,
     hook: &Hook,
-) -> Result<Row, RunError> {
+) -> anyhow::Result<Row> {
     let run = |hedged| {
-        // No limit here: the runtime would panic, the run has an error for it.
+        // No limit here: the runtime would panic instead of returning an error.
         let runner = deterministic::Runner::new(deterministic::Config::new());
         runner.start(|context| async move {
             let simulation = Simulation::new(context, options, members, hedged).await?;
@@ -88,7 +89,7 @@ struct Simulation<'a, P: ParameterSet> {
     members: &'a Members<P>,
     peers: Vec<Identity>,
     network: Network,
-    /// Whether votes are hedged.
+    /// Sign with fresh randomness.
     hedged: bool,
 }
 
@@ -98,11 +99,11 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         options: &'a Options,
         members: &'a Members<P>,
         hedged: bool,
-    ) -> Result<Self, RunError> {
+    ) -> anyhow::Result<Self> {
         let peers: Vec<Identity> = members.all.iter().map(|member| member.public()).collect();
         let count = NonZeroUsize::new(peers.len()).unwrap_or(NonZeroUsize::MIN);
-        let validators = u32::try_from(members.validators()).unwrap_or(u32::MAX);
-        let payload = max_payload_size::<Scheme<P, Measured>, Digest>(validators);
+        let validators = u32::try_from(options.validators()).unwrap_or(u32::MAX);
+        let payload = max_payload_size::<Scheme<P, Metered>, Digest>(validators);
         let config = simulated::Config {
             max_size: max_message_size(&[payload]),
             max_peers_per_set: count,
@@ -142,8 +143,8 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         })
     }
 
-    async fn run(&self, hook: &Hook) -> Result<Row, RunError> {
-        let validators = self.options.validators;
+    async fn run(&self, hook: &Hook) -> anyhow::Result<Row> {
+        let validators = self.options.validators();
         let (reports, mut observer) =
             Observer::new(self.options, self.members, hook, &self.context);
         let mut running = Vec::new();
@@ -157,101 +158,102 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         }
         let honest: Vec<usize> = (self.options.faulty()..validators).collect();
         let guilty = (0..self.options.faulty()).collect();
-        observer.until_caught(1, &honest, &guilty).await?;
-        observer.claim(&guilty)?;
-        observer.claim_refused(&guilty)?;
+        observer.until_blocked(1, &honest, &guilty).await?;
+        observer.assert_safety(&guilty)?;
+        observer.assert_rejections(&guilty)?;
         if self.options.epoch {
             self.second_epoch(running, &mut observer, &reports, guilty)
                 .await?;
         }
-        Ok(observer.row(written(&self.context.encode())))
+        Ok(observer.row(journal_bytes(&self.context.encode())))
     }
 
-    /// Too few for a quorum: they nullify a view again and again. Whether they hold that against
-    /// each other depends on the bytes.
-    async fn retry(&self, hook: &Hook) -> Result<Row, RunError> {
+    /// Starts too few members for a quorum, so that they nullify a view repeatedly. Repeated
+    /// nullify votes with equal bytes must not block any member; hedged ones block honest members.
+    async fn retry(&self, hook: &Hook) -> anyhow::Result<Row> {
         let (reports, mut observer) =
             Observer::new(self.options, self.members, hook, &self.context);
-        for n in 0..self.options.validators / 2 {
+        for n in 0..self.options.validators() / 2 {
             self.start(n, 1, &self.members.first, &reports).await?;
         }
-        let waiting_for = "an honest member that is blocked";
-        let blocked = |outcome: &Outcome| !outcome.blocked.is_empty();
-        match observer.until(waiting_for, blocked).await {
-            Err(RunError::OutOfTime { .. }) if !self.hedged => {}
-            ended => ended?,
-        }
-        RunError::unless(observer.outcome.blocked.is_empty() != self.hedged, || {
-            "deterministic votes that are sent again harm nobody".into()
-        })?;
-        Ok(observer.row(written(&self.context.encode())))
+        let blocked = observer
+            .reaches(|outcome| !outcome.blocked.is_empty())
+            .await;
+        ensure!(
+            blocked == self.hedged,
+            "hedged: {}, honest member blocked: {blocked}",
+            self.hedged
+        );
+        Ok(observer.row(journal_bytes(&self.context.encode())))
     }
 
-    /// The last member stops after a third of the views, and returns after another.
+    /// Stops the last member after a third of the views and restarts it after another third.
     async fn crash(
         &self,
         engine: &mut Handle<()>,
         observer: &mut Observer<'_, P>,
         reports: &Reports,
-    ) -> Result<(), RunError> {
-        let last = self.options.validators - 1;
+    ) -> anyhow::Result<()> {
+        let last = self.options.validators() - 1;
         let third = (self.options.views / 3).max(1);
         let done = |outcome: &Outcome| outcome.reached(last, 1, third);
-        observer.until("the first third of the views", done).await?;
+        observer.until("third of the views", done).await?;
         stop(engine).await;
-        observer.catch_up();
+        observer.drain();
         let before = observer.outcome.count(last);
 
         let others = self.options.faulty()..last;
         let done = |outcome: &Outcome| others.clone().all(|n| outcome.reached(n, 1, 2 * third));
         observer
-            .until("the others, while one is down", done)
+            .until("two thirds of the views at the others", done)
             .await?;
-        RunError::unless(observer.outcome.count(last) == before, || {
-            "a member that is down finalises nothing".into()
-        })?;
+        ensure!(
+            observer.outcome.count(last) == before,
+            "a stopped member finalised a block"
+        );
         *engine = self.start(last, 1, &self.members.first, reports).await?;
         let done = |outcome: &Outcome| outcome.count(last) > before;
-        observer.until("the member that returned", done).await
+        observer.until("block of the restarted member", done).await
     }
 
-    /// The first honest member leaves, another joins. Who has left goes on signing as before.
+    /// Second epoch: the first honest member leaves, another one joins. The former member keeps
+    /// sending votes of the first epoch and must be blocked by all.
     async fn second_epoch(
         &self,
         first: Vec<Handle<()>>,
         observer: &mut Observer<'_, P>,
         reports: &Reports,
         mut guilty: BTreeSet<usize>,
-    ) -> Result<(), RunError> {
+    ) -> anyhow::Result<()> {
         for mut engine in first {
             stop(&mut engine).await;
         }
         let leaving = self.options.faulty();
-        let everybody = 0..self.members.all.len();
+        let all = 0..self.members.all.len();
         let committee = self.members.second(leaving)?;
-        for n in everybody.clone().filter(|n| *n != leaving) {
+        for n in all.clone().filter(|n| *n != leaving) {
             self.start(n, 2, &committee, reports).await?;
         }
         let scheme = self.members.scheme(leaving, &self.members.first, false)?;
         self.attack(leaving, 2, Attack::Stale, scheme).await?;
 
-        let honest: Vec<usize> = everybody.skip(leaving + 1).collect();
+        let honest: Vec<usize> = all.skip(leaving + 1).collect();
         guilty.insert(leaving);
-        observer.until_caught(2, &honest, &guilty).await?;
-        observer.claim(&guilty)
+        observer.until_blocked(2, &honest, &guilty).await?;
+        observer.assert_safety(&guilty)
     }
 
-    /// Starts a member in an epoch: its engine, or its attack.
+    /// Starts the engine of a member in an epoch, or its attack.
     async fn start(
         &self,
         n: usize,
         epoch: u64,
         committee: &Arc<Committee<P>>,
         reports: &Reports,
-    ) -> Result<Handle<()>, RunError> {
+    ) -> anyhow::Result<Handle<()>> {
         let scheme = self.members.scheme(n, committee, self.hedged)?;
-        if n < self.options.hostile {
-            return self.attack(n, epoch, Attack::of(n), scheme).await;
+        if n < self.options.attackers {
+            return self.attack(n, epoch, Attack::nth(n), scheme).await;
         }
         let clock = self.context.child("clock");
         let application = Application {
@@ -279,8 +281,8 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         n: usize,
         epoch: u64,
         attack: Attack,
-        scheme: Scheme<P, Measured>,
-    ) -> Result<Handle<()>, RunError> {
+        scheme: Scheme<P, Metered>,
+    ) -> anyhow::Result<Handle<()>> {
         let victims = self.peers.iter().enumerate().filter(|(peer, _)| *peer != n);
         let victims = victims.map(|(_, peer)| peer.clone()).collect();
         let [(sender, receiver), ..] = self.ends(n, epoch).await?;
@@ -289,9 +291,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         Ok(context.spawn(move |_| attack.run(scheme, victims, sender, receiver)))
     }
 
-    /// The channels of a member in an epoch, anew: what earlier ones held is lost. Epochs do not
-    /// share any: what is still on its way when an epoch ends would be held against its sender.
-    async fn ends(&self, n: usize, epoch: u64) -> Result<Ends, RunError> {
+    /// Registers new channels of a member for an epoch. Epochs do not share channels, because
+    /// votes in flight at the end of an epoch would block their honest senders in the next.
+    async fn ends(&self, n: usize, epoch: u64) -> anyhow::Result<Ends> {
         let control = self.network.control(self.peers[n].clone());
         let register = async |channel| {
             let ends = control.register(channel, node::quota()).await;
@@ -305,14 +307,14 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
     }
 }
 
-/// Stops an engine as a crash would: nothing is flushed.
+/// Stops an engine without flushing, as a crash does.
 async fn stop(engine: &mut Handle<()>) {
     engine.abort();
     let _ = engine.await;
 }
 
-/// Bytes written to journals, which the runtime counts.
-pub(crate) fn written(metrics: &str) -> Option<u64> {
+/// Bytes written to journals, from the metrics of the runtime.
+pub(crate) fn journal_bytes(metrics: &str) -> Option<u64> {
     let line = |line: &str| {
         let (name, value) = line.rsplit_once(' ')?;
         let counted = name.contains("storage_write_bytes") && !name.starts_with('#');

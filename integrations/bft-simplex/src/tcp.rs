@@ -1,4 +1,4 @@
-//! Validators over TCP on localhost: all of a committee in this process, or one of them.
+//! Validators over TCP on localhost, with real sockets and timers.
 
 use std::fs::{self, File, TryLockError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use anyhow::{Context as _, bail};
 use commonware_consensus::simplex::max_payload_size;
 use commonware_cryptography::{ChaCha20Poly1305, ed25519::PublicKey as Identity, sha256::Digest};
 use commonware_mldsa::Scheme;
@@ -20,24 +21,24 @@ use commonware_stream::{
     sake::{self, Sake},
 };
 use commonware_utils::{NZU32, NZUsize, ordered::Map};
-use measure::Row;
+use harness::Row;
 use mldsa_core::ParameterSet;
 
-use crate::measured::Measured;
 use crate::members::Members;
+use crate::metered::Metered;
 use crate::node::{self, Application};
-use crate::observed::{Observer, Reports};
-use crate::simulator::written;
-use crate::{Hook, Options, RunError};
+use crate::observer::{Observer, Reports};
+use crate::simulator::journal_bytes;
+use crate::{Hook, Options};
 
-/// Runs, and when the row is made calls `linger`, during which the validators go on: what they do
-/// then is judged too.
+/// Runs the validators of this process. After the last view `linger` is called, during which the
+/// validators keep running; the assertions include events of that time.
 pub(crate) fn run<P: ParameterSet>(
     options: &Options,
     members: &Members<P>,
     hook: &Hook,
-    linger: impl FnOnce() -> Result<(), RunError>,
-) -> Result<Row, RunError> {
+    linger: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<Row> {
     let temporary = tempfile::tempdir()?;
     let storage = options.storage.as_deref().unwrap_or(temporary.path());
     let _lock = lock(storage)?;
@@ -47,14 +48,13 @@ pub(crate) fn run<P: ParameterSet>(
         .with_storage_directory(storage);
     let mine: Vec<usize> = match options.node {
         Some(node) => vec![node],
-        None => (0..options.validators).collect(),
+        None => (0..options.validators()).collect(),
     };
     tokio::Runner::new(config).start(|context| async move {
         for &n in &mine {
-            // The network would panic.
+            // Checked here because the network panics if a port is in use.
             let address = address(options, n);
-            let port = address.port();
-            TcpListener::bind(address).map_err(|source| RunError::Port { port, source })?;
+            TcpListener::bind(address).with_context(|| format!("{address}, see --port"))?;
         }
         let (reports, mut observer) = Observer::new(options, members, hook, &context);
         for &n in &mine {
@@ -65,33 +65,33 @@ pub(crate) fn run<P: ParameterSet>(
             .filter(|n| *n >= options.faulty())
             .collect();
         let guilty = (0..options.faulty()).collect();
-        observer.until_caught(1, &honest, &guilty).await?;
-        let mut row = observer.row(written(&context.encode()));
+        observer.until_blocked(1, &honest, &guilty).await?;
+        let mut row = observer.row(journal_bytes(&context.encode()));
         linger()?;
-        observer.catch_up();
-        observer.claim(&guilty)?;
+        observer.drain();
+        observer.assert_safety(&guilty)?;
         if !honest.is_empty() {
-            observer.claim_refused(&guilty)?;
+            observer.assert_rejections(&guilty)?;
         }
         row.blocked = observer.blocked();
         Ok(row)
     })
 }
 
-/// The journals of a folder for this process alone, until it ends or the file is closed: two that
-/// go on from one journal vote twice.
-fn lock(storage: &Path) -> Result<File, RunError> {
+/// Locks a journal directory until the file is closed: two processes that continue from one
+/// journal would vote twice.
+fn lock(storage: &Path) -> anyhow::Result<File> {
     fs::create_dir_all(storage)?;
     let file = File::create(storage.join("lock"))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(RunError::InUse(storage.into())),
+        Err(TryLockError::WouldBlock) => bail!("another process uses {}", storage.display()),
         Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
 
 fn address(options: &Options, n: usize) -> SocketAddr {
-    // Options are checked: all ports exist.
+    // `Options::check` makes sure that all ports exist.
     let port = u16::try_from(n).unwrap_or(u16::MAX);
     let port = options.port.saturating_add(port);
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
@@ -104,14 +104,14 @@ fn start<P: ParameterSet>(
     members: &Members<P>,
     n: usize,
     reports: &Reports,
-) -> Result<(), RunError> {
-    let everybody = members.all.iter().enumerate();
+) -> anyhow::Result<()> {
+    let all = members.all.iter().enumerate();
     let addresses: Map<Identity, Address> = Map::from_iter_dedup(
-        everybody.map(|(n, member)| (member.public(), Address::from(address(options, n)))),
+        all.map(|(n, member)| (member.public(), Address::from(address(options, n)))),
     );
     let count = NonZeroUsize::new(members.all.len()).unwrap_or(NonZeroUsize::MIN);
-    let validators = u32::try_from(members.validators()).unwrap_or(u32::MAX);
-    let payload = max_payload_size::<Scheme<P, Measured>, Digest>(validators);
+    let validators = u32::try_from(options.validators()).unwrap_or(u32::MAX);
+    let payload = max_payload_size::<Scheme<P, Metered>, Digest>(validators);
 
     let validator = context.child("validator").with_attribute("n", n);
     let handshake = Cups::<_, ChaCha20Poly1305>::new(
@@ -131,7 +131,7 @@ fn start<P: ParameterSet>(
         max_message_size(&[payload]),
         NZUsize!(4096),
     );
-    // All of them dial from one address.
+    // All validators connect from one address.
     config.allowed_handshake_rate_per_ip = Quota::per_second(NZU32!(1024));
     config.allowed_handshake_rate_per_subnet = Quota::per_second(NZU32!(1024));
     let (mut network, mut oracle) = lookup::Network::new(validator.child("p2p"), config);
@@ -139,7 +139,7 @@ fn start<P: ParameterSet>(
     let channels = [0, 1, 2].map(|channel| network.register(channel, node::quota()));
     network.start();
 
-    let workers = NonZeroUsize::new(options.workers).unwrap_or(NonZeroUsize::MIN);
+    let workers = NonZeroUsize::new(options.workers as usize).unwrap_or(NonZeroUsize::MIN);
     let application = Application {
         node: n,
         epoch: 1,

@@ -1,19 +1,20 @@
-//! What was finalised.
+//! Selection of blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::{Context as _, ensure};
 use bft_simplex::{Block, Hook};
 
-/// Collects the blocks that validators finalise.
+/// Blocks finalised by validators. Clones share the list.
 #[derive(Clone, Debug, Default)]
-pub struct Blocks(Arc<Mutex<Seen>>);
+pub struct Blocks(Arc<Mutex<Finalized>>);
 
-/// By epoch and view, each payload with those who have finalised it.
-type Seen = BTreeMap<(u64, u64), BTreeMap<Vec<u8>, BTreeSet<usize>>>;
+/// By epoch and view: payloads with the validators that have finalised them.
+type Finalized = BTreeMap<(u64, u64), BTreeMap<Vec<u8>, BTreeSet<usize>>>;
 
 impl Blocks {
-    /// What the engine calls.
+    /// Callback for the engine.
     #[must_use]
     pub fn hook(&self) -> Hook {
         let blocks = self.clone();
@@ -21,28 +22,29 @@ impl Blocks {
     }
 
     fn add(&self, block: &Block) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let payloads = seen.entry((block.epoch, block.view)).or_default();
+        let mut finalized = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let payloads = finalized.entry((block.epoch, block.view)).or_default();
         let payload = block.payload.to_vec();
         payloads.entry(payload).or_default().insert(block.node);
     }
 
-    /// Of the blocks that at least `validators` have finalised, every k-th: what is signed for it.
+    /// Every k-th of the blocks that at least `validators` have finalised, encoded for signing.
     ///
     /// # Errors
-    /// If two blocks were finalised at one place.
-    pub fn every(&self, k: usize, validators: usize) -> Result<Vec<Vec<u8>>, String> {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut certain = Vec::new();
-        for ((epoch, view), payloads) in seen.iter() {
-            if payloads.len() > 1 {
-                return Err(format!("view {view} of epoch {epoch} has two blocks"));
-            }
-            let (payload, by) = payloads.iter().next().ok_or("a block without a payload")?;
+    /// If two blocks were finalised in one view.
+    pub fn every(&self, k: usize, validators: usize) -> anyhow::Result<Vec<Vec<u8>>> {
+        let finalized = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut agreed = Vec::new();
+        for ((epoch, view), payloads) in finalized.iter() {
+            ensure!(
+                payloads.len() == 1,
+                "view {view} of epoch {epoch} has two blocks"
+            );
+            let (payload, by) = payloads.iter().next().context("no payload")?;
             if by.len() >= validators {
-                certain.push([&epoch.to_be_bytes()[..], &view.to_be_bytes(), payload].concat());
+                agreed.push([&epoch.to_be_bytes()[..], &view.to_be_bytes(), payload].concat());
             }
         }
-        Ok(certain.into_iter().skip(k - 1).step_by(k).collect())
+        Ok(agreed.into_iter().skip(k - 1).step_by(k).collect())
     }
 }

@@ -1,19 +1,20 @@
-//! Members with their guards on disk, who have agreed on the roots of their keys.
+//! Members with guards on disk and agreed key roots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mladsa_aggregate::errors::JournalError;
 use mladsa_aggregate::{
-    AgreedRoots, BaseLabel, EpochPlan, EpochTree, Error, FilePins, Guard, MasterSeed, MemberId,
-    PinnedRoots, Policy, Registry, attempts_for,
+    AgreedRoots, EpochPlan, EpochTree, Error, FileWriteOnceStore, MasterSeed, MemberId,
+    OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registry, TaskId,
 };
 use mldsa_core::Randomness;
 
-/// What all checkpoints are for.
+/// Domain of all checkpoints.
 pub(crate) const DOMAIN: &[u8] = b"example/checkpoint/v1";
 
-/// A member: its keys, the directory of its guard, and what it has agreed to.
+/// Member: keys, guard directory and agreed roots.
 #[derive(Debug)]
 pub struct Member {
     pub(crate) member: Arc<mladsa_aggregate::Member>,
@@ -22,7 +23,7 @@ pub struct Member {
     directory: PathBuf,
 }
 
-/// All members of one epoch.
+/// Members of one epoch.
 #[derive(Debug)]
 pub struct Committee {
     pub(crate) members: Vec<Member>,
@@ -30,16 +31,16 @@ pub struct Committee {
 }
 
 impl Member {
-    /// Opens its guard as the last one has left it.
+    /// Opens the guard of the member.
     ///
     /// # Errors
-    /// [`Error`] if the files are not what the guard wrote last.
-    pub fn guard(&self) -> Result<Guard, Error> {
+    /// [`JournalError`] if another guard is open, or if the files are not the last state written.
+    pub fn guard(&self) -> Result<OneTimeKeyJournal, JournalError> {
         let [log, mark] = self.files();
-        Guard::open_files(&log, &mark, self.member.seed())
+        OneTimeKeyJournal::open_files(&log, &mark, self.member.seed())
     }
 
-    /// The files of its guard: the log, and its mark.
+    /// Guard files: log and high-water mark.
     #[must_use]
     pub fn files(&self) -> [PathBuf; 2] {
         files(&self.directory)
@@ -49,30 +50,27 @@ impl Member {
         *self.member.id()
     }
 
-    pub(crate) fn policy(&self) -> Policy {
-        Policy::two_thirds(self.agreed.registry())
+    pub(crate) fn policy(&self) -> QuorumPolicy {
+        QuorumPolicy::two_thirds(self.agreed.registry())
     }
 }
 
-/// The log, and its mark: in real life on another device, so that no backup has both.
+/// Guard files. In production the mark is on another device, so that no backup contains both.
 fn files(directory: &Path) -> [PathBuf; 2] {
     ["guard", "mark"].map(|name| directory.join(name))
 }
 
 impl Committee {
-    /// A committee of `n` that may sign `checkpoints` in this epoch, with everything that it keeps
-    /// below `directory`, which is empty.
+    /// Committee of `n` members that may sign `checkpoints` checkpoints in this epoch. Its files
+    /// are created in the empty directory `directory`.
     ///
     /// # Errors
-    /// What the disk says, and [`Error`].
-    pub fn new(
-        directory: &Path,
-        n: u32,
-        epoch: u64,
-        checkpoints: u64,
-    ) -> Result<Self, Box<dyn std::error::Error>> {
+    /// File system errors and [`Error`].
+    pub fn new(directory: &Path, n: u32, epoch: u64, checkpoints: u64) -> anyhow::Result<Self> {
         let members: Vec<_> = (0..n).map(member).collect::<Result<_, _>>()?;
-        let registrations = members.iter().map(|m| m.register(Randomness::Deterministic));
+        let registrations = members
+            .iter()
+            .map(|m| m.register(Randomness::Deterministic));
         let registry = Registry::new(&[7; 32], registrations.collect::<Result<Vec<_>, _>>()?)?;
         let plan = plan(n as usize, epoch, checkpoints)?;
 
@@ -81,23 +79,25 @@ impl Committee {
         for (member, home) in members.iter().zip(&homes) {
             fs::create_dir_all(home.join("pins"))?;
             let [log, mark] = files(home);
-            let mut guard = Guard::create_files(&log, &mark, member.seed())?;
+            let mut guard = OneTimeKeyJournal::create_files(&log, &mark, member.seed())?;
             let tree = member.epoch_tree(&registry, &plan)?;
             roots.push(member.announce(&tree, &mut guard, Randomness::Deterministic)?);
             trees.push(tree);
             guards.push(guard);
         }
-        // Everybody pins what it has heard, and says so; nothing is opened before more than two
-        // thirds have heard the same.
-        let (mut pinned, mut words) = (Vec::new(), Vec::new());
+        // Each member pins the announced roots and acknowledges them. Agreement requires equal
+        // acknowledgements of more than two thirds.
+        let (mut pinned, mut acknowledgements) = (Vec::new(), Vec::new());
         for ((member, guard), home) in members.iter().zip(&mut guards).zip(&homes) {
-            let mut pins = FilePins::new(&home.join("pins"));
-            let heard = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
-            words.push(member.acknowledge(&heard, guard, Randomness::Deterministic)?);
-            pinned.push(heard);
+            let mut pins = FileWriteOnceStore::new(&home.join("pins"));
+            let roots = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
+            acknowledgements.push(member.acknowledge(&roots, guard, Randomness::Deterministic)?);
+            pinned.push(roots);
         }
-        let agreed: Result<Vec<_>, _> =
-            pinned.iter().map(|p| AgreedRoots::new(p, &words)).collect();
+        let agreed: Result<Vec<_>, _> = pinned
+            .iter()
+            .map(|p| AgreedRoots::new(p, &acknowledgements))
+            .collect();
         let members = members.into_iter().zip(trees).zip(agreed?).zip(homes);
         Ok(Self {
             members: members
@@ -112,29 +112,30 @@ impl Committee {
         })
     }
 
-    /// Its members.
+    /// Members, in order.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    pub(crate) fn label(&self, slot: u64) -> BaseLabel {
+    pub(crate) fn label(&self, slot: u64) -> TaskId {
         label(self.epoch, slot)
     }
 }
 
-/// What `n` members may sign in an epoch.
+/// Plan of an epoch of `n` members.
 pub(crate) fn plan(n: usize, epoch: u64, checkpoints: u64) -> Result<EpochPlan, Error> {
     let contents = (0..checkpoints).map(|slot| label(epoch, slot)).collect();
-    EpochPlan::with_attempts(epoch, contents, attempts_for(n))
+    let attempts = EpochPlan::attempts_for(n);
+    Ok(EpochPlan::with_attempts(epoch, contents, attempts)?)
 }
 
-fn label(epoch: u64, slot: u64) -> BaseLabel {
-    BaseLabel::slot(DOMAIN, epoch, slot, 0)
+fn label(epoch: u64, slot: u64) -> TaskId {
+    TaskId::for_slot(DOMAIN, epoch, slot, 0)
 }
 
-/// Fixed secrets, so that a run can be repeated. A seed is random in real life, and for one guard
-/// for ever.
+/// Member with fixed secrets, so that runs are repeatable. In production a seed is random and
+/// belongs to one guard.
 fn member(n: u32) -> Result<mladsa_aggregate::Member, Error> {
     let id = MemberId::new(format!("validator-{n}").as_bytes())?;
     let secret = |first: u8| {

@@ -1,16 +1,16 @@
-//! Checkpoints: every k-th block that a committee has finalised, as one ML-DSA-87 signature.
+//! Checkpoints: every k-th finalised block as one ML-DSA-87 signature of the committee.
 //!
-//! The committee of [`bft_simplex`] finalises blocks with lists of votes. [`Blocks`] listens and
-//! takes every k-th; a [`Committee`] of the same members signs each of these together
-//! (ML-ADSA, experimental), and the result is an ordinary ML-DSA-87 signature for whoever can
-//! rebuild its key. [`Price`] says what that costs on the wire, with what a verifier needs besides.
+//! The committee of [`bft_simplex`] finalises blocks with lists of votes. [`Blocks`] selects every
+//! k-th block; a [`Committee`] of the same members signs it jointly (ML-ADSA, experimental). The
+//! result is an ordinary ML-DSA-87 signature under a key that a verifier rebuilds from the
+//! openings. [`CertificateSize`] compares the sizes.
 
 mod blocks;
 mod committee;
-mod price;
 mod round;
+mod size;
 
 pub use blocks::Blocks;
 pub use committee::{Committee, Member};
-pub use price::Price;
-pub use round::{Absence, Checkpoint, Trouble};
+pub use round::{Checkpoint, Fault};
+pub use size::CertificateSize;

@@ -1,106 +1,63 @@
-//! One checkpoint: a session of each member, and a network in order.
+//! One checkpoint: a session per member, connected by an in-order network.
 
-use core::fmt;
 use std::collections::VecDeque;
 use std::fs;
 
+use anyhow::{Context as _, bail, ensure};
 use fips204::ml_dsa_87;
 use fips204::traits::{SerDes as _, Verifier as _};
-use mladsa_aggregate::{Aggregate, Error, Event, Guard, Kind, Message, Part, Session, Topic};
+use mladsa_aggregate::errors::{JournalError, RoundError};
+use mladsa_aggregate::steps::{MessageKind, SignedMessage};
+use mladsa_aggregate::{Aggregate, OneTimeKeyJournal, Session, SessionEvent, SigningTask};
 
 use crate::committee::{Committee, DOMAIN};
 
-/// What becomes of the first member, who is killed when it has committed and not responded.
+/// Fault of the first member, which is killed after its commitment and before its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absence {
-    /// It is not killed.
+pub enum Fault {
+    /// No fault.
     None,
-    /// It comes back before the others give up.
-    Short,
-    /// It does not come back for this checkpoint.
-    Long,
+    /// Restarted before the others time out.
+    Restart,
+    /// Not restarted for this checkpoint.
+    Offline,
 }
 
-/// A signed checkpoint.
+/// Signed checkpoint.
 #[derive(Debug)]
 pub struct Checkpoint {
-    /// The signature, with who made it.
+    /// Signature with its signers.
     pub aggregate: Aggregate,
-    /// How many signed.
+    /// Number of signers.
     pub signers: usize,
-    /// Attempts that it took.
+    /// Number of attempts.
     pub attempts: u32,
-    /// Bytes of the signature and of the bits that say whose it is.
+    /// Bytes of the signature and of the signer bitmap.
     pub certificate: usize,
-    /// Bytes of the openings that a verifier needs who has not followed the round.
+    /// Bytes of the openings that a verifier needs if it has not followed the round.
     pub openings: usize,
-    /// Messages that were sent, and their bytes.
+    /// Number of messages sent, and their bytes.
     pub sent: (usize, usize),
 }
 
-/// What went wrong.
-#[derive(Debug)]
-pub enum Trouble {
-    /// The scheme.
-    Scheme(Error),
-    /// The disk.
-    Disk(std::io::Error),
-    /// Something that a run claims, and that did not hold.
-    Claim(&'static str),
-}
-
-impl From<Error> for Trouble {
-    fn from(error: Error) -> Self {
-        Self::Scheme(error)
-    }
-}
-
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Self {
-        Self::Disk(error)
-    }
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scheme(error) => error.fmt(f),
-            Self::Disk(error) => error.fmt(f),
-            Self::Claim(claim) => f.write_str(claim),
-        }
-    }
-}
-
-impl core::error::Error for Trouble {}
-
-/// After so much time without a message a member goes on without who is silent.
+/// Clock ticks without a message after which a session drops the silent members.
 const TIMEOUT: u64 = 100;
-/// Timeouts after which a checkpoint has failed: each ends an attempt.
-const PATIENCE: usize = 64;
+/// Timeouts after which a checkpoint has failed; each ends an attempt.
+const MAX_TIMEOUTS: usize = 64;
 
 impl Committee {
-    /// Signs a payload for the checkpoint at `slot`, which is for nothing else from then on.
+    /// Signs a payload for the checkpoint at `slot`.
     ///
     /// # Errors
-    /// [`Trouble`].
-    pub fn sign(
-        &self,
-        slot: u64,
-        payload: Vec<u8>,
-        absence: Absence,
-    ) -> Result<Checkpoint, Trouble> {
-        let topic = Topic {
-            ctx: DOMAIN.to_vec(),
-            label: self.label(slot),
-            kind: Kind::Decision,
-            payload,
-        };
+    /// Errors of the scheme, file system errors, and assertions that do not hold.
+    pub fn sign(&self, slot: u64, payload: Vec<u8>, fault: Fault) -> anyhow::Result<Checkpoint> {
+        let task = SigningTask::decision(self.label(slot), DOMAIN, &payload)?;
         let mut round = Round {
             committee: self,
-            topic,
-            absence,
+            task,
+            fault,
             nodes: Vec::new(),
-            wires: VecDeque::new(),
+            in_flight: VecDeque::new(),
             sent: Vec::new(),
             now: 1,
         };
@@ -111,33 +68,34 @@ impl Committee {
 
 struct Round<'a> {
     committee: &'a Committee,
-    topic: Topic,
-    absence: Absence,
+    task: SigningTask,
+    fault: Fault,
+    /// `None` for a killed member.
     nodes: Vec<Option<Node>>,
-    wires: VecDeque<(usize, Message)>,
-    sent: Vec<Message>,
+    in_flight: VecDeque<(usize, SignedMessage)>,
+    sent: Vec<SignedMessage>,
     now: u64,
 }
 
-/// A member while it lives.
+/// Running member.
 struct Node {
     session: Session,
-    guard: Guard,
+    guard: OneTimeKeyJournal,
     done: Option<Aggregate>,
 }
 
 impl Round<'_> {
-    fn node(&self, at: usize, attempt: u8) -> Result<Node, Error> {
+    fn node(&self, at: usize, attempt: u8) -> Result<Node, JournalError> {
         let member = &self.committee.members[at];
         let session = Session::new(
             member.member.clone(),
             member.tree.clone(),
             member.agreed.clone(),
             member.policy(),
-            self.topic.clone(),
-            (attempt, &[]),
+            self.task.clone(),
             TIMEOUT,
-        );
+        )
+        .starting_at(attempt, &[]);
         let guard = member.guard()?;
         Ok(Node {
             session,
@@ -146,176 +104,166 @@ impl Round<'_> {
         })
     }
 
-    fn run(&mut self) -> Result<(), Trouble> {
+    fn run(&mut self) -> anyhow::Result<()> {
         let n = self.committee.members.len();
         let nodes: Result<_, _> = (0..n).map(|at| self.node(at, 0).map(Some)).collect();
         self.nodes = nodes?;
-        // What the first member's log was before: a backup.
+        // Backup of the first member's log from before the round.
         let [log, _] = self.committee.members[0].files();
         let backup = fs::read(log)?;
         let mut killed = None;
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_TIMEOUTS {
             for at in 0..n {
                 let now = self.now;
                 self.act(at, |node| node.session.tick(now, &mut node.guard))?;
             }
-            while let Some((to, message)) = self.wires.pop_front() {
-                let (bytes, now) = (message.to_bytes(), self.now);
-                let events = |node: &mut Node| node.session.receive(&bytes, now, &mut node.guard);
-                let parts = self.act(to, events)?;
-                let commits = to == 0 && parts.contains(&Part::Commitment);
-                if commits && self.absence != Absence::None && killed.is_none() {
-                    if parts.contains(&Part::Response) {
-                        return Err(Trouble::Claim("the first member has responded already"));
-                    }
+            while let Some((to, message)) = self.in_flight.pop_front() {
+                let parts = self.receive(to, &message)?;
+                let commits = to == 0 && parts.contains(&MessageKind::Commitment);
+                if commits && self.fault != Fault::None && killed.is_none() {
+                    ensure!(
+                        !parts.contains(&MessageKind::Response),
+                        "the first member responded before it was killed"
+                    );
                     killed = self.nodes[0].take().map(|node| node.session.attempt());
                 }
             }
-            if let (Some(attempt), Absence::Short, None) = (killed, self.absence, &self.nodes[0]) {
+            if let (Some(attempt), Fault::Restart, None) = (killed, self.fault, &self.nodes[0]) {
                 self.restart(attempt, &backup)?;
                 continue;
             }
-            let living = self.nodes.iter().flatten();
-            if living.into_iter().all(|node| node.done.is_some()) {
-                let left = killed.is_some() == (self.absence != Absence::None);
-                let there = self.nodes[0].is_some() == (self.absence != Absence::Long);
-                let absent = (left && there).then_some(());
-                return absent.ok_or(Trouble::Claim(
-                    "the first member was away as it was meant to be",
-                ));
+            if self.nodes.iter().flatten().all(|node| node.done.is_some()) {
+                let was_killed = killed.is_some() == (self.fault != Fault::None);
+                let is_running = self.nodes[0].is_some() == (self.fault != Fault::Offline);
+                ensure!(was_killed && is_running, "the fault did not take place");
+                return Ok(());
             }
             self.now += TIMEOUT;
         }
-        Err(Trouble::Claim("nobody signs any more"))
+        bail!("no signature after {MAX_TIMEOUTS} timeouts")
     }
 
-    /// The first member comes back: not from a backup, and with what its guard has written down.
-    fn restart(&mut self, attempt: u8, backup: &[u8]) -> Result<(), Trouble> {
+    /// Restarts the first member: a restored backup of its log is rejected, the current log is
+    /// accepted, and every message sent again is identical.
+    fn restart(&mut self, attempt: u8, backup: &[u8]) -> anyhow::Result<()> {
         let member = &self.committee.members[0];
         let [log, _] = member.files();
-        let now = fs::read(&log)?;
+        let current = fs::read(&log)?;
         fs::write(&log, backup)?;
-        let refused = member.guard().is_err();
-        fs::write(&log, now)?;
-        if !refused {
-            return Err(Trouble::Claim("a guard from a backup is one"));
-        }
-        let before: Vec<Message> = self.own().cloned().collect();
+        let restored = member.guard();
+        fs::write(&log, current)?;
+        ensure!(restored.is_err(), "a restored guard was accepted");
+        let before: Vec<SignedMessage> = self.own().cloned().collect();
         self.nodes[0] = Some(self.node(0, attempt)?);
-        // The others send again what it has not heard; no message is another one than before.
-        let theirs = self
-            .sent
-            .iter()
-            .filter(|message| *message.id() != member.id());
-        self.wires
+        // The other members send their messages again.
+        let id = self.committee.members[0].id();
+        let theirs = self.sent.iter().filter(|message| *message.id() != id);
+        self.in_flight
             .extend(theirs.map(|message| (0, message.clone())));
         let now = self.now;
         self.act(0, |node| node.session.tick(now, &mut node.guard))?;
-        while let Some((to, message)) = self.wires.pop_front() {
-            let (bytes, now) = (message.to_bytes(), self.now);
-            self.act(to, |node| {
-                node.session.receive(&bytes, now, &mut node.guard)
-            })?;
+        while let Some((to, message)) = self.in_flight.pop_front() {
+            self.receive(to, &message)?;
         }
-        let again: Vec<Message> = self.own().skip(before.len()).cloned().collect();
-        let same = |part: Part| {
-            let of = |messages: &[Message]| messages.iter().find(|m| m.part() == part).cloned();
-            of(&before).is_some() && of(&before) == of(&again)
-        };
-        if !same(Part::Opening) || !same(Part::Commitment) {
-            return Err(Trouble::Claim("after a crash something else was sent"));
+        let again: Vec<SignedMessage> = self.own().skip(before.len()).cloned().collect();
+        for part in [MessageKind::Opening, MessageKind::Commitment] {
+            let find = |messages: &[SignedMessage]| messages.iter().find(|m| m.kind() == part).cloned();
+            ensure!(
+                find(&before).is_some() && find(&before) == find(&again),
+                "a restarted member sent a different message"
+            );
         }
         Ok(())
     }
 
-    /// What the first member has sent.
-    fn own(&self) -> impl Iterator<Item = &Message> {
+    /// Messages sent by the first member.
+    fn own(&self) -> impl Iterator<Item = &SignedMessage> {
         let id = self.committee.members[0].id();
         self.sent.iter().filter(move |message| *message.id() == id)
     }
 
-    /// Lets a member act, if it lives, and sends what it says. Returns what that was.
+    fn receive(&mut self, at: usize, message: &SignedMessage) -> anyhow::Result<Vec<MessageKind>> {
+        let (bytes, now) = (message.to_bytes(), self.now);
+        self.act(at, |node| {
+            node.session.receive(&bytes, now, &mut node.guard)
+        })
+    }
+
+    /// Runs a step of a member, if it is running, and sends its messages. Returns their parts.
     fn act(
         &mut self,
         at: usize,
-        act: impl FnOnce(&mut Node) -> Result<Vec<Event>, Error>,
-    ) -> Result<Vec<Part>, Trouble> {
+        step: impl FnOnce(&mut Node) -> Result<Vec<SessionEvent>, RoundError>,
+    ) -> anyhow::Result<Vec<MessageKind>> {
         let Some(node) = &mut self.nodes[at] else {
             return Ok(Vec::new());
         };
         let mut parts = Vec::new();
-        for event in act(node)? {
+        for event in step(node)? {
             match event {
-                Event::Send(message) => {
-                    parts.push(message.part());
+                SessionEvent::Send(message) => {
+                    parts.push(message.kind());
                     let others = (0..self.committee.members.len()).filter(|to| *to != at);
-                    self.wires.extend(others.map(|to| (to, message.clone())));
+                    self.in_flight
+                        .extend(others.map(|to| (to, message.clone())));
                     self.sent.push(message);
                 }
-                Event::Done(aggregate) => node.done = Some(*aggregate),
-                Event::LeftOut(_) => {}
-                Event::Failed(error) => return Err(error.into()),
-                Event::Blamed(_) | Event::Evidence(_) => {
-                    return Err(Trouble::Claim("an honest member is blamed"));
-                }
+                SessionEvent::Completed(aggregate) => node.done = Some(*aggregate),
+                SessionEvent::AttemptAbandoned(_) => {}
+                SessionEvent::Failed(error) => return Err(error.into()),
+                _ => bail!("an honest member was blamed"),
             }
         }
         Ok(parts)
     }
 
-    /// As a verifier who was not there.
-    fn check(self) -> Result<Checkpoint, Trouble> {
-        let mut made = self
-            .nodes
-            .into_iter()
-            .flatten()
-            .filter_map(|node| node.done);
-        let aggregate = made.next().ok_or(Trouble::Claim("nobody has signed"))?;
-        if made.any(|other| other != aggregate) {
-            return Err(Trouble::Claim("the members have different signatures"));
-        }
-        // The last member has agreed to the roots, as any verifier has who follows the epoch.
+    /// Verifies the result as a verifier that did not take part.
+    fn check(self) -> anyhow::Result<Checkpoint> {
+        let nodes = self.nodes.into_iter().flatten();
+        let mut done = nodes.filter_map(|node| node.done);
+        let aggregate = done.next().context("no signature")?;
+        ensure!(
+            done.all(|other| other == aggregate),
+            "the members have different signatures"
+        );
+        // The last member has agreed to the roots, as every verifier of the epoch has.
         let verifier = &self.committee.members[self.committee.members.len() - 1];
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes())?;
         let signers = aggregate.signers(verifier.agreed.registry())?;
-        let mut openings: Vec<Message> = Vec::new();
+        let mut openings: Vec<SignedMessage> = Vec::new();
         for id in &signers {
-            let theirs = |message: &&Message| {
+            let opening = |message: &&SignedMessage| {
                 message.id() == id
-                    && message.part() == Part::Opening
-                    && message.label() == aggregate.label()
+                    && message.kind() == MessageKind::Opening
+                    && message.attempt_id() == aggregate.attempt_id()
             };
-            openings.extend(self.sent.iter().find(theirs).cloned());
+            openings.extend(self.sent.iter().find(opening).cloned());
         }
         let keys = verifier.agreed.authenticate_each(&openings);
         let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let decision = self.topic.decision();
-        let policy = verifier.policy();
-        let round = aggregate.verify_expecting(&verifier.agreed, &keys, &decision, &policy)?;
+                let policy = verifier.policy();
+        let round = aggregate.verify(&verifier.agreed, &keys, &self.task, &policy)?;
 
-        // Nothing but FIPS 204 from here on, by somebody else's code.
+        // An independent FIPS 204 implementation accepts the signature, and no other message.
         let signature: &[u8] = aggregate.signature().as_ref();
-        let plain = |message: &[u8]| {
-            let key = round.key().as_bytes().as_slice().try_into().ok()?;
+        let independent = |message: &[u8]| {
+            let key = round.aggregate_key().as_bytes().as_slice().try_into().ok()?;
             let key = ml_dsa_87::PublicKey::try_from_bytes(key).ok()?;
-            Some(key.verify(message, &signature.try_into().ok()?, round.ctx()))
+            Some(key.verify(message, &signature.try_into().ok()?, round.context()))
         };
-        let another = [round.message(), b"."].concat();
-        if plain(round.message()) != Some(true) || plain(&another) != Some(false) {
-            return Err(Trouble::Claim(
-                "it is no ML-DSA-87 signature of this and nothing else",
-            ));
-        }
+        let other = [round.message(), b"."].concat();
+        ensure!(
+            independent(round.message()) == Some(true) && independent(&other) == Some(false),
+            "fips204 disagrees"
+        );
 
-        let left_out = self.absence == Absence::Long;
         let missing = self.committee.members.len() - signers.len();
-        if missing != usize::from(left_out) {
-            return Err(Trouble::Claim(
-                "others have signed than those who were there",
-            ));
-        }
+        ensure!(
+            missing == usize::from(self.fault == Fault::Offline),
+            "{missing} members have not signed"
+        );
         Ok(Checkpoint {
-            attempts: u32::from(aggregate.label().attempt()) + 1,
+            attempts: u32::from(aggregate.attempt_id().attempt()) + 1,
             signers: signers.len(),
             certificate: signature.len() + self.committee.members.len().div_ceil(8),
             openings: signers.len() * verifier.agreed.plan().opening_len(),

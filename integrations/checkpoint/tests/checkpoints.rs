@@ -1,69 +1,71 @@
-//! Checkpoints of a committee with its guards on disk.
+//! Checkpoints of a committee with guards on disk.
 
 use std::fs;
 
 use bft_simplex::Block;
-use checkpoint::{Absence, Blocks, Committee, Price, Trouble};
-use mladsa_aggregate::Error;
+use checkpoint::{Blocks, CertificateSize, Committee, Fault};
+use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
 use tempfile::tempdir;
 
+const IN_USE: JournalError = JournalError::Storage(StorageError::InUse);
+
 #[test]
-fn a_killed_member_signs_the_same_again_or_is_left_out() {
+fn killed_member_repeats_its_messages_or_is_left_out() {
     let directory = tempdir().unwrap();
     let committee = Committee::new(directory.path(), 4, 1, 3).unwrap();
-    let sign = |slot, absence| committee.sign(slot, vec![slot as u8; 48], absence).unwrap();
-    let short = sign(0, Absence::Short);
-    assert_eq!(short.signers, 4);
-    // The price list says what a run takes.
-    let price = Price::new(4, 3).unwrap();
+    let sign = |slot, fault| committee.sign(slot, vec![slot as u8; 48], fault).unwrap();
+    let restarted = sign(0, Fault::Restart);
+    assert_eq!(restarted.signers, 4);
+    // The computed sizes are those of a run.
+    let size = CertificateSize::new(4, 3).unwrap();
     assert_eq!(
-        (short.certificate, short.openings),
-        (price.aggregate, price.openings)
+        (restarted.certificate, restarted.openings),
+        (size.aggregate, size.openings)
     );
-    let long = sign(1, Absence::Long);
-    assert_eq!(long.signers, 3);
-    assert!(long.attempts > 1);
-    // Whoever was left out is back.
-    assert_eq!(sign(2, Absence::None).signers, 4);
-    // An aggregate is smaller than a list, and with its openings larger.
-    assert!(long.aggregate.to_bytes().len() < price.ml_dsa_87);
-    assert!(long.certificate + long.openings > price.ml_dsa_87);
+    let offline = sign(1, Fault::Offline);
+    assert_eq!(offline.signers, 3);
+    assert!(offline.attempts > 1);
+    // The member that was left out signs again.
+    assert_eq!(sign(2, Fault::None).signers, 4);
+    // An aggregate is smaller than a list, and larger with its openings.
+    assert!(offline.aggregate.to_bytes().len() < size.ml_dsa_87);
+    assert!(offline.certificate + offline.openings > size.ml_dsa_87);
 }
 
 #[test]
-fn a_checkpoint_has_one_payload() {
+fn checkpoint_has_one_payload() {
     let directory = tempdir().unwrap();
     let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
-    let sign = |payload: &[u8]| committee.sign(0, payload.to_vec(), Absence::None);
+    let sign = |payload: &[u8]| committee.sign(0, payload.to_vec(), Fault::None);
     sign(b"block").unwrap();
     assert!(sign(b"another block").is_err());
     assert!(
-        committee.sign(1, b"block".to_vec(), Absence::None).is_err(),
+        committee.sign(1, b"block".to_vec(), Fault::None).is_err(),
         "not planned"
     );
 }
 
 #[test]
-fn a_restored_guard_is_refused() {
+fn restored_log_is_rejected() {
     let directory = tempdir().unwrap();
     let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
     let member = &committee.members()[1];
     let [log, _] = member.files();
     let backup = fs::read(&log).unwrap();
-    committee.sign(0, b"block".to_vec(), Absence::None).unwrap();
+    committee.sign(0, b"block".to_vec(), Fault::None).unwrap();
     assert!(member.guard().is_ok());
     fs::write(&log, backup).unwrap();
     assert!(member.guard().is_err());
-    assert!(committee.sign(0, b"block".to_vec(), Absence::None).is_err());
+    assert!(committee.sign(0, b"block".to_vec(), Fault::None).is_err());
 }
 
 #[test]
-fn a_guard_restored_with_its_mark_harms_nothing_while_the_others_keep_theirs() {
+fn restored_log_and_mark_sign_nothing_new_against_intact_guards() {
     let directory = tempdir().unwrap();
     for n in 0..4 {
-        let place = directory.path().join(n.to_string());
-        let committee = Committee::new(&place, 4, 1, 1).unwrap();
-        let sign = |payload: &[u8]| committee.sign(0, payload.to_vec(), Absence::None);
+        let path = directory.path().join(n.to_string());
+        let committee = Committee::new(&path, 4, 1, 1).unwrap();
+        let sign = |payload: &[u8]| committee.sign(0, payload.to_vec(), Fault::None);
         let member = &committee.members()[n];
         let backup = member.files().map(|file| fs::read(file).unwrap());
         let restore = || {
@@ -73,53 +75,52 @@ fn a_guard_restored_with_its_mark_harms_nothing_while_the_others_keep_theirs() {
         };
         let first = sign(b"block").unwrap();
         restore();
-        assert!(member.guard().is_ok(), "nothing in the files tells");
+        assert!(member.guard().is_ok(), "the files are consistent");
         assert_eq!(sign(b"block").unwrap().aggregate, first.aggregate);
-        // What this member no longer knows, the guards of the others do: they do not answer.
+        // The guards of the other members still have the first payload: they do not respond.
         restore();
-        let refused = sign(b"another block").unwrap_err();
-        assert!(
-            matches!(refused, Trouble::Scheme(Error::QuorumMissed)),
-            "{refused}"
-        );
+        let error = sign(b"another block").unwrap_err();
+        assert_eq!(error.downcast_ref(), Some(&RoundError::QuorumMissed));
     }
 }
 
 #[test]
-fn one_directory_serves_one_process() {
+fn guard_files_are_locked() {
     let directory = tempdir().unwrap();
     let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
-    let sign = || committee.sign(0, b"block".to_vec(), Absence::None);
-    // The lock is of the open file, not of the process: here as between two.
+    let sign = || committee.sign(0, b"block".to_vec(), Fault::None);
+    // The lock belongs to the open file, so two guards of one process conflict as well.
     let held = committee.members()[2].guard().unwrap();
     let second = committee.members()[2].guard().unwrap_err();
-    assert_eq!(second, Error::GuardInUse);
-    assert!(matches!(
-        sign().unwrap_err(),
-        Trouble::Scheme(Error::GuardInUse)
-    ));
+    assert_eq!(second, IN_USE);
+    let error = sign().unwrap_err();
+    assert_eq!(error.downcast_ref(), Some(&IN_USE));
     drop(held);
     assert!(
         Committee::new(directory.path(), 4, 1, 1).is_err(),
-        "made twice"
+        "created twice"
     );
     assert_eq!(sign().unwrap().signers, 4);
 }
 
 #[test]
-fn too_few_members_sign_nothing() {
+fn quorum_is_required() {
     let directory = tempdir().unwrap();
     assert!(Committee::new(directory.path(), 0, 1, 1).is_err());
-    // Of three, more than two thirds are all.
+    // More than two thirds of three are three.
     let committee = Committee::new(&directory.path().join("three"), 3, 1, 1).unwrap();
-    assert!(committee.sign(0, b"block".to_vec(), Absence::Long).is_err());
+    assert!(
+        committee
+            .sign(0, b"block".to_vec(), Fault::Offline)
+            .is_err()
+    );
 }
 
 #[test]
-fn every_kth_block_that_everybody_has() {
+fn every_kth_block_with_enough_validators() {
     let blocks = Blocks::default();
     let hook = blocks.hook();
-    let tell = |node: usize, view: u64, payload: u8| {
+    let report = |node: usize, view: u64, payload: u8| {
         let payload = [payload; 32].into();
         hook(&Block {
             node,
@@ -129,9 +130,9 @@ fn every_kth_block_that_everybody_has() {
         });
     };
     for view in 1..=5 {
-        (0..3).for_each(|node| tell(node, view, view as u8));
+        (0..3).for_each(|node| report(node, view, view as u8));
     }
-    tell(0, 6, 6);
+    report(0, 6, 6);
     let expected = |view: u64| {
         [
             &1u64.to_be_bytes()[..],
@@ -140,26 +141,21 @@ fn every_kth_block_that_everybody_has() {
         ]
         .concat()
     };
-    assert_eq!(blocks.every(2, 3), Ok(vec![expected(2), expected(4)]));
-    assert_eq!(
-        blocks.every(2, 1),
-        Ok(vec![expected(2), expected(4), expected(6)])
-    );
-    tell(1, 6, 7);
-    assert!(blocks.every(2, 1).is_err(), "two blocks at one place");
+    assert_eq!(blocks.every(2, 3).unwrap(), [expected(2), expected(4)]);
+    let three = [expected(2), expected(4), expected(6)];
+    assert_eq!(blocks.every(2, 1).unwrap(), three);
+    report(1, 6, 7);
+    assert!(blocks.every(2, 1).is_err(), "two blocks in one view");
 }
 
 #[test]
-fn openings_are_more_than_the_list() {
+fn openings_are_larger_than_a_list() {
     for n in [4, 64, 100] {
-        let price = Price::new(n, 1).unwrap();
-        assert!(price.aggregate < price.ml_dsa_87);
-        assert!(price.openings > price.ml_dsa_87);
+        let size = CertificateSize::new(n, 1).unwrap();
+        assert!(size.aggregate < size.ml_dsa_87);
+        assert!(size.openings > size.ml_dsa_87);
     }
-    let price = Price::new(64, 1).unwrap();
-    assert_eq!(
-        (price.openings, price.ml_dsa_87),
-        (64 * 6308, 43 * 4627 + 8)
-    );
-    assert!(Price::new(4, 0).is_err() && Price::new(4, 1 << 19).is_err());
+    let size = CertificateSize::new(64, 1).unwrap();
+    assert_eq!((size.openings, size.ml_dsa_87), (64 * 6308, 43 * 4627 + 8));
+    assert!(CertificateSize::new(4, 0).is_err() && CertificateSize::new(4, 1 << 19).is_err());
 }

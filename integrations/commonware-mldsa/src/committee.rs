@@ -17,8 +17,10 @@ use commonware_utils::ordered::{Map, Set};
 use mldsa_core::{Context, ContextError, ParameterSet};
 use thiserror::Error;
 
-use crate::workers::Workers;
 use crate::{PublicKey, Vote};
+
+/// Votes per task of the engine's thread pool: two groups of the widest backend.
+const CHUNK: usize = 16;
 
 /// Why a committee was refused.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -116,20 +118,14 @@ impl<P: ParameterSet> Committee<P> {
         &self.keys
     }
 
-    /// One verdict a vote, in order: one batch, on the engine's workers if it is worth their
-    /// while, which the engine measures.
-    pub fn verify(&self, votes: &[Vote<'_>], strategy: &impl Strategy) -> Vec<bool> {
+    /// Verifies votes on the threads of the engine and returns one verdict per vote, in order.
+    pub fn verify(&self, votes: &[Vote<'_>], parallelism: &impl Strategy) -> Vec<bool> {
         if let [vote] = votes {
             return vec![self.verify_one(vote)];
         }
-        strategy.run(
-            votes.len(),
-            || batch(&self.verifier, votes),
-            || {
-                let lent = Workers::lent(strategy);
-                batch(&self.verifier.with_executor(lent), votes)
-            },
-        )
+        let chunks: Vec<_> = votes.chunks(CHUNK).collect();
+        let verdicts = parallelism.map_collect_vec(chunks, |votes| batch(&self.verifier, votes));
+        verdicts.concat()
     }
 
     /// One vote, without batch machinery.

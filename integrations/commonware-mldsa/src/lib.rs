@@ -47,18 +47,17 @@
 //! attacker who can also disturb the verification: a validator on hardware in the hands of
 //! others needs more than this.
 
+mod backend;
 mod certificate;
 mod codec;
 mod committee;
 mod scheme;
-mod voting;
-mod workers;
 
 #[cfg(test)]
 mod tests;
 
+pub use backend::{Operation, Prepared, Vote, VoteBackend};
 pub use certificate::Certificate;
 pub use codec::{PublicKey, Signature};
 pub use committee::{Committee, CommitteeError};
 pub use scheme::{NotAMember, Scheme};
-pub use voting::{Batched, Vote, Voting, Work};

@@ -23,7 +23,7 @@ use mldsa_core::{ParameterSet, PreparedSigningKey, SigningKey};
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-use crate::{Batched, Certificate, Committee, Signature, Vote, Voting, Work};
+use crate::{Certificate, Committee, Operation, Prepared, Signature, Vote, VoteBackend};
 
 /// A signing key that belongs to nobody in the committee.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -31,10 +31,10 @@ use crate::{Batched, Certificate, Committee, Signature, Vote, Voting, Work};
 pub struct NotAMember;
 
 /// The scheme of one validator, or of an observer without a key, in one epoch.
-pub struct Scheme<P: ParameterSet, V = Batched> {
+pub struct Scheme<P: ParameterSet, V = Prepared> {
     committee: Arc<Committee<P>>,
     signer: Option<(Participant, Arc<PreparedSigningKey<P>>)>,
-    voting: V,
+    backend: V,
 }
 
 impl<P: ParameterSet> Scheme<P> {
@@ -52,7 +52,7 @@ impl<P: ParameterSet> Scheme<P> {
         Self {
             committee,
             signer: None,
-            voting: Batched,
+            backend: Prepared,
         }
     }
 }
@@ -74,11 +74,11 @@ impl<P: ParameterSet, V> Scheme<P, V> {
 
     /// The same scheme, signing and verifying another way.
     #[must_use]
-    pub fn with_voting<W: Voting<P>>(self, voting: W) -> Scheme<P, W> {
+    pub fn with_backend<W: VoteBackend<P>>(self, backend: W) -> Scheme<P, W> {
         Scheme {
             committee: self.committee,
             signer: self.signer,
-            voting,
+            backend,
         }
     }
 
@@ -89,14 +89,14 @@ impl<P: ParameterSet, V> Scheme<P, V> {
     }
 }
 
-impl<P: ParameterSet, V: Voting<P>> Scheme<P, V> {
+impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
     /// One verdict a certificate, all of them one batch.
     fn judge<D: Digest>(
         &self,
         certificates: &[(Subject<'_, D>, &Certificate<P>)],
         strategy: &impl Strategy,
     ) -> Vec<bool> {
-        self.voting.around(Work::Certificates, || {
+        self.backend.instrument(Operation::VerifyCertificates, || {
             let messages: Vec<Bytes> = certificates.iter().map(|(s, _)| s.message()).collect();
             let mut votes = Vec::new();
             let mut places = Vec::with_capacity(certificates.len());
@@ -105,8 +105,13 @@ impl<P: ParameterSet, V: Voting<P>> Scheme<P, V> {
                 let sound = self.list(subject, message, certificate, &mut votes);
                 places.push(sound.map(|()| start..votes.len()));
             }
-            let voting = &self.voting;
-            let verdicts = voting.verify(&self.committee, Work::Certificates, &votes, strategy);
+            let backend = &self.backend;
+            let verdicts = backend.verify(
+                &self.committee,
+                Operation::VerifyCertificates,
+                &votes,
+                strategy,
+            );
             let valid = |votes: &[bool]| votes.iter().all(|valid| *valid);
             let verdict = |place: Option<_>| place.and_then(|place| verdicts.get(place).map(valid));
             let places = places.into_iter();
@@ -167,7 +172,7 @@ impl<P: ParameterSet, V: Voting<P>> Scheme<P, V> {
     }
 }
 
-impl<P: ParameterSet, V: Voting<P>> certificate::Verifier for Scheme<P, V> {
+impl<P: ParameterSet, V: VoteBackend<P>> certificate::Verifier for Scheme<P, V> {
     type Subject<'a, D: Digest> = Subject<'a, D>;
     type Faults = N3f1;
     type PublicKey = Identity;
@@ -229,7 +234,7 @@ impl<P: ParameterSet, V: Voting<P>> certificate::Verifier for Scheme<P, V> {
     }
 }
 
-impl<P: ParameterSet, V: Voting<P>> certificate::Scheme for Scheme<P, V> {
+impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
     type Signature = Signature<P>;
 
     fn me(&self) -> Option<Membership> {
@@ -244,16 +249,16 @@ impl<P: ParameterSet, V: Voting<P>> certificate::Scheme for Scheme<P, V> {
     fn sign<D: Digest>(&self, subject: Subject<'_, D>) -> Option<Attestation<Self>> {
         let (signer, key) = self.signer.as_ref()?;
         let (context, message) = (self.committee.context(&subject), subject.message());
-        let signature = self.voting.around(Work::Sign, || {
-            let signature = self.voting.sign(key, context, &message)?;
+        let signature = self.backend.instrument(Operation::Sign, || {
+            let signature = self.backend.sign(key, context, &message)?;
             let vote = Vote {
                 signer: *signer,
                 context,
                 message: &message,
                 signature: signature.as_ref(),
             };
-            let (committee, voting) = (&self.committee, &self.voting);
-            let sound = voting.verify(committee, Work::Sign, &[vote], &Sequential);
+            let (committee, backend) = (&self.committee, &self.backend);
+            let sound = backend.verify(committee, Operation::Sign, &[vote], &Sequential);
             (sound == [true]).then_some(signature)
         })?;
         Some(Attestation {
@@ -269,11 +274,11 @@ impl<P: ParameterSet, V: Voting<P>> certificate::Scheme for Scheme<P, V> {
         attestation: &Attestation<Self>,
         strategy: &impl Strategy,
     ) -> bool {
-        self.voting.around(Work::Votes, || {
+        self.backend.instrument(Operation::VerifyVotes, || {
             let message = subject.message();
             let vote = self.vote(&subject, &message, attestation);
-            let voting = &self.voting;
-            voting.verify(&self.committee, Work::Votes, &[vote], strategy) == [true]
+            let backend = &self.backend;
+            backend.verify(&self.committee, Operation::VerifyVotes, &[vote], strategy) == [true]
         })
     }
 
@@ -290,15 +295,16 @@ impl<P: ParameterSet, V: Voting<P>> certificate::Scheme for Scheme<P, V> {
         I: IntoIterator<Item = Attestation<Self>>,
         I::IntoIter: Send,
     {
-        self.voting.around(Work::Votes, || {
+        self.backend.instrument(Operation::VerifyVotes, || {
             let message = subject.message();
             let attestations: Vec<_> = attestations.into_iter().collect();
             let votes: Vec<Vote<'_>> = attestations
                 .iter()
                 .map(|attestation| self.vote(&subject, &message, attestation))
                 .collect();
-            let voting = &self.voting;
-            let verdicts = voting.verify(&self.committee, Work::Votes, &votes, strategy);
+            let backend = &self.backend;
+            let verdicts =
+                backend.verify(&self.committee, Operation::VerifyVotes, &votes, strategy);
             drop(votes);
             if verdicts.iter().all(|valid| *valid) {
                 return Verification::new(attestations, Vec::new());
@@ -374,7 +380,7 @@ impl<P: ParameterSet, V: Clone> Clone for Scheme<P, V> {
         Self {
             committee: self.committee.clone(),
             signer: self.signer.clone(),
-            voting: self.voting.clone(),
+            backend: self.backend.clone(),
         }
     }
 }

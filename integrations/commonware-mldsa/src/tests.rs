@@ -22,8 +22,8 @@ use mldsa_core::{
 use proptest::prelude::*;
 
 use crate::{
-    Batched, Certificate, Committee, CommitteeError, NotAMember, PublicKey, Scheme, Signature,
-    Voting, Work,
+    Certificate, Committee, CommitteeError, NotAMember, Operation, Prepared, PublicKey, Scheme,
+    Signature, VoteBackend,
 };
 
 const NAMESPACE: &[u8] = b"tests/v1";
@@ -242,14 +242,14 @@ fn committees_that_cannot_be() {
 #[derive(Clone, Debug)]
 struct Faulty;
 
-impl Voting<MlDsa44> for Faulty {
+impl VoteBackend<MlDsa44> for Faulty {
     fn sign(
         &self,
         key: &PreparedSigningKey<MlDsa44>,
         context: Context<'_>,
         message: &[u8],
     ) -> Option<Signature<MlDsa44>> {
-        let mut bytes = Voting::sign(&Batched, key, context, message)?
+        let mut bytes = VoteBackend::sign(&Prepared, key, context, message)?
             .encode()
             .to_vec();
         bytes[0] ^= 1;
@@ -262,7 +262,7 @@ fn a_spoiled_signature_does_not_leave() {
     let scheme = chain::<MlDsa44>(4).remove(0);
     let proposal = proposal(1, 1);
     assert!(scheme.sign(notarize(&proposal)).is_some());
-    let faulty = scheme.with_voting(Faulty);
+    let faulty = scheme.with_backend(Faulty);
     assert_eq!(faulty.sign(notarize(&proposal)), None);
 }
 
@@ -530,15 +530,15 @@ proptest! {
 #[test]
 fn work_is_named() {
     #[derive(Clone, Debug, Default)]
-    struct Named(Arc<std::sync::Mutex<Vec<Work>>>);
-    impl Voting<MlDsa44> for Named {
-        fn around<R>(&self, work: Work, call: impl FnOnce() -> R) -> R {
+    struct Named(Arc<std::sync::Mutex<Vec<Operation>>>);
+    impl VoteBackend<MlDsa44> for Named {
+        fn instrument<R>(&self, work: Operation, call: impl FnOnce() -> R) -> R {
             self.0.lock().expect("no panic").push(work);
             call()
         }
     }
     let named = Named::default();
-    let scheme = chain::<MlDsa44>(1).remove(0).with_voting(named.clone());
+    let scheme = chain::<MlDsa44>(1).remove(0).with_backend(named.clone());
     let proposal = proposal(1, 1);
     let vote = scheme.sign(notarize(&proposal)).expect("signs");
     let certificate = scheme.optimistic_assemble::<_, Digest, _, _>(
@@ -553,5 +553,12 @@ fn work_is_named() {
     let rng = &mut test_rng();
     assert!(scheme.verify_certificate::<_, Digest>(rng, subject, &certificate, &Sequential));
     let works = named.0.lock().expect("no panic");
-    assert_eq!(*works, [Work::Sign, Work::Votes, Work::Certificates]);
+    assert_eq!(
+        *works,
+        [
+            Operation::Sign,
+            Operation::VerifyVotes,
+            Operation::VerifyCertificates
+        ]
+    );
 }

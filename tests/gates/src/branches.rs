@@ -213,7 +213,7 @@ fn judge(
             plain(name).ends_with(&format!("planted::{function}")) && jumps.contains_key(&kind)
         });
         if !noticed {
-            complaints.insert(format!("{what}: planted `{function}` went unnoticed"));
+            complaints.insert(format!("{what}: planted `{function}` was not detected"));
         }
     }
     let mut jumps = 0;

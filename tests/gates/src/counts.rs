@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
             .map(|(name, &count)| (name.clone(), count as f64 * change));
         let planted = planted.map(|(name, count)| (name, count as u64)).collect();
         if compare(&counted, &planted).len() != counted.len() {
-            return Verdict::Failed("a planted change went unnoticed".into());
+            return Verdict::Failed("a planted change was not detected".into());
         }
     }
     println!("| operation | instructions | recorded |\n|---|--:|--:|");

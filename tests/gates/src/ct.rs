@@ -22,7 +22,7 @@ fn check() -> Result<(), String> {
         println!("# opt-level {level}: secrets undefined, no report allowed");
         valgrind(level, None)?;
     }
-    let unnoticed = |reason| format!("a planted failure went unnoticed: {reason}");
+    let unnoticed = |reason| format!("a negative control was not detected: {reason}");
     println!("# planted: nothing declassified, every section must be reported");
     valgrind(OPT_LEVELS[0], Some("no-hook")).map_err(unnoticed)?;
     println!("# planted: leaky code, every section must be reported");

@@ -60,7 +60,7 @@ fn check() -> Result<(), String> {
     }
     let planted = |name: &str| name.contains("planted_division");
     if !divisions.keys().any(|name| planted(name)) {
-        return Err("the planted division went unnoticed".into());
+        return Err("the planted division was not detected".into());
     }
     let mut used = BTreeSet::new();
     let mut complaints = Vec::new();

@@ -205,7 +205,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
             .map(|name| branches::plain(name))
             .collect();
         if !names.iter().any(|name| name.ends_with(PLANTED)) {
-            complaints.push(format!("{target}: planted helper went unnoticed"));
+            complaints.push(format!("{target}: planted helper was not detected"));
         }
         let kernels: BTreeSet<&str> = names
             .iter()

@@ -35,10 +35,10 @@ impl<P: ParameterSet> Input<P> {
     fn new(xi: [u8; 32], mu: impl FnOnce(&[u8; 64]) -> Mu) -> Self {
         let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
         hazmat::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
-        let mu = mu(&mldsa_core::bytes::tr::<P>(&pk));
+        let mu = mu(&mldsa_core::no_alloc::tr::<P>(&pk));
         let mut signature = P::SignatureBytes::zeroed();
         let signed =
-            mldsa_core::bytes::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
+            mldsa_core::no_alloc::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
         assert_eq!(signed, Ok(()));
         Self {
             xi,

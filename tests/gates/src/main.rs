@@ -11,7 +11,7 @@ mod ct;
 mod division;
 mod fused;
 mod mutants;
-mod side_by_side;
+mod combined_mutants;
 mod stack;
 mod trace;
 

@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::side_by_side::{self, FEATURES};
+use crate::combined_mutants::{self, FEATURES};
 use crate::{Verdict, root, target};
 
 /// Below `crates/mldsa-core/src`, without `.rs`.
@@ -41,7 +41,7 @@ fn check(arguments: &[String]) -> Result<(), String> {
     let (files, (shard, of)) = selection(arguments)?;
     let mut left = Vec::new();
     for file in files {
-        let mut outcome = side_by_side::run(file, |n| n % of == shard)?;
+        let mut outcome = combined_mutants::run(file, |n| n % of == shard)?;
         println!(
             "{file}.rs: {} changes, {} caught by its unit tests, {} unviable, {} left",
             outcome.changes,
@@ -95,8 +95,8 @@ fn all_tests(mutants: &[String]) -> Result<Vec<String>, String> {
         .args(["--profile", "mutants", "--timeout", "60", "--output"])
         .arg(target())
         .args(["-C=--lib", "-C=--test=api", "-C=--test=scheme"])
-        .env("CARGO_TARGET_DIR", side_by_side::build_folder())
-        .current_dir(side_by_side::copy()?);
+        .env("CARGO_TARGET_DIR", combined_mutants::build_folder())
+        .current_dir(combined_mutants::copy()?);
     for mutant in mutants {
         // Deleted fields get past `--re`.
         let (file, _) = mutant.split_once(':').unwrap_or_default();
@@ -166,7 +166,7 @@ mod tests {
             let (file, _) = line.strip_prefix("- `")?.split_once(':')?;
             Some(file.to_owned())
         });
-        let files: Vec<_> = FILES.map(side_by_side::source).into_iter().collect();
+        let files: Vec<_> = FILES.map(combined_mutants::source).into_iter().collect();
         for file in files.iter().cloned().chain(named) {
             assert!(root().join(&file).is_file(), "{file}");
             assert!(files.contains(&file), "{file} is in the ledger only");

@@ -129,7 +129,7 @@ fn check(bless: bool) -> Result<Verdict, String> {
     ];
     for (name, depths) in planted {
         if backend_promises(&BTreeMap::from([(name.into(), depths)])).len() != 1 {
-            complaints.push(format!("planted: {name} went unnoticed"));
+            complaints.push(format!("planted: {name} was not detected"));
         }
     }
     if !complaints.is_empty() {

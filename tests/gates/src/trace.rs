@@ -7,6 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
 
 use crate::{Verdict, build, unknown};
 
@@ -225,6 +226,25 @@ impl Gate {
         }
     }
 
+    /// Waits for both runs of a pair and checks the digests that they wrote.
+    fn results<T>(
+        &mut self,
+        target: &str,
+        name: &str,
+        runs: [JoinHandle<Result<T, String>>; 2],
+        pair: Pair,
+    ) -> Result<(), String> {
+        for (run, (file, digest)) in runs.into_iter().zip(pair.files.iter().zip(pair.digests)) {
+            run.join().map_err(|_| "a thread died")??;
+            let result = fs::read_to_string(file.with_extension("digest"));
+            if result.map_err(|e| e.to_string())? != digest {
+                self.failures
+                    .push(format!("{target}, {name}: another result"));
+            }
+        }
+        Ok(())
+    }
+
     fn device(
         &mut self,
         device: &Device,
@@ -292,17 +312,7 @@ impl Gate {
                     let ((a, first), (b, other)) = (a?, b?);
                     let name = format!("{operation} {place}");
                     self.compare(arm::TRIPLE, &name, &program, [a, b]);
-                    for (done, (file, digest)) in [first, other]
-                        .into_iter()
-                        .zip(pair.files.iter().zip(pair.digests))
-                    {
-                        done.join().map_err(|_| "a thread died")??;
-                        let result = fs::read_to_string(file.with_extension("digest"));
-                        if result.map_err(|e| e.to_string())? != digest {
-                            self.failures
-                                .push(format!("{}, {name}: another result", arm::TRIPLE));
-                        }
-                    }
+                    self.results(arm::TRIPLE, &name, [first, other], pair)?;
                 }
             }
         }
@@ -346,18 +356,8 @@ impl Gate {
                     });
                     let [(a, first), (b, other)] = traces;
                     let name = format!("{operation} {place}");
-                    self.compare("x86_64", &name, &program, [a, b]);
-                    for (done, (file, digest)) in [first, other]
-                        .into_iter()
-                        .zip(pair.files.iter().zip(pair.digests))
-                    {
-                        done.join().map_err(|_| "a thread died")??;
-                        let result = fs::read_to_string(file.with_extension("digest"));
-                        if result.map_err(|e| e.to_string())? != digest {
-                            self.failures
-                                .push(format!("x86_64, {name}: another result"));
-                        }
-                    }
+                    self.compare(HOST, &name, &program, [a, b]);
+                    self.results(HOST, &name, [first, other], pair)?;
                 }
             }
         }

@@ -1,10 +1,13 @@
 //! The heap: no block at all for the forms that promise it, and what the others
 //! take, counted by dhat, on every backend of this CPU.
 
+use mldsa_core::no_alloc::SignInto;
+
 use mldsa_core::{
-    Backend, BatchSigner, BatchSignerScratch, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder,
-    ParameterSet, PreHash, PreHashed, PreparedSigningKeyStorage, PreparedVerifyingKeyStorage,
-    Randomness, SignJob, SigningKey, VerifyingKey, bytes,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash,
+    PreHashed, Randomness, SignJob, SigningKey, VerifyingKey, no_alloc,
+    no_alloc::BatchSignerScratch, no_alloc::PreparedSigningKeyStorage,
+    no_alloc::PreparedVerifyingKeyStorage,
 };
 
 use mldsa_gates::lowmem;
@@ -36,7 +39,7 @@ fn check<P: ParameterSet>(backend: Backend) {
     let mut out = signature.as_bytes().clone();
 
     let none = (0, 0);
-    let keygen = allocated(|| bytes::keygen::<P>(&[7; 32], &mut pk, &mut sk));
+    let keygen = allocated(|| no_alloc::keygen::<P>(&[7; 32], &mut pk, &mut sk));
     assert_eq!(keygen, none);
     let objects = allocated(|| {
         let key = SigningKey::<P>::from_seed(&[7; 32]);
@@ -53,17 +56,18 @@ fn check<P: ParameterSet>(backend: Backend) {
         );
         let mut mu = MuBuilder::from_tr(vk.tr(), ctx);
         mu.update(b"message");
-        assert!(bytes::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
+        assert!(no_alloc::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
     });
     assert_eq!(sign, none);
     let mut memory_to_sign = Box::new(PreparedSigningKeyStorage::new());
     let mut batch = Box::new(BatchSignerScratch::ZERO);
     let many = allocated(|| {
         let prepared = key.prepare_in(&mut memory_to_sign);
-        assert!(prepared.sign(b"message", ctx, hedge).is_ok());
+        let out = out.as_mut();
+        assert!(prepared.sign_into(b"message", ctx, hedge, out).is_ok());
         let job = SignJob::new(prepared, b"message", ctx, hedge);
         BatchSigner::new_in(&mut batch).sign([job; 20], |_, out| assert!(out.is_ok()));
-        bytes::keygen_many::<P>(&mut [(&[7; 32], &mut pk, &mut sk)]);
+        no_alloc::keygen_many::<P>(&mut [(&[7; 32], &mut pk, &mut sk)]);
     });
     assert_eq!(many, none);
     let verify = allocated(|| {
@@ -117,7 +121,7 @@ fn main() {
             continue;
         };
         // Not every form is told which backend to take.
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
         check::<MlDsa44>(backend);
         check::<MlDsa65>(backend);
         check::<MlDsa87>(backend);

@@ -15,15 +15,17 @@ use mldsa_core::hazmat::{
     self, ExpandedSeed, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack,
     sample,
 };
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreparedSigningKeyStorage,
-    Randomness, SignError, SignJob, SigningKey, SigningKeyStorage, bytes, zeroize_stack,
+    Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignError,
+    SignJob, SigningKey, no_alloc, no_alloc::PreparedSigningKeyStorage,
+    no_alloc::SigningKeyStorage, zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
-use mldsa_gates::{freed, painted};
+use mldsa_gates::{heap_scan, stack_watermark};
 
 #[global_allocator]
-static HEAP: freed::Heap = freed::Heap;
+static HEAP: heap_scan::Heap = heap_scan::Heap;
 
 /// Stack of the threads, and the part of it that the wrapper overwrites.
 const STACK: usize = 2 << 20;
@@ -147,7 +149,8 @@ impl Secrets {
     /// Runs `operation`, which must panic exactly if `panics`, and returns what
     /// it left.
     fn left_by(&self, panics: bool, operation: impl FnOnce() + Send) -> Vec<&'static str> {
-        let (heap, (stack, panicked)) = freed::collect(|| painted::run(STACK, operation));
+        let (heap, (stack, panicked)) =
+            heap_scan::collect(|| stack_watermark::run(STACK, operation));
         assert_eq!(panicked, panics);
         assert!(
             stack.depth() < STACK - SCRUBBED / 2,
@@ -241,7 +244,8 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
                 let sk = &out_of_range_to_sign;
-                let signed = bytes::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
+                let signed =
+                    no_alloc::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
                 assert_eq!(signed, Err(SignError::Key));
             }),
         ),
@@ -346,7 +350,7 @@ fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
 /// All secrets that are found and should not be.
 fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
     // For keys that choose for themselves.
-    backend.set_default();
+    mldsa_core::internals::set_default_backend(backend);
     let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
@@ -421,7 +425,7 @@ fn planted_leftovers_are_found() {
         });
     });
     assert_eq!(scrubbed, [""; 0]);
-    let mu = bytes::tr::<MlDsa44>(key.verifying_key().as_bytes());
+    let mu = no_alloc::tr::<MlDsa44>(key.verifying_key().as_bytes());
     assert_eq!(
         secrets.found_in(Mu::from_bytes(mu).as_bytes()),
         [""; 0],

@@ -47,9 +47,9 @@ pub(crate) use with_set;
 /// If there is no such backend here: what was asked for would not be tested.
 pub fn choose_backend() {
     if let Ok(name) = std::env::var("MLDSA_BACKEND") {
-        mldsa_core::Backend::from_name(&name)
-            .unwrap_or_else(|| panic!("MLDSA_BACKEND={name}: no such backend on this CPU"))
-            .set_default();
+        let backend = mldsa_core::Backend::from_name(&name)
+            .unwrap_or_else(|| panic!("MLDSA_BACKEND={name}: no such backend on this CPU"));
+        mldsa_core::internals::set_default_backend(backend);
     }
 }
 

@@ -21,7 +21,7 @@ fn replay(target: &str, run: fn(&[u8])) -> usize {
         let path = entry.expect("readable").path();
         let input = fs::read(path).expect("readable");
         for backend in Backend::available() {
-            backend.set_default();
+            mldsa_core::internals::set_default_backend(backend);
             run(&input);
         }
         count += 1;

@@ -6,7 +6,7 @@ use core::mem::size_of;
 use std::sync::Arc;
 
 use mldsa_core::{
-    Backend, Context, ParameterSet, PreHashed, PreparedVerifyingKeyRef, VerifyingKey,
+    Backend, Context, ParameterSet, PreHashed, VerifyingKey, no_alloc::PreparedVerifyingKeyRef,
 };
 
 use super::arena::{Arena, Member, expansion, settle};

@@ -1,6 +1,6 @@
-//! Every file of `tests/kat/ml-adsa`: the published digests and this project's
-//! own vectors. Here, because vectors need what the public interface refuses: a
-//! plain label in base mode and a width above the rule.
+//! Known answers: every file of `tests/kat/ml-adsa`, which are the published digests and vectors of
+//! this project. A module of the library, because the vectors need a plain label and a width above
+//! the rule, which the public interface does not admit.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -14,15 +14,21 @@ use mldsa_core::{Backend, MlDsa87, Randomness, VerifyingKey};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::epoch::merkle::{Levels, leaf, verify_path};
+use crate::epoch::merkle::{Levels, Node, leaf, verify_path};
 use crate::epoch::message::Subject;
 use crate::epoch::tree::leaf_parts;
-use crate::guard::journal::onetime_key;
-use crate::keys::content_key::{ContentKey, ContentPublicKey, pack_vec};
-use crate::keys::matrix::{K, L, P, encode_key, vector};
+use crate::errors::RoundError;
+use crate::journal::record::task_key;
+use crate::keys::matrix::{K, L, Matrix, P, encode_key, vector};
 use crate::keys::nonce::{SIGMA_BASE, derive_nonce, derive_nonce_bound, derive_offset};
+use crate::keys::one_time_key::{OneTimeKey, OneTimePublicKey, pack_vec};
 use crate::keys::scope::{EpochLabel, Scope};
+use crate::round::combine::Response;
+use crate::round::commitment::Commitment;
+use crate::round::definition::{CommitmentMode, Setting, offset_width};
+use crate::steps::*;
 use crate::wire::framing::{absorb_lp, hash_lp, lp};
+use crate::wire::signer_set::SignerSet;
 use crate::*;
 
 #[path = "../peer/mod.rs"]
@@ -73,7 +79,7 @@ impl Fields for Value {
     }
 }
 
-/// A label as the published digests take it: alone.
+/// A label without its scope, as in the published digests.
 fn published(label: &[u8]) -> EpochLabel {
     Scope::Published.label(label)
 }
@@ -82,7 +88,7 @@ fn array<const N: usize>(bytes: Vec<u8>) -> [u8; N] {
     bytes.try_into().unwrap()
 }
 
-/// `vec` of polynomials with any representatives.
+/// The encoding `vec` of polynomials, which may be unreduced.
 fn vec(polys: &[Poly]) -> Vec<u8> {
     let mut reduced = vector(polys.len());
     vectors::add(&mut reduced, polys);
@@ -93,7 +99,7 @@ fn vec(polys: &[Poly]) -> Vec<u8> {
 
 fn secrets(seed: &MasterSeed, content: &EpochLabel) -> alloc::boxed::Box<[Poly]> {
     let mut s = vector(L + K);
-    let r = ContentKey::seed(seed, content);
+    let r = OneTimeKey::seed(seed, content);
     vectors::expand_s(Backend::detect(), P, r.expose(), &mut s);
     s
 }
@@ -107,19 +113,19 @@ fn first8(value: &Value) -> Vec<i32> {
         .collect()
 }
 
-/// The tests below pass on the fastest backend of the CPU; here on all of them.
+/// The other tests use the fastest backend of the CPU.
 #[test]
-fn every_backend_reproduces_every_vector() {
+fn all_backends_reproduce_all_vectors() {
     for backend in Backend::available() {
-        backend.set_default();
+        mldsa_core::internals::set_default_backend(backend);
         primitives();
         labels_trees_and_registration();
         published_digests();
         offset_aggregates();
         epoch_aggregates();
-        #[cfg(feature = "transparent-commitments")]
+        #[cfg(feature = "insecure-open-commitments")]
         {
-            base_mode_aggregates();
+            open_aggregates();
             rotation();
         }
     }
@@ -157,7 +163,7 @@ fn primitives() {
     let a: Vec<Poly> = matrix.a_hat().iter().map(|a| Poly(a.0)).collect();
     file.is_digest_of("expand_a_sha256", &vec(&a));
 
-    let key = ContentKey::derive(&matrix, &seed, label);
+    let key = OneTimeKey::derive(&matrix, &seed, label);
     let s = secrets(&seed, label);
     let expected = &file["content_key"];
     expected.is_digest_of("s1_sha256", &vec(&s[..L]));
@@ -209,12 +215,12 @@ fn primitives() {
             .iter()
             .map(|v| v.as_u64().unwrap() as usize)
             .collect();
-        let bits = SignerBits::new(n, &set).unwrap();
+        let bits = SignerSet::new(n, &set).unwrap();
         assert_eq!(bits.as_bytes(), case.bytes("hex"));
-        assert_eq!(SignerBits::from_bytes(&case.bytes("hex"), n), Ok(bits));
+        assert_eq!(SignerSet::from_bytes(&case.bytes("hex"), n), Ok(bits));
     }
     for case in file.list("default_R") {
-        let width = offset_width(case.number("n") as usize).ok();
+        let width = offset_width(case.number("n") as usize);
         assert_eq!(width.map(u64::from), case["R"].as_u64());
     }
 }
@@ -226,7 +232,7 @@ fn labels_trees_and_registration() {
     let seed = MasterSeed::from_bytes(&array(file.bytes("master_seed")));
 
     let slot = &file["labels"]["slot"];
-    let label = BaseLabel::slot(
+    let label = TaskId::for_slot(
         slot.text("ctx").as_bytes(),
         slot.number("epoch"),
         slot.number("slot"),
@@ -234,21 +240,19 @@ fn labels_trees_and_registration() {
     );
     assert_eq!(label.as_bytes(), slot.bytes("out"));
     let bound = &file["labels"]["bound"];
-    let label = BaseLabel::new(bound.text("base").as_bytes())
-        .unwrap()
-        .bound(
-            bound.text("ctx").as_bytes(),
-            bound.text("payload").as_bytes(),
-            &array(bound.bytes("reg_root")),
-            bound.number("epoch"),
-        );
+    let label = TaskId::new(bound.text("base").as_bytes()).unwrap().bound(
+        bound.text("ctx").as_bytes(),
+        bound.text("payload").as_bytes(),
+        &array(bound.bytes("reg_root")),
+        bound.number("epoch"),
+    );
     assert_eq!(label.as_bytes(), bound.bytes("out"));
 
     let onetime = &file["onetime"];
-    let label = ContentLabel::from_bytes(&onetime.bytes("content_hex")).unwrap();
-    let key = onetime_key(&seed.fingerprint(), label.as_bytes());
+    let label = AttemptId::from_bytes(&onetime.bytes("content_hex")).unwrap();
+    let key = task_key(&seed.fingerprint(), label.as_bytes());
     assert_eq!(
-        seed.fingerprint().as_bytes().to_vec(),
+        seed.fingerprint().to_vec(),
         onetime.bytes("seed_fingerprint")
     );
     assert_eq!(key.to_vec(), onetime.bytes("key"));
@@ -265,27 +269,25 @@ fn labels_trees_and_registration() {
     registration.is_digest_of("regpk_sha256", regpk.as_bytes());
     let message: [u8; 64] = hash_lp(&[], &[b"F.pop", member.id.as_bytes(), regpk.as_bytes()]);
     assert_eq!(message.to_vec(), registration.bytes("pop_msg"));
-    registration.is_digest_of(
-        "pop_deterministic_sha256",
-        entry.proof_of_possession().as_ref(),
-    );
+    let proof = &entry.to_bytes()[entry.to_bytes().len() - 4627..];
+    registration.is_digest_of("pop_deterministic_sha256", proof);
     let registry = Registry::new(&rho, [entry]).unwrap();
     assert_eq!(registry.root().to_vec(), registration.bytes("reg_leaf"));
 
-    let labels: Vec<ContentLabel> = tree
+    let labels: Vec<AttemptId> = tree
         .list("contents_hex")
         .iter()
-        .map(|c| ContentLabel::from_bytes(&hex::decode(c.as_str().unwrap()).unwrap()).unwrap())
+        .map(|c| AttemptId::from_bytes(&hex::decode(c.as_str().unwrap()).unwrap()).unwrap())
         .collect();
     let epoch_labels: Vec<EpochLabel> = labels
         .iter()
         .map(|label| published(label.as_bytes()))
         .collect();
-    let public_keys: Vec<ContentPublicKey> = epoch_labels
+    let public_keys: Vec<OneTimePublicKey> = epoch_labels
         .iter()
-        .map(|label| ContentKey::derive(registry.matrix(), &member.seed, label).public_key)
+        .map(|label| OneTimeKey::derive(registry.matrix(), &member.seed, label).public_key)
         .collect();
-    let leaves: Vec<Hash> = epoch_labels
+    let leaves: Vec<Node> = epoch_labels
         .iter()
         .zip(&public_keys)
         .map(|(label, public_key)| leaf(&leaf_parts(&member.id, label, public_key)))
@@ -323,13 +325,14 @@ fn labels_trees_and_registration() {
     ));
 
     let proof = &file["content_proof"];
-    let label = ContentLabel::from_bytes(&proof.bytes("content_hex")).unwrap();
+    let label = AttemptId::from_bytes(&proof.bytes("content_hex")).unwrap();
     assert_eq!(label, labels[2]);
     let message = crate::epoch::proof::message(&member.id, &epoch_labels[2], &public_keys[2]);
     assert_eq!(message.to_vec(), proof.bytes("cpop_msg"));
-    #[cfg(feature = "transparent-commitments")]
+    #[cfg(feature = "insecure-open-commitments")]
     {
-        let message = crate::base::gate::message(&member.id, &epoch_labels[2], &public_keys[2]);
+        let message =
+            crate::open_commitments::scope::message(&member.id, &epoch_labels[2], &public_keys[2]);
         assert_eq!(message.to_vec(), proof.bytes("ck_msg"));
     }
     let matrix = registry.matrix();
@@ -341,11 +344,14 @@ fn labels_trees_and_registration() {
     assert_eq!(verify(&public_keys[2], proof.as_ref()), Ok(()));
     assert_eq!(
         verify(&public_keys[1], proof.as_ref()),
-        Err(Error::BadKeyProof)
+        Err(RoundError::InvalidKeyProof)
     );
     let mut bad = *proof.as_bytes();
     bad[2000] ^= 1;
-    assert_eq!(verify(&public_keys[2], &bad), Err(Error::BadKeyProof));
+    assert_eq!(
+        verify(&public_keys[2], &bad),
+        Err(RoundError::InvalidKeyProof)
+    );
 }
 
 #[test]
@@ -357,7 +363,7 @@ fn published_digests() {
     let key_of = |seeds: &[MasterSeed], content: &[u8]| {
         let (mut sum, mut t) = (vector(K), vector(K));
         for seed in seeds {
-            ContentKey::derive(&matrix, seed, &published(content))
+            OneTimeKey::derive(&matrix, seed, &published(content))
                 .public_key
                 .unpack(&mut t);
             vectors::add(&mut sum, &t);
@@ -368,11 +374,11 @@ fn published_digests() {
     let seed = MasterSeed::from_bytes(b"ml-adsa-kat-master-seed-00000000");
     let label = &published(b"kat/content/0");
     expected.is_digest_of("expand_s", &vec(&secrets(&seed, label)));
-    let public_key = ContentKey::derive(&matrix, &seed, label).public_key;
+    let public_key = OneTimeKey::derive(&matrix, &seed, label).public_key;
     expected.is_digest_of("content_key_t", public_key.as_bytes());
     let y = derive_nonce(&seed, label, SIGMA_BASE);
     expected.is_digest_of("derive_nonce", &vec(y.expose()));
-    // merkle_root3 is a test of the room that owns trees.
+    // The digest of a Merkle root is a test of `merkle`.
 
     let seed = MasterSeed::from_bytes(&array(inputs.bytes("member0_master_seed")));
     let pk = key_of(&[seed], &inputs.bytes("content_with_attempt_hex"));
@@ -395,11 +401,11 @@ fn published_digests() {
     }
 }
 
-/// One committee of a file, through the interface of the signers.
+/// Signs with the committee of a file, by the signer steps.
 fn aggregate(file: &Value) {
     let mode = match file.text("mode") {
-        "base" => Mode::Base,
-        _ => Mode::Offset,
+        "base" => CommitmentMode::Open,
+        _ => CommitmentMode::Offset,
     };
     let rho = array(file.bytes("rho"));
     let members: Vec<Member> = file
@@ -419,22 +425,22 @@ fn aggregate(file: &Value) {
     let registry = Registry::new(&rho, entries).unwrap();
     assert_eq!(registry.root().to_vec(), file.bytes("reg_root"));
 
-    let base = BaseLabel::new(file.text("content").as_bytes()).unwrap();
-    let mut label = base.attempt(0).unwrap();
-    let mut guards: Vec<Guard> = members
+    let id = TaskId::new(file.text("content").as_bytes()).unwrap();
+    let mut attempt = id.attempt(0).unwrap();
+    let mut journals: Vec<OneTimeKeyJournal> = members
         .iter()
-        .map(|member| Guard::in_memory_for_tests(&member.seed).unwrap())
+        .map(|member| OneTimeKeyJournal::in_memory(&member.seed).unwrap())
         .collect();
     let failed = file.list("failed_attempts");
     for failure in failed {
         assert_eq!(failure[1], "weight");
-        let result = run(file, mode, &registry, &members, &mut guards, &label);
-        assert_eq!(result.unwrap_err(), Error::Retry(CombineError::Weight));
-        label = label.next().unwrap();
+        let result = run(file, mode, &registry, &members, &mut journals, &attempt);
+        assert_eq!(result.unwrap_err(), RoundError::TooManyHints);
+        attempt = attempt.next().unwrap();
     }
-    assert_eq!(u64::from(label.attempt()), file.number("attempt"));
-    assert_eq!(label.as_bytes(), file.bytes("content_with_attempt_hex"));
-    let aggregate = run(file, mode, &registry, &members, &mut guards, &label).unwrap();
+    assert_eq!(u64::from(attempt.attempt()), file.number("attempt"));
+    assert_eq!(attempt.as_bytes(), file.bytes("content_with_attempt_hex"));
+    let aggregate = run(file, mode, &registry, &members, &mut journals, &attempt).unwrap();
 
     let signature = aggregate.signature().as_bytes();
     assert_eq!(signature.to_vec(), file.bytes("sig"));
@@ -444,7 +450,7 @@ fn aggregate(file: &Value) {
         file.number("hint_weight")
     );
     let object = aggregate.to_bytes();
-    // The object has another magic than the one of the old derivation.
+    // Objects of the earlier derivation have another magic.
     let mut published = object.clone();
     if file.get("derivation").is_none() {
         published[7] = b'1';
@@ -455,7 +461,7 @@ fn aggregate(file: &Value) {
     let (pk, message, ctx) = (
         file.bytes("pk"),
         file.bytes("msg"),
-        // In consensus mode the participants' root stands behind the domain.
+        // The context of a consensus task ends with the participants' root.
         match file.get("fips_ctx") {
             Some(_) => file.bytes("fips_ctx"),
             None => file.text("ctx").into(),
@@ -482,92 +488,88 @@ fn aggregate(file: &Value) {
     }
 }
 
-/// One attempt, with everything that the file tells of it if it succeeded.
+/// One attempt. If it succeeds, all intermediate values of the file are compared.
 fn run(
     file: &Value,
-    mode: Mode,
+    mode: CommitmentMode,
     registry: &Arc<Registry>,
     members: &[Member],
-    guards: &mut [Guard],
-    label: &ContentLabel,
-) -> Result<Aggregate, Error> {
+    journals: &mut [OneTimeKeyJournal],
+    attempt: &AttemptId,
+) -> Result<Aggregate, RoundError> {
     let source = [0; 32];
     let scope = match file.get("derivation") {
         None => Scope::Published,
         Some(_) => registry.scope(file.number("epoch")),
     };
-    let epoch_label = scope.label(label.as_bytes());
+    let epoch_label = scope.label(attempt.as_bytes());
     let public_keys = members.iter().map(|member| {
         let public_key =
-            ContentKey::derive(registry.matrix(), &member.seed, &epoch_label).public_key;
+            OneTimeKey::derive(registry.matrix(), &member.seed, &epoch_label).public_key;
         AuthenticatedKey {
             id: member.id,
-            label: label.clone(),
+            attempt: attempt.clone(),
             leaf: leaf(&leaf_parts(&member.id, &epoch_label, &public_key)),
             public_key,
             source,
         }
     });
-    let base = BaseLabel::new(label.base())?;
-    let decision = Decision {
-        ctx: file.text("ctx").as_bytes(),
-        label: &base,
-        kind: match file.get("kind") {
-            Some(_) => Kind::Consensus,
-            None => Kind::Decision,
-        },
-        payload: file.text("payload").as_bytes(),
+    let id = TaskId::new(attempt.task())?;
+    let (domain, payload) = (file.text("ctx").as_bytes(), file.text("payload").as_bytes());
+    let task = match file.get("kind") {
+        Some(_) => SigningTask::consensus(id, domain, payload)?,
+        None => SigningTask::decision(id, domain, payload)?,
     };
     let epoch = file.number("epoch");
-    let parts = crate::round::cohort::Parts {
+    let setting = Setting {
         registry,
         scope,
         subject: Subject {
             epoch,
             roots: source,
-            label: label.clone(),
+            attempt: attempt.clone(),
         },
         mode,
         width: file["R"].as_u64().map(|width| width as u32),
     };
     assert_eq!(file.number("sigma"), mode.sigma() as u64);
-    let round = Round::assemble(parts, &decision, public_keys)?;
+    let round = Round::assemble(setting, &task, public_keys.collect())?;
 
     let mut set = CommitmentSet::new(&round);
     let mut pending = Vec::new();
-    for (member, guard) in members.iter().zip(&mut *guards) {
-        guard.agree(epoch, &source, &source)?;
-        let (wait, message) = member.commit(&round, guard)?;
-        set.add(&Message::receive(&message.to_bytes(), registry)?)?;
+    for (member, journal) in members.iter().zip(&mut *journals) {
+        journal.acknowledge(epoch, &source, &source)?;
+        let (wait, message) = member.commit(&round, journal)?;
+        set.add(&SignedMessage::receive(&message.to_bytes(), registry)?)?;
         pending.push((wait, Commitment::from_bytes(&round, message.body())?));
     }
     let challenge = set.challenge()?;
     let mut responses = Vec::new();
     let mut commitments = Vec::new();
     let mut combiner = Combiner::new(&challenge);
-    for ((wait, commitment), (member, guard)) in
-        pending.into_iter().zip(members.iter().zip(&mut *guards))
+    for ((wait, commitment), (member, journal)) in
+        pending.into_iter().zip(members.iter().zip(&mut *journals))
     {
-        let message = member.respond(wait, &challenge, guard)?;
+        let message = member.respond(wait, &challenge, journal)?;
         combiner.add(&message)?;
         responses.push(Response::from_bytes(&round, message.body())?);
         commitments.push(commitment);
     }
     let aggregate = combiner.finish();
     if aggregate.is_err() {
-        for guard in guards {
-            guard.retire(&round.attempt(guard))?;
+        for journal in journals {
+            journal.retire(&round.attempt(journal))?;
         }
     }
     let aggregate = aggregate?;
 
-    assert_eq!(label.as_bytes(), file.bytes("content_with_attempt_hex"));
-    assert_eq!(round.part_root().to_vec(), file.bytes("part_root"));
+    assert_eq!(attempt.as_bytes(), file.bytes("content_with_attempt_hex"));
+    assert_eq!(round.participants_root().to_vec(), file.bytes("part_root"));
     assert_eq!(round.message(), file.bytes("msg"));
     assert_eq!(round.mu().as_bytes().to_vec(), file.bytes("mu"));
-    assert_eq!(round.key().as_bytes().to_vec(), file.bytes("pk"));
-    file.is_digest_of("pk_sha256", round.key().as_bytes());
-    assert_eq!(round.bits.as_bytes(), file.bytes("bits"));
+    assert_eq!(round.aggregate_key().as_bytes().to_vec(), file.bytes("pk"));
+    file.is_digest_of("pk_sha256", round.aggregate_key().as_bytes());
+    assert_eq!(round.signer_set().as_bytes(), file.bytes("bits"));
     assert_eq!(challenge.c_tilde().to_vec(), file.bytes("c_tilde"));
     let mut w1 = Vec::new();
     for row in &challenge.w1 {
@@ -578,20 +580,23 @@ fn run(
     file.is_digest_of("w1_sha256", &w1);
     let mut sum = vector(L);
     for (i, (member, expected)) in members.iter().zip(file.list("members")).enumerate() {
-        let content = &round.content;
+        let content = round.attempt_label();
         let mu = round.mu().as_bytes();
-        expected.is_digest_of("regpk_sha256", registry.key(&member.id)?.as_bytes());
-        expected.is_digest_of("t_sha256", round.members[i].public_key.as_bytes());
-        assert_eq!(round.members[i].leaf.to_vec(), expected.bytes("kt_leaf"));
+        expected.is_digest_of("regpk_sha256", registry.key(&member.id).unwrap().as_bytes());
+        let key = round.key(i).unwrap();
+        expected.is_digest_of("t_sha256", key.public_key.as_bytes());
+        assert_eq!(key.leaf.to_vec(), expected.bytes("kt_leaf"));
         expected.is_digest_of("s1_s2_sha256", &vec(&secrets(&member.seed, content)));
         let y = match mode {
-            Mode::Base => derive_nonce(&member.seed, content, SIGMA_BASE),
-            Mode::Offset => derive_nonce_bound(&member.seed, content, mu, mode.sigma() as u32),
+            CommitmentMode::Open => derive_nonce(&member.seed, content, SIGMA_BASE),
+            CommitmentMode::Offset => {
+                derive_nonce_bound(&member.seed, content, mu, mode.sigma() as u32)
+            }
         };
         if expected.get("guard_key").is_some() {
-            assert_eq!(round.content.as_bytes(), file.bytes("epoch_label"));
-            let guard = Guard::in_memory_for_tests(&member.seed)?;
-            let key = round.attempt(&guard).key;
+            assert_eq!(content.as_bytes(), file.bytes("epoch_label"));
+            let journal = OneTimeKeyJournal::in_memory(&member.seed)?;
+            let key = round.attempt(&journal).key;
             assert_eq!(key.to_vec(), expected.bytes("guard_key"));
         }
         expected.is_digest_of("y_sha256", &vec(y.expose()));
@@ -599,9 +604,9 @@ fn run(
         registry.matrix().apply(y.expose(), &mut w);
         expected.is_digest_of("w_sha256", &vec(&w));
         match mode {
-            Mode::Base => expected.is_digest_of("w_sha256", commitments[i].as_bytes()),
-            Mode::Offset => {
-                let offset = derive_offset(&member.seed, content, mu, round.width);
+            CommitmentMode::Open => expected.is_digest_of("w_sha256", commitments[i].as_bytes()),
+            CommitmentMode::Offset => {
+                let offset = derive_offset(&member.seed, content, mu, round.width());
                 expected.is_digest_of("r_sha256", &vec(offset.expose()));
                 let (hi, q) = commitments[i].as_bytes().split_at(1024);
                 expected.is_digest_of("hi_wire_sha256", hi);
@@ -620,9 +625,9 @@ fn run(
     Ok(aggregate)
 }
 
-#[cfg(feature = "transparent-commitments")]
+#[cfg(feature = "insecure-open-commitments")]
 #[test]
-fn base_mode_aggregates() {
+fn open_aggregates() {
     for name in [
         "aggregate-n1.json",
         "aggregate-n4.json",
@@ -632,7 +637,7 @@ fn base_mode_aggregates() {
     }
 }
 
-#[cfg(feature = "transparent-commitments")]
+#[cfg(feature = "insecure-open-commitments")]
 #[test]
 fn rotation() {
     let file = load("rotation-n4.json");
@@ -643,7 +648,7 @@ fn rotation() {
     }
 }
 
-/// What users run: made by `model.py`, which shares nothing with this crate.
+/// The derivation in use; the file was made by `model.py`, which shares no code with this crate.
 #[test]
 fn epoch_aggregates() {
     let files = load("epoch-n2.json");

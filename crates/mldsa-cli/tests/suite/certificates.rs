@@ -1,5 +1,4 @@
-//! Public keys out of certificates: wherever a public key is read, and from damaged and
-//! foreign ones not.
+//! Public keys from certificates; damaged and other certificates are rejected.
 
 use std::fs;
 
@@ -8,9 +7,9 @@ use mldsa_core::pkcs8::der::pem;
 use crate::peer::Set;
 use crate::tool::{Folder, args, good, mldsa, unusable};
 
-/// OpenSSL 4.0.3 made both, signed by an ECDSA key. The first is of the ML-DSA-44 key of
-/// the seed 00 01 .. 1f; its subject would write on a terminal from right to left, and
-/// clear it.
+/// Certificates by OpenSSL 4.0.3, signed by an ECDSA key. The first is of the ML-DSA-44 key of the seed
+/// 00 01 .. 1f; its subject has control characters that turn the direction of writing and clear a
+/// terminal.
 fn published(name: &str) -> (String, Vec<u8>) {
     let path = format!("{}/tests/data/{name}.crt", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(path).unwrap();
@@ -23,7 +22,7 @@ fn keys() -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn inspect_says_what_it_is_and_what_is_not_checked() {
+fn inspect_prints_unverified_fields() {
     let folder = Folder::new("certificate-inspect");
     let (text, der) = published("ml-dsa-44");
     let (_, sk) = keys();
@@ -53,7 +52,7 @@ fn inspect_says_what_it_is_and_what_is_not_checked() {
 }
 
 #[test]
-fn its_key_verifies() {
+fn certificate_key_verifies() {
     let folder = Folder::new("certificate-verify");
     let (text, der) = published("ml-dsa-44");
     let (pk, sk) = keys();
@@ -125,7 +124,7 @@ fn its_key_verifies() {
 }
 
 #[test]
-fn others_are_refused_and_say_why() {
+fn other_certificates_are_rejected() {
     let folder = Folder::new("certificate-refused");
     let (text, der) = published("ml-dsa-44");
     let (foreign, foreign_der) = published("ecdsa");

@@ -75,7 +75,7 @@ fn encrypt(kdf: Kdf, encryption: EncryptionScheme, content: &[u8]) -> Vec<u8> {
 const CBC: EncryptionScheme = EncryptionScheme::Aes256Cbc { iv: [7; 16] };
 
 #[test]
-fn reads_what_openssl_and_others_write() {
+fn reads_files_of_other_implementations() {
     let folder = Folder::new("encrypted");
     let password = folder.put("password", PASSWORD);
     let (pk, _) = Set::MlDsa44.keygen(&seed());
@@ -179,7 +179,7 @@ fn passwords() {
 }
 
 #[test]
-fn what_is_hostile_or_foreign_is_refused() {
+fn malformed_and_costly_files_are_rejected() {
     let folder = Folder::new("encrypted-refused");
     let password = folder.put("password", PASSWORD);
     let parameters = |kdf| Parameters {

@@ -9,7 +9,7 @@ use crate::peer::{Set, seed};
 use crate::tool::{Folder, args, good};
 use crate::waiting::Conversation;
 
-/// How often each needle occurs in the writable memory of a process.
+/// The number of occurrences of each needle in the writable memory of a process.
 fn occurrences(process: u32, needles: &[Vec<u8>]) -> Vec<usize> {
     // By the first two bytes: one pass for all needles.
     let mut begins = vec![Vec::new(); 1 << 16];
@@ -186,7 +186,7 @@ fn no_command_leaves_a_private_key_in_memory() {
 /// A running `batch-sign` keeps no copy of a key of an earlier line: not in the lines read, not in
 /// what JSON escapes were turned into, not in the bytes.
 #[test]
-fn no_copy_of_a_seed_outlives_its_line() {
+fn no_seed_outlives_its_line() {
     let seed = seed("memory of lines");
     let digits = hex::encode(seed);
     let escaped: String = digits

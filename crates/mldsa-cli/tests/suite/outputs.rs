@@ -1,5 +1,7 @@
-//! Where results go: devices, pipes and links under `--force`, outputs that are
-//! inputs, failures half way, terminals.
+//! Results: devices, pipes and links with `--force`, outputs that are inputs, failures, terminals.
+
+mod commands;
+mod pairs;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -45,7 +47,7 @@ fn force_writes_into_pipes_and_devices() {
                 .starts_with(b"-----BEGIN PRIVATE KEY")
         );
     }
-    // Whoever made the pipe gets nothing without --force.
+    // Without --force nothing is written into a pipe.
     unusable(&args!["keygen --set 44 --out", &pipe], b"", "--force");
 
     // A device under another name: this test does not bet /dev on its outcome.
@@ -83,7 +85,7 @@ fn dev_stdout_is_standard_output() {
 }
 
 #[test]
-fn force_follows_links_to_files_and_refuses_the_rest() {
+fn force_follows_links_to_files_only() {
     let folder = Folder::new("outputs-links");
     let file = folder.put("file", b"old");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
@@ -182,9 +184,9 @@ fn no_output_is_an_input() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
-/// Such as a file of another member that a step reads.
+/// For example of a file of another member.
 #[test]
-fn what_a_name_would_do_to_a_terminal_is_escaped() {
+fn control_characters_are_escaped() {
     for name in ["no\u{1b}[2Jwhere", "no\nmldsa: where", "no\u{9b}2Jwhere"] {
         let run = mldsa(&["inspect", name], b"");
         let escaped = name.escape_default();
@@ -201,7 +203,7 @@ fn what_a_name_would_do_to_a_terminal_is_escaped() {
     }
 }
 
-/// What cannot be written in full is not there at all, and says its name.
+/// A result that cannot be written in full leaves no file; the error names it.
 #[test]
 fn failures_leave_nothing_behind() {
     let folder = Folder::new("outputs-failures");
@@ -256,7 +258,7 @@ fn terminal() -> (File, File) {
 }
 
 #[test]
-fn private_keys_and_binary_do_not_go_to_a_terminal_unasked() {
+fn secrets_and_binary_are_not_written_to_a_terminal() {
     use std::io::Read;
 
     let folder = Folder::new("outputs-terminal");
@@ -295,334 +297,4 @@ fn private_keys_and_binary_do_not_go_to_a_terminal_unasked() {
     assert!(text.starts_with(b"-----BEGIN PRIVATE KEY"));
     let (code, text, _) = shown(&["pubkey", &key]);
     assert!(code == Some(0) && text.starts_with(b"-----BEGIN PUBLIC KEY"));
-}
-
-/// Two results are two: no stream takes both, whatever its names.
-#[test]
-fn no_stream_takes_two_results() {
-    let folder = Folder::new("outputs-two");
-    for names in [
-        "--out - --pub /dev/stdout",
-        "--out /dev/stdout --pub -",
-        "--pub /dev/fd/1",
-        "--out - --pub /dev/fd/3",
-        "--out /dev/fd/3 --pub /dev/stdout",
-        "--out \"$1/link\" --pub /dev/fd/1",
-        "--out \"$1/pipe\" --pub \"$1/pipe\"",
-        "--out \"$1/new\" --pub \"$1/../outputs-two/new\"",
-    ] {
-        let script = format!(
-            "cd \"$1\"; ln -sf /dev/stdout link; test -p pipe || mkfifo pipe; \
-             {{ \"$0\" keygen --set 44 --force {names}; echo $? > code; }} 3>&1 | cat"
-        );
-        let output = shell(&script, &[folder.0.to_str().unwrap()]);
-        assert!(output.stdout.is_empty(), "{names}: both in one");
-        assert_eq!(folder.get("code"), b"2\n", "{names}");
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert!(text.contains("named for two results"), "{names}: {text}");
-    }
-}
-
-/// A pair is written, or nothing of it: an old key outlives a failing --pub.
-#[test]
-fn a_pair_of_keys_is_written_whole_or_not_at_all() {
-    let folder = Folder::new("outputs-pair");
-    let at = folder.0.to_str().unwrap();
-    fs::create_dir(folder.at("directory")).unwrap();
-    symlink("nowhere", folder.at("dangling")).unwrap();
-    symlink("/dev/full", folder.at("full")).unwrap();
-    let listed = || {
-        let mut names: Vec<_> = fs::read_dir(&folder.0)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
-        names.sort();
-        names
-    };
-    for old in [None, Some(b"old")] {
-        if let Some(old) = old {
-            folder.put("key", old);
-            folder.put("public", old);
-        }
-        for force in ["", "--force"] {
-            if old.is_some() && force.is_empty() {
-                continue;
-            }
-            for (limit, out, public) in [
-                ("", "key", "full"),
-                ("", "key", "directory"),
-                ("", "key", "dangling"),
-                ("", "key", "nowhere/public"),
-                ("", "full", "public"),
-                ("", "directory", "public"),
-                // The private key fits, the public one does not.
-                ("ulimit -f 1;", "key", "public"),
-            ] {
-                let before = listed();
-                let script = format!(
-                    "cd \"$1\"; {limit} exec \"$0\" keygen --set 87 {force} --out {out} --pub {public}"
-                );
-                let output = shell(&script, &[at]);
-                assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
-                assert_eq!(listed(), before, "{script}");
-                if let Some(old) = old {
-                    assert_eq!(folder.get("key"), old, "{script}");
-                    assert_eq!(folder.get("public"), old, "{script}");
-                }
-            }
-        }
-    }
-    good(
-        &args![
-            "keygen --set 87 --force --out",
-            &folder.at("key"),
-            "--pub",
-            &folder.at("public")
-        ],
-        b"",
-    );
-    let public = good(&["pubkey", &folder.at("key")], b"").stdout;
-    assert_eq!(public.into_bytes(), folder.get("public"));
-}
-
-/// A file in a sticky directory that belongs to another user can be staged but not replaced.
-#[test]
-fn a_pair_stays_when_one_file_cannot_be_replaced() {
-    use std::os::unix::fs::{MetadataExt, chown};
-    use std::os::unix::process::CommandExt;
-
-    // Where every user can reach it.
-    let place = std::env::temp_dir().join(format!("mldsa-sticky-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&place);
-    for directory in ["", "sticky", "own"] {
-        fs::create_dir(place.join(directory)).unwrap();
-    }
-    if fs::metadata(&place).unwrap().uid() != 0 {
-        println!("not run: only root can act as two users");
-        return fs::remove_dir_all(&place).unwrap();
-    }
-    let nobody = 65534;
-    let at = |name: &str| place.join(name);
-    fs::copy(env!("CARGO_BIN_EXE_mldsa"), at("mldsa")).unwrap();
-    for (path, mode) in [
-        ("", 0o755),
-        ("sticky", 0o1777),
-        ("own", 0o755),
-        ("mldsa", 0o755),
-    ] {
-        fs::set_permissions(at(path), fs::Permissions::from_mode(mode)).unwrap();
-    }
-    chown(at("own"), Some(nobody), Some(nobody)).unwrap();
-    for (out, public) in [("sticky/file", "own/file"), ("own/file", "sticky/file")] {
-        fs::write(at("sticky/file"), b"old").unwrap();
-        fs::write(at("own/file"), b"old").unwrap();
-        let output = Command::new(at("mldsa"))
-            .args(args!["keygen --set 44 --force"])
-            .args(["--out".as_ref(), at(out).as_os_str()])
-            .args(["--pub".as_ref(), at(public).as_os_str()])
-            .uid(nobody)
-            .gid(nobody)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(
-            text.contains("sticky/file: Operation not permitted"),
-            "{text}"
-        );
-        for directory in ["sticky", "own"] {
-            let names = fs::read_dir(at(directory)).unwrap();
-            assert_eq!(names.count(), 1, "{directory}");
-            let content = fs::read(at(directory).join("file")).unwrap();
-            assert_eq!(content, b"old", "{directory} with --out {out}");
-        }
-    }
-    fs::remove_dir_all(&place).unwrap();
-}
-
-/// A process that is killed between two results leaves the previous file, or none, and no
-/// temporary file that other users can read.
-#[test]
-fn a_kill_between_two_results_leaves_the_old_key() {
-    let folder = Folder::new("outputs-ended");
-    for old in [None, Some(b"old")] {
-        let key = folder.at("key");
-        if let Some(old) = old {
-            folder.put("key", old);
-        }
-        let pipe = folder.at(if old.is_some() { "pipe-old" } else { "pipe" });
-        assert!(
-            Command::new("mkfifo")
-                .arg(&pipe)
-                .status()
-                .unwrap()
-                .success()
-        );
-        // It waits for a reader of the pipe.
-        let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
-            .args(args!["keygen --set 44 --force --out", &key, "--pub", &pipe])
-            .spawn()
-            .unwrap();
-        let known = |name: &std::ffi::OsStr| {
-            ["key", "pipe", "pipe-old"]
-                .iter()
-                .any(|known| name == *known)
-        };
-        let staged = || {
-            let entries = fs::read_dir(&folder.0).unwrap().map(Result::unwrap);
-            let staged: Vec<_> = entries.filter(|entry| !known(&entry.file_name())).collect();
-            staged
-        };
-        // Without a limit: it stages the key, or it ends.
-        while staged().is_empty() {
-            assert!(child.try_wait().unwrap().is_none(), "nothing was staged");
-            std::thread::yield_now();
-        }
-        // Not SIGINT, which children of a background job ignore.
-        child.kill().unwrap();
-        assert!(!child.wait().unwrap().success());
-        assert_eq!(fs::read(&key).ok().as_deref(), old.map(|old| &old[..]));
-        for left in staged() {
-            assert_eq!(left.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-            fs::remove_file(left.path()).unwrap();
-        }
-    }
-}
-
-/// Commands, arguments, files that they read, options that name results. `@` is the folder.
-const COMMANDS: &str = "\
-keygen | --set 44 --seed-file @/seed --force | @/seed | --out --pub
-convert | @/key --force | @/key | --out
-pubkey | @/key --force | @/key | --out
-inspect | @/key | @/key |
-sign | -k @/key --hex --force @/payload | @/key @/payload | --out
-verify | -k @/key -s @/sig @/payload | @/key @/sig @/payload |
-mu | -k @/key --force @/payload | @/key @/payload | --out
-batch-verify | @/payload | @/payload |
-batch-sign | @/payload | @/payload |
-backends | | |
-completions | bash | |
-man | @/nowhere | |
-aggregate run | --dir @/new --payload @/payload | @/payload |
-aggregate init | $STORE --id m | $SHARED $SECRET |
-aggregate plan | --committee @/com --content c | $SHARED |
-aggregate root | $STORE | $SHARED $SECRET |
-aggregate agree | $STORE | $SHARED $SECRET |
-aggregate open | $STEP | $ROUND |
-aggregate commit | $STEP | $ROUND |
-aggregate respond | $STEP | $ROUND |
-aggregate retire | $STEP | $ROUND |
-aggregate combine | $STEP | $ROUND | --out
-aggregate verify | $STEP --aggregate @/sig --weights @/key --threshold 1 | @/sig @/key @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
-aggregate close | --store @/store --epoch 1 | $SECRET |
-aggregate rotate | --store @/store --epoch 1 | $SECRET |";
-
-/// Abbreviations in [`COMMANDS`].
-const PARTS: [(&str, &str); 5] = [
-    ("$STEP", "$STORE --round @/round --payload @/payload"),
-    ("$STORE", "--committee @/com --store @/store"),
-    (
-        "$SHARED",
-        "@/com/epoch-1/plan.json @/com/registrations/6d30",
-    ),
-    (
-        "$ROUND",
-        "@/com/epoch-1/roots/6d30 $SECRET @/store/guard-0.log @/round/6d30.opening @/payload",
-    ),
-    ("$SECRET", "@/store/secret"),
-];
-
-/// The commands that the tool itself lists.
-fn commands(of: &str) -> Vec<String> {
-    let args: Vec<&str> = of.split_whitespace().chain(["--help"]).collect();
-    let help = good(&args, b"").stdout;
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    listed
-        .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .map(|line| line.split_whitespace().next().unwrap())
-        .filter(|name| *name != "help")
-        .flat_map(|name| {
-            let name = format!("{of} {name}").trim().to_owned();
-            let inner = commands(&name);
-            if inner.is_empty() { vec![name] } else { inner }
-        })
-        .collect()
-}
-
-#[test]
-fn no_command_writes_into_its_inputs() {
-    let folder = Folder::new("outputs-commands");
-    let table = PARTS
-        .iter()
-        .fold(COMMANDS.to_owned(), |table, (short, long)| {
-            table.replace(short, long)
-        });
-    let table = table.replace('@', folder.0.to_str().unwrap());
-    let rows: Vec<[Vec<&str>; 4]> = table
-        .lines()
-        .map(|row| {
-            let cells = row.split('|').map(|cell| cell.split_whitespace().collect());
-            cells.collect::<Vec<_>>().try_into().unwrap()
-        })
-        .collect();
-    let mut listed = commands("");
-    listed.sort();
-    let mut in_table: Vec<String> = rows.iter().map(|row| row[0].join(" ")).collect();
-    in_table.sort();
-    assert_eq!(listed, in_table);
-
-    let mut files: Vec<&str> = rows.iter().flat_map(|row| row[2].clone()).collect();
-    files.sort();
-    files.dedup();
-    for file in &files {
-        fs::create_dir_all(std::path::Path::new(file).parent().unwrap()).unwrap();
-        fs::write(file, file).unwrap();
-    }
-    let everything = || {
-        files
-            .iter()
-            .all(|file| fs::read(file).unwrap() == file.as_bytes())
-    };
-    let mut tried = 0;
-    let mut refused = |args: &[&str], to: &str| {
-        let log = File::options().append(true).open(to).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_mldsa"))
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(Stdio::piped())
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert!(everything(), "{args:?} > {to} changed an input");
-        assert!(text.contains("is an input"), "{args:?} > {to}: {text}");
-        assert_eq!(output.status.code(), Some(2), "{args:?} > {to}");
-        tried += 1;
-    };
-    for [command, arguments, inputs, results] in &rows {
-        let args = args![..command, ..arguments];
-        let combine = command.ends_with(&["combine"]);
-        for input in inputs {
-            let (hard, soft) = (folder.at("hard"), folder.at("soft"));
-            fs::hard_link(input, &hard).unwrap();
-            symlink(input, &soft).unwrap();
-            // An option of a result: the input, its other names, and standard output that is one.
-            for option in results {
-                for name in [*input, &hard, &soft] {
-                    refused(&args![..args, option, name], "/dev/null");
-                }
-                for name in ["-", "/dev/stdout"] {
-                    refused(&args![..args, option, name], &hard);
-                }
-            }
-            if !combine {
-                refused(&args, input);
-                refused(&args, &hard);
-            }
-            fs::remove_file(hard).unwrap();
-            fs::remove_file(soft).unwrap();
-        }
-    }
-    assert!(tried > 150, "{tried}");
 }

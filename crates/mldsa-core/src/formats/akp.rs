@@ -54,6 +54,7 @@ impl<'a> CoseKey<'a> {
     pub const KTY: i64 = 7;
 
     /// The value of `alg` for the set `P`: -48, -49 or -50.
+    #[must_use]
     pub const fn alg<P: ParameterSet>() -> i64 {
         match P::CATEGORY {
             2 => -48,

@@ -47,6 +47,7 @@ const SEED_TAG: TagNumber = TagNumber(0);
 
 impl<'a> PrivateKeyChoice<'a> {
     /// Which form this is.
+    #[must_use]
     pub fn form(&self) -> PrivateKeyForm {
         match self {
             Self::Seed(_) => PrivateKeyForm::Seed,

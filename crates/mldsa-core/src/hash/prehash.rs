@@ -72,6 +72,7 @@ pre_hashes! {
 
 impl PreHash {
     /// The hash of that [`name`](Self::name).
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }
@@ -79,6 +80,7 @@ impl PreHash {
     /// Whether the collision strength is at least that of the set, lambda bits:
     /// digests of at least 256, 384 and 512 bits for ML-DSA-44, 65 and 87, SHAKE128
     /// for ML-DSA-44 only.
+    #[must_use]
     pub const fn is_strong_enough<P: ParameterSet>(self) -> bool {
         self.strength() >= P::LAMBDA
     }
@@ -143,6 +145,7 @@ impl<'a, P: ParameterSet> PreHashed<'a, P> {
     }
 
     /// The hash.
+    #[must_use]
     pub const fn hash(&self) -> PreHash {
         self.hash
     }

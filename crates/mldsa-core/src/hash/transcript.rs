@@ -31,6 +31,7 @@ impl<'a> Context<'a> {
     }
 
     /// The bytes, 0 to 255.
+    #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
     }
@@ -51,11 +52,13 @@ pub struct Mu([u8; CRH_LEN]);
 impl Mu {
     /// Takes an externally computed `mu`. It must come from a party trusted to
     /// have hashed the intended message under the intended key and context.
+    #[must_use]
     pub const fn from_bytes(bytes: [u8; CRH_LEN]) -> Self {
         Self(bytes)
     }
 
     /// The 64 bytes.
+    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; CRH_LEN] {
         &self.0
     }
@@ -132,6 +135,7 @@ impl MuBuilder {
 
     /// Ends the message.
     #[inline(always)]
+    #[must_use]
     pub fn finish(mut self) -> Mu {
         let mut mu = [0; CRH_LEN];
         self.0.finish();
@@ -143,6 +147,7 @@ impl MuBuilder {
 /// `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
 /// the internal interfaces, algorithms 7 and 8.
 #[cfg(feature = "hazmat")]
+#[must_use]
 pub fn mu_from_m_prime(keccak: Permutation, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) -> Mu {
     let mut hash = Shake256::new(keccak);
     hash.absorb(tr);
@@ -160,6 +165,7 @@ pub(crate) fn mu_from_parts(keccak: Permutation, parts: &[&[u8]]) -> Mu {
 }
 
 /// `tr = H(pk, 64)`.
+#[must_use]
 pub fn tr(keccak: Permutation, pk: &[u8]) -> [u8; CRH_LEN] {
     let mut tr = [0; CRH_LEN];
     Shake256::digest(keccak, &[pk], &mut tr);
@@ -187,6 +193,7 @@ pub struct ExpandedSeed {
 impl ExpandedSeed {
     /// Zeros, for [`expand_seed`] to fill in place.
     #[inline(always)]
+    #[must_use]
     pub fn zeroed() -> Self {
         Self {
             rho: [0; SEED_LEN],
@@ -261,6 +268,7 @@ pub struct CommitmentHash(Shake256);
 impl CommitmentHash {
     /// Starts with `mu`. Out of line, so that the caller's frame holds one state.
     #[inline(never)]
+    #[must_use]
     pub fn new(keccak: Permutation, mu: &Mu) -> Self {
         let mut hash = Self(Shake256::new(keccak));
         hash.0.absorb(&mu.0);

@@ -29,6 +29,7 @@ pub struct SignJob<'a, P: ParameterSet> {
 impl<'a, P: ParameterSet> SignJob<'a, P> {
     /// Signs `message`, as [`SigningKey::sign`](crate::SigningKey::sign) does (FIPS 204
     /// algorithm 2).
+    #[must_use]
     pub fn new(
         key: PreparedSigningKeyRef<'a, P>,
         message: &'a [u8],
@@ -45,6 +46,7 @@ impl<'a, P: ParameterSet> SignJob<'a, P> {
 
     /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
     #[cfg(feature = "hash-ml-dsa")]
+    #[must_use]
     pub fn prehashed(
         key: PreparedSigningKeyRef<'a, P>,
         digest: &PreHashed<'_, P>,
@@ -61,6 +63,7 @@ impl<'a, P: ParameterSet> SignJob<'a, P> {
     }
 
     /// Signs an externally computed message representative.
+    #[must_use]
     pub fn mu(key: PreparedSigningKeyRef<'a, P>, mu: Mu, randomness: Randomness<'a>) -> Self {
         let message = ToSign::Mu(mu);
         Self {
@@ -102,10 +105,8 @@ impl<P: ParameterSet> fmt::Debug for BatchSignerScratch<P> {
 /// Constant time as that: which attempts are rejected is public, and nothing else.
 ///
 /// ```
-/// use mldsa_core::{
-///     BatchSignerScratch, BatchSigner, Context, Randomness, MlDsa44, PreparedSigningKeyStorage, SignJob,
-///     SigningKey,
-/// };
+/// use mldsa_core::no_alloc::{BatchSignerScratch, PreparedSigningKeyStorage};
+/// use mldsa_core::{BatchSigner, Context, MlDsa44, Randomness, SignJob, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
 /// let mut memory = PreparedSigningKeyStorage::new();
@@ -147,6 +148,7 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     /// A signer with memory of its own on the heap, at most
     /// [`BatchSignerScratch::LEN`] bytes.
     #[cfg(feature = "alloc")]
+    #[must_use]
     pub fn new() -> Self {
         let mut slots = alloc::vec::Vec::with_capacity(MAX_SLOTS);
         slots.resize_with(MAX_SLOTS, || Slot::ZERO);

@@ -13,6 +13,7 @@ use crate::params::ParameterSet;
 impl MuBuilder {
     /// Starts the pure form, M' = 0x00 || |ctx| || ctx || M (FIPS 204 algorithms
     /// 2 and 3), for the key whose hash is `tr` (64 bytes).
+    #[must_use]
     pub fn from_tr(tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Self {
         Self::start(Backend::detect().permutation(), tr, 0, ctx)
     }
@@ -22,6 +23,7 @@ impl MuBuilder {
 impl<P: ParameterSet> PreHashed<'_, P> {
     /// `mu` over M' = 0x01 || |ctx| || ctx || OID || digest (algorithms
     /// 4 HashML-DSA.Sign and 5 HashML-DSA.Verify), for the key whose hash is `tr`.
+    #[must_use]
     pub fn mu(&self, tr: &[u8; CRH_LEN], ctx: Context<'_>) -> Mu {
         self.mu_on(Backend::detect().permutation(), tr, ctx)
     }

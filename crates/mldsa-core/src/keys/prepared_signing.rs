@@ -7,13 +7,19 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::coding::encode::SecretKeyParts;
 use crate::error::SignError;
-#[cfg(feature = "hash-ml-dsa")]
+#[cfg(all(feature = "alloc", feature = "hash-ml-dsa"))]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
+#[cfg(feature = "alloc")]
+use crate::hash::transcript::Context;
+use crate::hash::transcript::{Mu, Randomness};
+use crate::keys::sign_into::SignInto;
+#[cfg(feature = "alloc")]
+use crate::keys::sign_into::signature;
+#[cfg(feature = "alloc")]
 use crate::keys::signature::Signature;
-use crate::keys::signing::{SigningKey, sign_methods};
+use crate::keys::signing::SigningKey;
 use crate::keys::verifying::VerifyingKey;
-use crate::memory::array::Zeroed;
+use crate::memory::array::{Zeroed, sealed};
 use crate::memory::secret::Secret;
 #[cfg(feature = "alloc")]
 use crate::params::SEED_LEN;
@@ -36,6 +42,7 @@ impl<P: ParameterSet> PreparedSigningKeyStorage<P> {
     pub const LEN: usize = core::mem::size_of::<Self>();
 
     /// Zeros.
+    #[must_use]
     pub fn new() -> Self {
         Self {
             a_hat: P::Matrix::zeroed(),
@@ -69,11 +76,20 @@ pub struct PreparedSigningKeyRef<'a, P: ParameterSet> {
 
 impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
     /// The public key.
+    #[must_use]
     pub fn verifying_key(&self) -> &'a VerifyingKey<P> {
         self.verifying_key
     }
+}
 
-    pub(crate) fn sign_mu_observed(
+impl<P: ParameterSet> sealed::Sealed for PreparedSigningKeyRef<'_, P> {}
+
+impl<P: ParameterSet> SignInto<P> for PreparedSigningKeyRef<'_, P> {
+    fn public_key(&self) -> &VerifyingKey<P> {
+        self.verifying_key
+    }
+
+    fn sign_mu_observed(
         &self,
         mu: &Mu,
         randomness: Randomness<'_>,
@@ -84,8 +100,6 @@ impl<'a, P: ParameterSet> PreparedSigningKeyRef<'a, P> {
         sign_internal::<P>(backend, &self.material, mu, randomness.rnd(), out, observe)?;
         self.verifying_key.release(self.self_verification, mu, out)
     }
-
-    sign_methods!();
 }
 
 impl<P: ParameterSet> fmt::Debug for PreparedSigningKeyRef<'_, P> {
@@ -198,7 +212,71 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         }
     }
 
-    pub(crate) fn sign_mu_observed(
+    /// Signs `message`: the bytes of [`SigningKey::sign`].
+    ///
+    /// Stack: row sign prepared in `docs/gates.md`.
+    ///
+    /// # Errors
+    /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
+    pub fn sign(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+        randomness: Randomness<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_into(message, context, randomness, out))
+    }
+
+    /// [`SigningKey::sign_hedged`].
+    ///
+    /// # Errors
+    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
+    #[cfg(all(
+        feature = "getrandom",
+        not(all(target_family = "wasm", target_os = "unknown"))
+    ))]
+    pub fn sign_hedged(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        let rnd = crate::keys::signing::fresh(&mut getrandom::SysRng)?;
+        self.sign(message, context, Randomness::Hedged(rnd.expose()))
+    }
+
+    /// [`SigningKey::sign_mu`].
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    pub fn sign_mu(&self, mu: &Mu, randomness: Randomness<'_>) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_mu_into(mu, randomness, out))
+    }
+
+    /// [`SigningKey::sign_prehashed`].
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    #[cfg(feature = "hash-ml-dsa")]
+    pub fn sign_prehashed(
+        &self,
+        digest: &PreHashed<'_, P>,
+        context: Context<'_>,
+        randomness: Randomness<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_prehashed_into(digest, context, randomness, out))
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<P: ParameterSet> sealed::Sealed for PreparedSigningKey<P> {}
+
+#[cfg(feature = "alloc")]
+impl<P: ParameterSet> SignInto<P> for PreparedSigningKey<P> {
+    fn public_key(&self) -> &VerifyingKey<P> {
+        &self.verifying_key
+    }
+
+    fn sign_mu_observed(
         &self,
         mu: &Mu,
         randomness: Randomness<'_>,
@@ -208,8 +286,6 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
         let key = self.as_prepared_ref();
         key.sign_mu_observed(mu, randomness, out, observe)
     }
-
-    sign_methods!();
 }
 
 #[cfg(feature = "alloc")]

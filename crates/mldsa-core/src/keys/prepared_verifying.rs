@@ -11,7 +11,7 @@ use crate::error::VerifyError;
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
 use crate::hash::transcript::{Context, Mu};
-use crate::keys::verifying::{VerifyingKey, verify_methods};
+use crate::keys::verifying::VerifyingKey;
 use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::memory::array::Zeroed;
 use crate::params::{CRH_LEN, ParameterSet};
@@ -43,11 +43,13 @@ pub struct PreparedVerifyingKey<P: ParameterSet> {
 #[cfg(feature = "alloc")]
 impl<P: ParameterSet> PreparedVerifyingKey<P> {
     /// `tr = H(pk, 64)`.
+    #[must_use]
     pub fn tr(&self) -> &[u8; CRH_LEN] {
         &self.tr
     }
 
     /// The borrowed form.
+    #[must_use]
     pub fn as_prepared_ref(&self) -> PreparedVerifyingKeyRef<'_, P> {
         PreparedVerifyingKeyRef {
             rows: Expansion::Wide(&self.rows),
@@ -58,20 +60,54 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
     }
 
     /// Bytes held, on the heap and in the value itself.
+    #[must_use]
     pub fn memory_bytes(&self) -> usize {
         core::mem::size_of_val(&*self.rows) + core::mem::size_of::<Self>()
     }
 
     /// The backend whose order the expansion has.
+    #[must_use]
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    fn job_key(&self) -> JobKey<'_> {
-        JobKey::Prepared(Expansion::Wide(&self.rows), &self.tr)
+    /// [`VerifyingKey::verify`]: the same verdicts.
+    ///
+    /// Stack: row verify prepared in `docs/gates.md`.
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`].
+    pub fn verify(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+        signature: &[u8],
+    ) -> Result<(), VerifyError> {
+        self.as_prepared_ref().verify(message, context, signature)
     }
 
-    verify_methods!();
+    /// [`VerifyingKey::verify_mu`].
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`].
+    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+        self.as_prepared_ref().verify_mu(mu, signature)
+    }
+
+    /// [`VerifyingKey::verify_prehashed`].
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`].
+    #[cfg(feature = "hash-ml-dsa")]
+    pub fn verify_prehashed(
+        &self,
+        digest: &PreHashed<'_, P>,
+        context: Context<'_>,
+        signature: &[u8],
+    ) -> Result<(), VerifyError> {
+        self.as_prepared_ref()
+            .verify_prehashed(digest, context, signature)
+    }
 }
 
 #[cfg(feature = "alloc")]
@@ -92,11 +128,13 @@ pub struct PreparedVerifyingKeyRef<'a, P: ParameterSet> {
 
 impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
     /// `tr = H(pk, 64)`.
+    #[must_use]
     pub fn tr(&self) -> &[u8; CRH_LEN] {
         self.tr
     }
 
     /// The backend whose order the expansion has.
+    #[must_use]
     pub fn backend(&self) -> Backend {
         self.backend
     }
@@ -105,7 +143,45 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
         JobKey::Prepared(self.rows, self.tr)
     }
 
-    verify_methods!();
+    /// [`VerifyingKey::verify`]: the same verdicts.
+    ///
+    /// Stack: row verify prepared in `docs/gates.md`.
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`].
+    pub fn verify(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+        signature: &[u8],
+    ) -> Result<(), VerifyError> {
+        let message = JobMessage::Pure(context, message);
+        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+    }
+
+    /// [`VerifyingKey::verify_mu`].
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`].
+    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+        let message = JobMessage::Mu(mu);
+        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+    }
+
+    /// [`VerifyingKey::verify_prehashed`].
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`].
+    #[cfg(feature = "hash-ml-dsa")]
+    pub fn verify_prehashed(
+        &self,
+        digest: &PreHashed<'_, P>,
+        context: Context<'_>,
+        signature: &[u8],
+    ) -> Result<(), VerifyError> {
+        let mu = digest.mu_on(self.backend.permutation(), self.tr, context);
+        self.verify_mu(&mu, signature)
+    }
 }
 
 impl<P: ParameterSet> fmt::Debug for PreparedVerifyingKeyRef<'_, P> {

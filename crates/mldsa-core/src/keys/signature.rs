@@ -1,5 +1,7 @@
 //! A signature whose possession means that its form was checked.
 
+use core::fmt;
+
 use crate::error::VerifyError;
 use crate::keys::byte_traits::impl_byte_traits;
 use crate::memory::array::Zeroed;
@@ -8,7 +10,7 @@ use crate::scheme::verify::check_signature;
 
 /// A signature of `SIG_LEN` bytes. Made by signing, or by a decoder that checked
 /// its length, its hint and the norm of z.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Signature<P: ParameterSet>(pub(crate) P::SignatureBytes);
 
 impl<P: ParameterSet> Signature<P> {
@@ -27,6 +29,16 @@ impl<P: ParameterSet> Signature<P> {
     /// The encoding.
     pub fn as_bytes(&self) -> &P::SignatureBytes {
         &self.0
+    }
+}
+
+/// The set and the first eight bytes.
+impl<P: ParameterSet> fmt::Debug for Signature<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signature({}, ", P::NAME)?;
+        let mut bytes = self.as_ref().iter().take(8);
+        bytes.try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("..)")
     }
 }
 

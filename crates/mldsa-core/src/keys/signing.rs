@@ -11,10 +11,11 @@ use crate::error::RngError;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
-use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};
+use crate::hash::transcript::{Context, Mu, Randomness};
+use crate::keys::sign_into::{SignInto, signature};
 use crate::keys::signature::Signature;
 use crate::keys::verifying::VerifyingKey;
-use crate::memory::array::{Wipe, Zeroed};
+use crate::memory::array::{Wipe, Zeroed, sealed};
 use crate::memory::ct::{difference, is_zero};
 use crate::memory::secret::{Secret, declassify};
 use crate::params::{CRH_LEN, ParameterSet, SEED_LEN};
@@ -24,7 +25,18 @@ use crate::scheme::keygen_many::{MAX_KEYS, keygen_many};
 use crate::scheme::sign::{Rejection, sign_expanded};
 
 /// The `rnd` of algorithm 2.
-#[cfg(feature = "rand_core")]
+#[cfg(all(
+    feature = "rand_core",
+    any(feature = "getrandom", feature = "signature")
+))]
+#[cfg_attr(
+    all(
+        target_family = "wasm",
+        target_os = "unknown",
+        not(feature = "signature")
+    ),
+    allow(dead_code, reason = "there is no generator")
+)]
 pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<Secret<[u8; SEED_LEN]>, SignError> {
@@ -33,157 +45,6 @@ pub(crate) fn fresh<R: rand_core::TryCryptoRng + ?Sized>(
         .map_err(|_| SignError::Rng)?;
     Ok(rnd)
 }
-
-/// The signing calls, the same on every kind of signing key.
-macro_rules! sign_methods {
-    () => {
-        /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign).
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
-        pub fn sign(
-            &self,
-            message: &[u8],
-            ctx: Context<'_>,
-            randomness: Randomness<'_>,
-        ) -> Result<Signature<P>, SignError> {
-            let key = self.verifying_key();
-            let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
-            mu.update(message);
-            self.sign_mu(&mu.finish(), randomness)
-        }
-
-        /// [`Self::sign`] with fresh bytes of the operating system's generator: the
-        /// form to prefer, since a fault that is repeated meets another mask each time.
-        /// Two signatures of one message differ; votes that are sent again, and compared
-        /// byte for byte by those who get both, want
-        /// [`Randomness::Deterministic`](crate::Randomness::Deterministic).
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
-        #[cfg(all(
-            feature = "getrandom",
-            not(all(target_family = "wasm", target_os = "unknown"))
-        ))]
-        pub fn sign_hedged(
-            &self,
-            message: &[u8],
-            ctx: Context<'_>,
-        ) -> Result<Signature<P>, SignError> {
-            self.sign_with_rng(message, ctx, &mut getrandom::SysRng)
-        }
-
-        /// [`Self::sign`] into a buffer of exactly `SIG_LEN` bytes, which holds no
-        /// part of a signature after an error.
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// [`SignError::BufferLength`] and those of [`Self::sign`].
-        pub fn sign_into(
-            &self,
-            message: &[u8],
-            ctx: Context<'_>,
-            randomness: Randomness<'_>,
-            out: &mut [u8],
-        ) -> Result<(), SignError> {
-            let key = self.verifying_key();
-            let mut mu = MuBuilder::start(key.backend().permutation(), key.tr(), 0, ctx);
-            mu.update(message);
-            self.sign_mu_into(&mu.finish(), randomness, out)
-        }
-
-        /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// As [`Self::sign`].
-        #[cfg(feature = "hash-ml-dsa")]
-        pub fn sign_prehashed(
-            &self,
-            digest: &PreHashed<'_, P>,
-            ctx: Context<'_>,
-            randomness: Randomness<'_>,
-        ) -> Result<Signature<P>, SignError> {
-            let key = self.verifying_key();
-            let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu(&mu, randomness)
-        }
-
-        /// [`Self::sign_prehashed`] into a buffer of exactly `SIG_LEN` bytes.
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// As [`Self::sign_into`].
-        #[cfg(feature = "hash-ml-dsa")]
-        pub fn sign_prehashed_into(
-            &self,
-            digest: &PreHashed<'_, P>,
-            ctx: Context<'_>,
-            randomness: Randomness<'_>,
-            out: &mut [u8],
-        ) -> Result<(), SignError> {
-            let key = self.verifying_key();
-            let mu = digest.mu_on(key.backend().permutation(), key.tr(), ctx);
-            self.sign_mu_into(&mu, randomness, out)
-        }
-
-        /// Signs an externally computed message representative.
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// As [`Self::sign`].
-        pub fn sign_mu(
-            &self,
-            mu: &Mu,
-            randomness: Randomness<'_>,
-        ) -> Result<Signature<P>, SignError> {
-            let mut signature = Signature::<P>(P::SignatureBytes::zeroed());
-            self.sign_mu_into(mu, randomness, signature.0.as_mut())?;
-            Ok(signature)
-        }
-
-        /// [`Self::sign_mu`] into a buffer of exactly `SIG_LEN` bytes.
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// As [`Self::sign_into`].
-        pub fn sign_mu_into(
-            &self,
-            mu: &Mu,
-            randomness: Randomness<'_>,
-            out: &mut [u8],
-        ) -> Result<(), SignError> {
-            self.sign_mu_observed(mu, randomness, out, &mut |_| {})
-        }
-
-        /// `sign_hedged` with 32 bytes from `rng`.
-        ///
-        /// Stack: row sign of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// [`SignError::Rng`] and those of [`Self::sign`].
-        #[cfg(feature = "rand_core")]
-        pub fn sign_with_rng<R: rand_core::TryCryptoRng + ?Sized>(
-            &self,
-            message: &[u8],
-            ctx: Context<'_>,
-            rng: &mut R,
-        ) -> Result<Signature<P>, SignError> {
-            let rnd = $crate::keys::signing::fresh(rng)?;
-            self.sign(message, ctx, Randomness::Hedged(rnd.expose()))
-        }
-    };
-}
-pub(crate) use sign_methods;
 
 /// A private key: the 32-byte seed where it is known, the expanded encoding and
 /// the public key. 4.0, 6.2 or 7.7 kB by value; wiped on drop; not `Clone`.
@@ -236,6 +97,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// is the private key, and must come from a generator of the set's strength.
     ///
     /// Stack: row keygen of the [crate's table](crate#stack).
+    #[must_use]
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
         key.seed.expose_mut().copy_from_slice(xi);
@@ -247,7 +109,8 @@ impl<P: ParameterSet> SigningKey<P> {
     /// copies of it that outlive it.
     ///
     /// ```
-    /// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey, SigningKeyStorage};
+    /// use mldsa_core::no_alloc::SigningKeyStorage;
+    /// use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
     ///
     /// let mut storage = Box::new(SigningKeyStorage::<MlDsa44>::new());
     /// let key = SigningKey::from_seed_in(&[7; 32], &mut storage);
@@ -277,7 +140,7 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     /// [`Self::from_seed`] for many seeds: the same keys in the same order, several at a
-    /// time as [`bytes::keygen_many`](crate::bytes::keygen_many) makes them.
+    /// time as [`bytes::keygen_many`](crate::no_alloc::keygen_many) makes them.
     ///
     /// Memory: the keys. Stack: row keygen in a batch of the
     /// [crate's table](crate#stack).
@@ -438,12 +301,72 @@ impl<P: ParameterSet> SigningKey<P> {
         self.self_verification
     }
 
-    /// [`Self::sign_mu_into`] that reports every rejected attempt, for tests and
-    /// statistics. The number of attempts is public.
+    /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign).
+    ///
+    /// Stack: row sign in `docs/gates.md`.
     ///
     /// # Errors
-    /// As [`Self::sign_into`].
-    pub(crate) fn sign_mu_observed(
+    /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].
+    pub fn sign(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+        randomness: Randomness<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_into(message, context, randomness, out))
+    }
+
+    /// [`Self::sign`] with 32 fresh bytes of the operating system's generator: the form to
+    /// prefer, since a fault that is repeated meets another mask each time. Two signatures
+    /// of one message differ. A consensus vote that is sent again, and whose bytes the
+    /// receivers compare, needs [`Randomness::Deterministic`].
+    ///
+    /// # Errors
+    /// [`SignError::Rng`] if the generator fails, and those of [`Self::sign`].
+    #[cfg(all(
+        feature = "getrandom",
+        not(all(target_family = "wasm", target_os = "unknown"))
+    ))]
+    pub fn sign_hedged(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        let rnd = fresh(&mut getrandom::SysRng)?;
+        self.sign(message, context, Randomness::Hedged(rnd.expose()))
+    }
+
+    /// Signs an externally computed message representative.
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    pub fn sign_mu(&self, mu: &Mu, randomness: Randomness<'_>) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_mu_into(mu, randomness, out))
+    }
+
+    /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA).
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    #[cfg(feature = "hash-ml-dsa")]
+    pub fn sign_prehashed(
+        &self,
+        digest: &PreHashed<'_, P>,
+        context: Context<'_>,
+        randomness: Randomness<'_>,
+    ) -> Result<Signature<P>, SignError> {
+        signature(|out| self.sign_prehashed_into(digest, context, randomness, out))
+    }
+}
+
+impl<P: ParameterSet> sealed::Sealed for SigningKey<P> {}
+
+impl<P: ParameterSet> SignInto<P> for SigningKey<P> {
+    fn public_key(&self) -> &VerifyingKey<P> {
+        &self.verifying_key
+    }
+
+    fn sign_mu_observed(
         &self,
         mu: &Mu,
         randomness: Randomness<'_>,
@@ -461,8 +384,6 @@ impl<P: ParameterSet> SigningKey<P> {
         )?;
         self.verifying_key.release(self.self_verification, mu, out)
     }
-
-    sign_methods!();
 }
 
 /// Compares the expanded encodings in constant time.

@@ -14,66 +14,6 @@ use crate::memory::array::{Wipe, Zeroed};
 use crate::params::{CRH_LEN, ParameterSet};
 use crate::scheme::verify::verify_one;
 
-/// The verification calls, the same on every kind of verifying key.
-macro_rules! verify_methods {
-    () => {
-        /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
-        ///
-        /// Stack: row verify of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// Every [`VerifyError`], in the order of its variants. Never panics.
-        pub fn verify(
-            &self,
-            message: &[u8],
-            ctx: Context<'_>,
-            signature: &[u8],
-        ) -> Result<(), VerifyError> {
-            self.verify_job(JobMessage::Pure(ctx, message), signature)
-        }
-
-        /// Verifies a signature over an externally computed `mu`.
-        ///
-        /// Stack: row verify of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// Every [`VerifyError`], in the order of its variants. Never panics.
-        pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
-            self.verify_job(JobMessage::Mu(mu), signature)
-        }
-
-        fn verify_job(&self, message: JobMessage<'_>, signature: &[u8]) -> Result<(), VerifyError> {
-            let key = self.job_key();
-            verify_one::<P>(
-                self.backend,
-                Job {
-                    key,
-                    message,
-                    signature,
-                },
-            )
-        }
-
-        /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
-        ///
-        /// Stack: row verify of the [crate's table](crate#stack).
-        ///
-        /// # Errors
-        /// Every [`VerifyError`], in the order of its variants. Never panics.
-        #[cfg(feature = "hash-ml-dsa")]
-        pub fn verify_prehashed(
-            &self,
-            digest: &PreHashed<'_, P>,
-            ctx: Context<'_>,
-            signature: &[u8],
-        ) -> Result<(), VerifyError> {
-            let mu = digest.mu_on(self.backend.permutation(), self.tr(), ctx);
-            self.verify_mu(&mu, signature)
-        }
-    };
-}
-pub(crate) use verify_methods;
-
 /// A public key: its encoding and `tr`, 64 bytes. Small; A is expanded again
 /// for every verification ([`Self::prepare`] keeps it).
 ///
@@ -144,7 +84,45 @@ impl<P: ParameterSet> VerifyingKey<P> {
         JobKey::Encoded(PublicKeyParts::of::<P>(&self.encoded), Some(&self.tr))
     }
 
-    verify_methods!();
+    /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
+    ///
+    /// Stack: row verify in `docs/gates.md`.
+    ///
+    /// # Errors
+    /// Every [`VerifyError`], in the order of its variants. Never panics.
+    pub fn verify(
+        &self,
+        message: &[u8],
+        context: Context<'_>,
+        signature: &[u8],
+    ) -> Result<(), VerifyError> {
+        let message = JobMessage::Pure(context, message);
+        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+    }
+
+    /// Verifies a signature over an externally computed `mu`.
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    pub fn verify_mu(&self, mu: &Mu, signature: &[u8]) -> Result<(), VerifyError> {
+        let message = JobMessage::Mu(mu);
+        verify_one::<P>(self.backend, Job::new(self.job_key(), message, signature))
+    }
+
+    /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    #[cfg(feature = "hash-ml-dsa")]
+    pub fn verify_prehashed(
+        &self,
+        digest: &PreHashed<'_, P>,
+        context: Context<'_>,
+        signature: &[u8],
+    ) -> Result<(), VerifyError> {
+        let mu = digest.mu_on(self.backend.permutation(), &self.tr, context);
+        self.verify_mu(&mu, signature)
+    }
 }
 
 impl<P: ParameterSet> VerifyingKey<P> {

@@ -35,6 +35,16 @@ pub(crate) struct Job<'a> {
     pub(crate) signature: &'a [u8],
 }
 
+impl<'a> Job<'a> {
+    pub(crate) fn new(key: JobKey<'a>, message: JobMessage<'a>, signature: &'a [u8]) -> Self {
+        Self {
+            key,
+            message,
+            signature,
+        }
+    }
+}
+
 /// What a commitment is computed from beside the key.
 pub(crate) struct CommitmentInputs<'a> {
     pub(crate) p: &'a Params,

@@ -4,8 +4,8 @@ use core::mem::size_of;
 
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreparedSigningKey,
-    PreparedVerifyingKey, PreparedVerifyingKeyRef, PreparedVerifyingKeyStorage, Randomness,
-    Signature, SigningKey, VerifyError, VerifyingKey,
+    PreparedVerifyingKey, Randomness, Signature, SigningKey, VerifyError, VerifyingKey,
+    no_alloc::PreparedVerifyingKeyRef, no_alloc::PreparedVerifyingKeyStorage,
 };
 use zeroize::ZeroizeOnDrop;
 

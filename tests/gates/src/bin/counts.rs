@@ -5,6 +5,7 @@
 use core::hint::black_box;
 
 use mldsa_core::hazmat::{self, Rejection, Zeroed};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
     SigningKey,

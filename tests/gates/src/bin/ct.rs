@@ -26,7 +26,7 @@ mod check {
     use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
     use mldsa_core::{
         Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
-        PreHashed, Randomness, SignError, SignJob, Signature, SigningKey, bytes, rand_core,
+        PreHashed, Randomness, SignError, SignJob, Signature, SigningKey, no_alloc, rand_core,
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
@@ -92,7 +92,7 @@ mod check {
             sections.push((
                 format!("{} aggregate: tree, commit, respond", backend.name()),
                 Box::new(move || {
-                    backend.set_default();
+                    mldsa_core::internals::set_default_backend(backend);
                     aggregate().expect("a committee of one");
                 }),
             ));
@@ -290,7 +290,7 @@ mod check {
             public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
             let mut out = P::SignatureBytes::zeroed();
             let signed =
-                bytes::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
+                no_alloc::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
         }
@@ -341,41 +341,37 @@ mod check {
     /// One member of ML-ADSA-87 from its seed to its response, and again after a
     /// restart.
     fn aggregate() -> Result<(), mladsa_aggregate::Error> {
+        use mladsa_aggregate::steps::*;
         use mladsa_aggregate::*;
 
         let id = MemberId::new(b"member")?;
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
         let member = Member::new(id, seed, &[0xa5; 32]);
-        let registry = Registry::new(&[7; 32], [member.register(Randomness::Deterministic)?])?;
-        let base = BaseLabel::new(b"decision")?;
-        let label = base.attempt(0)?;
-        let plan = EpochPlan::new(1, vec![base.clone()])?;
-        let mut guard = Guard::in_memory_for_tests(member.seed())?;
+        let hedge = Randomness::Deterministic;
+        let registry = Registry::new(&[7; 32], [member.register(hedge)?])?;
+        let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
+        let attempt = task.id().attempt(0)?;
+        let plan = EpochPlan::new(1, vec![task.id().clone()])?;
+        let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
         let tree = member.epoch_tree(&registry, &plan)?;
-        let root = member.announce(&tree, &mut guard, Randomness::Deterministic)?;
-        let mut pins = InMemoryPinsForTests::default();
-        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
-        let word = member.acknowledge(&pinned, &mut guard, Randomness::Deterministic)?;
-        let agreed = AgreedRoots::new(&pinned, &[word])?;
-        let opening = member.open(&agreed, &tree, &label, &guard)?;
+        let root = member.announce(&tree, &mut journal, hedge)?;
+        let mut store = MemoryWriteOnceStore::default();
+        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
+        let acknowledgement = member.acknowledge(&pinned, &mut journal, hedge)?;
+        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
+        let opening = member.open(&agreed, &tree, &attempt, &journal)?;
         expect_public(opening.body(), "t");
-        let public_key = agreed.authenticate(&opening)?;
-        let decision = Decision {
-            ctx: b"context",
-            label: &base,
-            kind: Kind::Decision,
-            payload: b"payload",
-        };
-        let round = Round::new(&agreed, &decision, 0, [public_key])?;
-        let (pending, commitment) = member.commit(&round, &mut guard)?;
+        let key = agreed.authenticate(&opening)?;
+        let round = Round::new(&agreed, &task, 0, [key])?;
+        let (pending, commitment) = member.commit(&round, &mut journal)?;
         expect_public(commitment.body(), "commitment");
         let mut set = CommitmentSet::new(&round);
         set.add(&commitment)?;
         let challenge = set.challenge()?;
-        let response = member.respond(pending, &challenge, &mut guard)?;
+        let response = member.respond(pending, &challenge, &mut journal)?;
         expect_public(response.body(), "response");
-        let resumed = member.resume(&round, &guard)?;
-        let again = member.respond(resumed, &challenge, &mut guard)?;
+        let resumed = member.resume(&round, &journal)?;
+        let again = member.respond(resumed, &challenge, &mut journal)?;
         assert_eq!(again, response);
         Ok(())
     }

@@ -7,11 +7,12 @@ use core::hint::black_box;
 
 use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
 use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
-    PreparedVerifyingKeyStorage, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SignJob,
+    SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
-use mldsa_gates::{cases, lowmem, painted};
+use mldsa_gates::{cases, lowmem, stack_watermark};
 use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
 
 const SMALL: usize = 128 * 1024;
@@ -23,7 +24,7 @@ fn main() {
     small::<MlDsa65>(signatures);
     small::<MlDsa87>(signatures);
     // Planted: frames of 3,000 and 100,000 bytes have to be seen.
-    let depth = painted::depth_of(SMALL, || {
+    let depth = stack_watermark::depth_of(SMALL, || {
         black_box([1u8; 3_000]);
     });
     println!("planted small\t{depth}");
@@ -35,10 +36,13 @@ fn main() {
         operations::<MlDsa65>(backend);
         operations::<MlDsa87>(backend);
     }
-    let (stack, _) = painted::run(8 * SMALL, || {
+    let (stack, _) = stack_watermark::run(8 * SMALL, || {
         black_box([1u8; 100_000]);
     });
-    println!("planted\t{}", stack.depth() - painted::empty_depth());
+    println!(
+        "planted\t{}",
+        stack.depth() - stack_watermark::empty_depth()
+    );
 }
 
 fn operations<P: ParameterSet>(backend: Backend)
@@ -179,7 +183,7 @@ where
     Cached: Tier<P>,
 {
     for operation in lowmem::operations::<P>(signatures) {
-        let depth = painted::depth_of(SMALL, operation.run);
+        let depth = stack_watermark::depth_of(SMALL, operation.run);
         println!("{}\t{depth}", operation.name);
     }
 }
@@ -187,9 +191,9 @@ where
 /// Threads of 128 KiB are promised for portable code, and where the compiler
 /// optimises for all.
 fn measure(name: &str, backend: Backend, mut operation: &mut (dyn FnMut() + Send)) {
-    let (stack, panicked) = painted::run(8 * SMALL, &mut operation);
+    let (stack, panicked) = stack_watermark::run(8 * SMALL, &mut operation);
     assert!(!panicked);
-    let depth = stack.depth() - painted::empty_depth();
+    let depth = stack.depth() - stack_watermark::empty_depth();
     println!("{name}\t{depth}");
     if backend != Backend::PORTABLE && cfg!(debug_assertions) {
         return;

@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
     SigningKey,
@@ -34,8 +35,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match &arguments[..] {
         ["run", operation, place, input] => {
-            let stop = || mldsa_gates::stepping::pause().expect("a signal");
-            let ready = mldsa_gates::stepping::wait_for_tracer().ok();
+            let stop = || mldsa_gates::ptrace_step::pause().expect("a signal");
+            let ready = mldsa_gates::ptrace_step::wait_for_tracer().ok();
             ready.and_then(|()| run(operation, place, input, stop))
         }
         ["marked", operation, place, input] => run(operation, place, input, boundary),

@@ -12,7 +12,7 @@ use iced_x86::{
     Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, OpAccess, Register, UsedMemory,
 };
 use libc::user_regs_struct as Registers;
-use mldsa_gates::stepping::{Event, step};
+use mldsa_gates::ptrace_step::{Event, step};
 use nix::sys::personality::{self, Persona};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;

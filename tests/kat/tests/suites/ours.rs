@@ -5,24 +5,26 @@
 
 use core::marker::PhantomData;
 
-use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Outcome, Reason, Signer, SignerId, Threads,
-};
+use batch_verify::KeyPolicy;
 use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
+use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
-    PreHashed, PreparedVerifyingKeyStorage, Randomness, SignError, Signature, SigningKey,
-    VerifyError, VerifyingKey, bytes,
+    PreHashed, Randomness, SignError, Signature, SigningKey, VerifyError, VerifyingKey, no_alloc,
+    no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
 use mldsa_kat::set::Set;
-use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, OwnOutput, PrivateKey as LowmemKey,
-    PublicKey, Signer as LowmemSigner, Tier, Workspace, keygen_from_seed,
-};
+use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, Tier};
+
+mod batch;
+mod lowmem;
+
+use batch::{Batch, BatchKeys};
+use lowmem::Lowmem;
 
 /// Every form of signing on every backend.
 pub(crate) fn schemes(set: &Set) -> Vec<Box<dyn Scheme>> {
@@ -121,21 +123,8 @@ struct InMemory<P>(Backend, PhantomData<P>);
 /// `Signature`, decoded before it is verified.
 struct Decoded<P>(PhantomData<P>);
 
-/// `BatchVerifier`, the item three times in one batch.
-struct Batch<P>(Backend, BatchKeys, PhantomData<P>);
-
-/// The source of the keys of a batch.
-#[derive(Clone, Copy, Debug)]
-enum BatchKeys {
-    Policy(KeyPolicy),
-    InItem,
-}
-
 /// The functions of `bytes`, on the detected backend.
 struct Encodings<P>(PhantomData<P>);
-
-/// A tier of `mldsa-lowmem`.
-struct Lowmem<P, T>(&'static str, PhantomData<(P, T)>);
 
 fn name<P: ParameterSet>(form: &str, backend: Backend) -> String {
     format!("{form} {} {}", P::NAME, backend.name())
@@ -416,71 +405,6 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
     }
 }
 
-impl<P: ParameterSet> Verifier for Batch<P> {
-    fn name(&self) -> String {
-        name::<P>(&format!("batch {:?}", self.1), self.0)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
-
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
-        let mut builder = BatchVerifier::<P>::builder()
-            .threads(Threads::Inline)
-            .duplicates(Duplicates::Verify)
-            .allow_weak_prehash(true)
-            .backend(self.0);
-        let signer = match self.1 {
-            BatchKeys::InItem => Signer::Key(pk),
-            BatchKeys::Policy(policy) => {
-                let keys = KeySet::builder().policy(policy).backend(self.0).build([pk]);
-                builder = builder.keys(keys.map_err(|_| Refusal::KeyLength)?);
-                Signer::Id(SignerId::new(0))
-            }
-        };
-        let verifier = builder.build().map_err(|_| Refusal::Other)?;
-        let mu;
-        let (message, ctx) = match message {
-            Message::Pure { ctx, msg } => (batch_verify::Message::Bytes(msg), ctx),
-            Message::PreHashed { ctx, hash, digest } => {
-                let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
-                (batch_verify::Message::PreHashed { hash, digest }, ctx)
-            }
-            other => {
-                let key = verifying_key::<P>(self.0, pk)?;
-                mu = mu_of::<P>(self.0, key.tr(), other)?;
-                (batch_verify::Message::Mu(&mu), &[][..])
-            }
-        };
-        let ctx = context(ctx).or_else(|refusal| {
-            // The other forms name a key of a wrong length first.
-            verifying_key::<P>(self.0, pk).and(Err(refusal))
-        })?;
-        let item = Item::new(signer, message, sig).with_context(ctx);
-        let report = verifier.verify(&[item; 3]);
-        let [first, second, third] = report.outcomes() else {
-            return Err(Refusal::Other);
-        };
-        if first != second || second != third {
-            return Err(Refusal::Other);
-        }
-        match first {
-            Outcome::Valid => Ok(()),
-            Outcome::Skipped => Err(Refusal::Other),
-            Outcome::Invalid(reason) => Err(match reason {
-                Reason::PublicKeyLength => Refusal::KeyLength,
-                Reason::DigestLength => Refusal::Digest,
-                Reason::SignatureLength => Refusal::SignatureLength,
-                Reason::HintEncoding => Refusal::HintEncoding,
-                Reason::ResponseNorm => Refusal::ResponseNorm,
-                Reason::ChallengeMismatch => Refusal::ChallengeMismatch,
-                _ => Refusal::Other,
-            }),
-        }
-    }
-}
-
 impl<P: ParameterSet> Verifier for Encodings<P> {
     fn name(&self) -> String {
         name::<P>("encodings", Backend::detect())
@@ -492,8 +416,8 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&pk), message)?;
-        bytes::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&pk), message)?;
+        no_alloc::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
     }
 }
 
@@ -503,11 +427,11 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         match key {
             PrivateKey::Seed(xi) => {
                 let mut sk = P::SecretKeyBytes::zeroed();
-                bytes::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
+                no_alloc::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                bytes::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
+                no_alloc::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
                 Ok(pair(pk, sk))
             }
         }
@@ -520,9 +444,9 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         rnd: Option<&[u8; 32]>,
     ) -> Result<Vec<u8>, Refusal> {
         let KeyPair { pk, sk } = self.load(key)?;
-        let mu = mu_of::<P>(Backend::detect(), &bytes::tr::<P>(&sized(&pk)?), message)?;
+        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&sized(&pk)?), message)?;
         let mut sig = P::SignatureBytes::zeroed();
-        bytes::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        no_alloc::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
         Ok(sig.as_ref().to_vec())
     }
 
@@ -531,89 +455,4 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         let tr = tr(Backend::detect().permutation(), pk.as_ref());
         mu_of::<P>(Backend::detect(), &tr, message).map(|mu| *mu.as_bytes())
     }
-}
-
-impl<P: ParameterSet, T> Verifier for Lowmem<P, T> {
-    fn name(&self) -> String {
-        format!("lowmem {} {}", self.0, P::NAME)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
-
-    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
-        match message {
-            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
-            Message::PreHashed { ctx, hash, digest } => {
-                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
-            }
-            other => key.verify_mu(&mu_of::<P>(Backend::PORTABLE, &key.tr(), other)?, sig),
-        }
-        .map_err(verify_refusal)
-    }
-}
-
-impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
-    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
-        let mut pk = P::PublicKeyBytes::zeroed();
-        match key {
-            PrivateKey::Seed(xi) => {
-                let mut sk = P::SecretKeyBytes::zeroed();
-                keygen_from_seed::<P>(seed(xi)?, &mut pk, &mut sk);
-                Ok(pair(pk, sk))
-            }
-            PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
-                key.write_public_key(&mut pk);
-                Ok(pair(pk, sk))
-            }
-        }
-    }
-
-    fn sign(
-        &self,
-        key: PrivateKey<'_>,
-        message: Message<'_>,
-        rnd: Option<&[u8; 32]>,
-    ) -> Result<Vec<u8>, Refusal> {
-        match key {
-            PrivateKey::Seed(xi) => {
-                sign_lowmem::<P, _, T>(&OpenedKey::from_seed(seed(xi)?), message, rnd)
-            }
-            PrivateKey::Expanded(sk) => {
-                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
-                sign_lowmem::<P, _, T>(&key, message, rnd)
-            }
-        }
-    }
-
-    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
-        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
-        mu_of::<P>(Backend::PORTABLE, &key.tr(), message).map(|mu| *mu.as_bytes())
-    }
-}
-
-fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
-    key: &K,
-    message: Message<'_>,
-    rnd: Option<&[u8; 32]>,
-) -> Result<Vec<u8>, Refusal> {
-    let mut workspace = Workspace::<P, T>::new();
-    let mut own = OwnOutput::<P>::new();
-    let mut signer = LowmemSigner::new(key, &mut workspace);
-    let (hedge, out) = (hedge(rnd), own.output());
-    match message {
-        Message::Pure { ctx, msg } => signer.sign(msg, context(ctx)?, hedge, out),
-        Message::PreHashed { ctx, hash, digest } => {
-            signer.sign_prehashed(&prehashed(hash, digest)?, context(ctx)?, hedge, out)
-        }
-        other => {
-            let mu = mu_of::<P>(Backend::PORTABLE, key.tr(), other)?;
-            signer.sign_mu(&mu, hedge, out)
-        }
-    }
-    .map(|signature| signature.to_vec())
-    .map_err(|_| Refusal::Other)
 }

@@ -1,0 +1,72 @@
+//! Signing and verification of votes as a trait, for measurements and comparisons.
+
+use std::fmt::Debug;
+
+use commonware_parallel::Strategy;
+use commonware_utils::Participant;
+use mldsa_core::{Context, ParameterSet, PreparedSigningKey, Randomness};
+
+use crate::{Committee, Signature};
+
+/// Signature to verify.
+#[derive(Clone, Copy, Debug)]
+pub struct Vote<'a> {
+    /// Claimed signer.
+    pub signer: Participant,
+    /// Engine namespace of this kind of vote.
+    pub context: Context<'a>,
+    /// Signed message.
+    pub message: &'a [u8],
+    /// Signature bytes; empty, and therefore rejected, if they could not be decoded.
+    pub signature: &'a [u8],
+}
+
+/// Operation that the engine requests from the scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Signing of an own vote, including the verification of the new signature.
+    Sign,
+    /// Verification of votes.
+    VerifyVotes,
+    /// Verification of certificates.
+    VerifyCertificates,
+}
+
+/// Signing and verification of votes.
+///
+/// Applications use [`Prepared`]. Another implementation runs the same scheme with another
+/// library, or counts operations.
+pub trait VoteBackend<P: ParameterSet>: Clone + Debug + Send + Sync + 'static {
+    /// Signs deterministically. `None` if signing fails.
+    fn sign(
+        &self,
+        key: &PreparedSigningKey<P>,
+        context: Context<'_>,
+        message: &[u8],
+    ) -> Option<Signature<P>> {
+        let signature = key.sign(message, context, Randomness::Deterministic);
+        signature.ok().map(Signature::from)
+    }
+
+    /// Returns one verdict per vote, in order.
+    fn verify(
+        &self,
+        committee: &Committee<P>,
+        _: Operation,
+        votes: &[Vote<'_>],
+        parallelism: &impl Strategy,
+    ) -> Vec<bool> {
+        committee.verify(votes, parallelism)
+    }
+
+    /// Runs one operation, including decoding and list building.
+    fn instrument<R>(&self, _: Operation, call: impl FnOnce() -> R) -> R {
+        call()
+    }
+}
+
+/// Verification in batches under prepared keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prepared;
+
+impl<P: ParameterSet> VoteBackend<P> for Prepared {}

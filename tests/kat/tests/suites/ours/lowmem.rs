@@ -1,0 +1,102 @@
+//! `mldsa-lowmem` as an implementation of the suite traits.
+
+use core::marker::PhantomData;
+
+use mldsa_core::hazmat::Zeroed;
+use mldsa_core::{Backend, ParameterSet};
+use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
+use mldsa_kat::set::Set;
+use mldsa_lowmem::{
+    ExpandedKey, OpenedKey, OwnOutput, PrivateKey as LowmemKey, PublicKey, Signer as LowmemSigner,
+    Tier, Workspace, keygen_from_seed,
+};
+
+use super::{context, hedge, key_refusal, mu_of, pair, prehashed, seed, verify_refusal};
+
+/// A tier of `mldsa-lowmem`.
+pub(super) struct Lowmem<P, T>(pub(super) &'static str, pub(super) PhantomData<(P, T)>);
+
+impl<P: ParameterSet, T> Verifier for Lowmem<P, T> {
+    fn name(&self) -> String {
+        format!("lowmem {} {}", self.0, P::NAME)
+    }
+
+    fn set(&self) -> &'static Set {
+        Set::named(P::NAME)
+    }
+
+    fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
+        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
+        match message {
+            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
+            Message::PreHashed { ctx, hash, digest } => {
+                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
+            }
+            other => key.verify_mu(&mu_of::<P>(Backend::PORTABLE, &key.tr(), other)?, sig),
+        }
+        .map_err(verify_refusal)
+    }
+}
+
+impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
+    fn load(&self, key: PrivateKey<'_>) -> Result<KeyPair, Refusal> {
+        let mut pk = P::PublicKeyBytes::zeroed();
+        match key {
+            PrivateKey::Seed(xi) => {
+                let mut sk = P::SecretKeyBytes::zeroed();
+                keygen_from_seed::<P>(seed(xi)?, &mut pk, &mut sk);
+                Ok(pair(pk, sk))
+            }
+            PrivateKey::Expanded(sk) => {
+                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
+                key.write_public_key(&mut pk);
+                Ok(pair(pk, sk))
+            }
+        }
+    }
+
+    fn sign(
+        &self,
+        key: PrivateKey<'_>,
+        message: Message<'_>,
+        rnd: Option<&[u8; 32]>,
+    ) -> Result<Vec<u8>, Refusal> {
+        match key {
+            PrivateKey::Seed(xi) => {
+                sign_lowmem::<P, _, T>(&OpenedKey::from_seed(seed(xi)?), message, rnd)
+            }
+            PrivateKey::Expanded(sk) => {
+                let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
+                sign_lowmem::<P, _, T>(&key, message, rnd)
+            }
+        }
+    }
+
+    fn mu(&self, pk: &[u8], message: Message<'_>) -> Result<[u8; 64], Refusal> {
+        let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
+        mu_of::<P>(Backend::PORTABLE, &key.tr(), message).map(|mu| *mu.as_bytes())
+    }
+}
+
+fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
+    key: &K,
+    message: Message<'_>,
+    rnd: Option<&[u8; 32]>,
+) -> Result<Vec<u8>, Refusal> {
+    let mut workspace = Workspace::<P, T>::new();
+    let mut own = OwnOutput::<P>::new();
+    let mut signer = LowmemSigner::new(key, &mut workspace);
+    let (hedge, out) = (hedge(rnd), own.output());
+    match message {
+        Message::Pure { ctx, msg } => signer.sign(msg, context(ctx)?, hedge, out),
+        Message::PreHashed { ctx, hash, digest } => {
+            signer.sign_prehashed(&prehashed(hash, digest)?, context(ctx)?, hedge, out)
+        }
+        other => {
+            let mu = mu_of::<P>(Backend::PORTABLE, key.tr(), other)?;
+            signer.sign_mu(&mu, hedge, out)
+        }
+    }
+    .map(|signature| signature.to_vec())
+    .map_err(|_| Refusal::Other)
+}

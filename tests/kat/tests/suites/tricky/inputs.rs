@@ -1,0 +1,280 @@
+//! Messages, contexts, digests and private keys at the edges of their rules.
+
+use super::*;
+
+for_each_set!(message, private_key);
+
+/// Context, pre-hash and message must not slide into each other.
+fn message(set: &'static Set) {
+    let mut hearing = Hearing::new(set, "message");
+    let [signer, _] = peers::schemes(set);
+    let pair = signer.load(PrivateKey::Seed(&[7; 32])).expect("a seed");
+    let key = PrivateKey::Expanded(&pair.sk);
+    let sign = |message: Message<'_>| signer.sign(key, message, None).expect("a signature");
+    let (wrong, long) = (Err(Refusal::ChallengeMismatch), Err(Refusal::Context));
+
+    for len in [0, 1, 254, 255] {
+        let message = pure(&[9; 255][..len], b"m");
+        hearing.expect(
+            format!("context of {len}"),
+            &pair.pk,
+            message,
+            &sign(message),
+            Ok(()),
+        );
+    }
+    for len in [256, 300, 511, 512] {
+        // The message that a length byte that wraps would have signed.
+        let ctx = vec![9; len];
+        let wrapped = [&[0, len as u8], &ctx[..], b"m"].concat();
+        let sig = sign(Message::Formatted(&wrapped));
+        hearing.expect(
+            format!("context of {len}"),
+            &pair.pk,
+            pure(&ctx, b"m"),
+            &sig,
+            long,
+        );
+        let digest = HASHES[2].digest(b"m");
+        let wrapped = [&[1, len as u8], &ctx[..], &HASHES[2].oid, &digest].concat();
+        let sig = sign(Message::Formatted(&wrapped));
+        let message = Message::PreHashed {
+            ctx: &ctx,
+            hash: &HASHES[2],
+            digest: &digest,
+        };
+        hearing.expect(
+            format!("pre-hash context of {len}"),
+            &pair.pk,
+            message,
+            &sig,
+            long,
+        );
+    }
+
+    let sig = sign(pure(b"ab", b"cdef"));
+    hearing.expect("context", &pair.pk, pure(b"ab", b"cdef"), &sig, Ok(()));
+    hearing.expect(
+        "byte into the context",
+        &pair.pk,
+        pure(b"abc", b"def"),
+        &sig,
+        wrong,
+    );
+    hearing.expect(
+        "byte out of the context",
+        &pair.pk,
+        pure(b"a", b"bcdef"),
+        &sig,
+        wrong,
+    );
+    hearing.expect("context dropped", &pair.pk, pure(b"", b"cdef"), &sig, wrong);
+    hearing.expect(
+        "context as message",
+        &pair.pk,
+        pure(b"", b"abcdef"),
+        &sig,
+        wrong,
+    );
+    let sig = sign(pure(b"ctx", b""));
+    hearing.expect("empty message", &pair.pk, pure(b"ctx", b""), &sig, Ok(()));
+
+    for hash in &HASHES {
+        let name = hash.name;
+        let digest = hash.digest(b"");
+        let hashed = |hash: &'static Hash| Message::PreHashed {
+            ctx: b"c",
+            hash,
+            digest: &digest,
+        };
+        let sig = sign(hashed(hash));
+        hearing.expect(
+            format!("{name} of nothing"),
+            &pair.pk,
+            hashed(hash),
+            &sig,
+            Ok(()),
+        );
+        hearing.expect(
+            format!("{name} as pure"),
+            &pair.pk,
+            pure(b"c", b""),
+            &sig,
+            wrong,
+        );
+        hearing.expect(
+            format!("{name} digest as message"),
+            &pair.pk,
+            pure(b"c", &digest),
+            &sig,
+            wrong,
+        );
+        let with_oid = [&hash.oid[..], &digest].concat();
+        hearing.expect(
+            format!("{name} with OID as message"),
+            &pair.pk,
+            pure(b"c", &with_oid),
+            &sig,
+            wrong,
+        );
+        let sig_pure = sign(pure(b"c", &with_oid));
+        hearing.expect(
+            format!("pure as {name}"),
+            &pair.pk,
+            hashed(hash),
+            &sig_pure,
+            wrong,
+        );
+        for other in HASHES
+            .iter()
+            .filter(|other| other.name != name && other.len == hash.len)
+        {
+            hearing.expect(
+                format!("{name} as {}", other.name),
+                &pair.pk,
+                hashed(other),
+                &sig,
+                wrong,
+            );
+        }
+        let short = Message::PreHashed {
+            ctx: b"c",
+            hash,
+            digest: &digest[1..],
+        };
+        hearing.expect(
+            format!("{name} digest too short"),
+            &pair.pk,
+            short,
+            &sig,
+            Err(Refusal::Digest),
+        );
+    }
+    // Equal lengths: 28 three times, 32 four times, 48 twice, 64 three times.
+    hearing.tally.finish(4 + 8 + 6 + 12 * 6 + (6 + 12 + 2 + 6));
+
+    for scheme in ours::schemes(set) {
+        let mut tally = Tally::new(format!("signing messages, {}", scheme.name()));
+        for len in [256, 300, 512] {
+            let ctx = vec![9; len];
+            let refused = scheme.sign(key, pure(&ctx, b"m"), None).err();
+            tally.equal(format!("context of {len}"), refused, Some(Refusal::Context));
+            let message = Message::PreHashed {
+                ctx: &ctx,
+                hash: &HASHES[2],
+                digest: &[0; 64],
+            };
+            let refused = scheme.sign(key, message, None).err();
+            tally.equal(
+                format!("pre-hash context of {len}"),
+                refused,
+                Some(Refusal::Context),
+            );
+            let refused = scheme.mu(&pair.pk, pure(&ctx, b"m")).err();
+            tally.equal(
+                format!("mu, context of {len}"),
+                refused,
+                Some(Refusal::Context),
+            );
+        }
+        for hash in &HASHES {
+            for digest in [&[0; 65][..hash.len - 1], &[0; 65][..hash.len + 1], &[]] {
+                let message = Message::PreHashed {
+                    ctx: b"",
+                    hash,
+                    digest,
+                };
+                let refused = scheme.sign(key, message, None).err();
+                tally.equal(
+                    format!("{} of {}", hash.name, digest.len()),
+                    refused,
+                    Some(Refusal::Digest),
+                );
+            }
+        }
+        let message = pure(b"", b"m");
+        let zero = scheme.sign(key, message, Some(&[0; 32]));
+        tally.equal(
+            "zero rnd is deterministic",
+            zero,
+            scheme.sign(key, message, None),
+        );
+        tally.finish(9 + 36 + 1);
+    }
+}
+
+fn private_key(set: &'static Set) {
+    let [peer, _] = peers::schemes(set);
+    let good = peer.load(PrivateKey::Seed(&[3; 32])).expect("a seed").sk;
+    let bits = if set.eta == 2 { 3 } else { 4 };
+    let t0 = 128 + 32 * bits * (set.k + set.l);
+    for scheme in ours::schemes(set) {
+        let mut tally = Tally::new(format!("private key, {}", scheme.name()));
+        let mut expect = |case: String, sk: &[u8], want: Option<Refusal>| {
+            let key = PrivateKey::Expanded(sk);
+            let check = || {
+                same("loading", scheme.load(key).err(), want)?;
+                same("signing", scheme.sign(key, MESSAGE, None).err(), want)
+            };
+            tally.case(case, check());
+        };
+        expect("unchanged".into(), &good, None);
+        // Every code word above 2 eta, in every polynomial of s1 and s2.
+        for code in 2 * set.eta + 1..1 << bits {
+            for polynomial in 0..set.k + set.l {
+                let place = [0, 255, 83][polynomial % 3];
+                let start = 128 + 32 * bits * polynomial;
+                let mut sk = good.clone();
+                let mut s = model::unpack(bits, &sk[start..][..32 * bits]);
+                s[place] = code;
+                sk[start..][..32 * bits].copy_from_slice(&model::pack(bits, &s));
+                expect(
+                    format!("code {code} in {polynomial}"),
+                    &sk,
+                    Some(Refusal::SecretRange),
+                );
+            }
+        }
+        // A secret in range that is another one; rho, tr, t0 of another key.
+        for (part, position) in [
+            ("rho", 0),
+            ("tr", 64),
+            ("end of tr", 127),
+            ("t0", t0),
+            ("end of t0", set.sk_len - 1),
+        ] {
+            let mut sk = good.clone();
+            sk[position] ^= 1;
+            expect(part.into(), &sk, Some(Refusal::Inconsistent));
+        }
+        let mut sk = good.clone();
+        let s = model::unpack(bits, &sk[128..][..32 * bits]).map(|s| 2 * set.eta - s);
+        sk[128..][..32 * bits].copy_from_slice(&model::pack(bits, &s));
+        expect("s1 negated".into(), &sk, Some(Refusal::Inconsistent));
+        // All 13-bit code words are in range, so this is no range error.
+        for filling in [0, 0xff] {
+            let mut sk = good.clone();
+            sk[t0..].fill(filling);
+            expect(
+                format!("t0 all {filling:#x}"),
+                &sk,
+                Some(Refusal::Inconsistent),
+            );
+        }
+        // K is free: any 32 bytes make a key.
+        let mut sk = good.clone();
+        sk[32..64].fill(0x5a);
+        expect("other K".into(), &sk, None);
+        for len in [0, 32, 64, set.sk_len - 1, set.sk_len + 1] {
+            let mut sk = good.clone();
+            sk.resize(len, 0);
+            expect(format!("length {len}"), &sk, Some(Refusal::KeyLength));
+        }
+        for len in [0, 31, 33] {
+            let refused = scheme.load(PrivateKey::Seed(&vec![0; len])).err();
+            tally.equal(format!("seed of {len}"), refused, Some(Refusal::KeyLength));
+        }
+        let codes = (1 << bits) - 2 * set.eta as usize - 1;
+        tally.finish(1 + codes * (set.k + set.l) + 5 + 1 + 2 + 1 + 5 + 3);
+    }
+}
