@@ -7,7 +7,7 @@ use std::rc::Rc;
 use mldsa_core::hazmat::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
+    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, SeedKey, Tier,
     Workspace, keygen_from_seed,
 };
 
@@ -31,7 +31,7 @@ pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
 /// what points to it.
 pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
     fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
-        let opened = held(|| OpenedKey::<P>::from_seed(&key.seed));
+        let opened = held(|| SeedKey::<P>::from_seed(&key.seed));
         let private = held(|| ExpandedKey::<P>::new(&key.private).expect("a key"));
         let public = held(|| PublicKey::<P>::from_bytes(&key.public).expect("a key"));
         vec![
@@ -55,9 +55,9 @@ pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
 
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>) -> Vec<Contender>
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let mut pk = Box::new(P::PublicKeyBytes::zeroed());
     let mut sk = Box::new(Secret::<P::SecretKeyBytes>::zeroed());
@@ -79,10 +79,10 @@ where
     };
     vec![
         Contender::new(Op::Keygen, PEER, keygen),
-        sign::<P, Floor>(inputs, "floor"),
-        sign::<P, KeepW0>(inputs, "keep-w0"),
+        sign::<P, Minimal>(inputs, "minimal"),
+        sign::<P, CacheW0>(inputs, "cache-w0"),
         sign::<P, Balanced>(inputs, "balanced"),
-        sign::<P, Cached>(inputs, "cached"),
+        sign::<P, CacheMatrix>(inputs, "cache-matrix"),
         Contender::new(Op::VerifyCold, PEER, verify),
     ]
 }
@@ -94,10 +94,10 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let (key, case) = inputs.case(i);
         let key = ExpandedKey::<P>::new(&key.private).expect("a key");
         let mut workspace = Workspace::<P, T>::new();
-        let out = Output::in_place(out.as_mut().as_mut()).expect("a buffer");
-        let signature = Signer::new(&key, &mut workspace)
-            .self_verification(false)
-            .recheck(false)
+        let out: &mut [u8] = out.as_mut().as_mut();
+        let signed = MlDsaSigner::new(&key, &mut workspace)
+            .with_self_verification(false)
+            .with_commitment_check(false)
             .sign(
                 &case.message,
                 Context::EMPTY,
@@ -105,7 +105,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
                 out,
             );
         // Of the same bytes for all: the inputs come from another signer.
-        assert_eq!(signature.expect("signing"), case.signature);
+        assert_eq!(signed.map(|()| &*out), Ok(&case.signature[..]));
     };
     sign(0);
     Contender::new(Op::Sign, PEER, sign).backend(tier)
