@@ -3,7 +3,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use mldsa_core::internals::ct::is_negative;
+use mldsa_core::internals::ct::{difference, is_negative, is_zero};
 use mldsa_core::internals::pack::{GROUP, unpack_eta_part};
 use mldsa_core::internals::{
     CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, T1_POLY_LEN, declassify,
@@ -12,7 +12,7 @@ use mldsa_core::internals::{
 use mldsa_core::{KeyError, ParameterSet};
 
 use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
-use crate::packed::{KECCAK, difference, packed_row, packed_row_mut, wiped};
+use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
 
 mod sealed {
@@ -148,7 +148,7 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         });
         let Ok(tr) = never;
         bits |= difference(&tr, key.parts.tr);
-        if declassify(core::hint::black_box(bits) == 0, "verdict of a key import") {
+        if declassify(is_zero(bits), "verdict of a key import") {
             Ok(key)
         } else {
             Err(KeyError::Inconsistent)

@@ -1,4 +1,4 @@
-//! Packed rows in memory, and the shared helpers for hashing, wiping and comparing.
+//! Packed rows in memory, and the shared helpers for hashing and wiping.
 
 use mldsa_core::internals::{Permutation, Secret, Zeroed};
 
@@ -19,14 +19,4 @@ pub(crate) fn packed_row(bytes: &[u8], n: usize, len: usize) -> &[u8] {
 /// [`packed_row`] for writing.
 pub(crate) fn packed_row_mut(bytes: &mut [u8], n: usize, len: usize) -> &mut [u8] {
     bytes.get_mut(n * len..(n + 1) * len).unwrap_or(&mut [])
-}
-
-/// Bits in which two slices of equal length differ, OR-ed over all bytes.
-pub(crate) fn difference(a: &[u8], b: &[u8]) -> u8 {
-    a.iter().zip(b).fold(0, |bits, (a, b)| bits | (a ^ b))
-}
-
-/// Whether `a` and `b` are equal; no early exit.
-pub(crate) fn is_same<const LEN: usize>(a: &[u8; LEN], b: &[u8; LEN]) -> bool {
-    core::hint::black_box(difference(a, b)) == 0
 }

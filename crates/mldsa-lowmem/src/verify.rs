@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
+use mldsa_core::internals::ct::{difference, is_zero};
 use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
 use mldsa_core::internals::sparse::SparseChallenge;
 use mldsa_core::internals::{
@@ -15,7 +16,7 @@ use mldsa_core::internals::{
 use mldsa_core::{Context, KeyError, Mu, MuBuilder, ParameterSet, VerifyError};
 
 use crate::matrix::{Matrix, mask_row, public_row};
-use crate::packed::{KECCAK, is_same, packed_row, wiped};
+use crate::packed::{KECCAK, packed_row, wiped};
 use crate::secrets::Secrets;
 
 /// A public key that is read in place. The memory must not change while the key is in
@@ -243,7 +244,7 @@ fn verify_given(
     signature: &SignatureParts<'_>,
     acc: &mut [i32; N],
 ) -> bool {
-    let same_tr = key_tr.is_none_or(|tr| is_same(tr, &tr_of(pk)));
+    let same_tr = key_tr.is_none_or(|tr| is_zero(difference(tr, &tr_of(pk))));
     let verdict = PublicKeyParts::parse(p, pk)
         .is_ok_and(|pk| verify_internal(p, pk.rho, &mut Stored(pk.t1), mu, signature, acc).is_ok());
     verdict & same_tr
@@ -271,7 +272,7 @@ fn is_digest(hash: &mut Shake256, expected: &[u8; CRH_LEN]) -> bool {
     let mut digest = [0; CRH_LEN];
     hash.finish();
     hash.squeeze(&mut digest);
-    is_same(expected, &digest)
+    is_zero(difference(expected, &digest))
 }
 
 /// Algorithm 8 from `mu` on, for a signature whose length and hint are checked.
