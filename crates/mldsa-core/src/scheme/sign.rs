@@ -66,14 +66,13 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
     }
-    // Also for the return in the middle.
-    let _zeroize = ZeroizeKernelState::<3_072>(backend);
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
     let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut in_range = unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());
     let mut s2_hat = Secret::<P::Rows<NttPoly>>::zeroed();
     in_range &= unpack_ntt(backend, p, parts.s2, s2_hat.expose_mut().as_mut());
     if !declassify(in_range, "verdict of a key import") {
+        drop(ZeroizeKernelState::<3_072>(backend));
         return Err(SignError::Key);
     }
     let mut a_hat = <P::Matrix<NttPoly>>::zeroed();

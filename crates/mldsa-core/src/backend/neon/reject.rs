@@ -164,7 +164,7 @@ fn squeeze<C>(
     streams: &mut [[u8; STREAM]; 3],
     block: usize,
 ) {
-    let [lane_0, lane_1, third] = streams;
+    let [lane_0, lane_1, lane_2] = streams;
     for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
         .iter()
         .enumerate()
@@ -174,7 +174,7 @@ fn squeeze<C>(
         put_bytes_at(lane_1, at, vreinterpretq_u8_u64(vzip2q_u64(a.0, b.0)));
     }
     if let Some(words) = third {
-        let bytes = third[RATE * block..].as_chunks_mut::<8>().0;
+        let bytes = lane_2[RATE * block..].as_chunks_mut::<8>().0;
         for (bytes, word) in bytes.iter_mut().zip(&words[..RATE / 8]) {
             *bytes = word.to_le_bytes();
         }
