@@ -14,13 +14,12 @@ use mladsa_aggregate::{
 use mldsa_core::Randomness;
 
 /// The sizes of the published figures.
-pub const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
+pub(crate) const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
 /// The domain of all tasks.
-pub const DOMAIN: &[u8] = b"BENCH";
+const DOMAIN: &[u8] = b"BENCH";
 
 /// Member number `n` of every committee.
-#[must_use]
-pub fn member(n: usize) -> Member {
+pub(crate) fn member(n: usize) -> Member {
     let mut seed = [0x5e; 32];
     seed[..8].copy_from_slice(&n.to_le_bytes());
     let id = MemberId::new(format!("member-{n:04}").as_bytes()).expect("11 bytes");
@@ -31,13 +30,11 @@ pub fn member(n: usize) -> Member {
 
 /// A committee with one task.
 #[derive(Debug)]
-pub struct Committee {
+pub(crate) struct Committee {
     /// Its members.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Rounds with open commitments for it.
-    pub open: OpenCommitments,
-    /// Its registry.
-    pub registry: Arc<Registry>,
+    pub(crate) open: OpenCommitments,
     agreed: AgreedRoots,
     opening_len: usize,
     opening_message_len: usize,
@@ -46,10 +43,7 @@ pub struct Committee {
 
 impl Committee {
     /// `n` members with a round with offset commitments, at an attempt that succeeds.
-    ///
-    /// # Errors
-    /// None for the sizes of this crate.
-    pub fn new(n: usize) -> Result<Self, Error> {
+    pub(crate) fn new(n: usize) -> Result<Self, Error> {
         let members: Vec<Member> = (0..n).map(member).collect();
         let entries: Result<Vec<_>, _> = members
             .iter()
@@ -103,7 +97,6 @@ impl Committee {
             open: OpenCommitments::new(&registry, 1),
             agreed,
             members,
-            registry,
             opening_len: plan.opening_len(),
             opening_message_len,
             round,
@@ -112,28 +105,19 @@ impl Committee {
 
     /// Both steps of all members, each with its own product, check and recomputation, and the
     /// combination: offset commitments, one thread.
-    ///
-    /// # Errors
-    /// None: the attempt is known to succeed.
-    pub fn interactive(&self) -> Result<Aggregate, Error> {
+    pub(crate) fn interactive(&self) -> Result<Aggregate, Error> {
         Ok(interactive(&self.members, &self.agreed, &self.round)?)
     }
 
     /// The aggregate with open commitments when one party holds all secrets.
-    ///
-    /// # Errors
-    /// None but after 64 misses in a row.
-    pub fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
+    pub(crate) fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
         let task = task(payload)?;
         Ok(self.open.aggregate_one_party(&self.members, &task)?)
     }
 
     /// A payload whose first attempt succeeds when one party holds all secrets, so that
     /// runs are alike.
-    ///
-    /// # Errors
-    /// None within a lifetime.
-    pub fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
+    pub(crate) fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
         (0u64..)
             .map(u64::to_be_bytes)
             .find(|payload| {
@@ -144,29 +128,23 @@ impl Committee {
     }
 
     /// Bytes of each member's opening.
-    #[must_use]
-    pub fn opening_len(&self) -> usize {
+    pub(crate) fn opening_len(&self) -> usize {
         self.opening_len
     }
 
     /// Bytes of the messages that a member sends in one attempt, without its opening.
-    #[must_use]
-    pub fn sent(&self) -> usize {
+    pub(crate) fn sent(&self) -> usize {
         let envelope = self.opening_message_len - self.opening_len;
         2 * envelope + Commitment::LEN + Response::LEN
     }
 
     /// A journal in the state before the commitment.
-    ///
-    /// # Errors
-    /// None: memory does not fail.
-    pub fn journal(&self, member: &Member) -> Result<OneTimeKeyJournal, Error> {
+    pub(crate) fn journal(&self, member: &Member) -> Result<OneTimeKeyJournal, Error> {
         Ok(journal(member, &self.agreed, &self.round)?)
     }
 
     /// The open round.
-    #[must_use]
-    pub fn round(&self) -> &Arc<Round> {
+    pub(crate) fn round(&self) -> &Arc<Round> {
         &self.round
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     deterministic: bool,
 }
 
-const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, bytes are hex:
+const HELP: &str = r#"INPUT  One JSON object a line; all values are strings without escapes, bytes are hex:
   {"set":"ML-DSA-87","seed":"..","msg":".."}
   {"set":"ML-DSA-65","sk":"..","msg":"..","ctx":"..","rnd":".."}
   {"set":"ML-DSA-44","seed":"..","mu":".."}

@@ -195,7 +195,6 @@ fn nothing_to_verify_is_not_success() {
 }
 
 /// Lines of all sets in three chunks of 1,024 lines, with failures in the first and in the second;
-
 /// most lines are unusable, which takes no time.
 #[test]
 fn early_exit_modes() {

@@ -100,7 +100,7 @@ fn failed_steps_pin_nothing() {
     place.rename("away", &opening);
     place.refused(&verify("--quorum 4"), "3 members");
     place.put("payload", b"something else");
-    place.invalid(&verify("--quorum 3"), "another decision");
+    place.invalid(&verify("--quorum 3"), "another task");
     place.put("payload", b"what is decided");
     let inside = verify("--quorum 3").replace("--round round", "--round verifier/round");
     place.refused(&inside, kept_apart);

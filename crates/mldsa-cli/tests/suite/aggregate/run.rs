@@ -141,11 +141,11 @@ fn verify_requires_policy_and_decision() {
     place.refused(&threshold, "weights");
     // Another payload, kind, label or domain than the expected one.
     place.put("payload", b"something else");
-    place.invalid(&verify("--quorum 1"), "another decision");
+    place.invalid(&verify("--quorum 1"), "another task");
     place.put("payload", b"what is decided");
-    place.invalid(&verify("--quorum 1 --consensus"), "another decision");
+    place.invalid(&verify("--quorum 1 --consensus"), "another task");
     let label = verify("--quorum 1").replace("slot-7", "slot-6");
-    place.invalid(&label, "another decision");
+    place.invalid(&label, "another task");
 }
 
 /// Standard output has the aggregate and nothing else.

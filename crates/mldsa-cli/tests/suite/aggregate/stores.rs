@@ -235,7 +235,7 @@ fn a_store_without_guard_does_not_sign() {
     let newer = place.get("member-0/guard-0.log");
     // An older log under the present mark.
     place.put("member-0/guard-0.log", &log);
-    place.refused(&commit, "guard failed");
+    place.refused(&commit, "journal is damaged");
     place.put("member-0/guard-0.log", &newer);
     place.good(&commit);
     // No guard at all: neither a step nor `init` makes another.
@@ -281,7 +281,7 @@ fn marks_are_outside_and_serve_one_store() {
     let log = place.get("member-9/guard-0.log");
     place.good("close --store member-9 --epoch 1");
     place.put("member-9/guard-0.log", &log);
-    place.refused("close --store member-9 --epoch 2", "guard failed");
+    place.refused("close --store member-9 --epoch 2", "journal is damaged");
     // One mark serves one store.
     let registered =
         |id: &str| place.exists(&format!("committee/registrations/{}", hex::encode(id)));
