@@ -6,13 +6,8 @@ use std::rc::Rc;
 use mldsa_core::hazmat::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
-<<<<<<< HEAD
-    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, SeedKey, Tier,
-    Workspace, keygen_from_seed,
-=======
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, Output, PublicKey, Signer, Tier, Workspace,
+    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Tier, Workspace,
     keygen_from_seed,
->>>>>>> main
 };
 
 use crate::inputs::{Case, Key};
@@ -30,35 +25,6 @@ pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
     }
 }
 
-<<<<<<< HEAD
-/// Loaded keys. All but the opened one are the encoding, which stays where it is, and
-/// what points to it.
-pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
-    fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
-        let opened = held(|| SeedKey::<P>::from_seed(&key.seed));
-        let private = held(|| ExpandedKey::<P>::new(&key.private).expect("a key"));
-        let public = held(|| PublicKey::<P>::from_bytes(&key.public).expect("a key"));
-        vec![
-            Loaded::new(PEER, "private, opened", &key.seed, opened),
-            Loaded::new(
-                PEER,
-                "private, expanded",
-                &key.private,
-                key.private.len() + private,
-            ),
-            Loaded::new(PEER, "public", &key.public, key.public.len() + public),
-        ]
-    }
-    let key = &inputs.keys[0];
-    match inputs.set {
-        Set::MlDsa44 => of::<MlDsa44>(key),
-        Set::MlDsa65 => of::<MlDsa65>(key),
-        Set::MlDsa87 => of::<MlDsa87>(key),
-    }
-}
-
-=======
->>>>>>> main
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>) -> Vec<Contender>
 where
     CacheW0: Tier<P>,
@@ -83,13 +49,8 @@ where
         sign::<P, Minimal>(inputs, "minimal"),
         sign::<P, CacheW0>(inputs, "cache-w0"),
         sign::<P, Balanced>(inputs, "balanced"),
-<<<<<<< HEAD
         sign::<P, CacheMatrix>(inputs, "cache-matrix"),
-        Contender::new(Op::VerifyCold, PEER, verify),
-=======
-        sign::<P, Cached>(inputs, "cached"),
         Contender::verifier(Op::VerifyCold, PEER, inputs, verify),
->>>>>>> main
     ]
 }
 
@@ -110,12 +71,7 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
                 Randomness::Deterministic,
                 out,
             );
-<<<<<<< HEAD
-        // Of the same bytes for all: the inputs come from another signer.
         assert_eq!(signed.map(|()| &*out), Ok(&case.signature[..]));
-=======
-        assert_eq!(signature.expect("signing"), case.signature);
->>>>>>> main
     };
     sign(0);
     Contender::new(Op::Sign, PEER, sign).backend(tier)
