@@ -1,12 +1,12 @@
 //! Key generation, signing in the tiers that such a part has room for with all
-//! checks, and verification, each under the meter; what comes out must be what the
-//! host computed.
+//! checks, and verification, each with stack and instructions measured; the results must
+//! equal those of the host.
 
 use core::convert::Infallible;
 
 use mldsa_lowmem::{
-    Context, Floor, Randomness, KeepW0, OpenedKey, Output, ParameterSet, PublicKey, Signer, Sink, Tier,
-    VerifyError, Workspace, keygen_to,
+    CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, PublicKey, Randomness, SeedKey, Tier,
+    VerifyError, Workspace, Writer, keygen_to_writers,
 };
 
 use crate::meter::{Meter, Use, flash, statics};
@@ -33,11 +33,10 @@ pub struct Part {
 pub struct Limits {
     /// For a key from its seed.
     pub keygen: (usize, u64),
-    /// For a signature from the seed in tier `Floor`, workspace included.
-    pub floor: (usize, u64),
-    /// The same in tier `KeepW0`, where the part has room for it beside key and
-    /// signature.
-    pub keep_w0: Option<(usize, u64)>,
+    /// For a signature from the seed in tier `Minimal`, workspace included.
+    pub minimal: (usize, u64),
+    /// The same in tier `CacheW0`, if the part has RAM for workspace, key and signature.
+    pub cache_w0: Option<(usize, u64)>,
     /// For its verification.
     pub verify: (usize, u64),
 }
@@ -97,10 +96,10 @@ sets!(
     ("ml-dsa-87", MlDsa87, "ML-DSA-87", 2)
 );
 
-/// Memory as the place of an encoding.
+/// A slice that key generation writes to.
 struct Memory<'a>(&'a mut [u8]);
 
-impl Sink for Memory<'_> {
+impl Writer for Memory<'_> {
     type Error = Infallible;
 
     fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Infallible> {
@@ -119,7 +118,7 @@ fn demonstrate<P: ParameterSet>(
     expected_signature: &[u8],
 ) -> bool
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
 {
     let report = |op, used: Use, (stack, millions): (usize, u64), right: bool| {
         let kept = used.stack <= stack && used.instructions <= 1_000_000 * millions;
@@ -143,20 +142,20 @@ where
     // The private key is the seed: 32 bytes of flash.
     let mut tr = [0; 64];
     let used = meter.measure(|| {
-        let Ok(hash) = keygen_to::<P, _>(&SEED, &mut Memory(pk), None);
+        let Ok(hash) = keygen_to_writers::<P, _>(&SEED, &mut Memory(pk), None);
         tr = hash;
     });
     let mut kept = report("keygen", used, limits.keygen, *pk == *expected_pk);
 
-    let used = meter.measure(|| sign::<P, Floor>(&tr, signature));
+    let used = meter.measure(|| sign::<P, Minimal>(&tr, signature));
     let same = *signature == *expected_signature;
-    kept &= report("sign, Floor, self-verified", used, limits.floor, same);
+    kept &= report("sign, Minimal, self-verified", used, limits.minimal, same);
 
-    if let Some(limits) = limits.keep_w0 {
+    if let Some(limits) = limits.cache_w0 {
         signature.fill(0);
-        let used = meter.measure(|| sign::<P, KeepW0>(&tr, signature));
+        let used = meter.measure(|| sign::<P, CacheW0>(&tr, signature));
         let same = *signature == *expected_signature;
-        kept &= report("sign, KeepW0, self-verified", used, limits, same);
+        kept &= report("sign, CacheW0, self-verified", used, limits, same);
     }
 
     let mut verdict = Ok(());
@@ -176,11 +175,10 @@ where
 }
 
 fn sign<P: ParameterSet, T: Tier<P>>(tr: &[u8; 64], signature: &mut [u8]) {
-    let key = OpenedKey::<P>::from_seed_and_tr(&SEED, tr);
+    let key = SeedKey::<P>::from_seed_and_tr(&SEED, tr);
     let mut workspace = Workspace::<P, T>::new();
-    let out = Output::in_place(signature).expect("a buffer of the right length");
-    Signer::new(&key, &mut workspace)
-        .sign(MESSAGE, Context::EMPTY, Randomness::Hedged(&RND), out)
+    MlDsaSigner::new(&key, &mut workspace)
+        .sign(MESSAGE, Context::EMPTY, Randomness::Hedged(&RND), signature)
         .expect("a signature");
 }
 
