@@ -1,4 +1,4 @@
-//! Hands the name of the compiler on to the reports.
+//! Sets `BENCHES_RUSTC` to the version of the compiler.
 
 use std::process::Command;
 

@@ -1,18 +1,18 @@
-//! The time-stamp counter where there is one, nanoseconds elsewhere.
+//! Clock: the time-stamp counter on x86-64, nanoseconds elsewhere.
 
 #![allow(unsafe_code)]
 
 use core::time::Duration;
 use std::{sync::OnceLock, thread, time::Instant};
 
-/// What [`now`] counts: `"tsc"` or `"ns"`.
+/// Unit of [`now`]: `"tsc"` or `"ns"`.
 pub const UNIT: &str = if cfg!(target_arch = "x86_64") {
     "tsc"
 } else {
     "ns"
 };
 
-/// Ticks of [`now`] in a second, measured once.
+/// Ticks of [`now`] in a second, measured at the first call.
 #[must_use]
 pub fn hz() -> f64 {
     static HZ: OnceLock<f64> = OnceLock::new();
@@ -23,14 +23,13 @@ pub fn hz() -> f64 {
     })
 }
 
-/// Ticks of [`now`] in microseconds.
+/// Converts ticks of [`now`] to microseconds.
 #[must_use]
 pub fn us(ticks: f64) -> f64 {
     ticks / hz() * 1e6
 }
 
-/// The counter, read after every earlier instruction has finished and before
-/// any later one starts.
+/// Reads the counter after all earlier instructions have finished and before any later one starts.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[must_use]

@@ -1,24 +1,25 @@
-//! Committees for the aggregate rows: real registrations and pinned roots, guards
-//! in memory. What happens once per member or epoch is not timed with a decision.
+//! Committees for the aggregate rows: registrations, pinned roots, journals in memory. Steps that are
+//! taken once for each member or epoch are not timed with a task.
 
 use std::sync::Arc;
 
-use mladsa_aggregate::base::Gate;
+use mladsa_aggregate::errors::RoundError;
+use mladsa_aggregate::open_commitments::OpenCommitments;
+use mladsa_aggregate::steps::{Combiner, CommitmentSet, Round};
+use mladsa_aggregate::test_util::{Commitment, Response};
 use mladsa_aggregate::{
-    Aggregate, AgreedRoots, BaseLabel, COMMITMENT_LEN, Combiner, CommitmentSet, Decision,
-    EpochPlan, Error, Guard, InMemoryPinsForTests, Kind, MasterSeed, Member, MemberId, PinnedRoots,
-    RESPONSE_LEN, Registry, Round,
+    Aggregate, AgreedRoots, EpochPlan, Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore,
+    OneTimeKeyJournal, PinnedRoots, Registry, SigningTask, TaskId,
 };
 use mldsa_core::Randomness;
 
 /// The sizes of the published figures.
-pub const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
-/// The context of all decisions.
-pub const CTX: &[u8] = b"BENCH";
+pub(crate) const SIZES: [usize; 5] = [1, 4, 16, 64, 128];
+/// The domain of all tasks.
+const DOMAIN: &[u8] = b"BENCH";
 
 /// Member number `n` of every committee.
-#[must_use]
-pub fn member(n: usize) -> Member {
+pub(crate) fn member(n: usize) -> Member {
     let mut seed = [0x5e; 32];
     seed[..8].copy_from_slice(&n.to_le_bytes());
     let id = MemberId::new(format!("member-{n:04}").as_bytes()).expect("11 bytes");
@@ -27,16 +28,13 @@ pub fn member(n: usize) -> Member {
     Member::new(id, member, &seed)
 }
 
-/// A committee on one decision.
+/// A committee with one task.
 #[derive(Debug)]
-pub struct Committee {
+pub(crate) struct Committee {
     /// Its members.
-    pub members: Vec<Member>,
-    /// Base mode for it.
-    pub gate: Gate,
-    /// Its registry.
-    pub registry: Arc<Registry>,
-    base: BaseLabel,
+    pub(crate) members: Vec<Member>,
+    /// Rounds with open commitments for it.
+    pub(crate) open: OpenCommitments,
     agreed: AgreedRoots,
     opening_len: usize,
     opening_message_len: usize,
@@ -44,170 +42,149 @@ pub struct Committee {
 }
 
 impl Committee {
-    /// `n` members up to the point where a round is open: offset mode, at an
-    /// attempt that succeeds.
-    ///
-    /// # Errors
-    /// None for the sizes of this crate.
-    pub fn new(n: usize) -> Result<Self, Error> {
+    /// `n` members with a round with offset commitments, at an attempt that succeeds.
+    pub(crate) fn new(n: usize) -> Result<Self, Error> {
         let members: Vec<Member> = (0..n).map(member).collect();
         let entries: Result<Vec<_>, _> = members
             .iter()
             .map(|member| member.register(Randomness::Deterministic))
             .collect();
         let registry = Registry::new(&[0x4d; 32], entries?)?;
-        let base = BaseLabel::new(b"decision")?;
-        let plan = EpochPlan::new(1, vec![base.clone()])?;
-        let mut guards = guards(&members)?;
+        let task = task(b"payload")?;
+        let plan = EpochPlan::new(1, vec![task.id().clone()])?;
+        let mut journals = members
+            .iter()
+            .map(|member| OneTimeKeyJournal::in_memory(member.seed()))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut trees = Vec::new();
         let mut roots = Vec::new();
-        for (member, guard) in members.iter().zip(&mut guards) {
+        for (member, journal) in members.iter().zip(&mut journals) {
             let tree = member.epoch_tree(&registry, &plan)?;
-            roots.push(member.announce(&tree, guard, Randomness::Deterministic)?);
+            roots.push(member.announce(&tree, journal, Randomness::Deterministic)?);
             trees.push(tree);
         }
-        let mut store = InMemoryPinsForTests::default();
+        let mut store = MemoryWriteOnceStore::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
-        let mut words = Vec::new();
-        for (member, guard) in members.iter().zip(&mut guards) {
-            words.push(member.acknowledge(&pinned, guard, Randomness::Deterministic)?);
+        let mut acknowledgements = Vec::new();
+        for (member, journal) in members.iter().zip(&mut journals) {
+            acknowledgements.push(member.acknowledge(
+                &pinned,
+                journal,
+                Randomness::Deterministic,
+            )?);
         }
-        let agreed = AgreedRoots::new(&pinned, &words)?;
-        let label = base.attempt(0)?;
-        let opening = members[0].open(&agreed, &trees[0], &label, &guards[0])?;
+        let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
+        let attempt_id = task.id().attempt(0)?;
+        let opening = members[0].open(&agreed, &trees[0], &attempt_id, &journals[0])?;
         let opening_message_len = opening.to_bytes().len();
         let open = |attempt: u8| {
-            let label = base.attempt(attempt)?;
-            let mut public_keys = Vec::new();
-            for ((member, tree), guard) in members.iter().zip(&trees).zip(&guards) {
-                let opening = member.open(&agreed, tree, &label, guard)?;
-                public_keys.push(agreed.authenticate(&opening)?);
+            let attempt_id = task.id().attempt(attempt)?;
+            let mut keys = Vec::new();
+            for ((member, tree), journal) in members.iter().zip(&trees).zip(&journals) {
+                let opening = member.open(&agreed, tree, &attempt_id, journal)?;
+                keys.push(agreed.authenticate(&opening)?);
             }
-            Round::new(&agreed, &decision(&base, b"payload"), attempt, public_keys)
+            Round::new(&agreed, &task, attempt, keys)
         };
-        // An attempt that succeeds; guards in memory are made anew for each.
+        // An attempt that succeeds, with new journals for each.
         let mut attempt = 0;
         let mut round = open(attempt)?;
-        while let Err(Error::Retry(_)) = interactive(&members, &agreed, &round) {
+        while interactive(&members, &agreed, &round).is_err_and(|error| error.is_miss()) {
             attempt += 1;
             round = open(attempt)?;
         }
         Ok(Self {
-            gate: Gate::new(&registry, 1, base.clone()),
-            base,
+            open: OpenCommitments::new(&registry, 1),
             agreed,
             members,
-            registry,
             opening_len: plan.opening_len(),
             opening_message_len,
             round,
         })
     }
 
-    /// Both steps of all members, each with its own product, check and
-    /// recomputation, and the combination: offset mode, one process, one thread.
-    ///
-    /// # Errors
-    /// None: the attempt is known to succeed.
-    pub fn interactive(&self) -> Result<Aggregate, Error> {
-        interactive(&self.members, &self.agreed, &self.round)
+    /// Both steps of all members, each with its own product, check and recomputation, and the
+    /// combination: offset commitments, one thread.
+    pub(crate) fn interactive(&self) -> Result<Aggregate, Error> {
+        Ok(interactive(&self.members, &self.agreed, &self.round)?)
     }
 
-    /// The aggregate of base mode when one party holds all secrets.
-    ///
-    /// # Errors
-    /// None but after 64 misses in a row.
-    pub fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
-        self.gate
-            .aggregate_one_party(&self.members, &decision(&self.base, payload))
+    /// The aggregate with open commitments when one party holds all secrets.
+    pub(crate) fn one_party(&self, payload: &[u8]) -> Result<Aggregate, Error> {
+        let task = task(payload)?;
+        Ok(self.open.aggregate_one_party(&self.members, &task)?)
     }
 
     /// A payload whose first attempt succeeds when one party holds all secrets, so that
     /// runs are alike.
-    ///
-    /// # Errors
-    /// None within a lifetime.
-    pub fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
+    pub(crate) fn payload_at_first_attempt(&self) -> Result<[u8; 8], Error> {
         (0u64..)
             .map(u64::to_be_bytes)
             .find(|payload| {
                 let aggregate = self.one_party(payload);
-                aggregate.is_ok_and(|aggregate| aggregate.label().attempt() == 0)
+                aggregate.is_ok_and(|aggregate| aggregate.attempt_id().attempt() == 0)
             })
-            .ok_or(Error::AttemptsExhausted)
+            .ok_or(RoundError::AttemptsExhausted.into())
     }
 
     /// Bytes of each member's opening.
-    #[must_use]
-    pub fn opening_len(&self) -> usize {
+    pub(crate) fn opening_len(&self) -> usize {
         self.opening_len
     }
 
     /// Bytes of the messages that a member sends in one attempt, without its opening.
-    #[must_use]
-    pub fn sent(&self) -> usize {
+    pub(crate) fn sent(&self) -> usize {
         let envelope = self.opening_message_len - self.opening_len;
-        2 * envelope + COMMITMENT_LEN + RESPONSE_LEN
+        2 * envelope + Commitment::LEN + Response::LEN
     }
 
-    /// A guard that has come as far as a commitment.
-    ///
-    /// # Errors
-    /// None: memory does not fail.
-    pub fn guard(&self, member: &Member) -> Result<Guard, Error> {
-        guard(member, &self.agreed, &self.round)
+    /// A journal in the state before the commitment.
+    pub(crate) fn journal(&self, member: &Member) -> Result<OneTimeKeyJournal, Error> {
+        Ok(journal(member, &self.agreed, &self.round)?)
     }
 
     /// The open round.
-    #[must_use]
-    pub fn round(&self) -> &Arc<Round> {
+    pub(crate) fn round(&self) -> &Arc<Round> {
         &self.round
     }
 }
 
-fn decision<'a>(label: &'a BaseLabel, payload: &'a [u8]) -> Decision<'a> {
-    Decision {
-        ctx: CTX,
-        label,
-        kind: Kind::Decision,
-        payload,
-    }
+fn task(payload: &[u8]) -> Result<SigningTask, Error> {
+    let id = TaskId::new(b"decision")?;
+    Ok(SigningTask::decision(id, DOMAIN, payload)?)
 }
 
-fn guards(members: &[Member]) -> Result<Vec<Guard>, Error> {
-    let guards = members.iter();
-    guards
-        .map(|member| Guard::in_memory_for_tests(member.seed()))
-        .collect()
-}
-
-fn guard(member: &Member, agreed: &AgreedRoots, round: &Round) -> Result<Guard, Error> {
-    let mut guard = Guard::in_memory_for_tests(member.seed())?;
-    member.acknowledge(agreed.pinned(), &mut guard, Randomness::Deterministic)?;
-    for attempt in 0..round.label().attempt() {
-        let label = BaseLabel::new(round.label().base())?.attempt(attempt)?;
-        member.retire(agreed, &label, &mut guard)?;
+fn journal(
+    member: &Member,
+    agreed: &AgreedRoots,
+    round: &Round,
+) -> Result<OneTimeKeyJournal, RoundError> {
+    let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
+    let _ = member.acknowledge(agreed.pinned(), &mut journal, Randomness::Deterministic)?;
+    for attempt in 0..round.attempt_id().attempt() {
+        let attempt = round.task().id().attempt(attempt)?;
+        member.retire(agreed, &attempt, &mut journal)?;
     }
-    Ok(guard)
+    Ok(journal)
 }
 
 fn interactive(
     members: &[Member],
     agreed: &AgreedRoots,
     round: &Arc<Round>,
-) -> Result<Aggregate, Error> {
+) -> Result<Aggregate, RoundError> {
     let mut set = CommitmentSet::new(round);
     let mut pending = Vec::with_capacity(members.len());
     for member in members {
-        let mut guard = guard(member, agreed, round)?;
-        let (wait, commitment) = member.commit(round, &mut guard)?;
+        let mut journal = journal(member, agreed, round)?;
+        let (response, commitment) = member.commit(round, &mut journal)?;
         set.add(&commitment)?;
-        pending.push((wait, guard));
+        pending.push((response, journal));
     }
     let challenge = set.challenge()?;
     let mut combiner = Combiner::new(&challenge);
-    for (member, (wait, mut guard)) in members.iter().zip(pending) {
-        combiner.add(&member.respond(wait, &challenge, &mut guard)?)?;
+    for (member, (response, mut journal)) in members.iter().zip(pending) {
+        combiner.add(&member.respond(response, &challenge, &mut journal)?)?;
     }
     combiner.finish()
 }

@@ -1,6 +1,12 @@
 //! One operation of one implementation.
 
 use core::{fmt, hint::black_box};
+use std::rc::Rc;
+
+use crate::{
+    Inputs,
+    inputs::{Case, Key},
+};
 
 /// A timed operation. Names follow the scorecard's JSON rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +48,8 @@ impl Op {
         }
     }
 
-    /// The operation of a peer that this one is compared with: what a user
-    /// without the shortcut has to call.
+    /// Operation of another implementation that ratios compare with: the call of a
+    /// user who does not have this one.
     #[must_use]
     pub const fn reference(self) -> Self {
         match self {
@@ -65,7 +71,7 @@ impl Op {
         )
     }
 
-    /// What one figure stands for.
+    /// Unit of work of one figure.
     #[must_use]
     pub const fn per(self) -> &'static str {
         match self {
@@ -105,32 +111,31 @@ impl Part {
                 op,
                 Op::VerifyCold | Op::MultiVerifyPrepared | Op::MultiVerifyCold
             ),
-            // Not a matter of single operations.
+            // Batches are no contenders.
             Self::Rounds => false,
         }
     }
 }
 
-/// One operation of one implementation, ready to be called.
+/// One operation of one implementation on shared inputs.
 pub struct Contender {
     /// The operation.
     pub op: Op,
-    /// The implementation: `ours` or a crate name.
+    /// Name of the implementation: `ours` or a crate.
     pub peer: &'static str,
-    /// The backend of ours; `default` for a peer, which chooses its own.
+    /// Backend of `mldsa-core` or tier of `mldsa-lowmem`; `default` for all others.
     pub backend: &'static str,
-    /// Operations done by one call.
+    /// Operations in one call.
     pub width: usize,
-    /// Whether a signer makes the deterministic signature, and so needs the same
-    /// attempts as all others that do.
+    /// Whether a signer is deterministic, so that it needs the same attempts as the others that are.
     pub deterministic: bool,
     call: Box<dyn FnMut(usize)>,
 }
 
 impl Contender {
-    /// A contender that does one operation a call: `call(i)` works on case `i`,
-    /// and panics if a signature is refused. The result is dropped, and wiped if
-    /// its type does so, on the clock.
+    /// A contender that does one operation a call: `call(i)` works on case `i` and panics if a
+    /// signature is rejected. The result is dropped within the timed call, and so are its secrets
+    /// zeroized.
     pub fn new<R>(op: Op, peer: &'static str, mut call: impl FnMut(usize) -> R + 'static) -> Self {
         let call = Box::new(move |i| drop(black_box(call(i))));
         Self {
@@ -143,28 +148,75 @@ impl Contender {
         }
     }
 
-    /// The same, naming the backend.
+    /// A key generator. `public` reads the encoded public key for a comparison before the first
+    /// timed call.
+    pub(crate) fn keygen<K, B: AsRef<[u8]>>(
+        peer: &'static str,
+        inputs: &Rc<Inputs>,
+        keygen: impl Fn(&[u8; 32]) -> K + 'static,
+        public: impl FnOnce(&K) -> B,
+    ) -> Self {
+        let first = &inputs.keys[0];
+        let key = keygen(&first.seed);
+        assert_eq!(public(&key).as_ref(), first.public, "{peer} keygen");
+        let inputs = Rc::clone(inputs);
+        Self::new(Op::Keygen, peer, move |i| keygen(&inputs.key(i).seed))
+    }
+
+    /// A signer of single messages. Its first signature must equal that of the inputs, or be valid if
+    /// `sign` is not deterministic.
+    pub(crate) fn signer<S: AsRef<[u8]>>(
+        op: Op,
+        peer: &'static str,
+        deterministic: bool,
+        inputs: &Rc<Inputs>,
+        mut sign: impl FnMut(&Key, &Case) -> S + 'static,
+    ) -> Self {
+        let (key, case) = inputs.case(0);
+        let first = sign(key, case);
+        inputs.assert_signs(peer, first.as_ref());
+        assert!(
+            !deterministic || first.as_ref() == case.signature,
+            "{peer} signing"
+        );
+        let inputs = Rc::clone(inputs);
+        let call = move |i| {
+            let (key, case) = inputs.case(i);
+            sign(key, case)
+        };
+        Self {
+            deterministic,
+            ..Self::new(op, peer, call)
+        }
+    }
+
+    /// A verifier of single signatures.
+    pub(crate) fn verifier(
+        op: Op,
+        peer: &'static str,
+        inputs: &Rc<Inputs>,
+        verify: impl Fn(&Key, &Case) -> bool + 'static,
+    ) -> Self {
+        let inputs = Rc::clone(inputs);
+        Self::new(op, peer, move |i| {
+            let (key, case) = inputs.case(i);
+            assert!(verify(key, case), "{peer}: a valid signature");
+        })
+    }
+
+    /// Sets the backend or tier.
     #[must_use]
     pub fn backend(self, backend: &'static str) -> Self {
         Self { backend, ..self }
     }
 
-    /// The same, of a call that works on the cases `i..i + width`.
+    /// Sets the number of operations in a call, which works on the cases `i..i + width`.
     #[must_use]
     pub fn width(self, width: usize) -> Self {
         Self { width, ..self }
     }
 
-    /// The same, of a signer that cannot do without fresh randomness.
-    #[must_use]
-    pub fn hedged(self) -> Self {
-        Self {
-            deterministic: false,
-            ..self
-        }
-    }
-
-    /// Who it is, with the backend or tier if it has several.
+    /// Name of the implementation in tables, with the backend or tier if there are several.
     #[must_use]
     pub fn title(&self) -> String {
         match (self.peer, self.backend) {

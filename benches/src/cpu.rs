@@ -1,10 +1,10 @@
-//! What the figures were taken on.
+//! Name of the CPU, and pinning to a core.
 
 use std::fs;
 use std::sync::OnceLock;
 
-/// What Linux says of the CPU: its model, or on AArch64, where it has no name, who made it
-/// and the part number. Nothing elsewhere.
+/// Name of the CPU on Linux: the model, or implementer and part number on AArch64, which has no model
+/// name.
 #[must_use]
 pub fn cpu_name() -> Option<&'static str> {
     static NAME: OnceLock<Option<String>> = OnceLock::new();
@@ -19,13 +19,13 @@ fn name(info: &str) -> Option<String> {
         Some(value.trim().to_owned())
     };
     field("model name").or_else(|| {
-        let (maker, part) = (field("CPU implementer")?, field("CPU part")?);
-        Some(format!("implementer {maker}, part {part}"))
+        let (implementer, part) = (field("CPU implementer")?, field("CPU part")?);
+        Some(format!("implementer {implementer}, part {part}"))
     })
 }
 
-/// Pins this thread to the last core, and says so on standard error. Threads that it
-/// starts afterwards inherit that.
+/// Pins this thread, and all threads that it starts later, to the last core. Reports that on standard
+/// error.
 pub fn pin() {
     let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
     match core.filter(|&core| core_affinity::set_for_current(core)) {
@@ -39,7 +39,7 @@ mod tests {
     use super::name;
 
     #[test]
-    fn models_and_parts() {
+    fn names_of_models_and_parts() {
         let intel = "processor\t: 0\nmodel\t\t: 207\nmodel name\t: A CPU @ 2 GHz\nflags\t: a: b\n";
         assert_eq!(name(intel).as_deref(), Some("A CPU @ 2 GHz"));
         let arm =

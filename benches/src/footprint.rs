@@ -1,34 +1,33 @@
-//! Stack and heap of a contender's calls.
+//! Stack and heap of a contender's calls, the largest of all cases.
 //!
-//! Stack is what a call uses below its caller, workspaces included, by painting and
-//! scanning a thread's stack; the largest of all cases. Heap is what the call holds
-//! at most, and the blocks it takes, counted by dhat. Keys, message and signature in
-//! FIPS encoding are the caller's and not counted.
-#![allow(unsafe_code, reason = "contenders go to a painted thread and back")]
+//! Stack is measured below the caller, workspaces included, by painting and scanning the stack of a
+//! thread. Heap is counted by dhat. Keys, message and signature in FIPS encoding belong to the caller
+//! and are not counted.
+#![allow(unsafe_code, reason = "a contender runs on a painted thread")]
 
-use mldsa_gates::painted;
+use mldsa_gates::stack_watermark;
 
 use crate::{Contender, heap};
 
-/// More stack than any implementation needs.
-pub const STACK: usize = 4 << 20;
+/// Stack of the thread in bytes, more than any implementation needs.
+const STACK: usize = 4 << 20;
 
-/// What the calls of a contender need at most.
+/// Maximum memory of the calls of a contender.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
-    /// Bytes of stack.
+    /// Stack in bytes.
     pub stack: usize,
-    /// Bytes of heap held at once.
+    /// Heap held at once, in bytes.
     pub heap: usize,
-    /// Blocks taken from the heap by one call.
+    /// Blocks allocated by one call.
     pub blocks: u64,
 }
 
 impl Footprint {
-    /// Of the cases `0..cases`.
+    /// Measures the cases `0..cases`.
     pub fn of(contender: &mut Contender, cases: usize) -> Self {
-        let mut lent = Lent(contender);
-        let stack = painted::depth_of(STACK, move || lent.call_all(cases));
+        let mut borrowed = BorrowedContender(contender);
+        let stack = stack_watermark::depth_of(STACK, move || borrowed.call_all(cases));
         let (heap, blocks) = (0..cases).fold((0, 0), |(bytes, blocks), i| {
             let ((), stats) = heap(|| contender.call(i));
             (bytes.max(stats.max_bytes), blocks.max(stats.total_blocks))
@@ -41,7 +40,7 @@ impl Footprint {
     }
 }
 
-/// Whether all of a contender's memory is seen: implementations in Rust.
+/// Whether dhat counts all heap of a contender: implementations in Rust.
 #[must_use]
 pub fn in_rust(one: &Contender) -> bool {
     let names = [
@@ -54,15 +53,15 @@ pub fn in_rust(one: &Contender) -> bool {
     names.contains(&one.peer)
 }
 
-/// A contender on its way to another thread.
-struct Lent<'a>(&'a mut Contender);
+/// A contender that is called on another thread.
+struct BorrowedContender<'a>(&'a mut Contender);
 
-// SAFETY: `painted::depth_of` waits for its thread, so one thread at a time touches
+// SAFETY: `stack_watermark::depth_of` waits for its thread, so one thread at a time touches
 // the contender and what it shares; nothing in it belongs to the thread that made
 // it.
-unsafe impl Send for Lent<'_> {}
+unsafe impl Send for BorrowedContender<'_> {}
 
-impl Lent<'_> {
+impl BorrowedContender<'_> {
     fn call_all(&mut self, cases: usize) {
         (0..cases).for_each(|i| self.0.call(i));
     }

@@ -1,20 +1,14 @@
-//! Heap figures by dhat. They are of the whole process, and all zero in a binary whose
-//! global allocator is not `dhat::Alloc`.
+//! Heap statistics by dhat, for the whole process. All zero in a binary whose global allocator is not
+//! `dhat::Alloc`.
 
-/// The figures of one call: what it held at most, what it took, what it left.
+/// Statistics of one call.
 ///
 /// # Panics
-/// If called inside a call that is measured.
+/// If `call` calls this function.
 pub fn heap<T>(call: impl FnOnce() -> T) -> (T, dhat::HeapStats) {
     let profiler = dhat::Profiler::builder().testing().build();
     let value = call();
     let stats = dhat::HeapStats::get();
     drop(profiler);
     (value, stats)
-}
-
-/// The bytes of a value: itself, and what it holds on the heap.
-pub fn held<T>(make: impl FnOnce() -> T) -> usize {
-    let (value, stats) = heap(make);
-    size_of_val(&value) + stats.curr_bytes
 }

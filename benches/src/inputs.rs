@@ -1,10 +1,11 @@
-//! Random, distinct keys, messages and signatures, made by a peer.
+//! Random, distinct keys, messages and signatures, made by `fips204`.
 
-use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use sha3::{
     Shake256, Shake256Reader,
     digest::{ExtendableOutput, Update, XofReader},
 };
+
+use crate::competitors::{Competitor, Verify, fips204};
 
 /// A parameter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -24,7 +25,7 @@ impl Set {
     /// All three.
     pub const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
 
-    /// The name in FIPS 204.
+    /// Name in FIPS 204.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +36,7 @@ impl Set {
     }
 }
 
-/// A reproducible source of random bytes.
+/// A reproducible stream of pseudorandom bytes.
 pub struct Stream(Shake256Reader);
 
 impl Stream {
@@ -48,7 +49,7 @@ impl Stream {
         Self(hash.finalize_xof())
     }
 
-    /// A number below `bound`, which is small.
+    /// A number below `bound`; biased by less than `bound / 2^64`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::from_le_bytes(self.bytes()) % bound
     }
@@ -105,52 +106,31 @@ pub struct Inputs {
     pub cases: Vec<Case>,
 }
 
-/// `fips204` as the maker of the inputs and the check on every signer.
-struct Maker {
-    /// The key pair of a seed.
+/// Functions of `fips204`, which makes the inputs and verifies the first signature of each signer.
+struct KeyFactory {
     keys: fn([u8; 32]) -> Key,
-    /// The deterministic signature by an encoded private key.
-    sign: fn(&[u8], &[u8]) -> Vec<u8>,
-    /// Whether an encoded public key accepts a message and its signature.
-    accepts: fn(&[u8], &[u8], &[u8]) -> bool,
-}
-
-macro_rules! maker {
-    ($scheme:ident) => {
-        Maker {
-            keys: |seed| {
-                let (public, private) = fips204::$scheme::KG::keygen_from_seed(&seed);
-                let (public, private) = (public.into_bytes(), private.into_bytes());
-                Key {
-                    seed,
-                    public: public.to_vec(),
-                    private: private.to_vec(),
-                }
-            },
-            sign: |private, message| {
-                let bytes = private.try_into().expect("an encoding");
-                let key = fips204::$scheme::PrivateKey::try_from_bytes(bytes).expect("a key");
-                key.try_sign_with_seed(&[0; 32], message, &[])
-                    .expect("signing")
-                    .to_vec()
-            },
-            accepts: |public, message, signature| {
-                let bytes = public.try_into().expect("an encoding");
-                let key = fips204::$scheme::PublicKey::try_from_bytes(bytes).expect("a key");
-                signature
-                    .try_into()
-                    .is_ok_and(|signature| key.verify(message, signature, &[]))
-            },
-        }
-    };
+    sign: fn(&Key, &[u8]) -> Vec<u8>,
+    verify: Verify,
 }
 
 impl Set {
-    const fn maker(self) -> Maker {
+    const fn key_factory(self) -> KeyFactory {
+        macro_rules! of {
+            ($set:ident) => {
+                KeyFactory {
+                    keys: fips204::$set::encoded_keys,
+                    sign: |key, message| {
+                        let key = fips204::$set::signing_key(key);
+                        fips204::$set::sign(&key, message).to_vec()
+                    },
+                    verify: fips204::$set::verify,
+                }
+            };
+        }
         match self {
-            Self::MlDsa44 => maker!(ml_dsa_44),
-            Self::MlDsa65 => maker!(ml_dsa_65),
-            Self::MlDsa87 => maker!(ml_dsa_87),
+            Self::MlDsa44 => of!(MlDsa44),
+            Self::MlDsa65 => of!(MlDsa65),
+            Self::MlDsa87 => of!(MlDsa87),
         }
     }
 }
@@ -160,13 +140,13 @@ impl Inputs {
     /// `fips204`, so every verifier is also checked against another signer.
     #[must_use]
     pub fn random(set: Set, keys: usize, cases: usize, stream: &mut Stream) -> Self {
-        let maker = set.maker();
-        let keys: Vec<_> = (0..keys).map(|_| (maker.keys)(stream.bytes())).collect();
+        let factory = set.key_factory();
+        let keys: Vec<_> = (0..keys).map(|_| (factory.keys)(stream.bytes())).collect();
         let cases = (0..cases)
             .map(|i| {
                 let key = i % keys.len();
                 let message = stream.bytes();
-                let signature = (maker.sign)(&keys[key].private, &message);
+                let signature = (factory.sign)(&keys[key], &message);
                 Case {
                     key,
                     message,
@@ -177,27 +157,26 @@ impl Inputs {
         Self { set, keys, cases }
     }
 
-    /// Case `i`, counted round and round, and its key.
+    /// Case `i` modulo the number of cases, and its key.
     #[must_use]
     pub fn case(&self, i: usize) -> (&Key, &Case) {
         let case = &self.cases[i % self.cases.len()];
         (&self.keys[case.key], case)
     }
 
-    /// Key `i`, counted round and round.
+    /// Key `i` modulo the number of keys.
     #[must_use]
     pub fn key(&self, i: usize) -> &Key {
         &self.keys[i % self.keys.len()]
     }
 
-    /// Panics unless the maker of these inputs accepts the signature for case
-    /// 0: the check on every signer before its clock starts.
-    pub fn assert_signs(&self, signer: &str, signature: &[u8]) {
+    /// Panics unless `fips204` accepts the signature for case 0.
+    pub(crate) fn assert_signs(&self, signer: &str, signature: &[u8]) {
         let (key, case) = self.case(0);
-        let accepts = self.set.maker().accepts;
+        let verify = self.set.key_factory().verify;
         assert!(
-            accepts(&key.public, &case.message, signature),
-            "{signer} signs wrongly"
+            verify(&key.public, &case.message, signature),
+            "{signer} signing"
         );
     }
 }

@@ -1,19 +1,18 @@
-//! Instructions executed, counted one by one: figures without noise, also where
-//! a machine hides its performance counters, and for instructions that simulators
-//! do not know.
+//! Exact counts of executed instructions by single-stepping. Works without performance counters, and
+//! for instructions that emulators do not support.
 
 use std::io;
 use std::process::Command;
 
-use mldsa_gates::stepping::{Event, pause, step};
+use mldsa_gates::ptrace_step::{Event, pause, step};
 
 use crate::Contender;
 
-/// The stepped side: counts nothing itself. Each contender warms up, so that what
-/// is done once per process is not counted.
+/// Calls each contender between two stops, in the process that is stepped. A first call without stops
+/// keeps initialisation out of the count.
 ///
 /// # Errors
-/// If there is nobody on the other side.
+/// If the process is not traced.
 pub fn traced(contenders: &mut [Contender]) -> io::Result<()> {
     for contender in contenders {
         contender.call(0);
@@ -24,9 +23,8 @@ pub fn traced(contenders: &mut [Contender]) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `command`, whose process calls `wait_for_tracer` and [`traced`], and
-/// returns the instructions of every call, those of the two stops included: about
-/// a hundred.
+/// Runs `command`, whose process calls `wait_for_tracer` and [`traced`], and returns the instructions of
+/// every call, including about a hundred of the two stops.
 ///
 /// # Errors
 /// If the process cannot be started or stepped, or fails.

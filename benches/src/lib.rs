@@ -1,12 +1,12 @@
-//! Every ML-DSA implementation under the same timed calls.
+//! Comparison of ML-DSA implementations.
 //!
-//! A [`Contender`] is one operation of one implementation on shared, random,
-//! distinct [`Inputs`]. The criterion benches and the `scorecard` binary run the
-//! same contenders, so a new operation is written once: one more `Contender` in
-//! `ours.rs` or in a peer's file.
+//! A [`Contender`] is one operation of one implementation on shared, random, distinct [`Inputs`]. The
+//! criterion benches, `scorecard` and `report` run the same contenders. A new operation is one more
+//! `Contender` in `mldsa.rs` or in the file of the competitor.
 
 mod clock;
-pub mod committee;
+mod committee;
+mod competitors;
 mod contender;
 mod cpu;
 mod footprint;
@@ -16,33 +16,30 @@ mod inputs;
 pub mod instructions;
 mod lowmem;
 mod measure;
-mod ours;
-mod peers;
+mod mldsa;
 pub mod report;
 mod rounds;
 mod score;
-mod suite;
 
 pub use clock::{UNIT, hz, now, us};
 pub use contender::{Contender, Op, Part};
 pub use cpu::{cpu_name, pin};
-pub use footprint::{Footprint, STACK, in_rust};
-pub use heap::{heap, held};
+pub use footprint::{Footprint, in_rust};
+pub use heap::heap;
 pub use inputs::{Inputs, Set, Stream};
 pub use lowmem::lowmem_contenders;
 pub use measure::{Budget, Samples, measure, measure_alone};
-pub use ours::{mean_attempts, rejections};
-pub use rounds::{Round, Runner, Way};
+pub use mldsa::{mean_attempts, rejections};
+pub use rounds::{BenchFn, Round, Strategy, medians, outliers};
 pub use score::{Plan, Score, score};
-pub use suite::{bench_part, bench_with};
 
 use std::rc::Rc;
 
-/// The contenders of one part on one set of inputs, ours first.
+/// Contenders of one part, those of `mldsa-core` first.
 #[must_use]
 pub fn contenders(part: Part, inputs: &Rc<Inputs>) -> Vec<Contender> {
-    let mut all = ours::contenders(inputs);
-    all.extend(peers::contenders(inputs));
+    let mut all = mldsa::contenders(inputs);
+    all.extend(competitors::contenders(inputs));
     all.retain(|contender| part.contains(contender.op));
     all
 }

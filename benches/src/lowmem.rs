@@ -1,19 +1,17 @@
-//! The low-memory signer, a contender per tier. Signing is from the expanded key
-//! with the workspace on the stack, and without the checks against faults, which no
-//! peer has.
+//! Operations of `mldsa-lowmem`, signing in every memory tier: from the expanded key, with the
+//! workspace on the stack, without fault checks, which the other implementations do not have.
 
 use std::rc::Rc;
 
 use mldsa_core::hazmat::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Tier,
-    Workspace, keygen_from_seed,
+    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Tier, Workspace,
+    keygen_from_seed,
 };
 
-use crate::inputs::Key;
-use crate::peers::Loaded;
-use crate::{Contender, Inputs, Op, Set, held};
+use crate::inputs::{Case, Key};
+use crate::{Contender, Inputs, Op, Set};
 
 const PEER: &str = "mldsa-lowmem";
 
@@ -27,37 +25,11 @@ pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
     }
 }
 
-/// Loaded keys. All but the opened one are the encoding, which stays where it is, and
-/// what points to it.
-pub(crate) fn loaded(inputs: &Inputs) -> Vec<Loaded> {
-    fn of<P: ParameterSet>(key: &Key) -> Vec<Loaded> {
-        let opened = held(|| OpenedKey::<P>::from_seed(&key.seed));
-        let private = held(|| ExpandedKey::<P>::new(&key.private).expect("a key"));
-        let public = held(|| PublicKey::<P>::from_bytes(&key.public).expect("a key"));
-        vec![
-            Loaded::new(PEER, "private, opened", &key.seed, opened),
-            Loaded::new(
-                PEER,
-                "private, expanded",
-                &key.private,
-                key.private.len() + private,
-            ),
-            Loaded::new(PEER, "public", &key.public, key.public.len() + public),
-        ]
-    }
-    let key = &inputs.keys[0];
-    match inputs.set {
-        Set::MlDsa44 => of::<MlDsa44>(key),
-        Set::MlDsa65 => of::<MlDsa65>(key),
-        Set::MlDsa87 => of::<MlDsa87>(key),
-    }
-}
-
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>) -> Vec<Contender>
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let mut pk = Box::new(P::PublicKeyBytes::zeroed());
     let mut sk = Box::new(Secret::<P::SecretKeyBytes>::zeroed());
@@ -67,23 +39,18 @@ where
         let inputs = Rc::clone(inputs);
         move |i| keygen_from_seed::<P>(&inputs.key(i).seed, &mut pk, sk.expose_mut())
     };
-    let verify = {
-        let inputs = Rc::clone(inputs);
-        move |i| {
-            let (key, case) = inputs.case(i);
-            PublicKey::<P>::from_bytes(&key.public)
-                .expect("an encoding")
-                .verify(&case.message, Context::EMPTY, &case.signature)
-                .expect("a valid signature");
-        }
+    let verify = |key: &Key, case: &Case| {
+        let key = PublicKey::<P>::from_bytes(&key.public).expect("an encoding");
+        key.verify(&case.message, Context::EMPTY, &case.signature)
+            .is_ok()
     };
     vec![
         Contender::new(Op::Keygen, PEER, keygen),
-        sign::<P, Floor>(inputs, "floor"),
-        sign::<P, KeepW0>(inputs, "keep-w0"),
+        sign::<P, Minimal>(inputs, "minimal"),
+        sign::<P, CacheW0>(inputs, "cache-w0"),
         sign::<P, Balanced>(inputs, "balanced"),
-        sign::<P, Cached>(inputs, "cached"),
-        Contender::new(Op::VerifyCold, PEER, verify),
+        sign::<P, CacheMatrix>(inputs, "cache-matrix"),
+        Contender::verifier(Op::VerifyCold, PEER, inputs, verify),
     ]
 }
 
@@ -94,18 +61,17 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let (key, case) = inputs.case(i);
         let key = ExpandedKey::<P>::new(&key.private).expect("a key");
         let mut workspace = Workspace::<P, T>::new();
-        let out = Output::in_place(out.as_mut().as_mut()).expect("a buffer");
-        let signature = Signer::new(&key, &mut workspace)
-            .self_verification(false)
-            .recheck(false)
+        let out: &mut [u8] = out.as_mut().as_mut();
+        let signed = MlDsaSigner::new(&key, &mut workspace)
+            .with_self_verification(false)
+            .with_commitment_check(false)
             .sign(
                 &case.message,
                 Context::EMPTY,
                 Randomness::Deterministic,
                 out,
             );
-        // Of the same bytes for all: the inputs come from another signer.
-        assert_eq!(signature.expect("signing"), case.signature);
+        assert_eq!(signed.map(|()| &*out), Ok(&case.signature[..]));
     };
     sign(0);
     Contender::new(Op::Sign, PEER, sign).backend(tier)

@@ -1,4 +1,4 @@
-//! Interleaved timing: every contender gets its turn in every round.
+//! Interleaved timing of contenders.
 
 use core::{hint::black_box, ops::Range, time::Duration};
 use std::time::Instant;
@@ -7,14 +7,14 @@ use cpu_time::ThreadTime;
 
 use crate::{Contender, hz, now};
 
-/// How long to measure.
+/// Duration of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Whole passes over the cases go on until this time is used.
+    /// Passes over the cases are repeated until this time has passed.
     pub time: Duration,
     /// Cases in one pass.
     pub cases: usize,
-    /// Passes that are done even if time runs out.
+    /// Minimum number of passes.
     pub passes: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Calls timed.
+    /// Number of timed calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.calls.len()
@@ -53,7 +53,7 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied().unwrap_or(0)
     }
 
-    /// The call that so large a share of all was not slower than.
+    /// The `share` quantile.
     #[must_use]
     pub fn quantile(&self, share: f64) -> u64 {
         let mut sorted = self.calls.clone();
@@ -62,17 +62,16 @@ impl Samples {
         sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
     }
 
-    /// The mean over all cases: the figure for signing, whose cost depends on
-    /// the message. It is taken from the thread's processor time, since on a
-    /// shared machine the wall clock counts everyone's work.
+    /// Mean over all cases, for signing, whose time depends on the message. Taken from the CPU time
+    /// of the thread, because the wall clock includes the other work of a shared machine.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.processor.as_secs_f64() * hz() / self.operations.max(1) as f64
     }
 }
 
-/// Times `call` on the cases 0, 1, 2, ... until the time is used, at least once, after
-/// one untimed call.
+/// Times `call` on the cases 0, 1, 2, ... until `time` has passed, at least once, after one untimed
+/// call.
 pub fn measure_alone<T>(time: Duration, mut call: impl FnMut(usize) -> T) -> Samples {
     let mut samples = Samples::default();
     call(0);
@@ -87,11 +86,11 @@ pub fn measure_alone<T>(time: Duration, mut call: impl FnMut(usize) -> T) -> Sam
     samples
 }
 
-/// Operations of one contender in a row, or those of one call. Switching after each call would charge
-/// every implementation for reloading its code and tables.
+/// Minimum number of operations of one contender in a row. Switching after each call would charge every
+/// implementation for loading its code and tables into the caches.
 const TURN: usize = 8;
 
-/// Times every contender on the same cases, turn by turn.
+/// Times every contender on the same cases, interleaved.
 pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
     let start = Instant::now();
     let mut samples = vec![Samples::default(); contenders.len()];
@@ -110,8 +109,7 @@ pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
     samples
 }
 
-/// One untimed call on a case that is not about to be timed, then every case,
-/// each call timed alone.
+/// One untimed call on another case, then one timed call for every case.
 fn turn(contender: &mut Contender, cases: Range<usize>, samples: &mut Samples) {
     contender.call(cases.end);
     let processor = ThreadTime::now();

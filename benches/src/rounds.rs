@@ -1,18 +1,20 @@
-//! Whole batches on several threads: ours, and what a user would write with a
-//! peer, a plain `par_iter` over its verification.
+//! Whole batches on one and on several threads: by `batch-verify`, and by a plain `par_iter` over the
+//! verification of another implementation.
 
+use core::time::Duration;
 use std::sync::Arc;
+use std::time::Instant;
 
 use batch_verify::{
-    BatchSize, BatchVerifier, Duplicates, Item, KeySet, KeyStorage, Message, Mode, Outcome,
-    SignedVertex, Signer, SignerId, Threads, verify_vertex_signatures_batch,
+    BatchVerifier, Committee, Duplicates, KeyStorage, MemberId, Mode, Threads, Vote,
 };
+use cpu_time::ThreadTime;
 use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::{Inputs, Set, Stream, now, peers};
+use crate::{Inputs, Set, Stream, competitors, now};
 
 /// A batch of signatures under the keys of a validator set.
 #[derive(Debug)]
@@ -20,12 +22,12 @@ pub struct Round {
     inputs: Inputs,
     /// Indices of cases, in batch order.
     order: Vec<usize>,
-    /// Where a signature is broken, if one is.
+    /// Index of the invalid signature, if there is one.
     broken: Option<usize>,
 }
 
 impl Round {
-    /// `signatures` valid ones by `validators` in turn.
+    /// `signatures` valid signatures, one after another by each of `validators`.
     #[must_use]
     pub fn new(set: Set, validators: usize, signatures: usize, stream: &mut Stream) -> Self {
         Self {
@@ -35,7 +37,7 @@ impl Round {
         }
     }
 
-    /// The same in random order of keys.
+    /// Shuffles the batch.
     #[must_use]
     pub fn shuffled(mut self, stream: &mut Stream) -> Self {
         for last in (1..self.order.len()).rev() {
@@ -44,63 +46,57 @@ impl Round {
         self
     }
 
-    /// The same with one bit of the challenge at `place` flipped: as dear as a
-    /// bad signature gets.
+    /// Flips a bit of the challenge of the signature at `index`: the invalid signature that takes
+    /// longest to verify.
     #[must_use]
-    pub fn broken_at(mut self, place: usize) -> Self {
-        self.broken = Some(place);
-        self.inputs.cases[self.order[place]].signature[0] ^= 1;
+    pub fn broken_at(mut self, index: usize) -> Self {
+        self.broken = Some(index);
+        self.inputs.cases[self.order[index]].signature[0] ^= 1;
         self
     }
 
-    /// Signatures in the batch.
+    /// Number of signatures.
     #[must_use]
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there is none.
+    /// Whether the batch is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
-
-    /// Distinct keys.
-    #[must_use]
-    pub fn validators(&self) -> usize {
-        self.inputs.keys.len()
-    }
 }
 
-/// How a batch is verified.
+/// Way to verify a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Ours, in a mode, with a batch size and a form of the keys.
-    Batch(Mode, BatchSize, KeyStorage),
-    /// Ours, through `verify_vertex_signatures_batch`.
-    Vertices,
-    /// The core's lanes alone, over the batch sorted by key: what a batch costs
-    /// without screening, planning and verdicts.
+pub enum Strategy {
+    /// `BatchVerifier` with a prepared key set.
+    Batch(Mode, KeyStorage),
+    /// The lanes of `mldsa-core` alone, over the batch sorted by key: without checks, plan and
+    /// verdicts.
     Lanes,
-    /// Ours, one `VerifyingKey::verify` after another.
+    /// `VerifyingKey::verify`, one signature after another.
     Sequential,
-    /// A peer under `par_iter().all(..)`.
-    Peer(&'static str),
+    /// Another implementation under `par_iter`.
+    Competitor(&'static str),
 }
 
-impl Way {
-    /// Everything, with the batch size the library chooses.
-    pub const FULL: Self = Self::Batch(Mode::Full, BatchSize::Auto, KeyStorage::Auto);
-    /// The peers, by name.
-    pub const PEERS: [Self; 2] = [Self::Peer("aws-lc-rs"), Self::Peer("libcrux-ml-dsa")];
+impl Strategy {
+    /// All items, in the key storage that the library chooses.
+    pub const FULL: Self = Self::Batch(Mode::Full, KeyStorage::BySize);
 }
 
-/// One way of verifying one batch, ready to be called.
-pub struct Runner(Box<dyn FnMut() -> bool>);
+/// One strategy on one batch.
+pub struct BenchFn {
+    call: Box<dyn FnMut() -> bool + Send>,
+    pool: Arc<ThreadPool>,
+    batch: usize,
+    valid: bool,
+}
 
-impl Runner {
-    /// A pool of `threads`; to be made before the thread is pinned, which its
-    /// threads would inherit.
+impl BenchFn {
+    /// A pool of `threads`. Make it before the thread is pinned: new threads inherit that.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -110,110 +106,151 @@ impl Runner {
         Arc::new(pool.expect("threads"))
     }
 
-    /// Prepares keys and verifier; none of that is timed.
+    /// Prepares keys and verifier, which is not timed.
     #[must_use]
-    pub fn new(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> Self {
-        match round.inputs.set {
-            Set::MlDsa44 => of::<MlDsa44>(way, round, pool),
-            Set::MlDsa65 => of::<MlDsa65>(way, round, pool),
-            Set::MlDsa87 => of::<MlDsa87>(way, round, pool),
+    pub fn new(strategy: Strategy, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> Self {
+        let call = match round.inputs.set {
+            Set::MlDsa44 => call::<MlDsa44>(strategy, round, pool),
+            Set::MlDsa65 => call::<MlDsa65>(strategy, round, pool),
+            Set::MlDsa87 => call::<MlDsa87>(strategy, round, pool),
+        };
+        Self {
+            call,
+            pool: Arc::clone(pool),
+            batch: round.len(),
+            valid: round.broken.is_none(),
         }
     }
 
-    /// Verifies the batch once; whether all of it is valid.
-    pub fn call(&mut self) -> bool {
-        (self.0)()
-    }
-
-    /// The ticks of one call, whose answer is checked.
+    /// Verifies the batch once.
     ///
     /// # Panics
-    /// If the answer is wrong.
-    pub fn time(&mut self, valid: bool) -> u64 {
+    /// If the verdict is wrong.
+    pub fn call(&mut self) {
+        assert_eq!((self.call)(), self.valid, "a wrong verdict");
+    }
+
+    /// Ticks of one call.
+    ///
+    /// # Panics
+    /// As [`call`](Self::call).
+    pub fn time(&mut self) -> u64 {
         let start = now();
-        let answer = self.call();
-        let ticks = now() - start;
-        assert_eq!(answer, valid, "a wrong verdict");
-        ticks
+        self.call();
+        now() - start
+    }
+
+    /// Microseconds of one call, of the mean of as many calls as verify 64 signatures.
+    ///
+    /// One thread is measured by its CPU time, read on the thread that does the work. The CPU time
+    /// of the process must not be used: the kernel credits the time of other threads late, so that
+    /// work on a pool can appear to take almost none. Several threads are measured by the wall
+    /// clock.
+    fn sample(&mut self) -> f64 {
+        let calls = 64_usize.div_ceil(self.batch);
+        let pool = Arc::clone(&self.pool);
+        let mut calls_in_a_row = || (0..calls).for_each(|_| self.call());
+        let elapsed = if pool.current_num_threads() == 1 {
+            pool.install(|| {
+                let start = ThreadTime::now();
+                calls_in_a_row();
+                start.elapsed()
+            })
+        } else {
+            let start = Instant::now();
+            calls_in_a_row();
+            start.elapsed()
+        };
+        elapsed.as_secs_f64() * 1e6 / calls as f64
     }
 }
 
-impl core::fmt::Debug for Runner {
+impl core::fmt::Debug for BenchFn {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Runner")
+        f.write_str("BenchFn")
     }
 }
 
-/// A case as a DAG knows it.
-struct Vertex(Arc<Round>, usize);
-
-impl SignedVertex for Vertex {
-    fn author(&self) -> Signer<'_> {
-        SignerId::new(self.0.inputs.cases[self.1].key as u32).into()
+/// Median microseconds of a call of each function, over at least five interleaved samples.
+pub fn medians(functions: &mut [BenchFn], time: Duration) -> Vec<f64> {
+    let begin = Instant::now();
+    let mut samples = vec![Vec::new(); functions.len()];
+    let mut turns = 0;
+    while turns < 5 || begin.elapsed() < time {
+        for (function, samples) in functions.iter_mut().zip(&mut samples) {
+            // The first call after another function's turn loads the caches.
+            function.call();
+            samples.push(function.sample());
+        }
+        turns += 1;
     }
-
-    fn message(&self) -> Message<'_> {
-        Message::Bytes(&self.0.inputs.cases[self.1].message)
-    }
-
-    fn signature(&self) -> &[u8] {
-        &self.0.inputs.cases[self.1].signature
-    }
+    samples.into_iter().map(median).collect()
 }
 
-fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> Runner {
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Indices of figures that are more than three times both neighbours, or less than a third of both.
+/// No implementation behaves so from one batch size to the next; a faulty measurement does. The first
+/// and the last figure have one neighbour, which counts only if `ends`: between two sizes the time of
+/// a signature on many threads may fall by more.
+#[must_use]
+pub fn outliers(series: &[f64], ends: bool) -> Vec<usize> {
+    let far = |n: usize, others: &[usize]| {
+        others.iter().all(|other| series[n] > 3.0 * series[*other])
+            || others.iter().all(|other| 3.0 * series[n] < series[*other])
+    };
+    let last = series.len().saturating_sub(1);
+    let mut found: Vec<_> = (1..last).filter(|&n| far(n, &[n - 1, n + 1])).collect();
+    if ends && last > 0 {
+        let pairs = [(0, 1), (last, last - 1)];
+        let ends = pairs
+            .into_iter()
+            .filter(|(end, other)| !found.contains(other) && far(*end, &[*other]));
+        let ends: Vec<_> = ends.map(|(end, _)| end).collect();
+        found.extend(ends);
+    }
+    found
+}
+
+fn call<P: ParameterSet>(
+    strategy: Strategy,
+    round: &Arc<Round>,
+    pool: &Arc<ThreadPool>,
+) -> Box<dyn FnMut() -> bool + Send> {
     let (round, pool) = (Arc::clone(round), Arc::clone(pool));
     let public = round.inputs.keys.iter().map(|key| key.public.as_slice());
-    match way {
-        Way::Batch(mode, batch_size, storage) => {
-            let builder = KeySet::<P>::builder().storage(storage);
-            let keys = pool.install(|| builder.build(public)).expect("keys");
+    let loaded = || {
+        public
+            .clone()
+            .map(|key| VerifyingKey::<P>::from_bytes(key).expect("a key"))
+    };
+    match strategy {
+        Strategy::Batch(mode, storage) => {
+            let builder = Committee::<P>::builder(b"").key_storage(storage);
+            let builder = builder.threads(Threads::Pool(Arc::clone(&pool)));
+            let committee = builder.build(public.map(|key| (key, 1))).expect("keys");
+            let members: Vec<MemberId> = committee.members().collect();
             let verifier = BatchVerifier::builder()
-                .keys(keys)
                 .mode(mode)
-                .batch_size(batch_size)
                 .duplicates(Duplicates::Once)
                 .threads(Threads::Pool(pool))
-                .build()
+                .build_for(committee)
                 .expect("a verifier");
-            let mut outcomes = vec![Outcome::Skipped; round.len()];
-            Runner(Box::new(move || {
-                let cases = &round.inputs.cases;
-                // What a node does with its votes: a slice of borrowed items.
-                let items: Vec<Item<'_>> = round
-                    .order
-                    .iter()
-                    .map(|&case| {
-                        let case = &cases[case];
-                        let signer = SignerId::new(case.key as u32);
-                        Item::new(signer, case.message.as_slice(), &case.signature)
-                    })
-                    .collect();
-                let summary = verifier.verify_into(&items, &mut outcomes);
-                summary.expect("places").all_valid()
-            }))
+            let mut verdicts = Vec::new();
+            Box::new(move || {
+                let vote = |case: &usize| {
+                    let case = &round.inputs.cases[*case];
+                    Vote::new(members[case.key], case.message.as_slice(), &case.signature)
+                };
+                let votes = round.order.iter().map(vote);
+                verifier.verify_into(votes, &mut verdicts).all_valid()
+            })
         }
-        Way::Vertices => {
-            let builder = KeySet::<P>::builder();
-            let keys = pool.install(|| builder.build(public)).expect("keys");
-            let verifier = BatchVerifier::builder()
-                .keys(keys)
-                .threads(Threads::Pool(pool));
-            let verifier = verifier.build().expect("a verifier");
-            let vertices: Vec<Vertex> = round
-                .order
-                .iter()
-                .map(|&case| Vertex(Arc::clone(&round), case))
-                .collect();
-            Runner(Box::new(move || {
-                let verdicts = verify_vertex_signatures_batch(&verifier, &vertices);
-                verdicts.expect("no panic").iter().all(|&verdict| verdict)
-            }))
-        }
-        Way::Lanes => {
-            let keys: Vec<VerifyingKey<P>> = public
-                .map(|key| VerifyingKey::from_bytes(key).expect("a key"))
-                .collect();
+        Strategy::Lanes => {
+            let keys: Vec<_> = loaded().collect();
             let len = VerifyingKey::<P>::PREPARED_POLYS;
             let mut arena = Vec::new();
             arena.resize_with(keys.len() * len, || NttPoly([0; 256]));
@@ -223,7 +260,7 @@ fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> 
             let mut order = round.order.clone();
             order.sort_by_key(|&case| round.inputs.cases[case].key);
             let mut results = vec![Err(VerifyError::SignatureLength); order.len()];
-            Runner(Box::new(move || {
+            Box::new(move || {
                 let item = |n: usize| {
                     let case = &round.inputs.cases[order[n]];
                     let polys = Expansion::Wide(&arena[case.key * len..][..len]);
@@ -235,27 +272,26 @@ fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> 
                 };
                 verify_lanes(item, &mut results);
                 results.iter().all(Result::is_ok)
-            }))
+            })
         }
-        Way::Sequential => {
-            let keys: Vec<VerifyingKey<P>> = public
-                .map(|key| VerifyingKey::from_bytes(key).expect("a key"))
-                .collect();
-            Runner(Box::new(move || {
+        Strategy::Sequential => {
+            let keys: Vec<_> = loaded().collect();
+            Box::new(move || {
                 let mut all = true;
                 for &case in &round.order {
                     let case = &round.inputs.cases[case];
                     let key = &keys[case.key];
-                    let verdict = key.verify(&case.message, Context::EMPTY, &case.signature);
-                    all &= verdict.is_ok();
+                    all &= key
+                        .verify(&case.message, Context::EMPTY, &case.signature)
+                        .is_ok();
                 }
                 all
-            }))
+            })
         }
-        Way::Peer(name) => {
-            let verify = peers::verifier(name, round.inputs.set).expect("a peer");
+        Strategy::Competitor(name) => {
+            let verify = competitors::verifier(name, round.inputs.set).expect("a known name");
             let stops = round.broken.is_some();
-            Runner(Box::new(move || {
+            Box::new(move || {
                 let one = |&case: &usize| {
                     let (key, case) = round.inputs.case(case);
                     verify(&key.public, &case.message, &case.signature)
@@ -268,7 +304,33 @@ fn of<P: ParameterSet>(way: Way, round: &Arc<Round>, pool: &Arc<ThreadPool>) -> 
                         verdicts.iter().all(|&verdict| verdict)
                     }
                 })
-            }))
+            })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{median, outliers};
+
+    #[test]
+    fn figures_far_from_their_neighbours_are_outliers() {
+        // The figures of the process clock on a pool thread: 43, 0.26 and 42 us.
+        assert_eq!(outliers(&[43.0, 0.26, 42.0], true), [1]);
+        assert_eq!(outliers(&[43.0, 0.26, 42.0], false), [1]);
+        assert_eq!(outliers(&[43.0, 130.0, 42.0], true), [1]);
+        assert!(outliers(&[43.0, 120.0, 42.0], true).is_empty());
+        // The ends have one neighbour.
+        assert_eq!(outliers(&[10.0, 3.0, 3.0], true), [0]);
+        assert!(outliers(&[10.0, 3.0, 3.0], false).is_empty());
+        assert_eq!(outliers(&[3.0, 3.0, 0.9], true), [2]);
+        // A fall from each size to the next is no outlier.
+        assert!(outliers(&[64.0, 16.0, 4.0, 1.0], false).is_empty());
+        assert!(outliers(&[5.0], true).is_empty() && outliers(&[], true).is_empty());
+    }
+
+    #[test]
+    fn one_slow_sample_does_not_move_the_median() {
+        assert_eq!(median(vec![5.0, 1e9, 4.0, 0.01, 5.0]), 5.0);
     }
 }

@@ -9,26 +9,27 @@ use crate::{
     Budget, Contender, Inputs, Part, Samples, Set, Stream, contenders, mean_attempts, measure,
 };
 
-/// Cases of the parts whose cost hardly depends on the message.
+/// Cases of the parts whose time hardly depends on the message.
 const CASES: usize = 256;
 
-/// What is measured, and for how long.
+/// Extent of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Distinct keys; prepared keys of all of them are in use at once.
     pub validators: usize,
-    /// Messages a signer has to sign at least once: the attempts vary as much as their mean.
+    /// Messages of each signer. Many, because the standard deviation of the attempts is as large as
+    /// their mean.
     pub messages: usize,
     /// Time of a part.
     pub time: Duration,
-    /// Of the inputs.
+    /// Seed of the inputs.
     pub seed: u64,
 }
 
 /// A contender and its times.
 #[derive(Debug)]
 pub struct Score {
-    /// Who was timed.
+    /// The contender.
     pub contender: Contender,
     /// Distinct keys in use.
     pub keys: usize,
@@ -51,8 +52,8 @@ pub fn score(set: Set, part: Part, plan: Plan, chosen: impl Fn(&Contender) -> bo
     let mut all = contenders(part, &inputs);
     let mut keys = vec![plan.validators; all.len()];
     if part != Part::Sign {
-        // Nothing is kept between calls: a new key for every case. Signers stay
-        // on the same messages, since the attempts belong to them.
+        // Operations that keep nothing between calls get a new key for every case. Signers do not,
+        // because the attempts belong to the messages.
         let inputs = Rc::new(Inputs::random(set, cases, cases, &mut stream));
         let distinct = contenders(part, &inputs);
         for ((contender, keys), distinct) in all.iter_mut().zip(&mut keys).zip(distinct) {
@@ -84,22 +85,22 @@ pub fn score(set: Set, part: Part, plan: Plan, chosen: impl Fn(&Contender) -> bo
         .collect()
 }
 
-/// Calls a contender of ours once and sees that it asked its own backend for
-/// kernels, and none that is faster. Slower ones lend what a backend has not.
+/// Calls a contender of `mldsa-core` once and checks that the fastest backend that ran is its own. A
+/// backend uses kernels of slower ones where it has none.
 fn runs_on_its_backend(contender: &mut Contender) {
     if contender.peer != "ours" {
         return;
     }
-    let asked = || {
+    let dispatched = || {
         Backend::available()
             .map(Backend::dispatched)
             .collect::<Vec<_>>()
     };
-    let before = asked();
+    let before = dispatched();
     contender.call(0);
     let changed = before
         .iter()
-        .zip(asked())
+        .zip(dispatched())
         .map(|(before, after)| *before != after);
     let fastest = Backend::available()
         .zip(changed)

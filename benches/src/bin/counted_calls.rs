@@ -1,11 +1,12 @@
-//! Calls of every operation, ours and of those with assembly, each between two marks: for
-//! an emulator that counts instructions (`tools/arm-instructions.py`).
+//! Calls of every operation, each between two marks, for an emulator that counts instructions
+//! (`tools/arm-instructions.py`).
 
 use std::rc::Rc;
 
 use benches::{Inputs, Op, Part, Set, Stream, contenders};
 use mldsa_core::Backend;
 
+/// Implementations with assembly, or ours.
 const PEERS: [&str; 3] = ["ours", "aws-lc-rs", "mldsa-native-rs"];
 const OPERATIONS: [Op; 5] = [
     Op::Keygen,
@@ -14,7 +15,7 @@ const OPERATIONS: [Op; 5] = [
     Op::VerifyCold,
     Op::VerifyPrepared,
 ];
-/// Messages: of so many some signature needs one attempt only.
+/// Number of messages. Among so many, some signature needs one attempt only.
 const CASES: usize = 32;
 const SEED: u64 = 1;
 
@@ -28,7 +29,7 @@ fn main() {
             if !chosen || !PEERS.contains(&contender.peer) || !OPERATIONS.contains(&contender.op) {
                 continue;
             }
-            // What is done once in a process is not counted.
+            // Initialisation is not counted.
             contender.call(0);
             let signers = contender.op.reference() == Op::Sign;
             for case in 0..if signers { CASES } else { CASES / 4 } {
@@ -51,7 +52,7 @@ fn main() {
     }
 }
 
-/// A system call that does nothing, for which the emulator looks out.
+/// A system call without effect that the plugin of the emulator recognises.
 fn mark() {
     #[cfg(unix)]
     let _ = std::os::unix::process::parent_id();

@@ -1,6 +1,7 @@
-//! `cargo run --release -p benches --bin report [-- --quick]`: every comparison and every
-//! figure of memory as one report, in `target/report`: Markdown with drawings, JSON lines,
-//! CSV, and an HTML page that needs no other file.
+//! Report of all comparisons and memory figures on this machine, in `target/report`: Markdown with
+//! charts, and JSON lines.
+//!
+//! `cargo run --release -p benches --bin report [-- --quick]`
 
 use core::error::Error;
 use core::iter::successors;
@@ -8,86 +9,85 @@ use std::path::PathBuf;
 use std::time::Instant;
 use std::{fs, thread};
 
-use benches::report::render::{self, Run};
-use benches::report::{Effort, Measure, Part, batches, libraries, memory, schemes};
-use benches::{Runner, cpu_name, pin};
+use benches::report::{Measure, Part, Run, aggregates, batches, libraries, memory, schemes};
+use benches::{BenchFn, cpu_name, pin};
 use clap::Parser;
 use mldsa_core::Backend;
 
-/// What heap is counted with. While nobody counts, a block costs the timed calls one
-/// lock.
+/// Counts heap memory. While no count is requested, an allocation takes one lock more.
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
-/// Writes and prints the report.
+/// Measures, prints and writes the report.
 #[derive(Parser)]
 struct Options {
-    /// A fraction of the samples, in less than three minutes.
+    /// Fewer samples: less than three minutes.
     #[arg(long)]
     quick: bool,
-    /// This section only; may be given several times.
+    /// Measure this section only; can be repeated.
     #[arg(long)]
     only: Vec<Name>,
-    /// Where the report goes.
+    /// Output directory.
     #[arg(long, default_value = "target/report")]
     out: PathBuf,
+    /// Backend of `batches`, `memory` and `aggregates` instead of the detected one.
+    #[arg(long, value_parser = backend)]
+    backend: Option<Backend>,
     /// Seed of the inputs.
     #[arg(long, default_value_t = 7)]
     seed: u64,
 }
 
-/// The sections.
+/// A section.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
     Schemes,
     Libraries,
     Batches,
     Memory,
+    Aggregates,
 }
 
-/// In order.
-const SECTIONS: [(Name, Measure); 4] = [
+const SECTIONS: [(Name, Measure); 5] = [
     (Name::Schemes, schemes::section),
     (Name::Libraries, libraries::section),
     (Name::Batches, batches::section),
     (Name::Memory, memory::section),
+    (Name::Aggregates, aggregates::section),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
+    if let Some(backend) = options.backend {
+        mldsa_core::internals::set_default_backend(backend);
+    }
     let threads = thread::available_parallelism().map_or(1, usize::from);
+    // Before this thread is pinned: new threads inherit that.
+    let sizes = successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < threads);
     let run = Run {
-        cpu: cpu_name().unwrap_or("a CPU without a name").to_owned(),
+        cpu: cpu_name().unwrap_or("unnamed CPU").to_owned(),
         date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         command: command(),
         rustc: env!("BENCHES_RUSTC"),
         backend: Backend::detect().name(),
         threads,
         load: load(),
-        seed: options.seed,
-    };
-    // Rather now than after the minutes that it takes.
-    fs::create_dir_all(&options.out)?;
-    println!("{}", run.markdown());
-    // Before this thread is pinned: threads inherit that.
-    let sizes = successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < threads);
-    let pools = sizes.chain([threads]).map(Runner::pool).collect();
-    pin();
-    let effort = Effort {
         quick: options.quick,
         seed: options.seed,
-        pools,
+        pools: sizes.chain([threads]).map(BenchFn::pool).collect(),
     };
+    // An unusable directory is reported before the measurements.
+    fs::create_dir_all(&options.out)?;
+    println!("{}", run.markdown());
+    pin();
     let mut sections = Vec::new();
     for (name, measure) in SECTIONS {
         if options.only.is_empty() || options.only.contains(&name) {
             let begin = Instant::now();
-            let section = measure(&effort)?;
+            let section = measure(&run)?;
             println!("\n## {}", section.title);
             for part in &section.parts {
-                if let Part::Table(table) = part
-                    && table.main
-                {
+                if let Part::Table(table) = part {
                     print!("\n{}", table.markdown());
                 }
             }
@@ -95,12 +95,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             sections.push(section);
         }
     }
-    render::write(&options.out, &run, &sections)?;
-    println!("\n{}", options.out.join("report.html").display());
+    run.write(&options.out, &sections)?;
+    println!("\n{}", options.out.join("report.md").display());
     Ok(())
 }
 
-/// What was typed, as far as it matters.
+fn backend(name: &str) -> Result<Backend, String> {
+    Backend::from_name(name).ok_or_else(|| "not a backend of this CPU".to_owned())
+}
+
+/// Command line without the path of the program.
 fn command() -> String {
     let release = if cfg!(debug_assertions) {
         ""
@@ -115,7 +119,7 @@ fn command() -> String {
     command
 }
 
-/// The load of the last minute, where the system tells.
+/// Load average of the last minute, on Linux.
 fn load() -> Option<f64> {
     let load = fs::read_to_string("/proc/loadavg").ok()?;
     load.split_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Ours and the peers in one process, on one pinned thread, in ticks.
+//! Ticks of every operation of every implementation, in one process on one pinned thread.
 //!
 //! `cargo run --release -p benches --bin scorecard -- --json out.json`
 //! `cargo run --release -p benches --bin scorecard -- --instructions`
@@ -12,10 +12,10 @@ use std::{
     time::{Instant, UNIX_EPOCH},
 };
 
-use batch_verify::{BatchSize, KeyStorage, Mode};
+use batch_verify::{KeyStorage, Mode};
 use benches::{
-    Contender, Inputs, Op, Part, Plan, Round, Runner, Samples, Set, Stream, UNIT, Way, contenders,
-    cpu_name, hz, pin, score,
+    BenchFn, Contender, Inputs, Op, Part, Plan, Round, Samples, Set, Strategy, Stream, UNIT,
+    contenders, cpu_name, hz, pin, score,
 };
 use clap::Parser;
 use serde::Serialize;
@@ -26,7 +26,7 @@ struct Options {
     /// Write the rows to this file as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Run this part only; may be given several times.
+    /// Run this part only; can be repeated.
     #[arg(long)]
     only: Vec<Part>,
     /// One parameter set only: 44, 65 or 87.
@@ -39,11 +39,11 @@ struct Options {
     /// that takes longer.
     #[arg(long, default_value_t = 3)]
     seconds: u64,
-    /// Count instructions instead of ticks: verification, ours and the references,
-    /// one call each. Linux only; takes minutes.
+    /// Count instructions instead of ticks: verification by ours and the references, one call each. Linux
+    /// only; takes minutes.
     #[arg(long)]
     instructions: bool,
-    /// The process whose instructions are counted.
+    /// Internal: the process whose instructions are counted.
     #[arg(long, hide = true)]
     traced: bool,
     /// Seed of the inputs; taken from the clock if absent.
@@ -66,11 +66,10 @@ impl Options {
 }
 
 /// One row of the JSON file.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Row {
     op: &'static str,
     set: &'static str,
-    /// What the system calls the CPU, where it does.
     cpu: Option<&'static str>,
     backend: &'static str,
     peer: &'static str,
@@ -78,35 +77,34 @@ struct Row {
     per: &'static str,
     tsc_hz: Option<u64>,
     threads: usize,
-    /// Calls timed; signatures in the batch where that is one call.
+    /// Calls timed, or signatures in the batch.
     n: usize,
     /// Distinct keys.
     validators: usize,
     cycles_min: u64,
     cycles_median: u64,
-    /// Mean over all messages; only for signers, whose cost depends on them.
+    /// Mean over all messages, for signers only: their time depends on the message.
     cycles_mean: Option<u64>,
-    /// Mean signing attempts over the cases; unknown for a hedged signer, absent
-    /// elsewhere.
+    /// Mean signing attempts, for deterministic signers only.
     attempts: Option<f64>,
-    /// The tail of a batch; for whole rounds only.
+    /// Tail of a batch, for whole rounds only.
     cycles_p99: Option<u64>,
     cycles_p999: Option<u64>,
-    /// The operation of a reference that ratios compare with.
+    /// Operation of a reference that ratios compare with.
     #[serde(skip)]
     reference: &'static str,
 }
 
-/// The references of the ratio columns.
+/// Implementations that ratios compare with.
 const REFERENCES: [&str; 2] = ["aws-lc-rs", "libcrux-ml-dsa"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    // Before this thread is pinned: threads inherit that.
-    let everywhere = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut pools = vec![Runner::pool(1)];
-    if everywhere > 1 {
-        pools.push(Runner::pool(everywhere));
+    // Before this thread is pinned: new threads inherit that.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut pools = vec![BenchFn::pool(1)];
+    if threads > 1 {
+        pools.push(BenchFn::pool(threads));
     }
     pin();
     let clock = UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
@@ -138,10 +136,10 @@ fn publish(options: &Options, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Messages a signer has to sign.
+/// Messages of each signer.
 const MESSAGES: usize = 1000;
 
-/// One part on one parameter set, all contenders interleaved.
+/// One part on one parameter set.
 fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
     let plan = Plan {
         validators: usize::from(options.validators),
@@ -156,8 +154,8 @@ fn run(set: Set, part: Part, options: &Options, seed: u64) -> Vec<Row> {
         .collect()
 }
 
-/// What instructions are counted of. Groups of eight only where they share more
-/// than a loop.
+/// Contenders whose instructions are counted: groups of eight only on the backend whose lanes share
+/// work.
 fn counted(set: Set, seed: u64) -> Vec<Contender> {
     let mut stream = Stream::new(seed);
     let inputs = Rc::new(Inputs::random(set, 8, 8, &mut stream));
@@ -172,7 +170,7 @@ fn counted(set: Set, seed: u64) -> Vec<Contender> {
 #[cfg(target_os = "linux")]
 fn instructions(options: &Options, seed: u64) -> Result<(), Box<dyn Error>> {
     use benches::instructions::{count, traced};
-    use mldsa_gates::stepping::wait_for_tracer;
+    use mldsa_gates::ptrace_step::wait_for_tracer;
 
     if options.traced {
         wait_for_tracer()?;
@@ -217,7 +215,7 @@ fn instructions(_: &Options, _: u64) -> Result<(), Box<dyn Error>> {
     Err("instructions are counted on Linux only".into())
 }
 
-/// The operations on whole batches.
+/// Operations on whole batches.
 const ROUNDS: [&str; 5] = [
     "batch",
     "batch_random",
@@ -226,8 +224,7 @@ const ROUNDS: [&str; 5] = [
     "round_attacked",
 ];
 
-/// The shapes of batches: operation, validators, signatures, random order, and
-/// the place of a bad signature.
+/// Batches: operation, validators, signatures, random order, and index of an invalid signature.
 const SHAPES: [(&str, usize, usize, bool, Option<usize>); 10] = [
     ("batch", 64, 1024, false, None),
     ("batch_random", 8, 1024, true, None),
@@ -241,16 +238,15 @@ const SHAPES: [(&str, usize, usize, bool, Option<usize>); 10] = [
     ("round_attacked", 64, 64, false, Some(40)),
 ];
 
-/// How often the ways of verifying a batch are made anew.
+/// Times that the keys of each strategy are placed in memory anew.
 const PLACEMENTS: u32 = 5;
 
-/// Whole batches, on one thread and on all, ours and the peers call by call in
-/// turn. `early_exit` is per batch, the others per signature.
+/// Whole batches on one thread and on all, strategies interleaved. `early_exit` is per batch, all
+/// others per signature.
 fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u64) -> Vec<Row> {
-    let batch = |mode, storage| Way::Batch(mode, BatchSize::Auto, storage);
     let mut rows = Vec::new();
     for (op, validators, signatures, random, bad) in SHAPES {
-        // The big sets take minutes to make; their lesson is one of memory.
+        // Large key sets take minutes to make, and show the same for every parameter set.
         if set != Set::MlDsa87 && validators > 300 {
             continue;
         }
@@ -259,95 +255,91 @@ fn rounds(set: Set, pools: &[Arc<rayon::ThreadPool>], options: &Options, seed: u
         if random {
             round = round.shuffled(&mut stream);
         }
-        if let Some(place) = bad {
-            round = round.broken_at(place);
+        if let Some(index) = bad {
+            round = round.broken_at(index);
         }
         let round = Arc::new(round);
+        let per_batch = op == "early_exit";
         for pool in pools {
             let threads = pool.current_num_threads();
-            let ours = match op {
-                "early_exit" => vec![
-                    ("ours", batch(Mode::AnyInvalid, KeyStorage::Auto)),
-                    (
-                        "ours-first-invalid",
-                        batch(Mode::FirstInvalid, KeyStorage::Auto),
-                    ),
-                ],
-                "batch_random" if threads == 1 => vec![
-                    ("ours", Way::FULL),
-                    ("ours-wide", batch(Mode::Full, KeyStorage::Wide)),
-                    ("ours-packed", batch(Mode::Full, KeyStorage::Packed)),
-                ],
-                _ if threads == 1 => vec![
-                    ("ours", Way::FULL),
-                    ("ours-lanes", Way::Lanes),
-                    ("ours-sequential", Way::Sequential),
-                ],
-                _ => vec![("ours", Way::FULL)],
-            };
-            let peers = REFERENCES.map(|peer| (peer, Way::Peer(peer)));
-            let mine = ours.len();
-            let ways: Vec<_> = ours.into_iter().chain(peers).collect();
-            let mut samples = vec![Vec::new(); ways.len()];
-            let per_batch = op == "early_exit";
+            let mut strategies = strategies(op, threads);
+            let ours = strategies.len();
+            strategies.extend(REFERENCES.map(|peer| (peer, Strategy::Competitor(peer))));
+            let mut samples = vec![Vec::new(); strategies.len()];
             let time = Duration::from_millis(options.seconds * 1000 / 12) / PLACEMENTS;
-            // Keys that do not fit into the caches cost what their pages happen to be: each
-            // way is made several times. And who follows a peer pays for the CPU's change
-            // of clock: that is another of ours in every turn.
             for _ in 0..PLACEMENTS {
-                let make = |(_, way): &(_, Way)| Runner::new(*way, &round, pool);
-                let mut runners: Vec<_> = ways.iter().map(make).collect();
+                let new = |(_, strategy): &(_, Strategy)| BenchFn::new(*strategy, &round, pool);
+                let mut functions: Vec<_> = strategies.iter().map(new).collect();
                 let begin = Instant::now();
                 let mut turns = 0;
-                while turns < mine || begin.elapsed() < time {
-                    for n in 0..runners.len() {
-                        let n = if n < mine { (turns + n) % mine } else { n };
-                        // The first call after another's turn reloads the caches.
-                        runners[n].call();
+                while turns < ours || begin.elapsed() < time {
+                    for n in 0..functions.len() {
+                        // The function after a competitor pays for a change of the CPU's clock:
+                        // another one of ours in every turn.
+                        let n = if n < ours { (turns + n) % ours } else { n };
+                        // The first call after another function's turn loads the caches.
+                        functions[n].call();
                         for _ in 0..if signatures > 100 { 1 } else { 4 } {
-                            let call = runners[n].time(bad.is_none());
-                            samples[n].push(if per_batch {
-                                call
-                            } else {
-                                call / signatures as u64
-                            });
+                            let ticks = functions[n].time();
+                            let items = if per_batch { 1 } else { signatures as u64 };
+                            samples[n].push(ticks / items);
                         }
                     }
                     turns += 1;
                 }
             }
-            for ((peer, _), mut ticks) in ways.into_iter().zip(samples) {
+            for ((peer, _), mut ticks) in strategies.into_iter().zip(samples) {
                 ticks.sort_unstable();
                 let at = |share: f64| ticks[(share * (ticks.len() - 1) as f64) as usize];
                 let whole_round = op.starts_with("round");
+                let backend = match peer.starts_with("ours") {
+                    true => mldsa_core::Backend::detect().name(),
+                    false => "default",
+                };
                 rows.push(Row {
                     op,
-                    set: set.name(),
-                    cpu: cpu_name(),
-                    backend: if peer.starts_with("ours") {
-                        mldsa_core::Backend::detect().name()
-                    } else {
-                        "default"
-                    },
+                    backend,
                     peer,
-                    unit: UNIT,
                     per: if per_batch { "batch" } else { "signature" },
-                    tsc_hz: (UNIT == "tsc").then(|| hz() as u64),
                     threads,
                     n: signatures,
                     validators,
                     cycles_min: ticks[0],
                     cycles_median: at(0.5),
-                    cycles_mean: None,
-                    attempts: None,
                     cycles_p99: whole_round.then(|| at(0.99)),
                     cycles_p999: whole_round.then(|| at(0.999)),
                     reference: op,
+                    ..Row::new(set)
                 });
             }
         }
     }
     rows
+}
+
+/// Strategies of `batch-verify` and `mldsa-core` for one kind of batch.
+fn strategies(op: &str, threads: usize) -> Vec<(&'static str, Strategy)> {
+    let batch = |mode, storage| Strategy::Batch(mode, storage);
+    match op {
+        "early_exit" => vec![
+            ("ours", batch(Mode::AnyInvalid, KeyStorage::BySize)),
+            (
+                "ours-first-invalid",
+                batch(Mode::FirstInvalid, KeyStorage::BySize),
+            ),
+        ],
+        "batch_random" if threads == 1 => vec![
+            ("ours", Strategy::FULL),
+            ("ours-wide", batch(Mode::Full, KeyStorage::Wide)),
+            ("ours-packed", batch(Mode::Full, KeyStorage::Packed)),
+        ],
+        _ if threads == 1 => vec![
+            ("ours", Strategy::FULL),
+            ("ours-lanes", Strategy::Lanes),
+            ("ours-sequential", Strategy::Sequential),
+        ],
+        _ => vec![("ours", Strategy::FULL)],
+    }
 }
 
 fn row(
@@ -360,13 +352,9 @@ fn row(
     let signs = contender.op.reference() == Op::Sign;
     Row {
         op: contender.op.name(),
-        set: set.name(),
-        cpu: cpu_name(),
         backend: contender.backend,
         peer: contender.peer,
-        unit: UNIT,
         per: contender.op.per(),
-        tsc_hz: (UNIT == "tsc").then(|| hz() as u64),
         threads: 1,
         n: samples.len(),
         validators,
@@ -374,14 +362,13 @@ fn row(
         cycles_median: samples.median(),
         cycles_mean: signs.then(|| samples.mean() as u64),
         attempts,
-        cycles_p99: None,
-        cycles_p999: None,
         reference: contender.op.reference().name(),
+        ..Row::new(set)
     }
 }
 
-/// Markdown, one table per parameter set. A ratio above 1 means faster than the
-/// reference at the same job; signing is compared by means, the rest by minima.
+/// Markdown, one table per parameter set. A ratio above 1 is faster than the reference at the same
+/// job. Signing is compared by means, everything else by minima.
 fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     for set in Set::ALL {
@@ -423,12 +410,22 @@ fn table(rows: &[Row]) -> String {
 }
 
 impl Row {
-    /// Whether the rows are whole batches.
+    fn new(set: Set) -> Self {
+        Self {
+            set: set.name(),
+            cpu: cpu_name(),
+            unit: UNIT,
+            tsc_hz: (UNIT == "tsc").then(|| hz() as u64),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the row is of whole batches.
     fn is_batch(&self) -> bool {
         ROUNDS.contains(&self.op)
     }
 
-    /// Whether a ratio between the two means something.
+    /// Whether a ratio of the two rows compares equal work.
     fn same_batch(&self, other: &Self) -> bool {
         let shape = |row: &Self| (row.n, row.threads, row.validators);
         !self.is_batch() || shape(self) == shape(other)
@@ -443,7 +440,7 @@ impl Row {
         }
     }
 
-    /// What ratios are taken of.
+    /// Figure that ratios are made of.
     fn figure(&self) -> f64 {
         self.cycles_mean.unwrap_or(self.cycles_min) as f64
     }

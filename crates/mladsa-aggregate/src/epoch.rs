@@ -1,14 +1,14 @@
-//! Epochs: who is registered, which keys may be used, and the agreed roots over
-//! them.
+//! Epochs: registered members, plan of one-time keys, agreement on the roots over them.
 
 pub(crate) mod merkle;
 pub(crate) mod registry;
 pub(crate) mod policy;
 pub(crate) mod plan;
 pub(crate) mod tree;
-pub(crate) mod announcement;
-pub(crate) mod pins;
+pub(crate) mod statement;
+pub(crate) mod write_once;
 pub(crate) mod pinned;
 pub(crate) mod message;
 pub(crate) mod agreed;
+pub(crate) mod authenticate;
 pub(crate) mod proof;

@@ -1,120 +1,201 @@
-//! One error for everything that can be refused.
+//! Error types, one enum for each step. No error value contains a secret.
 
 use core::fmt;
 
-use mldsa_core::internals::vectors::CombineError;
-
 use crate::member_id::MemberId;
 
-/// Why something was refused. Carries no secrets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Error {
-    /// No members, or an empty list where one entry is needed.
-    EmptyCohort,
-    /// More members than the mode admits.
-    TooManyMembers,
-    /// An id, a label or a key occurs twice.
-    DuplicateId,
-    /// The id is not in the registry or not in the cohort.
-    UnknownMember,
-    /// The label is not in the plan of the epoch.
-    UnknownLabel,
-    /// A string has the wrong length or form.
-    BadLength,
-    /// A value lies outside its range.
-    OutOfRange,
-    /// A proof of possession does not verify.
-    BadPoP,
-    /// The signature over an epoch root does not verify.
-    BadTreeSignature,
-    /// An opening does not lead to the pinned root.
-    BadPath,
-    /// A proof made with the content key, or the signature that vouches for it,
-    /// does not verify.
-    BadKeyProof,
-    /// The root is not on the pinned list, or another list is pinned already.
-    RootNotPinned,
-    /// Too few members, or not the one in question, have acknowledged this list of
-    /// roots.
-    RootsNotAgreed,
-    /// The seed serves another plan or list of roots in this epoch, or the epoch is
-    /// closed.
-    EpochConflict,
-    /// Those who signed are too few for the policy.
-    QuorumMissed,
-    /// The aggregate is about another decision than the expected one.
-    UnexpectedDecision,
-    /// The signature of a message does not verify, or it is of another committee,
-    /// epoch or list.
-    BadMessage,
-    /// The message belongs to another round or challenge. That is no fault of its
-    /// sender.
-    OtherRound,
-    /// The member has signed two different messages where it may sign one:
-    /// [`Equivocation`](crate::Equivocation) proves it to others.
-    Equivocation(MemberId),
-    /// The contributions are not exactly those of the cohort.
-    CohortMismatch,
-    /// The mode is not admitted here.
-    ModeRefused,
-    /// The contribution of this member is provably wrong.
-    BadContribution(MemberId),
-    /// No signature came about: go on with the next attempt, with nothing of
-    /// this one.
-    Retry(CombineError),
-    /// No attempts are left for this content.
-    AttemptsExhausted,
-    /// The guard holds another commitment or another response for this content.
-    OneTimeViolation,
-    /// The guard could not be read or written. Nothing was released.
-    GuardFailure,
-    /// Another process has the guard's store open.
-    GuardInUse,
-    /// A recomputation gave another result: a fault. Nothing was released.
-    Fault,
-    /// The signature does not verify under the rebuilt key.
-    VerifyFailed,
+/// Declares an error enum. The text of a variant is its documentation and its `Display`
+/// output; a wrapped error displays as itself and converts with `From`.
+macro_rules! error_enum {
+    (
+        $(#[$doc:meta])*
+        $name:ident { $($variant:ident = $text:literal,)* }
+        members { $($blamed:ident = $blame:literal,)* }
+        wraps { $($wrapper:ident($inner:ty),)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(#[doc = $text] $variant,)*
+            $(#[doc = concat!("This member ", $blame)] $blamed(MemberId),)*
+            $(#[doc = concat!("See [`", stringify!($inner), "`]")] $wrapper($inner),)*
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant => f.write_str($text),)*
+                    $(Self::$blamed(id) => write!(f, concat!("{} ", $blame), id),)*
+                    $(Self::$wrapper(error) => error.fmt(f),)*
+                }
+            }
+        }
+
+        impl core::error::Error for $name {}
+
+        $(impl From<$inner> for $name {
+            fn from(error: $inner) -> Self {
+                Self::$wrapper(error)
+            }
+        })*
+    };
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::EmptyCohort => "no members",
-            Self::TooManyMembers => "too many members",
-            Self::DuplicateId => "duplicate id, label or key",
-            Self::UnknownMember => "unknown member",
-            Self::UnknownLabel => "label is not in the plan of the epoch",
-            Self::BadLength => "wrong length or form",
-            Self::OutOfRange => "value out of range",
-            Self::BadPoP => "proof of possession does not verify",
-            Self::BadTreeSignature => "signature over the epoch root does not verify",
-            Self::BadPath => "opening does not lead to the pinned root",
-            Self::BadKeyProof => "proof of the content key does not verify",
-            Self::RootNotPinned => "root is not pinned, or another list is pinned for this epoch",
-            Self::RootsNotAgreed => "list of roots is not acknowledged by a quorum and every member",
-            Self::EpochConflict => {
-                "the seed serves another plan or list of roots in this epoch, or the epoch is closed"
-            }
-            Self::QuorumMissed => "signers are too few for the policy",
-            Self::UnexpectedDecision => "aggregate is about another decision",
-            Self::BadMessage => "message is not signed by its sender for this epoch",
-            Self::OtherRound => "message belongs to another round or challenge",
-            Self::Equivocation(id) => return write!(f, "{id} signed two different messages"),
-            Self::CohortMismatch => "contributions are not exactly those of the cohort",
-            Self::ModeRefused => "mode is not admitted",
-            Self::BadContribution(id) => return write!(f, "contribution of {id} is wrong"),
-            Self::Retry(CombineError::ZNorm) => "summed response too large: next attempt",
-            Self::Retry(CombineError::Weight) => "too many hints: next attempt",
-            Self::Retry(CombineError::Carry) => "hint cannot reach the commitment: next attempt",
-            Self::AttemptsExhausted => "no attempts left for this content",
-            Self::OneTimeViolation => "content key was already used",
-            Self::GuardFailure => "one-time guard failed",
-            Self::GuardInUse => "one-time guard is in use by another process",
-            Self::Fault => "recomputation differs: fault",
-            Self::VerifyFailed => "signature does not verify",
-        })
+error_enum! {
+    /// Error of reading an encoded object or of making an identifier.
+    EncodingError {
+        Length = "wrong length or form",
+        Range = "value out of range",
+        Signature = "malformed signature",
+    }
+    members {}
+    wraps {}
+}
+
+error_enum! {
+    /// Error of a storage backend. After it, nothing was released.
+    StorageError {
+        InUse = "storage is in use by another process",
+        Failed = "storage failed",
+        OtherValue = "another value is stored under this name",
+    }
+    members {}
+    wraps {}
+}
+
+error_enum! {
+    /// Error of the one-time-key journal. After it, nothing was released.
+    JournalError {
+        Damaged = "journal is damaged, older than its high-water mark or not new",
+        OtherSeed = "journal belongs to another seed",
+        EpochConflict = "the seed serves another plan or list of roots in this epoch, or the epoch is closed",
+        RootsNotAcknowledged = "the seed has not acknowledged this list of roots",
+        KeyReused = "one-time key was already used",
+    }
+    members {}
+    wraps { Storage(StorageError), }
+}
+
+error_enum! {
+    /// Error of registering members.
+    RegistrationError {
+        NoMembers = "no members",
+        TooManyMembers = "too many members",
+        DuplicateMember = "duplicate member",
+        UnknownMember = "unknown member",
+        InvalidProof = "proof of possession does not verify",
+        SigningFault = "signing failed: fault",
+    }
+    members {}
+    wraps {}
+}
+
+error_enum! {
+    /// Error of planning an epoch and of agreeing on its roots.
+    RootsError {
+        EmptyPlan = "the plan has no tasks",
+        DuplicateTask = "duplicate task",
+        PlanSize = "number of attempts or of keys out of range",
+        UnknownTask = "task is not in the plan of the epoch",
+        AttemptsExhausted = "no attempts left for this task",
+        NoRoots = "no roots",
+        DuplicateMember = "duplicate member",
+        UnknownMember = "unknown member",
+        OtherEpoch = "statement is about another epoch",
+        OtherTree = "tree belongs to another member, registry or plan",
+        InvalidSignature = "signature of the statement does not verify",
+        NotPinned = "root is not pinned, or another list is pinned for this epoch",
+        NotAgreed = "list of roots is not acknowledged by a quorum and every signer",
+        SigningFault = "signing failed: fault",
+    }
+    members {}
+    wraps {
+        Encoding(EncodingError),
+        Journal(JournalError),
+        Storage(StorageError),
     }
 }
 
-impl core::error::Error for Error {}
+error_enum! {
+    /// Error of one signing attempt.
+    RoundError {
+        NoSigners = "no signers",
+        TooManySigners = "too many signers",
+        DuplicateSigner = "duplicate signer",
+        UnknownMember = "unknown member",
+        OtherKey = "key belongs to another attempt, member or list of roots",
+        InvalidMessage = "message is not signed by its sender for this epoch",
+        OtherRound = "message belongs to another round or challenge",
+        InvalidOpening = "opening does not lead to the agreed root",
+        InvalidKeyProof = "proof of the one-time key does not verify",
+        NotConflicting = "messages do not contradict each other",
+        Incomplete = "contributions of signers are missing",
+        ResponseTooLarge = "summed response too large: next attempt",
+        TooManyHints = "too many hints: next attempt",
+        HintOutOfReach = "hint cannot reach the commitment: next attempt",
+        AttemptsExhausted = "no attempts left for this task",
+        QuorumMissed = "signers are too few for the policy",
+        Excluded = "this member is excluded from the attempt",
+        Fault = "recomputation differs: fault",
+    }
+    members {
+        InvalidContribution = "sent a wrong contribution",
+        Equivocation = "signed two different messages",
+    }
+    wraps {
+        Encoding(EncodingError),
+        Roots(RootsError),
+        Journal(JournalError),
+    }
+}
+
+impl RoundError {
+    /// Whether the attempt missed, which is public and the same for all members: discard
+    /// everything of it, retire it and start the next attempt.
+    #[must_use]
+    pub fn is_miss(&self) -> bool {
+        matches!(
+            self,
+            Self::ResponseTooLarge | Self::TooManyHints | Self::HintOutOfReach
+        )
+    }
+}
+
+error_enum! {
+    /// Error of making a quorum policy or of verifying an aggregate.
+    VerifyError {
+        OtherTask = "aggregate is about another task",
+        OtherEpoch = "aggregate is of another epoch",
+        QuorumMissed = "signers are too few for the policy",
+        MissingKey = "one-time key of a signer is missing",
+        OpenCommitments = "aggregate was made with open commitments",
+        InvalidSignature = "signature does not verify",
+        TaskConsumed = "the task was consumed by another payload",
+        Threshold = "threshold out of range",
+        OtherRegistry = "policy belongs to another registry",
+        DuplicateMember = "duplicate member",
+        UnknownMember = "unknown member",
+    }
+    members {}
+    wraps {
+        Encoding(EncodingError),
+        Round(RoundError),
+        Storage(StorageError),
+    }
+}
+
+error_enum! {
+    /// Union of the errors of all steps, for code that combines them with `?`.
+    Error {}
+    members {}
+    wraps {
+        Encoding(EncodingError),
+        Storage(StorageError),
+        Journal(JournalError),
+        Registration(RegistrationError),
+        Roots(RootsError),
+        Round(RoundError),
+        Verify(VerifyError),
+    }
+}

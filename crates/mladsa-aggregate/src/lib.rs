@@ -2,6 +2,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+#![cfg_attr(
+    not(feature = "test-util"),
+    allow(unreachable_pub, reason = "items of the module `test_util`")
+)]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]
@@ -12,45 +16,71 @@ mod member_id;
 mod error;
 mod wire;
 mod keys;
-mod guard;
+mod journal;
 mod epoch;
 mod round;
-#[cfg(feature = "transparent-commitments")]
-pub mod base;
+#[cfg(feature = "insecure-open-commitments")]
+pub mod open_commitments;
 #[cfg(test)]
 #[path = "../tests/vectors/mod.rs"]
 mod vectors;
 
-pub use crate::epoch::agreed::{Acknowledgement, AgreedRoots, AuthenticatedKey};
-pub use crate::epoch::announcement::RootAnnouncement;
-pub use crate::epoch::merkle::Hash;
-pub use crate::epoch::message::{Equivocation, Message, Part};
+pub use crate::epoch::agreed::AgreedRoots;
 pub use crate::epoch::pinned::PinnedRoots;
+pub use crate::epoch::plan::EpochPlan;
+pub use crate::epoch::policy::QuorumPolicy;
+pub use crate::epoch::registry::{Registration, Registry};
+pub use crate::epoch::statement::{Acknowledgement, RootAnnouncement};
+pub use crate::epoch::tree::EpochTree;
 #[cfg(feature = "std")]
-pub use crate::epoch::pins::FilePins;
-pub use crate::epoch::pins::{InMemoryPinsForTests, PinStore};
-pub use crate::epoch::plan::{DEFAULT_ATTEMPTS, EpochPlan, MAX_LEAVES, attempts_for};
-pub use crate::epoch::policy::Policy;
-pub use crate::epoch::proof::verify_content_key;
-pub use crate::epoch::registry::{MAX_MEMBERS, Registration, Registry};
-pub use crate::epoch::tree::{EpochTree, Opening};
+pub use crate::epoch::write_once::FileWriteOnceStore;
+#[cfg(feature = "test-util")]
+pub use crate::epoch::write_once::MemoryWriteOnceStore;
+pub use crate::epoch::write_once::WriteOnceStore;
 pub use crate::error::Error;
-#[cfg(feature = "std")]
-pub use crate::guard::file::{FileLog, FileMark};
-pub use crate::guard::journal::Guard;
-pub use crate::guard::medium::{LogMedium, MarkMedium, MediumError};
-pub use crate::guard::memory::{MemoryLogForTests, MemoryMarkForTests};
-pub use crate::keys::content_key::{CONTENT_PUBLIC_KEY_LEN, ContentPublicKey};
-pub use crate::keys::matrix::Matrix;
+pub use crate::journal::one_time::OneTimeKeyJournal;
 pub use crate::keys::member::Member;
-pub use crate::keys::seed::{MasterSeed, SeedFingerprint};
+pub use crate::keys::seed::MasterSeed;
 pub use crate::member_id::MemberId;
 pub use crate::round::aggregate::Aggregate;
-pub use crate::round::cohort::{Decision, Kind, Mode, Round, offset_width};
-pub use crate::round::combine::{Combiner, RESPONSE_LEN, Response};
-pub use crate::round::commitment::{COMMITMENT_LEN, Challenge, Commitment, CommitmentSet};
-pub use crate::round::session::{Event, Session, Topic};
-pub use crate::round::signer::Pending;
-pub use crate::wire::bits::SignerBits;
-pub use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS};
-pub use mldsa_core::internals::vectors::CombineError;
+pub use crate::round::session::{Session, SessionEvent};
+pub use crate::wire::task::{SigningTask, TaskId};
+
+/// Single steps of a round, for applications that drive rounds without a
+/// [`Session`].
+pub mod steps {
+    pub use crate::epoch::authenticate::AuthenticatedKey;
+    pub use crate::epoch::message::{Equivocation, MessageKind, SignedMessage};
+    pub use crate::keys::one_time_key::OneTimePublicKey;
+    pub use crate::round::combine::Combiner;
+    pub use crate::round::commitment::{Challenge, CommitmentSet};
+    pub use crate::round::definition::Round;
+    pub use crate::round::signer::PendingResponse;
+    pub use crate::wire::task::AttemptId;
+}
+
+/// Storage of a journal, for applications with their own media.
+pub mod storage {
+    #[cfg(feature = "std")]
+    pub use crate::journal::file::{FileLog, FileMark};
+    pub use crate::journal::storage::{LogStorage, MarkStorage};
+}
+
+/// Error types of the single steps. [`Error`] is their union.
+pub mod errors {
+    pub use crate::error::{
+        EncodingError, JournalError, RegistrationError, RootsError, RoundError, StorageError,
+        VerifyError,
+    };
+}
+
+/// Items for tests, fuzzing and measurements only.
+#[cfg(feature = "test-util")]
+#[doc(hidden)]
+pub mod test_util {
+    pub use crate::epoch::tree::Opening;
+    pub use crate::keys::matrix::Matrix;
+    pub use crate::round::combine::Response;
+    pub use crate::round::commitment::Commitment;
+    pub use crate::wire::signer_set::SignerSet;
+}

@@ -1,9 +1,9 @@
-//! The name of a member: a leaf, because errors name members.
+//! Member names. Without dependencies, because errors contain them.
 
 use core::fmt;
 
-/// The name of a member: 1 to 64 bytes, ordered as unsigned bytes, a prefix
-/// before the longer string.
+/// Name of a member: 1 to 64 bytes, ordered as unsigned bytes, a prefix before the longer
+/// string.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemberId {
     len: u8,
@@ -11,7 +11,7 @@ pub struct MemberId {
 }
 
 impl MemberId {
-    /// `None` outside 1 to 64 bytes.
+    /// `None` unless `id` has 1 to 64 bytes.
     pub(crate) fn from_slice(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; 64];
         match (id.len(), bytes.get_mut(..id.len())) {
@@ -24,7 +24,8 @@ impl MemberId {
         })
     }
 
-    /// The bytes.
+    /// The name as bytes.
+    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
     }

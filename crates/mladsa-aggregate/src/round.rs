@@ -1,6 +1,6 @@
-//! A round: the cohort, its commitments, responses and the aggregate.
+//! Signing rounds: signers, commitments, responses and the aggregate.
 
-pub(crate) mod cohort;
+pub(crate) mod definition;
 pub(crate) mod commitment;
 pub(crate) mod aggregate;
 pub(crate) mod combine;

@@ -1,5 +1,5 @@
-//! What travels and is hashed: framing, labels, bits.
+//! Encodings: framing, task identifiers, signer sets.
 
 pub(crate) mod framing;
-pub(crate) mod label;
-pub(crate) mod bits;
+pub(crate) mod task;
+pub(crate) mod signer_set;

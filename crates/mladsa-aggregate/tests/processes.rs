@@ -1,17 +1,15 @@
-//! The default-mode committee as operating-system processes with durable guards,
-//! killed at every write and started again.
+//! A committee of processes with durable journals, killed at every write and restarted.
 //!
-//! Not the usual harness: this program is also the member that it starts. A member
-//! exchanges files with the others and dies by `abort` when its guard reaches the
-//! step that it was told.
+//! Without the standard harness, because this program is also the member process that it starts.
+//! Members exchange files; a member aborts when its journal reaches a given step.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
 mod hostile;
+mod killing;
 mod peer;
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::fs;
 use std::io::{self, BufRead};
 use std::path::PathBuf;
@@ -19,10 +17,14 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use committee::*;
+use killing::{KillingLog, KillingMark};
+use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
+use mladsa_aggregate::steps::*;
+use mladsa_aggregate::storage::{FileLog, FileMark};
 use mladsa_aggregate::*;
 use mldsa_core::Randomness;
 
-/// Who signs in an epoch: in the second another one has taken the place of the last.
+/// The members that sign in an epoch: in the second one, another member replaces the last.
 fn ids(epoch: u64) -> [usize; 3] {
     if epoch == EPOCH { [0, 1, 2] } else { [0, 1, 3] }
 }
@@ -41,9 +43,11 @@ fn main() -> ExitCode {
         };
         return match place.step(number.parse().unwrap(), step, challenge, kill_at) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(Error::OneTimeViolation) => ExitCode::from(3),
-            Err(Error::GuardInUse) => ExitCode::from(4),
-            Err(Error::RootsNotAgreed) => ExitCode::from(5),
+            Err(error) if error == KEY_REUSED => ExitCode::from(3),
+            Err(Error::Journal(JournalError::Storage(StorageError::InUse))) => ExitCode::from(4),
+            Err(Error::Round(RoundError::Journal(JournalError::RootsNotAcknowledged))) => {
+                ExitCode::from(5)
+            }
             Err(error) => {
                 eprintln!("{error}");
                 ExitCode::from(2)
@@ -57,13 +61,13 @@ fn main() -> ExitCode {
 }
 
 const NEVER: usize = usize::MAX;
+const KEY_REUSED: Error = Error::Round(RoundError::Journal(JournalError::KeyReused));
 
-/// A directory for what is exchanged, with one below it for each member, and the
-/// epoch that it is about.
+/// Directory of exchanged files, with a subdirectory for each member, in one epoch.
 struct Place {
     path: PathBuf,
     epoch: u64,
-    // whether it goes with this value
+    // whether the directory is removed on drop
     own: bool,
 }
 
@@ -81,7 +85,7 @@ impl Place {
         }
     }
 
-    /// A copy of everything that the members have and have sent.
+    /// A copy of all stored and exchanged files.
     fn copy(&self, name: &str) -> Self {
         let mut copy = Self::new(name);
         copy.epoch = self.epoch;
@@ -97,7 +101,7 @@ impl Place {
         copy
     }
 
-    /// A copy in which everybody has taken these steps too.
+    /// A copy in which all members have taken these steps too.
     fn after(&self, name: &str, steps: &[&str]) -> Self {
         let place = self.copy(name);
         for step in steps {
@@ -118,27 +122,25 @@ impl Place {
     }
 
     fn plan(&self) -> EpochPlan {
-        EpochPlan::new(self.epoch, vec![base("decision")]).unwrap()
+        EpochPlan::new(self.epoch, vec![task_id("decision")]).unwrap()
     }
 
-    /// What a member does in one process.
+    /// One step of a member, in a process of its own.
     fn step(&self, n: usize, step: &str, challenge: &str, kill_at: usize) -> Result<(), Error> {
         let member = member(n);
         let (log, mark) = (self.own(n, "log"), self.own(n, "mark"));
-        let open = || {
-            let log = Killing::new(FileLog::open(&log)?, kill_at);
-            Guard::open(
-                log,
-                Killing::new(FileMark::new(&mark), kill_at),
-                member.seed(),
-            )
+        let kill_mark = || -> Result<KillingMark, StorageError> {
+            Ok(KillingMark(FileMark::open(&mark)?, mark.clone(), kill_at))
+        };
+        let open = || -> Result<OneTimeKeyJournal, JournalError> {
+            let log = KillingLog(FileLog::open(&log)?, kill_at);
+            OneTimeKeyJournal::open(log, kill_mark()?, member.seed())
         };
         match step {
             "init" => {
-                // Started again after a kill, the store may be complete already.
-                let medium = Killing::new(FileLog::create(&log)?, kill_at);
-                let marks = Killing::new(FileMark::new(&mark), kill_at);
-                if Guard::create(medium, marks, member.seed()).is_err() {
+                // After a kill, the journal may be complete already.
+                let log = KillingLog(FileLog::create(&log)?, kill_at);
+                if OneTimeKeyJournal::create(log, kill_mark()?, member.seed()).is_err() {
                     open()?;
                 }
                 let registration = member.register(Randomness::Deterministic)?;
@@ -151,13 +153,13 @@ impl Place {
             }
             "agree" => {
                 let pinned = self.pinned(n)?;
-                let word = member.acknowledge(&pinned, &mut open()?, Randomness::Deterministic)?;
-                self.publish(n, "agree", &word.to_bytes());
+                let own = member.acknowledge(&pinned, &mut open()?, Randomness::Deterministic)?;
+                self.publish(n, "agree", &own.to_bytes());
             }
             "open" => {
                 let agreed = self.agreed(n)?;
                 let tree = member.epoch_tree(agreed.registry(), agreed.plan())?;
-                let opening = member.open(&agreed, &tree, &label(), &open()?)?;
+                let opening = member.open(&agreed, &tree, &attempt(), &open()?)?;
                 self.publish(n, "opening", &opening.to_bytes());
             }
             "commit" => {
@@ -166,16 +168,16 @@ impl Place {
             }
             "respond" => {
                 let round = self.round(n)?;
-                let mut guard = open()?;
+                let mut journal = open()?;
                 let challenge_set = self.challenge(&round, challenge)?;
-                let pending = member.resume(&round, &guard)?;
-                let response = member.respond(pending, &challenge_set, &mut guard)?;
+                let pending = member.resume(&round, &journal)?;
+                let response = member.respond(pending, &challenge_set, &mut journal)?;
                 self.publish(n, &format!("response-{challenge}"), &response.to_bytes());
             }
-            "retire" => member.retire(&self.agreed(n)?, &label(), &mut open()?)?,
+            "retire" => member.retire(&self.agreed(n)?, &attempt(), &mut open()?)?,
             "close" => open()?.close_epoch(self.epoch - 1)?,
             "hold" => {
-                let _guard = open()?;
+                let _journal = open()?;
                 println!("holding");
                 // Wait until the parent closes the pipe.
                 let _ = io::read_to_string(io::stdin());
@@ -185,7 +187,7 @@ impl Place {
         Ok(())
     }
 
-    /// Writes a file that others read, whole or not at all.
+    /// Writes an exchanged file atomically.
     fn publish(&self, n: usize, name: &str, bytes: &[u8]) {
         let next = self.own(n, "next");
         fs::write(&next, bytes).unwrap();
@@ -201,7 +203,7 @@ impl Place {
             .into_iter()
             .map(|n| Registration::from_bytes(&self.read(n, "registration")))
             .collect();
-        Registry::new(&RHO, entries?)
+        Ok(Registry::new(&RHO, entries?)?)
     }
 
     fn pinned(&self, n: usize) -> Result<PinnedRoots, Error> {
@@ -209,29 +211,34 @@ impl Place {
             .into_iter()
             .map(|n| RootAnnouncement::from_bytes(&self.read(n, "root")))
             .collect();
-        let mut store = FilePins::new(&self.path.join(format!("{n}")));
-        PinnedRoots::pin(&mut store, &self.registry()?, &self.plan(), &roots?)
+        let mut store = FileWriteOnceStore::new(&self.path.join(format!("{n}")));
+        let (registry, plan) = (self.registry()?, self.plan());
+        Ok(PinnedRoots::pin(&mut store, &registry, &plan, &roots?)?)
     }
 
     fn agreed(&self, n: usize) -> Result<AgreedRoots, Error> {
-        let words: Result<Vec<_>, _> = ids(self.epoch)
+        let all: Result<Vec<_>, _> = ids(self.epoch)
             .into_iter()
             .map(|n| Acknowledgement::from_bytes(&self.read(n, "agree")))
             .collect();
-        AgreedRoots::new(&self.pinned(n)?, &words?)
+        Ok(AgreedRoots::new(&self.pinned(n)?, &all?)?)
     }
 
     fn round(&self, n: usize) -> Result<Arc<Round>, Error> {
         let agreed = self.agreed(n)?;
-        let keys: Result<Vec<_>, _> = ids(self.epoch)
+        let keys: Result<Vec<_>, RoundError> = ids(self.epoch)
             .into_iter()
             .map(|n| agreed.authenticate(&agreed.receive(&self.read(n, "opening"))?))
             .collect();
-        Round::new(&agreed, &decision(&base("decision"), b"payload"), 0, keys?)
+        Ok(Round::new(
+            &agreed,
+            &task("decision", b"payload"),
+            0,
+            keys?,
+        )?)
     }
 
-    /// The challenge of everybody's commitment, or of a set in which the last
-    /// member changed its own.
+    /// The challenge of all commitments, or of a set in which the last member has changed its own.
     fn challenge(&self, round: &Arc<Round>, which: &str) -> Result<Arc<Challenge>, Error> {
         let agreed = self.agreed(0)?;
         let mut set = CommitmentSet::new(round);
@@ -242,7 +249,7 @@ impl Place {
             }
             set.add(&message)?;
         }
-        set.challenge()
+        Ok(set.challenge()?)
     }
 
     fn spawn(&self, n: usize, step: &str, challenge: &str, kill_at: usize) -> Child {
@@ -262,7 +269,7 @@ impl Place {
             .unwrap()
     }
 
-    /// The exit code, or `None` for a process that was killed.
+    /// The exit code; `None` for a killed process.
     fn run(&self, n: usize, step: &str, challenge: &str, kill_at: usize) -> Option<i32> {
         self.spawn(n, step, challenge, kill_at)
             .wait()
@@ -270,7 +277,7 @@ impl Place {
             .code()
     }
 
-    /// All members at once, each in its process.
+    /// All members at the same time, each in a process.
     fn run_all(&self, step: &str) {
         let children: Vec<Child> = ids(self.epoch)
             .into_iter()
@@ -296,96 +303,19 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Members leave the exchange to the process that started them.
+        // The parent process removes the directory.
         if self.own {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
 }
 
-fn label() -> ContentLabel {
-    base("decision").attempt(0).unwrap()
+fn attempt() -> AttemptId {
+    attempt_id("decision", 0)
 }
 
-/// Real files; the process ends at step `kill_at` of all that a guard does: before an
-/// operation, in the middle of a write, or after the operation and before the next.
-struct Killing<M> {
-    files: M,
-    kill_at: usize,
-}
-
-static STEPS: AtomicUsize = AtomicUsize::new(0);
-
-impl<M> Killing<M> {
-    fn new(files: M, kill_at: usize) -> Self {
-        Self { files, kill_at }
-    }
-
-    fn step(&mut self) {
-        if STEPS.fetch_add(1, Relaxed) == self.kill_at {
-            std::process::abort();
-        }
-    }
-}
-
-impl LogMedium for Killing<FileLog> {
-    fn read(&mut self) -> Result<Vec<u8>, MediumError> {
-        self.files.read()
-    }
-
-    fn size(&mut self) -> Result<u64, MediumError> {
-        self.files.size()
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
-        self.step();
-        let (first, second) = bytes.split_at(bytes.len() / 3);
-        self.files.append(first)?;
-        self.step();
-        self.files.append(second)?;
-        self.step();
-        Ok(())
-    }
-
-    fn truncate(&mut self, len: u64) -> Result<(), MediumError> {
-        self.step();
-        self.files.truncate(len)
-    }
-
-    fn flush(&mut self) -> Result<(), MediumError> {
-        self.files.flush()?;
-        self.step();
-        Ok(())
-    }
-
-    fn replace(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
-        self.step();
-        self.files.replace(bytes)?;
-        self.step();
-        Ok(())
-    }
-}
-
-impl MarkMedium for Killing<FileMark> {
-    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
-        self.files.read()
-    }
-
-    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
-        self.files.stage(bytes)?;
-        self.step();
-        Ok(())
-    }
-
-    fn publish(&mut self) -> Result<(), MediumError> {
-        self.files.publish()?;
-        self.step();
-        Ok(())
-    }
-}
-
-/// Kills member 0 at every step of `step`, each time in a copy of `before`; `after` then
-/// looks at what a restart finds. Returns the number of kills.
+/// Kills member 0 at every step of `step`, each time in a copy of `before`; `after` then checks the
+/// state that a restart finds. Returns the number of kills.
 fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) -> usize {
     for kill_at in 0.. {
         let place = before.copy("killed");
@@ -401,9 +331,9 @@ fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) ->
                 assert!(!place.file(0, name).exists());
                 after(&place, kill_at);
             }
-            // There are no more steps.
+            // The step has fewer kill points.
             Some(0) => {
-                assert!(kill_at >= 6, "{step}: {kill_at}");
+                assert!(kill_at >= 5, "{step}: {kill_at}");
                 return kill_at;
             }
             Some(code) => panic!("{step} killed at {kill_at}: exit code {code}"),
@@ -414,8 +344,8 @@ fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) ->
 
 const STEPS_OF_AN_EPOCH: [&str; 5] = ["root", "agree", "open", "commit", "respond"];
 
-/// Kills in every step of an epoch, after each of which the same aggregate comes out.
-/// Returns it with its place.
+/// Kills in every step of an epoch; after each kill the aggregate has the same bytes. Returns the
+/// directory of the completed epoch.
 fn epoch_survives_kills(begun: &Place) -> Place {
     let name = |step: &str| format!("{}-{step}", begun.epoch);
     let mut stages = vec![begun.copy(&name("begun"))];
@@ -427,9 +357,9 @@ fn epoch_survives_kills(begun: &Place) -> Place {
         Aggregate::from_bytes(&expected).unwrap(),
         stages[5].round(0).unwrap(),
     );
-    let pk = round.key().as_bytes();
+    let pk = round.aggregate_key().as_bytes();
     let signature = aggregate.signature().as_ref();
-    peer::check(pk, round.message(), round.ctx(), signature);
+    peer::check(pk, round.message(), round.context(), signature);
     let mut kills = String::new();
     for (at, step) in STEPS_OF_AN_EPOCH.into_iter().enumerate() {
         // An opening writes nothing.
@@ -445,9 +375,9 @@ fn epoch_survives_kills(begun: &Place) -> Place {
         });
         kills += &format!(" {step} {killed}");
     }
-    let asked_otherwise = kill_everywhere("respond", &stages[4], |place, at| {
-        // After the restart another challenge comes first: answered if and only if
-        // the first one had not reached the log, and never both.
+    let other_challenge = kill_everywhere("respond", &stages[4], |place, at| {
+        // After the restart another challenge arrives first: answered if and only if the first one
+        // is not in the log, and never both.
         let split = place.run(0, "respond", "split", NEVER);
         let whole = place.run(0, "respond", "whole", NEVER);
         let expected = if at < 2 {
@@ -461,7 +391,7 @@ fn epoch_survives_kills(begun: &Place) -> Place {
         assert_eq!(released.count(), 1);
     });
     let retire = kill_everywhere("retire", &stages[4], |place, at| {
-        // Retired or not, but not in between; and retired for ever in the end.
+        // Retired or not after the kill, and retired in the end.
         let expected = if at < 2 { Some(0) } else { Some(3) };
         assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
         assert_eq!(place.run(0, "retire", "whole", NEVER), Some(0));
@@ -470,7 +400,7 @@ fn epoch_survives_kills(begun: &Place) -> Place {
         }
     });
     println!(
-        "kills in epoch {}:{kills} respond otherwise {asked_otherwise} retire {retire}",
+        "kills in epoch {}:{kills} other challenge {other_challenge} retire {retire}",
         begun.epoch
     );
     stages.pop().unwrap()
@@ -478,8 +408,8 @@ fn epoch_survives_kills(begun: &Place) -> Place {
 
 fn committee_survives_kills_at_every_write() {
     let begin = Place::new("fresh");
-    let everybody = begin.after("registered", &["init"]);
-    let first = epoch_survives_kills(&everybody);
+    let registered = begin.after("registered", &["init"]);
+    let first = epoch_survives_kills(&registered);
     let killed = kill_everywhere("init", &begin, |place, _| {
         place.run_all("init");
         for step in STEPS_OF_AN_EPOCH {
@@ -488,7 +418,7 @@ fn committee_survives_kills_at_every_write() {
         assert_eq!(place.combine(), first.combine());
     });
     println!("kills: init {killed}");
-    // A second response: the same again, another one never.
+    // A repeated response is the same; another one is never released.
     let released = first.read(0, "response-whole");
     assert_eq!(first.run(0, "respond", "whole", NEVER), Some(0));
     assert_eq!(first.read(0, "response-whole"), released);
@@ -497,12 +427,12 @@ fn committee_survives_kills_at_every_write() {
     assert_eq!(first.run(0, "commit", "whole", NEVER), Some(0));
     assert_eq!(first.read(0, "commitment"), committed);
 
-    // The second epoch, with a member that comes and one that has gone.
+    // The second epoch, in which one member replaces another.
     let mut second = first.copy("second");
     second.epoch += 1;
     assert_eq!(second.run(3, "init", "whole", NEVER), Some(0));
     let second = epoch_survives_kills(&second);
-    // The end of the first, while the second is under way.
+    // The first epoch is closed during the second.
     let killed = kill_everywhere("close", &second, |place, at| {
         let mut old = place.copy("old");
         old.epoch -= 1;

@@ -1,6 +1,6 @@
-//! What `commit` and `respond` give back to the allocator holds no secrets.
+//! Memory freed by `commit` and `respond` contains no secrets.
 #![allow(clippy::unwrap_used, reason = "a test")]
-#![allow(unsafe_code, reason = "an allocator that looks at what is freed")]
+#![allow(unsafe_code, reason = "an allocator that inspects freed memory")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
@@ -11,9 +11,9 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::alloc::System;
 
 use committee::*;
-use mladsa_aggregate::*;
+use mladsa_aggregate::steps::*;
 
-/// Counts freed blocks of each number of polynomials that were not zero.
+/// Allocator that counts freed blocks of each number of polynomials, and the nonzero ones.
 struct Watching;
 
 /// Vectors have 7, 8 or 15 polynomials of 1,024 bytes.
@@ -24,10 +24,10 @@ thread_local! {
     static WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-// SAFETY: passes everything on to the system's allocator.
+// SAFETY: forwards every call to the system allocator.
 unsafe impl GlobalAlloc for Watching {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those of the system's allocator.
+        // SAFETY: the caller keeps the contract of the system allocator.
         unsafe { System.alloc(layout) }
     }
 
@@ -38,8 +38,8 @@ unsafe impl GlobalAlloc for Watching {
             && layout.align() == 64
             && WATCHING.get()
         {
-            // SAFETY: the block is still the caller's, `size` initialised bytes:
-            // vectors are made of zeros.
+            // SAFETY: the block is not freed yet and has `size` initialised bytes, because
+            // vectors are created with zeros.
             let bytes = unsafe { core::slice::from_raw_parts(block, layout.size()) };
             FREED[polys].fetch_add(1, Relaxed);
             DIRTY[polys].fetch_add(usize::from(bytes.iter().any(|&byte| byte != 0)), Relaxed);
@@ -52,8 +52,8 @@ unsafe impl GlobalAlloc for Watching {
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-/// Runs `step` and returns, for 7, 8 and 15 polynomials, how many blocks were
-/// freed and how many of them were not zero.
+/// Runs `step` and returns the number of freed and of nonzero freed blocks of 7, 8 and 15
+/// polynomials.
 fn watched<T>(step: impl FnOnce() -> T) -> (T, [(usize, usize); 3]) {
     let count = || [7, 8, 15].map(|n: usize| (FREED[n].load(Relaxed), DIRTY[n].load(Relaxed)));
     let before = count();
@@ -69,34 +69,32 @@ fn watched<T>(step: impl FnOnce() -> T) -> (T, [(usize, usize); 3]) {
 }
 
 #[test]
-fn signers_free_no_secrets() {
+fn signer_steps_free_no_secrets() {
     let mut committee = Committee::new(1, &["wiping"]);
-    let label = base("wiping").attempt(0).unwrap();
-    let round = committee.round(&[0], &label, b"payload");
-    let (member, guard) = (&committee.members[0], &mut committee.guards[0]);
+    let round = committee.round(&[0], &attempt_id("wiping", 0), b"payload");
+    let (member, journal) = (&committee.members[0], &mut committee.journals[0]);
 
-    // The watch sees what is not wiped: a public key is public, its 8 rows are left.
+    // A set of commitments has no blocks of these sizes.
     let ((), counts) = watched(|| drop(CommitmentSet::new(&round)));
     assert_eq!(counts, [(0, 0); 3]);
 
-    // 7: the transformed nonce. 8: w, its high bits, the offset low bits, and t,
-    // which is public. 15: s1 and s2.
-    let ((pending, commitment), counts) = watched(|| member.commit(&round, guard).unwrap());
+    // 7: the transformed nonce. 8: w, its high bits, the offset low bits, and t, which is
+    // public and nonzero. 15: s1 and s2.
+    let ((pending, commitment), counts) = watched(|| member.commit(&round, journal).unwrap());
     assert_eq!(counts, [(1, 0), (4, 1), (1, 0)]);
 
     let mut set = CommitmentSet::new(&round);
     set.add(&commitment).unwrap();
     let challenge = set.challenge().unwrap();
-    // 7: twice y and s1, and the published response with its transform. 8: the published
-    // commitment and t, and the t of the recomputation, which stays zero. 15: its s1 and
-    // s2.
-    let (response, counts) = watched(|| member.respond(pending, &challenge, guard).unwrap());
+    // 7: y and s1 twice, and the published response with its transform. 8: the published
+    // commitment and t, and the unused t of the recomputation. 15: s1 and s2.
+    let (response, counts) = watched(|| member.respond(pending, &challenge, journal).unwrap());
     assert_eq!(counts, [(6, 2), (3, 2), (1, 0)]);
     let mut combiner = Combiner::new(&challenge);
     combiner.add(&response).unwrap();
 
-    // Given up half-way: y and s1.
-    let pending = member.resume(&round, guard).unwrap();
+    // Dropped without a response: y and s1.
+    let pending = member.resume(&round, journal).unwrap();
     let ((), counts) = watched(|| drop(pending));
     assert_eq!(counts, [(2, 0), (0, 0), (0, 0)]);
 }

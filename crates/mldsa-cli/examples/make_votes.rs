@@ -6,10 +6,9 @@
 //! cargo run --release -p mldsa-cli --example make_votes -- --check # compares
 //! ```
 //!
-//! Every vote is signed by the crate `fips204`, not by this workspace, from
-//! seeds derived with SHAKE256 from a fixed label, so the files are the same
-//! byte for byte each time. The verdicts come from what was done to each vote,
-//! and `fips204` has to agree that a tampered vote is invalid.
+//! The crate `fips204` signs every vote, from seeds derived with SHAKE256 from a fixed label: the files
+//! are reproduced byte for byte. The verdict of a vote follows from the change made to it, and `fips204`
+//! has to reject a changed vote.
 
 #[path = "../tests/peer/mod.rs"]
 #[allow(dead_code, reason = "the module serves the tests too")]
@@ -126,7 +125,7 @@ struct Validator {
     pk: Vec<u8>,
 }
 
-/// A vote as it stands in the file.
+/// A vote of the file.
 struct Vote {
     set: Set,
     pk: Vec<u8>,
@@ -179,32 +178,15 @@ impl Vote {
     }
 
     fn line(&self) -> String {
-        let message = match &self.form {
-            Form::Pure(text) if self.as_mu => {
-                format!(
-                    "\"mu\":\"{}\"",
-                    hex::encode(peer::mu(&self.pk, text, &self.ctx))
-                )
-            }
-            Form::Pure(text) => format!("\"msg\":\"{}\"", hex::encode(text)),
-            Form::PreHashed(hash, digest) => {
-                format!(
-                    "\"prehash\":\"{hash}\",\"digest\":\"{}\"",
-                    hex::encode(digest)
-                )
-            }
-        };
-        let ctx = if self.ctx.is_empty() || self.as_mu {
-            String::new()
-        } else {
-            format!(",\"ctx\":\"{}\"", hex::encode(&self.ctx))
-        };
-        format!(
-            "{{\"set\":\"{}\",\"pk\":\"{}\",{message}{ctx},\"sig\":\"{}\"}}\n",
-            self.set.name(),
-            hex::encode(&self.pk),
-            hex::encode(&self.sig),
-        )
+        let mut fields = vec![
+            ("set", self.set.name().to_owned()),
+            ("pk", hex::encode(&self.pk)),
+        ];
+        fields.extend(peer::message_fields(
+            &self.pk, &self.form, &self.ctx, self.as_mu,
+        ));
+        fields.push(("sig", hex::encode(&self.sig)));
+        peer::object(&fields) + "\n"
     }
 
     /// The hint section: omega indices, then k counters.
@@ -316,7 +298,7 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
         |vote, _, next| vote.sig = next.sig.clone(),
         "challenge_mismatch",
     ),
-    // A vote in somebody else's name.
+    // A vote under another validator's key.
     (
         139,
         |vote, other, _| vote.pk = other.pk.clone(),
@@ -372,7 +354,7 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
 mod tests {
     use super::*;
 
-    /// The same as `--check`.
+    /// As `--check` does.
     #[test]
     fn files_are_reproduced_byte_for_byte() {
         let made = files();

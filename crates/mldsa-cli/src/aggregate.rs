@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use base16ct::lower::encode_string;
 use mladsa_aggregate::Error;
+use mladsa_aggregate::errors::{RoundError, VerifyError};
 
 use crate::Status;
 use crate::paths::{Files, is_standard_output};
@@ -22,7 +23,7 @@ use args::{
 };
 use committee::{Committee, expect_roots};
 use dirs::named;
-use steps::{Attempt, Subject};
+use steps::{Attempt, signing_task};
 use store::Store;
 
 /// Many signers, one ML-DSA-87 signature (ML-ADSA-87, experimental)
@@ -155,7 +156,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 fn attempt(args: &DecisionArgs) -> io::Result<Attempt> {
-    Attempt::new(args, Subject::new(&args.round.subject)?)
+    Attempt::new(args, signing_task(&args.round.subject)?)
 }
 
 /// Prints the digest of the list of roots, pins and acknowledges the list.
@@ -172,17 +173,23 @@ fn agree(args: &CommitteeArgs, store: &Store) -> io::Result<()> {
 fn step(result: Result<(), StepError>) -> io::Result<Status> {
     match result {
         Ok(()) => Ok(Status::Good),
-        Err(StepError::Refused(
-            error @ (Error::Retry(_)
-            | Error::VerifyFailed
-            | Error::QuorumMissed
-            | Error::UnexpectedDecision),
-        )) => {
+        Err(StepError::Refused(error)) if is_verdict(&error) => {
             complain(error);
             Ok(Status::Invalid)
         }
         Err(StepError::Refused(error)) => Err(io::Error::other(error)),
         Err(StepError::File(error)) => Err(error),
+    }
+}
+
+fn is_verdict(error: &Error) -> bool {
+    match error {
+        Error::Round(error) => error.is_miss(),
+        Error::Verify(error) => matches!(
+            error,
+            VerifyError::InvalidSignature | VerifyError::QuorumMissed | VerifyError::OtherTask
+        ),
+        _ => false,
     }
 }
 
@@ -192,9 +199,15 @@ enum StepError {
     File(io::Error),
 }
 
-impl From<Error> for StepError {
-    fn from(error: Error) -> Self {
-        Self::Refused(error)
+impl From<RoundError> for StepError {
+    fn from(error: RoundError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<VerifyError> for StepError {
+    fn from(error: VerifyError) -> Self {
+        Self::Refused(error.into())
     }
 }
 
@@ -208,7 +221,7 @@ impl From<io::Error> for StepError {
 fn run_committee(args: &RunArgs) -> io::Result<Status> {
     let at = |name: &str| args.dir.join(name);
     // Read once, before anything is made.
-    let subject = Subject::new(&args.subject)?;
+    let task = signing_task(&args.subject)?;
     std::fs::create_dir(&args.dir).map_err(|error| named(&args.dir, error))?;
     let committee = || CommitteeArgs {
         committee: at("committee"),
@@ -255,7 +268,7 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         };
         let all = |act: fn(Attempt) -> Result<(), StepError>| {
             paths.iter().try_for_each(|store| {
-                match act(Attempt::new(&decision(store), subject.clone())?) {
+                match act(Attempt::new(&decision(store), task.clone())?) {
                     Ok(()) => Ok(()),
                     Err(StepError::Refused(error)) => Err(io::Error::other(error)),
                     Err(StepError::File(error)) => Err(error),
@@ -267,10 +280,12 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         all(Attempt::respond)?;
         // The combiner pins the list in a directory of its own.
         let combiner = decision(&at("combiner"));
-        match Attempt::new(&combiner, subject.clone())?.combine(&at("aggregate")) {
-            Err(StepError::Refused(Error::Retry(_))) => all(Attempt::retire)?,
+        match Attempt::new(&combiner, task.clone())?.combine(&at("aggregate")) {
+            Err(StepError::Refused(Error::Round(error))) if error.is_miss() => {
+                all(Attempt::retire)?;
+            }
             result => return step(result),
         }
     }
-    Err(io::Error::other(Error::AttemptsExhausted))
+    Err(io::Error::other(RoundError::AttemptsExhausted))
 }

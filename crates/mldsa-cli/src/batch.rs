@@ -1,19 +1,18 @@
 //! Shared parts of the commands over JSON lines: arguments, input, workers, output.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::input;
 use crate::jsonl::{Fields, LineError, LineReader};
 use crate::paths::Files;
-use crate::read_ahead::ReadAhead;
 use crate::signer::Engine;
 use crate::terminal::{output_error, standard_output};
 
@@ -45,7 +44,7 @@ pub(crate) struct BatchArgs {
 pub(crate) struct Batch {
     pub(crate) pool: Arc<ThreadPool>,
     path: PathBuf,
-    reader: LineReader<Box<dyn Read>>,
+    reader: LineReader<ProgressBarIter<File>>,
     output: BufWriter<File>,
     progress: ProgressBar,
     started: Instant,
@@ -65,21 +64,15 @@ impl BatchArgs {
             .build()
             .map_err(io::Error::other)?;
         let file = input::open(&self.file)?;
-        let metadata = file.metadata();
-        // Only reads of a file never block.
-        let (source, len): (Box<dyn Read>, _) = match metadata {
-            Ok(metadata) if metadata.is_file() => (Box::new(file), Some(metadata.len())),
-            _ => (Box::new(ReadAhead::new(file)?), None),
-        };
-        let progress = progress_bar(len);
+        // A chunk has all lines that have arrived: more than fit into a pipe of the default size.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&file, 1 << 20);
+        let metadata = file.metadata().ok().filter(fs::Metadata::is_file);
+        let progress = progress_bar(metadata.map(|metadata| metadata.len()));
         Ok(Batch {
             pool: Arc::new(pool),
             path: self.file.clone(),
-            reader: LineReader::new(
-                Box::new(progress.wrap_read(source)),
-                self.max_line as usize,
-                max_lines,
-            ),
+            reader: LineReader::new(progress.wrap_read(file), self.max_line as usize, max_lines),
             output: BufWriter::new(standard_output()?),
             progress,
             started: Instant::now(),

@@ -1,5 +1,6 @@
 //! `mldsa batch-sign`.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     deterministic: bool,
 }
 
-const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, bytes are hex:
+const HELP: &str = r#"INPUT  One JSON object a line; all values are strings without escapes, bytes are hex:
   {"set":"ML-DSA-87","seed":"..","msg":".."}
   {"set":"ML-DSA-65","sk":"..","msg":"..","ctx":"..","rnd":".."}
   {"set":"ML-DSA-44","seed":"..","mu":".."}
@@ -36,8 +37,8 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings, byt
   The key is "seed" (32 bytes) or "sk" (the expanded private key of FIPS 204,
   checked for consistency). Signing is hedged with 32 fresh random bytes a line;
   "rnd" (32 bytes) gives them, and --deterministic takes zeros. Every signature is
-  verified before it is written. A line with only a key asks for its public key.
-  Hash names as in `batch-verify`.
+  verified before it is written, several at a time. A line with only a key returns
+  its public key. Hash names as in `batch-verify`.
 
 OUTPUT  One JSON object for every line, in order:
   {"line":1,"pk":"..","sig":".."}
@@ -135,31 +136,23 @@ fn answers(
             Ok((of, job)) if *of == set => Some((n, job)),
             _ => None,
         });
-        let (numbers, jobs): (Vec<_>, Vec<_>) = of_set.unzip();
-        for (numbers, jobs) in numbers.chunks(size).zip(jobs.chunks(size)) {
-            groups.push((set, numbers.to_vec(), jobs.to_vec()));
-        }
+        let of_set: Vec<(usize, &Job)> = of_set.collect();
+        groups.extend(of_set.chunks(size).map(|group| (set, group.to_vec())));
     }
-    let signed: Vec<_> = pool.install(|| {
-        groups
-            .into_par_iter()
-            .map(|(set, numbers, jobs)| {
-                let answers = zeroize_stack::<ANSWER_STACK, _>(
-                    || with_set!(set, P => engine.sign::<P>(&jobs)),
-                );
-                numbers.into_iter().zip(answers).collect::<Vec<_>>()
-            })
-            .collect()
-    });
-    let mut signed: Vec<_> = signed.into_iter().flatten().collect();
-    signed.sort_unstable_by_key(|(n, _)| *n);
-    let mut signed = signed.into_iter().map(|(_, answer)| answer);
+    let sign = |(set, group): (Set, Vec<(usize, &Job)>)| {
+        let (numbers, jobs): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+        let answers =
+            zeroize_stack::<ANSWER_STACK, _>(|| with_set!(set, P => engine.sign::<P>(&jobs)));
+        numbers.into_iter().zip(answers)
+    };
+    let groups = groups.into_par_iter();
+    let mut signed: BTreeMap<_, _> = pool.install(|| groups.flat_map_iter(sign).collect());
+    let lines = lines.into_iter().enumerate();
     lines
-        .into_iter()
-        .map(|line| {
+        .map(|(n, line)| {
             line?;
             let missing = || Err(LineError::new("not answered"));
-            signed.next().unwrap_or_else(missing)
+            signed.remove(&n).unwrap_or_else(missing)
         })
         .collect()
 }

@@ -165,3 +165,25 @@ pub(crate) fn flush_directory(path: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_exchanged_in_steps_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b, directory] = ["a.tmp", "b", "c"].map(|name| folder.path().join(name));
+        fs::write(&a, b"new").unwrap();
+        fs::write(&b, b"old").unwrap();
+        fs::create_dir(&directory).unwrap();
+        exchange_by_links(&a, &directory).unwrap_err();
+        exchange_by_links(&directory, &b).unwrap_err();
+        assert_eq!(fs::read(&b).unwrap(), b"old");
+        exchange_by_links(&a, &b).unwrap();
+        let found = [&a, &b].map(|path| fs::read(path).unwrap());
+        assert_eq!(found, [b"old", b"new"]);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+}

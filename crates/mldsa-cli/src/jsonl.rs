@@ -125,7 +125,7 @@ impl<R: Read> LineReader<R> {
     fn split(&mut self) {
         self.lines.clear();
         while self.lines.len() < self.max_lines {
-            let rest = &mut self.buffer[self.pending.clone()];
+            let rest = &self.buffer[self.pending.clone()];
             let found = memchr::memchr(b'\n', &rest[self.searched..]);
             let (len, after) = match found.map(|len| self.searched + len) {
                 Some(len) => (len, len + 1),
@@ -137,16 +137,16 @@ impl<R: Read> LineReader<R> {
                     break;
                 }
             };
-            let line = match &mut rest[..len] {
+            let line = match &rest[..len] {
                 [line @ .., b'\r'] => line,
                 line => line,
             };
             let has_mark = core::mem::take(&mut self.at_start) && line.starts_with(MARK);
             let mark = if has_mark { MARK.len() } else { 0 };
-            let line = &mut line[mark..];
-            let fits = !self.dropping && line.len() <= self.max_line;
-            let start = self.pending.start + mark;
-            self.lines.push(fits.then(|| start..start + unescape(line)));
+            let fits = !self.dropping && line.len() - mark <= self.max_line;
+            let start = self.pending.start;
+            self.lines
+                .push(fits.then(|| start + mark..start + line.len()));
             self.searched = 0;
             self.dropping = false;
             self.pending.start += after;
@@ -181,46 +181,6 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Replaces the escapes of characters that names and values have, in place, and returns the new
-/// length: the parser would decode escapes into memory that is not wiped. Outside strings these
-/// characters are no more valid than their escapes.
-fn unescape(line: &mut [u8]) -> usize {
-    let Some(first) = memchr::memchr(b'\\', line) else {
-        return line.len();
-    };
-    let (mut from, mut to) = (first, first);
-    while from < line.len() {
-        let (byte, len) = match &line[from..] {
-            [b'\\', escape @ ..] => unescaped(escape).unwrap_or((b'\\', 1)),
-            rest => (rest[0], 1),
-        };
-        line[to] = byte;
-        to += 1;
-        from += len;
-    }
-    to
-}
-
-/// The character of an escape, given without its backslash, and the length with it.
-fn unescaped(escape: &[u8]) -> Option<(u8, usize)> {
-    match escape {
-        [b'/', ..] => Some((b'/', 2)),
-        [b'u', digits @ ..] => {
-            let mut code = [0; 2];
-            base16ct::mixed::decode(digits.first_chunk::<4>()?, &mut code).ok()?;
-            let [
-                0,
-                character @ (b'-' | b'/' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'),
-            ] = code
-            else {
-                return None;
-            };
-            Some((character, 6))
-        }
-        _ => None,
-    }
-}
-
 /// The fields of one line: an object whose values are all strings.
 pub(crate) struct Fields<'a>(Vec<(&'static str, &'a str)>);
 
@@ -234,11 +194,11 @@ impl<'a> Fields<'a> {
         if !line.trim_ascii_start().starts_with(b"{") {
             return Err(LineError::new("not a JSON object"));
         }
+        // The parser would decode escapes into memory that is not wiped.
         if let Some(at) = memchr::memchr(b'\\', line) {
-            return Err(LineError::new(format!(
-                "bad JSON at column {}: an escape that no name and no value has",
-                at + 1
-            )));
+            let why = "an escape, which names and values do not need";
+            let why = format!("bad JSON at column {}: {why}", at + 1);
+            return Err(LineError::new(why));
         }
         let mut json = serde_json::Deserializer::from_slice(line);
         ObjectOf(known)

@@ -1,6 +1,6 @@
 //! The `mldsa` command: ML-DSA (FIPS 204) signatures on the command line.
 //!
-//! One module per command. Commands over JSON lines share `batch`, `read_ahead` and `jsonl` (input),
+//! One module per command. Commands over JSON lines share `batch` and `jsonl` (input),
 //! `json_request` (one line) and `signer` (implementations). Commands over files share `keyfile`
 //! (with `key_format`, `certificate` and `encrypted`), `message`, `input`, `output`, `commit` and
 //! `paths`.
@@ -30,7 +30,6 @@ mod output;
 mod paths;
 mod pubkey;
 mod random;
-mod read_ahead;
 mod sign;
 mod signer;
 mod terminal;

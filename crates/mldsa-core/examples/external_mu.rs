@@ -1,4 +1,4 @@
-//! A large message hashed where it lies, signed where the key lies: only `mu`,
+//! A large message is hashed on one machine and signed on another, which has the key: only `mu`,
 //! 64 bytes, travels.
 //!
 //! `cargo run -p mldsa-core --example external_mu`

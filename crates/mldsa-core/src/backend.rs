@@ -1,5 +1,5 @@
-//! Which instruction set computes: one table of kernels per backend, chosen
-//! once per CPU or pinned by the caller.
+//! SIMD backends: one table of kernels per instruction set, selected once per CPU or
+//! pinned by the caller.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -117,7 +117,7 @@ impl Backend {
         self.table().name
     }
 
-    /// What a sponge needs of this backend.
+    /// The Keccak permutation of this backend, for sponges.
     #[inline(always)]
     #[must_use]
     pub fn permutation(self) -> Permutation {
@@ -142,8 +142,8 @@ impl Backend {
         table
     }
 
-    /// How often this process has asked the backend for a kernel, give or take
-    /// what several threads did at once.
+    /// Number of times that this process has used a kernel of the backend. Approximate if
+    /// several threads use it.
     #[cfg(feature = "count-dispatch")]
     #[must_use]
     pub fn dispatched(self) -> usize {

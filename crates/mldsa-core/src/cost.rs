@@ -1,6 +1,5 @@
-//! What verification costs, in units that do not depend on the machine: for
-//! systems that charge for key decoding, signature decoding and verification
-//! apart.
+//! Cost of verification in units that do not depend on the machine: for systems that
+//! charge for key decoding, signature decoding and verification separately.
 //!
 //! Every unit is one call:
 //!
@@ -13,7 +12,7 @@
 //! | verify | [`PreparedVerifyingKeyRef::verify_mu`](crate::PreparedVerifyingKeyRef::verify_mu) | [`verify_core`] |
 //!
 //! `VerifyingKey::verify` costs `hash_message`, `expand_key` and `verify_core`.
-//! A signature that is refused never costs more than one that is accepted. The
+//! A signature that is rejected never costs more than one that is accepted. The
 //! counts are exact but for rejection sampling: an expanded entry of A takes at
 //! least five Keccak permutations of its own and a challenge at least one (which
 //! is the count given), each more only with small probability.
@@ -174,7 +173,7 @@ mod tests {
         let (_, found) = count(|_| Signature::<P>::from_bytes(signature.as_ref()).unwrap());
         assert_eq!(found, Operations::NONE);
 
-        // A refusal costs no more.
+        // A rejection costs no more.
         for place in [0, P::C_TILDE_LEN, P::SIG_LEN - 1] {
             let mut bad = signature.as_ref().to_vec();
             bad[place] ^= 0xff;

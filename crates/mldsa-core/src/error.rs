@@ -22,9 +22,9 @@ macro_rules! errors {
 }
 
 errors! {
-    /// Why a signature was refused. For logs only: a decision may depend only
-    /// on whether verification succeeded. The variants stand in the order of
-    /// the checks; a signature with several faults reports the first.
+    /// Reason for the rejection of a signature. For logs only: a decision may depend only
+    /// on whether verification succeeded. The variants are in the order of the checks; a
+    /// signature with several faults reports the first.
     VerifyError {
         /// The signature does not have exactly `SIG_LEN` bytes.
         SignatureLength => "signature has the wrong length",
@@ -36,27 +36,27 @@ errors! {
         ChallengeMismatch => "signature does not match key and message",
     }
 
-    /// Why signing failed. No part of a signature is released with an error: the
+    /// Reason why signing failed. No part of a signature is released with an error: the
     /// output buffer is untouched, or wiped if self-verification failed.
     SignError {
         /// The output buffer does not have exactly `SIG_LEN` bytes.
         BufferLength => "output buffer has the wrong length",
         /// The random number generator failed.
         Rng => "random number generator failed",
-        /// No attempt was accepted within 814: a fault, not bad luck.
+        /// None of 814 attempts was accepted: a fault, by all probability.
         AttemptsExhausted => "no signature within the attempt limit",
         /// The finished signature did not verify: a fault was injected or the
         /// memory is damaged.
         SelfVerification => "finished signature failed its own verification",
-        /// The encoded private key was refused.
+        /// The encoded private key was rejected.
         Key => "private key is malformed",
     }
 
-    /// Why a key was refused.
+    /// Reason for the rejection of a key.
     KeyError {
         /// Not exactly the length of this encoding in this parameter set.
         Length => "key has the wrong length",
-        /// A coefficient of s1 or s2 lies outside [-eta, eta].
+        /// A coefficient of s1 or s2 is outside [-eta, eta].
         SecretRange => "secret coefficient out of range",
         /// t0 or `tr` differ from what s1, s2 and `rho` give.
         Inconsistent => "private key parts do not belong together",
@@ -68,7 +68,7 @@ errors! {
         TooLong => "context longer than 255 bytes",
     }
 
-    /// Why a digest was refused for HashML-DSA.
+    /// Reason for the rejection of a digest for HashML-DSA.
     PreHashError {
         /// The digest does not have the output length of the named hash.
         DigestLength => "digest has the wrong length for its hash",
@@ -76,13 +76,13 @@ errors! {
         WeakPreHash => "hash is weaker than the parameter set",
     }
 
-    /// Which part of [`self_test`](crate::self_test()) failed.
+    /// The part of [`self_test`](crate::self_test()) that failed.
     SelfTestError {
         /// A key differs from the known answer.
         KeyGeneration => "self-test of key generation failed",
         /// A signature differs from the known answer.
         Signing => "self-test of signing failed",
-        /// A good signature was refused or a damaged one accepted.
+        /// A good signature was rejected or a damaged one accepted.
         Verification => "self-test of verification failed",
     }
 
@@ -95,13 +95,13 @@ errors! {
     }
 }
 
-/// Why text is no key and no signature.
+/// Reason why text is not a key or a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParseError<E> {
-    /// Something else than hexadecimal digits.
+    /// A character that is not a hexadecimal digit.
     Digit,
-    /// The bytes are refused.
+    /// The bytes are rejected.
     Refused(E),
 }
 
@@ -118,7 +118,7 @@ impl<E: fmt::Debug + fmt::Display> core::error::Error for ParseError<E> {}
 
 #[cfg(feature = "jwk")]
 errors! {
-    /// Why the parts of a JSON Web Key or COSE key were refused.
+    /// Reason for the rejection of the parts of a JSON Web Key or COSE key.
     JwkError {
         /// `kty` is not `AKP` (7 in COSE).
         KeyType => "key type is not AKP",

@@ -1,6 +1,6 @@
-//! What the crates beside this one build on. Hidden, not for users, and not
-//! covered by semantic versioning; misuse breaks security. Switching it on changes
-//! no behaviour.
+//! Interface of the other crates of this workspace. Hidden, not for users, and not
+//! covered by semantic versioning; misuse breaks security. The feature changes no
+//! behaviour.
 
 mod verification;
 
@@ -27,7 +27,7 @@ use crate::hash::transcript::Randomness;
 
 /// Branch-free selection.
 pub mod ct {
-    pub use crate::memory::ct::is_negative;
+    pub use crate::memory::ct::{difference, is_negative, is_zero};
 }
 /// Hint vectors.
 pub mod hint {
@@ -62,7 +62,7 @@ pub mod window {
     pub use crate::streaming::window::*;
 }
 
-/// The 32 bytes `rnd` that a hedge stands for.
+/// The 32 bytes `rnd` of FIPS 204 algorithm 2.
 pub fn randomness_bytes<'a>(randomness: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
     randomness.rnd()
 }

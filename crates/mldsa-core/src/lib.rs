@@ -70,7 +70,7 @@ extern crate std;
 
 // Lowest first: a module uses only those above it, and so do the modules inside
 // each folder (tests/structure.rs). They are private. `internals` and `hazmat` export
-// items of some, which nobody reaches without these features: `unreachable_pub` is
+// items of some, which cannot be reached without these features: `unreachable_pub` is
 // silent there.
 mod memory;
 mod error;

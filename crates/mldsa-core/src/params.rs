@@ -139,7 +139,7 @@ pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'stat
     /// `[T; K * L]`: A, row after row.
     #[doc(hidden)]
     type Matrix<T: Element>: Array<T>;
-    /// `[T; L + 1]`: a row of A with its entry of t1 behind it, or z with c.
+    /// `[T; L + 1]`: a row of A followed by its entry of t1, or z with c.
     #[doc(hidden)]
     type VerifyRow<T: Element>: Array<T>;
     /// `[T; K * (L + 1)]`: all such rows.

@@ -18,7 +18,7 @@ pub const fn coeff_from_three_bytes_vartime(bytes: [u8; 3]) -> Option<i32> {
 /// Algorithm 15 CoeffFromHalfByte: the value of an accepted half-byte, or `None`.
 ///
 /// The branch is on acceptance, which FIPS 204 lets out; the accepted value
-/// itself goes through arithmetic only. Bounds: 0 <= b < 16, |out| <= eta.
+/// itself is used in arithmetic only. Bounds: 0 <= b < 16, |out| <= eta.
 #[inline(always)]
 pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
     if eta == 2 {
@@ -32,7 +32,7 @@ pub fn coeff_from_half_byte(eta: i32, b: i32) -> Option<i32> {
 }
 
 /// Feeds the coefficients of algorithm 30, one by one in order, to
-/// `sink` until it refuses one: for callers that hold no polynomial.
+/// `sink` until it rejects one: for callers that hold no polynomial.
 ///
 /// Variable time: A is public.
 #[cfg(any(feature = "unstable-internals", test))]
@@ -104,7 +104,7 @@ pub fn rej_ntt_block_vartime(bytes: &[u8], out: &mut [i32; N], mut filled: usize
 
 /// Algorithm 31 RejBoundedPoly, from the 64-byte `rho_p` and the 16-bit `nonce`.
 ///
-/// Constant time but for the positions of refused half-bytes. |out| <= eta.
+/// Constant time but for the positions of rejected half-bytes. |out| <= eta.
 pub fn rej_bounded_poly(
     keccak: Permutation,
     eta: i32,
@@ -127,7 +127,7 @@ pub fn rej_bounded_poly(
 /// Appends the coefficients of the accepted half-bytes of `bytes` to
 /// `out[filled..]` and returns the new fill, at most 256.
 ///
-/// Constant time but for the positions of refused half-bytes.
+/// Constant time but for the positions of rejected half-bytes.
 #[inline(always)]
 pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled: usize) -> usize {
     for &byte in bytes {
@@ -146,7 +146,7 @@ pub fn rej_bounded_block(eta: i32, bytes: &[u8], out: &mut [i32; N], mut filled:
 /// [`rej_bounded_poly`] in its packed form, 96 or 128 bytes, without a
 /// polynomial in between.
 ///
-/// Constant time but for the positions of refused half-bytes.
+/// Constant time but for the positions of rejected half-bytes.
 #[cfg(feature = "unstable-internals")]
 #[inline(never)]
 pub fn rej_bounded_packed(
@@ -282,7 +282,7 @@ impl Challenge {
     }
 }
 
-/// The steps of algorithm 29: `step(i, j, negative)` stands for
+/// The steps of algorithm 29: `step(i, j, negative)` is
 /// `c[i] = c[j]; c[j] = +-1`, tau times. `None` if `next` runs out of bytes.
 #[inline(always)]
 pub(crate) fn sample_in_ball_steps_vartime(
@@ -400,7 +400,7 @@ mod tests {
                 let from_block = Challenge::from_block(tau, &block).expect("chance");
                 assert_eq!(from_block.0, plain.0);
             }
-            // Refused positions first, so that one block is too short.
+            // Rejected positions first, so that one block is too short.
             let mut stream = [0xff; 8 + 120 + 256];
             for (n, byte) in stream[128..].iter_mut().enumerate() {
                 *byte = n as u8 ^ 0x35;

@@ -13,7 +13,7 @@ use crate::scheme::sign::sign_expanded;
 
 /// Runs key generation, signing and verification of every compiled set on every
 /// backend this CPU can run, against known answers, and checks that a damaged
-/// signature is refused. For the start of a program, before keys are loaded.
+/// signature is rejected. For the start of a program, before keys are loaded.
 ///
 /// # Errors
 /// [`SelfTestError`] names the first operation that failed: the CPU, the memory

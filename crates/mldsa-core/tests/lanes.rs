@@ -101,7 +101,7 @@ fn cases<P: ParameterSet>() -> (Vec<SigningKey<P>>, Vec<Case>) {
     (keys, cases)
 }
 
-/// How a key is held.
+/// Form of a key.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Wide,

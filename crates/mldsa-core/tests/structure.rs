@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Modules stand in `lib.rs`, and those of a folder in the file that opens it, in
+/// Modules are listed in `lib.rs`, and those of a folder in the file that opens it, in
 /// dependency order: each uses only those above it, and a file inside a folder
 /// never the one that opens the folder, which comes last.
 #[test]
@@ -68,8 +68,8 @@ fn declared(source: &Path, file: &Path, parent: &[String]) -> Vec<Vec<String>> {
     order
 }
 
-/// What the file of `module` names by `crate::` or `super::` paths outside
-/// comments, as full paths.
+/// The `crate::` and `super::` paths in the file of `module` outside comments, as full
+/// paths.
 fn used_paths(text: &str, module: &[String]) -> Vec<Vec<String>> {
     let code: Vec<&str> = text
         .lines()
@@ -171,7 +171,7 @@ fn needs(folder: &Path) -> Needs {
     let roots = ["lib.rs", "main.rs"].map(|name| folder.join(name));
     let root = roots.iter().find(|root| root.is_file()).expect("a root");
     let modules = declared(folder, root, &[]);
-    // What the root names anew, by where it is from.
+    // Re-exports of the root, by their origin.
     let mut renamed = BTreeMap::new();
     let text = read(root);
     for line in outside_tests(&text).split("use ").skip(1) {
@@ -406,7 +406,7 @@ fn no_crate_depends_on_the_expert_interface() {
     }
 }
 
-/// No function body of 15 lines or more stands twice in the crates, whatever its
+/// No function body of 15 lines or more occurs twice in the crates, whatever its
 /// indentation and its comments.
 #[test]
 fn no_long_body_stands_twice() {
@@ -485,7 +485,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text before the test module, which stands last.
+/// The text before the test module, which is last.
 fn outside_tests(text: &str) -> &str {
     const MARK: &str = "#[cfg(test)]\n";
     let opens_module = |at: &usize| {
@@ -508,7 +508,7 @@ fn word(text: &str) -> String {
         .collect()
 }
 
-/// How often a text holds a title as whole words: `41 NTT` is not in `41 NTT^-1`.
+/// Number of occurrences of a title as whole words: `41 NTT` is not in `41 NTT^-1`.
 fn mentions(text: &str, title: &str) -> usize {
     let part_of_a_name = |c: char| c.is_ascii_alphanumeric() || "_^".contains(c);
     text.match_indices(title)

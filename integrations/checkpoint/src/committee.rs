@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mladsa_aggregate::errors::JournalError;
 use mladsa_aggregate::{
-    AgreedRoots, BaseLabel, EpochPlan, EpochTree, Error, FilePins, Guard, MasterSeed, MemberId,
-    PinnedRoots, Policy, Registry, attempts_for,
+    AgreedRoots, EpochPlan, EpochTree, Error, FileWriteOnceStore, MasterSeed, MemberId,
+    OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registry, TaskId,
 };
 use mldsa_core::Randomness;
 
@@ -33,10 +34,10 @@ impl Member {
     /// Opens the guard of the member.
     ///
     /// # Errors
-    /// [`Error`] if another guard is open, or if the files are not the last state written.
-    pub fn guard(&self) -> Result<Guard, Error> {
+    /// [`JournalError`] if another guard is open, or if the files are not the last state written.
+    pub fn guard(&self) -> Result<OneTimeKeyJournal, JournalError> {
         let [log, mark] = self.files();
-        Guard::open_files(&log, &mark, self.member.seed())
+        OneTimeKeyJournal::open_files(&log, &mark, self.member.seed())
     }
 
     /// Guard files: log and high-water mark.
@@ -49,8 +50,8 @@ impl Member {
         *self.member.id()
     }
 
-    pub(crate) fn policy(&self) -> Policy {
-        Policy::two_thirds(self.agreed.registry())
+    pub(crate) fn policy(&self) -> QuorumPolicy {
+        QuorumPolicy::two_thirds(self.agreed.registry())
     }
 }
 
@@ -78,7 +79,7 @@ impl Committee {
         for (member, home) in members.iter().zip(&homes) {
             fs::create_dir_all(home.join("pins"))?;
             let [log, mark] = files(home);
-            let mut guard = Guard::create_files(&log, &mark, member.seed())?;
+            let mut guard = OneTimeKeyJournal::create_files(&log, &mark, member.seed())?;
             let tree = member.epoch_tree(&registry, &plan)?;
             roots.push(member.announce(&tree, &mut guard, Randomness::Deterministic)?);
             trees.push(tree);
@@ -88,7 +89,7 @@ impl Committee {
         // acknowledgements of more than two thirds.
         let (mut pinned, mut acknowledgements) = (Vec::new(), Vec::new());
         for ((member, guard), home) in members.iter().zip(&mut guards).zip(&homes) {
-            let mut pins = FilePins::new(&home.join("pins"));
+            let mut pins = FileWriteOnceStore::new(&home.join("pins"));
             let roots = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
             acknowledgements.push(member.acknowledge(&roots, guard, Randomness::Deterministic)?);
             pinned.push(roots);
@@ -117,7 +118,7 @@ impl Committee {
         &self.members
     }
 
-    pub(crate) fn label(&self, slot: u64) -> BaseLabel {
+    pub(crate) fn label(&self, slot: u64) -> TaskId {
         label(self.epoch, slot)
     }
 }
@@ -125,11 +126,12 @@ impl Committee {
 /// Plan of an epoch of `n` members.
 pub(crate) fn plan(n: usize, epoch: u64, checkpoints: u64) -> Result<EpochPlan, Error> {
     let contents = (0..checkpoints).map(|slot| label(epoch, slot)).collect();
-    EpochPlan::with_attempts(epoch, contents, attempts_for(n))
+    let attempts = EpochPlan::attempts_for(n);
+    Ok(EpochPlan::with_attempts(epoch, contents, attempts)?)
 }
 
-fn label(epoch: u64, slot: u64) -> BaseLabel {
-    BaseLabel::slot(DOMAIN, epoch, slot, 0)
+fn label(epoch: u64, slot: u64) -> TaskId {
+    TaskId::for_slot(DOMAIN, epoch, slot, 0)
 }
 
 /// Member with fixed secrets, so that runs are repeatable. In production a seed is random and

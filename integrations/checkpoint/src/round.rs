@@ -6,7 +6,9 @@ use std::fs;
 use anyhow::{Context as _, bail, ensure};
 use fips204::ml_dsa_87;
 use fips204::traits::{SerDes as _, Verifier as _};
-use mladsa_aggregate::{Aggregate, Error, Event, Guard, Kind, Message, Part, Session, Topic};
+use mladsa_aggregate::errors::{JournalError, RoundError};
+use mladsa_aggregate::steps::{MessageKind, SignedMessage};
+use mladsa_aggregate::{Aggregate, OneTimeKeyJournal, Session, SessionEvent, SigningTask};
 
 use crate::committee::{Committee, DOMAIN};
 
@@ -47,17 +49,12 @@ impl Committee {
     /// Signs a payload for the checkpoint at `slot`.
     ///
     /// # Errors
-    /// [`Error`] of the scheme, file system errors, and assertions that do not hold.
+    /// Errors of the scheme, file system errors, and assertions that do not hold.
     pub fn sign(&self, slot: u64, payload: Vec<u8>, fault: Fault) -> anyhow::Result<Checkpoint> {
-        let topic = Topic {
-            ctx: DOMAIN.to_vec(),
-            label: self.label(slot),
-            kind: Kind::Decision,
-            payload,
-        };
+        let task = SigningTask::decision(self.label(slot), DOMAIN, &payload)?;
         let mut round = Round {
             committee: self,
-            topic,
+            task,
             fault,
             nodes: Vec::new(),
             in_flight: VecDeque::new(),
@@ -71,34 +68,34 @@ impl Committee {
 
 struct Round<'a> {
     committee: &'a Committee,
-    topic: Topic,
+    task: SigningTask,
     fault: Fault,
     /// `None` for a killed member.
     nodes: Vec<Option<Node>>,
-    in_flight: VecDeque<(usize, Message)>,
-    sent: Vec<Message>,
+    in_flight: VecDeque<(usize, SignedMessage)>,
+    sent: Vec<SignedMessage>,
     now: u64,
 }
 
 /// Running member.
 struct Node {
     session: Session,
-    guard: Guard,
+    guard: OneTimeKeyJournal,
     done: Option<Aggregate>,
 }
 
 impl Round<'_> {
-    fn node(&self, at: usize, attempt: u8) -> Result<Node, Error> {
+    fn node(&self, at: usize, attempt: u8) -> Result<Node, JournalError> {
         let member = &self.committee.members[at];
         let session = Session::new(
             member.member.clone(),
             member.tree.clone(),
             member.agreed.clone(),
             member.policy(),
-            self.topic.clone(),
-            (attempt, &[]),
+            self.task.clone(),
             TIMEOUT,
-        );
+        )
+        .starting_at(attempt, &[]);
         let guard = member.guard()?;
         Ok(Node {
             session,
@@ -122,10 +119,10 @@ impl Round<'_> {
             }
             while let Some((to, message)) = self.in_flight.pop_front() {
                 let parts = self.receive(to, &message)?;
-                let commits = to == 0 && parts.contains(&Part::Commitment);
+                let commits = to == 0 && parts.contains(&MessageKind::Commitment);
                 if commits && self.fault != Fault::None && killed.is_none() {
                     ensure!(
-                        !parts.contains(&Part::Response),
+                        !parts.contains(&MessageKind::Response),
                         "the first member responded before it was killed"
                     );
                     killed = self.nodes[0].take().map(|node| node.session.attempt());
@@ -156,7 +153,7 @@ impl Round<'_> {
         let restored = member.guard();
         fs::write(&log, current)?;
         ensure!(restored.is_err(), "a restored guard was accepted");
-        let before: Vec<Message> = self.own().cloned().collect();
+        let before: Vec<SignedMessage> = self.own().cloned().collect();
         self.nodes[0] = Some(self.node(0, attempt)?);
         // The other members send their messages again.
         let id = self.committee.members[0].id();
@@ -168,9 +165,9 @@ impl Round<'_> {
         while let Some((to, message)) = self.in_flight.pop_front() {
             self.receive(to, &message)?;
         }
-        let again: Vec<Message> = self.own().skip(before.len()).cloned().collect();
-        for part in [Part::Opening, Part::Commitment] {
-            let find = |messages: &[Message]| messages.iter().find(|m| m.part() == part).cloned();
+        let again: Vec<SignedMessage> = self.own().skip(before.len()).cloned().collect();
+        for part in [MessageKind::Opening, MessageKind::Commitment] {
+            let find = |messages: &[SignedMessage]| messages.iter().find(|m| m.kind() == part).cloned();
             ensure!(
                 find(&before).is_some() && find(&before) == find(&again),
                 "a restarted member sent a different message"
@@ -180,12 +177,12 @@ impl Round<'_> {
     }
 
     /// Messages sent by the first member.
-    fn own(&self) -> impl Iterator<Item = &Message> {
+    fn own(&self) -> impl Iterator<Item = &SignedMessage> {
         let id = self.committee.members[0].id();
         self.sent.iter().filter(move |message| *message.id() == id)
     }
 
-    fn receive(&mut self, at: usize, message: &Message) -> anyhow::Result<Vec<Part>> {
+    fn receive(&mut self, at: usize, message: &SignedMessage) -> anyhow::Result<Vec<MessageKind>> {
         let (bytes, now) = (message.to_bytes(), self.now);
         self.act(at, |node| {
             node.session.receive(&bytes, now, &mut node.guard)
@@ -196,25 +193,25 @@ impl Round<'_> {
     fn act(
         &mut self,
         at: usize,
-        step: impl FnOnce(&mut Node) -> Result<Vec<Event>, Error>,
-    ) -> anyhow::Result<Vec<Part>> {
+        step: impl FnOnce(&mut Node) -> Result<Vec<SessionEvent>, RoundError>,
+    ) -> anyhow::Result<Vec<MessageKind>> {
         let Some(node) = &mut self.nodes[at] else {
             return Ok(Vec::new());
         };
         let mut parts = Vec::new();
         for event in step(node)? {
             match event {
-                Event::Send(message) => {
-                    parts.push(message.part());
+                SessionEvent::Send(message) => {
+                    parts.push(message.kind());
                     let others = (0..self.committee.members.len()).filter(|to| *to != at);
                     self.in_flight
                         .extend(others.map(|to| (to, message.clone())));
                     self.sent.push(message);
                 }
-                Event::Done(aggregate) => node.done = Some(*aggregate),
-                Event::LeftOut(_) => {}
-                Event::Failed(error) => return Err(error.into()),
-                Event::Blamed(_) | Event::Evidence(_) => bail!("an honest member was blamed"),
+                SessionEvent::Completed(aggregate) => node.done = Some(*aggregate),
+                SessionEvent::AttemptAbandoned(_) => {}
+                SessionEvent::Failed(error) => return Err(error.into()),
+                _ => bail!("an honest member was blamed"),
             }
         }
         Ok(parts)
@@ -233,27 +230,26 @@ impl Round<'_> {
         let verifier = &self.committee.members[self.committee.members.len() - 1];
         let aggregate = Aggregate::from_bytes(&aggregate.to_bytes())?;
         let signers = aggregate.signers(verifier.agreed.registry())?;
-        let mut openings: Vec<Message> = Vec::new();
+        let mut openings: Vec<SignedMessage> = Vec::new();
         for id in &signers {
-            let opening = |message: &&Message| {
+            let opening = |message: &&SignedMessage| {
                 message.id() == id
-                    && message.part() == Part::Opening
-                    && message.label() == aggregate.label()
+                    && message.kind() == MessageKind::Opening
+                    && message.attempt_id() == aggregate.attempt_id()
             };
             openings.extend(self.sent.iter().find(opening).cloned());
         }
         let keys = verifier.agreed.authenticate_each(&openings);
         let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let decision = self.topic.decision();
-        let policy = verifier.policy();
-        let round = aggregate.verify_expecting(&verifier.agreed, &keys, &decision, &policy)?;
+                let policy = verifier.policy();
+        let round = aggregate.verify(&verifier.agreed, &keys, &self.task, &policy)?;
 
         // An independent FIPS 204 implementation accepts the signature, and no other message.
         let signature: &[u8] = aggregate.signature().as_ref();
         let independent = |message: &[u8]| {
-            let key = round.key().as_bytes().as_slice().try_into().ok()?;
+            let key = round.aggregate_key().as_bytes().as_slice().try_into().ok()?;
             let key = ml_dsa_87::PublicKey::try_from_bytes(key).ok()?;
-            Some(key.verify(message, &signature.try_into().ok()?, round.ctx()))
+            Some(key.verify(message, &signature.try_into().ok()?, round.context()))
         };
         let other = [round.message(), b"."].concat();
         ensure!(
@@ -267,7 +263,7 @@ impl Round<'_> {
             "{missing} members have not signed"
         );
         Ok(Checkpoint {
-            attempts: u32::from(aggregate.label().attempt()) + 1,
+            attempts: u32::from(aggregate.attempt_id().attempt()) + 1,
             signers: signers.len(),
             certificate: signature.len() + self.committee.members.len().div_ceil(8),
             openings: signers.len() * verifier.agreed.plan().opening_len(),

@@ -4,8 +4,10 @@ use std::fs;
 
 use bft_simplex::Block;
 use checkpoint::{Blocks, CertificateSize, Committee, Fault};
-use mladsa_aggregate::Error;
+use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
 use tempfile::tempdir;
+
+const IN_USE: JournalError = JournalError::Storage(StorageError::InUse);
 
 #[test]
 fn killed_member_repeats_its_messages_or_is_left_out() {
@@ -78,7 +80,7 @@ fn restored_log_and_mark_sign_nothing_new_against_intact_guards() {
         // The guards of the other members still have the first payload: they do not respond.
         restore();
         let error = sign(b"another block").unwrap_err();
-        assert_eq!(error.downcast_ref(), Some(&Error::QuorumMissed));
+        assert_eq!(error.downcast_ref(), Some(&RoundError::QuorumMissed));
     }
 }
 
@@ -90,9 +92,9 @@ fn guard_files_are_locked() {
     // The lock belongs to the open file, so two guards of one process conflict as well.
     let held = committee.members()[2].guard().unwrap();
     let second = committee.members()[2].guard().unwrap_err();
-    assert_eq!(second, Error::GuardInUse);
+    assert_eq!(second, IN_USE);
     let error = sign().unwrap_err();
-    assert_eq!(error.downcast_ref(), Some(&Error::GuardInUse));
+    assert_eq!(error.downcast_ref(), Some(&IN_USE));
     drop(held);
     assert!(
         Committee::new(directory.path(), 4, 1, 1).is_err(),

@@ -1,24 +1,27 @@
-//! Every parser of `mladsa-aggregate`: what is read is written back as it was, and
-//! whatever comes in, nothing panics.
+//! All parsers of `mladsa-aggregate`: a decoded object encodes to the same bytes, and no input
+//! panics.
 
 use std::sync::{Arc, OnceLock};
 
+use mladsa_aggregate::errors::{JournalError, StorageError};
+use mladsa_aggregate::steps::{AttemptId, Equivocation, OneTimePublicKey, Round, SignedMessage};
+use mladsa_aggregate::storage::{LogStorage, MarkStorage};
+use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
 use mladsa_aggregate::{
-    Acknowledgement, Aggregate, AgreedRoots, BaseLabel, Commitment, ContentLabel, ContentPublicKey,
-    Decision, EpochPlan, EpochTree, Equivocation, Error, Guard, InMemoryPinsForTests, Kind,
-    LogMedium, MarkMedium, MasterSeed, MediumError, Member, MemberId, Message, Opening, PinStore,
-    PinnedRoots, Policy, Registration, Registry, Response, RootAnnouncement, Round, SignerBits,
+    Acknowledgement, Aggregate, AgreedRoots, EpochPlan, EpochTree, Error, MasterSeed, Member,
+    MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registration,
+    Registry, RootAnnouncement, SigningTask, TaskId, WriteOnceStore,
 };
 use mldsa_core::Randomness;
 
-/// A committee of two, as far as a round with a commitment.
+/// A committee of two, up to a round with a commitment.
 #[derive(Debug)]
 pub struct Committee {
     registry: Arc<Registry>,
     agreed: AgreedRoots,
     round: Arc<Round>,
-    label: BaseLabel,
-    /// An encoding of everything that there is a parser for, by the byte that chooses it.
+    task: SigningTask,
+    /// An encoding for each parser, with the byte that selects the parser.
     pub samples: Vec<(u8, Vec<u8>)>,
 }
 
@@ -32,14 +35,14 @@ fn seed(n: u8) -> MasterSeed {
 }
 
 impl Committee {
-    /// The committee that all inputs are read for.
+    /// The committee for which all inputs are decoded.
     ///
     /// # Errors
     /// None.
     pub fn new() -> Result<Self, Error> {
         let hedge = Randomness::Deterministic;
         let member = |n: u8| {
-            Ok(Member::new(
+            Ok::<_, Error>(Member::new(
                 MemberId::new(&[b'a' + n])?,
                 seed(n),
                 &[n + 9; 32],
@@ -49,51 +52,45 @@ impl Committee {
         let entries = [members[0].register(hedge)?, members[1].register(hedge)?];
         let registration = entries[0].to_bytes();
         let registry = Registry::new(&[7; 32], entries)?;
-        let label = BaseLabel::new(b"label")?;
-        let plan = EpochPlan::new(1, vec![label.clone()])?;
-        let mut guards = [
-            Guard::in_memory_for_tests(members[0].seed())?,
-            Guard::in_memory_for_tests(members[1].seed())?,
+        let task = SigningTask::decision(TaskId::new(b"label")?, b"FUZZ", b"payload")?;
+        let plan = EpochPlan::new(1, vec![task.id().clone()])?;
+        let mut journals = [
+            OneTimeKeyJournal::in_memory(members[0].seed())?,
+            OneTimeKeyJournal::in_memory(members[1].seed())?,
         ];
-        let (mut trees, mut roots, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        for (member, guard) in members.iter().zip(&mut guards) {
+        let (mut trees, mut roots, mut acknowledgements) = (Vec::new(), Vec::new(), Vec::new());
+        for (member, journal) in members.iter().zip(&mut journals) {
             let tree = member.epoch_tree(&registry, &plan)?;
-            roots.push(member.announce(&tree, guard, hedge)?);
+            roots.push(member.announce(&tree, journal, hedge)?);
             trees.push(tree);
         }
-        let mut pins = InMemoryPinsForTests::default();
-        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &roots)?;
-        for (member, guard) in members.iter().zip(&mut guards) {
-            words.push(member.acknowledge(&pinned, guard, hedge)?);
+        let mut store = MemoryWriteOnceStore::default();
+        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &roots)?;
+        for (member, journal) in members.iter().zip(&mut journals) {
+            acknowledgements.push(member.acknowledge(&pinned, journal, hedge)?);
         }
-        let agreed = AgreedRoots::new(&pinned, &words)?;
-        let content = label.attempt(0)?;
+        let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
+        let attempt = task.id().attempt(0)?;
         let (mut openings, mut keys) = (Vec::new(), Vec::new());
-        for ((member, tree), guard) in members.iter().zip(&trees).zip(&guards) {
-            let opening = member.open(&agreed, tree, &content, guard)?;
+        for ((member, tree), journal) in members.iter().zip(&trees).zip(&journals) {
+            let opening = member.open(&agreed, tree, &attempt, journal)?;
             keys.push(agreed.authenticate(&opening)?);
             openings.push(opening);
         }
-        let decision = Decision {
-            ctx: b"FUZZ",
-            label: &label,
-            kind: Kind::Decision,
-            payload: b"payload",
-        };
-        let round = Round::new(&agreed, &decision, 0, keys)?;
-        let (_, commitment) = members[0].commit(&round, &mut guards[0])?;
+        let round = Round::new(&agreed, &task, 0, keys)?;
+        let (_, commitment) = members[0].commit(&round, &mut journals[0])?;
         let aggregate = [
             &b"MLADSAF2\x01\x00\0\0\0\x04FUZZ\0\0\0\x05label\0"[..],
             &[0, 0, 0, 0, 0, 0, 0, 1],
             b"\0\0\0\x07payload\0\0\0\x01\x07",
             &[0; 4627],
         ];
-        let list = pins.pinned("epoch-1.roots")?.unwrap_or_default();
+        let list = store.read("epoch-1.roots")?.unwrap_or_default();
         let disk = Disk::of(&members[0], &pinned)?;
         let samples = vec![
             (0, registration),
             (1, roots[0].to_bytes()),
-            (2, words[0].to_bytes()),
+            (2, acknowledgements[0].to_bytes()),
             (3, openings[0].body().to_vec()),
             (4, commitment.body().to_vec()),
             (5, vec![0x80; 2688]),
@@ -112,13 +109,13 @@ impl Committee {
             registry,
             agreed,
             round,
-            label,
+            task,
             samples,
         })
     }
 }
 
-/// The first byte chooses the parser.
+/// Decodes an input with the parser that its first byte selects.
 ///
 /// # Panics
 /// If an encoding is read that is not written back as it was, or a forgery is accepted.
@@ -130,68 +127,76 @@ pub fn aggregate(data: &[u8]) {
     let (registry, round) = (&committee.registry, &committee.round);
     let (agreed, plan) = (&committee.agreed, committee.agreed.plan());
     let written = match parser {
-        0 => Registration::from_bytes(bytes).map(|read| read.to_bytes()),
-        1 => RootAnnouncement::from_bytes(bytes).map(|read| {
+        0 => Registration::from_bytes(bytes)
+            .ok()
+            .map(|read| read.to_bytes()),
+        1 => RootAnnouncement::from_bytes(bytes).ok().map(|read| {
             let _ = read.verify(registry, plan);
             read.to_bytes()
         }),
-        2 => Acknowledgement::from_bytes(bytes).map(|read| {
+        2 => Acknowledgement::from_bytes(bytes).ok().map(|read| {
             let _ = read.verify(agreed.pinned());
             read.to_bytes()
         }),
-        3 => Opening::from_bytes(bytes).map(|read| read.to_bytes()),
-        4 => Commitment::from_bytes(round, bytes).map(|read| read.as_bytes().to_vec()),
-        5 => Response::from_bytes(round, bytes).map(|read| read.as_bytes().to_vec()),
-        6 => Aggregate::from_bytes(bytes).map(|read| {
-            believes(committee, &read);
+        3 => Opening::from_bytes(bytes).ok().map(|read| read.to_bytes()),
+        4 => Commitment::from_bytes(round, bytes)
+            .ok()
+            .map(|read| read.as_bytes().to_vec()),
+        5 => Response::from_bytes(round, bytes)
+            .ok()
+            .map(|read| read.as_bytes().to_vec()),
+        6 => Aggregate::from_bytes(bytes).ok().map(|read| {
+            assert_invalid(committee, &read);
             read.to_bytes()
         }),
-        7 => agreed.receive(bytes).map(|read: Message| {
+        7 => agreed.receive(bytes).ok().map(|read: SignedMessage| {
             let _ = agreed.authenticate(&read);
             read.to_bytes()
         }),
-        8 => Equivocation::from_bytes(bytes, registry).map(|read| read.to_bytes()),
-        9 => EpochTree::from_bytes(registry, plan, bytes).map(|read| read.to_bytes()),
+        8 => Equivocation::from_bytes(bytes, registry)
+            .ok()
+            .map(|read| read.to_bytes()),
+        9 => EpochTree::from_bytes(registry, plan, bytes)
+            .ok()
+            .map(|read| read.to_bytes()),
         10 => {
             let Some((&n, bytes)) = bytes.split_first() else {
                 return;
             };
-            return match SignerBits::from_bytes(bytes, usize::from(n)) {
-                Ok(bits) => assert_eq!(bits.as_bytes(), bytes),
+            return match SignerSet::from_bytes(bytes, usize::from(n)) {
+                Ok(set) => assert_eq!(set.as_bytes(), bytes),
                 Err(_) => assert!(bytes.len() <= 32 || usize::from(n) < 8 * bytes.len()),
             };
         }
-        11 => ContentLabel::from_bytes(bytes).map(|read| read.as_bytes().to_vec()),
+        11 => AttemptId::from_bytes(bytes)
+            .ok()
+            .map(|read| read.as_bytes().to_vec()),
         12 => {
-            let mut pins = InMemoryPinsForTests::default();
-            if pins.pin("epoch-1.roots", bytes).is_ok() {
-                let _ = PinnedRoots::load(&pins, registry, plan);
+            let mut store = MemoryWriteOnceStore::default();
+            if store.write("epoch-1.roots", bytes).is_ok() {
+                let _ = PinnedRoots::load(&store, registry, plan);
             }
             return;
         }
-        13 | 14 => return guard(parser, bytes),
-        _ => ContentPublicKey::from_bytes(bytes).map(|read| read.as_bytes().to_vec()),
+        13 | 14 => return journal(parser, bytes),
+        _ => OneTimePublicKey::from_bytes(bytes)
+            .ok()
+            .map(|read| read.as_bytes().to_vec()),
     };
-    if let Ok(written) = written {
+    if let Some(written) = written {
         assert_eq!(written, bytes);
     }
 }
 
-/// No input is an aggregate of the committee: nothing was signed.
-fn believes(committee: &Committee, aggregate: &Aggregate) {
-    let decision = Decision {
-        ctx: b"FUZZ",
-        label: &committee.label,
-        kind: Kind::Decision,
-        payload: b"payload",
-    };
-    let policy = Policy::two_thirds(&committee.registry);
-    let verdict = aggregate.verify_expecting(&committee.agreed, &[], &decision, &policy);
+/// No input is a valid aggregate, because the committee has signed nothing.
+fn assert_invalid(committee: &Committee, aggregate: &Aggregate) {
+    let policy = QuorumPolicy::two_thirds(&committee.registry);
+    let verdict = aggregate.verify(&committee.agreed, &[], &committee.task, &policy);
     assert!(verdict.is_err());
 }
 
-/// A guard whose log, or mark, is the input: it opens only on what it wrote itself.
-fn guard(parser: u8, bytes: &[u8]) {
+/// A journal with the input as its log or mark: it opens only if it wrote the input itself.
+fn journal(parser: u8, bytes: &[u8]) {
     let Ok(member) = MemberId::new(b"a").map(|id| Member::new(id, seed(0), &[9; 32])) else {
         return;
     };
@@ -204,112 +209,98 @@ fn guard(parser: u8, bytes: &[u8]) {
     } else {
         disk.mark = Some(bytes.into());
     }
-    let opened = Guard::open(disk.clone(), disk.clone(), member.seed());
-    // A torn record after the mark's last one is cut off.
+    let opened = OneTimeKeyJournal::open(disk.clone(), disk.clone(), member.seed());
+    // A torn record after the marked one is truncated.
     let genuine = disk.log.starts_with(&good.log) && disk.mark == good.mark;
     assert!(opened.is_err() || genuine);
 }
 
-/// A log and a mark in memory.
+/// Log and mark in memory.
 #[derive(Clone, Default)]
 struct Disk {
     log: Vec<u8>,
     mark: Option<Vec<u8>>,
-    staged: Option<Vec<u8>>,
 }
 
 impl Disk {
-    /// The contents of a member's guard after it has acknowledged a list.
+    /// The journal of a member after it has acknowledged a list.
     fn of(member: &Member, pinned: &PinnedRoots) -> Result<Self, Error> {
         let shared = Shared::default();
-        let mut guard = Guard::create(shared.clone(), shared.clone(), member.seed())?;
-        member.acknowledge(pinned, &mut guard, Randomness::Deterministic)?;
-        let disk = shared.0.lock().map_err(|_| Error::GuardFailure)?.clone();
-        Ok(disk)
+        let journal = OneTimeKeyJournal::create(shared.clone(), shared.clone(), member.seed());
+        let _ = member.acknowledge(pinned, &mut journal?, Randomness::Deterministic)?;
+        let disk = shared.with(|disk| Ok(disk.clone()));
+        Ok(disk.map_err(JournalError::from)?)
     }
 }
 
-impl LogMedium for Disk {
-    fn read(&mut self) -> Result<Vec<u8>, MediumError> {
+impl LogStorage for Disk {
+    fn read(&mut self) -> Result<Vec<u8>, StorageError> {
         Ok(self.log.clone())
     }
-    fn size(&mut self) -> Result<u64, MediumError> {
+    fn size(&mut self) -> Result<u64, StorageError> {
         Ok(self.log.len() as u64)
     }
-    fn append(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.log.extend_from_slice(bytes);
         Ok(())
     }
-    fn truncate(&mut self, len: u64) -> Result<(), MediumError> {
-        self.log
-            .truncate(usize::try_from(len).map_err(|_| MediumError)?);
+    fn truncate(&mut self, len: u64) -> Result<(), StorageError> {
+        let len = usize::try_from(len).map_err(|_| StorageError::Failed)?;
+        self.log.truncate(len);
         Ok(())
     }
-    fn flush(&mut self) -> Result<(), MediumError> {
-        Ok(())
-    }
-    fn replace(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+    fn replace(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.log = bytes.into();
         Ok(())
     }
 }
 
-impl MarkMedium for Disk {
-    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
+impl MarkStorage for Disk {
+    fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
         Ok(self.mark.clone())
     }
-    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
-        self.staged = Some(bytes.into());
-        Ok(())
-    }
-    fn publish(&mut self) -> Result<(), MediumError> {
-        self.mark = self.staged.take();
+    fn publish(&mut self, _: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
+        self.mark = Some(next.into());
         Ok(())
     }
 }
 
-/// The same, to be looked at from outside.
+/// A disk that can be read while a journal owns it.
 #[derive(Clone, Default)]
 struct Shared(Arc<std::sync::Mutex<Disk>>);
 
 impl Shared {
     fn with<T>(
         &self,
-        act: impl FnOnce(&mut Disk) -> Result<T, MediumError>,
-    ) -> Result<T, MediumError> {
-        act(&mut *self.0.lock().map_err(|_| MediumError)?)
+        act: impl FnOnce(&mut Disk) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        act(&mut *self.0.lock().map_err(|_| StorageError::Failed)?)
     }
 }
 
-impl LogMedium for Shared {
-    fn read(&mut self) -> Result<Vec<u8>, MediumError> {
-        self.with(LogMedium::read)
+impl LogStorage for Shared {
+    fn read(&mut self) -> Result<Vec<u8>, StorageError> {
+        self.with(LogStorage::read)
     }
-    fn size(&mut self) -> Result<u64, MediumError> {
-        self.with(LogMedium::size)
+    fn size(&mut self) -> Result<u64, StorageError> {
+        self.with(LogStorage::size)
     }
-    fn append(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.with(|disk| disk.append(bytes))
     }
-    fn truncate(&mut self, len: u64) -> Result<(), MediumError> {
+    fn truncate(&mut self, len: u64) -> Result<(), StorageError> {
         self.with(|disk| disk.truncate(len))
     }
-    fn flush(&mut self) -> Result<(), MediumError> {
-        Ok(())
-    }
-    fn replace(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+    fn replace(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.with(|disk| disk.replace(bytes))
     }
 }
 
-impl MarkMedium for Shared {
-    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
-        self.with(MarkMedium::read)
+impl MarkStorage for Shared {
+    fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
+        self.with(MarkStorage::read)
     }
-    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
-        self.with(|disk| disk.stage(bytes))
-    }
-    fn publish(&mut self) -> Result<(), MediumError> {
-        self.with(MarkMedium::publish)
+    fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
+        self.with(|disk| disk.publish(expected, next))
     }
 }

@@ -87,11 +87,11 @@ pub(super) fn tests() -> Outcome {
     let command = readme_command("cargo test")?;
     println!("README.md says: {command}");
     run(command)?;
-    // Base mode is a feature of its own: known answers, its gate, and the attacks. The other
-    // files test the same without it.
+    // Rounds with open commitments need a feature: known answers and attacks. The other
+    // tests do not use it.
     run(
-        "cargo test --locked -p mladsa-aggregate --features transparent-commitments \
-         --lib --test base_mode --example aggregate_attacks",
+        "cargo test --locked -p mladsa-aggregate --features insecure-open-commitments \
+         --lib --test open_commitments --example aggregate_attacks",
     )?;
     run("cargo test --locked -p mldsa-cli --features encrypted-keys --test suite encrypted")
 }
@@ -123,8 +123,10 @@ pub(super) fn benches() -> Outcome {
     run(
         "cargo run --locked --profile bench -p benches --bin scorecard -- --only verify --seconds 0",
     )?;
-    run("cargo test --locked --profile bench -p benches --lib --bin swap --bin mempool")?;
-    run("cargo run --locked --profile bench -p benches --bin swap -- --blocks 1")
+    run(
+        "cargo test --locked --profile bench -p benches -p charts --lib --bin migration_cost --bin mempool",
+    )?;
+    run("cargo run --locked --profile bench -p benches --bin migration_cost -- --blocks 1")
 }
 
 pub(super) fn deny() -> Outcome {

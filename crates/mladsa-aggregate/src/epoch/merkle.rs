@@ -6,28 +6,27 @@ use alloc::vec::Vec;
 use mldsa_core::Backend;
 use mldsa_core::internals::{LaneHash, Shake256, shake256_lanes};
 
-use crate::error::Error;
 use crate::wire::framing::{push_length, push_lp};
 
-/// A node of a tree.
-pub type Hash = [u8; 32];
+/// Node of a tree.
+pub(crate) type Node = [u8; 32];
 
-/// What is hashed to a leaf: `lp` of the first parts and of the last one.
+/// Input of a leaf: `lp` of the first parts and of the last one.
 pub(crate) type LeafParts<'a, const N: usize> = ([&'a [u8]; N], &'a [u8]);
 
 /// `Leaf(lp(parts))` of every item, in lanes.
-pub(crate) fn leaves<const N: usize>(items: &[LeafParts<'_, N>]) -> Vec<Hash> {
+pub(crate) fn leaves<const N: usize>(items: &[LeafParts<'_, N>]) -> Vec<Node> {
     let heads: Vec<Vec<u8>> = items.iter().map(leaf_head).collect();
     let inputs = heads.iter().zip(items);
     hash(inputs.map(|(head, (_, last))| [head.as_slice(), *last]))
 }
 
 /// `Leaf(lp(parts))`.
-pub(crate) fn leaf<const N: usize>(parts: &LeafParts<'_, N>) -> Hash {
+pub(crate) fn leaf<const N: usize>(parts: &LeafParts<'_, N>) -> Node {
     hash_one([&leaf_head(parts), parts.1])
 }
 
-/// Everything before the last part itself.
+/// The input of a leaf up to its last part.
 fn leaf_head<const N: usize>((first, last): &LeafParts<'_, N>) -> Vec<u8> {
     let mut head = Vec::with_capacity(128);
     head.extend_from_slice(b"F.mt\x00");
@@ -37,23 +36,23 @@ fn leaf_head<const N: usize>((first, last): &LeafParts<'_, N>) -> Vec<u8> {
 }
 
 /// `Leaf(bytes)`, without framing.
-fn raw_leaf(bytes: &[u8]) -> Hash {
+fn raw_leaf(bytes: &[u8]) -> Node {
     hash_one([b"F.mt\x00", bytes])
 }
 
-/// What the node above a pair is the hash of.
-fn node_input(pair: &[Hash; 2]) -> [&[u8]; 2] {
+/// The input of the node above a pair.
+fn node_input(pair: &[Node; 2]) -> [&[u8]; 2] {
     [b"F.mt\x01", pair.as_flattened()]
 }
 
-fn hash_one(input: [&[u8]; 2]) -> Hash {
+fn hash_one(input: [&[u8]; 2]) -> Node {
     let mut out = [0; 32];
     Shake256::digest(Backend::detect().permutation(), &input, &mut out);
     out
 }
 
 /// The hashes of all inputs, in lanes.
-fn hash<'a>(inputs: impl ExactSizeIterator<Item = [&'a [u8]; 2]>) -> Vec<Hash> {
+fn hash<'a>(inputs: impl ExactSizeIterator<Item = [&'a [u8]; 2]>) -> Vec<Node> {
     let mut out = vec![[0; 32]; inputs.len()];
     let lanes = inputs.zip(&mut out);
     shake256_lanes(
@@ -68,14 +67,15 @@ pub(crate) fn depth(leaves: usize) -> usize {
     leaves.next_power_of_two().trailing_zeros() as usize
 }
 
-/// A whole tree: all levels, leaves first, the root alone in the last.
+/// A whole tree: all levels, leaves first, the root in the last.
 #[derive(Clone, Debug)]
-pub(crate) struct Levels(Vec<Vec<Hash>>);
+pub(crate) struct Levels(Vec<Vec<Node>>);
 
 impl Levels {
-    pub(crate) fn new(leaves: &[Hash]) -> Result<Self, Error> {
+    /// `None` without leaves.
+    pub(crate) fn new(leaves: &[Node]) -> Option<Self> {
         if leaves.is_empty() {
-            return Err(Error::EmptyCohort);
+            return None;
         }
         let mut level = leaves.to_vec();
         level.resize(leaves.len().next_power_of_two(), raw_leaf(b""));
@@ -85,49 +85,48 @@ impl Levels {
             levels.push(core::mem::replace(&mut level, above));
         }
         levels.push(level);
-        Ok(Self(levels))
+        Some(Self(levels))
     }
 
-    pub(crate) fn root(&self) -> &Hash {
+    pub(crate) fn root(&self) -> &Node {
         let top = self.0.last().and_then(|level| level.first());
         top.unwrap_or(&[0; 32])
     }
 
-    /// The first `n` leaves, which are all but the padding.
-    pub(crate) fn leaves(&self, n: usize) -> &[Hash] {
+    /// The first `n` leaves, without the padding.
+    pub(crate) fn leaves(&self, n: usize) -> &[Node] {
         let leaves = self.0.first().and_then(|leaves| leaves.get(..n));
         leaves.unwrap_or_default()
     }
 
-    pub(crate) fn leaf(&self, index: u32) -> Option<&Hash> {
+    pub(crate) fn leaf(&self, index: u32) -> Option<&Node> {
         self.0.first()?.get(index as usize)
     }
 
     /// The siblings of leaf `index`, lowest first.
-    pub(crate) fn path(&self, index: usize) -> Result<Vec<Hash>, Error> {
+    pub(crate) fn path(&self, index: usize) -> Option<Vec<Node>> {
         let mut path = Vec::with_capacity(self.0.len());
-        let (_, below) = self.0.split_last().ok_or(Error::EmptyCohort)?;
+        let (_, below) = self.0.split_last()?;
         for (height, level) in below.iter().enumerate() {
             let sibling = level.get((index >> height) ^ 1);
-            path.push(*sibling.ok_or(Error::OutOfRange)?);
+            path.push(*sibling?);
         }
-        Ok(path)
+        Some(path)
     }
 }
 
-/// The root over leaf hashes.
-pub(crate) fn root(leaves: &[Hash]) -> Result<Hash, Error> {
-    Ok(*Levels::new(leaves)?.root())
+/// The root over leaf hashes; `None` without leaves.
+pub(crate) fn root(leaves: &[Node]) -> Option<Node> {
+    Some(*Levels::new(leaves)?.root())
 }
 
-/// Whether `path`, of the length that the caller expects, leads from leaf
-/// `index` to `root`.
+/// Whether `path` has `depth` nodes and leads from leaf `index` to `root`.
 pub(crate) fn verify_path(
-    leaf: &Hash,
+    leaf: &Node,
     index: u32,
-    path: &[Hash],
+    path: &[Node],
     depth: usize,
-    root: &Hash,
+    root: &Node,
 ) -> bool {
     let mut index = index;
     let mut hash = *leaf;
@@ -148,16 +147,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_of_every_small_tree_verifies_and_no_other() {
-        assert_eq!(root(&[]), Err(Error::EmptyCohort));
+    fn paths_of_small_trees_verify_only_unchanged() {
+        assert_eq!(root(&[]), None);
         for n in 1..=17usize {
-            let leaves: Vec<Hash> = (0..n).map(|i| raw_leaf(&[i as u8])).collect();
+            let leaves: Vec<Node> = (0..n).map(|i| raw_leaf(&[i as u8])).collect();
             let levels = Levels::new(&leaves).unwrap();
             let root = *levels.root();
             let depth = depth(n);
             assert_eq!(levels.leaves(n), leaves);
             if n > 1 {
-                assert_eq!(levels.path(n.next_power_of_two()), Err(Error::OutOfRange));
+                assert_eq!(levels.path(n.next_power_of_two()), None);
             }
             for (i, leaf) in leaves.iter().enumerate() {
                 let path = levels.path(i).unwrap();
@@ -186,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn leaves_of_any_lengths_in_any_number() {
+    fn lane_leaves_equal_single_leaves() {
         let data = [7; 3000];
         for n in 0..20usize {
             let items: Vec<LeafParts<'_, 2>> = (0..n)
                 .map(|i| ([&data[..1 + 7 * i % 64], &data[..33]], &data[..i * 149]))
                 .collect();
-            let single: Vec<Hash> = items.iter().map(leaf).collect();
+            let single: Vec<Node> = items.iter().map(leaf).collect();
             assert_eq!(leaves(&items), single);
         }
     }

@@ -1,32 +1,31 @@
-//! Messages between members. Every one is signed and says whose it is, for which
-//! content of which epoch, under which list of roots, and what it answers.
+//! Signed messages between members, and evidence of equivocation.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature};
+use mldsa_core::{MlDsa87, Randomness, Signature};
 
-use crate::epoch::merkle::Hash;
+use crate::epoch::merkle::Node;
 use crate::epoch::registry::Registry;
-use crate::error::Error;
-use crate::keys::member::Member;
+use crate::error::RoundError;
+use crate::keys::member::{Member, is_signed};
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
-use crate::wire::label::ContentLabel;
+use crate::wire::task::AttemptId;
 
-/// What a message carries.
+/// Content type of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
-    /// An [`Opening`](crate::Opening).
+pub enum MessageKind {
+    /// An opening of a one-time key.
     Opening,
-    /// A [`Commitment`](crate::Commitment).
+    /// A commitment.
     Commitment,
-    /// A [`Response`](crate::Response).
+    /// A response to a challenge.
     Response,
 }
 
-impl Part {
+impl MessageKind {
     const ALL: [Self; 3] = [Self::Opening, Self::Commitment, Self::Response];
 
     fn code(self) -> u8 {
@@ -38,23 +37,23 @@ impl Part {
     }
 }
 
-/// What all messages of one content have in common.
+/// Fields that all messages of one attempt have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
     pub(crate) epoch: u64,
-    /// The digest of the list of roots.
-    pub(crate) roots: Hash,
-    pub(crate) label: ContentLabel,
+    /// Digest of the list of roots.
+    pub(crate) roots: Node,
+    pub(crate) attempt: AttemptId,
 }
 
-/// A message whose signature was checked: made by a member's own steps and by
-/// [`AgreedRoots::receive`](crate::AgreedRoots::receive). Cheap to clone.
+/// A message of a member with a verified signature. It names sender, attempt, epoch, list of
+/// roots and what it answers. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Message(Arc<Signed>);
+pub struct SignedMessage(Arc<Content>);
 
 #[derive(PartialEq, Eq)]
-struct Signed {
-    part: Part,
+struct Content {
+    kind: MessageKind,
     id: MemberId,
     subject: Subject,
     about: [u8; 64],
@@ -64,29 +63,34 @@ struct Signed {
 
 const MESSAGE: &[u8; 8] = b"MLADSAM2";
 
-impl Message {
-    /// What it carries.
-    pub fn part(&self) -> Part {
-        self.0.part
+impl SignedMessage {
+    /// The content type.
+    #[must_use]
+    pub fn kind(&self) -> MessageKind {
+        self.0.kind
     }
 
-    /// Its sender.
+    /// The sender.
+    #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.0.id
     }
 
-    /// The content, with the attempt.
-    pub fn label(&self) -> &ContentLabel {
-        &self.0.subject.label
+    /// The attempt.
+    #[must_use]
+    pub fn attempt_id(&self) -> &AttemptId {
+        &self.0.subject.attempt
     }
 
-    /// What it answers: `mu` for a commitment, `c_tilde` for a response, zeros for
-    /// an opening.
+    /// The value that the message answers: `mu` for a commitment, `c_tilde` for a response,
+    /// zeros for an opening.
+    #[must_use]
     pub fn about(&self) -> &[u8; 64] {
         &self.0.about
     }
 
-    /// The encoding of what it carries.
+    /// The encoded content.
+    #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.0.body
     }
@@ -95,63 +99,97 @@ impl Message {
         &self.0.subject
     }
 
-    /// `"MLADSAM2" || part || lp(id, C) || BE64(epoch) || roots || about || lp(body) ||
-    /// signature`.
+    /// Encodes as `"MLADSAM2" || kind || lp(id, C) || BE64(epoch) || roots || about || lp(body)
+    /// || signature`.
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = self.0.signed_part();
-        out.extend_from_slice(self.0.signature.as_bytes());
+        let content = &*self.0;
+        let mut out = signed_part(
+            content.kind,
+            &content.id,
+            &content.subject,
+            &content.about,
+            &content.body,
+        );
+        out.extend_from_slice(content.signature.as_bytes());
         out
     }
 
-    /// Reads and checks a message.
-    pub(crate) fn receive(bytes: &[u8], registry: &Registry) -> Result<Self, Error> {
+    /// Decodes a message and verifies its signature.
+    pub(crate) fn receive(bytes: &[u8], registry: &Registry) -> Result<Self, RoundError> {
+        Unverified::from_bytes(bytes)?.verify(registry)
+    }
+}
+
+/// A decoded message whose signature is not verified.
+pub(crate) struct Unverified(SignedMessage);
+
+impl Unverified {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, RoundError> {
         let mut reader = Reader::new(bytes, MESSAGE)?;
         let [code] = reader.array()?;
-        let part = Part::ALL.into_iter().find(|part| part.code() == code);
-        let part = part.ok_or(Error::BadLength)?;
-        let id = MemberId::new(reader.part()?)?;
-        let label = ContentLabel::from_bytes(reader.part()?)?;
-        let subject = Subject {
-            label,
-            epoch: u64::from_be_bytes(reader.array()?),
-            roots: reader.array()?,
+        let mut kinds = MessageKind::ALL.into_iter();
+        let content = Content {
+            kind: kinds
+                .find(|kind| kind.code() == code)
+                .ok_or(RoundError::InvalidMessage)?,
+            id: MemberId::new(reader.part()?)?,
+            subject: {
+                let attempt = AttemptId::from_bytes(reader.part()?)?;
+                Subject {
+                    epoch: u64::from_be_bytes(reader.array()?),
+                    roots: reader.array()?,
+                    attempt,
+                }
+            },
+            about: reader.array()?,
+            body: reader.part()?.into(),
+            signature: reader.signature()?,
         };
-        let about = reader.array()?;
-        let body = reader.part()?;
-        let signature = reader.take(MlDsa87::SIG_LEN)?;
         reader.end()?;
-        let key = registry.key(&id)?;
-        let signed = Signed {
-            part,
+        Ok(Self(SignedMessage(Arc::new(content))))
+    }
+
+    /// Whether a verified message has the same bytes.
+    pub(crate) fn is_copy_of(&self, verified: &SignedMessage) -> bool {
+        self.0 == *verified
+    }
+
+    /// The content. Nothing in it is authenticated.
+    pub(crate) fn content(&self) -> &SignedMessage {
+        &self.0
+    }
+
+    pub(crate) fn verify(self, registry: &Registry) -> Result<SignedMessage, RoundError> {
+        let content = &*self.0.0;
+        let key = registry.key(&content.id).ok_or(RoundError::UnknownMember)?;
+        let Content {
+            kind,
             id,
             subject,
             about,
-            body: body.into(),
-            signature: Signature::from_bytes(signature).map_err(|_| Error::BadMessage)?,
-        };
-        key.verify(&digest(&signed.signed_part()), context()?, signature)
-            .map_err(|_| Error::BadMessage)?;
-        Ok(Self(Arc::new(signed)))
+            body,
+            signature,
+        } = content;
+        let digest = digest(&signed_part(*kind, id, subject, about, body));
+        if !is_signed(key, b"F.msg", &digest, signature.as_ref()) {
+            return Err(RoundError::InvalidMessage);
+        }
+        Ok(self.0)
     }
 }
 
-impl Signed {
-    fn signed_part(&self) -> Vec<u8> {
-        signed_part(self.part, &self.id, &self.subject, &self.about, &self.body)
-    }
-}
-
-/// All of a message but its signature.
+/// A message without its signature.
 fn signed_part(
-    part: Part,
+    kind: MessageKind,
     id: &MemberId,
     subject: &Subject,
     about: &[u8; 64],
     body: &[u8],
 ) -> Vec<u8> {
     let mut out = MESSAGE.to_vec();
-    out.push(part.code());
-    out.extend(lp(&[id.as_bytes(), subject.label.as_bytes()]));
+    out.push(kind.code());
+    out.extend(lp(&[id.as_bytes(), subject.attempt.as_bytes()]));
     out.extend_from_slice(&subject.epoch.to_be_bytes());
     out.extend_from_slice(&subject.roots);
     out.extend_from_slice(about);
@@ -163,93 +201,89 @@ fn digest(signed_part: &[u8]) -> [u8; 64] {
     hash_lp(&[], &[b"F.msg", signed_part])
 }
 
-fn context() -> Result<Context<'static>, Error> {
-    Context::new(b"F.msg").map_err(|_| Error::BadLength)
-}
-
-impl fmt::Debug for Message {
+impl fmt::Debug for SignedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Message({:?} of {})", self.0.part, self.0.id)
+        write!(f, "SignedMessage({:?} of {})", self.0.kind, self.0.id)
     }
 }
 
 impl Member {
-    /// Signs a message. Deterministically, because one that is sent again has to be
-    /// the same one; so it is verified before it leaves, against faults.
+    /// Signs a message deterministically, because a message that is sent again must have the
+    /// same bytes. Verifies the signature before release, against faults.
     pub(crate) fn seal(
         &self,
-        part: Part,
+        kind: MessageKind,
         subject: Subject,
         about: &[u8; 64],
         body: Vec<u8>,
-    ) -> Result<Message, Error> {
+    ) -> Result<SignedMessage, RoundError> {
+        let digest = digest(&signed_part(kind, &self.id, &subject, about, &body));
         let key = self.registration_key.verifying_key();
-        let digest = digest(&signed_part(part, &self.id, &subject, about, &body));
-        let signature = self.sign(b"F.msg", &digest, Randomness::Deterministic)?;
-        key.verify(&digest, context()?, signature.as_ref())
-            .map_err(|_| Error::Fault)?;
-        Ok(Message(Arc::new(Signed {
-            part,
+        let signature = self
+            .sign(b"F.msg", &digest, Randomness::Deterministic)
+            .filter(|signature| is_signed(key, b"F.msg", &digest, signature.as_ref()));
+        Ok(SignedMessage(Arc::new(Content {
+            kind,
             id: self.id,
             subject,
             about: *about,
             body,
-            signature,
+            signature: signature.ok_or(RoundError::Fault)?,
         })))
     }
 }
 
-/// Two different messages that one member has signed where it may sign one. Anybody
-/// with the registry can check it.
+/// Evidence of equivocation: two different messages that one member has signed where it may
+/// sign one. Any holder of the registry can verify it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Equivocation {
-    first: Message,
-    second: Message,
+    first: SignedMessage,
+    second: SignedMessage,
 }
 
 const EQUIVOCATION: &[u8; 8] = b"MLADSAE1";
 
 impl Equivocation {
-    /// The evidence that two messages are, if they are: same sender, part, epoch and
-    /// content, but another body, another answer or another list of roots.
-    pub fn new(first: &Message, second: &Message) -> Option<Self> {
-        let same = |a: &Signed, b: &Signed| {
-            a.part == b.part
-                && a.id == b.id
-                && a.subject.epoch == b.subject.epoch
-                && a.subject.label == b.subject.label
-        };
-        let differ = |a: &Signed, b: &Signed| {
-            a.body != b.body || a.about != b.about || a.subject.roots != b.subject.roots
-        };
-        (same(&first.0, &second.0) && differ(&first.0, &second.0)).then(|| Self {
+    /// Evidence from two messages with the same sender, kind, epoch and attempt, but another
+    /// body, another answer or another list of roots. `None` for other messages.
+    #[must_use]
+    pub fn new(first: &SignedMessage, second: &SignedMessage) -> Option<Self> {
+        let (a, b) = (&*first.0, &*second.0);
+        let conflict = a.kind == b.kind
+            && a.id == b.id
+            && a.subject.epoch == b.subject.epoch
+            && a.subject.attempt == b.subject.attempt
+            && (a.body != b.body || a.about != b.about || a.subject.roots != b.subject.roots);
+        conflict.then(|| Self {
             first: first.clone(),
             second: second.clone(),
         })
     }
 
-    /// Who did it.
+    /// The sender.
+    #[must_use]
     pub fn id(&self) -> &MemberId {
         self.first.id()
     }
 
-    /// `"MLADSAE1" || lp(message, message)`.
+    /// Encodes as `"MLADSAE1" || lp(message, message)`.
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = EQUIVOCATION.to_vec();
         out.extend(lp(&[&self.first.to_bytes(), &self.second.to_bytes()]));
         out
     }
 
-    /// Reads evidence and checks it: what comes back is proven.
+    /// Decodes evidence and verifies both signatures.
     ///
     /// # Errors
-    /// [`Error::BadLength`], [`Error::UnknownMember`], [`Error::BadMessage`];
-    /// [`Error::CohortMismatch`] for two messages that do not contradict each other.
-    pub fn from_bytes(bytes: &[u8], registry: &Registry) -> Result<Self, Error> {
+    /// [`RoundError::Encoding`], [`RoundError::UnknownMember`], [`RoundError::InvalidMessage`],
+    /// [`RoundError::NotConflicting`].
+    pub fn from_bytes(bytes: &[u8], registry: &Registry) -> Result<Self, RoundError> {
         let mut reader = Reader::new(bytes, EQUIVOCATION)?;
-        let first = Message::receive(reader.part()?, registry)?;
-        let second = Message::receive(reader.part()?, registry)?;
+        let first = SignedMessage::receive(reader.part()?, registry)?;
+        let second = SignedMessage::receive(reader.part()?, registry)?;
         reader.end()?;
-        Self::new(&first, &second).ok_or(Error::CohortMismatch)
+        Self::new(&first, &second).ok_or(RoundError::NotConflicting)
     }
 }

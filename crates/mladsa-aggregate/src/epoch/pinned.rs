@@ -1,53 +1,55 @@
-//! The pinned list of roots, which one party holds for itself.
+//! List of roots pinned locally by one participant.
 
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::epoch::announcement::RootAnnouncement;
-use crate::epoch::merkle::Hash;
-use crate::epoch::pins::PinStore;
+use crate::epoch::merkle::Node;
 use crate::epoch::plan::EpochPlan;
 use crate::epoch::registry::Registry;
-use crate::error::Error;
+use crate::epoch::statement::RootAnnouncement;
+use crate::epoch::write_once::WriteOnceStore;
+use crate::error::{EncodingError, RootsError, StorageError};
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
-/// The list of roots of an epoch as one party has pinned it. Whether others have
-/// pinned the same, [`AgreedRoots`](crate::AgreedRoots) says: nothing is opened or
-/// verified before that.
+/// List of roots of an epoch, pinned locally by one participant.
+/// [`AgreedRoots`](crate::AgreedRoots) proves that others have pinned the same list; nothing is
+/// opened or verified before.
 #[derive(Clone)]
 pub struct PinnedRoots {
     registry: Arc<Registry>,
     plan: Arc<EpochPlan>,
     // by position in the registry
-    roots: Vec<Option<Hash>>,
-    digest: Hash,
+    roots: Vec<Option<Node>>,
+    digest: Node,
 }
 
 impl PinnedRoots {
-    /// Checks the announcements and pins them as the complete list of the epoch:
-    /// members without one take no part in it.
+    /// Verifies the announcements and pins them as the complete list of the epoch. A member
+    /// without an announcement cannot sign in it.
     ///
     /// # Errors
-    /// [`Error::EmptyCohort`], [`Error::DuplicateId`], those of
-    /// [`RootAnnouncement::verify`] and of the store.
-    pub fn pin<S: PinStore + ?Sized>(
+    /// [`RootsError::NoRoots`], [`RootsError::DuplicateMember`], [`RootsError::NotPinned`] if
+    /// the store holds another list, [`RootsError::Storage`], and those of
+    /// [`RootAnnouncement::verify`].
+    pub fn pin<S: WriteOnceStore + ?Sized>(
         store: &mut S,
         registry: &Arc<Registry>,
         plan: &EpochPlan,
         announcements: &[RootAnnouncement],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, RootsError> {
         if announcements.is_empty() {
-            return Err(Error::EmptyCohort);
+            return Err(RootsError::NoRoots);
         }
         let mut roots = alloc::vec![None; registry.len()];
         for announcement in announcements {
-            let slot = roots.get_mut(registry.position(announcement.id())?);
-            let slot = slot.ok_or(Error::UnknownMember)?;
+            let slot = registry.position(announcement.id());
+            let slot = slot.and_then(|at| roots.get_mut(at));
+            let slot = slot.ok_or(RootsError::UnknownMember)?;
             if slot.is_some() {
-                return Err(Error::DuplicateId);
+                return Err(RootsError::DuplicateMember);
             }
             announcement.verify(registry, plan)?;
             *slot = Some(*announcement.root());
@@ -58,33 +60,37 @@ impl PinnedRoots {
                 list.extend(lp(&[id.as_bytes(), root]));
             }
         }
-        store.pin(&name(plan), &list)?;
-        Ok(Self::new(registry, plan, roots, &list))
+        match store.write(&name(plan), &list) {
+            Err(StorageError::OtherValue) => Err(RootsError::NotPinned),
+            Err(error) => Err(error.into()),
+            Ok(()) => Ok(Self::new(registry, plan, roots, &list)),
+        }
     }
 
-    /// The list that `store` holds for the epoch of `plan`, if it holds one.
+    /// Loads the list of the epoch of `plan` from `store`, if it holds one.
     ///
     /// # Errors
-    /// [`Error::RootNotPinned`] if it belongs to another plan or registry,
-    /// [`Error::GuardFailure`], [`Error::BadLength`].
-    pub fn load<S: PinStore + ?Sized>(
+    /// [`RootsError::NotPinned`] if it belongs to another plan or registry,
+    /// [`RootsError::Storage`], [`RootsError::Encoding`].
+    pub fn load<S: WriteOnceStore + ?Sized>(
         store: &S,
         registry: &Arc<Registry>,
         plan: &EpochPlan,
-    ) -> Result<Option<Self>, Error> {
-        let Some(list) = store.pinned(&name(plan))? else {
+    ) -> Result<Option<Self>, RootsError> {
+        let Some(list) = store.read(&name(plan))? else {
             return Ok(None);
         };
-        let mut reader = Reader::rest_of(&list);
+        let mut reader = Reader::without_magic(&list);
         if reader.part()? != plan.binding(registry) {
-            return Err(Error::RootNotPinned);
+            return Err(RootsError::NotPinned);
         }
         let mut roots = alloc::vec![None; registry.len()];
         while !reader.is_empty() {
             let id = MemberId::new(reader.part()?)?;
-            let slot = roots.get_mut(registry.position(&id)?);
-            let root = reader.part()?.try_into().map_err(|_| Error::BadLength)?;
-            *slot.ok_or(Error::UnknownMember)? = Some(root);
+            let root = reader.part()?.try_into();
+            let slot = registry.position(&id).and_then(|at| roots.get_mut(at));
+            *slot.ok_or(RootsError::UnknownMember)? =
+                Some(root.map_err(|_| EncodingError::Length)?);
         }
         Ok(Some(Self::new(registry, plan, roots, &list)))
     }
@@ -92,7 +98,7 @@ impl PinnedRoots {
     fn new(
         registry: &Arc<Registry>,
         plan: &EpochPlan,
-        roots: Vec<Option<Hash>>,
+        roots: Vec<Option<Node>>,
         list: &[u8],
     ) -> Self {
         Self {
@@ -103,17 +109,20 @@ impl PinnedRoots {
         }
     }
 
-    /// A digest of matrix, registry, plan and list: what members acknowledge.
-    pub fn digest(&self) -> &Hash {
+    /// Digest of matrix, registry, plan and list, which members acknowledge.
+    #[must_use]
+    pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
     /// The plan.
+    #[must_use]
     pub fn plan(&self) -> &EpochPlan {
         &self.plan
     }
 
     /// The registry.
+    #[must_use]
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
@@ -121,12 +130,13 @@ impl PinnedRoots {
     /// The pinned root of a member.
     ///
     /// # Errors
-    /// [`Error::UnknownMember`]; [`Error::RootNotPinned`] if it announced none.
-    pub fn root(&self, id: &MemberId) -> Result<&Hash, Error> {
+    /// [`RootsError::UnknownMember`]; [`RootsError::NotPinned`] if it announced none.
+    pub fn root(&self, id: &MemberId) -> Result<&[u8; 32], RootsError> {
+        let at = self.registry.position(id);
         self.roots
-            .get(self.registry.position(id)?)
+            .get(at.ok_or(RootsError::UnknownMember)?)
             .and_then(Option::as_ref)
-            .ok_or(Error::RootNotPinned)
+            .ok_or(RootsError::NotPinned)
     }
 }
 

@@ -1,150 +1,146 @@
-//! Which labels may be used in an epoch.
+//! Plan of an epoch: the tasks that may be signed.
 
 use alloc::vec::Vec;
 
-use crate::epoch::merkle::{Hash, depth};
+use crate::epoch::merkle::{Node, depth};
 use crate::epoch::registry::Registry;
-use crate::error::Error;
-use crate::keys::content_key::CONTENT_PUBLIC_KEY_LEN;
+use crate::error::RootsError;
+use crate::keys::one_time_key::OneTimePublicKey;
 use crate::wire::framing::hash_lp;
-use crate::wire::label::{BaseLabel, ContentLabel, MAX_ATTEMPTS};
+use crate::wire::task::{AttemptId, MAX_ATTEMPTS, TaskId};
 
-/// Attempts that a plan foresees for each content unless told otherwise.
-pub const DEFAULT_ATTEMPTS: u8 = 4;
-
-/// Attempts that a committee of `n` needs to decide although each of the f members
-/// that may fail, fewer than a third, stays silent in an attempt of its own: f and
-/// [`DEFAULT_ATTEMPTS`], but no more than 64.
-pub fn attempts_for(n: usize) -> u8 {
-    let silent = n.saturating_sub(1) / 3;
-    u8::try_from(silent)
-        .unwrap_or(u8::MAX)
-        .saturating_add(DEFAULT_ATTEMPTS)
-        .min(MAX_ATTEMPTS)
-}
-
-/// Leaves of one epoch tree.
-pub const MAX_LEAVES: usize = 1 << 20;
-
-/// The contents of one epoch, the same for all members: base labels in order,
-/// each with the same number of attempts. Every label has one place in the tree,
-/// so that a member cannot hold two keys for it.
+/// Plan of one epoch, the same for all members: tasks in order, each with the same number of
+/// attempts. Every attempt has one position in the tree, so that a member cannot have two keys
+/// for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EpochPlan {
     epoch: u64,
     attempts: u8,
-    contents: Vec<BaseLabel>,
-    // label and position, by label
-    sorted: Vec<(BaseLabel, u32)>,
+    tasks: Vec<TaskId>,
+    // identifier and position, by identifier
+    sorted: Vec<(TaskId, u32)>,
 }
 
 impl EpochPlan {
-    /// A plan with [`DEFAULT_ATTEMPTS`].
+    /// Default number of attempts for each task.
+    pub const DEFAULT_ATTEMPTS: u8 = 4;
+    /// Maximum number of keys: tasks times attempts.
+    pub const MAX_KEYS: usize = 1 << 20;
+
+    /// Number of attempts for a committee of `n` members in which f of them, fewer than a
+    /// third, are silent in one attempt each: f + [`Self::DEFAULT_ATTEMPTS`], at most 64.
+    #[must_use]
+    pub fn attempts_for(n: usize) -> u8 {
+        let silent = n.saturating_sub(1) / 3;
+        u8::try_from(silent)
+            .unwrap_or(u8::MAX)
+            .saturating_add(Self::DEFAULT_ATTEMPTS)
+            .min(MAX_ATTEMPTS)
+    }
+
+    /// A plan with [`Self::DEFAULT_ATTEMPTS`].
     ///
     /// # Errors
     /// As [`Self::with_attempts`].
-    pub fn new(epoch: u64, contents: Vec<BaseLabel>) -> Result<Self, Error> {
-        Self::with_attempts(epoch, contents, DEFAULT_ATTEMPTS)
+    pub fn new(epoch: u64, tasks: Vec<TaskId>) -> Result<Self, RootsError> {
+        Self::with_attempts(epoch, tasks, Self::DEFAULT_ATTEMPTS)
     }
 
-    /// A plan with `attempts` keys for each content.
+    /// A plan with `attempts` keys for each task.
     ///
     /// # Errors
-    /// [`Error::EmptyCohort`] without contents, [`Error::DuplicateId`] for a
-    /// repeated one, [`Error::OutOfRange`] for no attempts, more than 64, or more
-    /// than [`MAX_LEAVES`] leaves.
-    pub fn with_attempts(
-        epoch: u64,
-        contents: Vec<BaseLabel>,
-        attempts: u8,
-    ) -> Result<Self, Error> {
-        if contents.is_empty() {
-            return Err(Error::EmptyCohort);
+    /// [`RootsError::EmptyPlan`], [`RootsError::DuplicateTask`]; [`RootsError::PlanSize`] for
+    /// no attempts, more than 64, or more than [`Self::MAX_KEYS`] keys.
+    pub fn with_attempts(epoch: u64, tasks: Vec<TaskId>, attempts: u8) -> Result<Self, RootsError> {
+        if tasks.is_empty() {
+            return Err(RootsError::EmptyPlan);
         }
         if !(1..=MAX_ATTEMPTS).contains(&attempts)
-            || contents.len() > MAX_LEAVES / usize::from(attempts)
+            || tasks.len() > Self::MAX_KEYS / usize::from(attempts)
         {
-            return Err(Error::OutOfRange);
+            return Err(RootsError::PlanSize);
         }
-        let mut sorted: Vec<_> = contents.iter().cloned().zip(0..).collect();
+        let mut sorted: Vec<_> = tasks.iter().cloned().zip(0..).collect();
         sorted.sort();
         if sorted
             .windows(2)
             .any(|pair| matches!(pair, [a, b] if a.0 == b.0))
         {
-            return Err(Error::DuplicateId);
+            return Err(RootsError::DuplicateTask);
         }
         Ok(Self {
             epoch,
             attempts,
-            contents,
+            tasks,
             sorted,
         })
     }
 
     /// The epoch.
+    #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Keys of each member: contents times attempts.
+    /// Number of keys of each member: tasks times attempts.
+    #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
-        self.contents.len() * usize::from(self.attempts)
+        self.tasks.len() * usize::from(self.attempts)
     }
 
-    /// Keys for each content.
+    /// Number of attempts for each task.
+    #[must_use]
     pub fn attempts(&self) -> u8 {
         self.attempts
     }
 
-    /// Levels of every tree of this epoch.
-    pub fn depth(&self) -> usize {
+    /// Number of levels above the leaves of every tree of this epoch.
+    pub(crate) fn depth(&self) -> usize {
         depth(self.len())
     }
 
-    /// Bytes of an opening in this epoch: 6,144 + 4 + 32 for each level.
+    /// Bytes of an opening in this epoch: 6,148 and 32 for each level of the tree.
+    #[must_use]
     pub fn opening_len(&self) -> usize {
-        CONTENT_PUBLIC_KEY_LEN + 4 + 32 * self.depth()
+        OneTimePublicKey::LEN + 4 + 32 * self.depth()
     }
 
-    /// The place of a label in every tree.
+    /// Position of an attempt in every tree.
     ///
     /// # Errors
-    /// [`Error::UnknownLabel`]; [`Error::AttemptsExhausted`] for an attempt that
-    /// the plan does not foresee.
-    pub fn index(&self, label: &ContentLabel) -> Result<u32, Error> {
+    /// [`RootsError::UnknownTask`], [`RootsError::AttemptsExhausted`].
+    pub fn index(&self, attempt: &AttemptId) -> Result<u32, RootsError> {
         let at = self
             .sorted
-            .binary_search_by(|(base, _)| base.as_bytes().cmp(label.base()))
-            .map_err(|_| Error::UnknownLabel)?;
-        if label.attempt() >= self.attempts {
-            return Err(Error::AttemptsExhausted);
+            .binary_search_by(|(task, _)| task.as_bytes().cmp(attempt.task()))
+            .map_err(|_| RootsError::UnknownTask)?;
+        if attempt.attempt() >= self.attempts {
+            return Err(RootsError::AttemptsExhausted);
         }
-        let (_, content) = self.sorted.get(at).ok_or(Error::UnknownLabel)?;
-        Ok(content * u32::from(self.attempts) + u32::from(label.attempt()))
+        let (_, task) = self.sorted.get(at).ok_or(RootsError::UnknownTask)?;
+        Ok(task * u32::from(self.attempts) + u32::from(attempt.attempt()))
     }
 
-    /// All labels in tree order.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = ContentLabel> {
-        self.contents
+    /// All attempts in tree order.
+    pub(crate) fn attempt_ids(&self) -> impl Iterator<Item = AttemptId> {
+        self.tasks
             .iter()
-            .flat_map(|base| (0..self.attempts).filter_map(|attempt| base.attempt(attempt).ok()))
+            .flat_map(|task| (0..self.attempts).filter_map(|attempt| task.attempt(attempt).ok()))
     }
 
-    /// What a seed is bound to for the epoch: the matrix, the members and the
-    /// contents.
-    pub(crate) fn binding(&self, registry: &Registry) -> Hash {
+    /// Digest of matrix, members and tasks, to which a seed is bound for the epoch.
+    pub(crate) fn binding(&self, registry: &Registry) -> Node {
         let parts: [&[u8]; 3] = [registry.matrix().rho(), registry.root(), &self.digest()];
         hash_lp(b"MLADSA epoch", &parts)
     }
 
-    fn digest(&self) -> Hash {
-        let parts: Vec<&[u8]> = self.contents.iter().map(BaseLabel::as_bytes).collect();
-        let contents: Hash = hash_lp(&[], &parts);
+    fn digest(&self) -> Node {
+        let parts: Vec<&[u8]> = self.tasks.iter().map(TaskId::as_bytes).collect();
+        let tasks: Node = hash_lp(&[], &parts);
         hash_lp(
             b"MLADSA plan",
-            &[&self.epoch.to_be_bytes(), &[self.attempts], &contents],
+            &[&self.epoch.to_be_bytes(), &[self.attempts], &tasks],
         )
     }
 }

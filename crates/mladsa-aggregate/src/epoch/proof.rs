@@ -1,35 +1,36 @@
-//! Proof of a content key: an ordinary ML-DSA-87 signature made with the key
-//! itself, for where roots cannot be fixed before openings.
+//! Proof of a one-time key: an ordinary ML-DSA-87 signature made with the key itself, for
+//! applications in which roots cannot be fixed before openings.
 
 use mldsa_core::internals::{Secret, Zeroed, keygen_from_rho_p};
 use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature, no_alloc};
 
 use crate::epoch::registry::Registry;
-use crate::error::Error;
-use crate::keys::content_key::{ContentKey, ContentPublicKey};
+use crate::error::RoundError;
 use crate::keys::matrix::{K, Matrix, encode_key, vector};
-use crate::keys::member::Member;
+use crate::keys::member::{Member, is_signed};
+use crate::keys::one_time_key::{OneTimeKey, OneTimePublicKey};
 use crate::keys::scope::EpochLabel;
 use crate::member_id::MemberId;
 use crate::wire::framing::hash_lp;
-use crate::wire::label::ContentLabel;
+use crate::wire::task::AttemptId;
 
 impl Member {
-    /// Signs the public half of the key of `label` in `epoch` with the key itself.
-    /// `rnd` is 64 fresh random bytes: half of them take the place of K, half are the
-    /// rnd of FIPS 204, so that the mask depends on all of them.
+    /// Signs the one-time public key of `attempt` in `epoch` with the key itself. `rnd` is 64
+    /// fresh random bytes: half of them replace K, half are the rnd of FIPS 204, so that the
+    /// mask depends on all of them.
     ///
     /// # Errors
-    /// [`Error::Fault`] if signing fails.
-    pub fn prove_content_key(
+    /// [`RoundError::Fault`].
+    pub fn prove_one_time_key(
         &self,
         registry: &Registry,
         epoch: u64,
-        label: &ContentLabel,
+        attempt: &AttemptId,
         rnd: &[u8; 64],
-    ) -> Result<Signature<MlDsa87>, Error> {
-        let label = registry.scope(epoch).label(label.as_bytes());
+    ) -> Result<Signature<MlDsa87>, RoundError> {
+        let label = registry.scope(epoch).label(attempt.as_bytes());
         self.prove(registry.matrix(), &label, rnd)
+            .ok_or(RoundError::Fault)
     }
 
     pub(crate) fn prove(
@@ -37,11 +38,10 @@ impl Member {
         matrix: &Matrix,
         label: &EpochLabel,
         rnd: &[u8; 64],
-    ) -> Result<Signature<MlDsa87>, Error> {
-        let rho_p = ContentKey::seed(&self.seed, label);
-        let public_key = ContentKey::derive(matrix, &self.seed, label).public_key;
-        let (k_seed, rnd) = rnd.split_first_chunk().ok_or(Error::BadLength)?;
-        let rnd = rnd.first_chunk().ok_or(Error::BadLength)?;
+    ) -> Option<Signature<MlDsa87>> {
+        let rho_p = OneTimeKey::seed(&self.seed, label);
+        let public_key = OneTimeKey::derive(matrix, &self.seed, label).public_key;
+        let (k_seed, rnd) = (rnd.first_chunk()?, rnd.last_chunk()?);
         let mut pk = [0; MlDsa87::PK_LEN];
         let mut sk = Secret::<[u8; MlDsa87::SK_LEN]>::zeroed();
         keygen_from_rho_p::<MlDsa87>(
@@ -52,66 +52,56 @@ impl Member {
             &mut pk,
             sk.expose_mut(),
         );
-        let mut mu = MuBuilder::from_tr(&no_alloc::tr::<MlDsa87>(&pk), context()?);
+        let ctx = Context::new(TAG).ok()?;
+        let mut mu = MuBuilder::from_tr(&no_alloc::tr::<MlDsa87>(&pk), ctx);
         mu.update(&message(&self.id, label, &public_key));
         let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
-        no_alloc::sign_mu::<MlDsa87>(
-            sk.expose(),
-            &mu.finish(),
-            Randomness::Hedged(rnd),
-            &mut signature,
-        )
-        .map_err(|_| Error::Fault)?;
-        Signature::from_bytes(&signature).map_err(|_| Error::Fault)
+        let hedge = Randomness::Hedged(rnd);
+        no_alloc::sign_mu::<MlDsa87>(sk.expose(), &mu.finish(), hedge, &mut signature).ok()?;
+        Signature::from_bytes(&signature).ok()
     }
 }
 
-/// Checks what [`Member::prove_content_key`] made.
-///
-/// # Errors
-/// [`Error::BadKeyProof`].
-pub fn verify_content_key(
-    registry: &Registry,
-    epoch: u64,
-    id: &MemberId,
-    label: &ContentLabel,
-    public_key: &ContentPublicKey,
-    proof: &[u8],
-) -> Result<(), Error> {
-    let label = registry.scope(epoch).label(label.as_bytes());
-    verify(registry.matrix(), id, &label, public_key, proof)
+impl Registry {
+    /// Verifies a proof made by [`Member::prove_one_time_key`].
+    ///
+    /// # Errors
+    /// [`RoundError::InvalidKeyProof`].
+    pub fn verify_one_time_key(
+        &self,
+        epoch: u64,
+        id: &MemberId,
+        attempt: &AttemptId,
+        public_key: &OneTimePublicKey,
+        proof: &[u8],
+    ) -> Result<(), RoundError> {
+        let label = self.scope(epoch).label(attempt.as_bytes());
+        verify(self.matrix(), id, &label, public_key, proof)
+    }
 }
+
+const TAG: &[u8] = b"F.cpop";
 
 pub(crate) fn verify(
     matrix: &Matrix,
     id: &MemberId,
     label: &EpochLabel,
-    public_key: &ContentPublicKey,
+    public_key: &OneTimePublicKey,
     proof: &[u8],
-) -> Result<(), Error> {
+) -> Result<(), RoundError> {
     let mut t = vector(K);
     public_key.unpack(&mut t);
-    encode_key(matrix, &t)?
-        .verify(&message(id, label, public_key), context()?, proof)
-        .map_err(|_| Error::BadKeyProof)
+    let key = encode_key(matrix, &t)?;
+    is_signed(&key, TAG, &message(id, label, public_key), proof)
+        .then_some(())
+        .ok_or(RoundError::InvalidKeyProof)
 }
 
 pub(crate) fn message(
     id: &MemberId,
     label: &EpochLabel,
-    public_key: &ContentPublicKey,
+    public_key: &OneTimePublicKey,
 ) -> [u8; 64] {
-    hash_lp(
-        &[],
-        &[
-            b"F.cpop",
-            id.as_bytes(),
-            label.as_bytes(),
-            public_key.as_bytes(),
-        ],
-    )
-}
-
-fn context() -> Result<Context<'static>, Error> {
-    Context::new(b"F.cpop").map_err(|_| Error::BadLength)
+    let (id, label, key) = (id.as_bytes(), label.as_bytes(), public_key.as_bytes());
+    hash_lp(&[], &[TAG, id, label, key])
 }

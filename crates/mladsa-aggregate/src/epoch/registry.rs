@@ -1,121 +1,117 @@
-//! Members and their registration: who may take part at all.
+//! Registration of members, and the registry of a committee.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mldsa_core::{Context, MlDsa87, ParameterSet, Randomness, Signature, VerifyingKey};
+use mldsa_core::{MlDsa87, ParameterSet, Randomness, Signature, VerifyingKey};
 
-use crate::epoch::merkle::{Hash, leaves, root};
-use crate::error::Error;
+use crate::epoch::merkle::{Node, leaves, root};
+use crate::error::{EncodingError, RegistrationError};
 use crate::keys::matrix::Matrix;
-use crate::keys::member::Member;
+use crate::keys::member::{Member, is_signed};
 use crate::keys::scope::Scope;
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
 
-/// Members in a registry.
-pub const MAX_MEMBERS: usize = 8192;
-
 impl Member {
-    /// The registration key with its proof of possession.
+    /// Signs the registration key with itself: the proof of possession, under the context
+    /// `F.pop`.
     ///
     /// # Errors
-    /// [`Error::Fault`] if signing fails.
-    pub fn register(&self, hedge: Randomness<'_>) -> Result<Registration, Error> {
+    /// [`RegistrationError::SigningFault`].
+    pub fn register(&self, hedge: Randomness<'_>) -> Result<Registration, RegistrationError> {
         let key = self.registration_key.verifying_key().clone();
-        let pop = self.sign(b"F.pop", &pop_message(&self.id, &key), hedge)?;
+        let proof = self.sign(b"F.pop", &proof_message(&self.id, &key), hedge);
         Ok(Registration {
             id: self.id,
             key,
-            pop,
+            proof: proof.ok_or(RegistrationError::SigningFault)?,
         })
     }
 }
 
-/// What a member publishes once: its registration key and proof of possession.
+/// Registration key of a member with its proof of possession, published once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
     id: MemberId,
     key: VerifyingKey<MlDsa87>,
-    pop: Signature<MlDsa87>,
+    proof: Signature<MlDsa87>,
 }
 
 const REGISTRATION: &[u8; 8] = b"MLADSAR1";
 
 impl Registration {
     /// The name.
+    #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id
     }
 
     /// The registration key.
+    #[must_use]
     pub fn key(&self) -> &VerifyingKey<MlDsa87> {
         &self.key
     }
 
-    /// The proof of possession, an ordinary ML-DSA-87 signature under the context
-    /// `F.pop`.
-    pub fn proof_of_possession(&self) -> &Signature<MlDsa87> {
-        &self.pop
-    }
-
-    /// `"MLADSAR1" || lp(id) || key || proof`.
+    /// Encodes as `"MLADSAR1" || lp(id) || key || proof`.
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = REGISTRATION.to_vec();
         out.extend(lp(&[self.id.as_bytes()]));
         out.extend_from_slice(self.key.as_bytes());
-        out.extend_from_slice(self.pop.as_bytes());
+        out.extend_from_slice(self.proof.as_bytes());
         out
     }
 
-    /// Reads what [`Self::to_bytes`] wrote. The proof is checked by
-    /// [`Registry::new`].
+    /// Decodes a registration. [`Registry::new`] verifies the proof.
     ///
     /// # Errors
-    /// [`Error::BadLength`]; [`Error::BadPoP`] for a malformed proof.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    /// [`EncodingError::Length`], [`EncodingError::Signature`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
         let mut reader = Reader::new(bytes, REGISTRATION)?;
         let id = MemberId::new(reader.part()?)?;
         let key = reader.take(MlDsa87::PK_LEN)?;
-        let key = VerifyingKey::from_bytes(key).map_err(|_| Error::BadLength)?;
-        let pop = reader.take(MlDsa87::SIG_LEN)?;
-        let pop = Signature::from_bytes(pop).map_err(|_| Error::BadPoP)?;
+        let key = VerifyingKey::from_bytes(key).map_err(|_| EncodingError::Length)?;
+        let proof = reader.signature()?;
         reader.end()?;
-        Ok(Self { id, key, pop })
+        Ok(Self { id, key, proof })
     }
 }
 
-fn pop_message(id: &MemberId, key: &VerifyingKey<MlDsa87>) -> [u8; 64] {
+fn proof_message(id: &MemberId, key: &VerifyingKey<MlDsa87>) -> [u8; 64] {
     hash_lp(&[], &[b"F.pop", id.as_bytes(), key.as_bytes()])
 }
 
-/// The members of a committee in id order, with the matrix they share. Holding
-/// one means that every proof of possession was checked.
+/// Registered members of a committee in id order, with the matrix that they share. All proofs
+/// of possession of a value of this type are verified.
 pub struct Registry {
     matrix: Matrix,
     entries: Vec<(MemberId, VerifyingKey<MlDsa87>)>,
-    root: Hash,
+    root: Node,
 }
 
 impl Registry {
-    /// Checks every proof of possession.
+    /// Maximum number of members.
+    pub const MAX_MEMBERS: usize = 8192;
+
+    /// Verifies every proof of possession. `rho` is the public seed of the matrix.
     ///
     /// # Errors
-    /// [`Error::EmptyCohort`], [`Error::TooManyMembers`], [`Error::BadPoP`],
-    /// [`Error::DuplicateId`].
+    /// [`RegistrationError::NoMembers`], [`RegistrationError::TooManyMembers`],
+    /// [`RegistrationError::InvalidProof`], [`RegistrationError::DuplicateMember`].
     pub fn new(
         rho: &[u8; 32],
         registrations: impl IntoIterator<Item = Registration>,
-    ) -> Result<Arc<Self>, Error> {
-        let ctx = Context::new(b"F.pop").map_err(|_| Error::BadLength)?;
+    ) -> Result<Arc<Self>, RegistrationError> {
         let mut entries = Vec::new();
-        for Registration { id, key, pop } in registrations {
-            if entries.len() == MAX_MEMBERS {
-                return Err(Error::TooManyMembers);
+        for Registration { id, key, proof } in registrations {
+            if entries.len() == Self::MAX_MEMBERS {
+                return Err(RegistrationError::TooManyMembers);
             }
-            key.verify(&pop_message(&id, &key), ctx, pop.as_ref())
-                .map_err(|_| Error::BadPoP)?;
+            if !is_signed(&key, b"F.pop", &proof_message(&id, &key), proof.as_ref()) {
+                return Err(RegistrationError::InvalidProof);
+            }
             entries.push((id, key));
         }
         entries.sort_by_key(|(id, _)| *id);
@@ -123,13 +119,13 @@ impl Registry {
             .windows(2)
             .any(|pair| matches!(pair, [a, b] if a.0 == b.0))
         {
-            return Err(Error::DuplicateId);
+            return Err(RegistrationError::DuplicateMember);
         }
         let parts: Vec<_> = entries
             .iter()
             .map(|(id, key)| ([id.as_bytes()], key.as_bytes().as_slice()))
             .collect();
-        let root = root(&leaves(&parts))?;
+        let root = root(&leaves(&parts)).ok_or(RegistrationError::NoMembers)?;
         Ok(Arc::new(Self {
             matrix: Matrix::expand(rho),
             entries,
@@ -137,48 +133,43 @@ impl Registry {
         }))
     }
 
-    /// Where labels of `epoch` are used.
+    /// Scope of the labels of `epoch`.
     pub(crate) fn scope(&self, epoch: u64) -> Scope {
         Scope::new(self.matrix.rho(), epoch, &self.root)
     }
 
-    /// The shared matrix.
-    pub fn matrix(&self) -> &Matrix {
+    pub(crate) fn matrix(&self) -> &Matrix {
         &self.matrix
     }
 
-    /// The root over all entries.
-    pub fn root(&self) -> &Hash {
+    /// The Merkle root over all names and keys.
+    #[must_use]
+    pub fn root(&self) -> &[u8; 32] {
         &self.root
     }
 
-    /// How many members.
+    /// The number of members.
+    #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The members in id order: the order of the aggregation bits.
+    /// The members in id order, which is the order of the bits of a signer set.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &MemberId> {
         self.entries.iter().map(|(id, _)| id)
     }
 
     /// The registration key of a member.
-    ///
-    /// # Errors
-    /// [`Error::UnknownMember`].
-    pub fn key(&self, id: &MemberId) -> Result<&VerifyingKey<MlDsa87>, Error> {
-        let (_, key) = self
-            .entries
-            .get(self.position(id)?)
-            .ok_or(Error::UnknownMember)?;
-        Ok(key)
+    #[must_use]
+    pub fn key(&self, id: &MemberId) -> Option<&VerifyingKey<MlDsa87>> {
+        let (_, key) = self.entries.get(self.position(id)?)?;
+        Some(key)
     }
 
-    pub(crate) fn position(&self, id: &MemberId) -> Result<usize, Error> {
-        self.entries
-            .binary_search_by_key(id, |(id, _)| *id)
-            .map_err(|_| Error::UnknownMember)
+    pub(crate) fn position(&self, id: &MemberId) -> Option<usize> {
+        let entries = &self.entries;
+        entries.binary_search_by_key(id, |(id, _)| *id).ok()
     }
 }
 

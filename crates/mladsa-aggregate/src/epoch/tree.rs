@@ -1,22 +1,22 @@
-//! A member's tree over its content keys of an epoch, and their openings.
+//! Key tree of a member over its one-time keys of an epoch, and openings.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::epoch::merkle::{Hash, LeafParts, Levels, depth, leaf, leaves};
-use crate::epoch::plan::{EpochPlan, MAX_LEAVES};
+use crate::epoch::merkle::{LeafParts, Levels, Node, depth, leaf, leaves};
+use crate::epoch::plan::EpochPlan;
 use crate::epoch::registry::Registry;
-use crate::error::Error;
-use crate::keys::content_key::{CONTENT_PUBLIC_KEY_LEN, ContentKey, ContentPublicKey, derive_each};
+use crate::error::{EncodingError, RootsError};
 use crate::keys::member::Member;
-use crate::keys::scope::{EpochLabel, Scope};
+use crate::keys::one_time_key::{OneTimeKey, OneTimePublicKey, derive_each};
+use crate::keys::scope::EpochLabel;
 use crate::keys::seed::KEYS_TOGETHER;
 use crate::member_id::MemberId;
 use crate::wire::framing::{Reader, hash_lp, lp};
-use crate::wire::label::ContentLabel;
+use crate::wire::task::AttemptId;
 
-/// A member's tree over the keys of an epoch: all its nodes, 64 bytes for each key.
-/// Public.
+/// Key tree of a member: all nodes of the Merkle tree over its one-time public keys of an
+/// epoch, 64 bytes for each key. Public.
 #[derive(Clone, Debug)]
 pub struct EpochTree {
     pub(super) id: MemberId,
@@ -29,76 +29,84 @@ const TREE: &[u8; 8] = b"MLADSAK2";
 
 impl EpochTree {
     /// The root.
-    pub fn root(&self) -> &Hash {
+    #[must_use]
+    pub fn root(&self) -> &[u8; 32] {
         self.levels.root()
     }
 
-    /// `"MLADSAK2" || lp(id, digest of registry and plan) || leaves || checksum`: to
-    /// be kept for the epoch, because deriving all keys again takes long.
+    /// Encodes as `"MLADSAK2" || lp(id, digest of registry and plan) || leaves || checksum`,
+    /// because deriving all keys again is slow.
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = TREE.to_vec();
         let plan = self.plan.binding(&self.registry);
         out.extend(lp(&[self.id.as_bytes(), &plan]));
         out.extend_from_slice(self.levels.leaves(self.plan.len()).as_flattened());
-        let checksum: Hash = hash_lp(b"MLADSA tree", &[&out]);
+        let checksum: Node = hash_lp(b"MLADSA tree", &[&out]);
         out.extend_from_slice(&checksum);
         out
     }
 
-    /// Reads what [`Self::to_bytes`] wrote, for the same registry and plan. Wrong
-    /// leaves do no harm: what they open does not lead to the announced root.
+    /// Decodes a tree of this registry and plan. Wrong leaves are harmless: their openings do
+    /// not lead to the announced root.
     ///
     /// # Errors
-    /// [`Error::BadLength`] for another form, [`Error::CohortMismatch`] for another
-    /// registry or plan.
+    /// [`RootsError::Encoding`], [`RootsError::OtherTree`].
     pub fn from_bytes(
         registry: &Arc<Registry>,
         plan: &EpochPlan,
         bytes: &[u8],
-    ) -> Result<Self, Error> {
-        let (body, checksum) = bytes.split_last_chunk::<32>().ok_or(Error::BadLength)?;
+    ) -> Result<Self, RootsError> {
+        let (body, checksum) = bytes
+            .split_last_chunk::<32>()
+            .ok_or(EncodingError::Length)?;
         if hash_lp(b"MLADSA tree", &[body]) != *checksum {
-            return Err(Error::BadLength);
+            return Err(EncodingError::Length.into());
         }
         let mut reader = Reader::new(body, TREE)?;
         let id = MemberId::new(reader.part()?)?;
         if reader.part()? != plan.binding(registry) {
-            return Err(Error::CohortMismatch);
+            return Err(RootsError::OtherTree);
         }
         let leaves = reader.take(32 * plan.len())?;
         reader.end()?;
+        Self::new(id, registry, plan, leaves.as_chunks().0)
+    }
+
+    fn new(
+        id: MemberId,
+        registry: &Arc<Registry>,
+        plan: &EpochPlan,
+        leaves: &[Node],
+    ) -> Result<Self, RootsError> {
         Ok(Self {
             id,
             registry: Arc::clone(registry),
             plan: plan.clone(),
-            levels: Levels::new(leaves.as_chunks().0)?,
+            levels: Levels::new(leaves).ok_or(RootsError::EmptyPlan)?,
         })
-    }
-
-    pub(super) fn scope(&self) -> Scope {
-        self.registry.scope(self.plan.epoch())
     }
 }
 
 impl Member {
-    /// Derives the public half of every content key of the plan, for this registry
-    /// and its matrix.
+    /// Derives the public half of every one-time key of the plan, for this registry and its
+    /// matrix.
     ///
     /// # Errors
-    /// [`Error::EmptyCohort`] cannot occur for a plan that was made.
+    /// None for a plan, which is never empty.
     pub fn epoch_tree(
         &self,
         registry: &Arc<Registry>,
         plan: &EpochPlan,
-    ) -> Result<EpochTree, Error> {
+    ) -> Result<EpochTree, RootsError> {
         let scope = registry.scope(plan.epoch());
         let mut tree = Vec::with_capacity(plan.len());
-        let mut labels = plan.labels();
+        let mut attempts = plan.attempt_ids();
         loop {
-            let labels: Vec<EpochLabel> = labels
+            let labels: Vec<EpochLabel> = attempts
                 .by_ref()
                 .take(KEYS_TOGETHER)
-                .map(|label| scope.label(label.as_bytes()))
+                .map(|attempt| scope.label(attempt.as_bytes()))
                 .collect();
             if labels.is_empty() {
                 break;
@@ -115,56 +123,58 @@ impl Member {
                 .collect();
             tree.extend(leaves(&parts));
         }
-        Ok(EpochTree {
-            id: self.id,
-            registry: Arc::clone(registry),
-            plan: plan.clone(),
-            levels: Levels::new(&tree)?,
-        })
+        EpochTree::new(self.id, registry, plan, &tree)
     }
 
-    /// The opening of the key of `label`, which only [`Member::open`] may show.
-    pub(super) fn opening(&self, tree: &EpochTree, label: &ContentLabel) -> Result<Opening, Error> {
-        let index = tree.plan.index(label)?;
-        let label = tree.scope().label(label.as_bytes());
-        let key = ContentKey::derive(tree.registry.matrix(), &self.seed, &label);
-        // A tree from a file, or of another seed.
-        if tree.levels.leaf(index) != Some(&leaf(&leaf_parts(&self.id, &label, &key.public_key))) {
-            return Err(Error::BadPath);
-        }
-        Ok(Opening {
+    /// The opening of the key of `attempt`; `None` if the tree belongs to another seed.
+    pub(super) fn opening(
+        &self,
+        tree: &EpochTree,
+        attempt: &AttemptId,
+    ) -> Result<Option<Opening>, RootsError> {
+        let index = tree.plan.index(attempt)?;
+        let label = tree.registry.scope(tree.plan.epoch());
+        let label = label.label(attempt.as_bytes());
+        let key = OneTimeKey::derive(tree.registry.matrix(), &self.seed, &label);
+        let own = leaf(&leaf_parts(&self.id, &label, &key.public_key));
+        let path = tree.levels.path(index as usize);
+        let is_own = tree.levels.leaf(index) == Some(&own);
+        Ok(path.filter(|_| is_own).map(|path| Opening {
             public_key: key.public_key,
             index,
-            path: tree.levels.path(index as usize)?,
-        })
+            path,
+        }))
     }
 }
 
-/// What `KtLeaf(id, C, t)` is made of, C in its epoch.
+/// Parts of the leaf `KtLeaf(id, C, t)`, with C in its epoch.
 pub(crate) fn leaf_parts<'a>(
     id: &'a MemberId,
     label: &'a EpochLabel,
-    public_key: &'a ContentPublicKey,
+    public_key: &'a OneTimePublicKey,
 ) -> LeafParts<'a, 2> {
     ([id.as_bytes(), label.as_bytes()], public_key.as_bytes())
 }
 
-/// A content key's public half with its path: 6,144 + 4 bytes and 32 for each
+/// Opening of a one-time public key: the key with its Merkle path, 6,148 bytes and 32 for each
 /// level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    pub(super) public_key: ContentPublicKey,
+    pub(super) public_key: OneTimePublicKey,
     pub(super) index: u32,
-    pub(super) path: Vec<Hash>,
+    pub(super) path: Vec<Node>,
 }
 
 impl Opening {
     /// The opened key.
-    pub fn public_key(&self) -> &ContentPublicKey {
+    #[cfg(feature = "test-util")]
+    #[must_use]
+    pub fn public_key(&self) -> &OneTimePublicKey {
         &self.public_key
     }
 
-    /// `t || BE32(index) || path`.
+    /// Encodes as `t || BE32(index) || path`.
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = self.public_key.as_bytes().to_vec();
         out.extend_from_slice(&self.index.to_be_bytes());
@@ -172,23 +182,23 @@ impl Opening {
         out
     }
 
-    /// Reads what [`Self::to_bytes`] wrote.
+    /// Decodes an opening.
     ///
     /// # Errors
-    /// [`Error::BadLength`], also for more than 20 levels; [`Error::OutOfRange`]
-    /// for a coefficient of q or more.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    /// [`EncodingError::Length`], also for more than 20 levels; [`EncodingError::Range`] for a
+    /// coefficient of q or more.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
         let (public_key, rest) = bytes
-            .split_at_checked(CONTENT_PUBLIC_KEY_LEN)
-            .ok_or(Error::BadLength)?;
-        let (index, path) = rest.split_first_chunk().ok_or(Error::BadLength)?;
+            .split_at_checked(OneTimePublicKey::LEN)
+            .ok_or(EncodingError::Length)?;
+        let (index, path) = rest.split_first_chunk().ok_or(EncodingError::Length)?;
         match path.as_chunks::<32>() {
-            (path, []) if path.len() <= depth(MAX_LEAVES) => Ok(Self {
-                public_key: ContentPublicKey::from_bytes(public_key)?,
+            (path, []) if path.len() <= depth(EpochPlan::MAX_KEYS) => Ok(Self {
+                public_key: OneTimePublicKey::from_bytes(public_key)?,
                 index: u32::from_be_bytes(*index),
                 path: path.to_vec(),
             }),
-            _ => Err(Error::BadLength),
+            _ => Err(EncodingError::Length),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What all members of an aggregate share: `rho` and A, and vectors on the heap.
+//! The matrix A that all members share, and polynomial vectors on the heap.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use mldsa_core::internals::vectors;
 use mldsa_core::internals::{Element, NttPoly, Params, Poly, Secret};
 use mldsa_core::{Backend, MlDsa87, ParameterSet, VerifyingKey};
 
-use crate::error::Error;
+use crate::error::EncodingError;
 
 pub(crate) const P: &Params = &MlDsa87::PARAMS;
 /// Rows of A: polynomials of t, w, s2.
@@ -25,6 +25,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// ExpandA (FIPS 204 algorithm 32).
+    #[must_use]
     pub fn expand(rho: &[u8; 32]) -> Self {
         let backend = Backend::detect();
         let mut a_hat = ntt_vector(K * L);
@@ -36,8 +37,8 @@ impl Matrix {
         }
     }
 
-    /// The 32 bytes that every aggregate key starts with.
-    pub fn rho(&self) -> &[u8; 32] {
+    /// The first 32 bytes of every aggregate key.
+    pub(crate) fn rho(&self) -> &[u8; 32] {
         &self.rho
     }
 
@@ -63,14 +64,14 @@ impl fmt::Debug for Matrix {
     }
 }
 
-/// `len` zero polynomials, built in place.
+/// `len` zero polynomials.
 pub(crate) fn vector(len: usize) -> Box<[Poly]> {
     let mut polys = Vec::with_capacity(len);
     polys.resize_with(len, || Poly::ZERO);
     polys.into_boxed_slice()
 }
 
-/// `len` zero polynomials in NTT form, built in place.
+/// `len` zero polynomials in NTT form.
 pub(crate) fn ntt_vector(len: usize) -> Box<[NttPoly]> {
     let mut polys = Vec::with_capacity(len);
     polys.resize_with(len, || NttPoly::ZERO);
@@ -78,8 +79,11 @@ pub(crate) fn ntt_vector(len: usize) -> Box<[NttPoly]> {
 }
 
 /// `pkEncode(rho, Power2Round(t).t1)`.
-pub(crate) fn encode_key(matrix: &Matrix, t: &[Poly]) -> Result<VerifyingKey<MlDsa87>, Error> {
+pub(crate) fn encode_key(
+    matrix: &Matrix,
+    t: &[Poly],
+) -> Result<VerifyingKey<MlDsa87>, EncodingError> {
     let mut pk = [0; MlDsa87::PK_LEN];
     vectors::pk_encode(matrix.rho(), t, &mut pk);
-    VerifyingKey::from_bytes(&pk).map_err(|_| Error::BadLength)
+    VerifyingKey::from_bytes(&pk).map_err(|_| EncodingError::Length)
 }

@@ -1,14 +1,13 @@
-//! A member's secrets.
+//! Secrets of a member, and signatures made with its registration key.
 
 use core::fmt;
 
-use mldsa_core::{Context, MlDsa87, Randomness, Signature, SigningKey};
+use mldsa_core::{Context, MlDsa87, Randomness, Signature, SigningKey, VerifyingKey};
 
-use crate::error::Error;
 use crate::keys::seed::MasterSeed;
 use crate::member_id::MemberId;
 
-/// A member's secrets: its id, its master seed and its registration key.
+/// Secrets of a member: its name, its master seed and its registration key.
 pub struct Member {
     pub(crate) id: MemberId,
     pub(crate) seed: MasterSeed,
@@ -16,9 +15,11 @@ pub struct Member {
 }
 
 impl Member {
-    /// MemberKeyGen. `xi` gives the registration key (FIPS 204 algorithm 6): 32
-    /// random bytes, independent of the master seed, and for one committee: what it
-    /// signs for two in one epoch looks like [`Equivocation`](crate::Equivocation).
+    /// MemberKeyGen. `xi` is the seed of the registration key (FIPS 204 algorithm 6): 32
+    /// random bytes, independent of the master seed, used in one committee only. Statements
+    /// for two committees in one epoch would look like
+    /// [`Equivocation`](crate::steps::Equivocation).
+    #[must_use]
     pub fn new(id: MemberId, seed: MasterSeed, xi: &[u8; 32]) -> Self {
         Self {
             id,
@@ -28,26 +29,26 @@ impl Member {
     }
 
     /// The name.
+    #[must_use]
     pub fn id(&self) -> &MemberId {
         &self.id
     }
 
     /// The master seed.
+    #[must_use]
     pub fn seed(&self) -> &MasterSeed {
         &self.seed
     }
 
-    /// Signs one of the few messages that the registration key is for.
+    /// Signs a digest under the context `tag`. `None` is a fault.
     pub(crate) fn sign(
         &self,
-        ctx: &[u8],
-        message: &[u8; 64],
+        tag: &'static [u8],
+        digest: &[u8; 64],
         hedge: Randomness<'_>,
-    ) -> Result<Signature<MlDsa87>, Error> {
-        let ctx = Context::new(ctx).map_err(|_| Error::BadLength)?;
-        self.registration_key
-            .sign(message, ctx, hedge)
-            .map_err(|_| Error::Fault)
+    ) -> Option<Signature<MlDsa87>> {
+        let ctx = Context::new(tag).ok()?;
+        self.registration_key.sign(digest, ctx, hedge).ok()
     }
 }
 
@@ -55,4 +56,14 @@ impl fmt::Debug for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Member({}, ..)", self.id)
     }
+}
+
+/// Whether `signature` is one of [`Member::sign`].
+pub(crate) fn is_signed(
+    key: &VerifyingKey<MlDsa87>,
+    tag: &'static [u8],
+    digest: &[u8; 64],
+    signature: &[u8],
+) -> bool {
+    Context::new(tag).is_ok_and(|ctx| key.verify(digest, ctx, signature).is_ok())
 }

@@ -1,13 +1,12 @@
-//! Nonces and offsets: uniform values from the PRF, the same ones whenever the
-//! same content is asked for, so that a commitment repeated after a crash is the
-//! same commitment.
+//! Nonces and offsets: uniform values from the PRF. They are deterministic, so that a
+//! commitment repeated after a crash is byte for byte the same.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use mldsa_core::Backend;
 use mldsa_core::internals::interval::{CentredInterval, INTERVAL_POLY_LEN};
-#[cfg(feature = "transparent-commitments")]
+#[cfg(feature = "insecure-open-commitments")]
 use mldsa_core::internals::vectors;
 use mldsa_core::internals::{Poly, Secret, shake256_lanes};
 
@@ -16,14 +15,14 @@ use crate::keys::scope::EpochLabel;
 use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
 use crate::wire::framing::lp;
 
-/// Half-width of a nonce in base mode: 12 beta.
-#[cfg(any(test, feature = "transparent-commitments"))]
+/// Half-width of a nonce with open commitments: 12 beta.
+#[cfg(any(test, feature = "insecure-open-commitments"))]
 pub(crate) const SIGMA_BASE: u32 = 1440;
-/// Half-width of a nonce in offset mode: 3 beta.
+/// Half-width of a nonce with offset commitments: 3 beta.
 pub(crate) const SIGMA_OFFSET: u32 = 360;
 
-/// DeriveNonce: the mask of base mode, l polynomials in [-sigma, sigma].
-#[cfg(any(test, feature = "transparent-commitments"))]
+/// DeriveNonce: l polynomials in [-sigma, sigma], for open commitments.
+#[cfg(any(test, feature = "insecure-open-commitments"))]
 pub(crate) fn derive_nonce(
     seed: &MasterSeed,
     content: &EpochLabel,
@@ -33,7 +32,7 @@ pub(crate) fn derive_nonce(
 }
 
 /// The sum of DeriveNonce over all `seeds`, added to `y`.
-#[cfg(feature = "transparent-commitments")]
+#[cfg(feature = "insecure-open-commitments")]
 pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &EpochLabel, sigma: u32, y: &mut [Poly]) {
     let mask = Mask::new(b"F.nonce", content.as_bytes(), sigma, L);
     let mut nonces = Secret::new(vector(L * KEYS_TOGETHER.min(seeds.len())));
@@ -46,7 +45,7 @@ pub(crate) fn add_nonces(seeds: &[&MasterSeed], content: &EpochLabel, sigma: u32
     }
 }
 
-/// DeriveNonceMB: the mask of offset mode, which also depends on `mu`.
+/// DeriveNonceMB: l polynomials in [-sigma, sigma], which also depend on `mu`.
 pub(crate) fn derive_nonce_bound(
     seed: &MasterSeed,
     content: &EpochLabel,
@@ -62,8 +61,7 @@ pub(crate) fn derive_nonce_bound(
     )
 }
 
-/// DeriveOffset: what hides the low bits of w, k polynomials in
-/// [-width, width].
+/// DeriveOffset: k polynomials in [-width, width], which hide the low bits of w.
 pub(crate) fn derive_offset(
     seed: &MasterSeed,
     content: &EpochLabel,
@@ -86,7 +84,7 @@ fn sample(
     out
 }
 
-/// What masks of one content have in common, whosever they are.
+/// Parameters of one kind of mask of one attempt, the same for all seeds.
 struct Mask {
     interval: CentredInterval,
     // `lp(label, content || LE16(i))` of every polynomial i
@@ -110,7 +108,7 @@ impl Mask {
         }
     }
 
-    /// The masks of `seeds`, one after the other, hashed in lanes. Constant time.
+    /// Concatenated masks of `seeds`, hashed in lanes. Constant time in the seeds.
     fn sample(&self, seeds: &[&MasterSeed], out: &mut [Poly]) {
         let framed = self.framed.chunks_exact(self.framed.len() / self.polys);
         let mut inputs = seeds

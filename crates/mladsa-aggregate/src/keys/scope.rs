@@ -1,6 +1,5 @@
-//! Where a label is used. One label in two epochs, under two matrices or in two
-//! committees names two things: what a seed derives, what a tree commits to and
-//! what a guard remembers depend on all of it.
+//! Scopes of labels. One label in two epochs, under two matrices or in two committees names
+//! two things: one-time keys, tree leaves and journal entries depend on the scope.
 
 use core::fmt;
 
@@ -8,7 +7,7 @@ use alloc::boxed::Box;
 
 use crate::wire::framing::hash_lp;
 
-/// The matrix, the epoch and the committee that labels are used in.
+/// Matrix, epoch and committee in which a label is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// An epoch of a committee.
@@ -18,13 +17,13 @@ pub(crate) enum Scope {
         epoch: u64,
         registry_root: [u8; 32],
     },
-    /// The derivation of the published digests, which knows the label alone.
+    /// The derivation of the published digests: from the label alone.
     #[cfg(test)]
     Published,
 }
 
 impl Scope {
-    /// Labels of offset mode.
+    /// Scope of rounds with offset commitments.
     pub(crate) fn new(rho: &[u8; 32], epoch: u64, registry_root: &[u8; 32]) -> Self {
         Self::Epoch {
             tag: b"F.epoch",
@@ -34,9 +33,9 @@ impl Scope {
         }
     }
 
-    /// Labels of base mode, whose keys are known to every observer of a round.
-    #[cfg(feature = "transparent-commitments")]
-    pub(crate) fn base(rho: &[u8; 32], epoch: u64, registry_root: &[u8; 32]) -> Self {
+    /// Scope of rounds with open commitments, whose keys every observer can recover.
+    #[cfg(feature = "insecure-open-commitments")]
+    pub(crate) fn open(rho: &[u8; 32], epoch: u64, registry_root: &[u8; 32]) -> Self {
         Self::Epoch {
             tag: b"F.epoch.base",
             rho: *rho,
@@ -63,8 +62,8 @@ impl Scope {
     }
 }
 
-/// A label in its scope: the only thing that keys, nonces, offsets, leaves and
-/// guard entries are derived from.
+/// A label in its scope: the input from which keys, nonces, offsets, leaves and journal
+/// entries are derived.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct EpochLabel(Box<[u8]>);
 

@@ -6,43 +6,45 @@ use mldsa_core::internals::{LaneHash, Secret, declassify_in_place};
 
 use crate::wire::framing::hash_lp;
 
-/// Signers, or keys of one signer, that are worked on together: as many as lanes
-/// that hash at once.
+/// Number of seeds or keys that are hashed together: the number of lanes of the widest
+/// backend.
 pub(crate) const KEYS_TOGETHER: usize = 8;
 
-/// The 32-byte secret from which every content key, nonce and offset of a member
-/// comes. Wiped on drop; not `Clone`, not printable.
+/// Master seed: the 32-byte secret from which every one-time key, nonce and offset of a
+/// member is derived. Zeroized on drop; not `Clone`, not printable.
 ///
-/// It must be random, belong to one guard store for its whole life, and be
-/// retired when that store is lost or was restored from a copy.
-///
-/// Kept as `lp("F.prf", seed)`, which every value of the PRF starts from.
+/// It must be random, have one journal for its whole life, and be retired when that journal
+/// is lost or was restored from a copy.
+// Stored as `lp("F.prf", seed)`, the prefix of every PRF input.
 pub struct MasterSeed(Secret<[u8; 45]>);
 
 impl MasterSeed {
-    /// Takes 32 bytes from a generator. Wipe the source.
+    /// A seed of 32 random bytes. The caller zeroizes its copy.
+    #[must_use]
     pub fn from_bytes(seed: &[u8; 32]) -> Self {
         let mut framed = Secret::new(*b"\0\0\0\x05F.prf\0\0\0\x20--------------------------------");
         framed.expose_mut()[13..].copy_from_slice(seed);
         Self(framed)
     }
 
-    /// The secret itself, for a sealed backup. A restored seed needs its own,
-    /// current guard store: without it, it must not sign again.
+    /// The secret bytes, for an encrypted backup. A restored seed must not sign without its
+    /// current journal.
+    #[must_use]
     pub fn expose_for_backup(&self) -> &[u8; 32] {
         let [_, _, _, _, _, _, _, _, _, _, _, _, _, seed @ ..] = self.0.expose();
         seed
     }
 
-    /// What a guard store is bound to: a hash of the seed, public.
-    pub fn fingerprint(&self) -> SeedFingerprint {
+    /// Public 32-byte hash of the seed, to which a journal is bound.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
         let mut fingerprint = hash_lp(&[], &[b"F.seedfp", self.expose_for_backup()]);
         declassify_in_place(&mut fingerprint, "fingerprint of a master seed");
-        SeedFingerprint(fingerprint)
+        fingerprint
     }
 
-    /// `PRF(seed, label, content, |output|)`, from `lp(label, content)`, to be hashed
-    /// beside others.
+    /// `PRF(seed, label, content, |output|)` with `framed = lp(label, content)`, as the
+    /// input of one hash lane.
     pub(crate) fn prf<'a>(&'a self, framed: &'a [u8], output: &'a mut [u8]) -> LaneHash<'a> {
         LaneHash {
             input: [self.0.expose(), framed],
@@ -54,22 +56,5 @@ impl MasterSeed {
 impl fmt::Debug for MasterSeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MasterSeed(..)")
-    }
-}
-
-/// Tells guard stores of different seeds apart. Public.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SeedFingerprint(pub(crate) [u8; 32]);
-
-impl SeedFingerprint {
-    /// The 32 bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for SeedFingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SeedFingerprint(..)")
     }
 }

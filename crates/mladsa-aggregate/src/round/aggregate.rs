@@ -1,37 +1,35 @@
-//! The finished aggregate: what travels, and how it is verified.
+//! The aggregate: encoding and verification.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mldsa_core::{MlDsa87, ParameterSet, Signature};
+use mldsa_core::{MlDsa87, Signature};
 
-use crate::epoch::agreed::{AgreedRoots, AuthenticatedKey};
-use crate::epoch::merkle::Hash;
-use crate::epoch::policy::Policy;
+use crate::epoch::agreed::AgreedRoots;
+use crate::epoch::authenticate::AuthenticatedKey;
+use crate::epoch::merkle::Node;
+use crate::epoch::policy::QuorumPolicy;
 use crate::epoch::registry::Registry;
-use crate::error::Error;
+use crate::error::{EncodingError, VerifyError};
 use crate::member_id::MemberId;
-use crate::round::cohort::{Decision, Kind, Mode, Round};
-use crate::wire::bits::SignerBits;
+use crate::round::definition::{CommitmentMode, Round};
 use crate::wire::framing::{Reader, lp};
-use crate::wire::label::{BaseLabel, ContentLabel};
+use crate::wire::signer_set::SignerSet;
+use crate::wire::task::{AttemptId, SigningTask, TaskId, TaskKind};
 
-/// A signature with what a verifier needs to rebuild its key, but neither the key
-/// nor any root: those it derives. 4,627 bytes of it are an ordinary ML-DSA-87
-/// signature.
+/// Aggregate: an ordinary ML-DSA-87 signature (4,627 bytes) with the task, the attempt and the
+/// signer set. It contains neither the aggregate key nor any root: a verifier computes them.
 ///
-/// A valid aggregate stays valid for ever: the application consumes each (context,
-/// base label) once.
+/// A valid aggregate stays valid: the application consumes each pair of domain and task once in
+/// each epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregate {
-    mode: Mode,
-    kind: Kind,
-    ctx: Box<[u8]>,
-    label: ContentLabel,
+    mode: CommitmentMode,
+    task: SigningTask,
+    attempt: AttemptId,
     epoch: u64,
-    payload: Box<[u8]>,
-    bits: Box<[u8]>,
+    signer_set: Box<[u8]>,
     signature: Signature<MlDsa87>,
 }
 
@@ -40,63 +38,54 @@ const AGGREGATE: &[u8; 8] = b"MLADSAF2";
 impl Aggregate {
     pub(crate) fn new(round: &Round, signature: Signature<MlDsa87>) -> Self {
         Self {
-            mode: round.mode,
-            kind: round.kind,
-            ctx: round.domain.clone(),
-            label: round.subject.label.clone(),
-            epoch: round.subject.epoch,
-            payload: round.payload.clone(),
-            bits: round.bits.as_bytes().into(),
+            mode: round.mode(),
+            task: round.task().clone(),
+            attempt: round.attempt_id().clone(),
+            epoch: round.subject().epoch,
+            signer_set: round.signer_set().as_bytes().into(),
             signature,
         }
     }
 
-    /// The ordinary ML-DSA-87 signature. It says nothing about who signed unless
-    /// its key was rebuilt: see
-    /// [`Self::verify_expecting`].
+    /// The ordinary ML-DSA-87 signature. Without [`Self::verify`], which computes the aggregate
+    /// key, it proves nothing about the signers.
+    #[must_use]
     pub fn signature(&self) -> &Signature<MlDsa87> {
         &self.signature
     }
 
-    /// How many hints the signature spends, of 75.
+    /// Number of hints of the signature, at most 75.
+    #[must_use]
     pub fn hint_weight(&self) -> u8 {
         self.signature.as_bytes().last().copied().unwrap_or(0)
     }
 
-    /// How the cohort committed.
-    pub fn mode(&self) -> Mode {
-        self.mode
+    /// The successful attempt.
+    #[must_use]
+    pub fn attempt_id(&self) -> &AttemptId {
+        &self.attempt
     }
 
-    /// The domain.
-    pub fn ctx(&self) -> &[u8] {
-        &self.ctx
-    }
-
-    /// The content label, with the attempt that succeeded.
-    pub fn label(&self) -> &ContentLabel {
-        &self.label
-    }
-
-    /// The epoch.
+    /// The claimed epoch.
+    #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The signed payload.
+    /// The claimed payload.
+    #[must_use]
     pub fn payload(&self) -> &[u8] {
-        &self.payload
+        self.task.payload()
     }
 
-    /// Who signed, by the aggregation bits.
+    /// The claimed signers in id order.
     ///
     /// # Errors
-    /// [`Error::BadLength`], [`Error::EmptyCohort`] for bits that do not fit the
-    /// registry.
-    pub fn signers(&self, registry: &Registry) -> Result<Vec<MemberId>, Error> {
+    /// [`VerifyError::Encoding`] for a signer set that does not fit the registry.
+    pub fn signers(&self, registry: &Registry) -> Result<Vec<MemberId>, VerifyError> {
         let n = registry.len();
-        let bits = SignerBits::from_bytes(&self.bits, n)?;
-        let mut positions = bits.positions(n).peekable();
+        let set = SignerSet::from_bytes(&self.signer_set, n)?;
+        let mut positions = set.positions(n).peekable();
         Ok(registry
             .ids()
             .enumerate()
@@ -104,146 +93,141 @@ impl Aggregate {
             .collect())
     }
 
-    /// Verifies that a quorum signed the expected decision: rebuilds the cohort from
-    /// the bits and its key from the members' authenticated keys, and only then
-    /// verifies the signature. `public_keys` may hold the keys of more members,
-    /// contents and epochs. Returns the rebuilt round, which says who signed.
+    /// Verifies that a quorum signed the expected task: computes the aggregate key from the
+    /// signer set and the members' authenticated keys, then verifies the signature. `keys` may
+    /// contain the keys of more members, attempts and epochs. Returns the round, which names
+    /// the signers.
     ///
-    /// Domain, label, kind and payload come from the caller: what the aggregate says
-    /// of them is compared, never believed.
+    /// The expected task comes from the caller. The claims of the aggregate are compared with
+    /// it.
     ///
     /// # Errors
-    /// [`Error::UnexpectedDecision`], [`Error::QuorumMissed`],
-    /// [`Error::ModeRefused`] for base mode, [`Error::OutOfRange`] for another
-    /// epoch, [`Error::CohortMismatch`] if a signer's key is not among
-    /// `public_keys`, [`Error::VerifyFailed`], and those of [`Self::signers`] and
-    /// [`Round::new`].
-    pub fn verify_expecting(
+    /// [`VerifyError::OtherTask`], [`VerifyError::OtherEpoch`], [`VerifyError::QuorumMissed`],
+    /// [`VerifyError::OtherRegistry`], [`VerifyError::OpenCommitments`];
+    /// [`VerifyError::MissingKey`] if the key of a signer is not in `keys`;
+    /// [`VerifyError::Encoding`], [`VerifyError::Round`]; [`VerifyError::InvalidSignature`].
+    pub fn verify(
         &self,
         agreed: &AgreedRoots,
-        public_keys: &[AuthenticatedKey],
-        decision: &Decision<'_>,
-        policy: &Policy,
-    ) -> Result<Arc<Round>, Error> {
-        if self.mode != Mode::Offset {
-            return Err(Error::ModeRefused);
+        keys: &[AuthenticatedKey],
+        task: &SigningTask,
+        policy: &QuorumPolicy,
+    ) -> Result<Arc<Round>, VerifyError> {
+        if self.mode != CommitmentMode::Offset {
+            return Err(VerifyError::OpenCommitments);
         }
-        if self.epoch != agreed.plan().epoch() {
-            return Err(Error::OutOfRange);
-        }
-        if self.label.base() != decision.label.as_bytes() {
-            return Err(Error::UnexpectedDecision);
-        }
-        self.expect(decision)?;
-        let source = agreed.digest();
-        let cohort = self.cohort(agreed.registry(), source, public_keys, policy)?;
-        let round = Round::new(agreed, decision, self.label.attempt(), cohort)?;
+        self.check_claims(agreed.plan().epoch(), task.id().as_bytes(), task)?;
+        let keys = self.signer_keys(agreed.registry(), agreed.digest(), keys, policy)?;
+        let round = Round::new(agreed, task, self.attempt.attempt(), keys)?;
         self.verify_round(&round)?;
         Ok(round)
     }
 
-    /// Refuses another decision than the expected one, but for its label.
-    pub(crate) fn expect(&self, decision: &Decision<'_>) -> Result<(), Error> {
-        let same = *self.ctx == *decision.ctx
-            && self.kind == decision.kind
-            && *self.payload == *decision.payload;
-        same.then_some(()).ok_or(Error::UnexpectedDecision)
+    /// Whether the one-time keys of the signers were revealed by the round.
+    #[cfg(feature = "insecure-open-commitments")]
+    pub(crate) fn has_open_commitments(&self) -> bool {
+        self.mode == CommitmentMode::Open
     }
 
-    /// The keys of the signers for this content, which `source` vouches for, if they
-    /// are enough.
-    pub(crate) fn cohort(
+    /// Compares the claims with the expected epoch, identifier and task.
+    pub(crate) fn check_claims(
+        &self,
+        epoch: u64,
+        id: &[u8],
+        task: &SigningTask,
+    ) -> Result<(), VerifyError> {
+        if self.epoch != epoch {
+            return Err(VerifyError::OtherEpoch);
+        }
+        let same = self.attempt.task() == id && self.task.has_content_of(task);
+        same.then_some(()).ok_or(VerifyError::OtherTask)
+    }
+
+    /// The keys of the signers for this attempt with the given source, if they meet the policy.
+    pub(crate) fn signer_keys(
         &self,
         registry: &Registry,
-        source: &Hash,
-        public_keys: &[AuthenticatedKey],
-        policy: &Policy,
-    ) -> Result<Vec<AuthenticatedKey>, Error> {
+        source: &Node,
+        keys: &[AuthenticatedKey],
+        policy: &QuorumPolicy,
+    ) -> Result<Vec<AuthenticatedKey>, VerifyError> {
         let signers = self.signers(registry)?;
         policy.check(registry, signers.iter())?;
-        let mut known: Vec<&AuthenticatedKey> = public_keys
+        let mut known: Vec<&AuthenticatedKey> = keys
             .iter()
-            .filter(|public_key| public_key.label == self.label && public_key.source == *source)
+            .filter(|key| key.attempt == self.attempt && key.source == *source)
             .collect();
-        known.sort_by_key(|public_key| public_key.id);
+        known.sort_by_key(|key| key.id);
+        let mut known = known.into_iter().peekable();
         signers
             .iter()
             .map(|id| {
-                let at = known.binary_search_by_key(id, |public_key| public_key.id);
-                at.ok()
-                    .and_then(|at| known.get(at))
-                    .map(|public_key| (*public_key).clone())
-                    .ok_or(Error::CohortMismatch)
+                while known.next_if(|key| key.id < *id).is_some() {}
+                let key = known.peek().filter(|key| key.id == *id);
+                key.map(|key| (*key).clone()).ok_or(VerifyError::MissingKey)
             })
             .collect()
     }
 
-    pub(crate) fn verify_round(&self, round: &Round) -> Result<(), Error> {
-        round
-            .key()
-            .verify_mu(round.mu(), self.signature.as_bytes())
-            .map_err(|_| Error::VerifyFailed)
+    pub(crate) fn verify_round(&self, round: &Round) -> Result<(), VerifyError> {
+        let key = round.aggregate_key();
+        key.verify_mu(round.mu(), self.signature.as_bytes())
+            .map_err(|_| VerifyError::InvalidSignature)
     }
 
-    /// The object on the wire: magic, mode, kind, context, label, attempt, epoch,
-    /// payload, bits, signature.
+    /// Encodes as `"MLADSAF2" || mode || kind || lp(domain, task id) || attempt || BE64(epoch)
+    /// || lp(payload, signer set) || signature`.
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = AGGREGATE.to_vec();
         out.push(match self.mode {
-            Mode::Base => 0,
-            Mode::Offset => 1,
+            CommitmentMode::Open => 0,
+            CommitmentMode::Offset => 1,
         });
-        out.push(self.kind.code());
-        out.extend(lp(&[&self.ctx, self.label.base()]));
-        out.push(self.label.attempt());
+        out.push(self.task.kind().code());
+        out.extend(lp(&[self.task.domain(), self.attempt.task()]));
+        out.push(self.attempt.attempt());
         out.extend_from_slice(&self.epoch.to_be_bytes());
-        out.extend(lp(&[&self.payload, &self.bits]));
+        out.extend(lp(&[self.task.payload(), &self.signer_set]));
         out.extend_from_slice(self.signature.as_bytes());
         out
     }
 
-    /// Reads what [`Self::to_bytes`] wrote, and nothing else. A mode that will be
-    /// refused is still read.
+    /// Decodes an aggregate, also one that [`Self::verify`] rejects for its mode.
     ///
     /// # Errors
-    /// [`Error::BadLength`] for a truncated or longer string, a context over 255
-    /// bytes or a label outside 1 to 1,024; [`Error::OutOfRange`] for an unknown
-    /// mode or kind; [`Error::AttemptsExhausted`] for an attempt above 63;
-    /// [`Error::VerifyFailed`] for a malformed signature.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    /// [`EncodingError::Length`] for missing or trailing bytes, or a domain or identifier of
+    /// wrong length; [`EncodingError::Range`] for an unknown mode or kind or an attempt above
+    /// 63; [`EncodingError::Signature`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
         let mut reader = Reader::new(bytes, AGGREGATE)?;
         let [mode, kind] = reader.array()?;
         let mode = match mode {
-            0 => Mode::Base,
-            1 => Mode::Offset,
-            _ => return Err(Error::OutOfRange),
+            0 => CommitmentMode::Open,
+            1 => CommitmentMode::Offset,
+            _ => return Err(EncodingError::Range),
         };
         let kind = match kind {
-            0 => Kind::Decision,
-            1 => Kind::Consensus,
-            _ => return Err(Error::OutOfRange),
+            0 => TaskKind::Decision,
+            1 => TaskKind::Consensus,
+            _ => return Err(EncodingError::Range),
         };
-        let ctx = reader.part()?;
-        if ctx.len() > 255 {
-            return Err(Error::BadLength);
-        }
-        let base = BaseLabel::new(reader.part()?)?;
+        let domain = reader.part()?;
+        let id = TaskId::new(reader.part()?)?;
         let [attempt] = reader.array()?;
-        let label = base.attempt(attempt)?;
+        let attempt = id.attempt(attempt)?;
         let epoch = u64::from_be_bytes(reader.array()?);
-        let payload = reader.part()?;
-        let bits = reader.part()?;
-        let signature = reader.take(MlDsa87::SIG_LEN)?;
+        let task = SigningTask::new(id, kind, domain, reader.part()?)?;
+        let signer_set = reader.part()?.into();
+        let signature = reader.signature()?;
         reader.end()?;
         Ok(Self {
             mode,
-            kind,
-            ctx: ctx.into(),
-            label,
+            task,
+            attempt,
             epoch,
-            payload: payload.into(),
-            bits: bits.into(),
-            signature: Signature::from_bytes(signature).map_err(|_| Error::VerifyFailed)?,
+            signer_set,
+            signature,
         })
     }
 }

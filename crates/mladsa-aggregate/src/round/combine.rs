@@ -1,4 +1,4 @@
-//! Responses, their check, and the signature they sum to. All public.
+//! Responses, their verification, and the sum of them. All values are public.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -6,56 +6,60 @@ use alloc::vec::Vec;
 use core::{fmt, slice};
 
 use mldsa_core::internals::pack::{pack_signed, unpack_signed};
-use mldsa_core::internals::vectors::{self, ResponseHat};
+use mldsa_core::internals::vectors::{self, CombineError, ResponseHat};
 use mldsa_core::internals::{Element, Poly, declassify_in_place};
 use mldsa_core::{MlDsa87, ParameterSet, Signature};
 
-use crate::epoch::message::{Message, Part};
-use crate::error::Error;
+use crate::epoch::message::{MessageKind, SignedMessage};
+use crate::error::{EncodingError, RoundError};
 use crate::keys::matrix::{L, ntt_vector, vector};
 use crate::member_id::MemberId;
 use crate::round::aggregate::Aggregate;
-use crate::round::cohort::Round;
 use crate::round::commitment::Challenge;
+use crate::round::definition::Round;
 
-/// Bytes of one member's response.
-pub const RESPONSE_LEN: usize = L * Z_POLY_LEN;
 const Z_POLY_LEN: usize = 384;
 
-/// A member's response z at 12 bits a coefficient: 2,688 bytes.
+/// Response z of a member at 12 bits a coefficient: 2,688 bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response(Box<[u8]>);
 
 impl Response {
-    /// Reads a response for `round`.
+    /// Bytes of the encoding.
+    pub const LEN: usize = L * Z_POLY_LEN;
+
+    /// Decodes a response for `round`.
     ///
     /// # Errors
-    /// [`Error::BadLength`] unless there are 2,688 bytes; [`Error::OutOfRange`]
-    /// for a coefficient beyond sigma + beta.
-    pub fn from_bytes(round: &Round, bytes: &[u8]) -> Result<Self, Error> {
-        if bytes.len() != RESPONSE_LEN {
-            return Err(Error::BadLength);
+    /// [`EncodingError::Length`] unless there are 2,688 bytes; [`EncodingError::Range`] for a
+    /// coefficient beyond sigma + beta.
+    pub fn from_bytes(round: &Round, bytes: &[u8]) -> Result<Self, EncodingError> {
+        if bytes.len() != Self::LEN {
+            return Err(EncodingError::Length);
         }
         let mut z = Poly::ZERO;
         let valid = bytes.chunks(Z_POLY_LEN).all(|bytes| {
             unpack_signed::<12>(bytes, &mut z);
             vectors::norm(slice::from_ref(&z)) <= round.response_bound()
         });
-        valid.then(|| Self(bytes.into())).ok_or(Error::OutOfRange)
+        valid
+            .then(|| Self(bytes.into()))
+            .ok_or(EncodingError::Range)
     }
 
-    /// Packs a response that this process made: from here on it is public.
-    pub(crate) fn pack(round: &Round, z: &[Poly]) -> Result<Self, Error> {
-        let mut bytes = [0; RESPONSE_LEN];
+    /// Packs and publishes a response made by this process.
+    pub(crate) fn pack(round: &Round, z: &[Poly]) -> Result<Self, RoundError> {
+        let mut bytes = [0; Self::LEN];
         for (z, bytes) in z.iter().zip(bytes.chunks_mut(Z_POLY_LEN)) {
             pack_signed::<12>(z, bytes);
         }
         declassify_in_place(&mut bytes, "the published response");
-        // |y| <= sigma and |c s1| <= beta: anything else is a fault.
-        Self::from_bytes(round, &bytes).map_err(|_| Error::Fault)
+        // |y| <= sigma and |c s1| <= beta without a fault.
+        Self::from_bytes(round, &bytes).map_err(|_| RoundError::Fault)
     }
 
     /// The encoding.
+    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -73,110 +77,94 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Collects the responses to a challenge, in any order and grouping, and completes
-/// the signature.
+/// Collector of the responses to a challenge, in any order and grouping, which completes the
+/// signature.
 #[derive(Debug)]
 pub struct Combiner {
     challenge: Arc<Challenge>,
-    // by position in the cohort
-    responses: Vec<Option<(Message, Response)>>,
+    // by position of the signer
+    responses: Vec<Option<(SignedMessage, Response)>>,
 }
 
 impl Combiner {
-    /// An empty one.
+    /// A combiner without responses.
+    #[must_use]
     pub fn new(challenge: &Arc<Challenge>) -> Self {
         Self {
             challenge: Arc::clone(challenge),
-            responses: challenge.round.ids().map(|_| None).collect(),
+            responses: challenge.round().ids().map(|_| None).collect(),
         }
     }
 
-    /// Checks a response against its member's commitment and key, and adds it.
-    /// The same one again is ignored.
+    /// Verifies a response against its member's commitment and key, and adds it. A repeated
+    /// message is ignored.
     ///
     /// # Errors
-    /// [`Error::UnknownMember`] outside the cohort; [`Error::OtherRound`] for the
-    /// response to another challenge: somebody showed two commitments, and not
-    /// necessarily the sender; [`Error::BadContribution`] for a response that is
-    /// provably wrong, [`Error::Equivocation`] for a second, different one.
-    pub fn add(&mut self, message: &Message) -> Result<(), Error> {
-        let id = message.id();
-        let challenge = &self.challenge;
-        let (at, _) = challenge.round.member(id)?;
-        if message.part() != Part::Response
-            || *message.subject() != challenge.round.subject
-            || *message.about() != challenge.c_tilde
-        {
-            return Err(Error::OtherRound);
-        }
-        let slot = self.responses.get(at).ok_or(Error::UnknownMember)?;
+    /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`]
+    /// for a response to another challenge: a member, not necessarily the sender, has sent two
+    /// commitments; [`RoundError::InvalidContribution`] for a response that is provably wrong,
+    /// [`RoundError::Equivocation`] for a second, different one.
+    pub fn add(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
+        let (id, challenge) = (message.id(), &self.challenge);
+        let round = challenge.round();
+        let at = round.position_of(message, MessageKind::Response, &challenge.c_tilde)?;
+        let slot = self.responses.get_mut(at);
+        let slot = slot.ok_or(RoundError::UnknownMember)?;
         if let Some((known, _)) = slot {
             let same = known.body() == message.body();
-            return same.then_some(()).ok_or(Error::Equivocation(*id));
+            return same.then_some(()).ok_or(RoundError::Equivocation(*id));
         }
-        let response = Response::from_bytes(&challenge.round, message.body());
-        let response = response.map_err(|_| Error::BadContribution(*id))?;
+        let response = Response::from_bytes(round, message.body());
+        let response = response.map_err(|_| RoundError::InvalidContribution(*id))?;
         let mut z = vector(L);
         response.unpack(&mut z);
         if !challenge.is_answered_by(at, &challenge.c_hat, &z) {
-            return Err(Error::BadContribution(*id));
+            return Err(RoundError::InvalidContribution(*id));
         }
-        self.put(at, Some((message.clone(), response)));
+        *slot = Some((message.clone(), response));
         Ok(())
     }
 
-    /// Takes over what another combiner of the same challenge collected and
-    /// checked.
+    /// Adds the verified responses of another combiner of the same challenge.
     ///
     /// # Errors
-    /// [`Error::CohortMismatch`] for another challenge; [`Error::Equivocation`]
-    /// if both have different responses of one member.
-    pub fn merge(&mut self, other: Self) -> Result<(), Error> {
+    /// [`RoundError::OtherRound`] for another challenge; [`RoundError::Equivocation`] if both
+    /// have different responses of one member.
+    pub fn merge(&mut self, other: Self) -> Result<(), RoundError> {
         if other.challenge.c_tilde != self.challenge.c_tilde
             || other.challenge.commitments != self.challenge.commitments
         {
-            return Err(Error::CohortMismatch);
+            return Err(RoundError::OtherRound);
         }
-        let ids = self.challenge.round.ids();
-        for ((id, own), theirs) in ids.zip(&self.responses).zip(&other.responses) {
-            if let (Some((_, own)), Some((_, theirs))) = (own, theirs)
+        for pair in self.responses.iter().zip(&other.responses) {
+            if let (Some((message, own)), Some((_, theirs))) = pair
                 && own != theirs
             {
-                return Err(Error::Equivocation(*id));
+                return Err(RoundError::Equivocation(*message.id()));
             }
         }
-        for (at, response) in other.responses.into_iter().enumerate() {
-            if response.is_some() {
-                self.put(at, response);
-            }
+        for (slot, response) in self.responses.iter_mut().zip(other.responses) {
+            *slot = response.or(slot.take());
         }
         Ok(())
     }
 
-    fn put(&mut self, at: usize, response: Option<(Message, Response)>) {
-        if let Some(slot) = self.responses.get_mut(at) {
-            *slot = response;
-        }
-    }
-
-    /// Who has not responded yet. A member that stays silent is left out together
-    /// with the next attempt, never of this one.
+    /// The signers without a response. A silent member is excluded from the next attempt, never
+    /// from this one.
     pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
-        let slots = self.challenge.round.ids().zip(&self.responses);
+        let slots = self.challenge.round().ids().zip(&self.responses);
         slots.filter_map(|(id, slot)| slot.is_none().then_some(id))
     }
 
-    /// The aggregate, once everybody has responded: verified before it is
-    /// returned.
+    /// The aggregate of the complete responses, verified before it is returned.
     ///
     /// # Errors
-    /// [`Error::CohortMismatch`] while responses are missing; [`Error::Retry`] if
-    /// the attempt failed, the same for everybody: discard all of it and retire
-    /// its label; [`Error::VerifyFailed`] is a fault.
-    pub fn finish(&self) -> Result<Aggregate, Error> {
+    /// [`RoundError::Incomplete`]; an error with [`RoundError::is_miss`] if the attempt missed;
+    /// [`RoundError::Fault`].
+    pub fn finish(&self) -> Result<Aggregate, RoundError> {
         let (mut sum, mut z) = (vector(L), vector(L));
         for slot in &self.responses {
-            let (_, response) = slot.as_ref().ok_or(Error::CohortMismatch)?;
+            let (_, response) = slot.as_ref().ok_or(RoundError::Incomplete)?;
             response.unpack(&mut z);
             vectors::add_integers(&mut sum, &z);
         }
@@ -184,12 +172,12 @@ impl Combiner {
     }
 }
 
-/// Makes the signature from the summed response and verifies it.
+/// Makes the signature of the summed response and verifies it.
 ///
-/// Bounds: at most 8,192 members with |z| <= 480 or 1,024 with |z| <= 1,560, so
+/// Bound: at most 8,192 signers with |z| <= 480, or 1,024 with |z| <= 1,560, so that
 /// |z_sum| < q / 2.
-pub(crate) fn complete(challenge: &Challenge, z_sum: &[Poly]) -> Result<Aggregate, Error> {
-    let round = &challenge.round;
+pub(crate) fn complete(challenge: &Challenge, z_sum: &[Poly]) -> Result<Aggregate, RoundError> {
+    let round = challenge.round();
     let matrix = round.matrix();
     let mut z_hat = ntt_vector(L);
     let z = ResponseHat {
@@ -200,17 +188,20 @@ pub(crate) fn complete(challenge: &Challenge, z_sum: &[Poly]) -> Result<Aggregat
     vectors::combine::<MlDsa87>(
         matrix.backend(),
         matrix.a_hat(),
-        round.key().as_bytes(),
+        round.aggregate_key().as_bytes(),
         &challenge.c_tilde,
         &challenge.w1,
         z,
         &mut signature,
     )
-    .map_err(Error::Retry)?;
-    round
-        .key()
-        .verify_mu(round.mu(), &signature)
-        .map_err(|_| Error::VerifyFailed)?;
-    let signature = Signature::from_bytes(&signature).map_err(|_| Error::VerifyFailed)?;
+    .map_err(|error| match error {
+        CombineError::ZNorm => RoundError::ResponseTooLarge,
+        CombineError::Weight => RoundError::TooManyHints,
+        CombineError::Carry => RoundError::HintOutOfReach,
+    })?;
+    let key = round.aggregate_key();
+    key.verify_mu(round.mu(), &signature)
+        .map_err(|_| RoundError::Fault)?;
+    let signature = Signature::from_bytes(&signature).map_err(|_| RoundError::Fault)?;
     Ok(Aggregate::new(round, signature))
 }

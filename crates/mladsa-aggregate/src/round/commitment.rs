@@ -1,5 +1,4 @@
-//! What members publish before the challenge, and the challenge that all of it
-//! gives.
+//! Commitments, and the challenge computed from all of them.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,78 +9,78 @@ use mldsa_core::internals::pack::{unpack_full, unpack_signed, unpack_w1};
 use mldsa_core::internals::vectors::{self, ResponseHat};
 use mldsa_core::internals::{Element, NttPoly, Poly};
 
-use crate::epoch::merkle::Hash;
-use crate::epoch::message::{Message, Part};
-use crate::error::Error;
-use crate::keys::content_key::{CONTENT_PUBLIC_KEY_LEN, unpack_vec};
+use crate::epoch::merkle::Node;
+use crate::epoch::message::{MessageKind, SignedMessage};
+use crate::error::{EncodingError, RoundError};
 use crate::keys::matrix::{K, L, P, ntt_vector, vector};
+use crate::keys::one_time_key::{OneTimePublicKey, unpack_vec};
 use crate::member_id::MemberId;
-use crate::round::cohort::{Mode, Round};
+use crate::round::definition::{CommitmentMode, Round};
 use crate::wire::framing::hash_lp;
 
-/// Bytes of a commitment in either mode.
-pub const COMMITMENT_LEN: usize = CONTENT_PUBLIC_KEY_LEN;
-/// Bytes of the high bits in a commitment of offset mode.
+/// Bytes of the high bits in an offset commitment.
 pub(crate) const HI_LEN: usize = K * 128;
 pub(crate) const HI_POLY_LEN: usize = 128;
 pub(crate) const Q_POLY_LEN: usize = 640;
 
-/// A member's commitment: 6,144 bytes. Offset mode: high bits of w at 4 bits,
-/// then offset low bits at 20 bits a coefficient. Base mode: w. Cheap to clone.
+/// Commitment of a member, 6,144 bytes. Offset commitment: the high bits of w at 4 bits, then
+/// the offset low bits at 20 bits a coefficient. Open commitment: w. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Commitment(Arc<[u8]>);
 
 impl Commitment {
-    /// Reads a commitment for `round`.
+    /// Bytes of the encoding in either mode.
+    pub const LEN: usize = OneTimePublicKey::LEN;
+
+    /// Decodes a commitment for `round`.
     ///
     /// # Errors
-    /// [`Error::BadLength`] unless there are 6,144 bytes; [`Error::OutOfRange`]
-    /// for low bits beyond gamma2 + R, or a coefficient of q or more.
-    pub fn from_bytes(round: &Round, bytes: &[u8]) -> Result<Self, Error> {
-        if bytes.len() != COMMITMENT_LEN {
-            return Err(Error::BadLength);
+    /// [`EncodingError::Length`] unless there are 6,144 bytes; [`EncodingError::Range`] for low
+    /// bits beyond gamma2 + R, or a coefficient of q or more.
+    pub fn from_bytes(round: &Round, bytes: &[u8]) -> Result<Self, EncodingError> {
+        if bytes.len() != Self::LEN {
+            return Err(EncodingError::Length);
         }
         let mut poly = Poly::ZERO;
-        let valid = match round.mode {
-            Mode::Base => (bytes.as_chunks().0.iter()).all(|bytes| unpack_full(bytes, &mut poly.0)),
-            Mode::Offset => bytes.split_at(HI_LEN).1.chunks(Q_POLY_LEN).all(|bytes| {
+        let valid = match round.mode() {
+            CommitmentMode::Open => {
+                let mut polys = bytes.as_chunks().0.iter();
+                polys.all(|bytes| unpack_full(bytes, &mut poly.0))
+            }
+            CommitmentMode::Offset => bytes.split_at(HI_LEN).1.chunks(Q_POLY_LEN).all(|bytes| {
                 unpack_signed::<20>(bytes, &mut poly);
-                vectors::norm(slice::from_ref(&poly)) <= P.gamma2 + round.width as i32
+                vectors::norm(slice::from_ref(&poly)) <= P.gamma2 + round.width() as i32
             }),
         };
-        valid.then(|| Self(bytes.into())).ok_or(Error::OutOfRange)
+        valid
+            .then(|| Self(bytes.into()))
+            .ok_or(EncodingError::Range)
     }
 
-    /// A commitment that this process made.
-    pub(crate) fn new(bytes: [u8; COMMITMENT_LEN]) -> Self {
+    /// A commitment made by this process.
+    pub(crate) fn new(bytes: [u8; Self::LEN]) -> Self {
         Self(Arc::new(bytes))
     }
 
     /// The encoding.
+    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// What a guard stores of it.
-    pub(crate) fn digest(&self, round: &Round) -> Hash {
-        hash_lp(
-            &[],
-            &[
-                round.mode.name(),
-                round.mu().as_bytes(),
-                &round.width.to_be_bytes(),
-                &self.0,
-            ],
-        )
+    /// The digest that a journal stores.
+    pub(crate) fn digest(&self, round: &Round) -> Node {
+        let (mu, width) = (round.mu().as_bytes(), round.width().to_be_bytes());
+        hash_lp(&[], &[round.mode().name(), mu, &width, &self.0])
     }
 
-    /// What it says about w: canonical.
-    pub(crate) fn w(&self, mode: Mode, w: &mut [Poly]) {
+    /// The committed w, canonical. With offsets its low bits are not exact.
+    fn w(&self, mode: CommitmentMode, w: &mut [Poly]) {
         match mode {
-            Mode::Base => {
+            CommitmentMode::Open => {
                 unpack_vec(&self.0, w);
             }
-            Mode::Offset => {
+            CommitmentMode::Offset => {
                 let (hi_bytes, q_bytes) = self.0.split_at(HI_LEN);
                 let rows = hi_bytes.chunks(HI_POLY_LEN).zip(q_bytes.chunks(Q_POLY_LEN));
                 let mut hi = Poly::ZERO;
@@ -101,16 +100,17 @@ impl fmt::Debug for Commitment {
     }
 }
 
-/// The commitments of a round as they come in, in any order.
+/// Received commitments of a round, in any order.
 #[derive(Debug)]
 pub struct CommitmentSet {
     round: Arc<Round>,
-    // by position in the cohort
-    commitments: Vec<Option<(Message, Commitment)>>,
+    // by position of the signer
+    commitments: Vec<Option<(SignedMessage, Commitment)>>,
 }
 
 impl CommitmentSet {
-    /// An empty set.
+    /// The empty set.
+    #[must_use]
     pub fn new(round: &Arc<Round>) -> Self {
         Self {
             round: Arc::clone(round),
@@ -118,61 +118,54 @@ impl CommitmentSet {
         }
     }
 
-    /// Adds a commitment. The same one again is ignored.
+    /// Adds a commitment. A repeated message is ignored.
     ///
     /// # Errors
-    /// [`Error::UnknownMember`] outside the cohort; [`Error::OtherRound`] for one of
-    /// another round, which is no fault of its sender; [`Error::BadContribution`]
-    /// for a malformed one; [`Error::Equivocation`] for a second, different one:
-    /// [`Equivocation::new`](crate::Equivocation::new) of it and [`Self::get`]
-    /// proves that to others.
-    pub fn add(&mut self, message: &Message) -> Result<(), Error> {
-        let id = message.id();
-        let (at, _) = self.round.member(id)?;
-        let round = &self.round;
-        if message.part() != Part::Commitment
-            || *message.subject() != round.subject
-            || message.about() != round.mu().as_bytes()
-        {
-            return Err(Error::OtherRound);
-        }
+    /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`]
+    /// for a commitment to another round, which does not prove a fault of its sender;
+    /// [`RoundError::InvalidContribution`] for a malformed one; [`RoundError::Equivocation`] for
+    /// a second, different one, which [`Equivocation::new`](crate::steps::Equivocation::new) of
+    /// it and [`Self::get`] proves to others.
+    pub fn add(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
+        let (id, round) = (message.id(), &self.round);
+        let at = round.position_of(message, MessageKind::Commitment, round.mu().as_bytes())?;
         let commitment = Commitment::from_bytes(round, message.body());
-        let commitment = commitment.map_err(|_| Error::BadContribution(*id))?;
-        match self.commitments.get_mut(at).ok_or(Error::UnknownMember)? {
+        let commitment = commitment.map_err(|_| RoundError::InvalidContribution(*id))?;
+        let slot = self.commitments.get_mut(at);
+        match slot.ok_or(RoundError::UnknownMember)? {
             slot @ None => *slot = Some((message.clone(), commitment)),
             Some((_, known)) if *known == commitment => {}
-            Some(_) => return Err(Error::Equivocation(*id)),
+            Some(_) => return Err(RoundError::Equivocation(*id)),
         }
         Ok(())
     }
 
-    /// The commitment of a member, if it is there.
-    pub fn get(&self, id: &MemberId) -> Option<&Message> {
-        let (at, _) = self.round.member(id).ok()?;
-        let slot = self.commitments.get(at)?.as_ref();
+    /// The commitment of a member, if it is in the set.
+    #[must_use]
+    pub fn get(&self, id: &MemberId) -> Option<&SignedMessage> {
+        let slot = self.commitments.get(self.round.position(id)?)?.as_ref();
         slot.map(|(message, _)| message)
     }
 
-    /// Who has not committed yet.
+    /// The signers without a commitment in the set.
     pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
         let slots = self.round.ids().zip(&self.commitments);
         slots.filter_map(|(id, slot)| slot.is_none().then_some(id))
     }
 
-    /// The challenge, once everybody has committed. Every member computes it
-    /// itself.
+    /// The challenge of the complete set. Every member computes it for itself.
     ///
     /// # Errors
-    /// [`Error::CohortMismatch`] while commitments are missing.
-    pub fn challenge(&self) -> Result<Arc<Challenge>, Error> {
+    /// [`RoundError::Incomplete`].
+    pub fn challenge(&self) -> Result<Arc<Challenge>, RoundError> {
         let slots = self.commitments.iter();
         let commitments: Option<Vec<Commitment>> = slots
             .map(|slot| slot.as_ref().map(|(_, commitment)| commitment.clone()))
             .collect();
-        let commitments = commitments.ok_or(Error::CohortMismatch)?;
+        let commitments = commitments.ok_or(RoundError::Incomplete)?;
         let (mut sum, mut w) = (vector(K), vector(K));
         for commitment in &commitments {
-            commitment.w(self.round.mode, &mut w);
+            commitment.w(self.round.mode(), &mut w);
             vectors::add(&mut sum, &w);
         }
         let mut challenge = Challenge::new(&self.round, sum);
@@ -181,10 +174,9 @@ impl CommitmentSet {
     }
 }
 
-/// The challenge of a round, computed from the complete commitment set: what a
-/// response answers, and what a combination has to meet.
+/// Challenge of a round, computed from the complete set of commitments.
 pub struct Challenge {
-    pub(crate) round: Arc<Round>,
+    round: Arc<Round>,
     pub(crate) commitments: Vec<Commitment>,
     pub(crate) c_tilde: [u8; 64],
     pub(crate) c_hat: Box<NttPoly>,
@@ -192,7 +184,7 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// From the sum of all w.
+    /// The challenge of the sum of all w.
     pub(crate) fn new(round: &Arc<Round>, mut w: Box<[Poly]>) -> Self {
         let backend = round.matrix().backend();
         let mut c_tilde = [0; 64];
@@ -208,26 +200,27 @@ impl Challenge {
     }
 
     /// The round.
+    #[must_use]
     pub fn round(&self) -> &Arc<Round> {
         &self.round
     }
 
-    /// The 64 bytes that the signature will start with.
+    /// The first 64 bytes of the signature.
+    #[must_use]
     pub fn c_tilde(&self) -> &[u8; 64] {
         &self.c_tilde
     }
 
-    /// `|z| <= sigma + beta` and `|w + c t - A z| <= R + beta`: an honest member
-    /// always passes, because the second term is the offset plus c s2.
+    /// Checks `|z| <= sigma + beta` and `|w + c t - A z| <= R + beta`. An honest response always
+    /// passes, because the second term is the offset plus c s2.
     pub(crate) fn is_answered_by(&self, at: usize, c_hat: &NttPoly, z: &[Poly]) -> bool {
         let round = &self.round;
-        let (Some(member), Some(commitment)) = (round.members.get(at), self.commitments.get(at))
-        else {
+        let (Some(key), Some(commitment)) = (round.key(at), self.commitments.get(at)) else {
             return false;
         };
         let (mut w, mut t) = (vector(K), vector(K));
-        commitment.w(round.mode, &mut w);
-        member.public_key.unpack(&mut t);
+        commitment.w(round.mode(), &mut w);
+        key.public_key.unpack(&mut t);
         let (matrix, mut z_hat) = (round.matrix(), ntt_vector(L));
         let mut z = ResponseHat {
             z,
@@ -235,11 +228,11 @@ impl Challenge {
         };
         vectors::norm(z.z) <= round.response_bound()
             && vectors::response_distance(matrix.backend(), matrix.a_hat(), c_hat, &w, &t, &mut z)
-                <= round.width as i32 + P.beta()
+                <= round.width() as i32 + P.beta()
     }
 }
 
-/// c of `c_tilde`, in NTT form.
+/// The polynomial c of `c_tilde` in NTT form.
 pub(crate) fn challenge_polynomial(round: &Round, c_tilde: &[u8; 64]) -> Box<NttPoly> {
     let mut c_hat = Box::new(NttPoly::ZERO);
     vectors::challenge(round.matrix().backend(), P, c_tilde, &mut c_hat);

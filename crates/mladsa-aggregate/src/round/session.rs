@@ -1,4 +1,4 @@
-//! A member's whole way through a decision: messages and a clock in, messages out.
+//! Session: state machine of one member for one task, driven by messages and a clock.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -6,165 +6,153 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
-use crate::epoch::agreed::{AgreedRoots, AuthenticatedKey};
-use crate::epoch::message::{Equivocation, Message, Part};
-use crate::epoch::policy::Policy;
+use crate::epoch::agreed::AgreedRoots;
+use crate::epoch::authenticate::AuthenticatedKey;
+use crate::epoch::message::{Equivocation, MessageKind, SignedMessage, Unverified};
+use crate::epoch::policy::QuorumPolicy;
 use crate::epoch::tree::EpochTree;
-use crate::error::Error;
-use crate::guard::journal::Guard;
+use crate::error::{JournalError, RootsError, RoundError};
+use crate::journal::one_time::OneTimeKeyJournal;
 use crate::keys::member::Member;
 use crate::member_id::MemberId;
 use crate::round::aggregate::Aggregate;
-use crate::round::cohort::{Decision, Kind, Round};
 use crate::round::combine::Combiner;
 use crate::round::commitment::CommitmentSet;
-use crate::round::signer::Pending;
-use crate::wire::label::{BaseLabel, ContentLabel};
+use crate::round::definition::Round;
+use crate::round::signer::PendingResponse;
+use crate::wire::task::{AttemptId, SigningTask};
 
-/// A [`Decision`] that owns its parts.
-#[derive(Clone, Debug)]
-pub struct Topic {
-    /// The domain.
-    pub ctx: Vec<u8>,
-    /// The base label.
-    pub label: BaseLabel,
-    /// How the payload becomes the message.
-    pub kind: Kind,
-    /// The bytes to be signed.
-    pub payload: Vec<u8>,
-}
-
-impl Topic {
-    /// The decision.
-    pub fn decision(&self) -> Decision<'_> {
-        Decision {
-            ctx: &self.ctx,
-            label: &self.label,
-            kind: self.kind,
-            payload: &self.payload,
-        }
-    }
-}
-
-/// Longer messages are not looked at: the largest opening has 6,788 bytes, framing and
-/// signature of the longest names and labels less than 6,000.
+/// Longer messages are ignored. The largest opening has 6,788 bytes; framing and signature with
+/// the longest names have less than 6,000.
 const MAX_MESSAGE_LEN: usize = 16_384;
 
-/// Attempts whose messages are kept before they begin here.
-const AHEAD: u8 = 3;
+/// Number of attempts after the present one whose messages are kept.
+const LOOKAHEAD: u8 = 3;
 
-/// What a session wants of its caller, or tells it.
+/// Output of a session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// Send this to all others.
-    Send(Message),
-    /// The decision is signed. The session has ended.
-    Done(Box<Aggregate>),
-    /// The attempt is given up; who is named is left out of the next.
-    LeftOut(Vec<MemberId>),
-    /// This member's contribution was provably wrong.
-    Blamed(MemberId),
-    /// A member signed two different messages.
-    Evidence(Box<Equivocation>),
-    /// No signature comes about: too few members or attempts are left. The session
-    /// has ended.
-    Failed(Error),
+#[non_exhaustive]
+pub enum SessionEvent {
+    /// Send this message to all other members.
+    Send(SignedMessage),
+    /// The task is signed. The session has ended.
+    Completed(Box<Aggregate>),
+    /// The attempt was abandoned; these members are excluded from the next one.
+    AttemptAbandoned(Vec<MemberId>),
+    /// The contribution of this member is provably wrong.
+    InvalidContribution(MemberId),
+    /// A member has signed two different messages.
+    Equivocation(Box<Equivocation>),
+    /// The session has ended without a signature: too few members or attempts are left.
+    Failed(RoundError),
 }
 
-/// One member on one decision, attempt after attempt, until it is signed. Owned and
-/// `Send`: it borrows nothing and waits for nothing. Time is the caller's, in any unit
-/// that only rises.
+/// Session of one member for one task: runs attempts until the task is signed. It owns its
+/// state, is `Send` and never blocks. The caller supplies the time, in any increasing unit.
 ///
-/// Every step lasts until everybody of the cohort has contributed, or until the timeout.
-/// Then the attempt is retired, who was silent is left out, and the next one begins. Two
-/// members that left out different ones have different rounds and lose an attempt too;
-/// who drives the committee can settle that with [`Self::leave_out`].
+/// Every step ends when all signers have contributed, or at the timeout. Then the attempt is
+/// retired, the silent members are excluded, and the next attempt begins. Members that have
+/// excluded different members have different rounds and lose the attempt; the driver can
+/// resolve this with [`Self::exclude`]. **Reliable delivery between all members is required**:
+/// a lost message is not sent again.
 ///
-/// After a crash a new session of the same topic, at the attempt that was under way,
-/// sends the same messages again: the guard sees to that.
+/// After a crash, a new session for the same task and attempt sends the same messages again,
+/// because the journal admits no others.
 pub struct Session {
     member: Arc<Member>,
     tree: Arc<EpochTree>,
     agreed: AgreedRoots,
-    policy: Policy,
-    topic: Topic,
+    policy: QuorumPolicy,
+    task: SigningTask,
     timeout: u64,
-    deadline: u64,
+    deadline: Option<u64>,
     attempt: u8,
-    cohort: Vec<MemberId>,
-    // the first message of each member and part, of this attempt and later ones
-    inbox: BTreeMap<(u8, Part, MemberId), Message>,
-    // whose message is of no use in this step: looked at once
-    useless: BTreeSet<MemberId>,
+    signers: Vec<MemberId>,
+    // first message of each member and kind, of this attempt and later ones
+    inbox: BTreeMap<(u8, MessageKind, MemberId), SignedMessage>,
+    // members whose message was rejected in this step
+    rejected: BTreeSet<MemberId>,
     step: Step,
 }
 
 enum Step {
     Opening(BTreeMap<MemberId, AuthenticatedKey>),
-    Committing(CommitmentSet, Pending),
+    Committing(CommitmentSet, PendingResponse),
     Responding(Combiner),
     Ended,
 }
 
 impl Session {
-    /// A session from `attempt` on, with everybody who has acknowledged the roots but for
-    /// those in `without`. It begins with [`Self::tick`].
+    /// A session that starts with the first attempt and all members that have acknowledged the
+    /// roots. The first [`Self::tick`] starts it.
+    #[must_use]
     pub fn new(
         member: Arc<Member>,
         tree: Arc<EpochTree>,
         agreed: AgreedRoots,
-        policy: Policy,
-        topic: Topic,
-        (attempt, without): (u8, &[MemberId]),
+        policy: QuorumPolicy,
+        task: SigningTask,
         timeout: u64,
     ) -> Self {
-        let ids = agreed.ids().filter(|id| !without.contains(id));
         Self {
-            cohort: ids.copied().collect(),
+            signers: agreed.ids().copied().collect(),
             member,
             tree,
             agreed,
             policy,
-            topic,
+            task,
             timeout,
-            deadline: 0,
-            attempt,
+            deadline: None,
+            attempt: 0,
             inbox: BTreeMap::new(),
-            useless: BTreeSet::new(),
+            rejected: BTreeSet::new(),
             step: Step::Opening(BTreeMap::new()),
         }
     }
 
-    /// The attempt under way.
+    /// Starts with a later attempt and without some members, to resume after a crash.
+    #[must_use]
+    pub fn starting_at(mut self, attempt: u8, excluded: &[MemberId]) -> Self {
+        self.attempt = attempt;
+        self.signers.retain(|id| !excluded.contains(id));
+        self
+    }
+
+    /// The number of the present attempt.
+    #[must_use]
     pub fn attempt(&self) -> u8 {
         self.attempt
     }
 
-    /// Whether it has come to its end.
+    /// Whether the session has ended.
+    #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.step, Step::Ended)
     }
 
-    /// Lets time pass: begins, and gives up on who is silent.
+    /// Advances the clock: starts the session, or abandons the attempt at the timeout.
     ///
     /// # Errors
-    /// [`Error::GuardFailure`] and whatever else is this member's own trouble: nothing
-    /// was released, and the session has ended; a new one takes the topic up again.
-    pub fn tick(&mut self, now: u64, guard: &mut Guard) -> Result<Vec<Event>, Error> {
-        self.act(now, guard, |session, guard, events| {
-            if session.deadline == 0 {
-                session.begin(now, guard, events)
-            } else if now >= session.deadline {
-                let silent = session.missing();
-                session.give_up(silent, now, guard, events)
-            } else {
-                Ok(())
+    /// [`RoundError::Journal`] and other failures of this member itself. Nothing was released,
+    /// and the session has ended; a new one resumes the task.
+    pub fn tick(
+        &mut self,
+        now: u64,
+        journal: &mut OneTimeKeyJournal,
+    ) -> Result<Vec<SessionEvent>, RoundError> {
+        self.run(now, journal, |session, journal, events| {
+            match session.deadline {
+                None => session.begin(now, journal, events),
+                Some(deadline) if now >= deadline => {
+                    let silent = session.missing();
+                    session.abandon(silent, now, journal, events)
+                }
+                Some(_) => Ok(()),
             }
         })
     }
 
-    /// Takes up a message of another member. Junk, and what belongs elsewhere, is
-    /// ignored.
+    /// Processes a message of another member. Malformed and unrelated messages are ignored.
     ///
     /// # Errors
     /// As [`Self::tick`].
@@ -172,42 +160,46 @@ impl Session {
         &mut self,
         message: &[u8],
         now: u64,
-        guard: &mut Guard,
-    ) -> Result<Vec<Event>, Error> {
-        self.act(now, guard, |session, _, events| {
-            session.take(message, events);
+        journal: &mut OneTimeKeyJournal,
+    ) -> Result<Vec<SessionEvent>, RoundError> {
+        self.run(now, journal, |session, _, events| {
+            session.store(message, events);
             Ok(())
         })
     }
 
-    /// Gives the present attempt up and goes on without these members.
+    /// Abandons the present attempt and continues without these members.
     ///
     /// # Errors
     /// As [`Self::tick`].
-    pub fn leave_out(
+    pub fn exclude(
         &mut self,
         ids: &[MemberId],
         now: u64,
-        guard: &mut Guard,
-    ) -> Result<Vec<Event>, Error> {
-        self.act(now, guard, |session, guard, events| {
-            session.give_up(ids.to_vec(), now, guard, events)
+        journal: &mut OneTimeKeyJournal,
+    ) -> Result<Vec<SessionEvent>, RoundError> {
+        self.run(now, journal, |session, journal, events| {
+            session.abandon(ids.to_vec(), now, journal, events)
         })
     }
 
-    /// What is new, and every step that it allows. An error is an end.
-    fn act(
+    /// Runs `input` and then every step that has become possible. An error ends the session.
+    fn run(
         &mut self,
         now: u64,
-        guard: &mut Guard,
-        new: impl FnOnce(&mut Self, &mut Guard, &mut Vec<Event>) -> Result<(), Error>,
-    ) -> Result<Vec<Event>, Error> {
+        journal: &mut OneTimeKeyJournal,
+        input: impl FnOnce(
+            &mut Self,
+            &mut OneTimeKeyJournal,
+            &mut Vec<SessionEvent>,
+        ) -> Result<(), RoundError>,
+    ) -> Result<Vec<SessionEvent>, RoundError> {
         let mut events = Vec::new();
         if self.has_ended() {
             return Ok(events);
         }
-        let result = new(self, guard, &mut events);
-        let result = result.and_then(|()| self.advance(now, guard, &mut events));
+        let result = input(self, journal, &mut events);
+        let result = result.and_then(|()| self.advance(now, journal, &mut events));
         if result.is_err() {
             self.step = Step::Ended;
         }
@@ -217,82 +209,101 @@ impl Session {
         result.map(|()| events)
     }
 
-    /// Puts a message into the inbox, if it can be of use.
-    fn take(&mut self, message: &[u8], events: &mut Vec<Event>) {
+    /// Stores a relevant message in the inbox. A copy of a stored message is recognised before
+    /// its signature is verified.
+    fn store(&mut self, message: &[u8], events: &mut Vec<SessionEvent>) {
         if message.len() > MAX_MESSAGE_LEN {
             return;
         }
-        let Ok(message) = self.agreed.receive(message) else {
+        let Ok(message) = Unverified::from_bytes(message) else {
             return;
         };
-        let label = message.label();
-        let ahead = label.attempt().checked_sub(self.attempt);
-        if label.base() != self.topic.label.as_bytes()
-            || ahead.is_none_or(|ahead| ahead > AHEAD)
-            || self.agreed.plan().index(label).is_err()
+        let content = message.content();
+        let attempt = content.attempt_id();
+        let ahead = attempt.attempt().checked_sub(self.attempt);
+        if attempt.task() != self.task.id().as_bytes()
+            || ahead.is_none_or(|ahead| ahead > LOOKAHEAD)
+            || self.agreed.plan().index(attempt).is_err()
         {
             return;
         }
-        let key = (label.attempt(), message.part(), *message.id());
-        match self.inbox.get(&key) {
-            None => {
-                self.inbox.insert(key, message);
-            }
+        let key = (attempt.attempt(), content.kind(), *content.id());
+        let known = self.inbox.get(&key);
+        if known.is_some_and(|known| message.is_copy_of(known)) {
+            return;
+        }
+        let Ok(message) = self.agreed.accept(message) else {
+            return;
+        };
+        match known {
+            None => drop(self.inbox.insert(key, message)),
             Some(known) => {
-                let evidence = Equivocation::new(known, &message);
-                events.extend(evidence.map(|evidence| Event::Evidence(Box::new(evidence))));
+                let evidence = Equivocation::new(known, &message).map(Box::new);
+                events.extend(evidence.map(SessionEvent::Equivocation));
             }
         }
     }
 
-    fn label(&self) -> Result<ContentLabel, Error> {
-        let label = self.topic.label.attempt(self.attempt)?;
-        self.agreed.plan().index(&label)?;
-        Ok(label)
+    fn attempt_id(&self) -> Result<AttemptId, RoundError> {
+        let attempt = self.task.id().attempt(self.attempt);
+        let attempt = attempt.map_err(|_| RoundError::AttemptsExhausted)?;
+        match self.agreed.plan().index(&attempt) {
+            Err(RootsError::AttemptsExhausted) => Err(RoundError::AttemptsExhausted),
+            Err(error) => Err(error.into()),
+            Ok(_) => Ok(attempt),
+        }
     }
 
     /// Opens this member's key for the attempt.
-    fn begin(&mut self, now: u64, guard: &Guard, events: &mut Vec<Event>) -> Result<(), Error> {
-        let ends = |error| match error {
-            Error::AttemptsExhausted | Error::QuorumMissed => Ok(error),
-            _ => Err(error),
+    fn begin(
+        &mut self,
+        now: u64,
+        journal: &OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        let attempt = match self.attempt_id() {
+            Ok(attempt) => attempt,
+            Err(RoundError::AttemptsExhausted) => {
+                self.fail(RoundError::AttemptsExhausted, events);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         };
-        let registry = self.agreed.registry();
-        let label = self.policy.check(registry, self.cohort.iter());
-        let label = label.and_then(|()| self.label());
-        match label.map_err(ends) {
-            Ok(label) => {
-                self.next_step(now, Step::Opening(BTreeMap::new()));
-                let opening = self.member.open(&self.agreed, &self.tree, &label, guard)?;
-                self.send(opening, events);
-                Ok(())
-            }
-            Err(Ok(error)) => {
-                self.step = Step::Ended;
-                events.push(Event::Failed(error));
-                Ok(())
-            }
-            Err(Err(error)) => Err(error),
+        let (registry, signers) = (self.agreed.registry(), self.signers.iter());
+        if self.policy.check(registry, signers).is_err() {
+            self.fail(RoundError::QuorumMissed, events);
+            return Ok(());
         }
+        self.next_step(now, Step::Opening(BTreeMap::new()));
+        let opening = self
+            .member
+            .open(&self.agreed, &self.tree, &attempt, journal)?;
+        self.send(opening, events);
+        Ok(())
+    }
+
+    fn fail(&mut self, error: RoundError, events: &mut Vec<SessionEvent>) {
+        self.step = Step::Ended;
+        events.push(SessionEvent::Failed(error));
     }
 
     fn next_step(&mut self, now: u64, step: Step) -> Step {
-        self.deadline = now.saturating_add(self.timeout).max(1);
-        self.useless.clear();
+        self.deadline = Some(now.saturating_add(self.timeout));
+        self.rejected.clear();
         mem::replace(&mut self.step, step)
     }
 
-    /// One's own message is in the inbox like everybody's.
-    fn send(&mut self, message: Message, events: &mut Vec<Event>) {
-        let key = (self.attempt, message.part(), *message.id());
+    /// Sends a message of this member, and stores it like those of the others.
+    fn send(&mut self, message: SignedMessage, events: &mut Vec<SessionEvent>) {
+        let key = (self.attempt, message.kind(), *message.id());
         self.inbox.insert(key, message.clone());
-        events.push(Event::Send(message));
+        events.push(SessionEvent::Send(message));
     }
 
     fn missing(&self) -> Vec<MemberId> {
         match &self.step {
             Step::Opening(keys) => {
-                let ids = self.cohort.iter();
+                let ids = self.signers.iter();
                 ids.filter(|id| !keys.contains_key(id)).copied().collect()
             }
             Step::Committing(set, _) => set.missing().copied().collect(),
@@ -301,93 +312,95 @@ impl Session {
         }
     }
 
-    fn give_up(
+    /// Retires the attempt and begins the next one without `excluded`.
+    fn abandon(
         &mut self,
-        without: Vec<MemberId>,
+        excluded: Vec<MemberId>,
         now: u64,
-        guard: &mut Guard,
-        events: &mut Vec<Event>,
-    ) -> Result<(), Error> {
-        self.member.retire(&self.agreed, &self.label()?, guard)?;
-        self.cohort.retain(|id| !without.contains(id));
-        events.push(Event::LeftOut(without));
+        journal: &mut OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        let attempt = self.attempt_id()?;
+        self.member.retire(&self.agreed, &attempt, journal)?;
+        self.signers.retain(|id| !excluded.contains(id));
+        events.push(SessionEvent::AttemptAbandoned(excluded));
         self.attempt += 1;
         let attempt = self.attempt;
         self.inbox.retain(|(of, ..), _| *of >= attempt);
-        if self.cohort.contains(self.member.id()) {
-            self.begin(now, guard, events)
+        if self.signers.contains(self.member.id()) {
+            self.begin(now, journal, events)
         } else {
-            self.step = Step::Ended;
-            events.push(Event::Failed(Error::UnknownMember));
+            self.fail(RoundError::Excluded, events);
             Ok(())
         }
     }
 
-    /// Takes every step that what has come in allows.
+    /// Takes every step for which all messages are in the inbox.
     fn advance(
         &mut self,
         now: u64,
-        guard: &mut Guard,
-        events: &mut Vec<Event>,
-    ) -> Result<(), Error> {
-        loop {
-            let part = match self.step {
-                Step::Opening(_) => Part::Opening,
-                Step::Committing(..) => Part::Commitment,
-                Step::Responding(_) => Part::Response,
-                Step::Ended => return Ok(()),
-            };
-            if self.deadline == 0 {
-                return Ok(());
-            }
-            for id in self.missing() {
-                let Some(message) = self.inbox.get(&(self.attempt, part, id)) else {
-                    continue;
-                };
-                if self.useless.contains(&id) {
-                    continue;
-                }
-                let taken = match &mut self.step {
-                    Step::Opening(keys) => self.agreed.authenticate(message).map(|key| {
-                        keys.insert(id, key);
-                    }),
-                    Step::Committing(set, _) => set.add(message),
-                    Step::Responding(combiner) => combiner.add(message),
-                    Step::Ended => Ok(()),
-                };
-                if let Err(error) = taken {
-                    self.useless.insert(id);
-                    // What belongs to another round is silence here, and no fault.
-                    if error != Error::OtherRound {
-                        events.push(Event::Blamed(id));
-                    }
-                }
-            }
+        journal: &mut OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        while self.deadline.is_some() && !self.has_ended() {
+            self.take_messages(events);
             if !self.missing().is_empty() {
                 return Ok(());
             }
             match self.next_step(now, Step::Ended) {
-                Step::Opening(keys) => self.commit(keys, now, guard, events)?,
+                Step::Opening(keys) => self.commit(keys, now, journal, events)?,
                 Step::Committing(set, pending) => {
                     let challenge = set.challenge()?;
-                    match self.member.respond(pending, &challenge, guard) {
+                    match self.member.respond(pending, &challenge, journal) {
                         Ok(response) => {
                             self.step = Step::Responding(Combiner::new(&challenge));
                             self.send(response, events);
                         }
-                        // Answered otherwise before a crash.
-                        Err(Error::OneTimeViolation) => {
-                            self.give_up(Vec::new(), now, guard, events)?;
-                        }
-                        Err(error) => return Err(error),
+                        Err(error) => self.abandon_reused(error, now, journal, events)?,
                     }
                 }
                 Step::Responding(combiner) => match combiner.finish() {
-                    Ok(aggregate) => events.push(Event::Done(Box::new(aggregate))),
-                    Err(Error::Retry(_)) => self.give_up(Vec::new(), now, guard, events)?,
+                    Ok(aggregate) => events.push(SessionEvent::Completed(Box::new(aggregate))),
+                    Err(error) if error.is_miss() => {
+                        self.abandon(Vec::new(), now, journal, events)?;
+                    }
                     Err(error) => return Err(error),
                 },
                 Step::Ended => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the messages of the present step from the inbox to the step.
+    fn take_messages(&mut self, events: &mut Vec<SessionEvent>) {
+        let kind = match self.step {
+            Step::Opening(_) => MessageKind::Opening,
+            Step::Committing(..) => MessageKind::Commitment,
+            Step::Responding(_) => MessageKind::Response,
+            Step::Ended => return,
+        };
+        for id in self.missing() {
+            let Some(message) = self.inbox.get(&(self.attempt, kind, id)) else {
+                continue;
+            };
+            if self.rejected.contains(&id) {
+                continue;
+            }
+            let taken = match &mut self.step {
+                Step::Opening(keys) => self.agreed.authenticate(message).map(|key| {
+                    keys.insert(id, key);
+                }),
+                Step::Committing(set, _) => set.add(message),
+                Step::Responding(combiner) => combiner.add(message),
+                Step::Ended => Ok(()),
+            };
+            if let Err(error) = taken {
+                self.rejected.insert(id);
+                // A message for another round proves no fault: its sender counts as silent.
+                if error != RoundError::OtherRound {
+                    events.push(SessionEvent::InvalidContribution(id));
+                }
             }
         }
     }
@@ -396,21 +409,34 @@ impl Session {
         &mut self,
         keys: BTreeMap<MemberId, AuthenticatedKey>,
         now: u64,
-        guard: &mut Guard,
-        events: &mut Vec<Event>,
-    ) -> Result<(), Error> {
-        let decision = self.topic.decision();
-        let known = keys.values().cloned();
-        let round = Round::new(&self.agreed, &decision, self.attempt, known)?;
-        match self.member.commit(&round, guard) {
+        journal: &mut OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        let keys = keys.into_values();
+        let round = Round::new(&self.agreed, &self.task, self.attempt, keys)?;
+        match self.member.commit(&round, journal) {
             Ok((pending, commitment)) => {
                 self.step = Step::Committing(CommitmentSet::new(&round), pending);
                 self.send(commitment, events);
                 Ok(())
             }
-            // This attempt went another way before a crash.
-            Err(Error::OneTimeViolation) => self.give_up(Vec::new(), now, guard, events),
-            Err(error) => Err(error),
+            Err(error) => self.abandon_reused(error, now, journal, events),
+        }
+    }
+
+    /// Abandons the attempt if its key was used otherwise before a crash.
+    fn abandon_reused(
+        &mut self,
+        error: RoundError,
+        now: u64,
+        journal: &mut OneTimeKeyJournal,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<(), RoundError> {
+        match error {
+            RoundError::Journal(JournalError::KeyReused) => {
+                self.abandon(Vec::new(), now, journal, events)
+            }
+            error => Err(error),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use mldsa_core::Backend;
 use mldsa_core::internals::Shake256;
+use mldsa_core::{Backend, MlDsa87, ParameterSet, Signature};
 
-use crate::error::Error;
+use crate::error::EncodingError;
 
 /// `BE32(len) || part` for each part.
 pub(crate) fn lp(parts: &[&[u8]]) -> Vec<u8> {
@@ -22,18 +22,17 @@ pub(crate) fn push_lp(out: &mut Vec<u8>, part: &[u8]) {
     out.extend_from_slice(part);
 }
 
-/// Appends what stands before a part, for where the part itself is not copied.
+/// Appends the length prefix of a part that is hashed without being copied.
 pub(crate) fn push_length(out: &mut Vec<u8>, part: &[u8]) {
     out.extend_from_slice(&length(part));
 }
 
-// No part of this scheme comes near 2^32 bytes but a message, which is hashed
-// with its length in the caller's hands; longer ones saturate on both sides.
+// Only a payload can reach 2^32 bytes. Signer and verifier saturate its length alike.
 fn length(part: &[u8]) -> [u8; 4] {
     u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-/// The length prefix of a framed part on its way into a sponge.
+/// Absorbs `lp(parts)` without building it.
 pub(crate) fn absorb_lp(sponge: &mut Shake256, parts: &[&[u8]]) {
     for part in parts {
         sponge.absorb(&length(part));
@@ -52,43 +51,52 @@ pub(crate) fn hash_lp<const L: usize>(prefix: &[u8], parts: &[&[u8]]) -> [u8; L]
     out
 }
 
-/// Reads an encoding from front to back; whatever is missing or left over is
-/// [`Error::BadLength`].
+/// Strict reader of an encoding. Missing and trailing bytes are
+/// [`EncodingError::Length`].
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Self, Error> {
-        bytes.strip_prefix(magic).map(Self).ok_or(Error::BadLength)
+    pub(crate) fn new(bytes: &'a [u8], magic: &[u8; 8]) -> Result<Self, EncodingError> {
+        bytes
+            .strip_prefix(magic)
+            .map(Self)
+            .ok_or(EncodingError::Length)
     }
 
-    /// What has no magic of its own.
-    pub(crate) fn rest_of(bytes: &'a [u8]) -> Self {
+    /// Reader of an encoding without a magic.
+    pub(crate) fn without_magic(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
-        let (head, rest) = self.0.split_at_checked(len).ok_or(Error::BadLength)?;
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], EncodingError> {
+        let (head, rest) = self.0.split_at_checked(len).ok_or(EncodingError::Length)?;
         self.0 = rest;
         Ok(head)
     }
 
-    pub(crate) fn array<const L: usize>(&mut self) -> Result<[u8; L], Error> {
-        let (head, rest) = self.0.split_first_chunk().ok_or(Error::BadLength)?;
+    pub(crate) fn array<const L: usize>(&mut self) -> Result<[u8; L], EncodingError> {
+        let (head, rest) = self.0.split_first_chunk().ok_or(EncodingError::Length)?;
         self.0 = rest;
         Ok(*head)
     }
 
-    pub(crate) fn part(&mut self) -> Result<&'a [u8], Error> {
+    pub(crate) fn part(&mut self) -> Result<&'a [u8], EncodingError> {
         let len = u32::from_be_bytes(self.array()?);
-        self.take(usize::try_from(len).map_err(|_| Error::BadLength)?)
+        self.take(usize::try_from(len).map_err(|_| EncodingError::Length)?)
+    }
+
+    /// An ML-DSA-87 signature with well-formed hints.
+    pub(crate) fn signature(&mut self) -> Result<Signature<MlDsa87>, EncodingError> {
+        let bytes = self.take(MlDsa87::SIG_LEN)?;
+        Signature::from_bytes(bytes).map_err(|_| EncodingError::Signature)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn end(self) -> Result<(), Error> {
-        self.0.is_empty().then_some(()).ok_or(Error::BadLength)
+    pub(crate) fn end(self) -> Result<(), EncodingError> {
+        self.0.is_empty().then_some(()).ok_or(EncodingError::Length)
     }
 }
 
@@ -97,22 +105,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_read_back_and_nothing_else_is() {
+    fn reader_returns_the_framed_parts_and_rejects_other_input() {
         let mut bytes = b"MAGIC123".to_vec();
         bytes.extend(lp(&[b"ab", b"", b"c"]));
         let mut reader = Reader::new(&bytes, b"MAGIC123").unwrap();
         assert_eq!(reader.part().unwrap(), b"ab");
         assert_eq!(reader.part().unwrap(), b"");
         assert_eq!(reader.part().unwrap(), b"c");
-        assert_eq!(reader.part(), Err(Error::BadLength));
+        assert_eq!(reader.part(), Err(EncodingError::Length));
         reader.end().unwrap();
         assert!(Reader::new(&bytes, b"MAGIC124").is_err());
-        // A length beyond the end allocates nothing and fails.
+        // A length beyond the end fails without an allocation.
         let mut reader = Reader::new(b"MAGIC123\xff\xff\xff\xff", b"MAGIC123").unwrap();
-        assert_eq!(reader.part(), Err(Error::BadLength));
+        assert_eq!(reader.part(), Err(EncodingError::Length));
         assert_eq!(
             Reader::new(b"MAGIC123x", b"MAGIC123").unwrap().end(),
-            Err(Error::BadLength)
+            Err(EncodingError::Length)
         );
     }
 }

@@ -1,7 +1,7 @@
-//! What an attacker computes with published polynomials.
+//! Computations of an attacker on published polynomials.
 #![allow(unreachable_pub, dead_code, reason = "a module of several programs")]
 
-use mladsa_aggregate::Message;
+use mladsa_aggregate::steps::SignedMessage;
 use mldsa_core::hazmat::ntt::{inv_ntt, ntt};
 use mldsa_core::hazmat::pack::{FULL_POLY_LEN, unpack_full, unpack_signed};
 use mldsa_core::hazmat::sample::Challenge as Ball;
@@ -13,7 +13,7 @@ pub const P: &Params = &MlDsa87::PARAMS;
 pub const K: usize = MlDsa87::K;
 pub const L: usize = MlDsa87::L;
 
-/// `s2 = t - (A z - w) / c`, slot by slot of the transform.
+/// `s2 = t - (A z - w) / c`, for each coefficient of the transform.
 pub fn s2_from(
     a_hat: &[NttPoly],
     c_hat: &NttPoly,
@@ -116,7 +116,7 @@ pub fn challenge_of(c_tilde: &[u8; 64]) -> NttPoly {
     transform(&c)
 }
 
-/// The plain transform, reduced.
+/// The transform with coefficients in [0, q).
 pub fn transform(a: &Poly) -> NttPoly {
     let mut out = NttPoly::ZERO;
     ntt(a, &mut out);
@@ -124,7 +124,7 @@ pub fn transform(a: &Poly) -> NttPoly {
     out
 }
 
-/// The plain inverse, centred: without the factor 2^32 of the core's products.
+/// The centred inverse transform, without the factor 2^32 of the core's products.
 pub fn inverse(a: &NttPoly) -> Poly {
     let scale = invert(reduce(1 << 32));
     let mut out = Poly::ZERO;
@@ -185,7 +185,7 @@ pub fn write_vec(polys: &[Poly]) -> Vec<u8> {
         .collect()
 }
 
-pub fn read_response(response: &Message) -> Vec<Poly> {
+pub fn read_response(response: &SignedMessage) -> Vec<Poly> {
     let mut out = polys(L);
     for (bytes, poly) in response.body().chunks(384).zip(&mut out) {
         unpack_signed::<12>(bytes, poly);

@@ -1,25 +1,22 @@
-//! A committee in memory, with everything that precedes a round done.
+//! A committee in memory, up to the agreement on the roots.
 #![allow(unreachable_pub, reason = "a module of several test programs")]
 
 use std::sync::Arc;
 
+use mladsa_aggregate::errors::{RoundError, VerifyError};
+use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 use mldsa_core::Randomness;
 
 pub const RHO: [u8; 32] = *b"rho of a committee for the tests";
 pub const EPOCH: u64 = 5;
 
-/// A decision of the tests' domain.
-pub fn decision<'a>(label: &'a BaseLabel, payload: &'a [u8]) -> Decision<'a> {
-    Decision {
-        ctx: b"TEST",
-        label,
-        kind: Kind::Decision,
-        payload,
-    }
+/// A decision in the domain of the tests.
+pub fn task(name: &str, payload: &[u8]) -> SigningTask {
+    SigningTask::decision(task_id(name), b"TEST", payload).unwrap()
 }
 
-/// 32 bytes that only `label` and `n` determine.
+/// 32 bytes determined by `label` and `n`.
 pub fn bytes32(label: &str, n: usize) -> [u8; 32] {
     use sha2::{Digest, Sha256};
     Sha256::digest(format!("{label}/{n}")).into()
@@ -41,59 +38,64 @@ pub fn registry(members: &[Member]) -> Arc<Registry> {
     Registry::new(&RHO, entries).unwrap()
 }
 
-pub fn base(name: &str) -> BaseLabel {
-    BaseLabel::new(name.as_bytes()).unwrap()
+pub fn task_id(name: &str) -> TaskId {
+    TaskId::new(name.as_bytes()).unwrap()
+}
+
+pub fn attempt_id(name: &str, attempt: u8) -> AttemptId {
+    task_id(name).attempt(attempt).unwrap()
 }
 
 pub fn plan(names: &[&str]) -> EpochPlan {
-    EpochPlan::new(EPOCH, names.iter().map(|name| base(name)).collect()).unwrap()
+    EpochPlan::new(EPOCH, names.iter().map(|name| task_id(name)).collect()).unwrap()
 }
 
-/// Everything up to the agreement on a list of roots.
+/// All steps up to the agreement on a list of roots.
 pub fn agree(
     members: &[Member],
-    guards: &mut [Guard],
+    journals: &mut [OneTimeKeyJournal],
     registry: &Arc<Registry>,
     plan: &EpochPlan,
 ) -> (Vec<EpochTree>, AgreedRoots) {
-    let trees: Vec<EpochTree> = members
-        .iter()
-        .map(|member| member.epoch_tree(registry, plan).unwrap())
-        .collect();
-    let announcements: Vec<RootAnnouncement> = members
-        .iter()
-        .zip(&trees)
-        .zip(&mut *guards)
-        .map(|((member, tree), guard)| {
+    let (mut trees, mut roots) = (Vec::new(), Vec::new());
+    for (member, journal) in members.iter().zip(&mut *journals) {
+        let tree = member.epoch_tree(registry, plan).unwrap();
+        roots.push(
             member
-                .announce(tree, guard, Randomness::Deterministic)
-                .unwrap()
-        })
-        .collect();
-    let mut pins = InMemoryPinsForTests::default();
-    let pinned = PinnedRoots::pin(&mut pins, registry, plan, &announcements).unwrap();
-    let acknowledgements: Vec<Acknowledgement> = members
-        .iter()
-        .zip(guards)
-        .map(|(member, guard)| {
-            member
-                .acknowledge(&pinned, guard, Randomness::Deterministic)
-                .unwrap()
-        })
-        .collect();
-    (trees, AgreedRoots::new(&pinned, &acknowledgements).unwrap())
+                .announce(&tree, journal, Randomness::Deterministic)
+                .unwrap(),
+        );
+        trees.push(tree);
+    }
+    let mut store = MemoryWriteOnceStore::default();
+    let pinned = PinnedRoots::pin(&mut store, registry, plan, &roots).unwrap();
+    (trees, acknowledge(members, journals, &pinned))
 }
 
-pub fn guard(member: &Member) -> Guard {
-    Guard::in_memory_for_tests(member.seed()).unwrap()
+/// The agreement of all members on a list of roots.
+pub fn acknowledge(
+    members: &[Member],
+    journals: &mut [OneTimeKeyJournal],
+    pinned: &PinnedRoots,
+) -> AgreedRoots {
+    let acknowledge = |(member, journal): (&Member, &mut OneTimeKeyJournal)| {
+        let acknowledgement = member.acknowledge(pinned, journal, Randomness::Deterministic);
+        acknowledgement.unwrap()
+    };
+    let all: Vec<_> = members.iter().zip(journals).map(acknowledge).collect();
+    AgreedRoots::new(pinned, &all).unwrap()
 }
 
-/// Members, their trees, and the list of roots that all have acknowledged.
+pub fn journal(member: &Member) -> OneTimeKeyJournal {
+    OneTimeKeyJournal::in_memory(member.seed()).unwrap()
+}
+
+/// Members with their trees and journals, and the list of roots that all have acknowledged.
 pub struct Committee {
     pub members: Vec<Member>,
     pub trees: Vec<EpochTree>,
     pub agreed: AgreedRoots,
-    pub guards: Vec<Guard>,
+    pub journals: Vec<OneTimeKeyJournal>,
 }
 
 impl Committee {
@@ -103,107 +105,117 @@ impl Committee {
 
     pub fn of(members: Vec<Member>, names: &[&str]) -> Self {
         let registry = registry(&members);
-        let mut guards: Vec<Guard> = members.iter().map(guard).collect();
-        let (trees, agreed) = agree(&members, &mut guards, &registry, &plan(names));
+        let mut journals: Vec<_> = members.iter().map(journal).collect();
+        let (trees, agreed) = agree(&members, &mut journals, &registry, &plan(names));
         Self {
             members,
             trees,
             agreed,
-            guards,
+            journals,
         }
     }
 
-    /// The opening of member `n`, through the wire.
-    pub fn open(&self, n: usize, label: &ContentLabel) -> Message {
+    /// The opening of member `n`, encoded and received.
+    pub fn open(&self, n: usize, attempt: &AttemptId) -> SignedMessage {
         let (member, tree) = (&self.members[n], &self.trees[n]);
         let message = member
-            .open(&self.agreed, tree, label, &self.guards[n])
+            .open(&self.agreed, tree, attempt, &self.journals[n])
             .unwrap();
         self.agreed.receive(&message.to_bytes()).unwrap()
     }
 
-    /// The authenticated keys of the members in `cohort` for `label`.
-    pub fn public_keys(&self, cohort: &[usize], label: &ContentLabel) -> Vec<AuthenticatedKey> {
-        let messages: Vec<Message> = cohort.iter().map(|&n| self.open(n, label)).collect();
-        let public_keys = self.agreed.authenticate_each(&messages);
-        public_keys.into_iter().map(Result::unwrap).collect()
+    /// The authenticated keys of `signers` for `attempt`.
+    pub fn keys(&self, signers: &[usize], attempt: &AttemptId) -> Vec<AuthenticatedKey> {
+        let messages: Vec<_> = signers.iter().map(|&n| self.open(n, attempt)).collect();
+        let keys = self.agreed.authenticate_each(&messages);
+        keys.into_iter().map(Result::unwrap).collect()
     }
 
-    pub fn round(&self, cohort: &[usize], label: &ContentLabel, payload: &[u8]) -> Arc<Round> {
-        let base = BaseLabel::new(label.base()).unwrap();
-        let public_keys = self.public_keys(cohort, label);
-        let decision = decision(&base, payload);
-        Round::new(&self.agreed, &decision, label.attempt(), public_keys).unwrap()
+    pub fn round(&self, signers: &[usize], attempt: &AttemptId, payload: &[u8]) -> Arc<Round> {
+        let id = TaskId::new(attempt.task()).unwrap();
+        let task = SigningTask::decision(id, b"TEST", payload).unwrap();
+        let keys = self.keys(signers, attempt);
+        Round::new(&self.agreed, &task, attempt.attempt(), keys).unwrap()
     }
 
-    /// The verdict of who expects `payload` under `label` and is content with one
-    /// signer.
+    /// The commitments of all signers, with their pending responses.
+    pub fn commit(
+        &mut self,
+        round: &Arc<Round>,
+        signers: &[usize],
+    ) -> (Vec<PendingResponse>, Vec<SignedMessage>) {
+        let commit = |&n: &usize| {
+            let commitment = self.members[n].commit(round, &mut self.journals[n]);
+            commitment.unwrap()
+        };
+        signers.iter().map(commit).unzip()
+    }
+
+    /// Verifies `aggregate` for a verifier that accepts a single signer.
     pub fn verify(
         &self,
         aggregate: &Aggregate,
-        public_keys: &[AuthenticatedKey],
-        label: &BaseLabel,
-        payload: &[u8],
-    ) -> Result<Arc<Round>, Error> {
-        let policy = Policy::count(self.agreed.registry(), 1).unwrap();
-        aggregate.verify_expecting(
-            &self.agreed,
-            public_keys,
-            &decision(label, payload),
-            &policy,
-        )
+        keys: &[AuthenticatedKey],
+        task: &SigningTask,
+    ) -> Result<Arc<Round>, VerifyError> {
+        let policy = QuorumPolicy::count(self.agreed.registry(), 1).unwrap();
+        aggregate.verify(&self.agreed, keys, task, &policy)
     }
 
-    pub fn everybody(&self) -> Vec<usize> {
+    pub fn all(&self) -> Vec<usize> {
         (0..self.members.len()).collect()
     }
 
-    /// One attempt with everybody's step through the wire.
-    pub fn attempt(&mut self, cohort: &[usize], round: &Arc<Round>) -> Result<Aggregate, Error> {
+    /// One attempt, with all messages encoded and received.
+    pub fn run_attempt(
+        &mut self,
+        signers: &[usize],
+        round: &Arc<Round>,
+    ) -> Result<Aggregate, RoundError> {
         let mut set = CommitmentSet::new(round);
         let mut pending = Vec::new();
-        for &n in cohort {
-            let (wait, message) = self.members[n].commit(round, &mut self.guards[n])?;
+        for &n in signers {
+            let (response, message) = self.members[n].commit(round, &mut self.journals[n])?;
             set.add(&self.agreed.receive(&message.to_bytes())?)?;
-            pending.push(wait);
+            pending.push(response);
         }
         let challenge = set.challenge()?;
         let mut combiner = Combiner::new(&challenge);
-        for (&n, wait) in cohort.iter().zip(pending) {
-            let message = self.members[n].respond(wait, &challenge, &mut self.guards[n])?;
+        for (&n, response) in signers.iter().zip(pending) {
+            let message = self.members[n].respond(response, &challenge, &mut self.journals[n])?;
             combiner.add(&self.agreed.receive(&message.to_bytes())?)?;
         }
         combiner.finish()
     }
 
-    /// Attempt after attempt, as an application does it.
+    /// Attempts until one succeeds.
     pub fn sign(
         &mut self,
-        cohort: &[usize],
+        signers: &[usize],
         name: &str,
         payload: &[u8],
     ) -> (Aggregate, Arc<Round>) {
-        self.sign_from(cohort, base(name).attempt(0).unwrap(), payload)
+        self.sign_from(signers, attempt_id(name, 0), payload)
     }
 
-    /// From a later attempt on.
+    /// [`Self::sign`] from a later attempt on.
     pub fn sign_from(
         &mut self,
-        cohort: &[usize],
-        mut label: ContentLabel,
+        signers: &[usize],
+        mut attempt: AttemptId,
         payload: &[u8],
     ) -> (Aggregate, Arc<Round>) {
         loop {
-            let round = self.round(cohort, &label, payload);
-            match self.attempt(cohort, &round) {
+            let round = self.round(signers, &attempt, payload);
+            match self.run_attempt(signers, &round) {
                 Ok(aggregate) => return (aggregate, round),
-                Err(Error::Retry(_)) => {
-                    for &n in cohort {
-                        self.members[n]
-                            .retire(&self.agreed, &label, &mut self.guards[n])
-                            .unwrap();
+                Err(error) if error.is_miss() => {
+                    for &n in signers {
+                        let journal = &mut self.journals[n];
+                        let retired = self.members[n].retire(&self.agreed, &attempt, journal);
+                        retired.unwrap();
                     }
-                    label = label.next().unwrap();
+                    attempt = attempt.next().unwrap();
                 }
                 Err(error) => panic!("{error}"),
             }

@@ -1,11 +1,11 @@
-//! What a registered member can do with its own keys and its own code: it signs
-//! whatever it likes.
+//! A registered member with its own code: it can sign any message.
 #![allow(
     unreachable_pub,
     dead_code,
     reason = "a module of several test programs"
 )]
 
+use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 use mldsa_core::hazmat::Shake256;
 use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey};
@@ -26,7 +26,7 @@ pub fn lp(parts: &[&[u8]]) -> Vec<u8> {
     framed.collect::<Vec<_>>().concat()
 }
 
-/// The registration key of member `id` of the tests.
+/// The registration key of a member of the tests.
 pub fn registration_key(id: &MemberId) -> SigningKey<MlDsa87> {
     let name = core::str::from_utf8(id.as_bytes()).unwrap();
     let number = name.strip_prefix("member-").unwrap().parse().unwrap();
@@ -40,18 +40,18 @@ pub fn sign(id: &MemberId, ctx: &[u8], message: &[u8]) -> Vec<u8> {
     signature.as_ref().to_vec()
 }
 
-/// Any message at all, properly signed.
+/// Any message with a valid signature.
 pub fn message(
     id: &MemberId,
-    part: u8,
-    label: &ContentLabel,
+    kind: u8,
+    attempt: &AttemptId,
     about: &[u8],
     body: &[u8],
     agreed: &AgreedRoots,
-) -> Message {
+) -> SignedMessage {
     let mut bytes = b"MLADSAM2".to_vec();
-    bytes.push(part);
-    bytes.extend(lp(&[id.as_bytes(), label.as_bytes()]));
+    bytes.push(kind);
+    bytes.extend(lp(&[id.as_bytes(), attempt.as_bytes()]));
     bytes.extend(agreed.plan().epoch().to_be_bytes());
     bytes.extend(agreed.digest());
     bytes.extend(about);
@@ -63,24 +63,29 @@ pub fn message(
 
 pub fn opening(
     member: &Member,
-    label: &ContentLabel,
+    attempt: &AttemptId,
     body: &[u8],
     agreed: &AgreedRoots,
-) -> Message {
-    message(member.id(), 1, label, &[0; 64], body, agreed)
+) -> SignedMessage {
+    message(member.id(), 1, attempt, &[0; 64], body, agreed)
 }
 
 /// The same message with another body.
-pub fn with_body(member: &Member, message: &Message, body: &[u8], agreed: &AgreedRoots) -> Message {
-    let part = match message.part() {
-        Part::Opening => 1,
-        Part::Commitment => 2,
-        Part::Response => 3,
+pub fn with_body(
+    member: &Member,
+    message: &SignedMessage,
+    body: &[u8],
+    agreed: &AgreedRoots,
+) -> SignedMessage {
+    let kind = match message.kind() {
+        MessageKind::Opening => 1,
+        MessageKind::Commitment => 2,
+        MessageKind::Response => 3,
     };
     self::message(
         member.id(),
-        part,
-        message.label(),
+        kind,
+        message.attempt_id(),
         message.about(),
         body,
         agreed,
@@ -88,7 +93,11 @@ pub fn with_body(member: &Member, message: &Message, body: &[u8], agreed: &Agree
 }
 
 /// A second commitment to the same round.
-pub fn other_commitment(member: &Member, message: &Message, agreed: &AgreedRoots) -> Message {
+pub fn other_commitment(
+    member: &Member,
+    message: &SignedMessage,
+    agreed: &AgreedRoots,
+) -> SignedMessage {
     let mut body = message.body().to_vec();
     body[0] ^= 1;
     with_body(member, message, &body, agreed)

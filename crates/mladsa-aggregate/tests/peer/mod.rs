@@ -1,17 +1,17 @@
-//! `fips204`, an independent implementation that has to agree with ours; `tests/kat` asks others.
+//! Verification with `fips204`, an independent implementation.
 #![allow(unreachable_pub, reason = "a module of several test programs")]
 
 use fips204::ml_dsa_87::PublicKey;
 use fips204::traits::{SerDes, Verifier};
 
-/// Its verdict on an ML-DSA-87 signature.
+/// The verdict of `fips204` on an ML-DSA-87 signature.
 pub fn verify(pk: &[u8], message: &[u8], ctx: &[u8], signature: &[u8]) -> bool {
     let pk = PublicKey::try_from_bytes(pk.try_into().unwrap()).unwrap();
     pk.verify(message, signature.try_into().unwrap(), ctx)
 }
 
-/// It accepts, and refuses after a change to the signature, in each of its parts,
-/// to the message, the context or the key.
+/// Checks that `fips204` accepts the signature and rejects it after a change of any of its parts,
+/// of the message, the context or the key.
 pub fn check(pk: &[u8], message: &[u8], ctx: &[u8], signature: &[u8]) {
     assert!(verify(pk, message, ctx, signature));
     let changed = |bytes: &[u8], at: usize| {
@@ -19,7 +19,7 @@ pub fn check(pk: &[u8], message: &[u8], ctx: &[u8], signature: &[u8]) {
         bytes[at] ^= 1;
         bytes
     };
-    // c_tilde, z, the hints and their counts.
+    // One byte of c_tilde, z, the hints and their counts.
     for at in [0, 63, 64, 2000, 4543, 4544, 4626] {
         assert!(!verify(pk, message, ctx, &changed(signature, at)), "{at}");
     }

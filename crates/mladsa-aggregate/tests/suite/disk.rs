@@ -1,10 +1,12 @@
-//! A disk for guards that fails when it is told to and, when the power is cut,
-//! loses what was not flushed. Several may have it open: it knows no locks.
+//! Simulated storage that fails at a chosen step and loses unflushed data at a power cut. Several
+//! journals may have it open at once: it has no locks.
 #![allow(unreachable_pub, reason = "a module of several test programs")]
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mladsa_aggregate::{Guard, LogMedium, MarkMedium, MediumError};
+use mladsa_aggregate::OneTimeKeyJournal;
+use mladsa_aggregate::errors::StorageError;
+use mladsa_aggregate::storage::{LogStorage, MarkStorage};
 
 #[derive(Clone, Default)]
 pub struct Disk(Arc<Mutex<State>>);
@@ -12,14 +14,13 @@ pub struct Disk(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     log: Vec<u8>,
-    // what of it survives the loss of power
+    // part of the log that survives a power cut
     flushed: Vec<u8>,
     mark: Option<Vec<u8>>,
-    staged: Option<Vec<u8>>,
     steps: usize,
     fail_at: Option<usize>,
     // another process that writes before the next append
-    other: Option<Box<Guard>>,
+    other: Option<Box<OneTimeKeyJournal>>,
 }
 
 impl Disk {
@@ -27,24 +28,16 @@ impl Disk {
         Self::default()
     }
 
-    pub fn log(&self) -> impl LogMedium + use<> {
-        self.clone()
-    }
-
-    pub fn mark(&self) -> impl MarkMedium + use<> {
-        self.clone()
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
     }
 
-    /// How many steps that change something there have been.
+    /// Number of modifying steps so far.
     pub fn steps(&self) -> usize {
         self.state().steps
     }
 
-    /// From this step on nothing works.
+    /// All modifying steps from this one on fail.
     pub fn fail_at(&self, step: usize) {
         self.state().fail_at = Some(step);
     }
@@ -53,8 +46,7 @@ impl Disk {
         self.state().fail_at = None;
     }
 
-    /// The disk as it comes up again: of what was appended and not flushed, `keep`
-    /// bytes got through.
+    /// Restarts after a power cut. Of the unflushed bytes at the end, `keep` survive.
     pub fn cut_power(&self, keep: usize) {
         let mut state = self.state();
         let flushed = state.flushed.len();
@@ -65,36 +57,40 @@ impl Disk {
             state.log = state.flushed.clone();
         }
         state.flushed = state.log.clone();
-        state.staged = None;
         state.fail_at = None;
     }
 
-    /// Lets `other` write to the log between the next look and the next append.
-    pub fn write_between(&self, other: Guard) {
+    /// Lets `other` write to the log between the next check and the next append.
+    pub fn write_between(&self, other: OneTimeKeyJournal) {
         self.state().other = Some(Box::new(other));
     }
 
-    /// Counts a step; `false` when it is to fail.
-    fn step(&self) -> Result<MutexGuard<'_, State>, MediumError> {
+    fn step(&self) -> Result<MutexGuard<'_, State>, StorageError> {
         let mut state = self.state();
         if state.fail_at.is_some_and(|at| state.steps >= at) {
-            return Err(MediumError);
+            return Err(StorageError::Failed);
         }
         state.steps += 1;
         Ok(state)
     }
+
+    fn flush(&self) -> Result<(), StorageError> {
+        let mut state = self.step()?;
+        state.flushed = state.log.clone();
+        Ok(())
+    }
 }
 
-impl LogMedium for Disk {
-    fn read(&mut self) -> Result<Vec<u8>, MediumError> {
+impl LogStorage for Disk {
+    fn read(&mut self) -> Result<Vec<u8>, StorageError> {
         Ok(self.state().log.clone())
     }
 
-    fn size(&mut self) -> Result<u64, MediumError> {
+    fn size(&mut self) -> Result<u64, StorageError> {
         Ok(self.state().log.len() as u64)
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         let other = self.state().other.take();
         if let Some(mut other) = other {
             other.close_epoch(0).unwrap();
@@ -102,28 +98,21 @@ impl LogMedium for Disk {
         match self.step() {
             Ok(mut state) => state.log.extend_from_slice(bytes),
             Err(error) => {
-                // The power went in the middle of it.
-                self.state()
-                    .log
-                    .extend_from_slice(&bytes[..bytes.len() / 2]);
+                // A part was written.
+                let part = &bytes[..bytes.len() / 2];
+                self.state().log.extend_from_slice(part);
                 return Err(error);
             }
         }
-        Ok(())
+        self.flush()
     }
 
-    fn truncate(&mut self, len: u64) -> Result<(), MediumError> {
+    fn truncate(&mut self, len: u64) -> Result<(), StorageError> {
         self.step()?.log.truncate(len as usize);
-        Ok(())
+        self.flush()
     }
 
-    fn flush(&mut self) -> Result<(), MediumError> {
-        let mut state = self.step()?;
-        state.flushed = state.log.clone();
-        Ok(())
-    }
-
-    fn replace(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
+    fn replace(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         let mut state = self.step()?;
         state.log = bytes.to_vec();
         state.flushed = bytes.to_vec();
@@ -131,19 +120,17 @@ impl LogMedium for Disk {
     }
 }
 
-impl MarkMedium for Disk {
-    fn read(&mut self) -> Result<Option<Vec<u8>>, MediumError> {
+impl MarkStorage for Disk {
+    fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
         Ok(self.state().mark.clone())
     }
 
-    fn stage(&mut self, bytes: &[u8]) -> Result<(), MediumError> {
-        self.step()?.staged = Some(bytes.to_vec());
-        Ok(())
-    }
-
-    fn publish(&mut self) -> Result<(), MediumError> {
+    fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
         let mut state = self.step()?;
-        state.mark = Some(state.staged.take().ok_or(MediumError)?);
+        if state.mark.as_deref() != expected {
+            return Err(StorageError::Failed);
+        }
+        state.mark = Some(next.to_vec());
         Ok(())
     }
 }

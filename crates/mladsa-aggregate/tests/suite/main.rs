@@ -1,5 +1,5 @@
-//! The protocol, its guard and the attacks on them from outside, in one program: `cargo test
-//! -p mladsa-aggregate --test suite guard` runs the tests of one file.
+//! Protocol, journal and attack tests in one program: `cargo test -p mladsa-aggregate --test
+//! suite journal` runs the tests of one file.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -8,12 +8,16 @@ mod algebra;
 mod attacks;
 #[path = "../committee/mod.rs"]
 mod committee;
+mod contributions;
 mod disk;
-mod guard;
+mod encodings;
 #[path = "../hostile/mod.rs"]
 mod hostile;
+mod journal;
+mod mark;
 #[path = "../peer/mod.rs"]
 mod peer;
-mod protocol;
+mod roots;
 mod session;
+mod signing;
 mod structure;

@@ -1,8 +1,10 @@
-//! Sessions over a network that loses, repeats and reorders, with members that are
-//! silent, crash or cheat.
+//! Sessions over a network that repeats and reorders messages, with silent, crashing and
+//! equivocating members.
 
 use std::sync::Arc;
 
+use mladsa_aggregate::errors::{JournalError, RoundError};
+use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 
 use crate::committee::*;
@@ -10,24 +12,15 @@ use crate::hostile;
 
 const N: usize = 4;
 
-/// Four sessions and what is on its way between them.
+/// Four sessions and the messages in transit between them.
 struct Network {
     committee: Committee,
     sessions: Vec<Session>,
-    wires: Vec<(usize, Vec<u8>)>,
+    in_transit: Vec<(usize, Vec<u8>)>,
     now: u64,
-    done: Vec<Option<Aggregate>>,
-    others: Vec<Event>,
+    completed: Vec<Option<Aggregate>>,
+    others: Vec<SessionEvent>,
     delivered: usize,
-}
-
-fn topic() -> Topic {
-    Topic {
-        ctx: b"TEST".to_vec(),
-        label: base("x"),
-        kind: Kind::Decision,
-        payload: b"payload".to_vec(),
-    }
 }
 
 impl Network {
@@ -37,47 +30,46 @@ impl Network {
         Self {
             committee,
             sessions,
-            wires: Vec::new(),
+            in_transit: Vec::new(),
             now: 1,
-            done: vec![None; N],
+            completed: vec![None; N],
             others: Vec::new(),
             delivered: 0,
         }
     }
 
-    fn handle(&mut self, n: usize, events: Vec<Event>) {
+    fn handle(&mut self, n: usize, events: Vec<SessionEvent>) {
         for event in events {
             match event {
-                Event::Send(message) => {
+                SessionEvent::Send(message) => {
                     for other in (0..N).filter(|other| *other != n) {
-                        self.wires.push((other, message.to_bytes()));
+                        self.in_transit.push((other, message.to_bytes()));
                     }
                 }
-                Event::Done(aggregate) => self.done[n] = Some(*aggregate),
+                SessionEvent::Completed(aggregate) => self.completed[n] = Some(*aggregate),
                 other => self.others.push(other),
             }
         }
     }
 
     fn tick(&mut self, n: usize) {
-        let events = self.sessions[n].tick(self.now, &mut self.committee.guards[n]);
+        let events = self.sessions[n].tick(self.now, &mut self.committee.journals[n]);
         self.handle(n, events.unwrap());
     }
 
-    /// Delivers until nothing is on its way, out of order, and every third message
-    /// twice. `silent` hears and says nothing; `crash` loses its session after so many
-    /// messages.
+    /// Delivers all messages out of order, and every third one twice. `silent` neither receives nor
+    /// sends; `crash` loses its session after this number of messages.
     fn run(&mut self, silent: Option<usize>, crash: Option<(usize, usize)>) {
         for _ in 0..6 {
             for n in (0..N).filter(|n| Some(*n) != silent) {
                 self.tick(n);
             }
-            while !self.wires.is_empty() {
-                let at = self.delivered * 7 % self.wires.len();
-                let (to, bytes) = self.wires.swap_remove(at);
+            while !self.in_transit.is_empty() {
+                let at = self.delivered * 7 % self.in_transit.len();
+                let (to, bytes) = self.in_transit.swap_remove(at);
                 self.delivered += 1;
                 if self.delivered.is_multiple_of(3) {
-                    self.wires.push((to, bytes.clone()));
+                    self.in_transit.push((to, bytes.clone()));
                 }
                 if Some(to) == silent {
                     continue;
@@ -88,8 +80,8 @@ impl Network {
                     self.tick(to);
                     continue;
                 }
-                let guard = &mut self.committee.guards[to];
-                let events = self.sessions[to].receive(&bytes, self.now, guard);
+                let journal = &mut self.committee.journals[to];
+                let events = self.sessions[to].receive(&bytes, self.now, journal);
                 self.handle(to, events.unwrap());
             }
             self.now += 100;
@@ -97,42 +89,36 @@ impl Network {
     }
 
     fn check(&self, signers: &[usize]) {
-        let mut aggregates = signers.iter().map(|&n| self.done[n].as_ref().unwrap());
+        let mut aggregates = signers.iter().map(|&n| self.completed[n].as_ref().unwrap());
         let first = aggregates.next().unwrap();
         assert!(aggregates.all(|aggregate| aggregate == first));
-        let keys = self.committee.public_keys(signers, first.label());
-        let (x, policy) = (
-            base("x"),
-            Policy::two_thirds(self.committee.agreed.registry()),
-        );
-        let expected = decision(&x, b"payload");
-        first
-            .verify_expecting(&self.committee.agreed, &keys, &expected, &policy)
-            .unwrap();
+        let keys = self.committee.keys(signers, first.attempt_id());
+        let agreed = &self.committee.agreed;
+        let policy = QuorumPolicy::two_thirds(agreed.registry());
+        let verified = first.verify(agreed, &keys, &task("x", b"payload"), &policy);
+        verified.unwrap();
     }
 }
 
 fn session(committee: &Committee, n: usize, attempt: u8) -> Session {
-    let policy = Policy::two_thirds(committee.agreed.registry());
-    let (tree, agreed) = (
-        Arc::new(committee.trees[n].clone()),
-        committee.agreed.clone(),
-    );
-    let member = Arc::new(member(n));
-    Session::new(member, tree, agreed, policy, topic(), (attempt, &[]), 100)
+    let agreed = committee.agreed.clone();
+    let policy = QuorumPolicy::two_thirds(agreed.registry());
+    let (member, tree) = (Arc::new(member(n)), Arc::new(committee.trees[n].clone()));
+    let task = task("x", b"payload");
+    Session::new(member, tree, agreed, policy, task, 100).starting_at(attempt, &[])
 }
 
 fn is_send<T: Send + 'static>(_: &T) {}
 
 #[test]
-fn four_sessions_agree_on_one_signature() {
+fn four_sessions_complete_with_one_aggregate() {
     let mut network = Network::new();
     is_send(&network.sessions[0]);
-    // Junk and foreign messages do nothing.
+    // Malformed and foreign messages are ignored.
     let other = Committee::new(2, &["y"]);
-    let foreign = other.open(0, &base("y").attempt(0).unwrap()).to_bytes();
-    for junk in [&b""[..], b"junk", &[0; 50_000], &foreign] {
-        let events = network.sessions[0].receive(junk, 1, &mut network.committee.guards[0]);
+    let foreign = other.open(0, &attempt_id("y", 0)).to_bytes();
+    for ignored in [&b""[..], b"junk", &[0; 50_000], &foreign] {
+        let events = network.sessions[0].receive(ignored, 1, &mut network.committee.journals[0]);
         assert_eq!(events.unwrap(), []);
     }
     network.run(None, None);
@@ -140,170 +126,201 @@ fn four_sessions_agree_on_one_signature() {
 }
 
 #[test]
-fn the_silent_are_left_out() {
+fn silent_member_is_excluded() {
     let mut network = Network::new();
     network.run(Some(2), None);
     network.check(&[0, 1, 3]);
-    assert!(network.others.contains(&Event::LeftOut(vec![id(2)])));
+    assert!(
+        network
+            .others
+            .contains(&SessionEvent::AttemptAbandoned(vec![id(2)]))
+    );
     assert_eq!(
         network.sessions[0].attempt(),
-        network.done[0].as_ref().unwrap().label().attempt()
+        network.completed[0]
+            .as_ref()
+            .unwrap()
+            .attempt_id()
+            .attempt()
     );
 }
 
 #[test]
-fn too_few_is_an_end() {
+fn session_fails_without_a_quorum() {
     let mut network = Network::new();
-    let guard = &mut network.committee.guards[0];
+    let journal = &mut network.committee.journals[0];
     let session = &mut network.sessions[0];
-    assert!(!session.tick(1, guard).unwrap().is_empty());
-    assert_eq!(session.tick(50, guard).unwrap(), []);
-    let events = session.tick(101, guard).unwrap();
-    assert_eq!(events.last(), Some(&Event::Failed(Error::QuorumMissed)));
+    assert!(!session.tick(1, journal).unwrap().is_empty());
+    assert_eq!(session.tick(50, journal).unwrap(), []);
+    let events = session.tick(101, journal).unwrap();
+    let failed = SessionEvent::Failed(RoundError::QuorumMissed);
+    assert_eq!(events.last(), Some(&failed));
     assert!(session.has_ended());
-    assert_eq!(session.tick(500, guard).unwrap(), []);
+    assert_eq!(session.tick(500, journal).unwrap(), []);
 }
 
-/// One member loses its session after every number of messages in turn.
+/// One member loses its session after every number of messages.
 #[test]
-fn a_crash_sends_the_same_again() {
+fn restarted_session_sends_the_same_messages() {
     let mut network = Network::new();
     network.run(None, None);
     let messages = network.delivered;
-    let expected = network.done[0].clone().unwrap();
+    let expected = network.completed[0].clone().unwrap();
     for at in 1..messages.min(60) {
         let mut network = Network::new();
         network.run(None, Some((1, at)));
-        // Its messages of the attempt reach it no more: where it cannot finish alone,
-        // the others have.
-        let done = network
-            .done
+        // The messages of the attempt are not sent to it again. Where it cannot complete, the
+        // others have completed.
+        let same = network
+            .completed
             .iter()
             .flatten()
             .filter(|aggregate| **aggregate == expected);
-        let anew = network.done.iter().flatten().count();
-        assert!(done.count() >= 1 || anew >= 3, "crash at {at}");
-        assert!(
-            !network
-                .others
-                .iter()
-                .any(|event| matches!(event, Event::Blamed(_) | Event::Evidence(_)))
-        );
+        let any = network.completed.iter().flatten().count();
+        assert!(same.count() >= 1 || any >= 3, "crash at {at}");
+        assert!(!network.others.iter().any(|event| matches!(
+            event,
+            SessionEvent::InvalidContribution(_) | SessionEvent::Equivocation(_)
+        )));
     }
 }
 
 #[test]
-fn who_shows_two_commitments_is_named() {
+fn two_commitments_are_evidence() {
     let mut network = Network::new();
     for n in 0..N {
         network.tick(n);
     }
     let mut evidence = None;
-    while let Some((to, bytes)) = network.wires.pop() {
+    while let Some((to, bytes)) = network.in_transit.pop() {
         let message = network.committee.agreed.receive(&bytes).unwrap();
-        let guard = &mut network.committee.guards[to];
-        let events = network.sessions[to].receive(&bytes, 1, guard).unwrap();
+        let journal = &mut network.committee.journals[to];
+        let events = network.sessions[to].receive(&bytes, 1, journal).unwrap();
         network.handle(to, events);
-        if to == 0 && message.part() == Part::Commitment && *message.id() == id(3) {
+        if to == 0 && message.kind() == MessageKind::Commitment && *message.id() == id(3) {
             let agreed = &network.committee.agreed;
             let other = hostile::other_commitment(&network.committee.members[3], &message, agreed);
-            let guard = &mut network.committee.guards[0];
+            let journal = &mut network.committee.journals[0];
             let events = network.sessions[0]
-                .receive(&other.to_bytes(), 1, guard)
+                .receive(&other.to_bytes(), 1, journal)
                 .unwrap();
             evidence = events
                 .into_iter()
-                .find(|event| matches!(event, Event::Evidence(_)));
+                .find(|event| matches!(event, SessionEvent::Equivocation(_)));
         }
     }
-    let Some(Event::Evidence(evidence)) = evidence else {
+    let Some(SessionEvent::Equivocation(evidence)) = evidence else {
         panic!("no evidence");
     };
     assert_eq!(evidence.id(), &id(3));
 }
 
-/// A bad contribution was looked at again, and its sender blamed again, with every
-/// message that came in.
+/// An invalid contribution was reported again with every received message.
 #[test]
-fn blame_is_said_once() {
+fn invalid_contribution_is_reported_once() {
     let mut network = Network::new();
     for n in 0..N {
         network.tick(n);
     }
     let committee = &mut network.committee;
-    let label = base("x").attempt(0).unwrap();
-    let own = committee.open(3, &label);
+    let own = committee.open(3, &attempt_id("x", 0));
     let (member, agreed) = (&committee.members[3], &committee.agreed);
     let bad = hostile::with_body(member, &own, &[0; 7000], agreed);
     let other = hostile::with_body(member, &own, &[1; 7000], agreed);
-    let mut receive = |message: &Message| {
-        let guard = &mut committee.guards[0];
-        network.sessions[0].receive(&message.to_bytes(), 1, guard)
+    let mut receive = |message: &SignedMessage| {
+        let journal = &mut committee.journals[0];
+        network.sessions[0].receive(&message.to_bytes(), 1, journal)
     };
-    assert_eq!(receive(&bad).unwrap(), [Event::Blamed(id(3))]);
+    assert_eq!(
+        receive(&bad).unwrap(),
+        [SessionEvent::InvalidContribution(id(3))]
+    );
     assert_eq!(receive(&bad).unwrap(), []);
-    assert!(matches!(receive(&other).unwrap()[..], [Event::Evidence(_)]));
-    // Nor does the true one help any more.
-    assert!(matches!(receive(&own).unwrap()[..], [Event::Evidence(_)]));
+    // Another one, also a valid one, is an equivocation.
+    for message in [&other, &own] {
+        let events = receive(message).unwrap();
+        assert!(matches!(events[..], [SessionEvent::Equivocation(_)]));
+    }
 }
 
-/// What has ended says so once; also when it could not begin, and after an error.
+/// A session that could not begin, or that failed with an error, has ended.
 #[test]
-fn an_end_is_an_end() {
+fn ended_session_has_no_more_events() {
     let committee = Committee::new(N, &["x"]);
-    let mut guards: Vec<Guard> = committee.members.iter().map(guard).collect();
-    let mut own = session(&committee, 0, DEFAULT_ATTEMPTS + 1);
-    let mut guard_of = |n: usize, session: &mut Session, now| session.tick(now, &mut guards[n]);
-    let failed = [Event::Failed(Error::AttemptsExhausted)];
-    assert_eq!(guard_of(0, &mut own, 1).unwrap(), failed);
+    let mut journals: Vec<_> = committee.members.iter().map(journal).collect();
+    let mut own = session(&committee, 0, EpochPlan::DEFAULT_ATTEMPTS + 1);
+    let mut tick = |n: usize, session: &mut Session, now| session.tick(now, &mut journals[n]);
+    let failed = [SessionEvent::Failed(RoundError::AttemptsExhausted)];
+    assert_eq!(tick(0, &mut own, 1).unwrap(), failed);
     assert!(own.has_ended());
-    assert_eq!(guard_of(0, &mut own, 2).unwrap(), []);
-    // A guard of another seed: its member's own trouble.
+    assert_eq!(tick(0, &mut own, 2).unwrap(), []);
+    // The journal of another seed.
     let mut own = session(&committee, 0, 0);
-    assert_eq!(guard_of(1, &mut own, 1), Err(Error::GuardFailure));
+    assert_eq!(tick(1, &mut own, 1), Err(JournalError::OtherSeed.into()));
     assert!(own.has_ended());
-    assert_eq!(guard_of(1, &mut own, 500), Ok(vec![]));
+    assert_eq!(tick(1, &mut own, 500), Ok(vec![]));
 }
 
-/// A member that shows another commitment to who has lost its session after it answered
-/// costs it the attempt, and not the decision.
+/// A member that has responded, lost its session and received another commitment afterwards loses
+/// the attempt, not the task.
 #[test]
-fn a_second_commitment_after_a_crash_costs_an_attempt() {
+fn second_commitment_after_a_crash_costs_one_attempt() {
     let mut network = Network::new();
-    let mut sent: Vec<Message> = Vec::new();
+    let mut sent: Vec<SignedMessage> = Vec::new();
     for n in 0..N {
         network.tick(n);
     }
-    while !network.wires.is_empty() {
-        let (to, bytes) = network.wires.remove(0);
+    while !network.in_transit.is_empty() {
+        let (to, bytes) = network.in_transit.remove(0);
         sent.push(network.committee.agreed.receive(&bytes).unwrap());
-        let guard = &mut network.committee.guards[to];
-        let events = network.sessions[to].receive(&bytes, 1, guard).unwrap();
+        let journal = &mut network.committee.journals[to];
+        let events = network.sessions[to].receive(&bytes, 1, journal).unwrap();
         network.handle(to, events);
     }
-    let label = base("x").attempt(0).unwrap();
-    sent.retain(|message| *message.label() == label && *message.id() != id(0));
+    let attempt = attempt_id("x", 0);
+    sent.retain(|message| *message.attempt_id() == attempt && *message.id() != id(0));
     let mut own = session(&network.committee, 0, 0);
     let Committee {
         members,
         agreed,
-        guards,
+        journals,
         ..
     } = &mut network.committee;
-    let mut events = own.tick(1, &mut guards[0]).unwrap();
+    let mut events = own.tick(1, &mut journals[0]).unwrap();
     for message in &sent {
-        let message = match message.part() {
-            Part::Commitment if *message.id() == id(3) => {
+        let message = match message.kind() {
+            MessageKind::Commitment if *message.id() == id(3) => {
                 hostile::other_commitment(&members[3], message, agreed)
             }
             _ => message.clone(),
         };
-        events.extend(own.receive(&message.to_bytes(), 1, &mut guards[0]).unwrap());
+        events.extend(
+            own.receive(&message.to_bytes(), 1, &mut journals[0])
+                .unwrap(),
+        );
     }
-    assert!(events.contains(&Event::LeftOut(vec![])));
+    assert!(events.contains(&SessionEvent::AttemptAbandoned(vec![])));
     assert!(!own.has_ended() && own.attempt() == 1);
     let answers = events
         .iter()
-        .filter(|event| matches!(event, Event::Send(message) if message.part() == Part::Response));
+        .filter(|event| matches!(event, SessionEvent::Send(message) if message.kind() == MessageKind::Response));
     assert_eq!(answers.count(), 0);
+}
+
+/// A copy of a received message is ignored before its signature is verified; a forged signature of
+/// a new message is ignored too.
+#[test]
+fn replayed_and_forged_messages_are_ignored() {
+    let mut network = Network::new();
+    network.tick(0);
+    let committee = &mut network.committee;
+    let opening = committee.open(3, &attempt_id("x", 0)).to_bytes();
+    let mut forged = opening.clone();
+    let last = forged.len() - 2000;
+    forged[last] ^= 1;
+    for message in [&forged, &opening, &opening, &forged] {
+        let journal = &mut committee.journals[0];
+        let events = network.sessions[0].receive(message, 1, journal);
+        assert_eq!(events.unwrap(), []);
+    }
 }

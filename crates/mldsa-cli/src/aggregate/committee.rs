@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base16ct::lower::encode_string;
 use mladsa_aggregate::{
     Acknowledgement, AgreedRoots, EpochPlan, EpochTree, Error, MemberId, PinnedRoots, Registration,
-    Registry, RootAnnouncement, attempts_for,
+    Registry, RootAnnouncement,
 };
 use mldsa_core::Randomness;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,9 @@ impl Committee {
         let plan = PlanFile {
             rho: encode_string(&rho),
             epoch: args.epoch,
-            attempts: args.attempts.unwrap_or(attempts_for(registry.len())),
+            attempts: args
+                .attempts
+                .unwrap_or(EpochPlan::attempts_for(registry.len())),
             contents: args.contents.clone(),
             members: registry.ids().map(file_name).collect(),
             registry_root: encode_string(registry.root()),
@@ -145,7 +147,7 @@ impl Committee {
             .member
             .register(Randomness::Hedged(&rnd))
             .map_err(refused)?;
-        if self.registry.key(id).map_err(refused)? != own.key() {
+        if self.registry.key(id) != Some(own.key()) {
             let why = format!("the committee knows another key of {id}: this store is not its");
             return Err(named(&store.path, why));
         }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{BaseLabel, MemberId};
+use mladsa_aggregate::{Error, MemberId, TaskId};
 
 use crate::commit::{Access, StagedFile, flush_directory};
 use crate::input;
@@ -115,8 +115,8 @@ pub(crate) fn named(path: &Path, error: impl core::fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {error}", path.display()))
 }
 
-pub(crate) fn refused(error: mladsa_aggregate::Error) -> io::Error {
-    io::Error::other(error)
+pub(crate) fn refused(error: impl Into<Error>) -> io::Error {
+    io::Error::other(error.into())
 }
 
 pub(crate) fn member_id(id: &[u8]) -> io::Result<MemberId> {
@@ -124,9 +124,9 @@ pub(crate) fn member_id(id: &[u8]) -> io::Result<MemberId> {
     MemberId::new(id).map_err(|_| io::Error::other(why()))
 }
 
-pub(crate) fn content_label(content: &str) -> io::Result<BaseLabel> {
+pub(crate) fn content_label(content: &str) -> io::Result<TaskId> {
     let why = || format!("a content label has 1 to 1024 bytes, not {}", content.len());
-    BaseLabel::new(content.as_bytes()).map_err(|_| io::Error::other(why()))
+    TaskId::new(content.as_bytes()).map_err(|_| io::Error::other(why()))
 }
 
 /// The file name of a member: hex, which every file system accepts.

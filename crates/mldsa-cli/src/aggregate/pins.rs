@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mladsa_aggregate::{Error, FilePins, PinStore};
+use mladsa_aggregate::errors::StorageError;
+use mladsa_aggregate::{FileWriteOnceStore, WriteOnceStore};
 
 use super::dirs::{TempPaths, named};
 use crate::paths::is_inside;
@@ -41,24 +42,24 @@ impl Pins {
         };
         let mut made = TempPaths::default();
         let kept = made.private_directory(&self.directory).and_then(|()| {
-            let pinned = FilePins::new(&self.directory).pin(name, list);
+            let pinned = FileWriteOnceStore::new(&self.directory).write(name, list);
             pinned.map_err(|error| named(&self.directory.join(name), error))
         });
         made.unless(kept)
     }
 }
 
-impl PinStore for Pins {
-    fn pin(&mut self, name: &str, list: &[u8]) -> Result<(), Error> {
-        match self.pinned(name)? {
+impl WriteOnceStore for Pins {
+    fn write(&mut self, name: &str, list: &[u8]) -> Result<(), StorageError> {
+        match self.read(name)? {
             Some(known) if known == list => {}
-            Some(_) => return Err(Error::RootNotPinned),
+            Some(_) => return Err(StorageError::OtherValue),
             None => self.new = Some((name.into(), list.into())),
         }
         Ok(())
     }
 
-    fn pinned(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        FilePins::new(&self.directory).pinned(name)
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        FileWriteOnceStore::new(&self.directory).read(name)
     }
 }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base16ct::lower::encode_string;
-use mladsa_aggregate::{
-    Aggregate, AgreedRoots, AuthenticatedKey, BaseLabel, Challenge, Combiner, CommitmentSet,
-    ContentLabel, Decision, Error, Kind, MemberId, Message, Part, Policy, Round,
+use mladsa_aggregate::errors::{RoundError, VerifyError};
+use mladsa_aggregate::steps::{
+    AttemptId, AuthenticatedKey, Challenge, Combiner, CommitmentSet, MessageKind, Round,
+    SignedMessage,
 };
+use mladsa_aggregate::{Aggregate, AgreedRoots, MemberId, QuorumPolicy, SigningTask};
 
 use sha2::{Digest, Sha256};
 
@@ -27,44 +29,23 @@ use crate::output::{Content, Existing, Output, write_each_after};
 use crate::paths::Files;
 use crate::terminal::print;
 
-/// The decision to sign.
-#[derive(Clone)]
-pub(crate) struct Subject {
-    ctx: Vec<u8>,
-    label: BaseLabel,
-    kind: Kind,
-    payload: Vec<u8>,
-}
-
-impl Subject {
-    pub(crate) fn new(args: &SubjectArgs) -> io::Result<Self> {
-        // Consensus appends 32 bytes of participants.
-        let longest = if args.consensus { 223 } else { 255 };
-        if args.ctx.len() > longest {
-            let len = args.ctx.len();
-            let why = format!("--ctx: a domain has {longest} bytes at most, not {len}");
-            return Err(io::Error::other(why));
-        }
-        Ok(Self {
-            ctx: args.ctx.as_bytes().to_vec(),
-            label: content_label(&args.content)?,
-            kind: if args.consensus {
-                Kind::Consensus
-            } else {
-                Kind::Decision
-            },
-            payload: read_named(&args.payload, MAX_SHARED)?,
-        })
-    }
-
-    fn decision(&self) -> Decision<'_> {
-        Decision {
-            ctx: &self.ctx,
-            label: &self.label,
-            kind: self.kind,
-            payload: &self.payload,
-        }
-    }
+/// The signing task of the arguments.
+pub(crate) fn signing_task(args: &SubjectArgs) -> io::Result<SigningTask> {
+    let id = content_label(&args.content)?;
+    let payload = read_named(&args.payload, MAX_SHARED)?;
+    let domain = args.ctx.as_bytes();
+    // The context of a consensus task has 32 bytes more.
+    let (task, longest) = if args.consensus {
+        (SigningTask::consensus(id, domain, &payload), 223)
+    } else {
+        (SigningTask::decision(id, domain, &payload), 255)
+    };
+    task.map_err(|_| {
+        let len = domain.len();
+        io::Error::other(format!(
+            "--ctx: a domain has {longest} bytes at most, not {len}"
+        ))
+    })
 }
 
 /// One attempt at one decision, of a member or a combiner.
@@ -75,21 +56,21 @@ pub(crate) struct Attempt {
     pins: Pins,
     round: PathBuf,
     payload: PathBuf,
-    subject: Subject,
-    label: ContentLabel,
+    task: SigningTask,
+    attempt: AttemptId,
     cohort: Vec<MemberId>,
 }
 
 impl Attempt {
     /// An error without an agreement on the list of roots.
-    pub(crate) fn new(args: &DecisionArgs, subject: Subject) -> io::Result<Self> {
+    pub(crate) fn new(args: &DecisionArgs, task: SigningTask) -> io::Result<Self> {
         let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
         let expected = args.committee.expect_roots.as_deref();
         let round = &args.round;
         expect_apart("--round", &round.round, &args.store.store)?;
         let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
-        let label = subject.label.attempt(round.attempt).map_err(refused)?;
-        committee.plan.index(&label).map_err(refused)?;
+        let attempt = task.id().attempt(round.attempt).map_err(refused)?;
+        committee.plan.index(&attempt).map_err(refused)?;
         let cohort: Result<Vec<_>, _> = round
             .cohort
             .iter()
@@ -106,8 +87,8 @@ impl Attempt {
             committee,
             agreed,
             pins,
-            subject,
-            label,
+            task,
+            attempt,
             cohort,
         })
     }
@@ -118,7 +99,7 @@ impl Attempt {
         let guard = store.guard()?;
         let opening = store
             .member
-            .open(&self.agreed, &tree, &self.label, &guard)?;
+            .open(&self.agreed, &tree, &self.attempt, &guard)?;
         self.send(&opening)
     }
 
@@ -142,7 +123,9 @@ impl Attempt {
     pub(crate) fn retire(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let mut guard = store.guard()?;
-        Ok(store.member.retire(&self.agreed, &self.label, &mut guard)?)
+        Ok(store
+            .member
+            .retire(&self.agreed, &self.attempt, &mut guard)?)
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
@@ -153,7 +136,12 @@ impl Attempt {
         let challenge = self.read_challenge(&round)?;
         let mut combiner = Combiner::new(&challenge);
         for id in &self.cohort {
-            combiner.add(&receive(&self.agreed, &self.round, Part::Response, id)?)?;
+            combiner.add(&receive(
+                &self.agreed,
+                &self.round,
+                MessageKind::Response,
+                id,
+            )?)?;
         }
         let aggregate = combiner.finish()?;
         let report = report(&aggregate, &self.agreed)?;
@@ -167,12 +155,11 @@ impl Attempt {
     }
 
     fn read_round(&self) -> Result<Arc<Round>, StepError> {
-        let keys = public_keys(&self.round, &self.agreed, &self.cohort, &self.label)?;
-        let decision = self.subject.decision();
+        let keys = public_keys(&self.round, &self.agreed, &self.cohort, &self.attempt)?;
         Ok(Round::new(
             &self.agreed,
-            &decision,
-            self.label.attempt(),
+            &self.task,
+            self.attempt.attempt(),
             keys,
         )?)
     }
@@ -180,10 +167,10 @@ impl Attempt {
     fn read_challenge(&self, round: &Arc<Round>) -> Result<Arc<Challenge>, StepError> {
         let mut set = CommitmentSet::new(round);
         for id in &self.cohort {
-            let commitment = receive(&self.agreed, &self.round, Part::Commitment, id)?;
+            let commitment = receive(&self.agreed, &self.round, MessageKind::Commitment, id)?;
             set.add(&commitment).map_err(|error| match error {
-                Error::OtherRound => {
-                    let path = path(&self.round, Part::Commitment, id);
+                RoundError::OtherRound => {
+                    let path = path(&self.round, MessageKind::Commitment, id);
                     let why = "was made for something else than this step is asked for: compare \
                                --payload, --ctx, --consensus and --cohort";
                     StepError::from(named(&path, why))
@@ -194,8 +181,8 @@ impl Attempt {
         Ok(set.challenge()?)
     }
 
-    fn send(&self, message: &Message) -> Result<(), StepError> {
-        let path = path(&self.round, message.part(), message.id());
+    fn send(&self, message: &SignedMessage) -> Result<(), StepError> {
+        let path = path(&self.round, message.kind(), message.id());
         // It replaces a message that this member has sent before, and nothing else.
         let files = Files::default().read([&*self.payload]).write([&*path]);
         files.check()?;
@@ -208,27 +195,27 @@ impl Attempt {
     }
 }
 
-fn path(round: &Path, part: Part, id: &MemberId) -> PathBuf {
-    let part = match part {
-        Part::Opening => "opening",
-        Part::Commitment => "commitment",
-        Part::Response => "response",
+fn path(round: &Path, kind: MessageKind, id: &MemberId) -> PathBuf {
+    let kind = match kind {
+        MessageKind::Opening => "opening",
+        MessageKind::Commitment => "commitment",
+        MessageKind::Response => "response",
     };
-    round.join(format!("{}.{part}", file_name(id)))
+    round.join(format!("{}.{kind}", file_name(id)))
 }
 
-/// Reads a member's message and checks part and sender.
+/// Reads a member's message and checks kind and sender.
 fn receive(
     agreed: &AgreedRoots,
     round: &Path,
-    part: Part,
+    kind: MessageKind,
     id: &MemberId,
-) -> Result<Message, StepError> {
-    let path = path(round, part, id);
+) -> Result<SignedMessage, StepError> {
+    let path = path(round, kind, id);
     let message = agreed.receive(&read(&path)?);
     let message = message.and_then(|message| {
-        let fits = message.id() == id && message.part() == part;
-        fits.then_some(message).ok_or(Error::BadMessage)
+        let fits = message.id() == id && message.kind() == kind;
+        fits.then_some(message).ok_or(RoundError::InvalidMessage)
     });
     Ok(message.map_err(|error| named(&path, error))?)
 }
@@ -237,13 +224,14 @@ fn public_keys(
     round: &Path,
     agreed: &AgreedRoots,
     cohort: &[MemberId],
-    label: &ContentLabel,
+    attempt: &AttemptId,
 ) -> Result<Vec<AuthenticatedKey>, StepError> {
     let mut openings = Vec::new();
     for id in cohort {
-        let opening = receive(agreed, round, Part::Opening, id)?;
-        if opening.label() != label {
-            return Err(named(&path(round, Part::Opening, id), Error::OtherRound).into());
+        let opening = receive(agreed, round, MessageKind::Opening, id)?;
+        if opening.attempt_id() != attempt {
+            let path = path(round, MessageKind::Opening, id);
+            return Err(named(&path, RoundError::OtherRound).into());
         }
         openings.push(opening);
     }
@@ -256,21 +244,21 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let expected = args.committee.expect_roots.as_deref();
     expect_apart("--round", &args.round, &args.store.store)?;
     let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
-    let subject = Subject::new(&args.subject)?;
+    let task = signing_task(&args.subject)?;
     let policy = policy(args, &agreed)?;
     // An aggregate with another payload than the expected one may be longer.
-    let limit = subject.payload.len() as u64 + (1 << 14);
+    let limit = task.payload().len() as u64 + (1 << 14);
     let bytes = read_named(&args.aggregate, limit)?;
     let malformed = |error| input::unusable(&args.aggregate, error);
     let aggregate = Aggregate::from_bytes(&bytes).map_err(malformed)?;
     let signers = aggregate.signers(agreed.registry())?;
-    let keys = public_keys(&args.round, &agreed, &signers, aggregate.label())?;
-    let round = aggregate.verify_expecting(&agreed, &keys, &subject.decision(), &policy)?;
+    let keys = public_keys(&args.round, &agreed, &signers, aggregate.attempt_id())?;
+    let round = aggregate.verify(&agreed, &keys, &task, &policy)?;
     let results = [
-        &round.key().as_bytes()[..],
+        &round.aggregate_key().as_bytes()[..],
         aggregate.signature().as_ref(),
         round.message(),
-        round.ctx(),
+        round.context(),
     ];
     let mut outputs = Vec::new();
     for (path, bytes) in args.results().into_iter().zip(results) {
@@ -295,14 +283,16 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
 const MAX_WEIGHTS: u64 = 1 << 20;
 
 /// The quorum policy: a number of members, or weights (`name weight` lines) and a threshold.
-fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> {
+fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<QuorumPolicy, StepError> {
     let registry = agreed.registry();
     match (&args.weights, args.quorum, args.threshold) {
-        (None, Some(quorum), None) => Ok(Policy::count(registry, quorum).map_err(|error| {
-            let members = registry.len();
-            let why = format!("--quorum {quorum}: {error}, there are {members} members");
-            io::Error::other(why)
-        })?),
+        (None, Some(quorum), None) => {
+            Ok(QuorumPolicy::count(registry, quorum).map_err(|error| {
+                let members = registry.len();
+                let why = format!("--quorum {quorum}: {error}, there are {members} members");
+                io::Error::other(why)
+            })?)
+        }
         (Some(path), None, Some(threshold)) => {
             let bytes = read_named(path, MAX_WEIGHTS)?;
             let text = str::from_utf8(without_mark(&bytes))
@@ -325,21 +315,21 @@ fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<Policy, StepError> 
                 weights.push((id, weight));
             }
             let unusable = |error| match error {
-                Error::OutOfRange if sum == 0 => input::unusable(path, "no weight above 0"),
-                Error::OutOfRange => {
+                VerifyError::Threshold if sum == 0 => input::unusable(path, "no weight above 0"),
+                VerifyError::Threshold => {
                     let why = format!("--threshold {threshold}: not in 1 to {sum}, their weight");
                     io::Error::other(why)
                 }
                 error => input::unusable(path, error),
             };
-            Ok(Policy::weights(registry, &weights, threshold).map_err(unusable)?)
+            Ok(QuorumPolicy::weights(registry, &weights, threshold).map_err(unusable)?)
         }
         _ => Err(io::Error::other("--quorum, or --weights with --threshold").into()),
     }
 }
 
 /// Signers and decision, and the size: with and without openings, and of a list of signatures.
-fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, Error> {
+fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyError> {
     let registry = agreed.registry();
     let signers = aggregate.signers(registry)?;
     let n = signers.len();
@@ -351,7 +341,7 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, Error> 
         format!("signers: {n} of {}: {}", registry.len(), names.join(" ")),
         format!("payload: SHA-256 {}", encode_string(&payload)),
         format!("roots: {}", encode_string(agreed.digest())),
-        format!("attempt: {}", aggregate.label().attempt()),
+        format!("attempt: {}", aggregate.attempt_id().attempt()),
         format!("hints: {} of 75", aggregate.hint_weight()),
         format!("aggregate: {object} bytes, signature 4627 of them"),
         format!(

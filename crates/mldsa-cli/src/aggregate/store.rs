@@ -4,7 +4,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use mladsa_aggregate::{Guard, MasterSeed, Member, MemberId};
+use mladsa_aggregate::storage::FileMark;
+use mladsa_aggregate::{MasterSeed, Member, MemberId, OneTimeKeyJournal};
 use zeroize::Zeroizing;
 
 use super::committee::Committee;
@@ -118,7 +119,7 @@ impl Store {
         mark: Option<&Path>,
         made: &mut TempPaths,
         lock: &mut Option<File>,
-    ) -> io::Result<(Self, Guard)> {
+    ) -> io::Result<(Self, OneTimeKeyJournal)> {
         expect_apart("--committee", committee, path)?;
         let mark = mark.map(|mark| mark_path(mark, committee, path));
         let mark = mark.transpose()?;
@@ -221,13 +222,17 @@ impl Store {
 
     /// Makes the guard of a fresh seed, with its mark at `mark` if it has none yet. A new seed
     /// serves no epoch of an old one.
-    fn make_guard(&self, mark: Option<&str>, made: &mut TempPaths) -> io::Result<Guard> {
+    fn make_guard(
+        &self,
+        mark: Option<&str>,
+        made: &mut TempPaths,
+    ) -> io::Result<OneTimeKeyJournal> {
         let generation = self.secret.generation;
         let (log, known) = self.guard_paths(generation)?;
         let chosen = mark.map(|mark| numbered(mark, generation));
         let at = chosen.as_deref().unwrap_or(&known);
         let seed = self.member.seed();
-        let open = |mark: &Path| Guard::open_files(&log, mark, seed);
+        let open = |mark: &Path| OneTimeKeyJournal::open_files(&log, mark, seed);
         // The log is made first.
         if !log.exists() {
             expect_new(at)?;
@@ -236,7 +241,12 @@ impl Store {
             return Err(named(&known, "is the mark of this store"));
         }
         let is_new = !at.exists();
-        let mut guard = Guard::create_files(&log, at, seed)
+        let lock = FileMark::lock_path(at);
+        // Only in the own store: elsewhere another journal may hold it.
+        if mark.is_none() && !lock.exists() {
+            made.push(&lock);
+        }
+        let mut guard = OneTimeKeyJournal::create_files(&log, at, seed)
             .or_else(|_| open(at))
             .map_err(|error| named(&log, format!("{error}, with its mark at {}", at.display())))?;
         if is_new {
@@ -317,7 +327,7 @@ impl Store {
         Ok((own("log"), mark))
     }
 
-    pub(crate) fn guard(&self) -> io::Result<Guard> {
+    pub(crate) fn guard(&self) -> io::Result<OneTimeKeyJournal> {
         let (log, mark) = self.guard_paths(self.secret.generation)?;
         if let Some(path) = [&log, &mark].into_iter().find(|path| !path.exists()) {
             return Err(io::Error::other(format!(
@@ -326,7 +336,7 @@ impl Store {
                 path.display()
             )));
         }
-        let guard = Guard::open_files(&log, &mark, self.member.seed());
+        let guard = OneTimeKeyJournal::open_files(&log, &mark, self.member.seed());
         let guard = guard.map_err(|error| named(&log, error))?;
         // `rotate` holds the guard of the old seed until the new seed is written.
         if Self::read(&self.path)?.secret.generation != self.secret.generation {

@@ -1,12 +1,11 @@
-//! The independent implementation, `fips204`, behind one run-time door: it
-//! signs what our tool verifies and verifies what our tool signs. Nothing here
-//! comes from this workspace.
+//! The independent implementation `fips204` for a set chosen at run time: it signs messages that the
+//! tool verifies and verifies signatures of the tool. It has no code of this workspace.
 
 use fips204::pre_hash;
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use sha3::digest::{ExtendableOutput, XofReader};
 
-/// What is signed.
+/// A message to sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The message itself.
@@ -121,6 +120,36 @@ impl Set {
             .filter(|hash| digest(hash, b"").len() >= least)
             .collect()
     }
+}
+
+/// The message fields of a JSON line; with `as_mu` those of `mu` under the public key.
+pub(crate) fn message_fields(
+    pk: &[u8],
+    form: &Form,
+    ctx: &[u8],
+    as_mu: bool,
+) -> Vec<(&'static str, String)> {
+    let mut fields = match form {
+        Form::Pure(msg) if as_mu => return vec![("mu", hex::encode(mu(pk, msg, ctx)))],
+        Form::Pure(msg) => vec![("msg", hex::encode(msg))],
+        Form::PreHashed(hash, digest) => vec![
+            ("prehash", (*hash).to_owned()),
+            ("digest", hex::encode(digest)),
+        ],
+    };
+    if !ctx.is_empty() {
+        fields.push(("ctx", hex::encode(ctx)));
+    }
+    fields
+}
+
+/// A JSON object of strings.
+pub(crate) fn object(fields: &[(&'static str, String)]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("\"{name}\":\"{value}\""))
+        .collect();
+    format!("{{{}}}", fields.join(","))
 }
 
 /// The hashes of HashML-DSA by their ACVP names.

@@ -1,6 +1,6 @@
 //! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
 
-use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, mu, seed};
+use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
 use crate::tool::{ENGINES, args, mldsa};
 
 /// One request and what the peer makes of it.
@@ -42,43 +42,23 @@ impl Case {
         }
     }
 
-    /// The message fields, with a leading comma each.
-    fn request(&self) -> String {
-        let ctx = if self.ctx.is_empty() || self.as_mu {
-            String::new()
-        } else {
-            format!(",\"ctx\":\"{}\"", hex::encode(&self.ctx))
-        };
-        match &self.form {
-            Form::Pure(msg) if self.as_mu => {
-                let (pk, _) = self.set.keygen(&self.key);
-                format!(",\"mu\":\"{}\"", hex::encode(mu(&pk, msg, &self.ctx)))
-            }
-            Form::Pure(msg) => format!(",\"msg\":\"{}\"{ctx}", hex::encode(msg)),
-            Form::PreHashed(hash, digest) => {
-                format!(
-                    ",\"prehash\":\"{hash}\",\"digest\":\"{}\"{ctx}",
-                    hex::encode(digest)
-                )
-            }
-        }
+    /// The line of a request: the fields given, and those of the message.
+    fn line(&self, first: &[(&'static str, String)]) -> String {
+        let mut fields = vec![("set", self.set.name().to_owned())];
+        fields.extend_from_slice(first);
+        let (pk, _) = self.set.keygen(&self.key);
+        fields.extend(message_fields(&pk, &self.form, &self.ctx, self.as_mu));
+        object(&fields) + "\n"
     }
 
     fn sign_line(&self) -> String {
-        let key = if self.from_sk {
-            format!("\"sk\":\"{}\"", hex::encode(self.set.keygen(&self.key).1))
+        let mut fields = vec![if self.from_sk {
+            ("sk", hex::encode(self.set.keygen(&self.key).1))
         } else {
-            format!("\"seed\":\"{}\"", hex::encode(self.key))
-        };
-        let rnd = self
-            .rnd
-            .map(|rnd| format!(",\"rnd\":\"{}\"", hex::encode(rnd)))
-            .unwrap_or_default();
-        format!(
-            "{{\"set\":\"{}\",{key}{}{rnd}}}\n",
-            self.set.name(),
-            self.request()
-        )
+            ("seed", hex::encode(self.key))
+        }];
+        fields.extend(self.rnd.map(|rnd| ("rnd", hex::encode(rnd))));
+        self.line(&fields)
     }
 }
 
@@ -116,11 +96,7 @@ fn deterministic_signatures_equal_those_of_the_peer() {
         );
         assert_eq!(line, expected);
         assert!(set.verify(&pk, &sig, form, ctx));
-        votes += &format!(
-            "{{\"set\":\"{}\",\"pk\":\"{pk_hex}\",\"sig\":\"{sig_hex}\"{}}}\n",
-            set.name(),
-            case.request()
-        );
+        votes += &case.line(&[("pk", pk_hex), ("sig", sig_hex)]);
     }
     for threads in ["1", "8"] {
         let again = mldsa(&args![..args, threads], input.as_bytes());
@@ -178,7 +154,7 @@ fn signing_is_hedged_by_default() {
 }
 
 #[test]
-fn only_a_key_gives_the_public_key() {
+fn a_line_with_a_key_only_returns_the_public_key() {
     let key = seed("public");
     let mut input = String::new();
     let mut expected = Vec::new();

@@ -1,4 +1,4 @@
-//! The tool from outside, in one program: `cargo test -p mldsa-cli --test suite files` runs the
+//! Tests of the built command, in one program: `cargo test -p mldsa-cli --test suite files` runs the
 //! tests of one file.
 
 #![allow(clippy::unwrap_used, reason = "a test")]

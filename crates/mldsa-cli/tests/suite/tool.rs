@@ -2,12 +2,12 @@
 
 use core::time::Duration;
 use std::fs;
-use std::io::{Read, Write};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 
-/// What `--engine` takes.
+/// The values of `--engine`.
 pub(crate) const ENGINES: [&str; 5] = [
     "core",
     "lowmem-floor",
@@ -49,6 +49,16 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().expect("no signal"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
 impl Run {
     pub(crate) fn lines(&self) -> Vec<&str> {
         self.stdout.lines().collect()
@@ -57,32 +67,23 @@ impl Run {
 
 /// Runs the tool with `input` on standard input.
 pub(crate) fn mldsa(args: &[&str], input: &[u8]) -> Run {
+    run_in(Path::new("."), args, input)
+}
+
+fn run_in(directory: &Path, args: &[&str], input: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
         .args(args)
+        .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let mut stderr = child.stderr.take().unwrap();
     thread::scope(|scope| {
-        // The tool may end without reading everything.
+        // The tool may end before it has read everything.
         scope.spawn(move || drop(stdin.write_all(input)));
-        let errors = scope.spawn(move || {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).unwrap();
-            text
-        });
-        let mut text = String::new();
-        stdout.read_to_string(&mut text).unwrap();
-        let code = child.wait().unwrap().code().expect("no signal");
-        Run {
-            code,
-            stdout: text,
-            stderr: errors.join().unwrap(),
-        }
+        child.wait_with_output().unwrap().into()
     })
 }
 
@@ -110,6 +111,37 @@ impl Folder {
     pub(crate) fn get(&self, name: &str) -> Vec<u8> {
         fs::read(self.0.join(name)).unwrap()
     }
+
+    #[cfg(unix)]
+    pub(crate) fn mkfifo(&self, name: &str) {
+        let made = Command::new("mkfifo").arg(self.0.join(name)).status();
+        assert!(made.unwrap().success());
+    }
+
+    /// Runs the tool in the folder, with arguments separated by spaces.
+    pub(crate) fn run(&self, args: &str, input: &[u8]) -> Run {
+        let args: Vec<&str> = args.split_whitespace().collect();
+        run_in(&self.0, &args, input)
+    }
+
+    /// [`run`](Self::run) that has to succeed.
+    pub(crate) fn good_with(&self, args: &str, input: &[u8]) -> Run {
+        let run = self.run(args, input);
+        assert_eq!(run.code, 0, "{args}: {}", run.stderr);
+        run
+    }
+
+    pub(crate) fn good(&self, args: &str) -> Run {
+        self.good_with(args, b"")
+    }
+
+    /// [`run`](Self::run) that has to fail with a reason and without a result.
+    pub(crate) fn unusable(&self, args: &str, input: &[u8], why: &str) {
+        let run = self.run(args, input);
+        assert_eq!(run.code, 2, "{args}: {} {}", run.stdout, run.stderr);
+        assert!(run.stdout.is_empty());
+        assert!(run.stderr.contains(why), "{args}: {}", run.stderr);
+    }
 }
 
 /// Runs the tool, which has to succeed.
@@ -117,12 +149,4 @@ pub(crate) fn good(args: &[&str], input: &[u8]) -> Run {
     let run = mldsa(args, input);
     assert_eq!(run.code, 0, "{args:?}: {}", run.stderr);
     run
-}
-
-/// Runs the tool, which has to refuse and to say why.
-pub(crate) fn unusable(args: &[&str], input: &[u8], why: &str) {
-    let run = mldsa(args, input);
-    assert_eq!(run.code, 2, "{args:?}: {} {}", run.stdout, run.stderr);
-    assert!(run.stdout.is_empty());
-    assert!(run.stderr.contains(why), "{args:?}: {}", run.stderr);
 }

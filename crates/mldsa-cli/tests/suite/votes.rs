@@ -1,4 +1,4 @@
-//! The votes in `examples/data` are judged as the file beside them says.
+//! Verdicts on the votes in `examples/data`.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A process that asks, waits for the answer and asks again.
+//! Requests on a pipe, each sent after the answer to the one before.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -62,14 +62,14 @@ fn watch(mut child: Child, done: &Receiver<()>) {
 }
 
 #[test]
-fn every_question_is_answered_before_the_next() {
+fn answers_do_not_wait_for_more_input() {
     let mut tool = Conversation::new(&args!["batch-verify -"]);
     for number in 1..=20 {
         tool.say("?\n");
         let expected = format!("{{\"line\":{number},\"error\":\"not a JSON object\"}}\n");
         assert_eq!(tool.hear(), expected);
     }
-    // Lines in pieces, and the beginning of a line behind a whole one.
+    // Lines in pieces, and the beginning of a line after a whole one.
     tool.say("{\"set\":");
     tool.say("\"x\"");
     tool.say("}\n{\"s");
@@ -83,7 +83,7 @@ fn every_question_is_answered_before_the_next() {
 }
 
 #[test]
-fn signatures_are_asked_for_one_by_one() {
+fn signatures_do_not_wait_for_more_input() {
     let mut tool = Conversation::new(&args!["batch-sign -"]);
     for number in 1..=5 {
         let seed = format!("{number:064x}");

@@ -1,4 +1,4 @@
-//! How accepted candidates move to the front of a register.
+//! Table of the orders that move accepted candidates to the front of a register.
 
 /// For every set of accepted candidates among eight, those in front, and how many.
 pub(super) static ACCEPTED: [([u8; 8], usize); 256] = {

@@ -40,7 +40,7 @@ impl Avx2 {
 
 lane_entries!(Avx2, "avx2,bmi1,bmi2");
 
-// SAFETY: this file gives the table away behind detection only, or for a proof.
+// SAFETY: this file returns the table after detection only, or for a proof.
 static KERNELS: Kernels = unsafe { kernels() };
 
 /// The table, for one that has more.

@@ -2,7 +2,7 @@
 //!
 //! Functions carry their `#[target_feature]`, so that the compiler sees to it that one
 //! with fewer calls none with more. The ways in from elsewhere are the table, which is
-//! handed out behind detection only, and the traits of `lanes/`, whose methods take a
+//! returned after detection only, and the traits of `lanes/`, whose methods take a
 //! proof: [`Avx512`] or a register, which only code for this CPU makes.
 //! Derivations: `docs/simd.md`.
 #![allow(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What the SIMD backends ask of a CPU, and the proof that it has it.
+//! CPU features of the SIMD backends: detection, and the proof of it.
 #![allow(unsafe_code)]
 
 macro_rules! cpu {
@@ -62,7 +62,7 @@ cpu!(
 
 /// The standard library asks for all that these instructions belong to, on every system.
 /// Without it Linux and Android are asked by a crate, which on Apple's would panic where
-/// the answer is refused.
+/// the answer is rejected.
 #[cfg(all(
     target_arch = "aarch64",
     target_feature = "neon",

@@ -56,8 +56,8 @@ fn matrix_entries_from_any_place_in_any_number() {
     }
 }
 
-/// A hash beside the matrix, cut wherever there are no more blocks or no more
-/// permutations, and the matrix beside it.
+/// A hash interleaved with the matrix, cut wherever there are no more blocks or no more
+/// permutations, and the matrix that is computed with it.
 #[test]
 fn a_hash_beside_the_matrix() {
     let data: [u8; 20 * RATE] = core::array::from_fn(|n| (n * 7 + n / 256) as u8);
@@ -103,7 +103,7 @@ fn single_verifications() {
     single_verifications_with_hashes_of_any_length();
 }
 
-/// Every set on every backend, `mu` ending in any permutation of the hash beside A: good
+/// Every set on every backend, `mu` ending in any permutation of the interleaved hash: good
 /// signatures, and such that are wrong in one bit.
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 pub(super) fn single_verifications_with_hashes_of_any_length() {
@@ -382,7 +382,7 @@ fn rows_of_signing() {
                 assert_eq!((within, bitmap), (verdict, expected), "{backend:?}");
                 within
             };
-            // What these take does not depend on ranges that only valid signatures have.
+            // The ranges of these inputs are not limited to those of valid signatures.
             for round in 0..20 {
                 let mut hat = || NttPoly(symmetric(&mut random, round, NTT_BOUND));
                 let (c, s, y) = (hat(), hat(), hat());
@@ -559,7 +559,7 @@ fn masks() {
                     .map(|(rho_pp, n)| (rho_pp, kappa.wrapping_add(n as u16)))
                     .collect();
                 let masks = |backend: Backend| {
-                    // What stands behind has to stay.
+                    // Bytes after the output must not change.
                     let mut out = std::vec![7; count * len + 100];
                     (backend.kernels().expand_masks)(&seeds, len, &mut out[..count * len]);
                     out

@@ -5,10 +5,10 @@ use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
 
 use crate::coding::expansion::Expansion;
 
-/// What a CPU fetches ahead by itself does not go beyond a page.
+/// Bytes of a page, where the hardware prefetcher stops.
 const PAGE: usize = 4096;
 const LINE: usize = 64;
-/// By then a CPU goes on by itself.
+/// Lines to prefetch per page; the hardware prefetcher covers the rest.
 const LINES: usize = 8;
 
 /// Asks for the beginning of every page of a key, which is read later and in one sweep: the
@@ -46,6 +46,6 @@ pub(super) fn fetch_ends(signature: &[u8]) {
 #[inline(always)]
 fn prefetch(at: *const i8) {
     // SAFETY: every x86-64 has the instruction, which reads nothing that the program sees and
-    // ignores addresses that nobody owns.
+    // ignores unmapped addresses.
     unsafe { _mm_prefetch::<_MM_HINT_T1>(at) };
 }

@@ -1,4 +1,4 @@
-//! What a backend is made of: one table of kernels for each instruction set.
+//! Kernel table: one for each instruction set.
 
 #[cfg(feature = "count-dispatch")]
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +17,8 @@ use crate::ring::poly::{NttPoly, Poly};
 /// portable table do what their callers otherwise put together from the others.
 ///
 /// All but those on public data (A, a signature, a public key) are constant time, the
-/// positions of half-bytes that ExpandS refuses excepted. A verdict that is returned
-/// is of all coefficients, behind the value barrier, and its caller's to declassify.
+/// positions of half-bytes that ExpandS rejects excepted. A verdict that is returned
+/// covers all coefficients and has passed the value barrier; its caller declassifies it.
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) dispatched: Counter,
@@ -65,7 +65,7 @@ pub(crate) struct Kernels {
     /// Algorithm 34, packed: (what each polynomial is made of, its bytes, out). `out` has
     /// room for as many.
     pub(crate) expand_masks: fn(&[MaskSeed<'_>], usize, &mut [u8]),
-    /// How many polynomials `expand_masks` makes at the price of one.
+    /// Number of polynomials that `expand_masks` makes in the time of one.
     pub(crate) mask_lanes: usize,
     /// Fused BitUnpack and NTT of one y: (gamma1_bits, bytes, out). |out| < 11q.
     pub(crate) unpack_mask_ntt: fn(u32, &[u8], &mut NttPoly),
@@ -103,8 +103,8 @@ pub(crate) struct Kernels {
     pub(crate) inv_ntt_use_hint: fn(i32, &NttPoly, &[u8], &mut [u8]),
     /// Overwrites the vector registers, in which the kernels leave secrets.
     pub(crate) clear_registers: fn(),
-    /// All rows of a prepared key, in the order that `verify` of the same table
-    /// reads and nobody else; `None` where they are made one by one. 0 <= out < q.
+    /// All rows of a prepared key, in a layout private to this backend: only `verify` of the
+    /// same table reads it. `None` where rows are made one by one. 0 <= out < q.
     pub(crate) prepare: Option<fn(&Params, &PublicKeyParts<'_>, &mut [NttPoly])>,
     /// SHAKE256 of any number of strings, which may be secret; `None` where nothing
     /// is gained over one after the other.
@@ -114,7 +114,7 @@ pub(crate) struct Kernels {
     pub(crate) verify: Option<VerifyKernel>,
 }
 
-/// How often a table was asked for a kernel; nothing without the feature.
+/// Count of the lookups of a kernel; empty without the feature.
 pub(crate) struct Counter {
     #[cfg(feature = "count-dispatch")]
     pub(crate) calls: &'static AtomicUsize,
@@ -159,8 +159,8 @@ macro_rules! entry {
     };
     (|$($argument:ident $(: $t:ty)?),*| $call:expr) => {
         |$($argument $(: $t)?),*| {
-            // SAFETY: whoever has the table has a CPU with the features: it leaves the file
-            // of its backend behind detection, and what makes one is unsafe.
+            // SAFETY: a table exists only on a CPU with the features: it leaves the file
+            // of its backend after detection, and its constructor is unsafe.
             unsafe { $call }
         }
     };
@@ -190,7 +190,7 @@ macro_rules! secret_entry {
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use secret_entry;
 
-/// What the frames of an entry take at most where nothing is optimised.
+/// Upper bound of the frames of an entry in unoptimised builds.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) const UNOPTIMISED_FRAMES: usize = 192 * 1024;
 

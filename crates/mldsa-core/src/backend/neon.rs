@@ -136,7 +136,7 @@ macro_rules! kernels {
                 pk,
                 rows
             ))),
-            // The place beside two lanes is taken: by a third entry.
+            // A third entry takes the scalar state.
             expand_a_interleaved: None,
             clear_registers: entry!(|| vector::clear_registers()),
             shake256: Some(entry!(|hashes| $lanes::shake256(hashes))),
@@ -152,7 +152,7 @@ static NEON: Kernels = kernels!(
     secret_entry!(|state| keccak::permute(state))
 );
 
-// This file gives it away behind detection only, or for a proof.
+// This file returns it after detection only, or for a proof.
 static NEON_SHA3: Kernels = kernels!(
     "neon-sha3",
     NeonSha3,

@@ -43,7 +43,7 @@ pub(crate) fn commitment(
     true
 }
 
-/// Row `i` of A, and behind it NTT(-t1[i] 2^13), so that one product of l + 1
+/// Row `i` of A, followed by NTT(-t1[i] 2^13), so that one product of l + 1
 /// terms gives `A z - c t1 2^13`. `out` has l + 1 entries; 0 <= out < q.
 pub(crate) fn expand_row(
     kernels: &Kernels,

@@ -1,5 +1,5 @@
 //! A table whose verification writes no result, for the tests that what is not
-//! decided is refused.
+//! decided is rejected.
 
 use super::kernels::{Kernels, counter};
 use super::{Backend, portable};

@@ -1,4 +1,4 @@
-//! Keccak states side by side: one word of each in a vector.
+//! Keccak states in lanes: one word of each state in a vector.
 #![allow(unsafe_code)]
 
 use crate::hash::keccak::Word;
@@ -9,14 +9,14 @@ use crate::lanes::sponge::{Block, LaneSponge, MAX_LANES};
 /// # Safety
 /// The type is `LANES` words of 64 bits and nothing else, whatever their value.
 pub(crate) unsafe trait LaneWord: Word {
-    /// How many states, at most [`MAX_LANES`].
+    /// Number of states, at most [`MAX_LANES`].
     const LANES: usize;
 
     /// As [`LaneSponge::absorb`].
     fn absorb(states: &mut States<Self>, blocks: &[&Block; MAX_LANES]);
 }
 
-/// `W::LANES` states. Whoever has them has vectors, and so a CPU with such.
+/// `W::LANES` states. A vector-typed value proves that the CPU has the features.
 #[repr(C, align(64))]
 pub(crate) struct States<W>(pub(super) [W; 25]);
 

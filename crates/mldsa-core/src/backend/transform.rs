@@ -1,7 +1,7 @@
 //! NTT and inverse NTT on eight registers of eight coefficients at a time: three levels
-//! between registers that lie far apart, then five on 64 neighbouring coefficients.
+//! between registers that are far apart, then five on 64 neighbouring coefficients.
 //!
-//! Products are in Shoup's form: beside `w` stands a quotient, `w` over q, and
+//! Products are in Shoup's form: each `w` is stored with a quotient, `w` over q, and
 //! [`Vector::shoup`] multiplies with both. Constant time.
 //!
 //! The last three levels work inside registers; the order they leave the coefficients
@@ -233,7 +233,7 @@ pub(super) fn reorder<V: Vector>(v: &mut [V; 8], order: impl Fn(V, V) -> (V, V))
     }
 }
 
-/// What `$load` gives for eight numbers from `$first` on. No function: registers would
+/// Registers of `$load` for eight numbers from `$first` on. A macro, because registers would
 /// be returned through memory.
 macro_rules! eight {
     ($load:expr, $first:expr, $step:literal) => {
@@ -277,7 +277,7 @@ pub(super) struct Inner {
     ones: [LaneFactors; 4],
 }
 
-/// All factors, centred, beside each `round(w 2^bits / q)`.
+/// All factors, centred, each with `round(w 2^bits / q)`.
 pub(super) struct Tables {
     /// By their number in algorithm 41; the inverse uses its own under the same numbers.
     outer: [Factor; 8],

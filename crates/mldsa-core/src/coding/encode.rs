@@ -1,5 +1,5 @@
-//! Where the parts of keys and signatures stand (FIPS 204 section 7.2). The
-//! encodings are concatenations, so encoding and decoding are one split.
+//! Byte layout of keys and signatures (FIPS 204 section 7.2). The encodings are
+//! concatenations, so encoding and decoding are one split.
 
 use crate::coding::hint::Hint;
 use crate::error::{KeyError, VerifyError};

@@ -105,7 +105,7 @@ impl Jwk<'_> {
 }
 
 /// Decodes exactly `out.len()` bytes; padding, other alphabets and non-zero
-/// trailing bits are refused.
+/// trailing bits are rejected.
 fn decode(text: &str, out: &mut [u8]) -> Result<(), JwkError> {
     if text.len() != (out.len() * 4).div_ceil(3) {
         return Err(JwkError::Length);
@@ -124,7 +124,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Reads a public key from a JSON Web Key.
     ///
     /// # Errors
-    /// [`JwkError::Private`] if a private key stands in it, and every other
+    /// [`JwkError::Private`] if it contains a private key, and every other
     /// [`JwkError`] but [`JwkError::Mismatch`].
     pub fn from_jwk(jwk: &Jwk<'_>) -> Result<Self, JwkError> {
         jwk.check::<P>()?;

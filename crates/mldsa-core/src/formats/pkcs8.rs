@@ -1,7 +1,7 @@
 //! Private keys as PKCS#8 (RFC 9881 section 6): seed, expanded key or both.
 //!
 //! Reading accepts all three forms and checks what can be checked: the range of
-//! s1 and s2, t0 and `tr`, that a seed expands to the key beside it, and that an
+//! s1 and s2, t0 and `tr`, that a seed expands to the key stored with it, and that an
 //! enclosed public key is the right one. Writing prefers the seed.
 
 use ::pkcs8::der::asn1::{ContextSpecific, OctetStringRef};
@@ -57,7 +57,7 @@ impl<'a> PrivateKeyChoice<'a> {
     }
 
     /// Imports the key with every check of [`SigningKey::from_expanded_bytes`]; a seed
-    /// that does not expand to the key beside it is an error.
+    /// that does not expand to the key stored with it is an error.
     ///
     /// # Errors
     /// Every [`KeyError`].

@@ -29,7 +29,7 @@ pub(crate) const fn algorithm<Params, P: ParameterSet>() -> AlgorithmIdentifier<
     }
 }
 
-/// Requires the identifier of `P` and absent parameters; NULL is refused.
+/// Requires the identifier of `P` and absent parameters; NULL is rejected.
 pub(crate) fn check_algorithm<P: ParameterSet>(found: AlgorithmIdentifierRef<'_>) -> Result<()> {
     found.assert_algorithm_oid(object_identifier::<P>())?;
     match found.parameters {

@@ -55,10 +55,10 @@ pub(crate) fn portable(state: &mut [u64; 25]) {
     }
 }
 
-/// What the permutation needs of its words. One implementation per vector type. A
-/// vector proves that the CPU has such, so every method takes one.
+/// The word of the permutation, one implementation per vector type. A vector-typed value
+/// proves that the CPU has the features, so every method takes one.
 pub(crate) trait Word: Copy {
-    /// What theta adds to a column: two parities, combined as early (one word) or
+    /// Addend of theta for a column: two parities, combined as early (one word) or
     /// as late (both words, where a three-input exclusive or exists) as suits.
     type Effect: Copy;
 
@@ -125,8 +125,8 @@ impl Word for u64 {
     }
 }
 
-/// Two words side by side. Vector and scalar instructions use different ports,
-/// so a scalar state beside a vector costs a fraction of a call of its own.
+/// A pair of words. Vector and scalar instructions use different ports,
+/// so a scalar state in parallel with a vector costs a fraction of a call of its own.
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 impl<A: Word, B: Word> Word for (A, B) {
     type Effect = (A::Effect, B::Effect);
@@ -235,7 +235,7 @@ macro_rules! permute_interleaved {
 pub(crate) use permute_interleaved;
 
 /// Theta, rho, pi, chi and iota, the result one row after the other: few words
-/// live at a time, and a scalar state beside a vector one stays scalar.
+/// live at a time, and a scalar state paired with a vector one stays scalar.
 ///
 /// Named words instead of index loops: the loop form leaves array copies in
 /// vector builds.
@@ -355,7 +355,7 @@ pub(crate) fn keccak_f1600_compact(a: &mut [u64; 25]) {
     }
 }
 
-/// Where pi carries the word that starts at (1, 0), step by step.
+/// Positions to which pi moves the word that starts at (1, 0), step by step.
 const PI_CYCLE: [u8; 24] = {
     let mut cycle = [0; 24];
     let (mut x, mut y) = (1, 0);

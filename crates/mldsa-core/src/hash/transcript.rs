@@ -22,7 +22,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// [`ContextError::TooLong`] above 255 bytes: an error when signing, a
-    /// refusal when verifying.
+    /// rejection when verifying.
     pub const fn new(bytes: &'a [u8]) -> Result<Self, ContextError> {
         if bytes.len() > 255 {
             return Err(ContextError::TooLong);
@@ -70,7 +70,7 @@ impl fmt::Debug for Mu {
     }
 }
 
-/// Bytes of what stands before the context in the input of `mu`.
+/// Length of the part before the context in the input of `mu`.
 pub(crate) const MU_HEAD_LEN: usize = CRH_LEN + 2;
 
 /// `tr`, the domain byte and the length of the context, which is at most 255.
@@ -81,7 +81,7 @@ pub(crate) fn mu_head(tr: &[u8; CRH_LEN], domain: u8, ctx: Context<'_>) -> [u8; 
     head
 }
 
-/// Room for what stands before the message in the input of `mu`.
+/// Maximum length of the part before the message in the input of `mu`.
 pub(crate) const MU_PREFIX_LEN: usize = MU_HEAD_LEN + 255;
 
 /// The input of a pure `mu` before the message.
@@ -179,7 +179,7 @@ pub(crate) fn tr_of_parts(keccak: Permutation, pk: &PublicKeyParts<'_>) -> [u8; 
     tr
 }
 
-/// What algorithm 6 line 1 expands the seed into.
+/// Result of algorithm 6 line 1, the expansion of the seed.
 #[derive(Debug)]
 pub struct ExpandedSeed {
     /// Seed of A; public.
@@ -216,7 +216,7 @@ pub fn expand_seed(keccak: Permutation, p: &Params, xi: &[u8; SEED_LEN], seed: &
     hash.squeeze(seed.k_seed.expose_mut());
 }
 
-/// What stands behind `xi` in the input of [`expand_seed`].
+/// The part after `xi` in the input of [`expand_seed`].
 pub(crate) fn seed_suffix(p: &Params) -> [u8; 2] {
     [p.k as u8, p.l as u8]
 }

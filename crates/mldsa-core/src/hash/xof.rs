@@ -122,12 +122,12 @@ impl<const RATE: usize> fmt::Debug for Sponge<RATE> {
     }
 }
 
-/// A string in two parts, and where as much of its SHAKE256 goes as fits.
+/// A string in two parts, and the buffer that its SHAKE256 fills.
 #[derive(Debug)]
 pub struct LaneHash<'a> {
-    /// What is hashed: both parts as one string.
+    /// Input: both parts as one string.
     pub input: [&'a [u8]; 2],
-    /// What is filled.
+    /// Output buffer.
     pub output: &'a mut [u8],
 }
 

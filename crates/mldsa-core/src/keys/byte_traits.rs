@@ -1,4 +1,4 @@
-//! How public encodings compare, hash and convert: by their bytes.
+//! Comparison, hashing and conversion of public encodings by their bytes.
 
 use crate::error::ParseError;
 
@@ -21,7 +21,7 @@ pub(super) fn digits<E>(text: &str, to: &mut [u8]) -> Option<Result<(), ParseErr
     Some(Ok(()))
 }
 
-/// For a type with `as_ref` and `from_bytes`, which refuses bytes of another length
+/// For a type with `as_ref` and `from_bytes`, which rejects bytes of another length
 /// than `$bytes` with `$error::$length`.
 macro_rules! impl_byte_traits {
     ($name:ident, $bytes:ident, $error:ident::$length:ident) => {

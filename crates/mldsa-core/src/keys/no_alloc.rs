@@ -50,8 +50,8 @@ pub fn keygen<P: ParameterSet>(
     keygen_internal::<P>(Backend::detect(), xi, pk, sk);
 }
 
-/// [`keygen`] for many seeds, the seed beside each pair of buffers: the same keys, several
-/// at a time where the backend has lanes. Eight with AVX-512, four with AVX2; the portable
+/// [`keygen`] for many seeds, each with its pair of buffers: the same keys, several at a
+/// time where the backend has lanes. Eight with AVX-512, four with AVX2; the portable
 /// backend gains nothing. Any number of keys; no allocation.
 ///
 /// Stack: row keygen in a batch of the [crate's table](crate#stack).
@@ -118,7 +118,7 @@ pub fn verify_mu<P: ParameterSet>(
 }
 
 /// Verifies a signature over `message` under an encoded public key, in one
-/// call: `tr` is computed beside the expansion of A where that is faster.
+/// call: `tr` is computed in parallel with the expansion of A where that is faster.
 ///
 /// Stack: row verify of the [crate's table](crate#stack).
 ///

@@ -1,5 +1,5 @@
-//! One state beside the lanes: a vector permutation leaves room for a scalar one, so
-//! that a hash which is needed anyway costs little. Everything here is public data.
+//! Scalar SHAKE256 state interleaved with the vector permutation, which leaves scalar
+//! execution units idle. Public data.
 
 use crate::hash::keccak::Permutation;
 use crate::hash::transcript::{Context, mu_head};
@@ -7,7 +7,7 @@ use crate::lanes::job::{Job, JobKey, JobMessage};
 use crate::lanes::sponge::{Block, Input, RATE};
 use crate::params::CRH_LEN;
 
-/// One hash computed beside vector permutations: `tr` and `mu` of a single verification
+/// One hash computed in parallel with vector permutations: `tr` and `mu` of a single verification
 /// from the encoded key and the beginning of its `c_tilde`, or a part of `tr` of a key
 /// that is being made.
 pub(crate) struct InterleavedHash<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct InterleavedHash<'a> {
     input: Option<Input<'a>>,
     message: Option<(Context<'a>, &'a [u8])>,
     mu: Option<[u8; CRH_LEN]>,
-    // no padding behind the input
+    // no padding after the input
     unpadded: bool,
     w1: &'a mut [u8],
     // bytes of it that are there
@@ -58,13 +58,13 @@ impl<'a> InterleavedHash<'a> {
         }
     }
 
-    /// What [`Self::blocks`] has come to, and how many bytes were not absorbed.
+    /// The state after [`Self::blocks`], and the number of bytes not absorbed.
     pub(crate) fn state(&self) -> (&[u64; 25], usize) {
         (&self.state, self.input.as_ref().map_or(0, Input::len))
     }
 
-    /// The `mu` of a job whose key is cold, and behind it the commitment, whose w1 will be
-    /// written to `w1`; otherwise nothing.
+    /// The `mu` of a job whose key is encoded, followed by the commitment, whose w1 will be
+    /// written to `w1`; empty for other jobs.
     pub(crate) fn commitment_of(job: &Job<'a>, w1: &'a mut [u8]) -> Self {
         let mut interleaved = Self::empty_with(w1);
         match (job.key, job.message) {
@@ -82,7 +82,7 @@ impl<'a> InterleavedHash<'a> {
     }
 
     /// Whether no input is left: `mu` is there, or there was none to hash. A commitment
-    /// may still be behind it.
+    /// may still follow.
     #[cfg(target_arch = "aarch64")]
     pub(crate) fn is_empty(&self) -> bool {
         self.input.is_none()
@@ -97,7 +97,7 @@ impl<'a> InterleavedHash<'a> {
             .is_some_and(|input| input.len() > 8 * RATE)
     }
 
-    /// Where the next rows of w1 are to be packed, `len` bytes, before anything more is
+    /// Buffer for the next rows of w1, `len` bytes, to be packed before the next block is
     /// absorbed.
     #[inline]
     pub(crate) fn next_w1(&mut self, len: usize) -> &mut [u8] {
@@ -106,9 +106,9 @@ impl<'a> InterleavedHash<'a> {
         &mut self.w1[begin..self.packed]
     }
 
-    /// The next block, if there is one ([`Self::has_block`]), for whoever has taken the
-    /// state: it is to be absorbed and the state permuted, and where an input ends
-    /// ([`Self::has_ended`]) the state brought back and [`Self::permuted`] called.
+    /// The next block, if there is one ([`Self::has_block`]). The caller absorbs it into the
+    /// state that it borrowed and permutes it. Where an input ends ([`Self::has_ended`]), the
+    /// caller returns the state and calls [`Self::permuted`].
     #[inline]
     pub(crate) fn next_block(&mut self, block: &mut Block) {
         let end = self.end_of_next();
@@ -134,8 +134,8 @@ impl<'a> InterleavedHash<'a> {
         self.input.is_some() || self.mu.is_some() && self.end_of_next() <= self.packed
     }
 
-    /// Where the next block of `mu || w1` ends in w1. Whole blocks only: what is behind
-    /// them is left to [`Self::finish`]'s caller.
+    /// End of the next block of `mu || w1` in w1. Whole blocks only: the caller of
+    /// [`Self::finish`] absorbs the rest.
     #[inline]
     fn end_of_next(&self) -> usize {
         RATE * (self.absorbed + 1) - CRH_LEN
@@ -169,7 +169,7 @@ impl<'a> InterleavedHash<'a> {
         Some(&mut self.state)
     }
 
-    /// Takes the digest after the last block and goes on from `tr` to `mu`.
+    /// Takes the digest after the last block; after `tr` starts `mu`.
     #[inline]
     pub(crate) fn permuted(&mut self) {
         if !self.has_ended() {
@@ -246,7 +246,7 @@ mod tests {
     use crate::random::Random;
 
     /// A commitment whose rows come in any steps, with any number of permutations between
-    /// them, hashed behind a `mu` that is known or comes late.
+    /// them, hashed after a `mu` that is known or arrives late.
     #[test]
     fn a_commitment_whose_rows_come_late() {
         let w1: [u8; 1024] = core::array::from_fn(|n| (n * 11 + n / 256) as u8);

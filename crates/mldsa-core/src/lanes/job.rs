@@ -1,6 +1,6 @@
-//! What one verification is given. Public data, of one parameter set, which
-//! whoever makes a [`Job`] holds beside it: the constructors of the types above
-//! see to it that lengths agree.
+//! Inputs of one verification. Public data. The parameter set is not part of [`Job`]: the
+//! caller passes it separately, and the constructors of the public types ensure that
+//! lengths agree.
 
 use crate::coding::encode::{PublicKeyParts, SignatureParts};
 use crate::coding::expansion::Expansion;
@@ -11,13 +11,13 @@ use crate::sample::Challenge;
 /// The key of one signature.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum JobKey<'a> {
-    /// What the backend's `prepare` made, and `tr`.
+    /// The result of the backend's `prepare`, and `tr`.
     Prepared(Expansion<'a>, &'a [u8; CRH_LEN]),
     /// The encoded key, and `tr` if it is known.
     Encoded(PublicKeyParts<'a>, Option<&'a [u8; CRH_LEN]>),
 }
 
-/// What one signature signs.
+/// Source of the message representative `mu`.
 #[derive(Clone, Copy, Debug)]
 pub enum JobMessage<'a> {
     /// A message under a context, the pure form.
@@ -31,7 +31,7 @@ pub enum JobMessage<'a> {
 pub(crate) struct Job<'a> {
     pub(crate) key: JobKey<'a>,
     pub(crate) message: JobMessage<'a>,
-    /// Of any length: a wrong one is a refusal.
+    /// Of any length: a signature of a wrong length is rejected.
     pub(crate) signature: &'a [u8],
 }
 
@@ -45,7 +45,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What a commitment is computed from beside the key.
+/// Inputs of a commitment other than the key.
 pub(crate) struct CommitmentInputs<'a> {
     pub(crate) p: &'a Params,
     pub(crate) parts: &'a SignatureParts<'a>,

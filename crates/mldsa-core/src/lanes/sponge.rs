@@ -21,7 +21,7 @@ pub(crate) const MAX_LANES: usize = 8;
 
 /// Several Keccak states in vectors, as a backend keeps them.
 pub(crate) trait LaneSponge {
-    /// How many, at most [`MAX_LANES`].
+    /// Number of states, at most [`MAX_LANES`].
     const LANES: usize;
 
     /// Absorbs one block in each of the first `LANES` lanes and permutes.
@@ -122,8 +122,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// What `mu` is the hash of: the head that the transcript makes, then context
-    /// and message.
+    /// Input of `mu`: the head that the transcript makes, then context and message.
     pub(crate) fn mu(head: [u8; MU_HEAD_LEN], ctx: &'a [u8], message: &'a [u8]) -> Self {
         Self {
             head: Some(head),
@@ -142,7 +141,7 @@ impl<'a> Input<'a> {
         self.finished
     }
 
-    /// The next block; behind the last one zeros, which change no state.
+    /// The next block; after the last one zeros, which change no state.
     #[inline]
     pub(crate) fn next_block(&mut self, block: &mut Block) {
         let mut filled = 0;
@@ -167,7 +166,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The domain bits of SHAKE and the padding, behind `filled` bytes of a block.
+/// The domain bits of SHAKE and the padding, after `filled` bytes of a block.
 pub(crate) fn pad(block: &mut [u8], filled: usize) {
     block[filled] = 0x1f;
     block[RATE - 1] |= 0x80;
@@ -235,7 +234,7 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
         }
     }
 
-    // By reference: a state that is moved leaves a copy behind.
+    // By reference, because moving a state leaves a copy.
     #[inline]
     fn narrow(&mut self, narrow: &mut W::Narrow, places: &[usize]) {
         self.drive(narrow, places, 1);
@@ -253,7 +252,7 @@ impl<'a, 'o, W: Widths> Queue<'a, 'o, W> {
         let mut blocks = Secret::<[Block; MAX_LANES]>::zeroed();
         let mut busy = places.len();
         while busy > enough {
-            // A lane that was taken out absorbs its last block again: nobody reads
+            // A lane that was taken out absorbs its last block again: nothing reads
             // that state, and it is wiped with the others.
             for (block, &place) in blocks.expose_mut().iter_mut().zip(places) {
                 if let Some(lane) = &mut self.lanes[place] {

@@ -11,7 +11,7 @@ use crate::lanes::sponge::{Block, Input, LaneSponge, MAX_LANES, Queue, RATE, Wid
 use crate::params::{CRH_LEN, Params};
 use crate::sample::Challenge;
 
-/// What a backend adds to the common algorithm.
+/// The parts of verification that a backend supplies.
 pub(crate) trait Engine: Widths {
     /// Lines 9 and 10 of algorithm 8 and w1Encode: the commitment of the
     /// signature, k packed rows to where `side` wants them. False if a coefficient of z
@@ -40,7 +40,7 @@ struct Parsed<'a> {
 /// Verifies jobs `0..results.len()`, in any number, up to `LANES` at a time, and
 /// writes every result.
 ///
-/// Jobs share permutations; a refused one leaves its place to the next, so that
+/// Jobs share permutations; a rejected one leaves its place to the next, so that
 /// bad signatures do not slow good ones.
 ///
 /// To be inlined into entries that have the engine's features, one for a lone
@@ -79,7 +79,8 @@ pub(crate) fn verify_lanes<'a, E: Engine, const LANES: usize>(
             }
             next += 1;
         }
-        // A lone cold key hashes beside its own matrix, several in lanes.
+        // The hashes of a single encoded key are interleaved with its matrix, those of several
+        // keys run in lanes.
         let mu_interleaved = LANES == 1;
         let hashes = hash_inputs(engine, &parsed, mu_interleaved);
         for (parsed, (mu, ball)) in parsed.iter().flatten().zip(&hashes) {
@@ -180,7 +181,7 @@ impl<'a, const LANES: usize> Commitments<'a, LANES> {
         }
     }
 
-    /// Where the packed w1 of the next signature belongs.
+    /// Buffer for the packed w1 of the next signature.
     fn next_w1(&mut self) -> &mut [u8] {
         &mut self.inputs[self.count][CRH_LEN..self.len]
     }

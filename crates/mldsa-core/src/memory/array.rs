@@ -1,4 +1,4 @@
-//! Fixed-size arrays behind traits, so that generic code can own memory sized
+//! Traits of fixed-size arrays, so that generic code can own memory sized
 //! for its parameter set without `alloc` and without const-generic arithmetic.
 
 use core::fmt::Debug;
@@ -8,7 +8,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// What arrays are made of: a type with an all-zero value.
+/// Element of an array: a type with an all-zero value.
 #[doc(hidden)]
 pub trait Element: Sized + Send + Sync + 'static {
     /// All zero.
@@ -36,8 +36,8 @@ pub trait Wipe {
 }
 
 impl<T: Element> Wipe for [T] {
-    // A plain fill followed by a barrier is as binding as volatile stores and
-    // costs a fraction of them.
+    // A plain fill followed by a barrier is as binding as volatile stores and is
+    // vectorised.
     #[inline]
     fn wipe(&mut self) {
         for element in self.iter_mut() {

@@ -1,17 +1,17 @@
-//! The value barrier: what the compiler may not see through.
+//! The value barrier, which hides a value from the optimiser.
 //!
 //! From `a >> 31` a compiler concludes that the value is 0 or -1 and may turn what
 //! uses it into a branch; CPUs without conditional instructions (Cortex-M0, RV32)
 //! get one. `cargo run -p mldsa-gates -- branches` reads what it made.
 
 #![allow(unsafe_code)]
-// The register stands in a comment only.
+// The register occurs in a comment only.
 #![allow(asm_sub_register)]
 
 /// `a`, of which the compiler knows nothing but the type.
 ///
 /// An empty instruction in a register, so that it costs no memory access; where
-/// stable Rust has no inline assembler, the value takes a way over the stack.
+/// stable Rust has no inline assembler, the value passes through the stack.
 #[inline(always)]
 pub(crate) fn value_barrier(a: i32) -> i32 {
     #[cfg(all(

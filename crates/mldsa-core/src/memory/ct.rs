@@ -13,7 +13,7 @@ use crate::memory::barrier::value_barrier;
 /// there without it, at every level of optimisation.
 const MASKS_PASS_BARRIER: bool = !cfg!(all(target_arch = "x86_64", target_feature = "sse2"));
 
-/// `mask`, or a word from which a mask is made, behind the value barrier where
+/// `mask`, or a word from which a mask is made, passed through the value barrier where
 /// masks need one.
 #[inline(always)]
 pub fn opaque(mask: i32) -> i32 {
@@ -52,16 +52,16 @@ pub fn difference(a: &[u8], b: &[u8]) -> u8 {
     pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
 }
 
-/// Whether an accumulated [`difference`] is zero, behind the value barrier on every
-/// target: the bool is still secret until it is declassified. A call, so that the value is
+/// Whether an accumulated [`difference`] is zero, passed through the value barrier on
+/// every target: the bool is still secret until it is declassified. A call, so that the value is
 /// judged in a register wherever it was accumulated.
 #[inline(never)]
 pub fn is_zero(difference: u8) -> bool {
     value_barrier(i32::from(difference)) == 0
 }
 
-/// Whether an accumulated sign word is negative, behind the value barrier on every
-/// target: the bool is still secret until it is declassified.
+/// Whether an accumulated sign word is negative, passed through the value barrier on
+/// every target: the bool is still secret until it is declassified.
 #[inline(always)]
 pub fn is_negative(a: i32) -> bool {
     value_barrier(a) < 0

@@ -18,7 +18,7 @@ impl<T: Wipe> Secret<T> {
         Self(value)
     }
 
-    /// Read access: what to search for in a review.
+    /// Read access. Reviews search for this name.
     #[inline(always)]
     pub fn expose(&self) -> &T {
         &self.0
@@ -117,7 +117,7 @@ pub fn declassify<T>(value: T, why: &'static str) -> T {
     value
 }
 
-/// How the constant-time check (`tests/gates`) learns what became public: only
+/// Hook by which the constant-time check (`tests/gates`) observes declassified values: only
 /// in builds with `--cfg mldsa_ct_check`.
 #[cfg(mldsa_ct_check)]
 pub mod ct_check {

@@ -9,7 +9,7 @@ pub(crate) const Q_INV: i32 = 58_728_449;
 
 /// Algorithm 49 MontgomeryReduce: `a * 2^-32 mod q`.
 ///
-/// Bounds: |a| < 2^31 q gives |r| < q, because `(a - t q) / 2^32` lies within
+/// Bounds: |a| < 2^31 q gives |r| < q, because `(a - t q) / 2^32` is within
 /// (2^31 q + 2^31 q) / 2^32.
 #[inline(always)]
 pub const fn montgomery_reduce(a: i64) -> i32 {
@@ -27,7 +27,7 @@ pub const fn montgomery_mul(a: i32, b: i32) -> i32 {
 
 /// The representative of `a` in [0, q).
 ///
-/// Bounds: any |a| <= 2^31 - 2^22 - 1. `a - round(a / 2^23) q` lies in
+/// Bounds: any |a| <= 2^31 - 2^22 - 1. `a - round(a / 2^23) q` is in
 /// [-6283009, 6283008], so one conditional addition finishes.
 #[inline(always)]
 pub fn canonical(a: i32) -> i32 {

@@ -38,7 +38,7 @@ const INV_256_MONT: i32 = {
     (r * r % q * 8_347_681 % q) as i32
 };
 
-/// What the schedules below need of a coefficient. The library has `i32`; the
+/// Coefficient of the schedules below. The library has `i32`; the
 /// tests have intervals, with which the same schedules prove their bounds.
 pub trait Coefficient: Copy {
     /// A sum of products.
@@ -373,7 +373,7 @@ pub(crate) mod bounds {
         product
     }
 
-    /// What `field::canonical` takes.
+    /// Range of the argument of `field::canonical`.
     fn canonical(a: Interval) -> Interval {
         assert!(a.reach() < (1 << 31) - (1 << 22));
         Interval::new(0, Q64 - 1)
@@ -421,7 +421,7 @@ pub(crate) mod bounds {
         for p in [&MlDsa44::PARAMS, &MlDsa65::PARAMS, &MlDsa87::PARAMS] {
             scheme(p);
         }
-        // What the functions promise to callers in other crates.
+        // Bounds that the functions promise to callers in other crates.
         transformed(Interval::symmetric((1 << 31) - 1 - 8 * Q64));
         transformed_back(Interval::symmetric(Q64 - 1));
         row(&[(

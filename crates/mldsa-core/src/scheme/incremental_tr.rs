@@ -1,5 +1,5 @@
-//! `tr = H(pk, 64)` of a public key that is being made: what is known of it is hashed
-//! beside the sampling of A. Public data.
+//! `tr = H(pk, 64)` of a public key during key generation: the rows that are known are
+//! hashed while A is sampled. Public data.
 
 use crate::backend::Backend;
 use crate::backend::matrix::MatrixRows;

@@ -17,7 +17,7 @@ use crate::scheme::incremental_tr::IncrementalTr;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Algorithm 6 ML-DSA.KeyGen_internal. Constant time but for ExpandS, whose
-/// refused half-bytes are public.
+/// rejected half-bytes are public.
 pub fn keygen_internal<P: ParameterSet>(
     backend: Backend,
     xi: &[u8; SEED_LEN],

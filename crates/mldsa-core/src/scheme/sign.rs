@@ -14,7 +14,7 @@ use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
-/// Why an attempt was rejected: algorithm 7 lines 23 and 28. Public, as the
+/// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the
 /// number of attempts is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rejection {
@@ -28,7 +28,7 @@ pub enum Rejection {
     HintWeight,
 }
 
-/// What signing needs of a key, transformed.
+/// Parts of a private key for signing, transformed.
 #[derive(Clone, Copy)]
 pub(crate) struct SigningMaterial<'a> {
     pub k_seed: &'a [u8; SEED_LEN],
@@ -66,14 +66,13 @@ pub(crate) fn sign_expanded<P: ParameterSet>(
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
     }
-    // Also for the return in the middle.
-    let _zeroize = ZeroizeKernelState::<3_072>(backend);
     let parts = SecretKeyParts::parse(p, sk).map_err(|_| SignError::Key)?;
     let mut s1_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut in_range = unpack_ntt(backend, p, parts.s1, s1_hat.expose_mut().as_mut());
     let mut s2_hat = Secret::<P::Rows<NttPoly>>::zeroed();
     in_range &= unpack_ntt(backend, p, parts.s2, s2_hat.expose_mut().as_mut());
     if !declassify(in_range, "verdict of a key import") {
+        drop(ZeroizeKernelState::<3_072>(backend));
         return Err(SignError::Key);
     }
     let mut a_hat = <P::Matrix<NttPoly>>::zeroed();

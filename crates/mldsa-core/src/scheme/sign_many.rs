@@ -38,7 +38,7 @@ pub(crate) struct Slot<P: ParameterSet> {
     /// k packed rows.
     w1: [u8; 8 * 128],
     c_tilde: [u8; CRH_LEN],
-    /// What SampleInBall reads first.
+    /// First block for SampleInBall.
     ball: [u8; 136],
     /// A finished signature, of any attempt, until it is released.
     signature: P::SignatureBytes,
@@ -64,12 +64,12 @@ impl<P: ParameterSet> Slot<P> {
     }
 }
 
-/// How many slots a backend makes use of.
+/// Number of slots that a backend uses.
 pub(crate) fn slots_of(backend: Backend) -> usize {
     backend.kernels().mask_lanes.min(MAX_SLOTS)
 }
 
-/// What a signature is made of.
+/// Source of the message representative.
 #[derive(Clone, Copy)]
 pub(crate) enum ToSign<'a> {
     /// A message under a context, the pure form.
@@ -192,7 +192,7 @@ impl<'a, T> Waiting<'a, T> {
         let mut mus = [[0; CRH_LEN]; MAX_SLOTS];
         let mut prefixes = [[0; MU_PREFIX_LEN]; MAX_SLOTS];
         self.next = 0;
-        // What the kernels left there, the caller's code might spill.
+        // The caller's code might spill what the kernels left in registers.
         (backend.kernels().clear_registers)();
         for place in self.messages.iter_mut().take(lanes) {
             let Some((request, tag)) = requests.next() else {
@@ -243,7 +243,7 @@ impl<'a, T> Waiting<'a, T> {
     }
 }
 
-/// What a slot is used for: an attempt of the message at `place`.
+/// Use of a slot: an attempt of the message at `place`.
 #[derive(Clone, Copy, Default)]
 struct Planned {
     place: usize,
@@ -430,7 +430,7 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
                     continue;
                 }
             }
-            // What the kernels left there, the caller's code might spill.
+            // The caller's code might spill what the kernels left in registers.
             (backend.kernels().clear_registers)();
             let result = response.map(|()| &*signature);
             done(
@@ -458,7 +458,7 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
         let results = &mut results[..self.held];
         verify_jobs::<P>(self.backend, &|n| jobs[n].unwrap_or(first), results);
         self.held = 0;
-        // What the kernels left there, the caller's code might spill.
+        // The caller's code might spill what the kernels left in registers.
         (self.backend.kernels().clear_registers)();
         for ((slot, held), result) in self
             .slots

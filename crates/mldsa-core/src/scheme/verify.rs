@@ -196,7 +196,7 @@ mod tests {
             }
             let verdict = verdicts[0];
             assert!(verdicts.iter().all(|other| *other == verdict));
-            // What needs neither key nor message is found without them.
+            // Checks that need neither key nor message are made without them.
             let known_early = verdict.err().filter(|reason| *reason != ChallengeMismatch);
             assert_eq!(early, known_early);
             verdict

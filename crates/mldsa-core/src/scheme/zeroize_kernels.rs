@@ -1,12 +1,12 @@
-//! What kernels leave behind, which nobody can name to wipe it.
+//! Zeroization of registers and stack frames that kernels used.
 
 use crate::backend::Backend;
 
-/// Wipes what the kernels of a backend leave below a frame that computes on secrets, and
-/// in registers: copies and spills that compilers make, some of them at one level of
-/// optimisation only. To be declared first, and so dropped last, on return and on
-/// unwinding. `FRAMES` is what the frames below take at most where something is optimised;
-/// entries see to themselves where nothing is.
+/// Overwrites, when dropped, vector registers and the `FRAMES` bytes of stack below a frame
+/// that computes on secrets: kernels leave spills and copies there that no destructor can
+/// name. Declared first, so that it is dropped last, on return and on unwinding. `FRAMES` is
+/// the most that the frames below take in optimised builds; in unoptimised ones the entries
+/// of the kernel table overwrite their own frames.
 pub(crate) struct ZeroizeKernelState<const FRAMES: usize>(pub(crate) Backend);
 
 impl<const FRAMES: usize> Drop for ZeroizeKernelState<FRAMES> {

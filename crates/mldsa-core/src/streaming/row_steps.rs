@@ -102,8 +102,8 @@ pub fn z_row_write(p: &Params, c: &SparseChallenge, s1: &[u8], y: &mut [u8]) {
 }
 
 /// Subtracts c s2 from a row of [`low_row`]; returns whether it reaches gamma2 -
-/// beta. w0 - c s2 stands for LowBits(w - c s2): they differ only where both are
-/// refused.
+/// beta. w0 - c s2 replaces LowBits(w - c s2): they differ only where both are
+/// rejected.
 ///
 /// Constant time up to the verdict.
 #[inline(never)]
@@ -163,7 +163,7 @@ fn unpack_row(row: &mut [i16; N], mut read: impl FnMut(usize, &mut [i32; GROUP])
 #[inline(never)]
 pub fn response_row_reaches(p: &Params, z: &[u8]) -> bool {
     let mut sign = 0;
-    // A signer that checks itself may refuse what it made.
+    // A signer that checks itself may reject what it made.
     let mut group = Secret::<[i32; GROUP]>::zeroed();
     let group = group.expose_mut();
     for bytes in z.chunks_exact(1 + p.gamma1_bits as usize) {

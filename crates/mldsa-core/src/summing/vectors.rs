@@ -26,7 +26,7 @@ pub fn expand_a(backend: Backend, p: &Params, rho: &[u8; SEED_LEN], a_hat: &mut 
 }
 
 /// Algorithm 33 on `backend`: s1, then s2. Constant time but for the
-/// positions of refused half-bytes.
+/// positions of rejected half-bytes.
 pub fn expand_s(backend: Backend, p: &Params, rho_p: &[u8; 64], s: &mut [Poly]) {
     (backend.kernels().expand_s)(rho_p, p.eta, 0, s);
 }
@@ -356,7 +356,7 @@ mod tests {
         (0..len).map(|_| Poly(random.poly(bound))).collect()
     }
 
-    /// One signer that goes through the split commitment and back.
+    /// One signer's split commitment, and its reconstruction.
     #[test]
     fn one_response_satisfies_every_relation_and_verifies() {
         let (rho, rho_p) = ([1; 32], [2; 64]);

@@ -31,7 +31,7 @@ mod check {
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
     use mldsa_lowmem::{
-        Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, OwnOutput, Signer, Tier,
+        Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, SeedKey, Tier,
         Workspace, keygen_from_seed,
     };
 
@@ -298,16 +298,16 @@ mod check {
 
     fn lowmem_sections<P: ParameterSet>() -> [(String, Box<dyn FnOnce()>); 4]
     where
-        KeepW0: Tier<P>,
+        CacheW0: Tier<P>,
         Balanced: Tier<P>,
-        Cached: Tier<P>,
+        CacheMatrix: Tier<P>,
     {
         let name = |tier: &str| format!("lowmem {} {tier}", P::NAME);
         [
-            (name("floor"), Box::new(lowmem::<P, Floor>)),
-            (name("keep-w0"), Box::new(lowmem::<P, KeepW0>)),
+            (name("minimal"), Box::new(lowmem::<P, Minimal>)),
+            (name("cache-w0"), Box::new(lowmem::<P, CacheW0>)),
             (name("balanced"), Box::new(lowmem::<P, Balanced>)),
-            (name("cached"), Box::new(lowmem::<P, Cached>)),
+            (name("cache-matrix"), Box::new(lowmem::<P, CacheMatrix>)),
         ]
     }
 
@@ -321,19 +321,19 @@ mod check {
             keygen_from_seed::<P>(&seed, &mut pk, &mut sk);
             expect_public(pk.as_ref(), "pk");
             expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
-            let opened = OpenedKey::<P>::from_seed(&seed);
+            let opened = SeedKey::<P>::from_seed(&seed);
             let expanded = ExpandedKey::<P>::checked(sk.as_ref()).expect("a key of our own");
             let mut workspace = Workspace::<P, T>::new();
-            let mut out = OwnOutput::<P>::new();
+            let mut signature = P::SignatureBytes::zeroed();
             for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
-                let signed = Signer::new(&opened, &mut workspace)
-                    .sign_mu(&case.mu, hedge, out.output())
+                MlDsaSigner::new(&opened, &mut workspace)
+                    .sign_mu(&case.mu, hedge, signature.as_mut())
                     .expect("signs");
-                expect_public(signed, "signature");
-                let signed = Signer::new(&expanded, &mut workspace)
-                    .sign_mu(&case.mu, hedge, out.output())
+                expect_public(signature.as_ref(), "signature");
+                MlDsaSigner::new(&expanded, &mut workspace)
+                    .sign_mu(&case.mu, hedge, signature.as_mut())
                     .expect("signs");
-                expect_public(signed, "signature");
+                expect_public(signature.as_ref(), "signature");
             }
         }
     }
@@ -341,41 +341,37 @@ mod check {
     /// One member of ML-ADSA-87 from its seed to its response, and again after a
     /// restart.
     fn aggregate() -> Result<(), mladsa_aggregate::Error> {
+        use mladsa_aggregate::steps::*;
         use mladsa_aggregate::*;
 
         let id = MemberId::new(b"member")?;
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
         let member = Member::new(id, seed, &[0xa5; 32]);
-        let registry = Registry::new(&[7; 32], [member.register(Randomness::Deterministic)?])?;
-        let base = BaseLabel::new(b"decision")?;
-        let label = base.attempt(0)?;
-        let plan = EpochPlan::new(1, vec![base.clone()])?;
-        let mut guard = Guard::in_memory_for_tests(member.seed())?;
+        let hedge = Randomness::Deterministic;
+        let registry = Registry::new(&[7; 32], [member.register(hedge)?])?;
+        let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
+        let attempt = task.id().attempt(0)?;
+        let plan = EpochPlan::new(1, vec![task.id().clone()])?;
+        let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
         let tree = member.epoch_tree(&registry, &plan)?;
-        let root = member.announce(&tree, &mut guard, Randomness::Deterministic)?;
-        let mut pins = InMemoryPinsForTests::default();
-        let pinned = PinnedRoots::pin(&mut pins, &registry, &plan, &[root])?;
-        let word = member.acknowledge(&pinned, &mut guard, Randomness::Deterministic)?;
-        let agreed = AgreedRoots::new(&pinned, &[word])?;
-        let opening = member.open(&agreed, &tree, &label, &guard)?;
+        let root = member.announce(&tree, &mut journal, hedge)?;
+        let mut store = MemoryWriteOnceStore::default();
+        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
+        let acknowledgement = member.acknowledge(&pinned, &mut journal, hedge)?;
+        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
+        let opening = member.open(&agreed, &tree, &attempt, &journal)?;
         expect_public(opening.body(), "t");
-        let public_key = agreed.authenticate(&opening)?;
-        let decision = Decision {
-            ctx: b"context",
-            label: &base,
-            kind: Kind::Decision,
-            payload: b"payload",
-        };
-        let round = Round::new(&agreed, &decision, 0, [public_key])?;
-        let (pending, commitment) = member.commit(&round, &mut guard)?;
+        let key = agreed.authenticate(&opening)?;
+        let round = Round::new(&agreed, &task, 0, [key])?;
+        let (pending, commitment) = member.commit(&round, &mut journal)?;
         expect_public(commitment.body(), "commitment");
         let mut set = CommitmentSet::new(&round);
         set.add(&commitment)?;
         let challenge = set.challenge()?;
-        let response = member.respond(pending, &challenge, &mut guard)?;
+        let response = member.respond(pending, &challenge, &mut journal)?;
         expect_public(response.body(), "response");
-        let resumed = member.resume(&round, &guard)?;
-        let again = member.respond(resumed, &challenge, &mut guard)?;
+        let resumed = member.resume(&round, &journal)?;
+        let again = member.respond(resumed, &challenge, &mut journal)?;
         assert_eq!(again, response);
         Ok(())
     }

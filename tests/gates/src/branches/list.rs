@@ -58,9 +58,9 @@ const VERIFICATION: &str = "verification reads public data only";
 /// Modules of a public crate above that do handle secrets.
 const NOT_PUBLIC: [&str; 5] = [
     "mladsa_aggregate::keys::nonce",
-    "mladsa_aggregate::keys::content_key",
+    "mladsa_aggregate::keys::one_time_key",
     "mladsa_aggregate::keys::seed",
-    "mladsa_aggregate::base::one_party",
+    "mladsa_aggregate::open_commitments::one_party",
     "mladsa_aggregate::round::signer",
 ];
 
@@ -101,7 +101,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::streaming::row_steps::absorb_high_bits", 0, 1, PARAMETERS),
     ("mldsa_core::internals::randomness_bytes", 0, 1, "whether signing is hedged"),
     ("mldsa_core::streaming::window::last_layers", 0, 1, LENGTHS),
-    ("mladsa_aggregate::keys::content_key::derive_each", 1, 9, LENGTHS),
+    ("mladsa_aggregate::keys::one_time_key::derive_each", 1, 9, LENGTHS),
     ("mladsa_aggregate::round::signer", 1, 5, "the mode of the round, its members, whether derivation succeeded"),
     ("mldsa_lowmem::verify::self_verify", 0, 1, LENGTHS),
     ("mladsa_aggregate::keys::nonce::sample", 1, 2, LENGTHS),
@@ -134,7 +134,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_lowmem::attempt", 0, 2, PARAMETERS),
     ("mldsa_lowmem::matrix::mask_row", 0, 2, PARAMETERS),
     ("mldsa_lowmem::signer::sign_with", 0, 1, "whether there is a public key"),
-    ("mldsa_lowmem::signer::Signer::sign_in", 0, 1, "whether there is a public key"),
+    ("mldsa_lowmem::signer::MlDsaSigner::sign_mu", 0, 1, "whether there is a public key"),
 ];
 /// Functions that handle secrets and divide or compare bytes that are public: how
 /// often, and what.
@@ -147,7 +147,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
     ("mldsa_core::memory::secret::zeroize_stack", Kind::Division, 1, LENGTHS),
     ("mldsa_core::scheme::sign::sign_internal", Kind::Division, 1, LENGTHS),
     ("mladsa_aggregate::round::signer", Kind::Compare, 3, "fingerprints and public keys"),
-    ("mladsa_aggregate::keys::content_key", Kind::Division, 1, LENGTHS),
+    ("mladsa_aggregate::keys::one_time_key", Kind::Division, 1, LENGTHS),
     ("mladsa_aggregate::keys::nonce::sample", Kind::Division, 7, LENGTHS),
     ("mldsa_core::backend::avx512::keccak_x1", Kind::Division, 11, "numbers of lanes, at opt-level z"),
     ("mldsa_core::backend::avx512::product", Kind::Division, 1, LENGTHS),

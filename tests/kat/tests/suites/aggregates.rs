@@ -115,11 +115,11 @@ fn of_committees() {
     let sizes = [1, 2, 3, 16];
     for n in sizes {
         let mut committee = committee::Committee::new(n, &["decision"]);
-        let all = committee.everybody();
+        let all = committee.all();
         let (aggregate, round) = committee.sign(&all, "decision", b"payload");
         let signed = Signed {
-            pk: round.key().as_bytes().to_vec(),
-            ctx: round.ctx().to_vec(),
+            pk: round.aggregate_key().as_bytes().to_vec(),
+            ctx: round.context().to_vec(),
             msg: round.message().to_vec(),
             sig: aggregate.signature().as_bytes().to_vec(),
         };

@@ -60,7 +60,7 @@ pub(super) fn pack_sixes(bytes: __m256i, out: &mut [u8]) {
 pub(super) fn pack_threes(bytes: __m256i, out: &mut [u8]) {
     let pairs = _mm256_maddubs_epi16(bytes, _mm256_set1_epi16(0x0801));
     let quads = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0040_0001));
-    // Twelve bits beside twelve: three bytes of every eight.
+    // Two fields of twelve bits: three bytes of every eight.
     let eights = join::<12>(quads);
     let halves = _mm256_shuffle_epi8(
         eights,
@@ -74,14 +74,14 @@ pub(super) fn pack_threes(bytes: __m256i, out: &mut [u8]) {
         _mm256_extracti128_si256::<1>(halves),
     );
     let out = &mut out[..12];
-    // SAFETY: 8 bytes, and 4 behind them.
+    // SAFETY: 8 bytes, and 4 after them.
     unsafe {
         _mm_storel_epi64(out.as_mut_ptr().cast(), packed);
         _mm_storeu_si32(out.as_mut_ptr().add(8).cast(), _mm_bsrli_si128::<8>(packed));
     }
 }
 
-/// Of every two lanes the lower `BITS` bits one beside the other.
+/// The lower `BITS` bits of every two lanes, joined.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn join<const BITS: i32>(v: __m256i) -> __m256i {
@@ -91,7 +91,7 @@ fn join<const BITS: i32>(v: __m256i) -> __m256i {
 }
 
 /// Fields `8 n..8 n + 8` of 256 with `BITS` bits, 10, 13, 18 or 20. To be called for
-/// rising n: what a call writes behind its own bytes the next one overwrites.
+/// rising n: the next call overwrites what a call writes after its own bytes.
 ///
 /// Bounds: `0 <= v < 2^BITS`. Panics if `out` is shorter than `32 * BITS`.
 #[inline]
@@ -128,7 +128,7 @@ pub(super) fn pack<const BITS: i32>(v: __m256i, n: usize, out: &mut [u8]) {
         if n < 31 {
             put(joined, &mut out[at..at + 16]);
         } else {
-            // Behind the end of the fields before.
+            // After the end of the fields before.
             let [kept, up] = const { &ends(BITS) };
             let out = &mut out[at + bits - 16..];
             // SAFETY: 16 bytes, by the line before.
@@ -155,7 +155,7 @@ fn shuffled(v: __m128i, order: &Aligned<[u8; 16]>) -> __m128i {
     _mm_shuffle_epi8(v, unsafe { _mm_loadu_si128(order.0.as_ptr().cast()) })
 }
 
-/// How far number n of four is moved up: where it starts in its byte.
+/// The shift of number n of four: the bit at which it starts in its byte.
 const fn shifts(bits: i32) -> Aligned<[i64; 4]> {
     let mut table = [0; 4];
     let mut n = 0;
@@ -166,8 +166,8 @@ const fn shifts(bits: i32) -> Aligned<[i64; 4]> {
     Aligned(table)
 }
 
-/// Where the bytes of the even and of the odd ones of four numbers go: of up to 16 bits
-/// in one half, otherwise the upper two from the front of theirs.
+/// Positions of the bytes of the even and of the odd ones of four numbers: of up to 16
+/// bits in one half, otherwise the upper two from the front of theirs.
 const fn places(bits: i32) -> [Aligned<[u8; 32]>; 2] {
     let bits = bits as usize;
     let mut tables = [Aligned([0x80; 32]); 2];
@@ -186,8 +186,8 @@ const fn places(bits: i32) -> [Aligned<[u8; 32]>; 2] {
     tables
 }
 
-/// How the last 16 bytes of all are put together: of fields of more than 16 bits from
-/// the lower and the upper half, otherwise from what is there and the last fields.
+/// Byte order of the last 16 bytes of a row: fields of more than 16 bits come from the lower
+/// and the upper half, others from the bytes before and the last fields.
 const fn ends(bits: i32) -> [Aligned<[u8; 16]>; 2] {
     let bits = bits as usize;
     let mut tables = [Aligned([0x80; 16]); 2];

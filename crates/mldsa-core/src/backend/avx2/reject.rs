@@ -51,7 +51,7 @@ pub(super) fn expand_four(
     }
     let entry = |n: usize| {
         let index = first + n.min(out.len() - 1);
-        // Column, row, and the domain bits of SHAKE behind 34 bytes.
+        // Column, row, and the domain bits of SHAKE after 34 bytes.
         ((index % l) | ((index / l) << 8) | (0x1f << 16)) as i64
     };
     state[4] = X4(_mm256_set_epi64x(entry(3), entry(2), entry(1), entry(0)));
@@ -99,7 +99,7 @@ fn permute(state: &mut [X4; 25], interleaved: &mut InterleavedHash<'_>) {
     }
 }
 
-/// Writes the 168 bytes of every lane (and 24 of no meaning behind them).
+/// Writes the 168 bytes of every lane (followed by 24 of no meaning).
 #[inline]
 #[target_feature(enable = "avx2")]
 fn squeeze(state: &[X4; 25], streams: &mut [[u8; STREAM]; 4], block: usize) {

@@ -321,7 +321,7 @@ impl Check {
         self.0 = _mm256_or_si256(self.0, a.splat(limit).sub(a));
     }
 
-    /// Behind the value barrier: the caller declassifies it.
+    /// The verdict, passed through the value barrier: the caller declassifies it.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn passed(self) -> bool {

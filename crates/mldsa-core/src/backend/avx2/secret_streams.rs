@@ -46,7 +46,7 @@ pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
 }
 
 /// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for
-/// the positions of refused half-bytes.
+/// the positions of rejected half-bytes.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
     let mut streams = Secret::<[[u8; STREAM]; 4]>::zeroed();
@@ -73,8 +73,8 @@ pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly
 }
 
 /// Up to four streams of SHAKE256, each on its seed and counter, to rows of `len` bytes:
-/// `blocks` blocks, of which the last may be cut to 32 or 96 bytes, or else have 24 bytes
-/// of no meaning behind it. Bounds: one seed or more.
+/// `blocks` blocks, of which the last may be cut to 32 or 96 bytes, or else is followed by 24
+/// bytes of no meaning. Bounds: one seed or more.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn squeeze_four(seeds: &[MaskSeed<'_>], blocks: usize, len: usize, out: &mut [u8]) {
@@ -94,13 +94,13 @@ fn squeeze_four(seeds: &[MaskSeed<'_>], blocks: usize, len: usize, out: &mut [u8
             *word = X4(column);
         }
     }
-    // The domain bits of SHAKE behind 66 bytes.
+    // The domain bits of SHAKE after 66 bytes.
     let word = |n: usize| i64::from(seed(n).1) | (0x1f << 16);
     state[8] = X4(_mm256_set_epi64x(word(3), word(2), word(1), word(0)));
     state[RATE / 8 - 1] = X4::splat(1 << 63);
     for block in 0..blocks {
         permute_x4(state);
-        // Four words after four; the three behind the 17th make way for the next block.
+        // Four words after four; the three after the 17th are overwritten by the next block.
         for (n, words) in state.as_chunks::<4>().0[..5].iter().enumerate() {
             let at = RATE * block + 32 * n;
             let [a, b, c, d] = *words;
@@ -120,9 +120,9 @@ fn squeeze_four(seeds: &[MaskSeed<'_>], blocks: usize, len: usize, out: &mut [u8
 /// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
 /// `out`. Returns how many there are, at most 256.
 ///
-/// Constant time but for the positions of refused half-bytes: values are looked up in
+/// Constant time but for the positions of rejected half-bytes: values are looked up in
 /// a register.
-// Not inlined: what follows the refusals is in one function.
+// Not inlined: what follows the rejections is in one function.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {

@@ -1,4 +1,4 @@
-//! Verification put together from the kernels beside this file. Public data.
+//! Verification, composed of the kernels of this folder. Public data.
 
 use super::ntt::{get_pair, put};
 use super::product::{matrix_product, row_product};

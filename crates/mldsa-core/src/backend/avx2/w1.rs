@@ -108,7 +108,7 @@ pub(super) fn rounded<const SIX_BITS: bool>(s: __m256i) -> __m256i {
 /// Algorithm 40 but for its wrap: `-1..=44` or `-1..=16`; `hint` is all ones where the
 /// hint is 1.
 ///
-/// r0 is positive where s exceeds the multiple that r1 stands for. At the topmost
+/// r0 is positive where s exceeds the multiple that r1 encodes. At the topmost
 /// residues r1 stays as it is before its wrap: r0 is at most zero there, as the special
 /// case of algorithm 36 wants.
 #[inline]

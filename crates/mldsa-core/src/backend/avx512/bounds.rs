@@ -288,8 +288,8 @@ fn transformed(input: Intervals) -> Sixteen {
     v
 }
 
-/// What the rows of a commitment go through, from the fields of a signature and
-/// a public key to w.
+/// The steps of the rows of a commitment, from the fields of a signature and a public
+/// key to w.
 #[test]
 fn no_intermediate_leaves_its_word() {
     for gamma1 in [1 << 17, 1 << 19] {
@@ -334,8 +334,8 @@ fn no_intermediate_leaves_its_word() {
     within(&w, -1, Q64);
 }
 
-/// What secrets go through: from packed secrets and masks to products with A and with
-/// the challenge, and back, in integers.
+/// The steps on secrets, in integers: from packed secrets and masks to products with A
+/// and with the challenge, and back.
 #[test]
 fn no_intermediate_of_a_secret_leaves_its_word() {
     let lanes = EvenLanes::new();

@@ -1,4 +1,4 @@
-//! What differs between the parameter sets where registers are counted.
+//! Dimensions of the parameter sets, as constants of the compiler.
 
 use core::mem::MaybeUninit;
 

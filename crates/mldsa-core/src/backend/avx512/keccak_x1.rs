@@ -6,7 +6,7 @@
 //! the layout drifts: word (x, y) is in register `a x + b y mod 5`. Where neither a
 //! nor b is 0, each register has one word of every column and one of every row, so
 //! either coordinate can name the lane. At the beginning of a round x does: theta
-//! adds whole registers. Behind pi y does: the three words that chi needs are in
+//! adds whole registers. After pi y does: the three words that chi needs are in
 //! the same lane of three registers. The lane is `step` times that coordinate
 //! mod 5, with steps for which going from one naming to the other only rotates
 //! a register.
@@ -198,7 +198,7 @@ fn move_lanes(v: X8, factor: usize, first: usize) -> X8 {
 }
 
 /// Word (x, y) is in register `a x + b y mod 5`. Its lane is `step` times x at the
-/// beginning of a round and where registers are rows, `step` times y behind pi and
+/// beginning of a round and where registers are rows, `step` times y after pi and
 /// where registers are columns, mod 5.
 #[derive(Clone, Copy)]
 struct Layout {
@@ -207,7 +207,7 @@ struct Layout {
     step: usize,
 }
 
-/// Of each round: at its beginning, behind pi, and at its end.
+/// Of each round: at its beginning, after pi, and at its end.
 ///
 /// Pi puts word (x, y) to (y, 2 x + 3 y): what is at (x, y) then was at
 /// (x + 3 y, x). Steps are such that words only rotate inside their register, and

@@ -1,5 +1,4 @@
-//! A hash beside eight states that are permuted: in scalar registers, or in a lane that
-//! nothing else needs. Public data.
+//! Ninth Keccak state: in scalar registers, or in an unused vector lane. Public data.
 
 use core::arch::x86_64::*;
 
@@ -22,7 +21,7 @@ pub(super) struct NinthState<'s, 'a, const LANES: bool> {
 }
 
 impl<'s, 'a, const LANES: bool> NinthState<'s, 'a, LANES> {
-    /// Beside states of which the first `busy` lanes are needed.
+    /// For eight states of which the first `busy` lanes are in use.
     #[inline]
     pub(super) fn new(interleaved: &'s mut InterleavedHash<'a>, busy: usize) -> Self {
         Self {
@@ -32,7 +31,7 @@ impl<'s, 'a, const LANES: bool> NinthState<'s, 'a, LANES> {
         }
     }
 
-    /// Permutes the states, and the hash behind its next block if it has one.
+    /// Permutes the states, and the hash after its next block if it has one.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,popcnt")]
     pub(super) fn permute(&mut self, state: &mut [X8; 25]) {

@@ -1,8 +1,8 @@
 //! NTT and inverse NTT with the whole polynomial in sixteen `zmm` registers.
 //!
 //! Products of the forward transform are in Shoup's form: with
-//! `w' = round(w 2^32 / q)` kept beside `w`, `t = floor(b w' / 2^32)` and `b w - t q`
-//! lies in `(-q/4, 5q/4)` for every `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`.
+//! `w' = round(w 2^32 / q)` stored with `w`, `t = floor(b w' / 2^32)` and `b w - t q`
+//! is in `(-q/4, 5q/4)` for every `|b| < 2^31`, since `|b| * 0.5 / 2^32 < 1/4`.
 //! Those of the inverse need to be small only against sums that double at every
 //! level: on public data their quotients come from single precision ([`Nearest`]), on
 //! secrets from the same integers ([`Shoup`]). See `docs/simd.md`.
@@ -26,7 +26,7 @@ fn shoup_lanes<V: Vector>(b: V, w: &LaneTwiddle, lanes: EvenLanes) -> V {
     b.shoup(b.load(&w.w), b.load(&w.even), b.load(&w.odd), lanes)
 }
 
-/// How the inverse transform multiplies by its factors.
+/// Multiplication by factors in the inverse transform.
 pub(super) trait Products {
     /// By factor number `k` in every lane.
     fn by<V: Vector>(b: V, k: usize, lanes: EvenLanes) -> V;
@@ -327,8 +327,8 @@ const SCALE: [(i32, u32); 2] = {
 /// `-zeta^brv(1)`.
 const INVERSE_ZETAS_LAST: i64 = Q as i64 - pow_mod(1753, 128);
 
-/// Where lane `n` of the register pair after level `level` (0: length 8, 3:
-/// length 1) comes from, counted from the first coefficient of the pair.
+/// Source of lane `n` of the register pair after level `level` (0: length 8, 3:
+/// length 1), counted from the first coefficient of the pair.
 ///
 /// This is the repacking of [`ntt_registers`] on indices; the tables of factors
 /// and both reorderings follow from it.

@@ -114,7 +114,7 @@ fn pack_lanes<const WIDTH: usize>(v: __m512i) -> __m512i {
 }
 
 /// The first `WIDTH` bytes, a multiple of four, to the front of `out`; where there is
-/// room, others behind them, which are to be overwritten.
+/// room, others follow, which the next call overwrites.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store<const WIDTH: usize>(v: __m512i, out: &mut [u8]) {
@@ -171,7 +171,7 @@ const fn shared_bytes(width: usize) -> u64 {
     mask
 }
 
-/// Where those beginnings are.
+/// Positions of those beginnings.
 const fn lane_beginnings(width: usize) -> Aligned<[u8; 64]> {
     let mut table = [0; 64];
     let mut pair = 0;

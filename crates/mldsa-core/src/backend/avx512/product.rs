@@ -38,7 +38,7 @@ impl<W: Wide> Sums<W> {
     /// sign extensions.
     ///
     /// Bounds: sums below `204 q^2` give `(s + m q) / 2^32` in `[0, q + 204 q^2 / 2^32]`,
-    /// and less q that lies in `[-q, q)`.
+    /// and less q that is in `[-q, q)`.
     #[inline(always)]
     pub(super) fn reduce(self) -> W::Narrow {
         let q = self.0.broadcast(Q.cast_unsigned());
@@ -129,7 +129,7 @@ impl Stored for PackedBlock {
     }
 }
 
-/// Where the bytes of the even and of the odd coefficients are among 48; the last
+/// Positions of the bytes of the even and of the odd coefficients among 48; the last
 /// byte of the register, which the load made zero, fills their 64-bit lanes.
 static PACKED_LANES: [Aligned<[u8; 64]>; 2] = {
     let mut tables = [Aligned([63; 64]); 2];

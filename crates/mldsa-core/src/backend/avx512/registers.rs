@@ -81,7 +81,7 @@ pub(super) fn products(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
 pub(super) fn montgomery((even, odd): (__m512i, __m512i), lanes: EvenLanes) -> __m512i {
     let (q, q_inv) = (_mm512_set1_epi32(Q), _mm512_set1_epi32(Q_INV));
     let reduced = |sum| {
-        // Only the lower half of the first product goes into the second.
+        // Only the lower half of the first product enters the second.
         let t = _mm512_mul_epi32(_mm512_mul_epu32(sum, q_inv), q);
         _mm512_sub_epi64(sum, t)
     };
@@ -126,8 +126,8 @@ pub(super) fn nearest(b: __m512i, w: __m512i, ratio: __m512) -> __m512i {
 /// The last level of the inverse transform: `a + b` and `a - b` times a factor each
 /// (with its unsigned quotient), in `[0, q)`.
 ///
-/// Bounds: `|a|, |b| <= 128 q`. With 256 q more nothing is negative, and what an
-/// unsigned quotient leaves of numbers below `512 q < 2^32` lies in `[0, 2 q)`.
+/// Bounds: `|a|, |b| <= 128 q`. With 256 q more nothing is negative, and the remainder of an
+/// unsigned quotient of numbers below `512 q < 2^32` is in `[0, 2 q)`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn scaled_ends(

@@ -21,8 +21,8 @@ const LAST_BLOCKS: usize = 2;
 /// Bytes of [`FIRST_BLOCKS`], with room for whole vectors.
 const PART: usize = 576;
 
-/// What eight states squeezed, three blocks each: memory for [`Self::expand`], to be
-/// used again and again.
+/// Output of eight states, three blocks each: memory for [`Self::expand`], which may be
+/// used repeatedly.
 #[repr(C, align(64))]
 pub(super) struct Stream([[u8; PART]; 8]);
 
@@ -30,8 +30,8 @@ impl Stream {
     pub(super) const ZERO: Self = Self([[0; PART]; 8]);
 
     /// Entries of ExpandA (algorithm 32) in row order from `first` on, at most eight:
-    /// the lanes behind the last one repeat it. `side` gets one permutation with each of
-    /// ours, with `LANES` in the last lane if there are fewer than eight.
+    /// the lanes after the last one repeat it. `interleaved` gets one permutation with each of
+    /// these, with `LANES` in the last lane if there are fewer than eight.
     ///
     /// Bounds: `0 <= out < q`. Variable time: A is public.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
@@ -50,14 +50,14 @@ impl Stream {
         let mut entries = Aligned([0i64; 8]);
         for (n, entry) in entries.0.iter_mut().enumerate() {
             let index = first + n.min(out.len() - 1);
-            // Column, row, and the domain bits of SHAKE behind 34 bytes.
+            // Column, row, and the domain bits of SHAKE after 34 bytes.
             *entry = ((index % l) | ((index / l) << 8) | (0x1f << 16)) as i64;
         }
         state[4] = X8(entries.load());
         state[RATE / 8 - 1] = X8::splat(1 << 63);
-        let mut beside = NinthState::<LANES>::new(interleaved, out.len());
-        beside.permute(&mut state);
-        self.fill(&mut state, out, beside);
+        let mut ninth = NinthState::<LANES>::new(interleaved, out.len());
+        ninth.permute(&mut state);
+        self.fill(&mut state, out, ninth);
     }
 
     /// Algorithm 30 from states that are ready to be squeezed.
@@ -66,11 +66,11 @@ impl Stream {
         &mut self,
         state: &mut [X8; 25],
         out: &mut [NttPoly],
-        mut beside: NinthState<'_, '_, LANES>,
+        mut ninth: NinthState<'_, '_, LANES>,
     ) {
         self.squeeze(state, 0);
         for block in 1..FIRST_BLOCKS {
-            beside.permute(state);
+            ninth.permute(state);
             self.squeeze(state, block);
         }
         let mut filled = [N; 8];
@@ -78,10 +78,10 @@ impl Stream {
             *filled = accept_first(bytes, &mut poly.0);
         }
         for block in 0..LAST_BLOCKS {
-            beside.permute(state);
+            ninth.permute(state);
             self.squeeze(state, block);
         }
-        beside.leave(state);
+        ninth.leave(state);
         for ((poly, bytes), filled) in out.iter_mut().zip(&self.0).zip(&mut filled) {
             *filled = accept_last(bytes, &mut poly.0, *filled);
         }
@@ -94,7 +94,7 @@ impl Stream {
         }
     }
 
-    /// Writes the 168 bytes of every lane (and 24 of no meaning behind them).
+    /// Writes the 168 bytes of every lane (followed by 24 of no meaning).
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn squeeze(&mut self, state: &[X8; 25], block: usize) {

@@ -2,7 +2,7 @@
 //! what rounds, checks and packs, in one pass over registers.
 //!
 //! Everything here is secret and constant time: integers alone, masks and byte
-//! permutations in registers, verdicts over all coefficients behind the value barrier.
+//! permutations in registers, verdicts over all coefficients, passed through the value barrier.
 //! A product is signed and reduced once (`montgomery`): NTT forms of `|a| < 11 q` and
 //! matrix entries of `0 <= a < q` keep every sum below `2^31 q`.
 
@@ -274,7 +274,7 @@ const fn gamma2(six_bits: bool) -> i32 {
     if six_bits { GAMMA2_88 } else { GAMMA2_32 }
 }
 
-/// What stands for the topmost residues before it wraps to 0.
+/// The high bits of the topmost residues before they wrap to 0.
 const fn top(six_bits: bool) -> i32 {
     (Q - 1) / (2 * gamma2(six_bits))
 }

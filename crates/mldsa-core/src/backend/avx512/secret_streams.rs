@@ -51,7 +51,7 @@ fn expand_group(seeds: &[MaskSeed<'_>], len: usize, rows: &mut [u8]) {
     }
 }
 
-/// As [`Kernels::expand_s`]. Constant time but for the positions of refused half-bytes.
+/// As [`Kernels::expand_s`]. Constant time but for the positions of rejected half-bytes.
 ///
 /// [`Kernels::expand_s`]: crate::backend::kernels::Kernels::expand_s
 #[target_feature(
@@ -97,7 +97,7 @@ fn start(states: &mut States<X8>, seeds: &[MaskSeed<'_>]) {
     }
     let mut counters = Aligned([0i64; 8]);
     for (n, word) in counters.0.iter_mut().enumerate() {
-        // The domain bits of SHAKE behind 66 bytes.
+        // The domain bits of SHAKE after 66 bytes.
         *word = i64::from(seeds[n.min(last)].1) | 0x1f << 16;
     }
     state[8] = X8(counters.load());
@@ -148,9 +148,9 @@ fn write<const FIRST: usize>(state: &[X8; 25], at: usize, len: usize, rows: &mut
 /// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
 /// `out`. Returns how many there are, at most 256.
 ///
-/// Constant time but for the positions of refused half-bytes: values are looked up in
+/// Constant time but for the positions of rejected half-bytes: values are looked up in
 /// a register.
-// Not inlined: what follows the refusals is in one function.
+// Not inlined: what follows the rejections is in one function.
 #[inline(never)]
 #[target_feature(enable = "avx512f,popcnt")]
 fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
@@ -166,7 +166,7 @@ fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
         let bytes = unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) };
         let bytes = _mm512_cvtepu8_epi64(bytes);
         // (a | b) & c: the lower half of every byte in an even lane, the upper half in
-        // the odd lane behind it.
+        // the odd lane after it.
         let halves = _mm512_ternarylogic_epi32::<0xa8>(
             bytes,
             _mm512_slli_epi64::<28>(bytes),

@@ -460,18 +460,18 @@ fn every_width_of_the_permutation() {
 }
 
 /// States whose first blocks hold nothing that is accepted: those lanes need a
-/// sixth and a seventh SHAKE128 block, their neighbours do not. A hash beside them, in
-/// scalar registers or in the last lane, has no part in those: it gets four permutations.
+/// sixth and a seventh SHAKE128 block, their neighbours do not. A ninth state, in
+/// scalar registers or in the last lane, is not permuted then: it gets four permutations.
 #[test]
 fn rejection_that_reaches_the_sixth_block() {
     on_this_cpu!({
         let mut random = Random::new(8);
         let data: [Block; 9] = core::array::from_fn(|n| [n as u8 + 1; _]);
         let patterns = [0u8, 1, 0x80, 0x55, 0xfe, 0xff];
-        let besides = [(8, 0), (8, 9), (7, 0), (7, 1), (7, 4), (7, 9), (1, 9)];
+        let ninths = [(8, 0), (8, 9), (7, 0), (7, 1), (7, 4), (7, 9), (1, 9)];
         for (pattern, (busy, hashed)) in patterns
             .into_iter()
-            .flat_map(|pattern| besides.map(|beside| (pattern, beside)))
+            .flat_map(|pattern| ninths.map(|ninth| (pattern, ninth)))
         {
             let mut states: [[u64; 25]; 8] =
                 core::array::from_fn(|_| core::array::from_fn(|_| random.next()));
@@ -525,7 +525,7 @@ fn rejection_that_reaches_the_sixth_block() {
 }
 
 /// Around 16 and a half and 17 and a half vectors, where the kernel decides whether it
-/// has enough: every number of refused candidates, at the front, at the end, spread
+/// has enough: every number of rejected candidates, at the front, at the end, spread
 /// and where the two parts meet.
 #[test]
 fn rejection_at_the_ends_of_what_is_looked_at() {
@@ -541,7 +541,7 @@ fn rejection_at_the_ends_of_what_is_looked_at() {
                     let at = [n, 279 - n, 280 * n / refused, 153 + n][place];
                     bytes[3 * at..3 * at + 3].fill(0xff);
                 }
-                // Behind them only candidates that would be accepted.
+                // After them only candidates that would be accepted.
                 let part = |of: &[u8]| {
                     let mut part = [0; 576];
                     part[..of.len()].copy_from_slice(of);

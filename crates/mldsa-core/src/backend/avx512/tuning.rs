@@ -1,15 +1,14 @@
-//! What the form of a single verification depends on beside the instructions: the maker
-//! of the CPU.
+//! Microarchitecture tuning: the place of the ninth Keccak state, by the maker of the CPU.
 
 use core::arch::x86_64::__cpuid;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// What [`prefer_spare_lane`] has found, or [`UNKNOWN`].
+/// The answer of [`prefer_spare_lane`], or [`UNKNOWN`].
 static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 2;
 
-/// Whether a hash beside ExpandA belongs into a lane, even if its groups become smaller
-/// by that, rather than into scalar registers.
+/// Whether a hash interleaved with ExpandA belongs into a lane rather than into scalar
+/// registers, even if the groups of ExpandA become smaller by that.
 ///
 /// On Intel's cores 512-bit instructions share their ports with scalar ones, so that a
 /// ninth state in scalar registers takes nearly as long as one on its own. AMD's have

@@ -12,8 +12,7 @@ use crate::params::Q;
 use crate::params::{D, N};
 use crate::ring::poly::{NttPoly, Poly};
 
-/// What is added to a transformed polynomial to make it non-negative, as IFMA
-/// wants it. Bounds: `|v| < 2^19 + 10 q < 11 q` before, `0 < v < 22 q < 2^28` after.
+/// Addend that makes a transformed polynomial non-negative, as IFMA needs it. Bounds: `|v| < 2^19 + 10 q < 11 q` before, `0 < v < 22 q < 2^28` after.
 const BIAS: i32 = 11 * Q;
 
 /// Fused BitUnpack (algorithm 19), norm check and NTT of one polynomial of z.
@@ -43,12 +42,12 @@ pub(super) fn unpack_z_ntt<const BITS: usize, O: Order>(
     within
 }
 
-/// What becomes of a transformed polynomial.
+/// Range of a transformed polynomial.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Range {
-    /// `(0, 22 q)`, a vector entry beside canonical matrix entries.
+    /// `(0, 22 q)`, a vector entry next to canonical matrix entries.
     Biased,
-    /// `(3 q / 4, 9 q / 4)`, a vector entry beside a biased polynomial.
+    /// `(3 q / 4, 9 q / 4)`, a vector entry next to a biased polynomial.
     Reduced,
     /// `[0, q)`, a matrix entry.
     Canonical,
@@ -127,7 +126,7 @@ pub(super) const fn eta(bits: usize) -> i32 {
     if bits == 3 { 2 } else { 4 }
 }
 
-/// Whether no lane is above `limit`: a verdict on secrets, behind the value barrier.
+/// Whether no lane is above `limit`: a verdict on secrets, passed through the value barrier.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn none_above(largest: __m512i, limit: i32) -> bool {

@@ -1,4 +1,4 @@
-//! What the transforms need of a register.
+//! The register that the transforms work on.
 
 use core::arch::x86_64::*;
 
@@ -8,7 +8,7 @@ use super::registers::{self, Aligned, EvenLanes};
 /// with which the same schedules prove their bounds.
 ///
 /// There is no safe way to a register but through code for a CPU that has them, and
-/// in this crate there is none of AVX-512 but behind detection of all of it. So a
+/// in this crate all code for AVX-512 runs after detection of all of it. So a
 /// register proves the features, and every method takes one.
 pub(super) trait Vector: Copy {
     /// The same value in every lane, whatever is in this register.

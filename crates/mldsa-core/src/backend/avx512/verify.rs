@@ -1,4 +1,4 @@
-//! Verification put together from the kernels beside this file.
+//! Verification, composed of the kernels of this folder.
 
 use core::arch::x86_64::_mm512_storeu_si512;
 use core::mem::MaybeUninit;

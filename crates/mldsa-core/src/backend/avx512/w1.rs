@@ -136,7 +136,7 @@ const fn wrap(m: u8) -> Aligned<[u8; 64]> {
     Aligned(table)
 }
 
-/// Where byte `n` of 64 is, of which every 32-bit lane has four: of coefficient `n`,
+/// Position of byte `n` of 64; every 32-bit lane has four: of coefficient `n`,
 /// `n + 32`, `n + 16` and `n + 48`, `n < 16`.
 pub(super) static IN_ORDER: Aligned<[u8; 64]> = {
     let mut table = [0; 64];

@@ -13,8 +13,7 @@ use crate::backend::states::{LaneWord, States};
 use crate::hash::keccak::{self, Word, keccak_f1600, permute_interleaved};
 use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
 
-/// What the kernels beside this file need of a CPU. A value is the proof that this one
-/// is such.
+/// CPU features of the kernels of this folder. A value is the proof that this CPU has them.
 pub(super) trait Cpu: Copy
 where
     Pair<Self>: Word,

@@ -59,7 +59,7 @@ pub(super) fn pack_threes(values: &mut [u8; N], out: &mut [u8]) {
 }
 
 /// Fields `8 n..8 n + 8` of 256 with `BITS` bits, 10, 13, 18 or 20. To be called for
-/// rising n: what a call writes behind its own bytes the next one overwrites.
+/// rising n: the next call overwrites what a call writes after its own bytes.
 ///
 /// Bounds: `0 <= v < 2^BITS`. Panics if `out` is shorter than `32 * BITS`.
 #[inline]
@@ -89,8 +89,8 @@ pub(super) fn pack<const BITS: i32>(v: Eight, n: usize, out: &mut [u8]) {
     }
 }
 
-/// Of every two lanes the lower `BITS` bits one beside the other, from the bit on that
-/// they have in their first byte.
+/// The lower `BITS` bits of every two lanes, joined, from the bit on at which they start in
+/// their first byte.
 #[inline]
 #[target_feature(enable = "neon")]
 fn pairs<const BITS: i32>(v: int32x4_t, down: int64x2_t) -> uint8x16_t {
@@ -107,7 +107,7 @@ fn put(fields: uint8x16_t, len: usize, at: usize, out: &mut [u8]) {
     if at + 16 <= out.len() {
         put_bytes_at(out, at, fields);
     } else {
-        // The last ones: behind the end of those before.
+        // The last ones, after the end of those before.
         let first = at + len - 16;
         let places = vsubq_u8(bytes(&COUNT), vdupq_n_u8((16 - len) as u8));
         // A place before the fields wraps, and is none of sixteen.
@@ -119,7 +119,7 @@ fn put(fields: uint8x16_t, len: usize, at: usize, out: &mut [u8]) {
 
 const COUNT: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// How far number n of four moves up, which is down, to where it starts in its byte.
+/// The shift of number n of four (negative: to the right) to the bit at which it starts.
 const fn shifts(bits: i32) -> [[i64; 2]; 2] {
     let mut table = [[0; 2]; 2];
     let mut n = 0;
@@ -130,8 +130,8 @@ const fn shifts(bits: i32) -> [[i64; 2]; 2] {
     table
 }
 
-/// Where the bytes of the even and of the odd ones of four numbers go; of more than 16
-/// bits, of two.
+/// Positions of the bytes of the even and of the odd ones of four numbers; of two numbers if
+/// they have more than 16 bits.
 const fn places(bits: i32) -> [[u8; 16]; 2] {
     let bits = bits as usize;
     let count = if bits > 16 { 2 } else { 4 };

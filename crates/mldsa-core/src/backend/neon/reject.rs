@@ -81,7 +81,7 @@ fn expand_group<C: Cpu>(
 {
     let entry = |n: usize| {
         let index = first + n.min(out.len() - 1);
-        // Column, row, and the domain bits of SHAKE behind 34 bytes.
+        // Column, row, and the domain bits of SHAKE after 34 bytes.
         ((index % l) | ((index / l) << 8) | (0x1f << 16)) as u64
     };
     let mut one = [0; 25];
@@ -147,15 +147,15 @@ fn permute<C: Cpu>(
         return;
     }
     let busy = scalar_interleaved() && !interleaved.is_empty();
-    let beside = busy.then(|| interleaved.absorb()).flatten();
-    let Some(one) = beside else {
+    let block = busy.then(|| interleaved.absorb()).flatten();
+    let Some(one) = block else {
         return C::permute_x2(state);
     };
     C::permute_x2_and_one(state, one);
     interleaved.permuted();
 }
 
-/// Writes the 168 bytes of every state (and 8 of no meaning behind them).
+/// Writes the 168 bytes of every state (followed by 8 of no meaning).
 #[inline]
 #[target_feature(enable = "neon")]
 fn squeeze<C>(
@@ -164,7 +164,7 @@ fn squeeze<C>(
     streams: &mut [[u8; STREAM]; 3],
     block: usize,
 ) {
-    let [lane_0, lane_1, beside] = streams;
+    let [lane_0, lane_1, lane_2] = streams;
     for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
         .iter()
         .enumerate()
@@ -174,7 +174,7 @@ fn squeeze<C>(
         put_bytes_at(lane_1, at, vreinterpretq_u8_u64(vzip2q_u64(a.0, b.0)));
     }
     if let Some(words) = third {
-        let bytes = beside[RATE * block..].as_chunks_mut::<8>().0;
+        let bytes = lane_2[RATE * block..].as_chunks_mut::<8>().0;
         for (bytes, word) in bytes.iter_mut().zip(&words[..RATE / 8]) {
             *bytes = word.to_le_bytes();
         }
@@ -188,7 +188,7 @@ fn squeeze<C>(
 pub(super) fn accept(stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
     let mut rest = &stream[..RATE * BLOCKS];
     let mut filled = 0;
-    // Sixteen candidates, and the four bytes behind them that are read too.
+    // Sixteen candidates, and the four bytes after them that are read too.
     while let (Some(window), Some(room)) = (
         rest.first_chunk::<52>(),
         out[filled..].first_chunk_mut::<16>(),
@@ -200,7 +200,7 @@ pub(super) fn accept(stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
         };
         let (a, b, c, d) = (four(0), four(1), four(2), four(3));
         let largest = vmaxq_u32(vmaxq_u32(a, b), vmaxq_u32(c, d));
-        // One candidate in a thousand is refused.
+        // One candidate in a thousand is rejected.
         if vmaxvq_u32(largest) < Q as u32 {
             for (out, v) in room.as_chunks_mut::<4>().0.iter_mut().zip([a, b, c, d]) {
                 put_four(out, vreinterpretq_s32_u32(v));

@@ -245,7 +245,7 @@ pub(super) fn permute_sha3(state: &mut [uint64x2_t; 25]) {
     permute!(state, round!(parity_sha3, effect_sha3, rho_sha3, chi_sha3));
 }
 
-/// A part of a round on two states and the registers beside them.
+/// A part of a round on two states and seven other registers.
 macro_rules! part {
     ($state:ident, $other:ident, $text:expr, [$($free:tt $m:tt),*], [$($name:tt $n:tt),*]) => {
         // SAFETY: changes registers that are named.
@@ -265,8 +265,8 @@ macro_rules! part {
     };
 }
 
-/// Makes words be computed where this stands: the compiler moves them past what it does
-/// not look into, but not that past each other.
+/// Fixes the point at which words are computed: the compiler moves computations past one
+/// opaque statement, but does not reorder opaque statements.
 macro_rules! here {
     ($comment:literal, $($word:expr),*) => {
         // SAFETY: does nothing.
@@ -305,7 +305,7 @@ macro_rules! round_beside {
     };
 }
 
-/// Parts of a round, and behind each the same for another number.
+/// Parts of a round, each followed by its counterpart for another number.
 macro_rules! each {
     ($state:ident, $other:ident, $($n:literal [$text:expr]),*, |$at:ident| $act:block) => {
         $(

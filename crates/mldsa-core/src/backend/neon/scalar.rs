@@ -19,13 +19,13 @@ const KEPT: [u32; 25] = [
 /// The row whose word the parity of column x begins with, and so what it is rotated by.
 const FIRST: [usize; 5] = [0, 4, 0, 0, 0];
 
-/// What the effect on column x is rotated by: as the parity on its left.
+/// Rotation of the effect on column x: that of the parity on its left.
 const fn of_effect(x: usize) -> u32 {
     let left = (x + 4) % 5;
     KEPT[left + 5 * FIRST[left]]
 }
 
-/// What word x + 5 y is rotated by between pi and chi.
+/// Rotation of word x + 5 y between pi and chi.
 const fn of_moved(x: usize, y: usize) -> u32 {
     KEPT[(x + 3) % 5 + 5 * y]
 }
@@ -70,7 +70,7 @@ pub(super) fn plain(a: &[u64; 25]) -> [u64; 25] {
     state
 }
 
-/// What theta takes of column x.
+/// Parity of column x, which theta uses.
 #[inline(always)]
 pub(super) fn parity(a: &[u64; 25], x: usize) -> u64 {
     let first = x + 5 * FIRST[x];
@@ -84,7 +84,7 @@ pub(super) fn parity(a: &[u64; 25], x: usize) -> u64 {
 #[inline(always)]
 pub(super) fn column(a: &[u64; 25], parities: &[u64; 5], x: usize) -> [u64; 5] {
     let (left, right) = ((x + 4) % 5, (x + 1) % 5);
-    // The parity on the right is rotated as the effect on the column behind it.
+    // The parity on the right is rotated as the effect on the column after it.
     let of_right = of_effect((x + 2) % 5) + 1;
     let effect = parities[left] ^ turned(parities[right], of_right, of_effect(x));
     let mut column = [0; 5];

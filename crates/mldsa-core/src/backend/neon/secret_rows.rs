@@ -311,7 +311,7 @@ impl Largest {
         self.0 = vmaxq_s32(self.0, vmaxq_s32(a.0, a.1));
     }
 
-    /// Behind the value barrier: the caller declassifies it.
+    /// The verdict, passed through the value barrier: the caller declassifies it.
     #[inline]
     #[target_feature(enable = "neon")]
     fn within(self, limit: i32) -> bool {

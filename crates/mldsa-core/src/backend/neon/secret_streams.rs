@@ -49,7 +49,7 @@ where
 }
 
 /// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for
-/// the positions of refused half-bytes.
+/// the positions of rejected half-bytes.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn expand_s<C: Cpu>(cpu: C, rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly])
@@ -99,14 +99,14 @@ where
         );
         *word = Pair::new(cpu, vcombine_u64(lanes[0], lanes[1]));
     }
-    // The domain bits of SHAKE behind 66 bytes.
+    // The domain bits of SHAKE after 66 bytes.
     let word = |counter: u16| vcreate_u64(u64::from(counter) | (0x1f << 16));
     state[8] = Pair::new(cpu, vcombine_u64(word(first_counter), word(second_counter)));
     state[RATE / 8 - 1] = Pair::splat(cpu, 1 << 63);
     let (first, second) = out.split_at_mut(len);
     for block in 0..len.div_ceil(RATE) {
         C::permute_x2(state);
-        // Two words after two; what is behind the 17th makes way for the next block.
+        // Two words after two; the words after the 17th are overwritten by the next block.
         for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
             .iter()
             .enumerate()
@@ -130,9 +130,9 @@ where
 /// Algorithm 31 on the half-bytes of a stream: the accepted ones to the front of
 /// `out`. Returns how many there are, at most 256.
 ///
-/// Constant time but for the positions of refused half-bytes: values are looked up in
+/// Constant time but for the positions of rejected half-bytes: values are looked up in
 /// a register.
-// Not inlined: what follows the refusals is in one function.
+// Not inlined: what follows the rejections is in one function.
 #[inline(never)]
 #[target_feature(enable = "neon")]
 fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {

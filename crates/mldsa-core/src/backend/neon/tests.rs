@@ -58,10 +58,10 @@ fn two_permutations_and_three() {
         for (n, word) in sponge.words_mut().iter_mut().enumerate() {
             *word = states[n % 2][n / 2];
         }
-        let (mut beside, mut one) = (States(sponge.0), states[1]);
-        C::permute_x2_and_one(&mut beside.0, &mut one);
+        let (mut paired, mut one) = (States(sponge.0), states[1]);
+        C::permute_x2_and_one(&mut paired.0, &mut one);
         C::permute_x2(&mut sponge.0);
-        assert_eq!(sponge.words(), beside.words());
+        assert_eq!(sponge.words(), paired.words());
         for (lane, mut state) in states.into_iter().enumerate() {
             keccak_f1600(&mut state);
             assert!(sponge.words().iter().skip(lane).step_by(2).eq(&state));
@@ -245,7 +245,7 @@ fn rejection_that_reaches_the_sixth_block() {
     on_both!(check);
 }
 
-/// Every number of refused candidates among 280, at the front, at the end, spread and
+/// Every number of rejected candidates among 280, at the front, at the end, spread and
 /// where whole vectors end.
 #[test]
 fn rejection_at_the_ends_of_what_is_looked_at() {

@@ -1,8 +1,8 @@
-//! What the form of Keccak depends on beside the instructions: the core.
+//! Microarchitecture tuning: the form of Keccak, by the core.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// Cores of Arm's on which a state in scalar registers costs little beside two in
+/// Arm cores on which a state in scalar registers costs little in parallel with two in
 /// vectors, by the part number in MIDR_EL1: they have more scalar units than vector
 /// units, and the instructions for SHA-3, if at all, on one of these. The first four rest
 /// on LLVM's models (`tools/arm-cycles.py`), V3 on what AWS-LC says of its dispatch.

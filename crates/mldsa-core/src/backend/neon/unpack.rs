@@ -145,7 +145,7 @@ const fn field_bytes(bits: usize, skipped: usize) -> [[u8; 16]; 2] {
     table
 }
 
-/// How far they are moved up, which is down.
+/// Their shifts (negative: to the right).
 const fn field_shifts(bits: usize) -> [[i32; 4]; 2] {
     let mut table = [[0; 4]; 2];
     let mut n = 0;

@@ -24,7 +24,7 @@ macro_rules! on_registers {
     )* };
 }
 
-// What works on halves of 128 bits of AVX2's registers works on the two registers here.
+// Operations on halves of 128 bits of AVX2's registers are operations on one register here.
 impl Vector for Eight {
     const TABLES: &'static Tables = &TABLES;
 

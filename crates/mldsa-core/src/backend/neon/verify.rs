@@ -1,4 +1,4 @@
-//! Verification put together from the kernels beside this file. Public data.
+//! Verification, composed of the kernels of this folder. Public data.
 
 use super::keccak::{Cpu, Pair};
 use super::ntt::get_pair;

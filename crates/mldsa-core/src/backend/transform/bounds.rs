@@ -12,7 +12,7 @@ use crate::random::Random;
 use crate::ring::ntt::Coefficient;
 use crate::ring::ntt::bounds::{Interval, Q64};
 
-/// How a backend multiplies by constants.
+/// Multiplication by constants of a backend.
 pub(in crate::backend) trait Product: Copy {
     /// Its factors.
     const TABLES: &'static Tables;
@@ -27,7 +27,7 @@ pub(in crate::backend) trait Product: Copy {
     const BITS: u32;
 }
 
-/// Where the quotient of an odd lane is.
+/// Position of the quotient of an odd lane.
 #[derive(PartialEq)]
 pub(in crate::backend) enum Odd {
     /// Moved down to the even lane, in a table of its own.

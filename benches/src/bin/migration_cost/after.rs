@@ -1,0 +1,25 @@
+//! The check of transactions.
+
+use std::sync::LazyLock;
+
+use batch_verify::{BatchVerifier, Item};
+use mldsa_core::{Context, MlDsa65, no_alloc};
+
+use crate::Transaction;
+
+static VERIFIER: LazyLock<BatchVerifier<MlDsa65>> =
+    LazyLock::new(|| BatchVerifier::builder().build().expect("the defaults"));
+
+/// Whether a transaction that has just come is signed by the key in it.
+pub(crate) fn valid(t: &Transaction) -> bool {
+    no_alloc::verify::<MlDsa65>(&t.public_key, &t.body, Context::EMPTY, &t.signature).is_ok()
+}
+
+/// The same of every transaction in a block.
+pub(crate) fn valid_block(block: &[Transaction]) -> Vec<bool> {
+    let items = block
+        .iter()
+        .map(|t| Item::new(&t.public_key[..], Context::EMPTY, &t.body[..], &t.signature));
+    let report = VERIFIER.verify(items);
+    report.verdicts().iter().map(|one| one.is_valid()).collect()
+}

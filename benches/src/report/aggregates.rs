@@ -1,0 +1,191 @@
+//! Times, memory and bytes of ML-ADSA aggregates.
+
+use core::error::Error;
+use std::fs;
+use std::time::Instant;
+
+use cpu_time::ThreadTime;
+use mladsa_aggregate::errors::RoundError;
+use mladsa_aggregate::test_util::Matrix;
+use mladsa_aggregate::{
+    AgreedRoots, EpochPlan, Error as AggregateError, MemoryWriteOnceStore, OneTimeKeyJournal,
+    PinnedRoots, Registry, TaskId,
+};
+use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
+
+use super::table::Table;
+use super::{Run, Section};
+use crate::committee::{Committee, SIZES, member};
+use crate::{cells, heap};
+
+/// Number of calls of which the least and the median are given.
+const CALLS: usize = 31;
+
+/// Measures aggregates.
+///
+/// # Errors
+/// If an aggregate fails, or a journal cannot be written.
+pub fn section(run: &Run) -> Result<Section, Box<dyn Error>> {
+    let columns = [
+        "call",
+        "least_ms",
+        "median_ms",
+        "bytes",
+        "allocations",
+        "peak_heap_bytes",
+    ];
+    let mut calls = Table::new("aggregate_calls", &columns);
+    parts(&mut calls)?;
+    let columns = [
+        "signers",
+        "member_sends_bytes",
+        "with_opening_bytes",
+        "combiner_receives_bytes",
+        "with_openings_bytes",
+        "aggregate_bytes",
+        "aggregate_with_openings_bytes",
+        "list_bytes",
+    ];
+    let mut wire = Table::new("aggregate_wire", &columns);
+    for &n in run.choose(&SIZES[..3], &SIZES[..]) {
+        let committee = Committee::new(n)?;
+        let payload = committee.payload_at_first_attempt()?;
+        row(&mut calls, &format!("one party, open, n = {n}"), || {
+            committee.one_party(&payload).map(drop)
+        })?;
+        row(&mut calls, &format!("interactive, offset, n = {n}"), || {
+            committee.interactive().map(drop)
+        })?;
+        let aggregate = committee.interactive()?.to_bytes().len();
+        let (sent, opening) = (committee.sent(), committee.opening_len());
+        wire.push(cells![
+            n,
+            sent,
+            sent + opening,
+            n * sent,
+            n * (sent + opening),
+            aggregate,
+            aggregate + n * opening,
+            n * MlDsa87::SIG_LEN,
+        ]);
+    }
+    Ok(Section {
+        title: "Aggregates (experimental)",
+        parts: vec![
+            "ML-ADSA-87 on one thread, CPU time. `bytes` and `allocations` are cumulative over a call. One \
+             party that holds all secrets, and a committee whose members all run in this process, with \
+             journals in memory; proofs of possession and tree signatures are not included."
+                .into(),
+            calls.into(),
+            "One-time-key journal in files, wall clock.".into(),
+            journal()?.into(),
+            "Bytes of one attempt. An opening belongs to a tree of four leaves. A verifier that does not \
+             have the members' openings needs them in addition to the aggregate. `list` is one ML-DSA-87 \
+             signature of each member."
+                .into(),
+            wire.into(),
+        ],
+    })
+}
+
+fn row(
+    table: &mut Table,
+    name: &str,
+    mut call: impl FnMut() -> Result<(), AggregateError>,
+) -> Result<(), AggregateError> {
+    let mut times = Vec::new();
+    for _ in 0..CALLS {
+        let start = ThreadTime::now();
+        call()?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    let (result, heap) = heap(call);
+    result?;
+    let (least, median) = (times[0], times[CALLS / 2]);
+    table.push(cells![
+        name,
+        least,
+        median,
+        heap.total_bytes,
+        heap.total_blocks,
+        heap.max_bytes
+    ]);
+    Ok(())
+}
+
+/// Steps of a committee.
+fn parts(table: &mut Table) -> Result<(), AggregateError> {
+    row(table, "ExpandA", || {
+        drop(Matrix::expand(&[7; 32]));
+        Ok(())
+    })?;
+    let one = member(0);
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
+    for (name, attempts) in [
+        ("ContentKeyDerive, leaf", 1),
+        ("8 x ContentKeyDerive, leaf", 8),
+    ] {
+        let label = TaskId::new(b"one content")?;
+        let plan = EpochPlan::with_attempts(1, vec![label], attempts)?;
+        row(table, name, || {
+            Ok(one.epoch_tree(&registry, &plan).map(drop)?)
+        })?;
+    }
+    // Each call signs for another member, because the number of attempts depends on the key.
+    let mut n = 0;
+    row(table, "MemberKeyGen, proof of possession", || {
+        n += 1;
+        Ok(member(n).register(Randomness::Deterministic).map(drop)?)
+    })?;
+    let committee = Committee::new(1)?;
+    let (round, aggregate) = (committee.round(), committee.interactive()?);
+    row(table, "Verify", || {
+        let verdict = round
+            .aggregate_key()
+            .verify_mu(round.mu(), aggregate.signature().as_ref());
+        verdict.map_err(|_| RoundError::Fault.into())
+    })?;
+    row(table, "commit", || {
+        let member = &committee.members[0];
+        let mut journal = committee.journal(member)?;
+        Ok(member.commit(round, &mut journal).map(drop)?)
+    })
+}
+
+/// Records in files. Most of the time is spent waiting for the disk.
+fn journal() -> Result<Table, Box<dyn Error>> {
+    let mut table = Table::new("aggregate_journal", &["record", "least_ms", "median_ms"]);
+    let folder = std::env::temp_dir().join(format!("benches-journal-{}", std::process::id()));
+    fs::create_dir(&folder)?;
+    let labels: Result<Vec<_>, _> = (0..CALLS as u8).map(|n| TaskId::new(&[n])).collect();
+    let labels = labels?;
+    let one = member(0);
+    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
+    let plan = EpochPlan::with_attempts(1, labels.clone(), 8)?;
+    let tree = one.epoch_tree(&registry, &plan)?;
+    for (name, last) in [
+        ("one record, log and mark flushed", 0),
+        ("eight records in one flush", 7),
+    ] {
+        let log = folder.join(format!("log-{last}"));
+        let mark = folder.join(format!("mark-{last}"));
+        let mut journal = OneTimeKeyJournal::create_files(&log, &mark, one.seed())?;
+        let root = one.announce(&tree, &mut journal, Randomness::Deterministic)?;
+        let mut store = MemoryWriteOnceStore::default();
+        let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
+        let acknowledgement = one.acknowledge(&pinned, &mut journal, Randomness::Deterministic)?;
+        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
+        let mut times = Vec::new();
+        for label in &labels {
+            let label = label.attempt(last)?;
+            let start = Instant::now();
+            one.retire(&agreed, &label, &mut journal)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        table.push(cells![name, times[0], times[CALLS / 2]]);
+    }
+    fs::remove_dir_all(&folder)?;
+    Ok(table)
+}

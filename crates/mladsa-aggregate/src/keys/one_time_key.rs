@@ -1,0 +1,251 @@
+//! One-time keys ("content keys" of the scheme): one key pair per member, task and attempt.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mldsa_core::Backend;
+use mldsa_core::internals::pack::{FULL_POLY_LEN, pack_full, unpack_full};
+use mldsa_core::internals::vectors;
+use mldsa_core::internals::{Element, NttPoly, Poly, Secret, declassify_in_place, shake256_lanes};
+
+use crate::error::EncodingError;
+use crate::keys::matrix::{K, L, Matrix, P, ntt_vector, vector};
+use crate::keys::scope::EpochLabel;
+use crate::keys::seed::{KEYS_TOGETHER, MasterSeed};
+use crate::wire::framing::lp;
+
+/// Public half of a one-time key: all of `t = A s1 + s2`, not only its high bits. 6,144
+/// bytes, every coefficient below q. Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OneTimePublicKey(Arc<[u8]>);
+
+impl OneTimePublicKey {
+    /// Bytes of the encoding.
+    pub const LEN: usize = K * FULL_POLY_LEN;
+
+    /// Decodes k polynomials of 3 bytes a coefficient.
+    ///
+    /// # Errors
+    /// [`EncodingError::Length`] unless there are 6,144 bytes; [`EncodingError::Range`] for a
+    /// coefficient of q or more.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
+        let mut poly = Poly::ZERO;
+        match bytes.as_chunks::<FULL_POLY_LEN>() {
+            (polys, []) if polys.len() == K => {
+                if polys.iter().all(|bytes| unpack_full(bytes, &mut poly.0)) {
+                    Ok(Self(bytes.into()))
+                } else {
+                    Err(EncodingError::Range)
+                }
+            }
+            _ => Err(EncodingError::Length),
+        }
+    }
+
+    /// The encoding.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn pack(t: &[Poly]) -> Self {
+        let mut bytes = [0; Self::LEN];
+        pack_vec(t, &mut bytes);
+        declassify_in_place(&mut bytes, "t of a content key");
+        Self(Arc::new(bytes))
+    }
+
+    pub(crate) fn unpack(&self, t: &mut [Poly]) {
+        unpack_vec(&self.0, t);
+    }
+}
+
+impl fmt::Debug for OneTimePublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OneTimePublicKey(..)")
+    }
+}
+
+/// Packs canonical polynomials at 24 bits a coefficient.
+pub(crate) fn pack_vec(polys: &[Poly], bytes: &mut [u8]) {
+    for (poly, bytes) in polys.iter().zip(bytes.as_chunks_mut().0) {
+        pack_full(&poly.0, bytes);
+    }
+}
+
+/// Inverse of [`pack_vec`]. Returns whether every coefficient is below q.
+pub(crate) fn unpack_vec(bytes: &[u8], polys: &mut [Poly]) -> bool {
+    let chunks = bytes.as_chunks().0;
+    polys
+        .iter_mut()
+        .zip(chunks)
+        .fold(true, |valid, (poly, bytes)| {
+            valid & unpack_full(bytes, &mut poly.0)
+        })
+}
+
+/// One-time key pair. Zeroized on drop.
+pub(crate) struct OneTimeKey {
+    pub(crate) s1_hat: Secret<Box<[NttPoly]>>,
+    pub(crate) public_key: OneTimePublicKey,
+}
+
+impl OneTimeKey {
+    /// ContentKeyDerive. Constant time except for the positions of rejected half-bytes in
+    /// ExpandS.
+    pub(crate) fn derive(matrix: &Matrix, seed: &MasterSeed, content: &EpochLabel) -> Self {
+        let mut memory = KeyMemory::new(matrix);
+        let public_key = memory.derive(Self::seed(seed, content).expose());
+        Self {
+            s1_hat: memory.s1_hat,
+            public_key,
+        }
+    }
+
+    /// Only s1, in NTT form.
+    pub(crate) fn derive_s1(
+        matrix: &Matrix,
+        seed: &MasterSeed,
+        content: &EpochLabel,
+    ) -> Secret<Box<[NttPoly]>> {
+        let mut memory = KeyMemory::new(matrix);
+        memory.expand(Self::seed(seed, content).expose());
+        memory.s1_hat
+    }
+
+    /// The seed rho' of the key's ExpandS.
+    pub(crate) fn seed(seed: &MasterSeed, content: &EpochLabel) -> Secret<[u8; 64]> {
+        let mut rho_p = Secret::<[u8; 64]>::zeroed();
+        let framed = lp(&[b"F.key", content.as_bytes()]);
+        shake256_lanes(Backend::detect(), [seed.prf(&framed, rho_p.expose_mut())]);
+        rho_p
+    }
+}
+
+/// ContentKeyDerive for many keys: calls `each` with s1 in NTT form and the public half of
+/// every key in order.
+pub(crate) fn derive_each(
+    matrix: &Matrix,
+    keys: &[(&MasterSeed, &EpochLabel)],
+    mut each: impl FnMut(&[NttPoly], OneTimePublicKey),
+) {
+    let mut memory = KeyMemory::new(matrix);
+    let mut rho_p = Secret::<[[u8; 64]; KEYS_TOGETHER]>::zeroed();
+    for group in keys.chunks(KEYS_TOGETHER) {
+        let framed: Vec<Vec<u8>> = group
+            .iter()
+            .map(|(_, content)| lp(&[b"F.key", content.as_bytes()]))
+            .collect();
+        let places = group.iter().zip(&framed).zip(rho_p.expose_mut());
+        let hashes = places.map(|(((seed, _), framed), rho_p)| seed.prf(framed, rho_p));
+        shake256_lanes(matrix.backend(), hashes);
+        for rho_p in rho_p.expose().iter().take(group.len()) {
+            let public_key = memory.derive(rho_p);
+            each(memory.s1_hat.expose(), public_key);
+        }
+    }
+}
+
+/// Scratch memory for deriving keys in sequence. Zeroized on drop.
+struct KeyMemory<'m> {
+    matrix: &'m Matrix,
+    s: Secret<Box<[Poly]>>,
+    s1_hat: Secret<Box<[NttPoly]>>,
+    t: Box<[Poly]>,
+}
+
+impl<'m> KeyMemory<'m> {
+    fn new(matrix: &'m Matrix) -> Self {
+        Self {
+            matrix,
+            s: Secret::new(vector(L + K)),
+            s1_hat: Secret::new(ntt_vector(L)),
+            t: vector(K),
+        }
+    }
+
+    /// s1 and s2 from rho', and s1 in NTT form.
+    fn expand(&mut self, rho_p: &[u8; 64]) {
+        let backend = self.matrix.backend();
+        vectors::expand_s(backend, P, rho_p, self.s.expose_mut());
+        let (s1, _) = self.s.expose().split_at(L);
+        vectors::ntt(backend, s1, self.s1_hat.expose_mut());
+    }
+
+    /// The public half of the key of rho'.
+    fn derive(&mut self, rho_p: &[u8; 64]) -> OneTimePublicKey {
+        self.expand(rho_p);
+        let (_, s2) = self.s.expose().split_at(L);
+        vectors::full_t(
+            self.matrix.backend(),
+            self.matrix.a_hat(),
+            self.s1_hat.expose(),
+            s2,
+            &mut self.t,
+        );
+        OneTimePublicKey::pack(&self.t)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::scope::Scope;
+
+    #[test]
+    fn wrong_length_and_range_are_rejected() {
+        let good = [0; OneTimePublicKey::LEN];
+        assert!(OneTimePublicKey::from_bytes(&good).is_ok());
+        assert_eq!(
+            OneTimePublicKey::from_bytes(&good[1..]),
+            Err(EncodingError::Length)
+        );
+        assert_eq!(
+            OneTimePublicKey::from_bytes(&[0; OneTimePublicKey::LEN + 1]),
+            Err(EncodingError::Length)
+        );
+        assert_eq!(
+            OneTimePublicKey::from_bytes(&[0; OneTimePublicKey::LEN + FULL_POLY_LEN]),
+            Err(EncodingError::Length)
+        );
+        for at in [0, 3 * 1000, OneTimePublicKey::LEN - 3] {
+            let mut bad = good;
+            // q = 0x7fe001
+            bad[at..at + 3].copy_from_slice(&[0x01, 0xe0, 0x7f]);
+            assert_eq!(
+                OneTimePublicKey::from_bytes(&bad),
+                Err(EncodingError::Range)
+            );
+            bad[at] = 0;
+            assert!(OneTimePublicKey::from_bytes(&bad).is_ok());
+        }
+    }
+
+    #[test]
+    fn lane_derivation_equals_single_derivation() {
+        let matrix = Matrix::expand(&[1; 32]);
+        let seeds: Vec<MasterSeed> = (0..17).map(|n| MasterSeed::from_bytes(&[n; 32])).collect();
+        let contents =
+            [&b"a"[..], b"a longer content", b"c"].map(|content| Scope::Published.label(content));
+        for n in [0, 1, 7, 8, 9, 17] {
+            let keys: Vec<(&MasterSeed, &EpochLabel)> =
+                seeds.iter().zip(contents.iter().cycle()).take(n).collect();
+            let mut derived = keys.iter();
+            derive_each(&matrix, &keys, |s1_hat, public_key| {
+                let (seed, content) = derived.next().unwrap();
+                let key = OneTimeKey::derive(&matrix, seed, content);
+                assert!(key.public_key == public_key);
+                assert!(
+                    key.s1_hat
+                        .expose()
+                        .iter()
+                        .zip(s1_hat)
+                        .all(|(a, b)| a.0 == b.0)
+                );
+            });
+            assert!(derived.next().is_none());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Commitments and responses: one for each attempt, verified and attributed.
+
+use mladsa_aggregate::errors::{JournalError, RoundError};
+use mladsa_aggregate::steps::*;
+
+use crate::committee::*;
+use crate::hostile;
+
+pub(crate) const KEY_REUSED: RoundError = RoundError::Journal(JournalError::KeyReused);
+const OTHER_SEED: RoundError = RoundError::Journal(JournalError::OtherSeed);
+
+#[test]
+fn journal_admits_one_response_for_each_attempt() {
+    let mut committee = Committee::new(3, &["once", "other"]);
+    let attempt = attempt_id("once", 0);
+    let round = committee.round(&[0, 1, 2], &attempt, b"payload");
+    let other_message = committee.round(&[0, 1, 2], &attempt, b"another payload");
+    let other_signers = committee.round(&[0, 1], &attempt, b"payload");
+    let agreed = committee.agreed.clone();
+    // A resume before any commitment.
+    let (m, journals) = (&committee.members, &committee.journals);
+    assert_eq!(m[0].resume(&round, &journals[0]).unwrap_err(), KEY_REUSED);
+    let (pending, commitments) = committee.commit(&round, &[0, 1, 2]);
+    let Ok([p0, p1, p2]) = <[_; 3]>::try_from(pending) else {
+        panic!()
+    };
+    let [c0, c1, c2] = &commitments[..] else {
+        panic!()
+    };
+    let m = &committee.members;
+    let [j0, j1, j2] = &mut committee.journals[..] else {
+        panic!()
+    };
+
+    let challenge_of = |c1: &SignedMessage| {
+        let mut set = CommitmentSet::new(&round);
+        for commitment in [c0, c1, c2] {
+            set.add(commitment).unwrap();
+        }
+        set.challenge().unwrap()
+    };
+    let challenge = challenge_of(c1);
+    // Member 1 sends another commitment to member 0.
+    let split = challenge_of(&hostile::other_commitment(&m[1], c1, &agreed));
+    assert_ne!(split.c_tilde(), challenge.c_tilde());
+
+    let z0 = m[0].respond(p0, &challenge, j0).unwrap();
+    let resumed = m[0].resume(&round, j0).unwrap();
+    assert_eq!(m[0].respond(resumed, &challenge, j0).unwrap(), z0);
+    let resumed = m[0].resume(&round, j0).unwrap();
+    assert_eq!(m[0].respond(resumed, &split, j0).unwrap_err(), KEY_REUSED);
+    // Before and after the response: the same commitment again, and no other one.
+    for (n, journal) in [(0, &mut *j0), (1, &mut *j1)] {
+        let again = m[n].commit(&round, journal).unwrap().1;
+        assert_eq!(again.to_bytes(), commitments[n].to_bytes());
+        let other = m[n].commit(&other_message, journal);
+        assert_eq!(other.unwrap_err(), KEY_REUSED);
+        let other = m[n].commit(&other_signers, journal);
+        assert_eq!(other.unwrap_err(), KEY_REUSED);
+        let other = m[n].resume(&other_message, journal);
+        assert_eq!(other.unwrap_err(), KEY_REUSED);
+    }
+
+    // A challenge without the own commitment; the state of another member; another journal.
+    let result = m[1].respond(p1, &split, j1);
+    assert_eq!(result.unwrap_err(), RoundError::OtherRound);
+    let resumed = m[1].resume(&round, j1).unwrap();
+    let result = m[0].respond(resumed, &challenge, j0);
+    assert_eq!(result.unwrap_err(), RoundError::OtherRound);
+    let resumed = m[1].resume(&round, j1).unwrap();
+    let result = m[1].respond(resumed, &challenge, j2);
+    assert_eq!(result.unwrap_err(), OTHER_SEED);
+    assert_eq!(m[2].commit(&round, j1).unwrap_err(), OTHER_SEED);
+    assert_eq!(m[1].retire(&agreed, &attempt, j2).unwrap_err(), OTHER_SEED);
+
+    // Nothing after the retirement.
+    m[2].retire(&agreed, &attempt, j2).unwrap();
+    m[2].retire(&agreed, &attempt, j2).unwrap();
+    assert_eq!(m[2].respond(p2, &challenge, j2).unwrap_err(), KEY_REUSED);
+    assert_eq!(m[2].commit(&round, j2).unwrap_err(), KEY_REUSED);
+    assert_eq!(m[2].resume(&round, j2).unwrap_err(), KEY_REUSED);
+}
+
+#[test]
+fn contributions_are_verified_and_attributed() {
+    let mut committee = Committee::new(4, &["blame"]);
+    let attempt = attempt_id("blame", 0);
+    let round = committee.round(&[0, 1, 2], &attempt, b"payload");
+    let other_round = committee.round(&[0, 1, 2, 3], &attempt, b"payload");
+    let agreed = committee.agreed.clone();
+    let mut set = CommitmentSet::new(&round);
+    let (pending, commitments) = committee.commit(&round, &[0, 1, 2]);
+    let outsider = committee.commit(&other_round, &[3]).1.remove(0);
+    assert_eq!(set.add(&outsider), Err(RoundError::UnknownMember));
+    set.add(&commitments[0]).unwrap();
+    // A commitment to another round proves no fault.
+    let mut other = CommitmentSet::new(&other_round);
+    assert_eq!(other.add(&commitments[0]), Err(RoundError::OtherRound));
+    // Two different commitments prove a fault of the sender to any verifier.
+    let second = hostile::other_commitment(&committee.members[0], &commitments[0], &agreed);
+    assert_eq!(set.add(&second), Err(RoundError::Equivocation(id(0))));
+    let evidence = Equivocation::new(set.get(&id(0)).unwrap(), &second).unwrap();
+    let registry = agreed.registry();
+    let read = Equivocation::from_bytes(&evidence.to_bytes(), registry).unwrap();
+    assert_eq!((read.id(), &read), (&id(0), &evidence));
+    for second in [0, 1] {
+        let none = Equivocation::new(&commitments[0], &commitments[second]);
+        assert_eq!(none, None);
+    }
+    let mut bytes = evidence.to_bytes();
+    let at = bytes.len() - 4627 - 100;
+    bytes[at] ^= 1;
+    let result = Equivocation::from_bytes(&bytes, registry);
+    assert_eq!(result, Err(RoundError::InvalidMessage));
+
+    assert!(set.missing().eq(&[id(1), id(2)]));
+    set.add(&commitments[1]).unwrap();
+    assert_eq!(set.challenge().unwrap_err(), RoundError::Incomplete);
+    set.add(&commitments[2]).unwrap();
+    let challenge = set.challenge().unwrap();
+    let signers = committee.members.iter().zip(&mut committee.journals);
+    let responses: Vec<SignedMessage> = signers
+        .zip(pending)
+        .map(|((member, journal), pending)| {
+            let response = member.respond(pending, &challenge, journal);
+            response.unwrap()
+        })
+        .collect();
+
+    let mut combiner = Combiner::new(&challenge);
+    let result = combiner.add(&commitments[0]);
+    assert_eq!(result, Err(RoundError::OtherRound));
+    // The response of another member, and one with a changed coefficient.
+    let invalid = Err(RoundError::InvalidContribution(id(1)));
+    let m1 = &committee.members[1];
+    let copied = hostile::with_body(m1, &responses[1], responses[0].body(), &agreed);
+    assert_eq!(combiner.add(&copied), invalid);
+    let mut body = responses[1].body().to_vec();
+    body[0] ^= 1;
+    let changed = hostile::with_body(m1, &responses[1], &body, &agreed);
+    assert_eq!(combiner.add(&changed), invalid);
+    for n in [0, 0, 1] {
+        combiner.add(&responses[n]).unwrap();
+    }
+    let result = combiner.add(&changed);
+    assert_eq!(result, Err(RoundError::Equivocation(id(1))));
+    assert!(Equivocation::new(&responses[1], &changed).is_some());
+    assert!(combiner.missing().eq(&[id(2)]));
+    assert_eq!(combiner.finish().unwrap_err(), RoundError::Incomplete);
+
+    // Messages under another name, or of another list of roots.
+    let mut bytes = responses[2].to_bytes();
+    bytes[16] ^= 1;
+    assert!(agreed.receive(&bytes).is_err());
+    let foreign = Committee::new(3, &["blame"]);
+    let result = foreign.agreed.receive(&responses[2].to_bytes());
+    assert_eq!(result.unwrap_err(), RoundError::OtherRound);
+}

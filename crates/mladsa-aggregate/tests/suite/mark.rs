@@ -1,0 +1,193 @@
+//! Files next to the log: high-water mark and write-once store, with concurrent processes.
+
+use std::fs;
+use std::sync::{Arc, Barrier, Mutex};
+
+use mladsa_aggregate::errors::{JournalError, StorageError};
+use mladsa_aggregate::storage::{FileLog, FileMark, MarkStorage};
+use mladsa_aggregate::*;
+
+use crate::journal::{Steps, TempDir};
+
+/// A mark may be in a directory in which other users can write.
+#[cfg(unix)]
+#[test]
+fn link_under_the_staging_name_is_not_followed() {
+    let (dir, steps) = (TempDir::new("link"), Steps::new());
+    drop(dir.create(steps.seed()).unwrap());
+    let other = dir.0.join("other");
+    fs::write(&other, b"content").unwrap();
+    std::os::unix::fs::symlink(&other, dir.0.join("guard.mark.next")).unwrap();
+    let mut journal = dir.open(steps.seed()).unwrap();
+    steps.begin(&mut journal).unwrap();
+    assert_eq!(fs::read(other).unwrap(), b"content");
+    drop(journal);
+    dir.open(steps.seed()).unwrap();
+}
+
+#[test]
+fn mark_is_published_only_over_the_expected_one() {
+    let dir = TempDir::new("swap");
+    let mut mark = FileMark::open(&dir.mark()).unwrap();
+    let failed = Err(StorageError::Failed);
+    assert_eq!(mark.publish(Some(b"one"), b"two"), failed);
+    mark.publish(None, b"one").unwrap();
+    assert_eq!(mark.publish(None, b"two"), failed);
+    assert_eq!(mark.publish(Some(b"two"), b"three"), failed);
+    mark.publish(Some(b"one"), b"two").unwrap();
+    assert_eq!(mark.read(), Ok(Some(b"two".to_vec())));
+    // One owner at a time.
+    let second = FileMark::open(&dir.mark()).unwrap_err();
+    assert_eq!(second, StorageError::InUse);
+    // A removed lock file protects no longer.
+    let lock = FileMark::lock_path(&dir.mark());
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(mark.publish(Some(b"two"), b"three"), failed);
+    drop(mark);
+    // Remainders of a crash are replaced.
+    fs::write(dir.0.join("guard.mark.next"), b"torn").unwrap();
+    let mut mark = FileMark::open(&dir.mark()).unwrap();
+    mark.publish(Some(b"two"), b"three").unwrap();
+    assert_eq!(fs::read_dir(&dir.0).unwrap().count(), 2);
+}
+
+/// Number of trials of the stress tests; `MLADSA_MARK_TRIALS` replaces it.
+fn trials() -> u64 {
+    let number = std::env::var("MLADSA_MARK_TRIALS");
+    number.map_or(50, |number| number.parse().unwrap())
+}
+
+/// Two copies of a journal with one mark write at the same time. If both succeeded, both could
+/// release a commitment to one nonce, which reveals the key.
+fn race_copies<M: MarkStorage + 'static>(
+    dir: &TempDir,
+    open_mark: impl Fn() -> Result<M, StorageError> + Sync,
+) {
+    let seed = MasterSeed::from_bytes(&[7; 32]);
+    let logs = [dir.0.join("log-0"), dir.0.join("log-1")];
+    let log = FileLog::create(&logs[0]).unwrap();
+    drop(OneTimeKeyJournal::create(log, open_mark().unwrap(), &seed).unwrap());
+    for trial in 0..trials() {
+        fs::copy(&logs[0], &logs[1]).unwrap();
+        let barrier = Barrier::new(2);
+        let write = |n: usize| -> Result<(), JournalError> {
+            barrier.wait();
+            let log = FileLog::open(&logs[n])?;
+            let mut journal = OneTimeKeyJournal::open(log, open_mark()?, &seed)?;
+            journal.close_epoch(2 * trial + n as u64 + 1)
+        };
+        let write = &write;
+        let results = std::thread::scope(|scope| {
+            let threads = [0, 1].map(|n| scope.spawn(move || write(n)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        match results {
+            [Ok(()), Err(_)] => {}
+            [Err(_), Ok(())] => fs::rename(&logs[1], &logs[0]).unwrap(),
+            other => panic!("trial {trial}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn one_of_two_copies_writes_with_a_mark_in_a_file() {
+    let dir = TempDir::new("copies-file");
+    race_copies(&dir, || FileMark::open(&dir.mark()));
+}
+
+/// Both copies are open at the same time; only the compare-and-swap decides.
+#[test]
+fn one_of_two_copies_writes_with_a_compare_and_swap() {
+    #[derive(Clone, Default)]
+    struct SharedMark(Arc<Mutex<Option<Vec<u8>>>>);
+    impl MarkStorage for SharedMark {
+        fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
+            Ok(self.0.lock().unwrap().clone())
+        }
+        fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
+            let mut present = self.0.lock().unwrap();
+            if present.as_deref() != expected {
+                return Err(StorageError::Failed);
+            }
+            *present = Some(next.to_vec());
+            Ok(())
+        }
+    }
+    let mark = SharedMark::default();
+    race_copies(&TempDir::new("copies-swap"), || Ok(mark.clone()));
+}
+
+/// Two seeds with one mark: the first journal keeps it, the other is never created.
+#[test]
+fn mark_belongs_to_one_journal() {
+    let dir = TempDir::new("mark-race");
+    for round in 0..50u8 {
+        let mark = dir.0.join(format!("mark-{round}"));
+        let log = |n: u8| dir.0.join(format!("log-{round}-{n}"));
+        let seed = |n: u8| MasterSeed::from_bytes(&[2 * round + n; 32]);
+        let create = |n: u8| {
+            let journal = OneTimeKeyJournal::create_files(&log(n), &mark, &seed(n));
+            journal.and_then(|mut journal| journal.close_epoch(1))
+        };
+        let create = &create;
+        let created = std::thread::scope(|scope| {
+            let threads = [0, 1].map(|n| scope.spawn(move || create(n).is_ok()));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert_ne!(created[0], created[1], "round {round}");
+        let opens = [0, 1].map(|n| OneTimeKeyJournal::open_files(&log(n), &mark, &seed(n)).is_ok());
+        assert_eq!(opens, created, "round {round}");
+    }
+    // Two logs, a mark and its lock each round.
+    assert_eq!(fs::read_dir(&dir.0).unwrap().count(), 200);
+}
+
+#[test]
+fn written_values_are_never_replaced() {
+    let dir = TempDir::new("write-once");
+    let mut store = FileWriteOnceStore::new(&dir.0);
+    store.write("seven", b"list").unwrap();
+    let mut restarted = FileWriteOnceStore::new(&dir.0);
+    restarted.write("seven", b"list").unwrap();
+    let other_value = Err(StorageError::OtherValue);
+    assert_eq!(restarted.write("seven", b"another"), other_value);
+    restarted.write("eight", b"another").unwrap();
+    assert_eq!(store.read("seven"), Ok(Some(b"list".to_vec())));
+    assert_eq!(store.read("nine"), Ok(None));
+    // The remainder of a killed process with the same id is no value.
+    let torn = format!("nine.{}-0.next", std::process::id());
+    fs::write(dir.0.join(torn), b"lis").unwrap();
+    restarted.write("nine", b"list").unwrap();
+    assert_eq!(restarted.write("nine", b"lis"), other_value);
+    let file = dir.0.join("seven");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    assert_eq!(store.write("seven", b"list"), other_value);
+    assert_eq!(store.read("seven"), Err(StorageError::Failed));
+    let mut missing = FileWriteOnceStore::new(&dir.0.join("missing"));
+    assert_eq!(missing.write("seven", b"list"), Err(StorageError::Failed));
+}
+
+/// Threads stand for processes with equal ids, as in containers.
+#[test]
+fn concurrent_writes_have_one_winner() {
+    let dir = TempDir::new("race");
+    for round in 0..200 {
+        let name = format!("list-{round}");
+        let write = |n: u8| {
+            let mut store = FileWriteOnceStore::new(&dir.0);
+            store.write(&name, &[n; 9000]).is_ok().then_some(n)
+        };
+        let write = &write;
+        let winners = std::thread::scope(|scope| {
+            let threads = [0, 1].map(|n| scope.spawn(move || write(n)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let ([Some(winner), None] | [None, Some(winner)]) = winners else {
+            panic!("{winners:?} have written {name}");
+        };
+        let stored = FileWriteOnceStore::new(&dir.0).read(&name);
+        assert_eq!(stored, Ok(Some(vec![winner; 9000])));
+    }
+}

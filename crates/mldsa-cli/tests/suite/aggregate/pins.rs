@@ -1,0 +1,120 @@
+//! Pinned lists of failed steps.
+
+use super::*;
+
+/// A list pinned by a failed step would exclude the true one.
+#[test]
+fn failed_steps_pin_nothing() {
+    let place = Place::new("pins");
+    place.planned([0, 1, 2]);
+    let pinned = |store: &str| place.exists(&format!("{store}/epoch-1.roots"));
+    place.good(&own("root", 0, ""));
+    // Too early, and not the expected list.
+    place.refused(&member("open", 0, ""), "not acknowledged");
+    place.refused(&own("agree", 0, "--expect-roots ab"), "list of roots is");
+    assert!(!pinned("member-0"));
+    // A store in the shared directory is rejected, and one that other users can write into.
+    place.rename("member-0", "committee/member-0");
+    for step in ["root", "agree"] {
+        let args = format!("{step} --committee committee --store committee/member-0");
+        place.refused(&args, "neither in the other");
+    }
+    place.rename("committee/member-0", "member-0");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        for (mode, code) in [(0o777, 2), (0o700, 0)] {
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(place.path("member-0"), mode).unwrap();
+            place.fails(code, &own("root", 0, ""), "");
+        }
+        // The digest cannot be printed.
+        place.with_closed_output(&own("agree", 0, ""));
+        assert!(!pinned("member-0") && !place.exists("committee/epoch-1/acknowledgements"));
+    }
+    for step in ["root", "agree"] {
+        place.each(step, [0, 1, 2], "");
+    }
+    assert!(pinned("member-0"));
+    for step in ["open", "commit", "respond"] {
+        for n in 0..3 {
+            place.good(&member(step, n, ""));
+        }
+    }
+    // A round that cannot be made, and rounds for stores that cannot be read.
+    for (round, store) in [
+        ("payload/round", "member-0"),
+        ("new/round", "payload/store"),
+        ("new/round", "stranger"),
+    ] {
+        let open = member("open", 0, "").replace("--round round", &format!("--round {round}"));
+        place.refused(&open.replace("member-0", store), "");
+        assert!(!place.exists("new") && !place.exists("stranger"));
+    }
+    // Results at the path of the list, and at impossible paths.
+    let combine = |store: &str, round: &str, out: &str| {
+        format!(
+            "combine --committee committee --store {store} --round {round} --payload payload \
+             --content slot-7 --out {out}"
+        )
+    };
+    let kept_apart = "neither in the other";
+    for (store, round, out, why) in [
+        ("new/store", "round", "new", "list of roots is kept"),
+        ("combiner", "round", "nowhere/aggregate", "nowhere"),
+        ("combiner", "round", "payload/aggregate", "ot a directory"),
+        ("combiner", "new/round/7", "aggregate", "new/round/7"),
+        ("combiner", "new/round/7", "nowhere/aggregate", "nowhere"),
+        ("combiner", "round", "new/.", "is a directory"),
+        ("round", "round", "aggregate", kept_apart),
+        ("round/own", "round", "aggregate", kept_apart),
+        ("committee", "round", "aggregate", kept_apart),
+        ("committee/epoch-1", "round", "aggregate", kept_apart),
+    ] {
+        place.refused(&format!("{} --ctx TEST", combine(store, round, out)), why);
+        assert!(!place.exists("new") && !pinned(store));
+    }
+    // Without the domain it is another decision with another challenge.
+    let combiner = combine("combiner", "round", "aggregate");
+    place.refused(&combiner, "");
+    place.put("aggregate", b"something");
+    place.refused(&format!("{combiner} --ctx TEST"), "aggregate: exists\n");
+    place.remove("aggregate");
+    assert!(!place.exists("combiner"));
+    let combined = place.run(&format!("{combiner} --ctx TEST"));
+    assert_eq!(pinned("combiner"), combined.code == 0);
+    if combined.code == 1 {
+        assert!(!place.exists("combiner"));
+        return;
+    }
+    // If the aggregate or the report cannot be written, nothing is pinned.
+    #[cfg(unix)]
+    for out in ["-", "unread"] {
+        place.with_closed_output(&format!("{} --ctx TEST", combine("unheard", "round", out)));
+        assert!(!place.exists("unheard") && !place.exists("unread"));
+    }
+    let verify = |more: &str| verify("aggregate", "round", &format!("--content slot-7 {more}"));
+    let opening = format!("round/{}.opening", hex::encode("m1"));
+    place.rename(&opening, "away");
+    place.refused(&verify("--quorum 3"), "opening");
+    place.rename("away", &opening);
+    place.refused(&verify("--quorum 4"), "3 members");
+    place.put("payload", b"something else");
+    place.invalid(&verify("--quorum 3"), "another task");
+    place.put("payload", b"what is decided");
+    let inside = verify("--quorum 3").replace("--round round", "--round verifier/round");
+    place.refused(&inside, kept_apart);
+    for (result, why) in [
+        ("nowhere/sig", "nowhere/sig"),
+        ("verifier", "list of roots is kept"),
+        ("folder/", "is a directory"),
+    ] {
+        let run = place.refused(
+            &verify(&format!("--quorum 3 --pk-out pk --sig-out {result}")),
+            why,
+        );
+        assert!(run.stdout.is_empty() && !place.exists("pk") && !place.exists("verifier"));
+    }
+    place.good(&verify("--quorum 3"));
+    assert!(pinned("verifier"));
+}

@@ -1,0 +1,141 @@
+//! No command writes into a file that it reads.
+
+use super::*;
+
+/// Commands, arguments, files that they read, options that name results. `@` is the folder.
+const COMMANDS: &str = "\
+keygen | --set 44 --seed-file @/seed --force | @/seed | --out --pub
+convert | @/key --force | @/key | --out
+pubkey | @/key --force | @/key | --out
+inspect | @/key | @/key |
+sign | -k @/key --hex --force @/payload | @/key @/payload | --out
+verify | -k @/key -s @/sig @/payload | @/key @/sig @/payload |
+mu | -k @/key --force @/payload | @/key @/payload | --out
+batch-verify | @/payload | @/payload |
+batch-sign | @/payload | @/payload |
+backends | | |
+completions | bash | |
+man | @/nowhere | |
+aggregate run | --dir @/new --payload @/payload | @/payload |
+aggregate init | $STORE --id m | $SHARED $SECRET |
+aggregate plan | --committee @/com --content c | $SHARED |
+aggregate root | $STORE | $SHARED $SECRET |
+aggregate agree | $STORE | $SHARED $SECRET |
+aggregate open | $STEP | $ROUND |
+aggregate commit | $STEP | $ROUND |
+aggregate respond | $STEP | $ROUND |
+aggregate retire | $STEP | $ROUND |
+aggregate combine | $STEP | $ROUND | --out
+aggregate verify | $STEP --aggregate @/sig --weights @/key --threshold 1 | @/sig @/key @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
+aggregate close | --store @/store --epoch 1 | $SECRET |
+aggregate rotate | --store @/store --epoch 1 | $SECRET |";
+
+/// Abbreviations in [`COMMANDS`].
+const PARTS: [(&str, &str); 5] = [
+    ("$STEP", "$STORE --round @/round --payload @/payload"),
+    ("$STORE", "--committee @/com --store @/store"),
+    (
+        "$SHARED",
+        "@/com/epoch-1/plan.json @/com/registrations/6d30",
+    ),
+    (
+        "$ROUND",
+        "@/com/epoch-1/roots/6d30 $SECRET @/store/guard-0.log @/round/6d30.opening @/payload",
+    ),
+    ("$SECRET", "@/store/secret"),
+];
+
+/// The commands that the tool itself lists.
+fn commands(of: &str) -> Vec<String> {
+    let args: Vec<&str> = of.split_whitespace().chain(["--help"]).collect();
+    let help = good(&args, b"").stdout;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    listed
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().unwrap())
+        .filter(|name| *name != "help")
+        .flat_map(|name| {
+            let name = format!("{of} {name}").trim().to_owned();
+            let inner = commands(&name);
+            if inner.is_empty() { vec![name] } else { inner }
+        })
+        .collect()
+}
+
+#[test]
+fn no_command_writes_into_its_inputs() {
+    let folder = Folder::new("outputs-commands");
+    let table = PARTS
+        .iter()
+        .fold(COMMANDS.to_owned(), |table, (short, long)| {
+            table.replace(short, long)
+        });
+    let table = table.replace('@', folder.0.to_str().unwrap());
+    let rows: Vec<[Vec<&str>; 4]> = table
+        .lines()
+        .map(|row| {
+            let cells = row.split('|').map(|cell| cell.split_whitespace().collect());
+            cells.collect::<Vec<_>>().try_into().unwrap()
+        })
+        .collect();
+    let mut listed = commands("");
+    listed.sort();
+    let mut in_table: Vec<String> = rows.iter().map(|row| row[0].join(" ")).collect();
+    in_table.sort();
+    assert_eq!(listed, in_table);
+
+    let mut files: Vec<&str> = rows.iter().flat_map(|row| row[2].clone()).collect();
+    files.sort();
+    files.dedup();
+    for file in &files {
+        fs::create_dir_all(std::path::Path::new(file).parent().unwrap()).unwrap();
+        fs::write(file, file).unwrap();
+    }
+    let everything = || {
+        files
+            .iter()
+            .all(|file| fs::read(file).unwrap() == file.as_bytes())
+    };
+    let mut tried = 0;
+    let mut refused = |args: &[&str], to: &str| {
+        let log = File::options().append(true).open(to).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_mldsa"))
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(everything(), "{args:?} > {to} changed an input");
+        assert!(text.contains("is an input"), "{args:?} > {to}: {text}");
+        assert_eq!(output.status.code(), Some(2), "{args:?} > {to}");
+        tried += 1;
+    };
+    for [command, arguments, inputs, results] in &rows {
+        let args = args![..command, ..arguments];
+        let combine = command.ends_with(&["combine"]);
+        for input in inputs {
+            let (hard, soft) = (folder.at("hard"), folder.at("soft"));
+            fs::hard_link(input, &hard).unwrap();
+            symlink(input, &soft).unwrap();
+            // An option of a result: the input, its other names, and standard output that is one.
+            for option in results {
+                for name in [*input, &hard, &soft] {
+                    refused(&args![..args, option, name], "/dev/null");
+                }
+                for name in ["-", "/dev/stdout"] {
+                    refused(&args![..args, option, name], &hard);
+                }
+            }
+            if !combine {
+                refused(&args, input);
+                refused(&args, &hard);
+            }
+            fs::remove_file(hard).unwrap();
+            fs::remove_file(soft).unwrap();
+        }
+    }
+    assert!(tried > 150, "{tried}");
+}
