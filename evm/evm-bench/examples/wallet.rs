@@ -6,7 +6,7 @@ use std::error::Error;
 
 use evm_bench::abi::{self, Operation};
 use evm_bench::contracts::Deployed;
-use mldsa_core::{Context, Randomness, MlDsa65, SigningKey};
+use mldsa_core::{Context, MlDsa65, Randomness, SigningKey};
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
 use revm::primitives::{Address, U256};

@@ -2,7 +2,7 @@
 
 use mldsa_core::hazmat::Params;
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 

@@ -5,8 +5,8 @@
 use core::convert::Infallible;
 
 use mldsa_lowmem::{
-    Context, Minimal, Randomness, CacheW0, SeedKey, ParameterSet, PublicKey, MlDsaSigner, Writer, Tier,
-    VerifyError, Workspace, keygen_to_writers,
+    CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, PublicKey, Randomness, SeedKey, Tier,
+    VerifyError, Workspace, Writer, keygen_to_writers,
 };
 
 use crate::meter::{Meter, Use, flash, statics};

@@ -8,7 +8,8 @@ use core::ptr::{read_volatile, write_volatile};
 use board::println;
 use mldsa_core::bytes as core_bytes;
 use mldsa_lowmem::{
-    ExpandedKey, Minimal, Randomness, MlDsaSigner, Mu, ParameterSet, Progress, SigningError, Workspace,
+    ExpandedKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SigningError,
+    Workspace,
 };
 
 use crate::{Bench, Input, miss};

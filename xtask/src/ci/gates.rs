@@ -138,7 +138,9 @@ pub(super) fn miri() -> Outcome {
         .env("CARGO_TARGET_DIR", "target/miri")
         .output()?;
         if status != 0 || crate::loaded::tests_in(&output) == 0 {
-            return failed(format!("Miri over {package}: status {status}, or no test ran"));
+            return failed(format!(
+                "Miri over {package}: status {status}, or no test ran"
+            ));
         }
     }
     Ok(())
