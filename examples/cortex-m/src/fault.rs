@@ -1,5 +1,5 @@
-//! Someone else writes to the signature buffer while signing runs: a DMA channel,
-//! another core, a fault of the memory. A bit of y changes between the two passes,
+//! Concurrent writes to the signature buffer while signing runs: a DMA channel, another
+//! core, a fault of the memory. A bit of y changes between the two passes,
 //! so that the second sees another w than the one that was committed to.
 
 use core::ops::ControlFlow;
@@ -8,7 +8,8 @@ use core::ptr::{read_volatile, write_volatile};
 use board::println;
 use mldsa_core::bytes as core_bytes;
 use mldsa_lowmem::{
-    ExpandedKey, Minimal, Randomness, MlDsaSigner, Mu, ParameterSet, Progress, SigningError, Workspace,
+    ExpandedKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SigningError,
+    Workspace,
 };
 
 use crate::{Bench, Input, miss};

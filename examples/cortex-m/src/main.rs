@@ -1,6 +1,6 @@
 //! Key generation, signing and verification on a Cortex-M4 in QEMU: a line of
 //! JSON per implementation, operation, parameter set and tier, with the peak stack
-//! below the call (the largest of all inputs), the workspace beside it, and the
+//! below the call (the largest of all inputs), the size of the workspace, and the
 //! mean number of instructions. Every implementation gets the same keys, messages
 //! and randomness, and must give the same bytes.
 #![no_std]
@@ -15,8 +15,9 @@ use board::{exit, println};
 use cortex_m_rt::entry;
 use mldsa_core::bytes as core_bytes;
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, Context, ExpandedKey, Minimal, Randomness, CacheW0, Mu, MuBuilder, SeedKey,     ParameterSet, PublicKey, Reader, MlDsaSigner, Tier, Workspace, keygen_from_seed, tr_from,
-    verify_mu_from,
+    Balanced, CacheMatrix, CacheW0, Context, ExpandedKey, Minimal, MlDsaSigner, Mu, MuBuilder,
+    ParameterSet, PublicKey, Randomness, Reader, SeedKey, Tier, Workspace, keygen_from_seed,
+    tr_from, verify_mu_from,
 };
 
 mod fault;
@@ -47,7 +48,7 @@ impl Input {
     }
 }
 
-/// What a row reports: the largest stack and the mean of instructions.
+/// A row of the report: the largest stack and the mean of instructions.
 pub struct Row<'a> {
     pub name: &'a str,
     pub op: &'a str,
@@ -221,7 +222,12 @@ impl<P: ParameterSet> Bench<P> {
                     MlDsaSigner::new(&key, &mut workspace)
                         .with_self_verification(checked)
                         .with_commitment_check(checked)
-                        .sign(&input.message, Context::EMPTY, hedge, self.signature.as_mut())
+                        .sign(
+                            &input.message,
+                            Context::EMPTY,
+                            hedge,
+                            self.signature.as_mut(),
+                        )
                         .expect("a signature");
                 });
                 assert!(self.signature == self.expected);
@@ -253,7 +259,12 @@ impl<P: ParameterSet> Bench<P> {
                 let key = SeedKey::<P>::from_seed_and_tr(&input.xi, &tr);
                 let hedge = Randomness::Hedged(&input.rnd);
                 MlDsaSigner::new(&key, &mut workspace)
-                    .sign(&input.message, Context::EMPTY, hedge, self.signature.as_mut())
+                    .sign(
+                        &input.message,
+                        Context::EMPTY,
+                        hedge,
+                        self.signature.as_mut(),
+                    )
                     .expect("a signature");
             });
             assert!(self.signature == self.expected);
