@@ -104,7 +104,7 @@ pub fn verdict(set: u8, pk: &[u8], ctx: &[u8], message: &[u8], signature: &[u8])
 /// A question, with its name.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What was done.
+    /// Name of the change.
     pub name: &'static str,
     /// Context.
     pub ctx: Vec<u8>,

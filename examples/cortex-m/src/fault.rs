@@ -1,5 +1,5 @@
-//! Someone else writes to the signature buffer while signing runs: a DMA channel,
-//! another core, a fault of the memory. A bit of y changes between the two passes,
+//! Concurrent writes to the signature buffer while signing runs: a DMA channel, another
+//! core, a fault of the memory. A bit of y changes between the two passes,
 //! so that the second sees another w than the one that was committed to.
 
 use core::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! Key generation, signing and verification on a Cortex-M4 in QEMU: a line of
 //! JSON per implementation, operation, parameter set and tier, with the peak stack
-//! below the call (the largest of all inputs), the workspace beside it, and the
+//! below the call (the largest of all inputs), the size of the workspace, and the
 //! mean number of instructions. Every implementation gets the same keys, messages
 //! and randomness, and must give the same bytes.
 #![no_std]
@@ -48,7 +48,7 @@ impl Input {
     }
 }
 
-/// What a row reports: the largest stack and the mean of instructions.
+/// A row of the report: the largest stack and the mean of instructions.
 pub struct Row<'a> {
     pub name: &'a str,
     pub op: &'a str,

@@ -150,7 +150,7 @@ pub(super) fn miri() -> Outcome {
 const MIRI: [(&str, &str); 2] = [
     (
         "mldsa-core",
-        "--lib -- hash::keccak hash::prehash memory:: coding::hint coding::encode ring::poly \
+        "--lib -- hash::keccak hash::prehash coding::hint coding::encode ring::poly \
          ring::ntt::tests::products",
     ),
     ("mldsa-lowmem", "--test faults"),
