@@ -46,7 +46,7 @@ fn batch(criterion: &mut Criterion) {
     }
     let exits = [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid];
     let names = ["full", "first-invalid", "any-invalid"];
-    let exits = exits.map(|mode| Strategy::Batch(mode, KeyStorage::Auto));
+    let exits = exits.map(|mode| Strategy::Batch(mode, KeyStorage::BySize));
     let exits: Vec<_> = names.into_iter().zip(exits).collect();
     for index in [0, 512, 1023] {
         let round = Round::new(Set::MlDsa87, 64, 1024, &mut stream).broken_at(index);

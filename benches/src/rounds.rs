@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeySet, KeyStorage, Mode, Outcome, SignerId, Threads,
+    BatchVerifier, Committee, Duplicates, KeyStorage, MemberId, Mode, Threads, Vote,
 };
 use cpu_time::ThreadTime;
 use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
@@ -84,7 +84,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// All items, in the key storage that the library chooses.
-    pub const FULL: Self = Self::Batch(Mode::Full, KeyStorage::Auto);
+    pub const FULL: Self = Self::Batch(Mode::Full, KeyStorage::BySize);
 }
 
 /// One strategy on one batch.
@@ -229,25 +229,24 @@ fn call<P: ParameterSet>(
     };
     match strategy {
         Strategy::Batch(mode, storage) => {
-            let builder = KeySet::<P>::builder().storage(storage);
-            let keys = pool.install(|| builder.build(public)).expect("keys");
+            let builder = Committee::<P>::builder(b"").key_storage(storage);
+            let builder = builder.threads(Threads::Pool(Arc::clone(&pool)));
+            let committee = builder.build(public.map(|key| (key, 1))).expect("keys");
+            let members: Vec<MemberId> = committee.members().collect();
             let verifier = BatchVerifier::builder()
-                .keys(keys)
                 .mode(mode)
                 .duplicates(Duplicates::Once)
                 .threads(Threads::Pool(pool))
-                .build()
+                .build_for(committee)
                 .expect("a verifier");
-            let mut outcomes = vec![Outcome::Skipped; round.len()];
+            let mut verdicts = Vec::new();
             Box::new(move || {
-                let item = |case: &usize| {
+                let vote = |case: &usize| {
                     let case = &round.inputs.cases[*case];
-                    let signer = SignerId::new(case.key as u32);
-                    Item::new(signer, case.message.as_slice(), &case.signature)
+                    Vote::new(members[case.key], case.message.as_slice(), &case.signature)
                 };
-                let items: Vec<Item<'_>> = round.order.iter().map(item).collect();
-                let summary = verifier.verify_into(&items, &mut outcomes);
-                summary.expect("as many outcomes").all_valid()
+                let votes = round.order.iter().map(vote);
+                verifier.verify_into(votes, &mut verdicts).all_valid()
             })
         }
         Strategy::Lanes => {

@@ -13,7 +13,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use aws_lc_rs::signature::{ML_DSA_65, UnparsedPublicKey};
-use batch_verify::{BatchVerifier, BuildError, Duplicates, Item, Mode, Outcome, Threads};
+use batch_verify::{BatchVerifier, BuildError, Duplicates, Item, Mode, Threads};
 use clap::Parser;
 use mldsa_core::{Context, MlDsa65, Randomness, SigningKey};
 use rand::rngs::StdRng;
@@ -147,14 +147,17 @@ fn run(
 
         for (verifier, row, time) in &mut verifiers {
             let begin = Instant::now();
-            let items: Vec<Item<'_>> = block
-                .iter()
-                .map(|t| Item::new(&t.public_key[..], t.body.as_slice(), &t.signature))
-                .collect();
-            let report = verifier.verify(&items);
+            let report = verifier.verify(block.iter().map(|t| {
+                Item::new(
+                    &t.public_key,
+                    Context::EMPTY,
+                    t.body.as_slice(),
+                    &t.signature,
+                )
+            }));
             *time += begin.elapsed();
-            for (transaction, outcome) in block.iter().zip(report.outcomes()) {
-                if (*outcome == Outcome::Valid) == transaction.forged {
+            for (transaction, verdict) in block.iter().zip(report.verdicts()) {
+                if verdict.is_valid() == transaction.forged {
                     return Err("a wrong verdict".into());
                 }
                 row.forged += u32::from(transaction.forged);

@@ -322,10 +322,10 @@ fn strategies(op: &str, threads: usize) -> Vec<(&'static str, Strategy)> {
     let batch = |mode, storage| Strategy::Batch(mode, storage);
     match op {
         "early_exit" => vec![
-            ("ours", batch(Mode::AnyInvalid, KeyStorage::Auto)),
+            ("ours", batch(Mode::AnyInvalid, KeyStorage::BySize)),
             (
                 "ours-first-invalid",
-                batch(Mode::FirstInvalid, KeyStorage::Auto),
+                batch(Mode::FirstInvalid, KeyStorage::BySize),
             ),
         ],
         "batch_random" if threads == 1 => vec![

@@ -4,7 +4,7 @@ use core::error::Error;
 use core::time::Duration;
 use std::rc::Rc;
 
-use batch_verify::{KeyPolicy, KeySet, KeyStorage, Threads};
+use batch_verify::{Committee, KeyStorage, Threads};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 
 use super::libraries::{KEYS, PARTS};
@@ -119,17 +119,17 @@ fn key_sets<P: ParameterSet>(table: &mut Table, sizes: &[usize]) {
     let seeds: Vec<_> = (0..most).map(seed).collect();
     let keys: Vec<SigningKey<P>> = SigningKey::from_seeds(&seeds);
     let forms = [
-        ("wide", KeyPolicy::Expanded, KeyStorage::Wide),
-        ("packed", KeyPolicy::Expanded, KeyStorage::Packed),
-        ("compact", KeyPolicy::Compact, KeyStorage::Auto),
+        ("wide", KeyStorage::Wide),
+        ("packed", KeyStorage::Packed),
+        ("compact", KeyStorage::Compact),
     ];
     for &size in sizes {
-        for (form, policy, storage) in forms {
-            let builder = KeySet::<P>::builder().policy(policy).storage(storage);
+        for (form, storage) in forms {
+            let builder = Committee::<P>::builder(b"").key_storage(storage);
             let builder = builder.threads(Threads::Inline);
-            let (set, stats) =
-                heap(|| builder.build(keys[..size].iter().map(SigningKey::verifying_key)));
-            set.expect("distinct keys");
+            let members = keys[..size].iter().map(|key| (key.verifying_key(), 1));
+            let (committee, stats) = heap(|| builder.build(members));
+            committee.expect("distinct keys");
             let held = stats.curr_bytes;
             table.push(cells![
                 P::NAME,

@@ -10,7 +10,7 @@ use core::hint::black_box;
 use core::time::Duration;
 use std::time::Instant;
 
-use batch_verify::{BatchVerifier, Item, KeySet, SignerId, Threads};
+use batch_verify::{BatchVerifier, Committee, Threads, Vote};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 /// Messages, each signed by a key of its own.
@@ -30,14 +30,13 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
     let messages: [[u8; 32]; MESSAGES] = core::array::from_fn(|n| [n as u8; 32]);
     let sign = |n: usize| keys[n].sign(&messages[n], Context::EMPTY, Randomness::Deterministic);
     let signatures: Vec<_> = (0..MESSAGES).map(sign).collect::<Result<_, _>>()?;
-    let set = KeySet::<P>::from_public_keys(keys.iter().map(SigningKey::verifying_key))?;
-    let threads = Threads::Inline;
-    let engine = BatchVerifier::builder()
-        .keys(set.clone())
-        .threads(threads)
-        .build()?;
-    let items: Vec<Item<'_>> = (0..MESSAGES)
-        .map(|n| Item::new(n as u32, &messages[n], signatures[n].as_ref()))
+    let members = keys.iter().map(|key| (key.verifying_key(), 1));
+    let committee = Committee::<P>::builder(b"").build(members)?;
+    let verifier = BatchVerifier::builder().threads(Threads::Inline);
+    let verifier = verifier.build_for(committee.clone())?;
+    let votes = committee.members().zip(&messages).zip(&signatures);
+    let votes: Vec<Vote<'_>> = votes
+        .map(|((member, message), signature)| Vote::new(member, message, signature.as_ref()))
         .collect();
 
     row::<P, _>("keygen", |n| SigningKey::<P>::from_seed(&[n as u8; 32]));
@@ -55,12 +54,11 @@ fn of<P: ParameterSet>() -> Result<(), Box<dyn Error>> {
         assert!(verdict.is_ok(), "a wrong verdict");
     });
     row::<P, _>("verify, prepared", |n| {
-        let signer = SignerId::new(n as u32);
-        let verdict = set.verify_one(signer, &messages[n], Context::EMPTY, signatures[n].as_ref());
-        assert!(verdict.is_ok(), "a wrong verdict");
+        assert!(committee.verify(&votes[n]).is_ok(), "a wrong verdict");
     });
     // Eight at once, however often it is called.
-    let eight = least(|| assert!(engine.verify(&items).all_valid(), "a wrong verdict"));
+    let batch = || verifier.verify(votes.iter().copied()).all_valid();
+    let eight = least(|| assert!(batch(), "a wrong verdict"));
     print::<P>("verify, eight prepared", eight / MESSAGES as u32);
     Ok(())
 }

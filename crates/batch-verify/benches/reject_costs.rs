@@ -1,4 +1,4 @@
-//! What every kind of bad item costs, as the table of `docs/validity.md`.
+//! Time of every kind of rejected item, as the table of `docs/validity.md`.
 //!
 //! `cargo bench -p batch-verify --bench reject_costs`
 
@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Outcome, Reason, Signer, Threads,
+    BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
 };
 use mldsa_core::{
     Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey,
@@ -73,135 +73,140 @@ fn costs<P: ParameterSet>() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> 
             .for_each(|(n, parts)| edit(n, parts));
         parts
     };
-    let invalid = Outcome::Invalid;
+    let invalid = Verdict::Rejected;
     let z_end = P::SIG_LEN - P::PARAMS.omega - P::K;
-    let kinds: Vec<(&'static str, Outcome, Vec<Parts>)> = vec![
-        ("valid", Outcome::Valid, valid.clone()),
+    let kinds: Vec<(&'static str, Verdict, Vec<Parts>)> = vec![
+        ("valid", Verdict::Valid, valid.clone()),
         (
             "unknown signer",
-            invalid(Reason::UnknownSigner),
-            edited(&|_, p| p.0 = 1000),
+            invalid(RejectReason::UnknownMember),
+            edited(&|_, p| p.0 = KEYS as u32),
         ),
         (
             "signature length",
-            invalid(Reason::SignatureLength),
+            invalid(RejectReason::SignatureLength),
             edited(&|_, p| {
                 p.3.pop();
             }),
         ),
         (
             "hint encoding",
-            invalid(Reason::HintEncoding),
+            invalid(RejectReason::HintEncoding),
             edited(&|_, p| {
                 p.3[P::SIG_LEN - 1] = 0xff;
             }),
         ),
         (
             "z out of range, first coefficient",
-            invalid(Reason::ResponseNorm),
+            invalid(RejectReason::ResponseNorm),
             edited(&|_, p| {
                 p.3[P::C_TILDE_LEN..][..4].fill(0);
             }),
         ),
         (
             "z out of range, last coefficient",
-            invalid(Reason::ResponseNorm),
+            invalid(RejectReason::ResponseNorm),
             edited(&|_, p| {
                 p.3[z_end - 3..z_end].fill(0);
             }),
         ),
         (
             "wrong challenge",
-            invalid(Reason::ChallengeMismatch),
+            invalid(RejectReason::ChallengeMismatch),
             edited(&|_, p| p.3[0] ^= 1),
         ),
-        ("identical repeat, refused", invalid(Reason::Duplicate), {
+        ("duplicate, rejected", invalid(RejectReason::Duplicate), {
             let one = valid[0].clone();
             (0..ITEMS).map(|_| one.clone()).collect()
         }),
     ];
-    let keys = KeySet::<P>::from_public_keys(
-        signers
-            .iter()
-            .map(|key| key.verifying_key().as_bytes().as_ref()),
-    )?;
-    let compact = KeySet::<P>::builder().policy(KeyPolicy::Compact).build(
-        signers
-            .iter()
-            .map(|key| key.verifying_key().as_bytes().as_ref()),
-    )?;
-    let build = |keys: Option<KeySet<P>>, duplicates| {
-        let builder = BatchVerifier::<P>::builder()
-            .threads(Threads::Inline)
-            .key_cache_bytes(0)
-            .duplicates(duplicates);
-        match keys {
-            Some(keys) => builder.keys(keys).build(),
-            None => builder.build(),
-        }
+    let committee = |storage| {
+        let builder = Committee::<P>::builder(b"").key_storage(storage);
+        builder.build(signers.iter().map(|key| (key.verifying_key(), 1)))
     };
+    let (expanded, compact) = (
+        committee(KeyStorage::BySize)?,
+        committee(KeyStorage::Compact)?,
+    );
     let mut rows = Vec::new();
-    for (name, outcome, parts) in &kinds {
-        let duplicates = match outcome {
-            Outcome::Invalid(Reason::Duplicate) => Duplicates::Reject,
+    for (name, verdict, parts) in &kinds {
+        let duplicates = match verdict {
+            Verdict::Rejected(RejectReason::Duplicate) => Duplicates::Reject,
             _ => Duplicates::Once,
         };
-        let engine = build(Some(keys.clone()), duplicates)?;
-        rows.push((*name, measure(&engine, parts, *outcome, true)?));
+        rows.push((*name, votes(&expanded, duplicates, parts, *verdict)?));
     }
-    let (_, valid_outcome, parts) = &kinds[0];
-    let cold = build(Some(compact), Duplicates::Once)?;
-    rows.push((
-        "valid, key not expanded",
-        measure(&cold, parts, *valid_outcome, true)?,
-    ));
-    let bare = build(None, Duplicates::Once)?;
-    rows.push((
-        "valid, key in the item",
-        measure(&bare, parts, *valid_outcome, false)?,
-    ));
-    let (_, wrong, parts) = &kinds[6];
-    rows.push((
-        "wrong challenge, key in the item",
-        measure(&bare, parts, *wrong, false)?,
-    ));
-    let (_, hint, parts) = &kinds[3];
-    rows.push((
-        "hint encoding, key in the item",
-        measure(&bare, parts, *hint, false)?,
-    ));
+    let (_, valid_verdict, parts) = &kinds[0];
+    let time = votes(&compact, Duplicates::Once, parts, *valid_verdict)?;
+    rows.push(("valid, key not expanded", time));
+    for (name, kind) in [
+        ("valid, key in the item", 0),
+        ("wrong challenge, key in the item", 6),
+        ("hint encoding, key in the item", 3),
+    ] {
+        let (_, verdict, parts) = &kinds[kind];
+        rows.push((name, items::<P>(parts, *verdict)?));
+    }
     Ok(rows)
 }
 
-fn measure<P: ParameterSet>(
-    engine: &BatchVerifier<P>,
+/// Of members' votes.
+fn votes<P: ParameterSet>(
+    committee: &Committee<P>,
+    duplicates: Duplicates,
     parts: &[Parts],
-    expected: Outcome,
-    by_id: bool,
+    expected: Verdict,
 ) -> Result<f64, Box<dyn Error>> {
-    let items: Vec<Item<'_>> = parts
-        .iter()
-        .map(|(id, key, message, signature)| {
-            let signer = if by_id {
-                Signer::from(*id)
-            } else {
-                Signer::Key(key)
-            };
-            Item::new(signer, message.as_slice(), signature)
-        })
-        .collect();
-    let mut outcomes = vec![Outcome::Skipped; items.len()];
+    let builder = BatchVerifier::builder()
+        .threads(Threads::Inline)
+        .duplicates(duplicates);
+    let verifier = builder.build_for(committee.clone())?;
+    // An id of another epoch for an index beyond the committee.
+    let other = committee.successor(1, None::<(&[u8], u64)>)?;
+    let stranger = other.member(0).ok_or("no member")?;
+    let votes = parts.iter().map(|(index, _, message, signature)| {
+        let member = committee.member(*index).unwrap_or(stranger);
+        Vote::new(member, message, signature)
+    });
+    let votes: Vec<Vote<'_>> = votes.collect();
+    let mut verdicts = Vec::new();
+    Ok(least(parts.len(), || {
+        let _ = verifier.verify_into(votes.iter().copied(), &mut verdicts);
+        // The first of identical votes is no duplicate.
+        assert!(
+            verdicts[1..].iter().all(|verdict| *verdict == expected),
+            "{expected:?}"
+        );
+    }))
+}
+
+/// Of items with keys.
+fn items<P: ParameterSet>(parts: &[Parts], expected: Verdict) -> Result<f64, Box<dyn Error>> {
+    let builder = BatchVerifier::<P>::builder()
+        .threads(Threads::Inline)
+        .key_cache_bytes(0);
+    let verifier = builder.build()?;
+    let mut verdicts = Vec::new();
+    Ok(least(parts.len(), || {
+        let items = parts
+            .iter()
+            .map(|(_, key, message, signature)| Item::new(key, Context::EMPTY, message, signature));
+        let _ = verifier.verify_into(items, &mut verdicts);
+        assert!(
+            verdicts.iter().all(|verdict| *verdict == expected),
+            "{expected:?}"
+        );
+    }))
+}
+
+/// Least time of many calls, in microseconds an item.
+fn least(items: usize, mut call: impl FnMut()) -> f64 {
     let mut best = Duration::MAX;
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_millis(300) {
         let start = Instant::now();
-        engine.verify_into(&items, &mut outcomes)?;
+        call();
         best = best.min(start.elapsed());
-        // The first of identical items is not a repeat.
-        assert!(
-            outcomes[1..].iter().all(|outcome| *outcome == expected),
-            "{expected:?}"
-        );
     }
-    Ok(best.as_secs_f64() * 1e6 / items.len() as f64)
+    best.as_secs_f64() * 1e6 / items as f64
 }

@@ -1,5 +1,5 @@
-//! One round of a BFT engine: every validator has signed a vertex, some of them
-//! wrongly. Who, and how long does it take to know?
+//! One round of a BFT engine: every validator has signed a vertex, some of them wrongly. The
+//! report names them; a quorum of votes makes a certificate; the next epoch follows.
 //!
 //! `cargo run --release --example bft_round [VALIDATORS]`
 
@@ -8,19 +8,24 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeySet, Message, Mode, Outcome, Policy, Threshold, Vote,
-    Weights,
+    Attestation, BatchVerifier, Committee, CommitteeVerifier, MemberId, Mode, QuorumRule, Vote,
 };
-use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey, VerifyingKey};
+use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey};
 
 const NETWORK: &[u8] = b"mychain/v1/vertex";
 /// Rounds that are timed.
 const ROUNDS: usize = 200;
 
 struct Vertex {
-    author: u32,
+    author: MemberId,
     payload: Vec<u8>,
     signature: Vec<u8>,
+}
+
+impl Vertex {
+    fn vote(&self) -> Vote<'_> {
+        Vote::new(self.author, &self.payload, &self.signature)
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,19 +45,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         })
         .collect();
 
-    // Once an epoch: expand the keys of the validators.
+    // Once an epoch: the keys of the validators are expanded.
     let start = Instant::now();
-    let keys = KeySet::<MlDsa87>::from_public_keys(signers.iter().map(|key| key.verifying_key()))?;
+    let members = signers.iter().map(|key| (key.verifying_key(), 1));
+    let committee = Committee::<MlDsa87>::builder(NETWORK)
+        .epoch(1)
+        .build(members)?;
     let expansion = start.elapsed();
-    let engine = BatchVerifier::builder()
-        .keys(keys.clone())
-        .context(NETWORK)
-        .build()?;
+    let verifier = committee.verifier();
 
-    // Every round: one vertex from everyone.
+    // Every round: one vertex by each.
     let mut vertices = Vec::new();
-    for (author, signer) in (0..).zip(&signers) {
-        let payload = format!("round 7, vertex of {author}").into_bytes();
+    for (author, signer) in committee.members().zip(&signers) {
+        let payload = format!("round 7, vertex of {}", author.index()).into_bytes();
         let signature = signer.sign(&payload, context, Randomness::Deterministic)?;
         let signature = signature.as_ref().to_vec();
         vertices.push(Vertex {
@@ -61,58 +66,54 @@ fn main() -> Result<(), Box<dyn Error>> {
             signature,
         });
     }
-    let honest = time(&engine, &vertices, true)?;
+    let honest = time(&verifier, &vertices, true);
 
     // Three validators misbehave, each in another way.
     vertices[3].payload.push(b'!');
     vertices[5].signature.truncate(4000);
     vertices[6].signature[4626] = 0xff;
-    let report = engine.verify_by(&vertices, |_, vertex| show(vertex))?;
-    let culprits: Vec<String> = report
-        .invalid()
-        .map(|(index, reason)| format!("{} {reason}", vertices[index].author))
+    let report = verifier.verify(vertices.iter().map(Vertex::vote));
+    let rejected: Vec<String> = report
+        .rejected()
+        .map(|(index, reason)| format!("{} {reason}", vertices[index].author.index()))
         .collect();
-    assert_eq!(culprits.len(), 3, "three vertices are wrong");
-    let attacked = time(&engine, &vertices, false)?;
+    assert_eq!(rejected.len(), 3, "three vertices are wrong");
+    let attacked = time(&verifier, &vertices, false);
 
-    // What a node without this crate does.
-    let single: Vec<&VerifyingKey<MlDsa87>> =
-        signers.iter().map(SigningKey::verifying_key).collect();
+    // Verification one by one, for comparison.
     let mut one_by_one = Duration::MAX;
     for _ in 0..5 {
         let start = Instant::now();
-        let mut verdicts = Vec::with_capacity(vertices.len());
-        for vertex in &vertices {
-            let key = single[vertex.author as usize];
-            let verdict = key.verify(&vertex.payload, context, &vertex.signature);
-            verdicts.push(verdict.is_ok());
-        }
+        let single = |(vertex, key): (&Vertex, &SigningKey<_>)| {
+            key.verifying_key()
+                .verify(&vertex.payload, context, &vertex.signature)
+                .is_ok()
+        };
+        let verdicts: Vec<bool> = vertices.iter().zip(&signers).map(single).collect();
         one_by_one = one_by_one.min(start.elapsed());
-        for (alone, together) in verdicts.iter().zip(report.outcomes()) {
-            assert_eq!(*alone, *together == Outcome::Valid, "verdicts differ");
+        for (alone, together) in verdicts.iter().zip(report.verdicts()) {
+            assert_eq!(*alone, together.is_valid(), "verdicts differ");
         }
     }
 
-    // Everyone votes for a block; a third of the votes is forged or missing.
-    let block = Message::Bytes(b"block 7");
+    // All vote for a block; the votes that carry the quorum are its certificate.
     let votes: Vec<_> = signers
         .iter()
         .map(|signer| signer.sign(b"block 7", context, Randomness::Deterministic))
         .collect::<Result<_, _>>()?;
-    let votes: Vec<Vote<'_>> = (0..)
+    let votes: Vec<Attestation<'_>> = committee
+        .members()
         .zip(&votes)
-        .map(|(n, vote): (u32, _)| Vote::new(n, vote.as_ref()))
+        .map(|(member, vote)| Attestation::new(member, vote.as_ref()))
         .collect();
-    let weights = Weights::equal(keys.len());
-    let threshold = Threshold::two_thirds(&weights);
-    let quorum = engine.verify_quorum(
-        block,
-        &votes,
-        &weights,
-        threshold,
-        Policy::Lenient,
-        Duplicates::Once,
-    )?;
+    let quorum = verifier.verify_quorum(b"block 7", &votes, QuorumRule::AnyValid)?;
+    let certificate: Vec<_> = quorum
+        .carried_by()
+        .iter()
+        .map(|&vote| votes[vote])
+        .collect();
+    let checked = verifier.verify_quorum(b"block 7", &certificate, QuorumRule::Certificate)?;
+    assert_eq!(checked.weight(), quorum.weight());
 
     let threads = report.summary().threads;
     println!(
@@ -121,23 +122,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     println!("validators            {validators:>10}");
     println!(
-        "expanded keys         {:>10.1} MiB in {:.1} ms",
-        mib(keys.memory_bytes()),
+        "prepared keys         {:>10.1} MiB in {:.1} ms",
+        committee.memory_bytes() as f64 / f64::from(1 << 20),
         ms(expansion)
     );
-    println!("vertices              {:>10}", vertices.len());
-    println!("valid                 {:>10}", report.valid());
+    println!("valid vertices        {:>10}", report.summary().valid_items);
     println!(
-        "culprits              {:>10}  {}",
-        culprits.len(),
-        culprits.join(", ")
+        "rejected              {:>10}  {}",
+        rejected.len(),
+        rejected.join(", ")
     );
     println!(
         "quorum                {:>10}  of {} votes, {} needed, {} examined",
-        quorum.weight,
+        quorum.weight(),
         votes.len(),
-        threshold.weight(),
-        quorum.examined
+        committee.required_weight(committee.threshold()),
+        quorum.examined()
     );
     println!("one by one            {:>10.3} ms", ms(one_by_one));
     println!(
@@ -154,45 +154,31 @@ fn main() -> Result<(), Box<dyn Error>> {
             at(0.999)
         );
     }
-    // An engine that only wants to know whether all is well stops early.
+    // Early exit, for engines that need one answer for the whole batch.
     let quick = BatchVerifier::builder()
-        .keys(keys)
-        .context(NETWORK)
         .mode(Mode::AnyInvalid)
-        .build()?;
-    let quick = quick.verify_by(&vertices, |_, vertex| show(vertex))?;
+        .build_for(committee)?;
+    let quick = quick.verify(vertices.iter().map(Vertex::vote));
     println!(
-        "early exit            {:>10}  vertices not looked at",
-        quick.skipped()
+        "early exit            {:>10}  vertices skipped",
+        quick.summary().skipped
     );
     Ok(())
 }
 
-fn show(vertex: &Vertex) -> Item<'_> {
-    Item::new(vertex.author, vertex.payload.as_slice(), &vertex.signature)
-}
-
 /// Sorted times of some rounds.
-fn time(
-    engine: &BatchVerifier<MlDsa87>,
-    vertices: &[Vertex],
-    valid: bool,
-) -> Result<Vec<Duration>, Box<dyn Error>> {
+fn time(verifier: &CommitteeVerifier<MlDsa87>, vertices: &[Vertex], valid: bool) -> Vec<Duration> {
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let report = engine.verify_by(vertices, |_, vertex| show(vertex))?;
+        let report = verifier.verify(vertices.iter().map(Vertex::vote));
         times.push(start.elapsed());
         assert_eq!(report.all_valid(), valid, "a wrong verdict");
     }
     times.sort_unstable();
-    Ok(times)
+    times
 }
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-fn mib(bytes: usize) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }

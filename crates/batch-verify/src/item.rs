@@ -1,130 +1,10 @@
-//! What goes into a batch: borrowed, `Copy`, the same for every parameter set.
+//! Signatures to verify, borrowed from the caller.
 
 use mldsa_core::{Context, Mu, ParameterSet, PreHash, VerifyingKey};
 
-use crate::SignerId;
+use crate::MemberId;
 
-/// One signature to check, borrowed from the caller.
-///
-/// ```
-/// use batch_verify::{BatchVerifier, Item, KeySet};
-/// use mldsa_core::{Context, MlDsa44, SigningKey};
-///
-/// let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
-/// let public = key.verifying_key();
-/// let signature = key.sign_hedged(b"vote", Context::EMPTY)?;
-/// let keys = KeySet::<MlDsa44>::from_public_keys([public])?;
-/// let engine = BatchVerifier::builder().keys(keys).build()?;
-///
-/// // Keys are numbers in the set, or public keys that come along, decoded or not.
-/// let report = engine.verify(&[
-///     Item::new(0, b"vote", signature.as_ref()),
-///     Item::new(public, b"vote", signature.as_ref()),
-///     Item::new(public.as_bytes(), b"vote", signature.as_ref()),
-///     Item::new(0, b"another", signature.as_ref()),
-/// ]);
-/// assert_eq!(report.first_invalid().map(|(index, _)| index), Some(3));
-/// # Ok::<(), Box<dyn core::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Item<'a> {
-    /// Whose signature it is.
-    pub signer: Signer<'a>,
-    /// What was signed.
-    pub message: Message<'a>,
-    /// The encoded signature (`P::SIG_LEN` bytes when well formed).
-    pub signature: &'a [u8],
-    /// The context of this item; `None` takes the verifier's.
-    pub context: Option<Context<'a>>,
-}
-
-impl<'a> Item<'a> {
-    /// An item under the verifier's context.
-    pub fn new(
-        signer: impl Into<Signer<'a>>,
-        message: impl Into<Message<'a>>,
-        signature: &'a [u8],
-    ) -> Self {
-        Self {
-            signer: signer.into(),
-            message: message.into(),
-            signature,
-            context: None,
-        }
-    }
-
-    /// The same item under its own context instead of the verifier's.
-    #[must_use]
-    pub fn with_context(self, context: Context<'a>) -> Self {
-        Self {
-            context: Some(context),
-            ..self
-        }
-    }
-
-    /// Bytes of key, message, context and signature.
-    pub(crate) fn bytes(&self) -> usize {
-        let key = match self.signer {
-            Signer::Id(_) => 0,
-            Signer::Key(key) => key.len(),
-        };
-        let message = match self.message {
-            Message::Bytes(message) => message.len(),
-            // Pieces may be the same memory many times.
-            Message::Parts(parts) => parts
-                .iter()
-                .fold(0, |sum: usize, part| sum.saturating_add(part.len())),
-            Message::Mu(mu) => mu.as_bytes().len(),
-            Message::PreHashed { digest, .. } => digest.len(),
-        };
-        let context = self.context.map_or(0, |context| context.as_bytes().len());
-        message.saturating_add(key + context + self.signature.len())
-    }
-}
-
-/// Who is said to have signed.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Signer<'a> {
-    /// A member of the verifier's [`KeySet`](crate::KeySet).
-    Id(SignerId),
-    /// An encoded public key (`P::PK_LEN` bytes when well formed) that need
-    /// not be in any set.
-    Key(&'a [u8]),
-}
-
-impl From<SignerId> for Signer<'_> {
-    fn from(id: SignerId) -> Self {
-        Self::Id(id)
-    }
-}
-
-impl From<u32> for Signer<'_> {
-    fn from(index: u32) -> Self {
-        Self::Id(SignerId::new(index))
-    }
-}
-
-impl<'a> From<&'a [u8]> for Signer<'a> {
-    fn from(key: &'a [u8]) -> Self {
-        Self::Key(key)
-    }
-}
-
-impl<'a, const N: usize> From<&'a [u8; N]> for Signer<'a> {
-    fn from(key: &'a [u8; N]) -> Self {
-        Self::Key(key)
-    }
-}
-
-impl<'a, P: ParameterSet> From<&'a VerifyingKey<P>> for Signer<'a> {
-    fn from(key: &'a VerifyingKey<P>) -> Self {
-        Self::Key(key.as_ref())
-    }
-}
-
-/// What was signed, in any form FIPS 204 knows.
+/// A signed message.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Message<'a> {
@@ -132,13 +12,9 @@ pub enum Message<'a> {
     Bytes(&'a [u8]),
     /// The message in pieces; equal to `Bytes` of their concatenation.
     Parts(&'a [&'a [u8]]),
-    /// The message representative, computed beforehand. It already contains a
-    /// context and a public key, so the contexts of the item and of the
-    /// verifier are **not** applied: only for a `mu` that was computed locally.
-    Mu(&'a Mu),
     /// HashML-DSA: the digest of the message under `hash`. Pairs of hash and
-    /// parameter set that are too weak are refused unless
-    /// [`allow_weak_prehash`](crate::Builder::allow_weak_prehash) is on.
+    /// parameter set that are too weak are rejected unless
+    /// [`allow_weak_prehash`](crate::BatchVerifierBuilder::allow_weak_prehash) is on.
     PreHashed {
         /// The hash function.
         hash: PreHash,
@@ -159,8 +35,143 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Message<'a> {
     }
 }
 
-impl<'a> From<&'a Mu> for Message<'a> {
-    fn from(mu: &'a Mu) -> Self {
-        Self::Mu(mu)
+impl<'a> From<&'a Vec<u8>> for Message<'a> {
+    fn from(message: &'a Vec<u8>) -> Self {
+        Self::Bytes(message)
+    }
+}
+
+/// A committee member's signature over a message, under the context of the committee.
+#[derive(Clone, Copy, Debug)]
+pub struct Vote<'a> {
+    /// The claimed signer.
+    pub member: MemberId,
+    /// The signed message.
+    pub message: Message<'a>,
+    /// The encoded signature (`P::SIG_LEN` bytes when well formed).
+    pub signature: &'a [u8],
+}
+
+impl<'a> Vote<'a> {
+    /// A vote by `member`.
+    pub fn new(member: MemberId, message: impl Into<Message<'a>>, signature: &'a [u8]) -> Self {
+        Self {
+            member,
+            message: message.into(),
+            signature,
+        }
+    }
+}
+
+/// A committee member's signature over the message of a quorum, which is passed apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Attestation<'a> {
+    /// The claimed signer.
+    pub member: MemberId,
+    /// The encoded signature.
+    pub signature: &'a [u8],
+}
+
+impl<'a> Attestation<'a> {
+    /// A signature by `member`.
+    #[must_use]
+    pub fn new(member: MemberId, signature: &'a [u8]) -> Self {
+        Self { member, signature }
+    }
+
+    pub(crate) fn vote(&self, message: Message<'a>) -> Vote<'a> {
+        Vote {
+            member: self.member,
+            message,
+            signature: self.signature,
+        }
+    }
+}
+
+/// A signature under a public key that is passed with it, for a
+/// [`BatchVerifier`](crate::BatchVerifier).
+///
+/// A valid item proves that the owner of that key signed, and nothing about who the owner is.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) context: Context<'a>,
+    pub(crate) payload: Payload<'a>,
+    pub(crate) signature: &'a [u8],
+}
+
+impl<'a> Item<'a> {
+    /// A signature over `message` under `context`. The key is encoded (`P::PK_LEN` bytes
+    /// when well formed) or decoded.
+    pub fn new(
+        key: impl Into<PublicKeyBytes<'a>>,
+        context: Context<'a>,
+        message: impl Into<Message<'a>>,
+        signature: &'a [u8],
+    ) -> Self {
+        Self {
+            key: key.into().0,
+            context,
+            payload: message.into().into(),
+            signature,
+        }
+    }
+
+    /// A signature over a message representative, which contains key and context already:
+    /// only for a `mu` that was computed locally.
+    pub fn from_mu(key: impl Into<PublicKeyBytes<'a>>, mu: &'a Mu, signature: &'a [u8]) -> Self {
+        Self {
+            key: key.into().0,
+            context: Context::EMPTY,
+            payload: Payload::Mu(mu),
+            signature,
+        }
+    }
+}
+
+/// An encoded public key, from bytes, an array or a [`VerifyingKey`].
+#[derive(Clone, Copy, Debug)]
+pub struct PublicKeyBytes<'a>(&'a [u8]);
+
+impl<'a> From<&'a [u8]> for PublicKeyBytes<'a> {
+    fn from(key: &'a [u8]) -> Self {
+        Self(key)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for PublicKeyBytes<'a> {
+    fn from(key: &'a Vec<u8>) -> Self {
+        Self(key)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for PublicKeyBytes<'a> {
+    fn from(key: &'a [u8; N]) -> Self {
+        Self(key)
+    }
+}
+
+impl<'a, P: ParameterSet> From<&'a VerifyingKey<P>> for PublicKeyBytes<'a> {
+    fn from(key: &'a VerifyingKey<P>) -> Self {
+        Self(key.as_ref())
+    }
+}
+
+/// A message in the forms the core accepts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Payload<'a> {
+    Bytes(&'a [u8]),
+    Parts(&'a [&'a [u8]]),
+    PreHashed(PreHash, &'a [u8]),
+    Mu(&'a Mu),
+}
+
+impl<'a> From<Message<'a>> for Payload<'a> {
+    fn from(message: Message<'a>) -> Self {
+        match message {
+            Message::Bytes(message) => Self::Bytes(message),
+            Message::Parts(parts) => Self::Parts(parts),
+            Message::PreHashed { hash, digest } => Self::PreHashed(hash, digest),
+        }
     }
 }

@@ -1,6 +1,5 @@
-//! `verify_into` allocates nothing after its first batch, inline and from inside the pool;
-//! an intake copies nothing that it has no room for; expanded keys and what is remembered
-//! of others take no more than they may.
+//! `verify_into` allocates nothing after its first batch; prepared keys, cached verdicts and
+//! queued votes take no more than their bounds; a cached quorum copies no signatures.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -8,8 +7,8 @@ use std::alloc::System;
 use std::sync::{Mutex, PoisonError};
 
 use batch_verify::{
-    BatchVerifier, Duplicates, Intake, IntakeLimits, Item, KeyPolicy, KeySet, Mode, Outcome,
-    Threads,
+    Attestation, BatchVerifier, Committee, Duplicates, Item, KeyStorage, Mode, OwnedVote, Priority,
+    QuorumRule, Source, Threads, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -20,63 +19,64 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// All threads of a process are counted.
 static ALONE: Mutex<()> = Mutex::new(());
 
+const CONTEXT: &[u8] = b"quiet";
+
+fn signers() -> Vec<SigningKey<MlDsa44>> {
+    (0..10).map(|n| SigningKey::from_seed(&[n; 32])).collect()
+}
+
+fn committee(storage: KeyStorage) -> Committee<MlDsa44> {
+    let builder = Committee::builder(CONTEXT)
+        .key_storage(storage)
+        .threads(Threads::Inline);
+    builder
+        .build(signers().iter().map(|key| (key.verifying_key(), 1)))
+        .unwrap()
+}
+
+fn sign(key: &SigningKey<MlDsa44>, message: &[u8]) -> Vec<u8> {
+    let context = Context::new(CONTEXT).unwrap();
+    key.sign(message, context, Randomness::Deterministic)
+        .unwrap()
+        .as_ref()
+        .to_vec()
+}
+
 #[test]
 fn no_allocation_after_the_first_batch() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let context = Context::new(b"quiet").unwrap();
-    let signers: Vec<_> = (0..10)
-        .map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]))
-        .collect();
+    let signers = signers();
+    let messages: Vec<[u8; 8]> = (0..300_usize).map(usize::to_le_bytes).collect();
     let mut signatures: Vec<Vec<u8>> = (0..300)
-        .map(|n| {
-            let key = &signers[n % 10];
-            let signature = key.sign(&n.to_le_bytes(), context, Randomness::Deterministic);
-            signature.unwrap().as_ref().to_vec()
-        })
+        .map(|n| sign(&signers[n % 10], &messages[n]))
         .collect();
-    // Refusals, early exits and repeats must be quiet too.
+    // Rejections, early exits and duplicates must allocate nothing too.
     signatures[250][0] ^= 1;
     *signatures[260].last_mut().unwrap() = 0xff;
     signatures[270].pop();
-    let messages: Vec<[u8; 8]> = (0..300usize).map(usize::to_le_bytes).collect();
-    let items: Vec<Item<'_>> = (0..300)
-        .map(|n| if n == 299 { 0 } else { n })
-        .map(|n| Item::new((n % 10) as u32, messages[n].as_slice(), &signatures[n]))
-        .collect();
-    let pool = std::sync::Arc::new(
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(2)
-            .build()
-            .unwrap(),
-    );
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = std::sync::Arc::new(pool.unwrap());
     // Threads allocate when they begin, which on a busy machine is later.
     pool.broadcast(|_| ());
-    let mut outcomes = vec![Outcome::Skipped; items.len()];
-    let mut batches = 0;
-    for policy in [KeyPolicy::Expanded, KeyPolicy::Compact] {
-        let keys = KeySet::builder()
-            .policy(policy)
-            .build(
-                signers
-                    .iter()
-                    .map(|key| key.verifying_key().as_bytes().as_slice()),
-            )
-            .unwrap();
+    let (mut verdicts, mut batches) = (Vec::new(), 0);
+    for storage in [KeyStorage::BySize, KeyStorage::Compact] {
+        let committee = committee(storage);
+        let members: Vec<_> = committee.members().collect();
         for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
             for duplicates in [Duplicates::Once, Duplicates::Verify, Duplicates::Reject] {
                 for threads in [Threads::Inline, Threads::Pool(pool.clone())] {
                     let inline = matches!(threads, Threads::Inline);
-                    let verifier = BatchVerifier::<MlDsa44>::builder()
-                        .keys(keys.clone())
-                        .context(context)
-                        .mode(mode)
-                        .duplicates(duplicates)
+                    let builder = BatchVerifier::builder().mode(mode).duplicates(duplicates);
+                    let verifier = builder
                         .threads(threads)
-                        .build()
+                        .build_for(committee.clone())
                         .unwrap();
                     let mut round = || {
-                        let summary = verifier.verify_into(&items, &mut outcomes).unwrap();
-                        assert!(summary.invalid() > 0);
+                        let places = (0..300).map(|n| if n == 299 { 0 } else { n });
+                        let votes = places.map(|n| {
+                            Vote::new(members[n % 10], messages[n].as_slice(), &signatures[n])
+                        });
+                        assert!(verifier.verify_into(votes, &mut verdicts).rejected() > 0);
                     };
                     let mut measure = || {
                         // Workers find their memory within a few batches.
@@ -91,77 +91,107 @@ fn no_allocation_after_the_first_batch() {
                     } else {
                         pool.install(measure)
                     };
-                    assert_eq!(
-                        allocated, 0,
-                        "{policy:?} {mode:?} {duplicates:?} inline {inline}"
-                    );
+                    assert_eq!(allocated, 0, "{storage:?} {mode:?} {duplicates:?} {inline}");
                     batches += 5;
                 }
             }
         }
     }
-    assert_eq!(batches, 2 * 3 * 3 * 2 * 5);
-    assert!(ALLOCATOR.stats().allocations > 0, "what came before counts");
+    assert_eq!(batches, 180);
 }
 
 #[test]
-fn what_is_not_remembered_is_not_copied() {
+fn the_key_cache_keeps_its_bound() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
-    let keys = KeySet::from_public_keys([key.verifying_key().as_bytes().as_slice()]).unwrap();
-    let verifier = BatchVerifier::<MlDsa44>::builder()
-        .keys(keys)
-        .threads(Threads::Inline);
-    let limits = IntakeLimits {
-        memory_bytes: 4096,
-        ..IntakeLimits::default()
-    };
-    let intake = Intake::new(verifier.build().unwrap(), limits);
-    let message = vec![5; 200_000];
-    let signature = key
-        .sign(&message, Context::EMPTY, Randomness::Deterministic)
-        .unwrap();
-    let vote = Item::new(0, &message[..], signature.as_ref());
-    assert_eq!(intake.verify(vote), Outcome::Valid);
-    let region = Region::new(ALLOCATOR);
-    assert_eq!(intake.verify(vote), Outcome::Valid);
-    let copied = region.change().bytes_allocated;
-    assert_eq!(intake.stats().memory.items, 0);
-    assert!(copied < 1000, "{copied} bytes");
-}
-
-#[test]
-fn a_cache_of_keys_keeps_its_bound() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let spent: Vec<_> = (0..400_u32)
+    let spent: Vec<_> = (0..120)
         .map(|n| {
-            let mut seed = [0; 32];
-            seed[..4].copy_from_slice(&n.to_le_bytes());
-            let key = SigningKey::<MlDsa44>::from_seed(&seed);
-            let signature = key.sign(b"spent", Context::EMPTY, Randomness::Deterministic);
-            (*key.verifying_key().as_bytes(), signature.unwrap())
+            let key = SigningKey::<MlDsa44>::from_seed(&[n; 32]);
+            (
+                key.verifying_key().as_bytes().to_vec(),
+                sign(&key, b"spent"),
+            )
         })
         .collect();
+    let context = Context::new(CONTEXT).unwrap();
     for max_bytes in [25_000, 160_000, 360_000, 400_000, 600_000] {
-        let verifier = BatchVerifier::<MlDsa44>::builder()
-            .threads(Threads::Inline)
-            .key_cache_bytes(max_bytes)
-            .build()
-            .unwrap();
+        let builder = BatchVerifier::<MlDsa44>::builder().threads(Threads::Inline);
+        let verifier = builder.key_cache_bytes(max_bytes).build().unwrap();
         let region = Region::new(ALLOCATOR);
-        // With room for them, two make a place, and eight without.
+        // Two expand a key while there is room, and eight otherwise.
         for times in [2, 1, 1, 8] {
             for (key, signature) in &spent {
-                let item = Item::new(key.as_slice(), b"spent".as_slice(), signature.as_ref());
+                let item = Item::new(key, context, b"spent", signature);
                 for _ in 0..times {
-                    assert_eq!(verifier.verify_one(item), Outcome::Valid);
+                    assert_eq!(verifier.verify_one(&item), Ok(()));
                 }
             }
         }
         let change = region.change();
         let taken = change.bytes_allocated - change.bytes_deallocated;
-        let said = verifier.verify(&[]).summary().cache_bytes;
+        let said = verifier.verify([]).summary().cache_bytes;
         assert!(taken <= max_bytes, "{taken} of {max_bytes} bytes");
         assert!(said <= max_bytes && said > max_bytes / 2);
     }
+}
+
+/// Queue and cache of a service under a flood, and a quorum whose votes are cached.
+#[test]
+fn a_service_keeps_its_bounds() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (signers, committee) = (signers(), committee(KeyStorage::BySize));
+    let (send, receive) = std::sync::mpsc::channel();
+    let (queue_bytes, cache_bytes) = (1_000_000, 500_000);
+    let service = VerificationService::builder(committee.clone()).threads(1);
+    let service = service.queue_bytes(queue_bytes).cache_bytes(cache_bytes);
+    let service = service
+        .spawn(move |work| send.send(work).unwrap())
+        .build()
+        .unwrap();
+    let work = receive.recv().unwrap();
+    let region = Region::new(ALLOCATOR);
+    for n in 0..10_000_u64 {
+        let member = committee.member(n as u32 % 10).unwrap();
+        let vote = OwnedVote::new(member, n.to_le_bytes(), vec![1; 2420]);
+        if let Ok(answer) = service.submit(Source::peer(n % 100, Priority::CurrentRound), vote) {
+            answer.detach();
+        }
+    }
+    let change = region.change();
+    let taken = change.bytes_allocated - change.bytes_deallocated;
+    // The queue, its tables, and one answer a vote.
+    assert!(taken <= queue_bytes + queue_bytes / 5, "{taken} bytes");
+    assert!(service.stats().queued_bytes <= queue_bytes);
+    std::thread::spawn(work);
+    service.drain().wait();
+
+    let region = Region::new(ALLOCATOR);
+    for height in 0..60_u64 {
+        for (member, key) in committee.members().zip(&signers) {
+            let (message, signature) = (height.to_le_bytes(), sign(key, &height.to_le_bytes()));
+            assert_eq!(
+                service.verify(&Vote::new(member, &message, &signature)),
+                Ok(())
+            );
+        }
+    }
+    let change = region.change();
+    let taken = change.bytes_allocated - change.bytes_deallocated;
+    assert!(taken <= cache_bytes + cache_bytes / 5, "{taken} bytes");
+
+    let last = 59_u64.to_le_bytes();
+    let signatures: Vec<Vec<u8>> = signers.iter().map(|key| sign(key, &last)).collect();
+    let votes: Vec<_> = committee
+        .members()
+        .zip(&signatures)
+        .map(|(member, signature)| Attestation::new(member, signature))
+        .collect();
+    let region = Region::new(ALLOCATOR);
+    let quorum = service.verify_quorum(&committee, &last, &votes, QuorumRule::Certificate);
+    let change = region.change();
+    assert_eq!(quorum.unwrap().weight(), 10);
+    // Tables of the votes, and nothing for each signature.
+    assert!(
+        change.bytes_allocated < 10_000 && change.allocations <= 20,
+        "{change:?}"
+    );
 }

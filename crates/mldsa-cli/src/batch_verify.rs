@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use batch_verify::{BatchVerifier, Item, Message, Mode, Outcome, Reason, Threads};
+use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, Threads};
 use clap::ValueEnum;
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHashed};
 use mldsa_lowmem::PublicKey;
@@ -179,20 +179,20 @@ impl Job {
             .map_err(|_| Verdict::Invalid("context_too_long"))?;
         let message = match &self.request.message {
             json_request::Message::Bytes(message) => Message::Bytes(message),
-            json_request::Message::Mu(mu) => Message::Mu(mu),
+            json_request::Message::Mu(mu) => return Ok(Item::from_mu(&*self.pk, mu, &self.sig)),
             json_request::Message::PreHashed { hash, digest } => Message::PreHashed {
                 hash: *hash,
                 digest,
             },
         };
-        Ok(Item::new(self.pk.as_slice(), message, &self.sig).with_context(context))
+        Ok(Item::new(self.pk.as_slice(), context, message, &self.sig))
     }
 
     /// The tiers of `mldsa-lowmem` differ in signing only.
-    fn verify_lowmem<P: ParameterSet>(&self) -> Result<(), Reason> {
+    fn verify_lowmem<P: ParameterSet>(&self) -> Result<(), RejectReason> {
         // Contexts too long were answered before.
-        let context = Context::new(&self.request.context).map_err(|_| Reason::Other)?;
-        let pk = PublicKey::<P>::from_bytes(&self.pk).map_err(|_| Reason::PublicKeyLength)?;
+        let context = Context::new(&self.request.context).map_err(|_| RejectReason::Other)?;
+        let pk = PublicKey::<P>::from_bytes(&self.pk).map_err(|_| RejectReason::PublicKeyLength)?;
         match &self.request.message {
             json_request::Message::Bytes(message) => pk.verify(message, context, &self.sig),
             json_request::Message::Mu(mu) => pk.verify_mu(mu, &self.sig),
@@ -201,7 +201,7 @@ impl Job {
                 pk.verify_prehashed(&digest, context, &self.sig)
             }
         }
-        .map_err(Reason::from)
+        .map_err(RejectReason::from)
     }
 }
 
@@ -224,12 +224,12 @@ impl Verdict {
     }
 }
 
-impl From<Outcome> for Verdict {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Valid => Self::Valid,
-            Outcome::Invalid(reason) => Self::Invalid(reason.name()),
-            Outcome::Skipped => Self::Skipped,
+impl From<batch_verify::Verdict> for Verdict {
+    fn from(verdict: batch_verify::Verdict) -> Self {
+        match verdict {
+            batch_verify::Verdict::Valid => Self::Valid,
+            batch_verify::Verdict::Rejected(reason) => Self::Invalid(reason.name()),
+            batch_verify::Verdict::Skipped => Self::Skipped,
         }
     }
 }
@@ -352,7 +352,7 @@ impl Verifiers {
             })
             .unzip();
         let outcomes = match self.engine {
-            Engine::Core => verifier.verify(&batch).into_outcomes(),
+            Engine::Core => verifier.verify(batch.iter().copied()).into_verdicts(),
             _ => self.judge_lowmem::<P>(&places, jobs),
         };
         for (place, outcome) in places.into_iter().zip(outcomes) {
@@ -365,17 +365,17 @@ impl Verifiers {
         &self,
         places: &[usize],
         jobs: &[Result<Job, LineError>],
-    ) -> Vec<Outcome> {
+    ) -> Vec<batch_verify::Verdict> {
         let end = AtomicUsize::new(usize::MAX);
         let judge = |&place: &usize| {
             let Ok(job) = &jobs[place] else {
-                return Outcome::Skipped;
+                return batch_verify::Verdict::Skipped;
             };
             if place > end.load(Ordering::Relaxed) {
-                return Outcome::Skipped;
+                return batch_verify::Verdict::Skipped;
             }
             match job.verify_lowmem::<P>() {
-                Ok(()) => Outcome::Valid,
+                Ok(()) => batch_verify::Verdict::Valid,
                 Err(reason) => {
                     let new_end = match self.mode {
                         ModeArg::Full => usize::MAX,
@@ -383,7 +383,7 @@ impl Verifiers {
                         ModeArg::AnyInvalid => 0,
                     };
                     end.fetch_min(new_end, Ordering::Relaxed);
-                    Outcome::Invalid(reason)
+                    batch_verify::Verdict::Rejected(reason)
                 }
             }
         };

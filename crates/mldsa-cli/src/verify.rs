@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use batch_verify::Reason;
+use batch_verify::RejectReason;
 use mldsa_core::{ParameterSet, VerifyError};
 
 use crate::Status;
@@ -110,7 +110,7 @@ impl Refusal {
             _ => "the signature is for another message, context or key, or it is damaged".into(),
         };
         Self {
-            reason: Reason::from(error).name(),
+            reason: RejectReason::from(error).name(),
             sentence,
         }
     }

@@ -17,10 +17,9 @@ pub(crate) fn valid(t: &Transaction) -> bool {
 
 /// The same of every transaction in a block.
 pub(crate) fn valid_block(block: &[Transaction]) -> Vec<bool> {
-    let items: Vec<_> = block
+    let items = block
         .iter()
-        .map(|t| Item::new(&t.public_key[..], &t.body[..], &t.signature))
-        .collect();
-    let report = VERIFIER.verify(&items);
-    report.outcomes().iter().map(|one| one.is_valid()).collect()
+        .map(|t| Item::new(&t.public_key[..], Context::EMPTY, &t.body[..], &t.signature));
+    let report = VERIFIER.verify(items);
+    report.verdicts().iter().map(|one| one.is_valid()).collect()
 }

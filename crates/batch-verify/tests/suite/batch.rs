@@ -1,129 +1,101 @@
-//! A batch says of every item what verifying it alone says: for every mode,
-//! thread count and size.
+//! A batch gives every item the verdict of single verification: for every mode, thread count
+//! and size.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use core::cell::Cell;
+use std::sync::LazyLock;
 
 use batch_verify::{
-    BatchError, BatchSize, BatchVerifier, BuildError, Item, KeySet, KeySetError, Message, Mode,
-    Outcome, Reason, Report, Signer, SignerId, Threads,
+    BatchSize, BatchVerifier, BuildError, Committee, CommitteeVerifier, Item, MemberId, Message,
+    Mode, RejectReason, Rejection, Report, Threads, Verdict, Vote,
 };
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness,
-    SigningKey,
 };
 use proptest::prelude::*;
 
-const CONTEXT: &[u8] = b"test/v1";
+use crate::fixture::{CONTEXT, committee, context, keys, public, sign};
 
-/// Messages, keys and signatures to make items of, with the expected outcomes.
+/// Votes with the expected verdicts.
 struct Pool<P: ParameterSet> {
-    keys: KeySet<P>,
+    committee: Committee<P>,
     entries: Vec<Entry>,
 }
 
 struct Entry {
-    signer: u32,
+    member: MemberId,
     message: Vec<u8>,
     signature: Vec<u8>,
-    outcome: Outcome,
+    verdict: Verdict,
 }
 
 impl Entry {
-    fn item(&self) -> Item<'_> {
-        Item::new(self.signer, self.message.as_slice(), &self.signature)
+    fn vote(&self) -> Vote<'_> {
+        Vote::new(self.member, &self.message, &self.signature)
     }
-}
-
-fn context() -> Context<'static> {
-    Context::new(CONTEXT).unwrap()
-}
-
-fn key<P: ParameterSet>(index: u8) -> SigningKey<P> {
-    SigningKey::from_seed(&[index; 32])
-}
-
-fn key_set<P: ParameterSet>(count: u8) -> KeySet<P> {
-    let keys: Vec<SigningKey<P>> = (0..count).map(key).collect();
-    KeySet::from_public_keys(
-        keys.iter()
-            .map(|key| key.verifying_key().as_bytes().as_ref()),
-    )
-    .unwrap()
 }
 
 impl<P: ParameterSet> Pool<P> {
-    /// Four honest signatures, then one for every reject class.
+    /// Four honest signatures, then eight for the reject classes.
     fn new() -> Self {
-        let honest = |signer: u32| {
-            let message = format!("message of {signer}").into_bytes();
-            let signature = key::<P>(signer as u8)
-                .sign(&message, context(), Randomness::Deterministic)
-                .unwrap()
-                .as_ref()
-                .to_vec();
+        let keys = keys::<P>(4);
+        let committee = committee(&keys);
+        let stranger = committee.successor(2, None::<(&[u8], u64)>).unwrap();
+        let stranger = stranger.member(0).unwrap();
+        let member = |n: usize| committee.member(n as u32 % 4).unwrap();
+        let honest = |n: usize| {
+            let message = format!("message of {}", n % 4).into_bytes();
             Entry {
-                signer,
+                member: member(n),
+                signature: sign(&keys[n % 4], &message),
                 message,
-                signature,
-                outcome: Outcome::Valid,
+                verdict: Verdict::Valid,
             }
         };
         let mut entries: Vec<Entry> = (0..4).map(honest).collect();
-        let mut bad = |reason: Reason, tamper: &dyn Fn(&mut Entry)| {
-            let mut entry = honest(entries.len() as u32 % 4);
+        let mut bad = |reason: RejectReason, tamper: &dyn Fn(&mut Entry)| {
+            let mut entry = honest(entries.len());
             tamper(&mut entry);
-            entry.outcome = Outcome::Invalid(reason);
+            entry.verdict = Verdict::Rejected(reason);
             entries.push(entry);
         };
-        bad(Reason::UnknownSigner, &|entry| entry.signer = 4);
-        bad(Reason::SignatureLength, &|entry| {
+        bad(RejectReason::UnknownMember, &|entry| {
+            entry.member = stranger
+        });
+        bad(RejectReason::SignatureLength, &|entry| {
             entry.signature.pop();
         });
-        bad(Reason::SignatureLength, &|entry| entry.signature.clear());
-        bad(Reason::HintEncoding, &|entry| {
-            *entry.signature.last_mut().unwrap() = 0xff
+        bad(RejectReason::SignatureLength, &|entry| {
+            entry.signature.clear()
         });
-        bad(Reason::ResponseNorm, &|entry| {
+        bad(RejectReason::HintEncoding, &|entry| {
+            *entry.signature.last_mut().unwrap() = 0xff;
+        });
+        bad(RejectReason::ResponseNorm, &|entry| {
             let start = P::C_TILDE_LEN;
             entry.signature[start..start + 8].fill(0);
         });
-        bad(Reason::ChallengeMismatch, &|entry| entry.signature[0] ^= 1);
-        bad(Reason::ChallengeMismatch, &|entry| entry.message.push(b'!'));
-        bad(Reason::ChallengeMismatch, &|entry| {
-            entry.signer = (entry.signer + 1) % 4
+        bad(RejectReason::ChallengeMismatch, &|entry| {
+            entry.signature[0] ^= 1
         });
-        Self {
-            keys: key_set(4),
-            entries,
-        }
+        bad(RejectReason::ChallengeMismatch, &|entry| {
+            entry.message.push(b'!')
+        });
+        bad(RejectReason::ChallengeMismatch, &|entry| {
+            entry.member = member(entry.member.index() as usize + 1);
+        });
+        Self { committee, entries }
     }
 
-    fn verifier(&self, mode: Mode, threads: Threads) -> BatchVerifier<P> {
-        BatchVerifier::builder()
-            .keys(self.keys.clone())
-            .context(CONTEXT)
-            .mode(mode)
-            .threads(threads)
-            .build()
-            .unwrap()
-    }
-
-    /// What core says of one entry alone.
-    fn alone(&self, entry: &Entry) -> bool {
-        self.keys
-            .key(SignerId::new(entry.signer))
-            .is_some_and(|key| {
-                key.verify(&entry.message, context(), &entry.signature)
-                    .is_ok()
-            })
+    fn verifier(&self, mode: Mode, threads: Threads) -> CommitteeVerifier<P> {
+        let builder = BatchVerifier::builder().mode(mode).threads(threads);
+        builder.build_for(self.committee.clone()).unwrap()
     }
 }
 
 static POOL: LazyLock<Pool<MlDsa44>> = LazyLock::new(Pool::new);
 
 /// One verifier for each mode and number of threads.
-static VERIFIERS: LazyLock<Vec<(Mode, BatchVerifier<MlDsa44>)>> = LazyLock::new(|| {
+static VERIFIERS: LazyLock<Vec<(Mode, CommitteeVerifier<MlDsa44>)>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
         for threads in [
@@ -139,65 +111,94 @@ static VERIFIERS: LazyLock<Vec<(Mode, BatchVerifier<MlDsa44>)>> = LazyLock::new(
     all
 });
 
-/// Checks a report against the outcomes that the items have alone.
-fn assert_report(mode: Mode, report: &Report, alone: &[Outcome]) {
-    let outcomes = report.outcomes();
-    assert_eq!(outcomes.len(), alone.len());
-    let lowest = alone.iter().position(|outcome| *outcome != Outcome::Valid);
+/// Checks a report against the verdicts that the items have alone.
+fn assert_report(mode: Mode, report: &Report, alone: &[Verdict]) {
+    let verdicts = report.verdicts();
+    assert_eq!(verdicts.len(), alone.len());
+    let lowest = alone.iter().position(|verdict| *verdict != Verdict::Valid);
     match mode {
-        Mode::Full => assert_eq!(outcomes, alone),
+        Mode::Full => assert_eq!(verdicts, alone),
         Mode::FirstInvalid => {
             let end = lowest.map_or(alone.len(), |lowest| lowest + 1);
-            assert_eq!(outcomes[..end], alone[..end]);
+            assert_eq!(verdicts[..end], alone[..end]);
             assert!(
-                outcomes[end..]
+                verdicts[end..]
                     .iter()
-                    .all(|outcome| *outcome == Outcome::Skipped)
+                    .all(|verdict| *verdict == Verdict::Skipped)
             );
         }
         Mode::AnyInvalid => {
-            for (outcome, alone) in outcomes.iter().zip(alone) {
-                assert!(outcome == alone || *outcome == Outcome::Skipped);
+            for (verdict, alone) in verdicts.iter().zip(alone) {
+                assert!(verdict == alone || *verdict == Verdict::Skipped);
             }
-            assert_eq!(report.first_invalid().is_some(), lowest.is_some());
-            assert!(lowest.is_some() || report.skipped() == 0);
+            assert_eq!(report.first_rejected().is_some(), lowest.is_some());
+            assert!(lowest.is_some() || report.summary().skipped == 0);
         }
     }
+    let summary = report.summary();
     assert_eq!(report.all_valid(), lowest.is_none() && !alone.is_empty());
+    assert_eq!(report.require_all().is_ok(), report.all_valid());
     assert_eq!(
-        report.valid() + report.invalid().count() + report.skipped(),
+        summary.valid_items + summary.rejected() + summary.skipped,
         alone.len()
     );
+    assert_eq!(summary.rejected(), report.rejected().count());
 }
 
 fn check(picks: &[usize]) {
     let entries: Vec<&Entry> = picks.iter().map(|&pick| &POOL.entries[pick]).collect();
-    let items: Vec<Item<'_>> = entries.iter().map(|entry| entry.item()).collect();
-    let alone: Vec<Outcome> = entries.iter().map(|entry| entry.outcome).collect();
+    let votes = || entries.iter().map(|entry| entry.vote());
+    let alone: Vec<Verdict> = entries.iter().map(|entry| entry.verdict).collect();
+    let lowest = alone.iter().position(|verdict| *verdict != Verdict::Valid);
+    let mut verdicts = vec![Verdict::Valid; 7];
     for (mode, verifier) in VERIFIERS.iter() {
-        let report = if picks.len().is_multiple_of(2) {
-            verifier.verify(&items)
-        } else {
-            verifier
-                .verify_by(&entries, |_, entry| entry.item())
-                .unwrap()
+        assert_report(*mode, &verifier.verify(votes()), &alone);
+        if *mode == Mode::Full {
+            let summary = verifier.verify_into(votes(), &mut verdicts);
+            assert_eq!((summary.items, &verdicts), (alone.len(), &alone));
+        }
+        // The mode is not used.
+        let all = verifier
+            .verify_all(votes())
+            .map_err(|rejection| rejection.index);
+        let expected = match (alone.len(), lowest) {
+            (0, _) => Err(0),
+            (_, None) => Ok(()),
+            (_, Some(lowest)) => Err(lowest),
         };
-        assert_report(*mode, &report, &alone);
+        assert_eq!(all, expected);
     }
 }
 
 #[test]
-fn pool_is_what_it_says() {
+fn verdicts_are_those_of_the_core() {
     fn check<P: ParameterSet>() {
         let pool = Pool::<P>::new();
         for entry in &pool.entries {
-            assert_eq!(pool.alone(entry), entry.outcome == Outcome::Valid);
+            let key = pool.committee.key(entry.member);
+            let alone = key.map(|key| key.verify(&entry.message, context(), &entry.signature));
+            let valid = alone.is_some_and(|result| result.is_ok());
+            assert_eq!(valid, entry.verdict.is_valid());
+            let one = pool.committee.verify(&entry.vote());
+            assert_eq!(Verdict::from(one), entry.verdict);
+            let verifier = pool.verifier(Mode::Full, Threads::Inline);
+            assert_eq!(verifier.verify_one(&entry.vote()), one);
         }
-        let items: Vec<Item<'_>> = pool.entries.iter().map(Entry::item).collect();
-        let outcomes: Vec<Outcome> = pool.entries.iter().map(|entry| entry.outcome).collect();
-        let report = pool.verifier(Mode::Full, Threads::Shared).verify(&items);
-        assert_eq!(report.outcomes(), outcomes, "{}", P::NAME);
-        assert_eq!(report.valid(), 4);
+        let report = pool.verifier(Mode::Full, Threads::Shared);
+        let report = report.verify(pool.entries.iter().map(Entry::vote));
+        let expected: Vec<Verdict> = pool.entries.iter().map(|entry| entry.verdict).collect();
+        assert_eq!(report.verdicts(), expected, "{}", P::NAME);
+        let summary = report.summary();
+        for (reason, count) in [
+            (RejectReason::UnknownMember, 1),
+            (RejectReason::SignatureLength, 2),
+            (RejectReason::HintEncoding, 1),
+            (RejectReason::ResponseNorm, 1),
+            (RejectReason::ChallengeMismatch, 3),
+            (RejectReason::Duplicate, 0),
+        ] {
+            assert_eq!(summary.rejected_for(reason), count, "{reason}");
+        }
     }
     check::<MlDsa44>();
     check::<MlDsa65>();
@@ -238,342 +239,196 @@ proptest! {
     }
 }
 
-#[test]
-fn verify_all_and_each_ignore_the_mode() {
-    let entries = &POOL.entries;
-    let items: Vec<Item<'_>> = [0, 1, 9, 2, 5]
-        .into_iter()
-        .map(|pick| entries[pick].item())
-        .collect();
-    for (_, verifier) in VERIFIERS.iter() {
-        assert_eq!(
-            verifier.verify_each(&items),
-            [true, true, false, true, false]
-        );
-        assert_eq!(verifier.verify_all(&items[..2]), Ok(()));
-        assert_eq!(verifier.verify_all(&[]), Err(BatchError::Empty));
-        assert_eq!(
-            verifier.verify_all(&items),
-            Err(BatchError::Invalid {
-                index: 2,
-                reason: Reason::ChallengeMismatch
-            })
-        );
-        assert!(verifier.verify_each(&[]).is_empty());
-        assert!(!verifier.verify(&[]).all_valid());
-    }
-}
-
-/// Every form of message and of signer, and an item's own context.
+/// Every form of message, of members and of other keys.
 #[test]
 fn forms() {
     fn check<P: ParameterSet>(strong: PreHash, weak: PreHash) {
-        let key = key::<P>(1);
-        let keys = key_set::<P>(3);
-        let pk = key.verifying_key().as_bytes().as_ref();
+        let keys = keys::<P>(3);
+        let key = &keys[1];
+        let committee = committee(&keys);
+        let member = committee.member(1).unwrap();
+        let pk = public(key);
         let other = Context::new(b"other").unwrap();
         let sign = |message: &[u8], context| {
-            key.sign(message, context, Randomness::Deterministic)
-                .unwrap()
-                .as_ref()
-                .to_vec()
+            let signature = key.sign(message, context, Randomness::Deterministic);
+            signature.unwrap().as_ref().to_vec()
         };
         let here = sign(b"one two", context());
         let there = sign(b"one two", other);
-        let plain = sign(b"one two", Context::EMPTY);
-
         let mut mu = MuBuilder::from_tr(key.verifying_key().tr(), other);
         mu.update(b"one two");
         let mu = mu.finish();
 
         let digest = |hash: PreHash| vec![7; hash.digest_len()];
-        let prehashed = |hash: PreHash, context| {
+        let prehashed = |hash: PreHash| {
             let digest = digest(hash);
             let digest = PreHashed::new_allow_weak(hash, &digest).unwrap();
-            let signature = key.sign_prehashed(&digest, context, Randomness::Deterministic);
+            let signature = key.sign_prehashed(&digest, context(), Randomness::Deterministic);
             signature.unwrap().as_ref().to_vec()
         };
         let (strong_digest, weak_digest) = (digest(strong), digest(weak));
-        let (strong_sig, weak_sig) = (prehashed(strong, context()), prehashed(weak, context()));
-        let strong_message = Message::PreHashed {
-            hash: strong,
-            digest: &strong_digest,
-        };
-        let weak_message = Message::PreHashed {
-            hash: weak,
-            digest: &weak_digest,
-        };
-        let short = Message::PreHashed {
-            hash: strong,
-            digest: &strong_digest[1..],
-        };
-
-        use Outcome::{Invalid, Valid};
-        use Reason::{
-            ChallengeMismatch, DigestLength, PublicKeyLength, UnknownSigner, WeakPreHash,
-        };
+        let (strong_sig, weak_sig) = (prehashed(strong), prehashed(weak));
+        let message = |hash, digest| Message::PreHashed { hash, digest };
+        let strong_message = message(strong, &strong_digest);
+        let weak_message = message(weak, &weak_digest);
+        let short = message(strong, &strong_digest[1..]);
         let whole = Message::Bytes(b"one two");
         let parts = Message::Parts(&[b"one", b"", b" two"]);
-        let cases: Vec<(Item<'_>, Outcome)> = vec![
-            (Item::new(1, whole, &here), Valid),
-            (Item::new(SignerId::new(1), whole, &here), Valid),
-            (Item::new(pk, whole, &here), Valid),
-            (Item::new(pk, parts, &here), Valid),
-            (Item::new(1, parts, &here), Valid),
-            (
-                Item::new(1, Message::Parts(&[b"one", b"two"]), &here),
-                Invalid(ChallengeMismatch),
-            ),
-            (Item::new(1, whole, &there), Invalid(ChallengeMismatch)),
-            (Item::new(1, whole, &there).with_context(other), Valid),
-            (Item::new(1, parts, &there).with_context(other), Valid),
-            (
-                Item::new(1, whole, &plain).with_context(Context::EMPTY),
-                Valid,
-            ),
-            (Item::new(1, whole, &plain), Invalid(ChallengeMismatch)),
-            // mu brings its own context.
-            (Item::new(1, &mu, &there), Valid),
-            (Item::new(pk, &mu, &there), Valid),
-            (Item::new(1, &mu, &here), Invalid(ChallengeMismatch)),
-            (Item::new(0, &mu, &there), Invalid(ChallengeMismatch)),
-            (Item::new(1, strong_message, &strong_sig), Valid),
-            (Item::new(pk, strong_message, &strong_sig), Valid),
-            (
-                Item::new(1, strong_message, &strong_sig).with_context(other),
-                Invalid(ChallengeMismatch),
-            ),
-            (Item::new(1, short, &strong_sig), Invalid(DigestLength)),
-            (Item::new(1, weak_message, &weak_sig), Invalid(WeakPreHash)),
-            (Item::new(3, whole, &here), Invalid(UnknownSigner)),
-            (Item::new(u32::MAX, whole, &here), Invalid(UnknownSigner)),
-            (Item::new(&pk[1..], whole, &here), Invalid(PublicKeyLength)),
-            (
-                Item::new(b"".as_slice(), whole, b""),
-                Invalid(PublicKeyLength),
-            ),
-        ];
-        let items: Vec<Item<'_>> = cases.iter().map(|(item, _)| *item).collect();
-        let outcomes: Vec<Outcome> = cases.iter().map(|(_, outcome)| *outcome).collect();
-        let build = |allow| {
-            BatchVerifier::<P>::builder()
-                .keys(keys.clone())
-                .context(CONTEXT)
-                .allow_weak_prehash(allow)
-                .build()
-                .unwrap()
-        };
-        assert_eq!(
-            build(false).verify(&items).outcomes(),
-            outcomes,
-            "{}",
-            P::NAME
-        );
-        assert!(
-            build(true)
-                .verify(&[Item::new(1, weak_message, &weak_sig)])
-                .all_valid()
-        );
+        let joined = Message::Parts(&[b"one", b"two"]);
 
-        // Without a key set nobody is known; keys in items still work.
-        let bare = BatchVerifier::<P>::builder().build().unwrap();
-        let report = bare.verify(&[Item::new(1, whole, &plain), Item::new(pk, whole, &plain)]);
-        assert_eq!(report.outcomes(), [Invalid(UnknownSigner), Valid]);
+        use RejectReason::{ChallengeMismatch, DigestLength, PublicKeyLength, WeakPreHash};
+        let cases = [
+            (whole, &here, Ok(())),
+            (parts, &here, Ok(())),
+            (joined, &here, Err(ChallengeMismatch)),
+            (whole, &there, Err(ChallengeMismatch)),
+            (parts, &there, Err(ChallengeMismatch)),
+            (strong_message, &strong_sig, Ok(())),
+            (strong_message, &weak_sig, Err(ChallengeMismatch)),
+            (short, &strong_sig, Err(DigestLength)),
+            (weak_message, &weak_sig, Err(WeakPreHash)),
+        ];
+        let verdict = |(_, _, result): &(_, _, Result<(), RejectReason>)| Verdict::from(*result);
+        let expected: Vec<Verdict> = cases.iter().map(verdict).collect();
+        let votes = cases.map(|(message, signature, _)| Vote::new(member, message, signature));
+        let items = cases.map(|(message, sig, _)| Item::new(pk, context(), message, sig));
+        let build = |allow| BatchVerifier::<P>::builder().allow_weak_prehash(allow);
+        let verifier = build(false).build_for(committee.clone()).unwrap();
+        let strangers = build(false).build().unwrap();
+        for _ in 0..3 {
+            assert_eq!(verifier.verify(votes).verdicts(), expected, "{}", P::NAME);
+            assert_eq!(strangers.verify(items).verdicts(), expected, "{}", P::NAME);
+        }
+        for ((vote, item), verdict) in votes.iter().zip(&items).zip(expected) {
+            assert_eq!(Verdict::from(committee.verify(vote)), verdict);
+            assert_eq!(Verdict::from(strangers.verify_one(item)), verdict);
+        }
+        let weak_vote = Vote::new(member, weak_message, &weak_sig);
+        let lenient = build(true).build_for(committee.clone()).unwrap();
+        assert_eq!(lenient.verify_all([weak_vote]), Ok(()));
+        assert!(committee.verify(&weak_vote).is_err());
+
+        // Message representatives and other contexts, of keys in no committee.
+        let cases = [
+            (Item::new(pk, other, whole, &there), Ok(())),
+            (Item::new(key.verifying_key(), other, parts, &there), Ok(())),
+            (Item::from_mu(pk, &mu, &there), Ok(())),
+            (Item::from_mu(pk, &mu, &here), Err(ChallengeMismatch)),
+            (
+                Item::from_mu(public(&keys[0]), &mu, &there),
+                Err(ChallengeMismatch),
+            ),
+            (
+                Item::new(&pk[1..], other, whole, &there),
+                Err(PublicKeyLength),
+            ),
+            (Item::new(b"", other, whole, b""), Err(PublicKeyLength)),
+        ];
+        let report = strangers.verify(cases.map(|(item, _)| item));
+        for (found, (_, expected)) in report.verdicts().iter().zip(cases) {
+            assert_eq!(*found, Verdict::from(expected));
+        }
     }
     check::<MlDsa44>(PreHash::Shake128, PreHash::Sha2_224);
     check::<MlDsa65>(PreHash::Sha3_384, PreHash::Sha2_256);
     check::<MlDsa87>(PreHash::Shake256, PreHash::Sha2_384);
 }
 
+/// Votes of several committees in one batch, told apart by their ids.
 #[test]
-fn key_sets() {
-    let keys: Vec<Vec<u8>> = (0..9)
-        .map(|i| key::<MlDsa44>(i).verifying_key().as_bytes().to_vec())
-        .collect();
-    let set = KeySet::<MlDsa44>::from_public_keys(keys.iter().map(Vec::as_slice)).unwrap();
-    assert_eq!((set.len(), set.is_empty()), (9, false));
-    for (index, key) in keys.iter().enumerate() {
-        let id = SignerId::new(index as u32);
-        assert_eq!(set.signer_of(key), Some(id));
-        assert_eq!(set.key(id).unwrap().as_bytes().as_slice(), key);
-    }
-    assert_eq!(set.signer_of(&keys[0][1..]), None);
-    assert_eq!(set.signer_of(b""), None);
-    assert!(set.key(SignerId::new(9)).is_none());
-
-    let build =
-        |keys: &[&[u8]]| KeySet::<MlDsa44>::from_public_keys(keys.iter().copied()).map(|_| ());
-    assert_eq!(build(&[]), Ok(()));
+fn several_committees() {
+    let keys = keys::<MlDsa44>(2);
+    let votes = committee(&keys);
+    let commits = votes.with_context(b"commit").unwrap();
+    let commit_context = Context::new(b"commit").unwrap();
+    let commit = keys[0]
+        .sign(b"7", commit_context, Randomness::Deterministic)
+        .unwrap();
+    let vote = sign(&keys[0], b"7");
+    let ids = [&votes, &commits].map(|committee| committee.member(0).unwrap());
+    let both = votes.verifier().with_committee(commits);
+    let report = both.verify([
+        Vote::new(ids[0], b"7", &vote),
+        Vote::new(ids[1], b"7", commit.as_ref()),
+        Vote::new(ids[0], b"7", commit.as_ref()),
+        Vote::new(ids[1], b"7", &vote),
+    ]);
+    let wrong = Verdict::Rejected(RejectReason::ChallengeMismatch);
     assert_eq!(
-        build(&[&keys[0], &keys[1][1..]]),
-        Err(KeySetError::Length { index: 1 })
+        report.verdicts(),
+        [Verdict::Valid, Verdict::Valid, wrong, wrong]
     );
-    assert_eq!(
-        build(&[&keys[3], &keys[0], &keys[2], &keys[0]]),
-        Err(KeySetError::Duplicate {
-            first: 1,
-            second: 3
-        })
-    );
+    let one = votes
+        .verifier()
+        .verify([Vote::new(ids[1], b"7", commit.as_ref())]);
+    assert_eq!(one.first_rejected(), Some((0, RejectReason::UnknownMember)));
 }
 
 #[test]
 fn builder_refuses() {
-    let build = |context: &[u8], threads| {
-        BatchVerifier::<MlDsa44>::builder()
-            .context(context)
-            .threads(threads)
-            .build()
-            .map(|_| ())
-    };
-    assert_eq!(build(&[0; 255], Threads::Inline), Ok(()));
+    let build = |threads| BatchVerifier::<MlDsa44>::builder().threads(threads).build();
+    assert!(build(Threads::Inline).is_ok());
     assert_eq!(
-        build(&[0; 256], Threads::Inline),
-        Err(BuildError::ContextTooLong)
-    );
-    assert_eq!(
-        build(b"", Threads::Dedicated(0)),
-        Err(BuildError::ThreadPool)
+        build(Threads::Dedicated(0)).unwrap_err(),
+        BuildError::ThreadPool
     );
     let zero = BatchVerifier::<MlDsa44>::builder().batch_size(BatchSize::Fixed(0));
-    assert_eq!(zero.build().map(|_| ()), Err(BuildError::BatchSize));
+    assert_eq!(zero.build().unwrap_err(), BuildError::BatchSize);
 }
 
-/// A pool of the caller serves, also when the call comes from inside it.
 #[test]
-fn callers_pool() {
-    let pool = Arc::new(
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(3)
-            .build()
-            .unwrap(),
-    );
-    let items: Vec<Item<'_>> = POOL.entries.iter().map(Entry::item).collect();
-    let alone: Vec<Outcome> = POOL.entries.iter().map(|entry| entry.outcome).collect();
-    for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
-        for threads in [Threads::Pool(pool.clone()), Threads::Shared] {
-            let verifier = POOL.verifier(mode, threads);
-            assert_report(mode, &verifier.verify(&items), &alone);
-            assert_report(mode, &pool.install(|| verifier.verify(&items)), &alone);
+fn early_exit_skips_the_rest() {
+    for (place, windows) in [(3, 32), (40, 96), (100, 224)] {
+        for mode in [Mode::FirstInvalid, Mode::AnyInvalid] {
+            let verifier = POOL.verifier(mode, Threads::Dedicated(2));
+            let verified = Cell::new(0);
+            let votes = (0..4000).map(|n| {
+                let entry = &POOL.entries[if n == place { 9 } else { n % 4 }];
+                verified.set(verified.get() + 1);
+                entry.vote()
+            });
+            let report = verifier.verify(votes);
+            let rejected = Some((place, RejectReason::ChallengeMismatch));
+            assert_eq!(report.first_rejected(), rejected);
+            assert_eq!(report.verdicts().len(), 4000);
+            assert!(report.summary().skipped >= 4000 - windows, "{place}");
         }
     }
+    let empty = POOL.verifier(Mode::Full, Threads::Inline).verify_all([]);
+    let reason = RejectReason::NotVerified;
+    assert_eq!(empty, Err(Rejection { index: 0, reason }));
 }
 
-/// A panic in the caller's projection is an error that names the element; the
-/// others keep their verdicts and the pool works on.
+/// A panic of the caller's iterator reaches the caller; the verifier works on.
 #[test]
-fn panic_is_no_verdict() {
-    let bad_signature = 9;
-    let picks: Vec<usize> = (0..100)
-        .map(|n| if n == 90 { bad_signature } else { n % 4 })
-        .collect();
-    for threads in [Threads::Inline, Threads::Dedicated(2)] {
-        let verifier = POOL.verifier(Mode::Full, threads);
-        for _ in 0..3 {
-            let panicked = verifier
-                .verify_by(&picks, |index, pick| {
-                    assert!(index != 17 && index != 60, "the caller's fault");
-                    POOL.entries[*pick].item()
-                })
-                .unwrap_err();
-            assert_eq!(panicked.index, 17);
-            assert!(!panicked.report.all_valid());
-            for (index, outcome) in panicked.report.outcomes().iter().enumerate() {
-                let expected = match index {
-                    17 | 60 => Outcome::Skipped,
-                    _ => POOL.entries[picks[index]].outcome,
-                };
-                assert_eq!(*outcome, expected, "{index}");
-            }
-        }
-        // Only when it comes to the verification, not while the batch is planned.
-        let calls = AtomicUsize::new(0);
-        let late = verifier.verify_by(&picks, |index, pick| {
-            assert!(index != 3 || calls.fetch_add(1, Ordering::Relaxed) == 0);
-            POOL.entries[*pick].item()
-        });
-        let late = late.unwrap_err();
-        assert_eq!((late.index, late.report.valid()), (3, 98));
-        assert!(
-            verifier
-                .verify_by(&picks[..8], |_, pick| POOL.entries[*pick].item())
-                .unwrap()
-                .all_valid()
-        );
-    }
-}
-
-/// A metrics hook sees every batch; its panic costs nobody anything.
-#[test]
-fn metrics() {
-    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let told = Arc::clone(&seen);
-    let verifier = BatchVerifier::<MlDsa44>::builder()
-        .keys(POOL.keys.clone())
-        .context(CONTEXT)
-        .threads(Threads::Dedicated(2))
-        .metrics(move |summary| {
-            told.lock().unwrap().push(*summary);
-            assert!(summary.items != 12, "the operator's fault");
-        })
-        .build()
-        .unwrap();
-    let items: Vec<Item<'_>> = POOL.entries.iter().map(Entry::item).collect();
-    for _ in 0..2 {
-        let outcomes: Vec<Outcome> = POOL.entries.iter().map(|entry| entry.outcome).collect();
-        assert_eq!(verifier.verify(&items).outcomes(), outcomes);
-    }
-    assert!(verifier.verify(&items[..4]).all_valid());
-    let seen = seen
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    assert_eq!(seen.len(), 3);
-    let first = &seen[0];
-    assert_eq!((first.items, first.valid, first.invalid()), (12, 4, 8));
-    assert_eq!(first.threads, 2);
-    for (reason, count) in [
-        (Reason::UnknownSigner, 1),
-        (Reason::SignatureLength, 2),
-        (Reason::HintEncoding, 1),
-        (Reason::ResponseNorm, 1),
-        (Reason::ChallengeMismatch, 3),
-        (Reason::Duplicate, 0),
-    ] {
-        assert_eq!(first.refused(reason), count, "{reason}");
-    }
-}
-
-#[test]
-fn early_exit_spares_work() {
-    let looked_at = AtomicUsize::new(0);
-    let picks: Vec<usize> = (0..4000).map(|i| if i == 3 { 9 } else { i % 4 }).collect();
-    for mode in [Mode::FirstInvalid, Mode::AnyInvalid] {
-        looked_at.store(0, Ordering::Relaxed);
-        let report = POOL
-            .verifier(mode, Threads::Dedicated(2))
-            .verify_by(&picks, |_, pick| {
-                looked_at.fetch_add(1, Ordering::Relaxed);
-                POOL.entries[*pick].item()
-            })
-            .unwrap();
-        assert_eq!(report.first_invalid(), Some((3, Reason::ChallengeMismatch)));
-        // One window, planned, searched for repeats and verified.
-        assert!(looked_at.load(Ordering::Relaxed) <= 6 * 32);
+fn a_panic_of_the_caller_is_the_callers() {
+    let verifier = POOL.verifier(Mode::Full, Threads::Dedicated(2));
+    for _ in 0..3 {
+        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            let votes = (0..100).map(|n| {
+                assert!(n != 60, "the caller's fault");
+                POOL.entries[n % 4].vote()
+            });
+            verifier.verify(votes).all_valid()
+        }));
+        assert!(panicked.is_err());
+        let votes = (0..100).map(|n| POOL.entries[n % 4].vote());
+        assert!(verifier.verify(votes).all_valid());
     }
 }
 
 #[test]
 fn names_are_stable() {
     let names = [
-        (Reason::UnknownSigner, "unknown_signer"),
-        (Reason::PublicKeyLength, "public_key_length"),
-        (Reason::SignatureLength, "signature_length"),
-        (Reason::DigestLength, "digest_length"),
-        (Reason::WeakPreHash, "weak_prehash"),
-        (Reason::Duplicate, "duplicate"),
-        (Reason::HintEncoding, "hint_encoding"),
-        (Reason::ResponseNorm, "response_norm"),
-        (Reason::ChallengeMismatch, "challenge_mismatch"),
+        (RejectReason::UnknownMember, "unknown_signer"),
+        (RejectReason::PublicKeyLength, "public_key_length"),
+        (RejectReason::SignatureLength, "signature_length"),
+        (RejectReason::DigestLength, "digest_length"),
+        (RejectReason::WeakPreHash, "weak_prehash"),
+        (RejectReason::Duplicate, "duplicate"),
+        (RejectReason::HintEncoding, "hint_encoding"),
+        (RejectReason::ResponseNorm, "response_norm"),
+        (RejectReason::ChallengeMismatch, "challenge_mismatch"),
     ];
     for (reason, name) in names {
         assert_eq!(reason.name(), name);
@@ -581,7 +436,7 @@ fn names_are_stable() {
     }
     fn shared<T: Send + Sync + 'static>() {}
     shared::<BatchVerifier<MlDsa87>>();
-    shared::<KeySet<MlDsa87>>();
-    shared::<Signer<'static>>();
-    shared::<Report>();
+    shared::<CommitteeVerifier<MlDsa87>>();
+    shared::<Committee<MlDsa87>>();
+    assert_eq!(CONTEXT, context().as_bytes());
 }

@@ -1,12 +1,11 @@
-//! Repeats and decoys: the outcome of an item depends on the item alone and, where
-//! repeats are refused, on an earlier identical one.
+//! Duplicates and decoys: the verdict of an item depends on the item alone and, where
+//! duplicates are rejected, on an earlier identical one.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::LazyLock;
 
 use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeySet, Message, Mode, Outcome, Reason, Signer, SignerId,
-    Threads,
+    BatchVerifier, Committee, CommitteeVerifier, Duplicates, Item, Message, Mode, RejectReason,
+    Report, Threads, Verdict, Vote,
 };
 use mldsa_core::{Context, MlDsa44, MuBuilder, Randomness, SigningKey, VerifyingKey};
 use proptest::prelude::*;
@@ -15,36 +14,30 @@ const CONTEXT: &[u8] = b"chain/v1";
 const OTHER: &[u8] = b"chain/v2";
 const MESSAGES: [&[u8]; 2] = [b"block 7", b"block 8"];
 
-/// What an item is made of; equal picks are identical items.
+/// Parts of an item; equal picks are identical items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pick {
     /// Index into [`Material::keys`].
     key: usize,
-    /// Whether a member is named by id; the same signer as by key.
-    by_id: bool,
     message: usize,
     form: usize,
     signature: usize,
-    /// None of its own, the verifier's spelt out, another.
+    /// 2 for another one.
     context: usize,
 }
 
 impl Pick {
-    /// Equal for items that are the same signer, message, context and signature in
-    /// the same form.
+    /// Equal for items with one signer, message, context and signature in one form.
     fn content(self) -> impl PartialEq {
-        (
-            self.key,
-            self.message,
-            self.form,
-            self.signature,
-            self.context == 2,
-        )
+        // A message representative has no context of its own.
+        let other = self.context == 2 && self.form < 2;
+        (self.key, self.message, self.form, self.signature, other)
     }
 }
 
 struct Material {
-    set: KeySet<MlDsa44>,
+    /// Of the keys, once for each context.
+    committees: [Committee<MlDsa44>; 2],
     /// A member, a stranger, the stranger with one bit of t1 changed, the same in
     /// the last bit, the same in the fifth byte of rho; the member so changed.
     keys: Vec<Vec<u8>>,
@@ -68,20 +61,23 @@ static MATERIAL: LazyLock<Material> = LazyLock::new(|| {
         signature.unwrap().as_ref().to_vec()
     };
     let (of_member, of_stranger) = (sign(&member), sign(&stranger));
-    // Behind the first bytes, by which a batch is sorted.
+    // After the first bytes, by which a batch is sorted.
     let damaged = flipped(&of_stranger, 20);
     let mut malformed = of_stranger.clone();
     *malformed.last_mut().unwrap() = 0xff;
+    let keys = vec![
+        m.to_vec(),
+        s.to_vec(),
+        flipped(s, 40),
+        flipped(s, s.len() - 1),
+        flipped(s, 5),
+        flipped(m, 700),
+    ];
+    let committee = Committee::builder(CONTEXT).build(keys.iter().map(|key| (key, 1)));
+    let committee = committee.unwrap();
     Material {
-        set: KeySet::from_public_keys([m]).unwrap(),
-        keys: vec![
-            m.to_vec(),
-            s.to_vec(),
-            flipped(s, 40),
-            flipped(s, s.len() - 1),
-            flipped(s, 5),
-            flipped(m, 700),
-        ],
+        committees: [committee.clone(), committee.with_context(OTHER).unwrap()],
+        keys,
         signatures: vec![of_member, of_stranger, damaged, malformed],
         mus: [&member, &stranger]
             .map(|key| {
@@ -96,26 +92,39 @@ static MATERIAL: LazyLock<Material> = LazyLock::new(|| {
 
 fn item(pick: Pick) -> Item<'static> {
     let material = &*MATERIAL;
-    let signer = if pick.by_id && pick.key == 0 {
-        Signer::Id(SignerId::new(0))
-    } else {
-        Signer::Key(&material.keys[pick.key])
-    };
-    let message = match pick.form {
-        0 => Message::Bytes(MESSAGES[pick.message]),
-        1 => Message::Parts(&material.parts[pick.message]),
-        _ => Message::Mu(&material.mus[pick.message]),
-    };
-    let item = Item::new(signer, message, &material.signatures[pick.signature]);
-    match pick.context {
-        0 => item,
-        1 => item.with_context(Context::new(CONTEXT).unwrap()),
-        _ => item.with_context(Context::new(OTHER).unwrap()),
+    let (key, signature) = (
+        &material.keys[pick.key],
+        &material.signatures[pick.signature],
+    );
+    let context = Context::new(if pick.context == 2 { OTHER } else { CONTEXT }).unwrap();
+    match message(pick) {
+        Some(message) => Item::new(key, context, message, signature),
+        None => Item::from_mu(key, &material.mus[pick.message], signature),
     }
 }
 
-/// What the core says of the item alone.
-fn alone(pick: Pick) -> Outcome {
+/// `None` for a message representative.
+fn message(pick: Pick) -> Option<Message<'static>> {
+    match pick.form {
+        0 => Some(Message::Bytes(MESSAGES[pick.message])),
+        1 => Some(Message::Parts(&MATERIAL.parts[pick.message])),
+        _ => None,
+    }
+}
+
+/// The item as a vote; `None` for a message representative.
+fn vote(pick: Pick) -> Option<Vote<'static>> {
+    let committee = &MATERIAL.committees[usize::from(pick.context == 2)];
+    let member = committee.member(pick.key as u32).unwrap();
+    Some(Vote::new(
+        member,
+        message(pick)?,
+        &MATERIAL.signatures[pick.signature],
+    ))
+}
+
+/// The verdict of the core on the item alone.
+fn alone(pick: Pick) -> Verdict {
     let material = &*MATERIAL;
     let key = VerifyingKey::<MlDsa44>::from_bytes(&material.keys[pick.key]).unwrap();
     let context = Context::new(if pick.context == 2 { OTHER } else { CONTEXT }).unwrap();
@@ -124,16 +133,13 @@ fn alone(pick: Pick) -> Outcome {
         2 => key.verify_mu(&material.mus[pick.message], signature),
         _ => key.verify(MESSAGES[pick.message], context, signature),
     };
-    match result {
-        Ok(()) => Outcome::Valid,
-        Err(error) => Outcome::Invalid(error.into()),
-    }
+    Verdict::from(result.map_err(RejectReason::from))
 }
 
-/// The outcomes by the documentation, and which items repeat which.
-fn model(duplicates: Duplicates, picks: &[Pick]) -> (Vec<Outcome>, Vec<(usize, usize)>) {
+/// The verdicts by the documentation, and which items duplicate which.
+fn model(duplicates: Duplicates, picks: &[Pick]) -> (Vec<Verdict>, Vec<(usize, usize)>) {
     let mut repeats = Vec::new();
-    let outcomes = picks
+    let verdicts = picks
         .iter()
         .enumerate()
         .map(|(index, pick)| {
@@ -145,34 +151,50 @@ fn model(duplicates: Duplicates, picks: &[Pick]) -> (Vec<Outcome>, Vec<(usize, u
             {
                 repeats.push((index, first));
                 if duplicates == Duplicates::Reject {
-                    return Outcome::Invalid(Reason::Duplicate);
+                    return Verdict::Rejected(RejectReason::Duplicate);
                 }
             }
             alone(*pick)
         })
         .collect();
-    (outcomes, repeats)
+    (verdicts, repeats)
 }
 
-fn verifier(duplicates: Duplicates, mode: Mode, threads: Threads) -> BatchVerifier<MlDsa44> {
-    BatchVerifier::builder()
-        .keys(MATERIAL.set.clone())
-        .context(CONTEXT)
-        .duplicates(duplicates)
-        .mode(mode)
-        .threads(threads)
-        .build()
-        .unwrap()
+/// Verifiers of votes, and of items with keys.
+struct Verifiers(CommitteeVerifier<MlDsa44>, BatchVerifier<MlDsa44>);
+
+impl Verifiers {
+    fn new(duplicates: Duplicates, mode: Mode, threads: Threads) -> Self {
+        let builder = || {
+            let builder = BatchVerifier::builder().duplicates(duplicates).mode(mode);
+            builder.threads(threads.clone())
+        };
+        let [here, other] = MATERIAL.committees.clone();
+        let members = builder().build_for(here).unwrap().with_committee(other);
+        Self(members, builder().build().unwrap())
+    }
+
+    /// The reports on the votes among the picks and on all of them.
+    fn verify(&self, picks: &[Pick]) -> [(Vec<Pick>, Report); 2] {
+        let voted: Vec<Pick> = picks
+            .iter()
+            .copied()
+            .filter(|&pick| vote(pick).is_some())
+            .collect();
+        let votes = self.0.verify(voted.iter().filter_map(|&pick| vote(pick)));
+        let items = self.1.verify(picks.iter().map(|&pick| item(pick)));
+        [(voted, votes), (picks.to_vec(), items)]
+    }
 }
 
 const POLICIES: [Duplicates; 3] = [Duplicates::Once, Duplicates::Verify, Duplicates::Reject];
 
-static VERIFIERS: LazyLock<Vec<(Duplicates, Mode, BatchVerifier<MlDsa44>)>> = LazyLock::new(|| {
+static VERIFIERS: LazyLock<Vec<(Duplicates, Mode, Verifiers)>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for duplicates in POLICIES {
         for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
             for threads in [Threads::Inline, Threads::Dedicated(2)] {
-                all.push((duplicates, mode, verifier(duplicates, mode, threads)));
+                all.push((duplicates, mode, Verifiers::new(duplicates, mode, threads)));
             }
         }
     }
@@ -180,56 +202,53 @@ static VERIFIERS: LazyLock<Vec<(Duplicates, Mode, BatchVerifier<MlDsa44>)>> = La
 });
 
 fn check(picks: &[Pick]) {
-    let items: Vec<Item<'_>> = picks.iter().map(|&pick| item(pick)).collect();
-    for (duplicates, mode, verifier) in VERIFIERS.iter() {
-        let (outcomes, repeats) = model(*duplicates, picks);
-        let report = verifier.verify(&items);
-        let found: Vec<_> = report
-            .repeats()
-            .iter()
-            .map(|repeat| (repeat.index, repeat.first))
-            .collect();
-        let lowest = outcomes.iter().position(|outcome| !outcome.is_valid());
-        match mode {
-            Mode::Full => {
-                assert_eq!(report.outcomes(), outcomes, "{duplicates:?}");
-                assert_eq!(found, repeats, "{duplicates:?}");
+    for (duplicates, mode, verifiers) in VERIFIERS.iter() {
+        for (picks, report) in verifiers.verify(picks) {
+            check_report(*duplicates, *mode, &picks, &report);
+        }
+    }
+}
+
+fn check_report(duplicates: Duplicates, mode: Mode, picks: &[Pick], report: &Report) {
+    let (verdicts, repeats) = model(duplicates, picks);
+    let found: Vec<_> = report
+        .duplicates()
+        .iter()
+        .map(|duplicate| (duplicate.index, duplicate.first))
+        .collect();
+    let lowest = verdicts.iter().position(|verdict| !verdict.is_valid());
+    match mode {
+        Mode::Full => {
+            assert_eq!(report.verdicts(), verdicts, "{duplicates:?}");
+            assert_eq!(found, repeats, "{duplicates:?}");
+        }
+        Mode::FirstInvalid => {
+            let end = lowest.map_or(verdicts.len(), |lowest| lowest + 1);
+            assert_eq!(report.verdicts()[..end], verdicts[..end], "{duplicates:?}");
+            let rest = &report.verdicts()[end..];
+            assert!(rest.iter().all(|verdict| *verdict == Verdict::Skipped));
+            assert!(found.iter().all(|repeat| repeats.contains(repeat)));
+        }
+        Mode::AnyInvalid => {
+            for (verdict, model) in report.verdicts().iter().zip(&verdicts) {
+                assert!(verdict == model || *verdict == Verdict::Skipped);
             }
-            Mode::FirstInvalid => {
-                let end = lowest.map_or(outcomes.len(), |lowest| lowest + 1);
-                assert_eq!(report.outcomes()[..end], outcomes[..end], "{duplicates:?}");
-                let rest = &report.outcomes()[end..];
-                assert!(rest.iter().all(|outcome| *outcome == Outcome::Skipped));
-                assert!(found.iter().all(|repeat| repeats.contains(repeat)));
-            }
-            Mode::AnyInvalid => {
-                for (outcome, model) in report.outcomes().iter().zip(&outcomes) {
-                    assert!(outcome == model || *outcome == Outcome::Skipped);
-                }
-                assert_eq!(report.first_invalid().is_some(), lowest.is_some());
-                assert!(found.iter().all(|repeat| repeats.contains(repeat)));
-            }
+            assert_eq!(report.first_rejected().is_some(), lowest.is_some());
+            assert!(found.iter().all(|repeat| repeats.contains(repeat)));
         }
     }
 }
 
 fn pick() -> impl Strategy<Value = Pick> {
-    (
-        0usize..6,
-        any::<bool>(),
-        0usize..2,
-        0usize..3,
-        0usize..4,
-        0usize..3,
-    )
-        .prop_map(|(key, by_id, message, form, signature, context)| Pick {
+    (0usize..6, 0usize..2, 0usize..3, 0usize..4, 0usize..3).prop_map(
+        |(key, message, form, signature, context)| Pick {
             key,
-            by_id,
             message,
             form,
             signature,
             context,
-        })
+        },
+    )
 }
 
 /// Few kinds of items, most of them equal but for one property.
@@ -262,27 +281,27 @@ proptest! {
     })]
 
     #[test]
-    fn outcomes_follow_the_documentation(picks in crowd()) {
+    fn verdicts_follow_the_documentation(picks in crowd()) {
         check(&picks);
     }
 
-    /// Taking an item out changes no other's outcome, unless the other repeats it.
+    /// Removing an item changes no other verdict, unless the other one duplicates it.
     #[test]
     fn neighbours_do_not_matter(picks in crowd(), out in any::<proptest::sample::Index>()) {
         let out = out.index(picks.len());
         let mut fewer = picks.clone();
         fewer.remove(out);
         for duplicates in POLICIES {
-            let (_, _, verifier) = VERIFIERS
+            let (_, _, verifiers) = VERIFIERS
                 .iter()
                 .find(|(d, mode, _)| *d == duplicates && *mode == Mode::Full)
                 .unwrap();
             let run = |picks: &[Pick]| {
-                let items: Vec<Item<'_>> = picks.iter().map(|&pick| item(pick)).collect();
-                verifier.verify(&items).into_outcomes()
+                let [_, (_, report)] = verifiers.verify(picks);
+                report.into_verdicts()
             };
             let mut before = run(&picks);
-            before.remove(out);
+            let _ = before.remove(out);
             for (n, (before, after)) in before.iter().zip(run(&fewer)).enumerate() {
                 let earlier_identical = n >= out && fewer[n].content() == picks[out].content();
                 prop_assert!(*before == after || earlier_identical, "{duplicates:?} {n}");
@@ -291,12 +310,11 @@ proptest! {
     }
 }
 
-/// A signer outside the set, and the same key but for one bit of t1.
+/// An honest signer, and the same key but for one bit.
 #[test]
 fn a_decoy_hides_nothing() {
     let honest = Pick {
         key: 1,
-        by_id: false,
         message: 0,
         form: 0,
         signature: 1,
@@ -310,59 +328,5 @@ fn a_decoy_hides_nothing() {
         check(&[honest, decoy, honest]);
         check(&[decoy, honest, decoy, honest, decoy]);
     }
-    assert_eq!(alone(honest), Outcome::Valid);
-}
-
-/// A member is one signer, named by id or by key.
-#[test]
-fn a_member_by_key_is_the_member() {
-    let by_id = Pick {
-        key: 0,
-        by_id: true,
-        message: 0,
-        form: 0,
-        signature: 0,
-        context: 0,
-    };
-    let by_key = Pick {
-        by_id: false,
-        ..by_id
-    };
-    let report = verifier(Duplicates::Reject, Mode::Full, Threads::Inline)
-        .verify(&[item(by_id), item(by_key)]);
-    assert_eq!(
-        report.outcomes(),
-        [Outcome::Valid, Outcome::Invalid(Reason::Duplicate)]
-    );
-    check(&[by_key, by_id, by_key]);
-}
-
-/// A repeat of an element that can no longer be shown has its own verdict.
-#[test]
-fn a_panic_costs_its_repeats_nothing() {
-    let honest = item(Pick {
-        key: 0,
-        by_id: true,
-        message: 0,
-        form: 0,
-        signature: 0,
-        context: 0,
-    });
-    let elements = [honest; 4];
-    // Whenever the first of them panics: while the batch is planned, searched for
-    // repeats, or verified.
-    for call in 0..12 {
-        for duplicates in [Duplicates::Once, Duplicates::Verify] {
-            let verifier = verifier(duplicates, Mode::Full, Threads::Inline);
-            let calls = AtomicUsize::new(0);
-            let shown = verifier.verify_by(&elements, |index, element| {
-                let now = index == 0 && calls.fetch_add(1, Ordering::Relaxed) == call;
-                assert!(!now, "the caller's fault");
-                *element
-            });
-            let report = shown.unwrap_or_else(|panicked| *panicked.report);
-            let rest = &report.outcomes()[1..];
-            assert!(rest.iter().all(|outcome| outcome.is_valid()), "{call}");
-        }
-    }
+    assert_eq!(alone(honest), Verdict::Valid);
 }

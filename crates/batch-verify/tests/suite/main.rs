@@ -1,22 +1,20 @@
-//! Batches, quorums and intakes from outside, in one program: `cargo test -p batch-verify
-//! --test suite validity` runs the tests of one file.
+//! Tests of the public interface.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod asked;
 mod batch;
-mod consensus;
+mod committee;
 mod duplicates;
 mod executors;
-mod front;
-mod hooks;
-mod hostile;
-mod intake;
+mod fixture;
+mod forbidden;
+mod key_cache;
 mod load;
-mod memory;
+mod quorum;
 mod serde;
-mod sharing;
-mod tokio;
+mod service;
+mod service_faults;
+mod service_flood;
+mod traps;
 mod validity;
-mod votes;
-mod waiting;
+mod vertex;

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Mode, Outcome, SignerId, Threads,
+    BatchVerifier, Committee, Duplicates, Item, KeyStorage, Mode, Report, Threads, Verdict, Vote,
 };
 use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
@@ -29,7 +29,7 @@ struct Input {
     sig: Vec<u8>,
 }
 
-/// What a vector changes in the valid input: `field` is cut or filled with
+/// Change of a vector to the valid input: `field` is cut or filled with
 /// zeros to `len` bytes, then `bytes` go to `at`.
 struct Edit {
     field: &'static str,
@@ -81,7 +81,7 @@ fn valid<P: ParameterSet>() -> Input {
     unreachable!("256 messages without such a signature");
 }
 
-/// Where the hint begins, and omega.
+/// Offset of the hint, and omega.
 fn hint<P: ParameterSet>() -> (usize, usize) {
     (P::SIG_LEN - P::PARAMS.omega - P::K, P::PARAMS.omega)
 }
@@ -380,7 +380,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
             ] {
                 let name = result
                     .err()
-                    .map(|error| batch_verify::Reason::from(error).name());
+                    .map(|error| batch_verify::RejectReason::from(error).name());
                 assert_eq!(name, *reason, "{at}");
             }
             // In lanes, between good neighbours.
@@ -416,7 +416,7 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                     for (n, result) in results.into_iter().enumerate() {
                         let name = result
                             .err()
-                            .map(|error| batch_verify::Reason::from(error).name());
+                            .map(|error| batch_verify::RejectReason::from(error).name());
                         assert_eq!(
                             name,
                             if n == place { *reason } else { None },
@@ -426,63 +426,80 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
                 }
             }
         }
-        // All of them in one batch, by key and by member.
+        // All of them in one batch, by key and by member. Members sign under one context, so
+        // each context has a committee.
         let usable: Vec<(&Input, Option<&str>)> = inputs
             .iter()
             .zip(reasons.iter().copied())
             .filter(|(input, _)| input.ctx.len() <= 255)
             .collect();
-        let mut members: Vec<&[u8]> = usable
-            .iter()
-            .map(|(input, _)| input.pk.as_slice())
-            .collect();
+        let check = |report: &Report, usable: &[(&Input, Option<&str>)], at: &str| {
+            assert_eq!(report.verdicts().len(), usable.len());
+            for (verdict, (_, reason)) in report.verdicts().iter().zip(usable) {
+                let name = match verdict {
+                    Verdict::Rejected(reason) => Some(reason.name()),
+                    _ => None,
+                };
+                assert_eq!(name, *reason, "{} {} {at}", P::NAME, backend.name());
+            }
+            assert_eq!(report.summary().skipped, 0);
+        };
+        let mut members: Vec<&[u8]> = usable.iter().map(|(input, _)| &*input.pk).collect();
         members.retain(|key| key.len() == P::PK_LEN);
         members.sort_unstable();
         members.dedup();
-        for policy in [
-            KeyPolicy::Expanded,
-            KeyPolicy::Compact,
-            KeyPolicy::Lru { max_bytes: 1 << 20 },
-        ] {
-            let keys = KeySet::<P>::builder()
-                .policy(policy)
+        let mut contexts: Vec<&[u8]> = usable.iter().map(|(input, _)| &*input.ctx).collect();
+        contexts.sort_unstable();
+        contexts.dedup();
+        let builder = |threads: &Threads| {
+            BatchVerifier::<P>::builder()
                 .backend(backend)
-                .build(members.iter().copied())
-                .unwrap();
-            for by_id in [false, true] {
-                for threads in [Threads::Inline, Threads::Dedicated(2)] {
-                    let builder = BatchVerifier::<P>::builder()
-                        .backend(backend)
-                        .mode(Mode::Full)
-                        .duplicates(Duplicates::Verify)
-                        .threads(threads);
-                    let verifier = match by_id {
-                        true => builder.keys(keys.clone()).build().unwrap(),
-                        false => builder.build().unwrap(),
-                    };
-                    let items: Vec<Item<'_>> = usable
-                        .iter()
-                        .map(|(input, _)| {
-                            let context = Context::new(&input.ctx).unwrap();
-                            let id: Option<SignerId> = keys.signer_of(&input.pk);
-                            match id {
-                                Some(id) if by_id => Item::new(id, &input.msg[..], &input.sig),
-                                _ => Item::new(&input.pk[..], &input.msg[..], &input.sig),
-                            }
-                            .with_context(context)
-                        })
-                        .collect();
-                    for _ in 0..2 {
-                        let report = verifier.verify(&items);
-                        for (outcome, (_, reason)) in report.outcomes().iter().zip(&usable) {
-                            let name = match outcome {
-                                Outcome::Invalid(reason) => Some(reason.name()),
-                                _ => None,
-                            };
-                            assert_eq!(name, *reason, "{} {} {policy:?}", P::NAME, backend.name());
-                        }
-                        assert_eq!(report.skipped(), 0);
-                    }
+                .mode(Mode::Full)
+                .duplicates(Duplicates::Verify)
+                .threads(threads.clone())
+        };
+        for threads in [Threads::Inline, Threads::Dedicated(2)] {
+            let verifier = builder(&threads).build().unwrap();
+            let items = usable.iter().map(|(input, _)| {
+                let context = Context::new(&input.ctx).unwrap();
+                Item::new(&input.pk[..], context, &input.msg[..], &input.sig)
+            });
+            for _ in 0..2 {
+                check(&verifier.verify(items.clone()), &usable, "by key");
+            }
+            for storage in [
+                KeyStorage::BySize,
+                KeyStorage::Packed,
+                KeyStorage::Compact,
+                KeyStorage::Lru { max_bytes: 1 << 20 },
+            ] {
+                let first = Committee::<P>::builder(contexts[0])
+                    .key_storage(storage)
+                    .backend(backend)
+                    .build(members.iter().map(|key| (key, 1)))
+                    .unwrap();
+                let others = contexts[1..]
+                    .iter()
+                    .map(|ctx| first.with_context(ctx).unwrap());
+                let committees: Vec<_> = [first.clone()].into_iter().chain(others).collect();
+                let verifier = builder(&threads).build_for(first.clone()).unwrap();
+                let verifier = committees[1..].iter().fold(verifier, |verifier, other| {
+                    verifier.with_committee(other.clone())
+                });
+                let known: Vec<_> = usable
+                    .iter()
+                    .copied()
+                    .filter(|(input, _)| input.pk.len() == P::PK_LEN)
+                    .collect();
+                let votes = known.iter().map(|(input, _)| {
+                    let mut committees = committees.iter();
+                    let committee = committees.find(|c| c.context() == input.ctx).unwrap();
+                    let member = committee.member_of(&input.pk).unwrap();
+                    Vote::new(member, &input.msg[..], &input.sig)
+                });
+                for _ in 0..2 {
+                    let at = format!("{storage:?}");
+                    check(&verifier.verify(votes.clone()), &known, &at);
                 }
             }
         }

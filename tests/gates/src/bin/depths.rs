@@ -5,7 +5,7 @@
 
 use core::hint::black_box;
 
-use batch_verify::{BatchVerifier, Item, KeyPolicy, KeySet, KeyStorage, Signer, SignerId, Threads};
+use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, Threads, Vote};
 use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
@@ -141,37 +141,31 @@ fn batches<P: ParameterSet>(
     signature: &[u8],
     measure: &dyn Fn(&str, &mut (dyn FnMut() + Send)),
 ) {
-    let (message, ctx) = (&[7; 300], Context::EMPTY);
+    let message = &[7; 300];
     let public_key = vk.as_bytes().as_ref();
-    let verifiers: Vec<BatchVerifier<P>> = [
-        (KeyPolicy::Expanded, KeyStorage::Wide),
-        (KeyPolicy::Expanded, KeyStorage::Packed),
-        (KeyPolicy::Compact, KeyStorage::Auto),
-    ]
-    .into_iter()
-    .map(|(policy, storage)| {
-        let keys = KeySet::<P>::builder()
-            .policy(policy)
-            .storage(storage)
-            .backend(backend)
-            .build([public_key])
-            .expect("a key");
-        BatchVerifier::builder()
-            .keys(keys)
+    let builder = || {
+        BatchVerifier::<P>::builder()
             .backend(backend)
             .threads(Threads::Inline)
-            .build()
-            .expect("a verifier")
-    })
-    .collect();
-    let signers = [Signer::from(SignerId::from(0)), Signer::Key(public_key)];
-    let items: Vec<Item<'_>> = (0..18)
-        .map(|n| Item::new(signers[n % 2], message, signature).with_context(ctx))
-        .collect();
+    };
+    let committees = [KeyStorage::Wide, KeyStorage::Packed, KeyStorage::Compact].map(|storage| {
+        let builder = Committee::<P>::builder(b"")
+            .key_storage(storage)
+            .backend(backend);
+        builder.build([(public_key, 1)]).expect("a key")
+    });
+    let members = committees.map(|committee| {
+        let member = committee.member(0).expect("a member");
+        (member, builder().build_for(committee).expect("a verifier"))
+    });
+    let strangers = builder().build().expect("a verifier");
     measure("verify batch", &mut || {
-        for verifier in &verifiers {
-            assert!(verifier.verify(&items).all_valid());
+        for (member, verifier) in &members {
+            let votes = [Vote::new(*member, message, signature); 18];
+            assert!(verifier.verify(votes).all_valid());
         }
+        let items = [Item::new(public_key, Context::EMPTY, message, signature); 18];
+        assert!(strangers.verify(items).all_valid());
     });
 }
 

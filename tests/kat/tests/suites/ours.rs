@@ -5,7 +5,7 @@
 
 use core::marker::PhantomData;
 
-use batch_verify::KeyPolicy;
+use batch_verify::KeyStorage;
 use mldsa_core::hazmat::{
     Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
 };
@@ -77,8 +77,8 @@ where
     all.push(Box::new(Decoded::<P>(PhantomData)));
     for backend in Backend::available() {
         for keys in [
-            BatchKeys::Policy(KeyPolicy::Expanded),
-            BatchKeys::Policy(KeyPolicy::Compact),
+            BatchKeys::Committee(KeyStorage::BySize),
+            BatchKeys::Committee(KeyStorage::Compact),
             BatchKeys::InItem,
         ] {
             all.push(Box::new(Batch::<P>(backend, keys, PhantomData)));

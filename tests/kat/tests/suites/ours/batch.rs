@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use batch_verify::{
-    BatchVerifier, Duplicates, Item, KeyPolicy, KeySet, Outcome, Reason, Signer, SignerId, Threads,
+    BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
 };
 use mldsa_core::{Backend, ParameterSet, PreHash};
 use mldsa_kat::scheme::{Message, Refusal, Verifier};
@@ -21,7 +21,8 @@ pub(super) struct Batch<P>(
 /// The source of the keys of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BatchKeys {
-    Policy(KeyPolicy),
+    /// A committee; message representatives are verified with the key in the item.
+    Committee(KeyStorage),
     InItem,
 }
 
@@ -35,55 +36,60 @@ impl<P: ParameterSet> Verifier for Batch<P> {
     }
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
-        let mut builder = BatchVerifier::<P>::builder()
+        let builder = BatchVerifier::<P>::builder()
             .threads(Threads::Inline)
             .duplicates(Duplicates::Verify)
             .allow_weak_prehash(true)
             .backend(self.0);
-        let signer = match self.1 {
-            BatchKeys::InItem => Signer::Key(pk),
-            BatchKeys::Policy(policy) => {
-                let keys = KeySet::builder().policy(policy).backend(self.0).build([pk]);
-                builder = builder.keys(keys.map_err(|_| Refusal::KeyLength)?);
-                Signer::Id(SignerId::new(0))
-            }
-        };
-        let verifier = builder.build().map_err(|_| Refusal::Other)?;
-        let mu;
         let (message, ctx) = match message {
-            Message::Pure { ctx, msg } => (batch_verify::Message::Bytes(msg), ctx),
+            Message::Pure { ctx, msg } => (Ok(batch_verify::Message::Bytes(msg)), ctx),
             Message::PreHashed { ctx, hash, digest } => {
                 let hash = PreHash::from_name(hash.name).ok_or(Refusal::Unsupported)?;
-                (batch_verify::Message::PreHashed { hash, digest }, ctx)
+                (Ok(batch_verify::Message::PreHashed { hash, digest }), ctx)
             }
             other => {
                 let key = verifying_key::<P>(self.0, pk)?;
-                mu = mu_of::<P>(self.0, key.tr(), other)?;
-                (batch_verify::Message::Mu(&mu), &[][..])
+                (Err(mu_of::<P>(self.0, key.tr(), other)?), &[][..])
             }
         };
-        let ctx = context(ctx).or_else(|refusal| {
+        let context = context(ctx).or_else(|refusal| {
             // The other forms name a key of a wrong length first.
             verifying_key::<P>(self.0, pk).and(Err(refusal))
         })?;
-        let item = Item::new(signer, message, sig).with_context(ctx);
-        let report = verifier.verify(&[item; 3]);
-        let [first, second, third] = report.outcomes() else {
+        let report = match (self.1, message) {
+            (BatchKeys::Committee(storage), Ok(message)) => {
+                let committee = Committee::builder(ctx).key_storage(storage).backend(self.0);
+                let committee = committee.threads(Threads::Inline).build([(pk, 1)]);
+                let committee = committee.map_err(|_| Refusal::KeyLength)?;
+                let member = committee.member(0).ok_or(Refusal::Other)?;
+                let verifier = builder.build_for(committee).map_err(|_| Refusal::Other)?;
+                verifier.verify([Vote::new(member, message, sig); 3])
+            }
+            (_, message) => {
+                let verifier = builder.build().map_err(|_| Refusal::Other)?;
+                let item = match &message {
+                    Ok(message) => Item::new(pk, context, *message, sig),
+                    Err(mu) => Item::from_mu(pk, mu, sig),
+                };
+                verifier.verify([item; 3])
+            }
+        };
+        let [first, second, third] = report.verdicts() else {
             return Err(Refusal::Other);
         };
         if first != second || second != third {
             return Err(Refusal::Other);
         }
         match first {
-            Outcome::Valid => Ok(()),
-            Outcome::Skipped => Err(Refusal::Other),
-            Outcome::Invalid(reason) => Err(match reason {
-                Reason::PublicKeyLength => Refusal::KeyLength,
-                Reason::DigestLength => Refusal::Digest,
-                Reason::SignatureLength => Refusal::SignatureLength,
-                Reason::HintEncoding => Refusal::HintEncoding,
-                Reason::ResponseNorm => Refusal::ResponseNorm,
-                Reason::ChallengeMismatch => Refusal::ChallengeMismatch,
+            Verdict::Valid => Ok(()),
+            Verdict::Skipped => Err(Refusal::Other),
+            Verdict::Rejected(reason) => Err(match reason {
+                RejectReason::PublicKeyLength => Refusal::KeyLength,
+                RejectReason::DigestLength => Refusal::Digest,
+                RejectReason::SignatureLength => Refusal::SignatureLength,
+                RejectReason::HintEncoding => Refusal::HintEncoding,
+                RejectReason::ResponseNorm => Refusal::ResponseNorm,
+                RejectReason::ChallengeMismatch => Refusal::ChallengeMismatch,
                 _ => Refusal::Other,
             }),
         }

@@ -1,0 +1,182 @@
+//! Builder of verifiers.
+
+use core::fmt;
+use core::marker::PhantomData;
+use std::hash::RandomState;
+use std::sync::Arc;
+
+use mldsa_core::{Backend, ParameterSet};
+
+use super::engine::Engine;
+use super::lanes::Lanes;
+use super::options::{BatchSize, Duplicates, Mode};
+use super::verifier::{BatchVerifier, CommitteeVerifier};
+use crate::executor::Pool;
+use crate::{Committee, Threads};
+
+/// Options of a verifier: [`Mode::Full`], [`Threads::Shared`], [`BatchSize::Auto`] and
+/// [`Duplicates::Once`] by default.
+#[derive(Debug)]
+#[must_use]
+pub struct BatchVerifierBuilder<P: ParameterSet> {
+    mode: Mode,
+    threads: Threads,
+    batch_size: BatchSize,
+    inline_below: usize,
+    duplicates: Duplicates,
+    key_cache_bytes: usize,
+    allow_weak_prehash: bool,
+    backend: Backend,
+    set: PhantomData<P>,
+}
+
+impl<P: ParameterSet> Default for BatchVerifierBuilder<P> {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Full,
+            threads: Threads::Shared,
+            batch_size: BatchSize::Auto,
+            inline_below: 9,
+            duplicates: Duplicates::Once,
+            key_cache_bytes: 8 << 20,
+            allow_weak_prehash: false,
+            backend: Backend::detect(),
+            set: PhantomData,
+        }
+    }
+}
+
+impl<P: ParameterSet> BatchVerifierBuilder<P> {
+    /// Extent of the verification of a batch.
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// Threads that verify.
+    pub fn threads(self, threads: Threads) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Number of items that a worker verifies at once.
+    pub fn batch_size(self, batch_size: BatchSize) -> Self {
+        Self { batch_size, ..self }
+    }
+
+    /// Batches of fewer items stay on the calling thread (9: more than fit into lanes at
+    /// once); waking another thread costs more than they do.
+    pub fn inline_below(self, items: usize) -> Self {
+        Self {
+            inline_below: items,
+            ..self
+        }
+    }
+
+    /// Treatment of duplicates.
+    pub fn duplicates(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
+    }
+
+    /// Upper bound on the memory for prepared keys that are in no committee (8 MiB), with the
+    /// counters of other keys. Ignored by [`build_for`](Self::build_for).
+    ///
+    /// A key is expanded after its second valid signature while there is room. If there is
+    /// none, after its eighth, and the least recently used key is removed; or from the third
+    /// on if that key has been idle for eight times the distance of the last two signatures.
+    /// Where keys sign a few times each and then never again, 0 is faster.
+    pub fn key_cache_bytes(self, bytes: usize) -> Self {
+        Self {
+            key_cache_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Accepts HashML-DSA under hashes weaker than the parameter set (off).
+    pub fn allow_weak_prehash(self, allow: bool) -> Self {
+        Self {
+            allow_weak_prehash: allow,
+            ..self
+        }
+    }
+
+    /// Instruction set for keys that are in no committee (the detected one). Verdicts do not
+    /// depend on it.
+    pub fn backend(self, backend: Backend) -> Self {
+        Self { backend, ..self }
+    }
+
+    /// Builds a verifier for items that carry their public keys.
+    ///
+    /// # Errors
+    /// [`BuildError::BatchSize`] for a batch size of zero, [`BuildError::ThreadPool`] when
+    /// the pool has zero threads or cannot be started.
+    pub fn build(self) -> Result<BatchVerifier<P>, BuildError> {
+        Ok(BatchVerifier {
+            engine: self.engine()?,
+        })
+    }
+
+    /// Builds a verifier for votes of the members of `committee`.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_for(self, committee: Committee<P>) -> Result<CommitteeVerifier<P>, BuildError> {
+        let key_cache_bytes = 0;
+        let engine = Self {
+            key_cache_bytes,
+            ..self
+        };
+        Ok(CommitteeVerifier::new(engine.engine()?, committee))
+    }
+
+    fn engine(self) -> Result<Engine<P>, BuildError> {
+        if self.batch_size == BatchSize::Fixed(0) {
+            return Err(BuildError::BatchSize);
+        }
+        let pool = Pool::new(self.threads).ok_or(BuildError::ThreadPool)?;
+        let mut engine = Engine::new(pool, self.key_cache_bytes, self.backend);
+        engine.mode = self.mode;
+        engine.batch_size = self.batch_size;
+        engine.inline_below = self.inline_below;
+        engine.duplicates = self.duplicates;
+        engine.allow_weak_prehash = self.allow_weak_prehash;
+        Ok(engine)
+    }
+}
+
+impl<P: ParameterSet> Engine<P> {
+    /// The default options.
+    pub(crate) fn new(pool: Pool, key_cache_bytes: usize, backend: Backend) -> Self {
+        Self {
+            lanes: Lanes::new(key_cache_bytes, backend),
+            pool,
+            mode: Mode::Full,
+            batch_size: BatchSize::Auto,
+            inline_below: 9,
+            duplicates: Duplicates::Once,
+            allow_weak_prehash: false,
+            hasher: RandomState::new(),
+            idle: Arc::default(),
+        }
+    }
+}
+
+/// Reason why a verifier or a service could not be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A fixed batch size of zero.
+    BatchSize,
+    /// A pool of zero threads, or the threads could not be started.
+    ThreadPool,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BatchSize => "a batch size of zero",
+            Self::ThreadPool => "the threads could not be started",
+        })
+    }
+}
+
+impl core::error::Error for BuildError {}

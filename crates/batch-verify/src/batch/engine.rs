@@ -1,0 +1,384 @@
+//! Division of a batch among workers, and early exits.
+
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::hash::RandomState;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use mldsa_core::ParameterSet;
+
+use super::LANES;
+use super::lanes::{Lanes, MAX_CALL};
+use super::options::{BatchSize, Duplicates, Mode};
+use super::plan::{Planned, Segment, sort, take_duplicates};
+use super::resolve::Resolved;
+use crate::executor::Pool;
+use crate::{Duplicate, RejectReason, Report, Summary, Verdict};
+
+/// Modes that stop early work in windows of this many items, doubling, so that an early
+/// failure costs little. The same for any number of threads, because duplicates are detected
+/// within one window.
+const FIRST_WINDOW: usize = 4 * LANES;
+const LAST_WINDOW: usize = 512 * LANES;
+
+/// Everything that a verifier holds but the keys.
+#[derive(Clone)]
+pub(crate) struct Engine<P: ParameterSet> {
+    pub(crate) lanes: Lanes<P>,
+    pub(crate) pool: Pool,
+    pub(crate) mode: Mode,
+    pub(crate) batch_size: BatchSize,
+    pub(crate) inline_below: usize,
+    pub(crate) duplicates: Duplicates,
+    pub(crate) allow_weak_prehash: bool,
+    pub(crate) hasher: RandomState,
+    /// Memory of calls that have ended; one for each that ran at the same time.
+    pub(crate) idle: Arc<Mutex<Vec<Scratch<P>>>>,
+}
+
+/// Memory of one call, kept for the next.
+pub(crate) struct Scratch<P: ParameterSet> {
+    /// Empty; only its allocation is kept.
+    items: Vec<Option<Resolved<'static, P>>>,
+    /// [`Verdict::code`] of every item.
+    codes: Vec<AtomicU8>,
+    plan: Vec<Planned>,
+    segments: Vec<Segment>,
+    duplicates: Vec<Duplicate>,
+}
+
+impl<P: ParameterSet> Default for Scratch<P> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            codes: Vec::new(),
+            plan: Vec::new(),
+            segments: Vec::new(),
+            duplicates: Vec::new(),
+        }
+    }
+}
+
+/// An empty vector with the allocation of `items`: collecting a mapped vector of one layout
+/// happens in place.
+fn recycle<'b, P: ParameterSet>(
+    mut items: Vec<Option<Resolved<'_, P>>>,
+) -> Vec<Option<Resolved<'b, P>>> {
+    items.clear();
+    items.into_iter().map(|_| None).collect()
+}
+
+/// Options of one run.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'r> {
+    pub(crate) mode: Mode,
+    pub(crate) duplicates: Duplicates,
+    /// On the calling thread, without the pool.
+    pub(crate) alone: bool,
+    /// Set when the rest may be left out.
+    pub(crate) cancel: Option<&'r AtomicBool>,
+}
+
+impl<P: ParameterSet> Engine<P> {
+    /// The options of the verifier.
+    pub(crate) fn request(&self) -> Request<'static> {
+        Request {
+            mode: self.mode,
+            duplicates: self.duplicates,
+            alone: false,
+            cancel: None,
+        }
+    }
+
+    /// Verifies a batch.
+    pub(crate) fn report<'a>(
+        &self,
+        request: Request<'_>,
+        items: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
+    ) -> Report {
+        let (mut verdicts, mut duplicates) = (Vec::new(), Vec::new());
+        let summary = self.run(request, items, &mut verdicts, |found| {
+            duplicates.extend_from_slice(found);
+        });
+        Report {
+            verdicts,
+            duplicates,
+            summary,
+        }
+    }
+
+    /// Replaces the content of `verdicts` by one verdict per item, and passes the duplicates
+    /// to `report`.
+    pub(crate) fn run<'a>(
+        &self,
+        request: Request<'_>,
+        items: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
+        verdicts: &mut Vec<Verdict>,
+        report: impl FnOnce(&[Duplicate]),
+    ) -> Summary {
+        let start = Instant::now();
+        let mut scratch = self.lock().pop().unwrap_or_default();
+        let mut run = Run {
+            engine: self,
+            request,
+            lowest: AtomicUsize::new(usize::MAX),
+            items: recycle(core::mem::take(&mut scratch.items)),
+            scratch: &mut scratch,
+        };
+        let threads = run.windows(items);
+        let lowest = match request.mode {
+            Mode::FirstInvalid => run.lowest.into_inner(),
+            Mode::Full | Mode::AnyInvalid => usize::MAX,
+        };
+        let items = recycle(run.items);
+        scratch.items = items;
+        verdicts.clear();
+        let codes = scratch.codes.iter_mut().enumerate();
+        verdicts.extend(codes.map(|(index, code)| match index {
+            index if index > lowest => Verdict::Skipped,
+            _ => Verdict::from_code(*code.get_mut()),
+        }));
+        scratch
+            .duplicates
+            .retain(|duplicate| duplicate.index <= lowest);
+        scratch
+            .duplicates
+            .sort_unstable_by_key(|duplicate| duplicate.index);
+        report(&scratch.duplicates);
+        let mut summary = Summary {
+            duplicates: scratch.duplicates.len(),
+            threads: threads.0,
+            batch_size: threads.1,
+            ..Summary::default()
+        };
+        self.lock().push(scratch);
+        summary.count(verdicts);
+        summary.elapsed = start.elapsed();
+        summary
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Scratch<P>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One batch on its way.
+struct Run<'a, 'r, P: ParameterSet> {
+    engine: &'r Engine<P>,
+    request: Request<'r>,
+    /// Lowest failure found so far. `Relaxed` suffices: a worker that reads an old value does
+    /// work it could have left out, and the last read follows the join of the workers.
+    lowest: AtomicUsize,
+    /// `None` for an item that was rejected when it was resolved.
+    items: Vec<Option<Resolved<'a, P>>>,
+    scratch: &'r mut Scratch<P>,
+}
+
+impl<'a, P: ParameterSet> Run<'a, '_, P> {
+    /// Verifies window by window. Returns workers and chunk size.
+    fn windows(
+        &mut self,
+        mut source: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
+    ) -> (usize, usize) {
+        self.scratch.codes.clear();
+        self.scratch.duplicates.clear();
+        let Request {
+            mode, duplicates, ..
+        } = self.request;
+        let reject = duplicates == Duplicates::Reject;
+        let mut window = match mode {
+            Mode::Full => usize::MAX,
+            Mode::FirstInvalid | Mode::AnyInvalid => FIRST_WINDOW,
+        };
+        if reject {
+            // Over the whole batch, so that verdicts do not depend on windows.
+            self.resolve(&mut source, usize::MAX);
+            self.plan(0..self.items.len(), true);
+            for duplicate in &self.scratch.duplicates {
+                let rejected = Verdict::Rejected(RejectReason::Duplicate);
+                *self.scratch.codes[duplicate.index].get_mut() = rejected.code();
+            }
+        }
+        let (mut start, mut threads, mut batch_size) = (0_usize, 1, 0);
+        loop {
+            self.resolve(&mut source, start.saturating_add(window));
+            let end = self.items.len().min(start.saturating_add(window));
+            if start == end || self.is_skippable(start) {
+                break;
+            }
+            threads = if self.request.alone || self.items.len() < self.engine.inline_below {
+                1
+            } else {
+                self.engine.pool.workers()
+            };
+            let before = self.scratch.duplicates.len();
+            self.plan(start..end, duplicates == Duplicates::Once);
+            let chunk = self.divide(threads);
+            batch_size = batch_size.max(chunk);
+            self.verify(chunk);
+            if !reject {
+                for duplicate in &self.scratch.duplicates[before..] {
+                    let code = *self.scratch.codes[duplicate.first].get_mut();
+                    *self.scratch.codes[duplicate.index].get_mut() = code;
+                }
+            }
+            start = end;
+            window = window.saturating_mul(2).min(LAST_WINDOW.max(window));
+        }
+        // Items that were never resolved are skipped.
+        let skipped = source.map(|_| AtomicU8::new(Verdict::Skipped.code()));
+        self.scratch.codes.extend(skipped);
+        (threads, batch_size)
+    }
+
+    /// Resolves items up to index `end`.
+    fn resolve(
+        &mut self,
+        source: &mut impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
+        end: usize,
+    ) {
+        while self.items.len() < end
+            && let Some(item) = source.next()
+        {
+            let verdict = match &item {
+                Ok(_) => Verdict::Skipped,
+                Err(reason) => Verdict::Rejected(*reason),
+            };
+            self.scratch.codes.push(AtomicU8::new(verdict.code()));
+            self.items.push(item.ok());
+        }
+    }
+
+    /// Fills the plan with the items of `range` that are to be verified, sorted by key.
+    fn plan(&mut self, range: core::ops::Range<usize>, detect_duplicates: bool) {
+        let Scratch {
+            codes,
+            plan,
+            duplicates,
+            ..
+        } = &mut *self.scratch;
+        plan.clear();
+        for index in range {
+            match &self.items[index] {
+                Some(item) if *codes[index].get_mut() == Verdict::Skipped.code() => {
+                    plan.push(Planned {
+                        key: item.sort_key(),
+                        tag: if detect_duplicates { item.tag() } else { 0 },
+                        index,
+                    });
+                }
+                _ => {
+                    let lowest = self.lowest.get_mut();
+                    *lowest = index.min(*lowest);
+                }
+            }
+        }
+        if detect_duplicates {
+            let items = &self.items;
+            // Only planned items are asked for.
+            let item = |index: usize| items[index].as_ref();
+            take_duplicates(&self.engine.hasher, plan, duplicates, item);
+        } else {
+            sort(plan);
+        }
+    }
+
+    /// Divides the plan into one segment a worker, in whole chunks. The order being that of
+    /// the keys, a worker meets the keys of the last round again. Returns the chunk size.
+    fn divide(&mut self, threads: usize) -> usize {
+        let count = self.scratch.plan.len();
+        let chunk = match (self.engine.batch_size, self.request.mode) {
+            (BatchSize::Fixed(size), _) => size.clamp(1, count.max(1)),
+            (BatchSize::Auto, Mode::Full) => {
+                (count / (4 * threads)).clamp(LANES, MAX_CALL) / LANES * LANES
+            }
+            (BatchSize::Auto, Mode::FirstInvalid | Mode::AnyInvalid) => LANES,
+        };
+        let chunks = count.div_ceil(chunk);
+        let workers = threads.min(chunks).max(1);
+        let share = chunks.div_ceil(workers).saturating_mul(chunk);
+        let segments = &mut self.scratch.segments;
+        segments.clear();
+        segments.extend((0..workers).map(|worker| Segment {
+            next: AtomicUsize::new(share.saturating_mul(worker).min(count)),
+            end: share.saturating_mul(worker + 1).min(count),
+        }));
+        chunk
+    }
+
+    /// Verifies the plan, on the pool if it has several segments.
+    fn verify(&self, chunk: usize) {
+        let segments = self.scratch.segments.len();
+        if segments > 1 {
+            let pool = &self.engine.pool;
+            let woken = pool.wake();
+            // Alone until a woken thread can help.
+            let done = woken.is_some_and(|woken| self.work(chunk, 0, || woken.is_awake()));
+            if !done {
+                pool.run(segments, &|worker| {
+                    self.work(chunk, worker, || false);
+                });
+            }
+        }
+        // Chunks that the others have left undone.
+        self.work(chunk, 0, || false);
+    }
+
+    /// Works on the segment of this worker, then on the others, until `enough`, which is
+    /// asked after every chunk. Returns whether nothing is left.
+    fn work(&self, chunk: usize, worker: usize, enough: impl Fn() -> bool) -> bool {
+        let segments = &self.scratch.segments;
+        for n in 0..segments.len() {
+            let segment = &segments[(worker % segments.len() + n) % segments.len()];
+            loop {
+                let start = segment.next.fetch_add(chunk, Ordering::Relaxed);
+                if start >= segment.end {
+                    break;
+                }
+                let end = segment.end.min(start.saturating_add(chunk));
+                self.verify_chunk(&self.scratch.plan[start..end]);
+                if enough() {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn verify_chunk(&self, plan: &[Planned]) {
+        let call = match self.request.mode {
+            Mode::Full => MAX_CALL,
+            Mode::FirstInvalid | Mode::AnyInvalid => LANES,
+        };
+        for plan in plan.chunks(call) {
+            let items = plan
+                .iter()
+                .filter(|planned| !self.is_skippable(planned.index));
+            let items = items.filter_map(|planned| {
+                let item = self.items[planned.index].as_ref()?;
+                Some((planned.index, item))
+            });
+            self.engine.lanes.verify(items, |index, verdict| {
+                self.scratch.codes[index].store(verdict.code(), Ordering::Relaxed);
+                if !verdict.is_valid() {
+                    self.lowest.fetch_min(index, Ordering::Relaxed);
+                }
+            });
+        }
+    }
+
+    /// Whether neither the item at `index` nor, in order of index, any later one needs to be
+    /// verified.
+    fn is_skippable(&self, index: usize) -> bool {
+        let cancel = self.request.cancel;
+        if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return true;
+        }
+        let lowest = self.lowest.load(Ordering::Relaxed);
+        match self.request.mode {
+            Mode::Full => false,
+            Mode::FirstInvalid => lowest < index,
+            Mode::AnyInvalid => lowest != usize::MAX,
+        }
+    }
+}

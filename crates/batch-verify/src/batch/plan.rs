@@ -1,0 +1,81 @@
+//! Order of verification and detection of duplicates.
+
+use core::hash::BuildHasher;
+use core::sync::atomic::AtomicUsize;
+
+use mldsa_core::ParameterSet;
+
+use super::resolve::Resolved;
+use crate::Duplicate;
+
+/// Position of an item in the order of verification. Sorted by key, signatures of one signer
+/// are neighbours and meet the prepared key in the CPU's cache; sorted by tag, duplicates are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    /// See [`Resolved::sort_key`].
+    pub(crate) key: u32,
+    pub(crate) tag: u64,
+    pub(crate) index: usize,
+}
+
+/// Part of the plan that one worker begins with.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) next: AtomicUsize,
+    pub(crate) end: usize,
+}
+
+/// Index of a planned item that is a duplicate.
+const DUPLICATE: usize = usize::MAX;
+
+/// Sorts `plan` by key and removes the items that equal an earlier one, which are appended
+/// to `duplicates`.
+///
+/// Tags are the first bytes of the signatures. Where they collide, which honest signatures do
+/// not, a keyed hash of the whole content separates the items and a comparison decides: a
+/// flood of near-duplicates costs one hash for each.
+pub(crate) fn take_duplicates<'a, P: ParameterSet>(
+    hasher: &impl BuildHasher,
+    plan: &mut Vec<Planned>,
+    duplicates: &mut Vec<Duplicate>,
+    item: impl Fn(usize) -> Option<&'a Resolved<'a, P>>,
+) {
+    sort(plan);
+    let before = duplicates.len();
+    let look_alike = |a: &Planned, b: &Planned| (a.key, a.tag) == (b.key, b.tag);
+    for run in plan.chunk_by_mut(look_alike) {
+        if run.len() == 1 {
+            continue;
+        }
+        for planned in run.iter_mut() {
+            planned.tag = item(planned.index).map_or(0, |item| hasher.hash_one(item.content()));
+        }
+        sort(run);
+        for run in run.chunk_by_mut(look_alike) {
+            for n in 1..run.len() {
+                let index = run[n].index;
+                let Some(later) = item(index).map(Resolved::content) else {
+                    continue;
+                };
+                // The first of them, unless the hash collides too.
+                let first = run[..n].iter().map(|planned| planned.index);
+                let mut first = first.filter(|&first| first != DUPLICATE);
+                if let Some(first) =
+                    first.find(|&first| item(first).is_some_and(|it| it.content() == later))
+                {
+                    duplicates.push(Duplicate { index, first });
+                    run[n].index = DUPLICATE;
+                }
+            }
+        }
+    }
+    if duplicates.len() > before {
+        plan.retain(|planned| planned.index != DUPLICATE);
+    }
+}
+
+/// Sorts by key, and within a key in a fixed order, in place. Not generic, so that a program
+/// has one copy.
+pub(crate) fn sort(plan: &mut [Planned]) {
+    plan.sort_unstable_by_key(|planned| (planned.key, planned.tag, planned.index));
+}

@@ -1,0 +1,146 @@
+//! Checks that need neither hint nor hash, and the form in which an item is stored.
+
+use mldsa_core::internals::SignatureParts;
+use mldsa_core::{ByteArray, Context, ParameterSet, PreHashed};
+
+use crate::committee::KeyTable;
+use crate::item::{Item, Payload};
+use crate::{Committee, RejectReason, Vote};
+
+/// First sort key of items with a key of their own; below it, sort keys are member indices.
+const ENCODED_KEY: u32 = 1 << 31;
+
+/// An item after the checks that need neither hint nor hash. Made once for each item.
+pub(crate) struct Resolved<'a, P: ParameterSet> {
+    pub(crate) key: Key<'a, P>,
+    pub(crate) context: Context<'a>,
+    pub(crate) payload: Payload<'a>,
+    pub(crate) signature: &'a [u8],
+}
+
+/// Public key of an item.
+pub(crate) enum Key<'a, P: ParameterSet> {
+    /// The key at an index of a committee's table.
+    Member(&'a KeyTable<P>, u32),
+    /// A key that is passed with the item.
+    Encoded(&'a P::PublicKeyBytes),
+}
+
+impl<'a, P: ParameterSet> Resolved<'a, P> {
+    /// A vote by a member of one of `committees`.
+    ///
+    /// # Errors
+    /// The first check that fails, in the order of [`RejectReason`].
+    pub(crate) fn vote(
+        committees: &'a [Committee<P>],
+        vote: &Vote<'a>,
+        allow_weak_prehash: bool,
+    ) -> Result<Self, RejectReason> {
+        let member = vote.member;
+        let mut committees = committees.iter();
+        let committee = committees.find(|committee| committee.contains(member));
+        let committee = committee.ok_or(RejectReason::UnknownMember)?;
+        let resolved = Self {
+            key: Key::Member(committee.table(), member.index()),
+            context: committee.core_context(),
+            payload: vote.message.into(),
+            signature: vote.signature,
+        };
+        resolved.checked(allow_weak_prehash)
+    }
+
+    /// An item with a key of its own.
+    ///
+    /// # Errors
+    /// As [`vote`](Self::vote).
+    pub(crate) fn item(item: &Item<'a>, allow_weak_prehash: bool) -> Result<Self, RejectReason> {
+        let key = P::PublicKeyBytes::from_slice(item.key).ok_or(RejectReason::PublicKeyLength)?;
+        let resolved = Self {
+            key: Key::Encoded(key),
+            context: item.context,
+            payload: item.payload,
+            signature: item.signature,
+        };
+        resolved.checked(allow_weak_prehash)
+    }
+
+    fn checked(self, allow_weak_prehash: bool) -> Result<Self, RejectReason> {
+        if self.signature.len() != P::SIG_LEN {
+            return Err(RejectReason::SignatureLength);
+        }
+        if let Payload::PreHashed(hash, digest) = self.payload {
+            if allow_weak_prehash {
+                PreHashed::<P>::new_allow_weak(hash, digest)?;
+            } else {
+                PreHashed::<P>::new(hash, digest)?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Equal for equal keys; unique below [`ENCODED_KEY`] within one committee.
+    pub(crate) fn sort_key(&self) -> u32 {
+        match self.key {
+            Key::Member(_, index) => index,
+            Key::Encoded(key) => key.as_ref().first_chunk().map_or(ENCODED_KEY, |rho| {
+                ENCODED_KEY | u32::from_be_bytes(*rho) >> 1
+            }),
+        }
+    }
+
+    /// The first eight bytes of the signature, which differ between honest signatures.
+    pub(crate) fn tag(&self) -> u64 {
+        let head = self.signature.first_chunk();
+        head.map_or(0, |head| u64::from_ne_bytes(*head))
+    }
+
+    /// Everything that makes the item, for comparison.
+    pub(crate) fn content(&self) -> Content<'a> {
+        let (form, head, parts): (u8, &[u8], &[&[u8]]) = match self.payload {
+            Payload::Bytes(message) => (0, message, &[]),
+            Payload::Parts(parts) => (1, &[], parts),
+            Payload::Mu(mu) => (2, mu.as_bytes(), &[]),
+            Payload::PreHashed(hash, digest) => (3 + hash as u8, digest, &[]),
+        };
+        Content {
+            key: match self.key {
+                Key::Member(table, index) => table.key(index).as_bytes().as_ref(),
+                Key::Encoded(key) => key.as_ref(),
+            },
+            signature: self.signature,
+            context: self.context.as_bytes(),
+            form,
+            head,
+            parts,
+        }
+    }
+
+    /// Checked before anything that costs more: a look-up of a whole key, a hash outside of
+    /// lanes.
+    pub(crate) fn check_hint(&self) -> Result<(), RejectReason> {
+        SignatureParts::parse(&P::PARAMS, self.signature)?;
+        Ok(())
+    }
+}
+
+/// Content of an item; equal for duplicates only.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Content<'a> {
+    key: &'a [u8],
+    signature: &'a [u8],
+    context: &'a [u8],
+    form: u8,
+    head: &'a [u8],
+    parts: &'a [&'a [u8]],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `docs/validity.md` states the memory of a call: this, 24 bytes of the plan and a code.
+    #[test]
+    fn size_of_an_item() {
+        assert_eq!(size_of::<Option<Resolved<'_, mldsa_core::MlDsa65>>>(), 72);
+    }
+}

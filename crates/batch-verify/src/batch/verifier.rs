@@ -1,0 +1,319 @@
+//! Verifiers: of committee votes, and of items that carry their public keys.
+
+use core::fmt;
+use std::sync::Arc;
+
+use mldsa_core::ParameterSet;
+
+use super::builder::BatchVerifierBuilder;
+use super::engine::{Engine, Request};
+use super::options::Mode;
+use super::resolve::Resolved;
+use crate::committee::KeyTable;
+use crate::executor::Pool;
+use crate::{
+    Committee, Executor, Item, Message, RejectReason, Rejection, Report, Summary, Verdict, Vote,
+};
+
+/// Verifies batches of [`Item`]s, which carry their public keys and contexts.
+///
+/// For transactions, light clients and other signatures of keys that are in no committee. A
+/// valid item says nothing about membership: votes are verified by a [`CommitteeVerifier`],
+/// which this builder makes too ([`BatchVerifierBuilder::build_for`]).
+///
+/// `Sync`: one verifier serves any number of threads at once. Verdicts depend on the items
+/// only; clones share working memory and prepared keys.
+///
+/// ```
+/// use batch_verify::{BatchVerifier, Item};
+/// use mldsa_core::{Context, MlDsa44, SigningKey};
+///
+/// let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+/// let context = Context::new(b"mychain/v1/transaction")?;
+/// let signature = key.sign_hedged(b"pay 7", context)?;
+///
+/// let verifier = BatchVerifier::<MlDsa44>::builder().build()?;
+/// let report = verifier.verify([
+///     Item::new(key.verifying_key(), context, b"pay 7", signature.as_ref()),
+///     Item::new(key.verifying_key(), context, b"pay 8", signature.as_ref()),
+/// ]);
+/// assert_eq!(report.first_rejected().map(|(index, _)| index), Some(1));
+/// assert!(report.require_all().is_err());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct BatchVerifier<P: ParameterSet> {
+    pub(crate) engine: Engine<P>,
+}
+
+/// Verifies votes of the members of a [`Committee`], under its context.
+///
+/// Any other member id is rejected with [`RejectReason::UnknownMember`]: of another epoch,
+/// of another chain, or of another kind of message. `Sync`, as [`BatchVerifier`].
+///
+/// ```
+/// use batch_verify::{Committee, Vote};
+/// use mldsa_core::{Context, MlDsa44, SigningKey};
+///
+/// let keys = [1, 2].map(|seed| SigningKey::<MlDsa44>::from_seed(&[seed; 32]));
+/// let context = b"mychain/v1/vote";
+/// let members = keys.iter().map(|key| (key.verifying_key(), 1));
+/// let committee = Committee::<MlDsa44>::builder(context).epoch(7).build(members)?;
+/// let signature = keys[1].sign_hedged(b"block 7", Context::new(context)?)?;
+///
+/// let verifier = committee.verifier();
+/// let member = committee.member(1).expect("two members");
+/// let report = verifier.verify([Vote::new(member, b"block 7", signature.as_ref())]);
+/// report.require_all()?;
+///
+/// // The next epoch has ids of its own.
+/// let next = committee.successor(8, None::<(&[u8], u64)>)?;
+/// let report = next.verifier().verify([Vote::new(member, b"block 7", signature.as_ref())]);
+/// assert!(report.require_all().is_err());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct CommitteeVerifier<P: ParameterSet> {
+    pub(crate) engine: Engine<P>,
+    /// The committee of quorums first.
+    pub(crate) committees: Arc<[Committee<P>]>,
+}
+
+impl<P: ParameterSet> BatchVerifier<P> {
+    /// Options of a verifier.
+    pub fn builder() -> BatchVerifierBuilder<P> {
+        BatchVerifierBuilder::default()
+    }
+
+    /// Verifies one item on this thread, without batch machinery.
+    ///
+    /// # Errors
+    /// The reason of the rejection.
+    pub fn verify_one(&self, item: &Item<'_>) -> Result<(), RejectReason> {
+        let item = Resolved::item(item, self.engine.allow_weak_prehash)?;
+        self.engine.lanes.verify_one(&item)
+    }
+
+    /// Verifies `items`; the report has one verdict per item, in input order. The iterator
+    /// runs once, on this thread.
+    pub fn verify<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Report {
+        let report = self
+            .engine
+            .report(self.engine.request(), self.resolve(items));
+        self.with_caches(report)
+    }
+
+    /// [`verify`](Self::verify) into memory of the caller, whose content is replaced.
+    /// Allocates only while keys are added to the key cache, once it has seen a batch of that
+    /// size and if the call runs inline or on a thread of the pool.
+    pub fn verify_into<'a>(
+        &self,
+        items: impl IntoIterator<Item = Item<'a>>,
+        verdicts: &mut Vec<Verdict>,
+    ) -> Summary {
+        let items = self.resolve(items);
+        let summary = self
+            .engine
+            .run(self.engine.request(), items, verdicts, |_| {});
+        self.caches(summary)
+    }
+
+    /// Whether every item is valid. Stops early; the verifier's mode is not used.
+    ///
+    /// # Errors
+    /// The item with the lowest index that is not valid, or an empty batch.
+    pub fn verify_all<'a>(
+        &self,
+        items: impl IntoIterator<Item = Item<'a>>,
+    ) -> Result<(), Rejection> {
+        let request = Request {
+            mode: Mode::FirstInvalid,
+            ..self.engine.request()
+        };
+        self.engine
+            .report(request, self.resolve(items))
+            .require_all()
+    }
+
+    fn resolve<'a>(
+        &self,
+        items: impl IntoIterator<Item = Item<'a>>,
+    ) -> impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>> {
+        let weak = self.engine.allow_weak_prehash;
+        items
+            .into_iter()
+            .map(move |item| Resolved::item(&item, weak))
+    }
+
+    fn with_caches(&self, report: Report) -> Report {
+        Report {
+            summary: self.caches(report.summary),
+            ..report
+        }
+    }
+
+    fn caches(&self, summary: Summary) -> Summary {
+        let cache = &self.engine.lanes.key_cache;
+        let (cache_hits, cache_misses) = cache.hits_and_misses();
+        Summary {
+            cache_bytes: cache.memory_bytes(),
+            cache_hits,
+            cache_misses,
+            ..summary
+        }
+    }
+}
+
+impl<P: ParameterSet> CommitteeVerifier<P> {
+    pub(crate) fn new(engine: Engine<P>, committee: Committee<P>) -> Self {
+        Self {
+            engine,
+            committees: Arc::new([committee]),
+        }
+    }
+
+    /// The committee that quorums are counted in.
+    #[must_use]
+    pub fn committee(&self) -> &Committee<P> {
+        &self.committees[0]
+    }
+
+    /// A verifier with the same options for another committee, such as the next epoch's.
+    #[must_use]
+    pub fn for_committee(&self, committee: Committee<P>) -> Self {
+        Self::new(self.engine.clone(), committee)
+    }
+
+    /// Also verifies votes of members of `other`: the same validators under another context,
+    /// or the previous epoch. Member ids tell the committees apart; quorums are counted in
+    /// [`committee`](Self::committee) only.
+    #[must_use]
+    pub fn with_committee(&self, other: Committee<P>) -> Self {
+        let committees = self.committees.iter().cloned();
+        Self {
+            engine: self.engine.clone(),
+            committees: committees.chain([other]).collect(),
+        }
+    }
+
+    /// A verifier with the same options on the threads of an executor, for engines that bring
+    /// their own with each call.
+    #[must_use]
+    pub fn with_executor(&self, executor: Arc<dyn Executor>) -> Self {
+        let mut next = self.clone();
+        next.engine.pool = Pool::Custom(executor);
+        next
+    }
+
+    /// Verifies one vote on this thread, without batch machinery and without allocation.
+    ///
+    /// # Errors
+    /// The reason of the rejection.
+    pub fn verify_one(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
+        let vote = Resolved::vote(&self.committees, vote, self.engine.allow_weak_prehash)?;
+        self.engine.lanes.verify_one(&vote)
+    }
+
+    /// Verifies `votes`; the report has one verdict per vote, in input order. The iterator
+    /// runs once, on this thread: `votes.iter().map(|vote| Vote::new(..))` verifies any type.
+    pub fn verify<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
+        let report = self.report(self.engine.request(), votes);
+        Report {
+            summary: self.caches(report.summary),
+            ..report
+        }
+    }
+
+    /// [`verify`](Self::verify) into memory of the caller, whose content is replaced.
+    /// Allocates nothing once it has seen a batch of that size, if the call runs inline or on
+    /// a thread of the pool and the committee has no [`KeyStorage::Lru`](crate::KeyStorage).
+    pub fn verify_into<'a>(
+        &self,
+        votes: impl IntoIterator<Item = Vote<'a>>,
+        verdicts: &mut Vec<Verdict>,
+    ) -> Summary {
+        let votes = self.resolve(votes);
+        let summary = self
+            .engine
+            .run(self.engine.request(), votes, verdicts, |_| {});
+        self.caches(summary)
+    }
+
+    /// Whether every vote is valid. Stops early; the verifier's mode is not used.
+    ///
+    /// # Errors
+    /// The vote with the lowest index that is not valid, or an empty batch.
+    pub fn verify_all<'a>(
+        &self,
+        votes: impl IntoIterator<Item = Vote<'a>>,
+    ) -> Result<(), Rejection> {
+        let request = Request {
+            mode: Mode::FirstInvalid,
+            ..self.engine.request()
+        };
+        self.report(request, votes).require_all()
+    }
+
+    pub(crate) fn report<'a>(
+        &self,
+        request: Request<'_>,
+        votes: impl IntoIterator<Item = Vote<'a>>,
+    ) -> Report {
+        self.engine.report(request, self.resolve(votes))
+    }
+
+    fn resolve<'s, 'a: 's>(
+        &'s self,
+        votes: impl IntoIterator<Item = Vote<'a>>,
+    ) -> impl Iterator<Item = Result<Resolved<'s, P>, RejectReason>> {
+        let weak = self.engine.allow_weak_prehash;
+        let votes = votes.into_iter();
+        votes.map(move |vote| Resolved::vote(&self.committees, &vote, weak))
+    }
+
+    fn caches(&self, mut summary: Summary) -> Summary {
+        let tables = self.committees.iter().map(Committee::table);
+        for cache in tables.filter_map(KeyTable::cache) {
+            let (hits, misses) = cache.hits_and_misses();
+            summary.cache_bytes += cache.memory_bytes();
+            summary.cache_hits += hits;
+            summary.cache_misses += misses;
+        }
+        summary
+    }
+
+    /// Votes for one message.
+    pub(crate) fn attested<'a>(
+        &self,
+        request: Request<'_>,
+        message: Message<'a>,
+        attestations: impl Iterator<Item = crate::Attestation<'a>>,
+    ) -> Vec<Verdict> {
+        let votes = attestations.map(|attestation| attestation.vote(message));
+        self.report(request, votes).verdicts
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for BatchVerifier<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.engine.fmt_as("BatchVerifier", f)
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for CommitteeVerifier<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.engine.fmt_as("CommitteeVerifier", f)
+    }
+}
+
+impl<P: ParameterSet> Engine<P> {
+    fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name)
+            .field("set", &P::NAME)
+            .field("pool", &self.pool)
+            .field("mode", &self.mode)
+            .field("batch_size", &self.batch_size)
+            .field("duplicates", &self.duplicates)
+            .finish_non_exhaustive()
+    }
+}

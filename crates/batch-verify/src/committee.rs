@@ -1,0 +1,392 @@
+//! Committees: the validators of an epoch, with everything that their votes are checked
+//! against.
+
+mod arena;
+mod builder;
+mod cache;
+mod error;
+mod keys;
+mod storage;
+mod threshold;
+
+use core::fmt;
+use std::sync::Arc;
+
+use mldsa_core::internals::Shake256;
+use mldsa_core::{Backend, Context, ParameterSet, VerifyingKey};
+
+pub use self::builder::CommitteeBuilder;
+pub(crate) use self::cache::{Expanded, KeyCache};
+pub use self::error::CommitteeError;
+pub(crate) use self::keys::{KeyTable, MemberKey};
+pub use self::storage::KeyStorage;
+pub use self::threshold::Threshold;
+use crate::batch::{Engine, Lanes, Resolved};
+use crate::executor::Pool;
+use crate::{CommitteeVerifier, RejectReason, Vote};
+
+/// The validators of an epoch: public keys, weights, epoch number, quorum threshold and
+/// context in one immutable value. Clones share it.
+///
+/// Members are named by [`MemberId`]s, which are bound to the committee: an id of another
+/// epoch, chain or kind of message is never taken for a member of this one.
+///
+/// ```
+/// use batch_verify::{Committee, Threshold, Vote};
+/// use mldsa_core::{Context, MlDsa44, SigningKey};
+///
+/// let keys = [1, 2, 3].map(|seed| SigningKey::<MlDsa44>::from_seed(&[seed; 32]));
+/// let public = |n: usize| keys[n].verifying_key();
+/// let context = b"mychain/v1/vote";
+/// let committee = Committee::<MlDsa44>::builder(context)
+///     .epoch(7)
+///     .threshold(Threshold::TWO_THIRDS)
+///     .build([(public(0), 10), (public(1), 20)])?;
+/// assert_eq!(committee.required_weight(committee.threshold()), 21);
+///
+/// let signature = keys[1].sign_hedged(b"block 7", Context::new(context)?)?;
+/// let member = committee.member(1).expect("two members");
+/// committee.verify(&Vote::new(member, b"block 7", signature.as_ref()))?;
+///
+/// // The next epoch: the first member leaves, another joins, the second stays expanded.
+/// let next = committee.successor(8, [(public(0), 0), (public(2), 5)])?;
+/// assert_eq!((next.len(), next.total_weight()), (2, 25));
+/// // Votes of the old epoch are checked by the old committee.
+/// assert!(next.verify(&Vote::new(member, b"block 7", signature.as_ref())).is_err());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Committee<P: ParameterSet>(Arc<Inner<P>>);
+
+struct Inner<P: ParameterSet> {
+    /// For lone votes; its own key cache is empty.
+    lanes: Lanes<P>,
+    table: KeyTable<P>,
+    weights: Arc<[u64]>,
+    total_weight: u128,
+    epoch: u64,
+    threshold: Threshold,
+    /// At most 255 bytes.
+    context: Box<[u8]>,
+    digest: [u8; 32],
+}
+
+/// A member of one committee: an index bound to the committee's digest.
+///
+/// Made by [`Committee::member`], [`member_of`](Committee::member_of) and
+/// [`members`](Committee::members) only. On the wire, send epoch and index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemberId {
+    committee: [u8; 16],
+    index: u32,
+}
+
+impl MemberId {
+    /// Position in the committee, from 0.
+    #[must_use]
+    pub const fn index(self) -> u32 {
+        self.index
+    }
+}
+
+/// Domain separation of [`Committee::digest`].
+const DIGEST_DOMAIN: &[u8] = b"batch-verify/committee/v1";
+
+impl<P: ParameterSet> Committee<P> {
+    /// Options of a committee whose members sign under `context` (at most 255 bytes). Name
+    /// the chain and the kind of message in it: signatures under another context are invalid.
+    pub fn builder(context: impl AsRef<[u8]>) -> CommitteeBuilder<P> {
+        CommitteeBuilder::new(context.as_ref())
+    }
+
+    fn assemble(
+        table: KeyTable<P>,
+        weights: Arc<[u64]>,
+        epoch: u64,
+        threshold: Threshold,
+        context: &[u8],
+    ) -> Result<Self, CommitteeError> {
+        Context::new(context).map_err(|_| CommitteeError::ContextTooLong)?;
+        if let Some(index) = weights.iter().position(|&weight| weight == 0) {
+            return Err(CommitteeError::ZeroWeight { index });
+        }
+        if table.len() == 0 {
+            return Err(CommitteeError::Empty);
+        }
+        let mut hash = Shake256::new(Backend::detect().permutation());
+        let mut absorb = |bytes: &[u8]| hash.absorb(bytes);
+        absorb(DIGEST_DOMAIN);
+        absorb(P::NAME.as_bytes());
+        absorb(&epoch.to_le_bytes());
+        absorb(&threshold.to_bytes());
+        absorb(&[context.len() as u8]);
+        absorb(context);
+        absorb(&(table.len() as u64).to_le_bytes());
+        for (index, weight) in (0..).zip(&*weights) {
+            absorb(table.key(index).tr());
+            absorb(&weight.to_le_bytes());
+        }
+        let mut digest = [0; 32];
+        hash.finish();
+        hash.squeeze(&mut digest);
+        Ok(Self(Arc::new(Inner {
+            lanes: Lanes::without_cache(),
+            table,
+            total_weight: weights.iter().map(|&weight| u128::from(weight)).sum(),
+            weights,
+            epoch,
+            threshold,
+            context: context.into(),
+            digest,
+        })))
+    }
+
+    /// The committee of the next epoch from changes of this one, as validator updates name
+    /// them: a key with a weight joins or gets that weight, a key with weight 0 leaves.
+    /// A change that is already in force changes nothing, so that a list may be applied again.
+    /// Continuing members keep their order and their prepared keys, new ones are appended;
+    /// nothing of members who left is kept.
+    ///
+    /// # Errors
+    /// [`CommitteeError::Epoch`] unless `epoch` is later; [`CommitteeError::DuplicateKey`] for
+    /// a key with two different weights (indices are those of the list); the errors of
+    /// [`CommitteeBuilder::build`].
+    pub fn successor<K: AsRef<[u8]>>(
+        &self,
+        epoch: u64,
+        changes: impl IntoIterator<Item = (K, u64)>,
+    ) -> Result<Self, CommitteeError> {
+        let changes: Vec<(K, u64)> = changes.into_iter().collect();
+        let inner = &*self.0;
+        let mut weights = inner.weights.to_vec();
+        let mut joining: Vec<(&[u8], u64)> = Vec::new();
+        let mut order: Vec<usize> = (0..changes.len()).collect();
+        order.sort_by_key(|&n| changes[n].0.as_ref());
+        for pair in order.windows(2) {
+            let ((a, weight), (b, other)) = (&changes[pair[0]], &changes[pair[1]]);
+            if a.as_ref() == b.as_ref() && weight != other {
+                let (first, second) = (pair[0], pair[1]);
+                return Err(CommitteeError::DuplicateKey { first, second });
+            }
+        }
+        let mut repeated = vec![false; changes.len()];
+        for pair in order.windows(2) {
+            repeated[pair[1]] = changes[pair[0]].0.as_ref() == changes[pair[1]].0.as_ref();
+        }
+        for (index, (key, weight)) in changes.iter().enumerate() {
+            let key = key.as_ref();
+            if key.len() != P::PK_LEN {
+                return Err(CommitteeError::KeyLength { index });
+            }
+            match inner.table.index_of(key) {
+                Some(member) => weights[member as usize] = *weight,
+                None if *weight > 0 && !repeated[index] => joining.push((key, *weight)),
+                None => {}
+            }
+        }
+        let staying = (0..).zip(&weights).filter(|(_, weight)| **weight > 0);
+        let members = staying.map(|(index, weight)| {
+            let key: &[u8] = inner.table.key(index).as_bytes().as_ref();
+            (key, *weight)
+        });
+        let members: Vec<(&[u8], u64)> = members.chain(joining).collect();
+        self.successor_ordered(epoch, members)
+    }
+
+    /// The committee of the next epoch from its whole list of members in its order, for
+    /// engines that sort. Continuing members keep their prepared keys.
+    ///
+    /// # Errors
+    /// [`CommitteeError::Epoch`] unless `epoch` is later; those of
+    /// [`CommitteeBuilder::build`].
+    pub fn successor_ordered<K: AsRef<[u8]>>(
+        &self,
+        epoch: u64,
+        members: impl IntoIterator<Item = (K, u64)>,
+    ) -> Result<Self, CommitteeError> {
+        let inner = &*self.0;
+        if epoch <= inner.epoch {
+            return Err(CommitteeError::Epoch {
+                current: inner.epoch,
+            });
+        }
+        let (keys, weights): (Vec<K>, Vec<u64>) = members.into_iter().unzip();
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let table = inner.table.successor(&keys)?;
+        Self::assemble(
+            table,
+            weights.into(),
+            epoch,
+            inner.threshold,
+            &inner.context,
+        )
+    }
+
+    /// The same members under another context: another kind of message, or another chain with
+    /// the same validators. Shares the prepared keys; ids and digest differ.
+    ///
+    /// # Errors
+    /// [`CommitteeError::ContextTooLong`] above 255 bytes.
+    pub fn with_context(&self, context: impl AsRef<[u8]>) -> Result<Self, CommitteeError> {
+        let inner = &*self.0;
+        let (table, weights) = (inner.table.clone(), inner.weights.clone());
+        Self::assemble(
+            table,
+            weights,
+            inner.epoch,
+            inner.threshold,
+            context.as_ref(),
+        )
+    }
+
+    /// A verifier of votes with default options: all threads of rayon's current pool.
+    #[must_use]
+    pub fn verifier(&self) -> CommitteeVerifier<P> {
+        let engine = Engine::new(Pool::Shared, 0, Backend::detect());
+        CommitteeVerifier::new(engine, self.clone())
+    }
+
+    /// Verifies one vote on this thread, without batch machinery and without allocation.
+    ///
+    /// # Errors
+    /// The reason of the rejection.
+    pub fn verify(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
+        let vote = Resolved::vote(core::slice::from_ref(self), vote, false)?;
+        self.0.lanes.verify_one(&vote)
+    }
+
+    /// The member at `index`. Take the committee of the vote's epoch first: the same index is
+    /// another member in another epoch.
+    #[must_use]
+    pub fn member(&self, index: u32) -> Option<MemberId> {
+        let known = (index as usize) < self.len();
+        known.then(|| self.id(index))
+    }
+
+    /// The member with an encoded public key. Compares full keys.
+    #[must_use]
+    pub fn member_of(&self, public_key: impl AsRef<[u8]>) -> Option<MemberId> {
+        let index = self.0.table.index_of(public_key.as_ref())?;
+        Some(self.id(index))
+    }
+
+    /// All members, by index.
+    pub fn members(&self) -> impl ExactSizeIterator<Item = MemberId> + '_ {
+        (0..self.len()).map(|index| self.id(index as u32))
+    }
+
+    /// Whether `member` is an id of this committee.
+    #[must_use]
+    pub fn contains(&self, member: MemberId) -> bool {
+        self.0.digest.first_chunk() == Some(&member.committee)
+            && (member.index as usize) < self.len()
+    }
+
+    /// The public key of a member; `None` for an id of another committee.
+    #[must_use]
+    pub fn key(&self, member: MemberId) -> Option<&VerifyingKey<P>> {
+        self.contains(member)
+            .then(|| self.0.table.key(member.index))
+    }
+
+    /// The weight of a member; `None` for an id of another committee.
+    #[must_use]
+    pub fn weight(&self, member: MemberId) -> Option<u64> {
+        self.contains(member)
+            .then(|| self.0.weights[member.index as usize])
+    }
+
+    /// Number of members, at least 1.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.0.weights.len()
+    }
+
+    /// Epoch number.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.0.epoch
+    }
+
+    /// Context of all signatures.
+    #[must_use]
+    pub fn context(&self) -> &[u8] {
+        &self.0.context
+    }
+
+    /// Rule for quorums.
+    #[must_use]
+    pub fn threshold(&self) -> Threshold {
+        self.0.threshold
+    }
+
+    /// Sum of all weights, at most 2^31 times 2^64.
+    #[must_use]
+    pub fn total_weight(&self) -> u128 {
+        self.0.total_weight
+    }
+
+    /// The least weight that satisfies `threshold`: between 1 and the total weight.
+    #[must_use]
+    pub fn required_weight(&self, threshold: Threshold) -> u128 {
+        threshold.required(self.0.total_weight)
+    }
+
+    /// SHAKE256 hash of everything that defines the committee: parameter set, epoch,
+    /// threshold, context, keys and weights in order.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.0.digest
+    }
+
+    /// Bytes of keys, prepared keys and tables. What committees share counts in each.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Inner<P>>() + size_of_val(&*self.0.weights) + self.0.table.memory_bytes()
+    }
+
+    pub(crate) fn table(&self) -> &KeyTable<P> {
+        &self.0.table
+    }
+
+    pub(crate) fn weight_at(&self, index: u32) -> u128 {
+        self.0.weights[index as usize].into()
+    }
+
+    pub(crate) fn core_context(&self) -> Context<'_> {
+        // The length was checked when the committee was made.
+        Context::new(&self.0.context).unwrap_or(Context::EMPTY)
+    }
+
+    fn id(&self, index: u32) -> MemberId {
+        let mut committee = [0; 16];
+        committee.copy_from_slice(&self.0.digest[..16]);
+        MemberId { committee, index }
+    }
+}
+
+impl<P: ParameterSet> Clone for Committee<P> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<P: ParameterSet> PartialEq for Committee<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.digest == other.0.digest
+    }
+}
+
+impl<P: ParameterSet> Eq for Committee<P> {}
+
+impl<P: ParameterSet> fmt::Debug for Committee<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Committee")
+            .field("set", &P::NAME)
+            .field("epoch", &self.0.epoch)
+            .field("members", &self.len())
+            .field("total_weight", &self.0.total_weight)
+            .field("threshold", &self.0.threshold)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! Builder of committees.
+
+use core::marker::PhantomData;
+
+use mldsa_core::{Backend, ParameterSet};
+
+use super::keys::{Choices, KeyTable};
+use super::{Committee, CommitteeError, KeyStorage, Threshold};
+use crate::Threads;
+use crate::executor::Pool;
+
+/// Options of a [`Committee`]: epoch 0, [`Threshold::TWO_THIRDS`], [`KeyStorage::BySize`] and
+/// [`Threads::Shared`] by default. Successors take them over.
+#[derive(Debug)]
+#[must_use]
+pub struct CommitteeBuilder<P: ParameterSet> {
+    context: Vec<u8>,
+    epoch: u64,
+    threshold: Threshold,
+    storage: KeyStorage,
+    backend: Backend,
+    threads: Threads,
+    set: PhantomData<P>,
+}
+
+impl<P: ParameterSet> CommitteeBuilder<P> {
+    pub(super) fn new(context: &[u8]) -> Self {
+        Self {
+            context: context.to_vec(),
+            epoch: 0,
+            threshold: Threshold::TWO_THIRDS,
+            storage: KeyStorage::BySize,
+            backend: Backend::detect(),
+            threads: Threads::Shared,
+            set: PhantomData,
+        }
+    }
+
+    /// Epoch number.
+    pub fn epoch(self, epoch: u64) -> Self {
+        Self { epoch, ..self }
+    }
+
+    /// Rule for quorums.
+    pub fn threshold(self, threshold: Threshold) -> Self {
+        Self { threshold, ..self }
+    }
+
+    /// Storage of the keys.
+    pub fn key_storage(self, storage: KeyStorage) -> Self {
+        Self { storage, ..self }
+    }
+
+    /// Instruction set for these keys (the detected one). Verdicts do not depend on it.
+    pub fn backend(self, backend: Backend) -> Self {
+        Self { backend, ..self }
+    }
+
+    /// Threads that expand the keys.
+    pub fn threads(self, threads: Threads) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Builds the committee from pairs of public key and weight, in the order of the indices.
+    /// Keys are encoded, or [`VerifyingKey`](mldsa_core::VerifyingKey)s.
+    ///
+    /// # Errors
+    /// [`CommitteeError::KeyLength`], [`CommitteeError::DuplicateKey`],
+    /// [`CommitteeError::ZeroWeight`], [`CommitteeError::Empty`],
+    /// [`CommitteeError::TooMany`], [`CommitteeError::ContextTooLong`],
+    /// [`CommitteeError::ThreadPool`].
+    pub fn build<K: AsRef<[u8]>>(
+        self,
+        members: impl IntoIterator<Item = (K, u64)>,
+    ) -> Result<Committee<P>, CommitteeError> {
+        let (keys, weights): (Vec<K>, Vec<u64>) = members.into_iter().unzip();
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let choices = Choices {
+            storage: self.storage,
+            backend: self.backend,
+            pool: Pool::new(self.threads).ok_or(CommitteeError::ThreadPool)?,
+        };
+        let table = KeyTable::new(&keys, choices)?;
+        Committee::assemble(
+            table,
+            weights.into(),
+            self.epoch,
+            self.threshold,
+            &self.context,
+        )
+    }
+}

@@ -1,0 +1,80 @@
+//! Reasons why there is no quorum.
+
+use core::fmt;
+
+use crate::RejectReason;
+
+/// Reason why votes are no quorum. Without cryptographic checks unless the variant says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QuorumError {
+    /// A vote by an id of another committee.
+    UnknownMember {
+        /// Index of the vote.
+        vote: usize,
+    },
+    /// A vote for a subject that is not in the list.
+    UnknownSubject {
+        /// Index of the vote.
+        vote: usize,
+    },
+    /// One vote is contained twice, byte for byte.
+    Duplicate {
+        /// Index of the earlier.
+        first: usize,
+        /// Index of the later.
+        second: usize,
+    },
+    /// Two different signatures in the name of one member. Neither was verified, so at least
+    /// one may be forged by a third party: no evidence against the member.
+    ConflictingClaims {
+        /// Index of the earlier vote.
+        first: usize,
+        /// Index of the later vote.
+        second: usize,
+    },
+    /// The weight does not suffice: of all votes in a certificate; otherwise of the valid ones
+    /// and those that might still have been valid.
+    Insufficient {
+        /// Required weight.
+        needed: u128,
+        /// Weight of all members with a vote, valid or not.
+        claimed: u128,
+        /// Weight that was verified before the answer was known: 0 in a certificate.
+        verified: u128,
+    },
+    /// In a certificate: the lowest vote whose verification failed.
+    Rejected {
+        /// Index of the vote.
+        vote: usize,
+        /// Reason.
+        reason: RejectReason,
+    },
+}
+
+impl fmt::Display for QuorumError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownMember { vote } => write!(f, "vote {vote} is by an unknown member"),
+            Self::UnknownSubject { vote } => write!(f, "vote {vote} is for an unknown subject"),
+            Self::Duplicate { first, second } => {
+                write!(f, "votes {first} and {second} are duplicates")
+            }
+            Self::ConflictingClaims { first, second } => write!(
+                f,
+                "votes {first} and {second} differ and name one member; neither was verified"
+            ),
+            Self::Insufficient {
+                needed,
+                claimed,
+                verified,
+            } => write!(
+                f,
+                "a weight of {needed} is needed, {claimed} has votes, {verified} was verified"
+            ),
+            Self::Rejected { vote, reason } => write!(f, "vote {vote} is rejected: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for QuorumError {}

@@ -1,0 +1,259 @@
+//! Options of a service, and what is submitted to it.
+
+use core::fmt;
+use std::sync::Arc;
+use std::thread;
+
+use mldsa_core::ParameterSet;
+
+use super::VerificationService;
+use super::worker::Shared;
+use crate::batch::Engine;
+use crate::executor::{Pool, catch};
+use crate::{BuildError, Committee, MemberId, RejectReason, Threads, Vote};
+
+/// A vote that owns its bytes.
+///
+/// No part of it is a context or a message representative: a vote from the network never
+/// brings the chain it is verified for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedVote {
+    /// The claimed signer.
+    pub member: MemberId,
+    /// The signed message; votes for one message share it.
+    pub message: Arc<[u8]>,
+    /// The encoded signature.
+    pub signature: Box<[u8]>,
+}
+
+impl OwnedVote {
+    /// A vote by `member`.
+    pub fn new(
+        member: MemberId,
+        message: impl Into<Arc<[u8]>>,
+        signature: impl Into<Box<[u8]>>,
+    ) -> Self {
+        Self {
+            member,
+            message: message.into(),
+            signature: signature.into(),
+        }
+    }
+
+    /// The vote, borrowed.
+    #[must_use]
+    pub fn as_vote(&self) -> Vote<'_> {
+        Vote::new(self.member, &*self.message, &self.signature)
+    }
+}
+
+/// Order of verification when more is queued than a batch holds. One slot in eight is reserved
+/// for each lower priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Priority {
+    /// Votes of the round that is being decided.
+    #[default]
+    CurrentRound,
+    /// Votes of the next round.
+    NextRound,
+    /// Votes of earlier heights, while a node catches up.
+    CatchUp,
+}
+
+/// Origin and urgency of a submitted vote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Source {
+    pub(super) peer: Option<u64>,
+    pub(super) priority: Priority,
+}
+
+impl Source {
+    /// A vote that the network peer with this number has sent.
+    #[must_use]
+    pub const fn peer(peer: u64, priority: Priority) -> Self {
+        Self {
+            peer: Some(peer),
+            priority,
+        }
+    }
+
+    /// A vote of the node itself: without budget, with a share of the queue of its own, and
+    /// served in turn with the peers.
+    #[must_use]
+    pub const fn own(priority: Priority) -> Self {
+        Self {
+            peer: None,
+            priority,
+        }
+    }
+}
+
+/// Budgets by network peer, never by claimed signer: a forged vote is the fault of its sender.
+///
+/// Called on the submitting thread and on worker threads, without locks of the service. A
+/// panic is an error of that vote alone. An implementation must not wait for the service.
+pub trait RateLimiter: Send + Sync {
+    /// Whether a vote of so many bytes by this peer may be queued.
+    fn try_acquire(&self, peer: u64, bytes: usize) -> bool;
+
+    /// Reports a verdict on a vote by this peer.
+    fn on_verdict(&self, _peer: u64, _verdict: Result<(), RejectReason>) {}
+
+    /// Reports that a vote which was acquired has left the queue for any reason: once for each
+    /// successful [`try_acquire`](Self::try_acquire), with the same bytes.
+    fn release(&self, _peer: u64, _bytes: usize) {}
+}
+
+/// Starts a worker; the work ends at shutdown.
+type Spawn = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
+
+/// Options of a [`VerificationService`].
+#[must_use]
+pub struct ServiceBuilder<P: ParameterSet> {
+    committee: Committee<P>,
+    threads: usize,
+    spawn: Option<Box<Spawn>>,
+    batch_threads: Threads,
+    pub(super) queue_bytes: usize,
+    pub(super) max_message_bytes: usize,
+    pub(super) batch: usize,
+    pub(super) cache_bytes: usize,
+    pub(super) retained_committees: usize,
+    pub(super) rate_limiter: Option<Box<dyn RateLimiter>>,
+}
+
+impl<P: ParameterSet> ServiceBuilder<P> {
+    pub(super) fn new(committee: Committee<P>) -> Self {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            committee,
+            threads: (cpus / 2).max(1),
+            spawn: None,
+            batch_threads: Threads::Inline,
+            queue_bytes: 4096 * (P::SIG_LEN + 1024),
+            max_message_bytes: 16 << 10,
+            batch: 128,
+            cache_bytes: 16 << 20,
+            retained_committees: 2,
+            rate_limiter: None,
+        }
+    }
+
+    /// Number of worker threads (half of the CPUs, at least 1). Zero is an error.
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Starts worker threads in another way than `std::thread`, for example pinned to a CPU.
+    /// Called once for each worker; the work blocks its thread until shutdown. If it is
+    /// dropped instead, and with it the last worker, queued votes are answered
+    /// [`ServiceError::Abandoned`](crate::ServiceError::Abandoned).
+    pub fn spawn(self, spawn: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) -> Self {
+        Self {
+            spawn: Some(Box::new(spawn)),
+            ..self
+        }
+    }
+
+    /// Threads for synchronous batches (the calling thread alone).
+    pub fn batch_threads(self, threads: Threads) -> Self {
+        Self {
+            batch_threads: threads,
+            ..self
+        }
+    }
+
+    /// Upper bound on the queued bytes of peers for each priority, and of the node itself:
+    /// message, signature and 256 bytes for each vote (4,096 votes of 768 bytes of message).
+    pub fn queue_bytes(self, bytes: usize) -> Self {
+        Self {
+            queue_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Upper bound on the length of a submitted message (16 KiB): votes of one batch wait for
+    /// the hash of its longest message. Sign the hash of longer messages.
+    pub fn max_message_bytes(self, bytes: usize) -> Self {
+        Self {
+            max_message_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Upper bound on the votes of a batch (128, at least 8).
+    pub fn batch(self, votes: usize) -> Self {
+        Self {
+            batch: votes.max(8),
+            ..self
+        }
+    }
+
+    /// Upper bound on the memory of the verdict cache (16 MiB). When it is full, the member
+    /// with most bytes in it loses its least recently used vote.
+    pub fn cache_bytes(self, bytes: usize) -> Self {
+        Self {
+            cache_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Number of committees whose votes are accepted, the current one included (2). At least
+    /// 1.
+    pub fn retained_committees(self, committees: usize) -> Self {
+        Self {
+            retained_committees: committees.max(1),
+            ..self
+        }
+    }
+
+    /// Budgets of peers.
+    pub fn rate_limiter(self, limiter: impl RateLimiter + 'static) -> Self {
+        Self {
+            rate_limiter: Some(Box::new(limiter)),
+            ..self
+        }
+    }
+
+    /// Starts the service.
+    ///
+    /// # Errors
+    /// [`BuildError::ThreadPool`] for zero threads, or if a thread cannot be started.
+    pub fn build(mut self) -> Result<VerificationService<P>, BuildError> {
+        let pool = match self.threads {
+            0 => None,
+            _ => Pool::new(core::mem::take(&mut self.batch_threads)),
+        };
+        let engine = Engine::new(pool.ok_or(BuildError::ThreadPool)?, 0, Default::default());
+        let (threads, spawn) = (self.threads, self.spawn.take());
+        let committee = self.committee.clone();
+        let service = VerificationService::new(Shared::new(self, engine, committee, threads));
+        for n in 0..threads {
+            let worker = service.worker();
+            match &spawn {
+                Some(spawn) => {
+                    catch(|| spawn(Box::new(move || worker.run())));
+                }
+                None => {
+                    let thread = thread::Builder::new().name(format!("verification-{n}"));
+                    let thread = thread.spawn(move || worker.run());
+                    thread.map_err(|_| BuildError::ThreadPool)?;
+                }
+            }
+        }
+        Ok(service)
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for ServiceBuilder<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServiceBuilder")
+            .field("committee", &self.committee)
+            .field("threads", &self.threads)
+            .field("queue_bytes", &self.queue_bytes)
+            .field("max_message_bytes", &self.max_message_bytes)
+            .field("batch", &self.batch)
+            .field("cache_bytes", &self.cache_bytes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,196 @@
+//! Bounded queue that is fair to peers.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+/// A network peer; `None` is the node itself.
+pub(super) type Peer = Option<u64>;
+
+/// FIFO queues of peers, served in turn, within one bound for all.
+///
+/// When it is full, the longest queue loses its last item, unless the newcomer's queue would
+/// be the longest: a peer that sends much displaces only itself. The node's own items have a
+/// bound of the same size for themselves.
+///
+/// Peers whose last item was rejected are served once in eight turns while others wait.
+pub(super) struct FairQueue<T> {
+    peers: HashMap<Peer, PeerQueue<T>>,
+    /// Peers with items, in order of service. Each is in one of the two.
+    ring: VecDeque<Peer>,
+    suspected_ring: VecDeque<Peer>,
+    /// Queues of peers by length in bytes.
+    by_bytes: BTreeSet<(usize, u64)>,
+    /// Of all peers without the node itself.
+    bytes: usize,
+    max_bytes: usize,
+    items: usize,
+    turn: u8,
+}
+
+struct PeerQueue<T> {
+    items: VecDeque<(usize, T)>,
+    bytes: usize,
+}
+
+/// Result of [`FairQueue::push`].
+pub(super) enum Push<T> {
+    /// The item is queued; these were evicted for it.
+    Queued(Vec<T>),
+    /// There is no room.
+    Full(T),
+}
+
+/// Turns between two items of suspected peers while others wait.
+const SUSPECTED_TURN: u8 = 8;
+
+impl<T> FairQueue<T> {
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self {
+            peers: HashMap::new(),
+            ring: VecDeque::new(),
+            suspected_ring: VecDeque::new(),
+            by_bytes: BTreeSet::new(),
+            bytes: 0,
+            max_bytes,
+            items: 0,
+            turn: 0,
+        }
+    }
+
+    /// Number of items.
+    pub(super) fn len(&self) -> usize {
+        self.items
+    }
+
+    /// Bytes of all items.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.peers.get(&None).map_or(0, |own| own.bytes)
+    }
+
+    /// Appends an item to the queue of its peer. O(log peers) and the evicted items.
+    pub(super) fn push(&mut self, peer: Peer, bytes: usize, item: T) -> Push<T> {
+        let queued = self.peers.get(&peer).map_or(0, |queue| queue.bytes);
+        let mut evicted = Vec::new();
+        match peer {
+            None if queued.saturating_add(bytes) > self.max_bytes => return Push::Full(item),
+            Some(_) => match self.make_room(queued, bytes) {
+                Some(items) => evicted = items,
+                None => return Push::Full(item),
+            },
+            None => {}
+        }
+        // A peer whose items were all evicted is still in its ring.
+        let ring = &mut self.ring;
+        let queue = self.peers.entry(peer).or_insert_with(|| {
+            ring.push_back(peer);
+            PeerQueue {
+                items: VecDeque::new(),
+                bytes: 0,
+            }
+        });
+        queue.items.push_back((bytes, item));
+        self.items += 1;
+        self.resize(peer, queued, queued + bytes);
+        Push::Queued(evicted)
+    }
+
+    /// Evicts from the longest queue for `bytes` more of a peer with `queued` bytes; `None` if
+    /// the queue of that peer would be the longest.
+    fn make_room(&mut self, queued: usize, bytes: usize) -> Option<Vec<T>> {
+        let excess = self
+            .bytes
+            .saturating_add(bytes)
+            .saturating_sub(self.max_bytes);
+        if excess == 0 {
+            return Some(Vec::new());
+        }
+        let &(longest, peer) = self.by_bytes.last()?;
+        // Decided before anything is evicted.
+        let (mut freed, mut count) = (0, 0);
+        for (size, _) in self.peers.get(&Some(peer))?.items.iter().rev() {
+            if freed >= excess {
+                break;
+            }
+            (freed, count) = (freed + size, count + 1);
+        }
+        if freed < excess || longest <= queued + bytes {
+            return None;
+        }
+        let queue = self.peers.get_mut(&Some(peer))?;
+        let keep = queue.items.len() - count;
+        let evicted = queue
+            .items
+            .split_off(keep)
+            .into_iter()
+            .map(|(_, item)| item);
+        self.items -= count;
+        self.resize(Some(peer), longest, longest - freed);
+        Some(evicted.collect())
+    }
+
+    /// The next item in turn. `is_suspected` tells whether a peer's last item was rejected.
+    pub(super) fn pop(&mut self, is_suspected: impl Fn(u64) -> bool) -> Option<(Peer, T)> {
+        self.turn = (self.turn + 1) % SUSPECTED_TURN;
+        loop {
+            let suspected = self.ring.is_empty() || self.turn == 0;
+            let peer = match suspected {
+                true => self
+                    .suspected_ring
+                    .pop_front()
+                    .or_else(|| self.ring.pop_front())?,
+                false => self.ring.pop_front()?,
+            };
+            let now_suspected = peer.is_some_and(&is_suspected);
+            if !suspected && now_suspected {
+                self.suspected_ring.push_back(peer);
+                continue;
+            }
+            let Some(queue) = self.peers.get_mut(&peer) else {
+                continue;
+            };
+            let before = queue.bytes;
+            let Some((bytes, item)) = queue.items.pop_front() else {
+                // All of its items were evicted.
+                self.peers.remove(&peer);
+                continue;
+            };
+            let is_empty = queue.items.is_empty();
+            self.items -= 1;
+            self.resize(peer, before, before - bytes);
+            if is_empty {
+                self.peers.remove(&peer);
+            } else if now_suspected {
+                self.suspected_ring.push_back(peer);
+            } else {
+                self.ring.push_back(peer);
+            }
+            return Some((peer, item));
+        }
+    }
+
+    /// Removes everything.
+    pub(super) fn take_all(&mut self) -> Vec<(Peer, T)> {
+        let queues = core::mem::take(&mut self.peers);
+        let all = queues.into_iter().flat_map(|(peer, queue)| {
+            let items = queue.items.into_iter();
+            items.map(move |(_, item)| (peer, item))
+        });
+        let all = all.collect();
+        *self = Self::new(self.max_bytes);
+        all
+    }
+
+    /// Records that the queue of `peer` has another length.
+    fn resize(&mut self, peer: Peer, before: usize, after: usize) {
+        if let Some(queue) = self.peers.get_mut(&peer) {
+            queue.bytes = after;
+        }
+        let Some(number) = peer else { return };
+        self.bytes = self.bytes - before + after;
+        if before > 0 {
+            self.by_bytes.remove(&(before, number));
+        }
+        if after > 0 {
+            self.by_bytes.insert((after, number));
+        }
+    }
+}

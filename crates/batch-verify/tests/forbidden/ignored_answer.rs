@@ -1,0 +1,13 @@
+#![deny(unused_must_use)]
+#![allow(dead_code)]
+
+use batch_verify::*;
+
+type Any = Result<(), Box<dyn std::error::Error>>;
+
+fn f(service: &VerificationService<mldsa_core::MlDsa44>, source: Source, vote: OwnedVote) -> Any {
+    service.submit(source, vote)?;
+    Ok(())
+}
+
+fn main() {}

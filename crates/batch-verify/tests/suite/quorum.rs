@@ -1,0 +1,381 @@
+//! Quorums, tallies and equivocation, against a naive model.
+
+use batch_verify::{
+    Attestation, BatchVerifier, Committee, CommitteeVerifier, Duplicate, MemberId, Message,
+    QuorumError, QuorumReport, QuorumRule, RejectReason, Threads, Threshold, Vote,
+};
+use mldsa_core::{MlDsa44, Randomness};
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+use crate::fixture::{CONTEXT, KEYS, context, public, service, sign};
+
+use QuorumRule::{AnyValid, Certificate, CertificateWithRepeats};
+
+const BLOCK: &[u8] = b"block 9";
+
+fn weighted(weights: &[u64]) -> Committee<MlDsa44> {
+    let members = KEYS
+        .iter()
+        .zip(weights)
+        .map(|(key, weight)| (public(key), *weight));
+    let builder = Committee::builder(CONTEXT).threads(Threads::Inline);
+    builder.build(members).unwrap()
+}
+
+fn verifiers(committee: &Committee<MlDsa44>) -> Vec<CommitteeVerifier<MlDsa44>> {
+    let threads = [
+        Threads::Inline,
+        Threads::Dedicated(2),
+        Threads::Dedicated(8),
+    ];
+    let build = |threads| BatchVerifier::builder().threads(threads).inline_below(0);
+    threads
+        .map(|threads| build(threads).build_for(committee.clone()).unwrap())
+        .into()
+}
+
+static GOOD: LazyLock<Vec<Vec<u8>>> =
+    LazyLock::new(|| KEYS.iter().map(|key| sign(key, BLOCK)).collect());
+static OTHER: LazyLock<Vec<Vec<u8>>> =
+    LazyLock::new(|| KEYS.iter().map(|key| sign(key, b"block 8")).collect());
+/// Valid, with other bytes.
+static HEDGED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let hedge = |key: &mldsa_core::SigningKey<MlDsa44>| {
+        let signature = key.sign(BLOCK, context(), Randomness::Hedged(&[5; 32]));
+        signature.unwrap().as_ref().to_vec()
+    };
+    KEYS.iter().map(hedge).collect()
+});
+
+/// A vote of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pick {
+    /// Of the committee, or beyond it.
+    member: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Good,
+    Hedged,
+    OtherBlock,
+    TooShort,
+    TooLong,
+    Malformed,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [
+        Self::Good,
+        Self::Hedged,
+        Self::OtherBlock,
+        Self::TooShort,
+        Self::TooLong,
+        Self::Malformed,
+    ];
+
+    fn reason(self) -> Option<RejectReason> {
+        match self {
+            Self::Good | Self::Hedged => None,
+            Self::OtherBlock => Some(RejectReason::ChallengeMismatch),
+            Self::TooShort | Self::TooLong => Some(RejectReason::SignatureLength),
+            Self::Malformed => Some(RejectReason::HintEncoding),
+        }
+    }
+
+    fn signature(self, member: usize) -> &'static [u8] {
+        static LONG: [u8; (256 << 10) + 1] = [0; (256 << 10) + 1];
+        static MALFORMED: [u8; 2420] = [0xff; 2420];
+        match self {
+            Self::Good => &GOOD[member],
+            Self::Hedged => &HEDGED[member],
+            Self::OtherBlock => &OTHER[member],
+            Self::TooShort => &GOOD[member][1..],
+            Self::TooLong => &LONG,
+            Self::Malformed => &MALFORMED,
+        }
+    }
+}
+
+/// The answer by the documentation: weight and votes that may carry it.
+fn model(
+    weights: &[u64],
+    picks: &[Pick],
+    rule: QuorumRule,
+    needed: u128,
+) -> Result<u128, QuorumError> {
+    let is_member = |pick: &Pick| pick.member < weights.len();
+    let weight = |members: &[usize]| -> u128 {
+        let mut members = members.to_vec();
+        members.sort_unstable();
+        members.dedup();
+        members
+            .iter()
+            .map(|&member| u128::from(weights[member]))
+            .sum()
+    };
+    if rule == AnyValid {
+        let valid = |pick: &&Pick| is_member(pick) && pick.kind.reason().is_none();
+        let valid: Vec<usize> = picks.iter().filter(valid).map(|pick| pick.member).collect();
+        let valid = weight(&valid);
+        return match valid >= needed {
+            true => Ok(valid),
+            false => Err(QuorumError::Insufficient {
+                needed,
+                claimed: 0,
+                verified: 0,
+            }),
+        };
+    }
+    if let Some(vote) = picks.iter().position(|pick| !is_member(pick)) {
+        return Err(QuorumError::UnknownMember { vote });
+    }
+    for (second, pick) in picks.iter().enumerate() {
+        let mut earlier = picks[..second].iter();
+        if let Some(first) = earlier.position(|earlier| earlier.member == pick.member) {
+            let equal = pick.kind.signature(pick.member)
+                == picks[first].kind.signature(picks[first].member);
+            if !equal {
+                return Err(QuorumError::ConflictingClaims { first, second });
+            }
+            if rule == Certificate {
+                return Err(QuorumError::Duplicate { first, second });
+            }
+        }
+    }
+    let claimed = weight(&picks.iter().map(|pick| pick.member).collect::<Vec<_>>());
+    if claimed < needed {
+        return Err(QuorumError::Insufficient {
+            needed,
+            claimed,
+            verified: 0,
+        });
+    }
+    let rejected = picks.iter().enumerate().find_map(|(vote, pick)| {
+        let reason = pick.kind.reason()?;
+        Some(QuorumError::Rejected { vote, reason })
+    });
+    rejected.map_or(Ok(claimed), Err)
+}
+
+/// Whether an answer is that of the model, and its votes make a certificate.
+fn check(
+    committee: &Committee<MlDsa44>,
+    votes: &[Attestation<'_>],
+    rule: QuorumRule,
+    needed: u128,
+    found: &Result<QuorumReport, QuorumError>,
+    expected: Result<u128, QuorumError>,
+) {
+    match (found, expected) {
+        (Ok(report), Ok(most)) => {
+            assert!(report.weight() >= needed && report.weight() <= most);
+            assert!(rule == AnyValid || report.weight() == most);
+            assert!(report.carried_by().is_sorted());
+            let carried: Vec<_> = report.carried_by().iter().map(|&n| votes[n]).collect();
+            let weight = carried
+                .iter()
+                .map(|vote| committee.weight(vote.member).unwrap());
+            assert_eq!(weight.map(u128::from).sum::<u128>(), report.weight());
+            // Verified again by the strictest rule.
+            let again = committee
+                .verifier()
+                .verify_quorum(BLOCK, &carried, Certificate);
+            assert!(
+                again.is_ok() || report.weight() < committee.required_weight(committee.threshold())
+            );
+            for vote in carried {
+                assert!(
+                    committee
+                        .verify(&Vote::new(vote.member, BLOCK, vote.signature))
+                        .is_ok()
+                );
+            }
+        }
+        (
+            Err(QuorumError::Insufficient { verified, .. }),
+            Err(QuorumError::Insufficient { .. }),
+        ) if rule == AnyValid => {
+            assert!(*verified < needed);
+        }
+        (found, expected) => assert_eq!(
+            found.as_ref().map(QuorumReport::weight),
+            expected.as_ref().map(|&weight| weight)
+        ),
+    }
+}
+
+fn pick() -> impl Strategy<Value = Pick> {
+    (0_usize..9, prop_oneof![6 => Just(0_usize), 1 => 0_usize..6]).prop_map(|(member, kind)| Pick {
+        member,
+        kind: Kind::ALL[kind],
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(400),
+        ..ProptestConfig::default()
+    })]
+
+    /// Random lists through every rule, threshold and entry point.
+    #[test]
+    fn quorums_equal_the_model(
+        weights in proptest::collection::vec(
+            prop_oneof![4 => 1_u64..4, 1 => Just(u64::MAX)], 1..8),
+        picks in proptest::collection::vec(pick(), 0..14),
+    ) {
+        let committee = weighted(&weights);
+        // Ids beyond the committee are those of another epoch.
+        let other = weighted(&[1; 9]);
+        let id = |member: usize| -> MemberId {
+            committee.member(member as u32).or(other.member(member as u32)).unwrap()
+        };
+        let votes: Vec<Attestation<'_>> = picks
+            .iter()
+            .map(|pick| Attestation::new(id(pick.member), pick.kind.signature(pick.member)))
+            .collect();
+        let service = service();
+        let verifiers = verifiers(&committee);
+        for rule in [Certificate, CertificateWithRepeats, AnyValid] {
+            for threshold in [Threshold::TWO_THIRDS, Threshold::MAJORITY, Threshold::ONE_THIRD] {
+                let needed = committee.required_weight(threshold);
+                let expected = model(&weights, &picks, rule, needed);
+                for verifier in &verifiers {
+                    let found = verifier.verify_threshold(BLOCK, &votes, rule, threshold);
+                    check(&committee, &votes, rule, needed, &found, expected);
+                }
+                // Twice: the second time from the cache.
+                for _ in 0..2 {
+                    let found =
+                        service.verify_threshold(&committee, BLOCK, &votes, rule, threshold);
+                    check(&committee, &votes, rule, needed, &found, expected);
+                }
+            }
+            let needed = committee.required_weight(Threshold::TWO_THIRDS);
+            let owned = votes.iter().map(|vote| (vote.member, Box::from(vote.signature)));
+            let pending = service.submit_quorum(&committee, BLOCK, owned.collect(), rule);
+            let found = pending.unwrap().wait().map_err(|error| match error {
+                batch_verify::PendingQuorumError::NoQuorum(error) => error,
+                other => panic!("{other}"),
+            });
+            check(&committee, &votes, rule, needed, &found, model(&weights, &picks, rule, needed));
+        }
+    }
+
+    #[test]
+    fn tallies_equal_the_model(
+        weights in proptest::collection::vec(1_u64..9, 1..8),
+        picks in proptest::collection::vec((0_usize..2, pick()), 0..14),
+    ) {
+        let committee = weighted(&weights);
+        let other = weighted(&[1; 9]);
+        let id = |member: usize| -> MemberId {
+            committee.member(member as u32).or(other.member(member as u32)).unwrap()
+        };
+        let subjects = [Message::Bytes(BLOCK), Message::Bytes(b"block 8")];
+        let votes: Vec<(usize, Attestation<'_>)> = picks
+            .iter()
+            .map(|(subject, pick)| {
+                (*subject, Attestation::new(id(pick.member), pick.kind.signature(pick.member)))
+            })
+            .collect();
+        let valid = |(subject, pick): &(usize, Pick)| {
+            let kind = match subject {
+                0 => matches!(pick.kind, Kind::Good | Kind::Hedged),
+                _ => pick.kind == Kind::OtherBlock,
+            };
+            kind && pick.member < weights.len()
+        };
+        let voted = |subject: Option<usize>| -> Vec<usize> {
+            let votes = picks.iter().filter(|vote| valid(vote));
+            let votes = votes.filter(|vote| subject.is_none_or(|subject| vote.0 == subject));
+            let mut members: Vec<usize> = votes.map(|(_, pick)| pick.member).collect();
+            members.sort_unstable();
+            members.dedup();
+            members
+        };
+        let weight = |members: Vec<usize>| -> u128 {
+            members.into_iter().map(|member| u128::from(weights[member])).sum()
+        };
+        let service = service();
+        let of_verifiers = verifiers(&committee).into_iter()
+            .map(|verifier| verifier.tally(&subjects, &votes).unwrap());
+        let of_service = (0..2).map(|_| service.tally(&committee, &subjects, &votes).unwrap());
+        for tally in of_verifiers.chain(of_service) {
+            for subject in [0, 1] {
+                let members = voted(Some(subject));
+                let ids: Vec<MemberId> = members.iter().map(|&member| id(member)).collect();
+                prop_assert_eq!(&tally.members[subject], &ids);
+                prop_assert_eq!(tally.weights[subject], weight(members));
+            }
+            prop_assert_eq!(tally.distinct, weight(voted(None)));
+            let rejected: Vec<usize> = tally.rejected.iter().map(|(index, _)| *index).collect();
+            let invalid = (0..picks.len()).filter(|&index| !valid(&picks[index]));
+            prop_assert_eq!(rejected, invalid.collect::<Vec<_>>());
+            let content = |index: usize| {
+                let (subject, pick) = picks[index];
+                (subject, pick.member, pick.kind.signature(pick.member))
+            };
+            let duplicates = (0..picks.len()).filter_map(|index| {
+                let first = (0..index).find(|&first| content(first) == content(index))?;
+                Some(Duplicate { index, first })
+            });
+            prop_assert_eq!(&tally.duplicates, &duplicates.collect::<Vec<_>>());
+            for &(first, second) in &tally.conflicts {
+                prop_assert!(first < second && valid(&picks[first]) && valid(&picks[second]));
+                prop_assert_eq!(picks[first].1.member, picks[second].1.member);
+                prop_assert_ne!(picks[first].0, picks[second].0);
+            }
+            let both = voted(Some(0)).into_iter().filter(|m| voted(Some(1)).contains(m));
+            let mut accused: Vec<usize> =
+                tally.conflicts.iter().map(|&(first, _)| picks[first].1.member).collect();
+            accused.sort_unstable();
+            accused.dedup();
+            prop_assert_eq!(accused, both.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn a_subject_must_be_in_the_list() {
+    let committee = weighted(&[1; 4]);
+    let vote = Attestation::new(committee.member(0).unwrap(), &GOOD[0]);
+    let verifier = committee.verifier();
+    let unknown = verifier.tally(&[Message::Bytes(BLOCK)], &[(0, vote), (1, vote)]);
+    assert_eq!(unknown, Err(QuorumError::UnknownSubject { vote: 1 }));
+}
+
+#[test]
+fn equivocation_needs_two_valid_signatures_over_two_messages() {
+    let committee = weighted(&[1; 4]);
+    let member = committee.member(2).unwrap();
+    let (block, other): (&[u8], &[u8]) = (BLOCK, b"block 8");
+    let prove = |first, second| committee.equivocation(member, first, second);
+    let evidence = prove((block, &GOOD[2]), (other, &OTHER[2])).unwrap();
+    assert_eq!(evidence.member(), member);
+    assert_eq!(evidence.committee_digest(), committee.digest());
+    // A third party checks it with its own committee.
+    let theirs = weighted(&[1; 4]);
+    let [first, second] = evidence.votes();
+    assert_eq!(
+        theirs
+            .equivocation(evidence.member(), first, second)
+            .unwrap(),
+        evidence
+    );
+    // A hedged second signature of one message is none.
+    let hedged = prove((block, &GOOD[2]), (block, &HEDGED[2]));
+    assert_eq!(hedged, Err(RejectReason::Duplicate));
+    // A signature by another member, or over another message.
+    for forged in [&GOOD[1], &GOOD[2]] {
+        let forged = prove((block, &GOOD[2]), (other, forged));
+        assert_eq!(forged, Err(RejectReason::ChallengeMismatch));
+    }
+    let next = weighted(&[2; 4]);
+    let foreign = next.equivocation(member, first, second);
+    assert_eq!(foreign, Err(RejectReason::UnknownMember));
+}

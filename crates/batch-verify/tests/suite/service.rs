@@ -1,0 +1,365 @@
+//! The verification service: answers, cache, epochs, drain, shutdown, cancellation.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::thread;
+
+use batch_verify::{
+    BuildError, MemberId, OwnedVote, PendingQuorumError, Priority, QuorumError, QuorumRule,
+    RejectReason, ServiceError, Source, VerificationService, Vote,
+};
+
+use crate::fixture::{
+    COMMITTEE, KEYS, MEMBERS, VOTES, block_on, committee, expected, forgery, from_peer, held,
+    is_forged, member, own, public, returns, service, sign, verdict,
+};
+
+fn answer(n: usize) -> Result<(), ServiceError> {
+    expected(n).map_err(ServiceError::Rejected)
+}
+
+#[test]
+fn every_vote_has_the_verdict_of_the_committee() {
+    for threads in [1, 2, 5] {
+        let builder = VerificationService::builder(COMMITTEE.clone());
+        let service = builder.threads(threads).build().unwrap();
+        let all = (0..60).map(|n| {
+            let priority = [
+                Priority::CurrentRound,
+                Priority::NextRound,
+                Priority::CatchUp,
+            ][n % 3];
+            let source = match n % 4 {
+                0 => Source::own(priority),
+                peer => Source::peer(peer as u64, priority),
+            };
+            (source, VOTES[n].clone())
+        });
+        let (single, list): (Vec<_>, Vec<_>) = all.enumerate().partition(|(n, _)| n % 2 == 0);
+        let single: Vec<_> = single
+            .into_iter()
+            .map(|(n, (source, vote))| (n, service.submit(source, vote)))
+            .collect();
+        let places: Vec<usize> = list.iter().map(|(n, _)| *n).collect();
+        let list = service.submit_all(list.into_iter().map(|(_, vote)| vote));
+        for (n, pending) in single.into_iter().chain(places.into_iter().zip(list)) {
+            let pending = pending.unwrap();
+            let found = match n % 3 {
+                0 => pending.wait(),
+                _ => block_on(pending),
+            };
+            assert_eq!(found, answer(n), "{n}");
+        }
+        let stats = service.stats();
+        assert_eq!(
+            (stats.votes, stats.verified, stats.queued_votes),
+            (60, 60, 0)
+        );
+        assert_eq!(
+            stats.rejected,
+            (0..60).filter(|&n| is_forged(n)).count() as u64
+        );
+        assert!(stats.batches >= 1 && stats.batches <= 60);
+    }
+}
+
+#[test]
+fn synchronous_calls() {
+    // No worker runs: nothing of this needs one.
+    let (service, _worker) = held(|builder| builder);
+    let report = service.verify_votes(VOTES.iter().take(30).map(OwnedVote::as_vote));
+    for (n, found) in report.verdicts().iter().enumerate() {
+        assert_eq!(*found, verdict(n));
+    }
+    for (n, vote) in VOTES.iter().enumerate() {
+        assert_eq!(service.is_cached(&vote.as_vote()), n < 30 && !is_forged(n));
+        assert_eq!(service.verify(&vote.as_vote()), expected(n));
+        assert_eq!(service.is_cached(&vote.as_vote()), !is_forged(n));
+    }
+    // From the cache, in one piece or in parts, whatever the queue does.
+    let verified = service.stats().verified;
+    for vote in VOTES
+        .iter()
+        .filter(|vote| service.is_cached(&vote.as_vote()))
+    {
+        let parts = [&vote.message[..3], &vote.message[3..]];
+        let message = batch_verify::Message::Parts(&parts);
+        let in_parts = Vote::new(vote.member, message, &vote.signature);
+        assert_eq!(service.verify(&in_parts), Ok(()));
+        assert_eq!(service.submit(own(), vote.clone()).unwrap().wait(), Ok(()));
+    }
+    let stats = service.stats();
+    assert_eq!(stats.verified, verified);
+    assert!(stats.cache_hits > 0 && stats.cached_votes == 51);
+    // A cached vote with one bit changed anywhere is not cached.
+    let vote = &VOTES[0];
+    for at in [0, 63, 64, 1000, 2419] {
+        let mut signature = vote.signature.clone();
+        signature[at] ^= 1;
+        let changed = OwnedVote::new(vote.member, Arc::clone(&vote.message), signature);
+        assert!(!service.is_cached(&changed.as_vote()));
+        assert!(service.verify(&changed.as_vote()).is_err());
+    }
+    let other_member = Vote::new(member(1), &*vote.message, &vote.signature);
+    let other_message = Vote::new(vote.member, b"other", &vote.signature);
+    for changed in [other_member, other_message] {
+        assert!(!service.is_cached(&changed) && service.verify(&changed).is_err());
+    }
+}
+
+#[test]
+fn epochs() {
+    let (service, worker) = held(|builder| builder.retained_committees(2));
+    let reversed: Vec<(&[u8], u64)> = (0..MEMBERS).rev().map(|n| (public(&KEYS[n]), 1)).collect();
+    let second = COMMITTEE
+        .successor_ordered(2, reversed.iter().copied())
+        .unwrap();
+    let third = second
+        .successor_ordered(3, reversed.iter().copied())
+        .unwrap();
+    // In flight while the committee changes, and after it: verified by its own.
+    let early = service.submit(from_peer(1), VOTES[0].clone()).unwrap();
+    service.set_committee(second.clone());
+    assert_eq!(service.committee(), second);
+    let late = service.submit(from_peer(1), VOTES[1].clone()).unwrap();
+    let new = second.member(0).unwrap();
+    let vote = OwnedVote::new(new, *b"new", sign(&KEYS[MEMBERS - 1], b"new"));
+    let current = service.submit(from_peer(1), vote).unwrap();
+    // The current committee again changes nothing.
+    service.set_committee(second.clone());
+    service.set_committee(third);
+    // No longer retained: no fault of the sender, and no verdict.
+    let gone = service.submit(from_peer(1), VOTES[2].clone());
+    assert_eq!(gone.unwrap_err(), ServiceError::OtherEpoch);
+    assert_eq!(
+        service.verify(&VOTES[2].as_vote()),
+        Err(RejectReason::UnknownMember)
+    );
+    worker.start();
+    for pending in [early, late, current] {
+        assert_eq!(pending.wait(), Ok(()));
+    }
+    let stats = service.stats();
+    assert_eq!((stats.other_epoch, stats.verified), (1, 4));
+    // Certificates of an earlier epoch are checked by its committee, by name.
+    let signatures: Vec<Vec<u8>> = KEYS.iter().map(|key| sign(key, b"old")).collect();
+    let votes = crate::fixture::attestations(0..5, &signatures);
+    let old = service.verify_quorum(&COMMITTEE, b"old", &votes, QuorumRule::Certificate);
+    assert_eq!(old.unwrap().weight(), 5);
+    let wrong = service.verify_quorum(&second, b"old", &votes, QuorumRule::Certificate);
+    assert_eq!(wrong, Err(QuorumError::UnknownMember { vote: 0 }));
+}
+
+/// Cached votes of members that stay are cached in the next epoch, those of others dropped.
+#[test]
+fn the_cache_follows_the_committee() {
+    let (service, _worker) = held(|builder| builder.retained_committees(1));
+    for n in 0..MEMBERS {
+        let vote = OwnedVote::new(member(n), *b"v", sign(&KEYS[n], b"v"));
+        assert_eq!(service.verify(&vote.as_vote()), Ok(()));
+    }
+    let next = COMMITTEE.successor(2, [(public(&KEYS[0]), 0)]).unwrap();
+    service.set_committee(next.clone());
+    assert_eq!(service.stats().cached_votes, MEMBERS - 1);
+    let signature = sign(&KEYS[1], b"v");
+    let vote = Vote::new(next.member(0).unwrap(), b"v", &signature);
+    assert!(service.is_cached(&vote));
+    // Under another context it is another vote.
+    service.set_committee(next.with_context(b"other").unwrap());
+    let vote = Vote::new(service.committee().member(0).unwrap(), b"v", &signature);
+    assert!(!service.is_cached(&vote) && service.verify(&vote).is_err());
+}
+
+#[test]
+fn quorums_on_the_workers() {
+    let (service, worker) = held(|builder| builder);
+    let owned = |indices: core::ops::Range<usize>| -> Vec<(MemberId, Box<[u8]>)> {
+        let vote = |n: usize| (member(n), sign(&KEYS[n], b"b").into());
+        indices.map(vote).collect()
+    };
+    let submit = |votes| service.submit_quorum(&COMMITTEE, *b"b", votes, QuorumRule::Certificate);
+    let enough = submit(owned(0..5)).unwrap();
+    let few = submit(owned(0..4)).unwrap();
+    let dropped = submit(owned(0..5)).unwrap();
+    drop(dropped);
+    // Bounded.
+    let more: Vec<_> = (3..64).map(|_| submit(owned(0..0)).unwrap()).collect();
+    assert_eq!(submit(owned(0..0)).unwrap_err(), ServiceError::QueueFull);
+    worker.start();
+    assert_eq!(block_on(enough).unwrap().carried_by(), [0, 1, 2, 3, 4]);
+    assert!(matches!(
+        few.wait(),
+        Err(PendingQuorumError::NoQuorum(
+            QuorumError::Insufficient { .. }
+        ))
+    ));
+    for pending in more {
+        assert!(pending.wait().is_err());
+    }
+    service.drain().wait();
+    service.shutdown();
+    assert_eq!(submit(owned(0..5)).unwrap_err(), ServiceError::ShuttingDown);
+}
+
+#[test]
+fn refused_at_once() {
+    let (service, _worker) = held(|builder| builder.max_message_bytes(10));
+    let submit = |vote| service.submit(from_peer(3), vote).map(drop);
+    let vote = |message: &[u8], len: usize| OwnedVote::new(member(0), message, vec![0; len]);
+    let length = Err(ServiceError::Rejected(RejectReason::SignatureLength));
+    for len in [0, 2419, 2421, 300_000] {
+        assert_eq!(submit(vote(b"short", len)), length);
+    }
+    // The signature first: a verdict needs no room.
+    assert_eq!(submit(vote(&[0; 11], 1)), length);
+    assert_eq!(submit(vote(&[0; 11], 2420)), Err(ServiceError::TooLarge));
+    assert_eq!(submit(vote(&[0; 10], 2420)), Ok(()));
+    let other = committee(&KEYS[..2]).member(0).unwrap();
+    let vote = OwnedVote::new(other, *b"x", vec![0; 2420]);
+    assert_eq!(submit(vote), Err(ServiceError::OtherEpoch));
+    let stats = service.stats();
+    assert_eq!(
+        (stats.rejected, stats.too_large, stats.other_epoch),
+        (5, 1, 1)
+    );
+    assert_eq!(stats.votes, 8);
+    let zero = VerificationService::builder(COMMITTEE.clone())
+        .threads(0)
+        .build();
+    assert_eq!(zero.unwrap_err(), BuildError::ThreadPool);
+}
+
+#[test]
+fn a_drain_ends_at_its_boundary() {
+    let (service, worker) = held(|builder| builder.batch(8));
+    let mut context = Context::from_waker(Waker::noop());
+    let mut empty = service.drain();
+    assert!(Pin::new(&mut empty).poll(&mut context).is_ready());
+    let first = service.submit(from_peer(1), VOTES[0].clone()).unwrap();
+    let mut drain = service.drain();
+    assert!(Pin::new(&mut drain).poll(&mut context).is_pending());
+    // A peer that never stops: after each answer it submits two more. The drain ends all the
+    // same, because they came later.
+    let flooding = service.clone();
+    let flood = thread::spawn(move || {
+        let mut answered = 0_u64;
+        for n in 0_u64.. {
+            let vote = forgery(member(1), &n.to_le_bytes());
+            match flooding.submit(Source::peer(9, Priority::CatchUp), vote) {
+                Ok(pending) if n % 2 == 0 => answered += u64::from(pending.wait().is_err()),
+                Ok(pending) => pending.detach(),
+                Err(ServiceError::ShuttingDown) => return answered,
+                Err(_) => {}
+            }
+        }
+        answered
+    });
+    worker.start();
+    returns(move || drain.wait());
+    assert_eq!(first.wait(), Ok(()));
+    let second = service.clone();
+    returns(move || second.drain().wait());
+    service.shutdown();
+    assert!(flood.join().unwrap() > 0);
+}
+
+#[test]
+fn shutdown_answers_everything() {
+    let (service, worker) = held(|builder| builder);
+    let pending: Vec<_> = VOTES
+        .iter()
+        .map(|vote| service.submit(own(), vote.clone()).unwrap())
+        .collect();
+    let quorum = service
+        .submit_quorum(&COMMITTEE, *b"b", vec![], QuorumRule::AnyValid)
+        .unwrap();
+    let drain = service.drain();
+    service.shutdown();
+    for pending in pending {
+        assert_eq!(pending.wait(), Err(ServiceError::ShuttingDown));
+    }
+    assert_eq!(quorum.wait(), Err(PendingQuorumError::Abandoned));
+    drain.wait();
+    assert_eq!(
+        service.submit(own(), VOTES[0].clone()).unwrap_err(),
+        ServiceError::ShuttingDown
+    );
+    assert_eq!(service.stats().shutting_down, 61);
+    // The worker ends, and synchronous calls go on.
+    let worker = worker.start();
+    returns(move || worker.join().unwrap());
+    assert_eq!(service.verify(&VOTES[0].as_vote()), Ok(()));
+}
+
+#[test]
+fn the_last_handle_ends_the_service() {
+    let (service, worker) = held(|builder| builder);
+    let worker = worker.start();
+    let clone = service.clone();
+    drop(service);
+    assert_eq!(
+        clone.submit(own(), VOTES[0].clone()).unwrap().wait(),
+        Ok(())
+    );
+    drop(clone);
+    returns(move || worker.join().unwrap());
+}
+
+#[test]
+fn cancelled_votes_are_not_verified() {
+    let (service, worker) = held(|builder| builder);
+    let mut kept = Vec::new();
+    for (n, vote) in VOTES.iter().enumerate() {
+        let pending = service
+            .submit(from_peer(n as u64 % 3), vote.clone())
+            .unwrap();
+        match n % 3 {
+            0 => drop(pending),
+            1 => pending.detach(),
+            _ => kept.push((n, pending)),
+        }
+    }
+    worker.start();
+    for (n, mut pending) in kept {
+        // Polled first, then waited for.
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(&mut pending).poll(&mut context) {
+            Poll::Ready(found) => assert_eq!(found, answer(n)),
+            Poll::Pending => assert_eq!(pending.wait(), answer(n)),
+        }
+    }
+    service.drain().wait();
+    let stats = service.stats();
+    assert_eq!((stats.cancelled, stats.verified), (20, 40));
+    for n in (1..60).step_by(3) {
+        assert_eq!(service.is_cached(&VOTES[n].as_vote()), !is_forged(n));
+    }
+}
+
+/// An answer is taken once; afterwards there is an error, and neither a hang nor a verdict.
+#[test]
+fn an_answer_is_taken_once() {
+    let service = service();
+    let mut pending = service.submit(own(), VOTES[0].clone()).unwrap();
+    assert_eq!(block_on(&mut pending), Ok(()));
+    assert_eq!(block_on(&mut pending), Err(ServiceError::Abandoned));
+    assert_eq!(pending.wait(), Err(ServiceError::Abandoned));
+}
+
+#[test]
+fn figures_in_the_format_of_prometheus() {
+    let service = service();
+    let report = service.verify_votes(VOTES.iter().map(OwnedVote::as_vote));
+    assert_eq!(report.verdicts().len(), 60);
+    let text = service.stats().to_string();
+    let line = |name: &str, value: u64| format!("mldsa_verification_{name} {value}\n");
+    assert!(text.contains(&line("votes_total", 60)));
+    assert!(text.contains(&line("verified_total", 60)));
+    assert!(text.contains(&line("cached_votes", 51)));
+    for (n, line) in text.lines().enumerate() {
+        let name = line.split(' ').nth(if n % 2 == 0 { 2 } else { 0 }).unwrap();
+        assert!(name.starts_with("mldsa_verification_"), "{line}");
+        assert_eq!(line.starts_with("# TYPE "), n % 2 == 0, "{line}");
+    }
+}

@@ -1,0 +1,180 @@
+//! Floods: loss and order of honest votes together with those of forging peers, by counts and not by time.
+
+use core::pin::Pin;
+use core::task::{Context, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::Wake;
+
+use batch_verify::{OwnedVote, Priority, ServiceError, Source, VerificationService};
+use mldsa_core::MlDsa44;
+
+use crate::fixture::{
+    COMMITTEE, KEYS, MEMBERS, VOTES, expected, forgery, from_peer, held, member, own, sign,
+};
+
+/// Bytes of a queued vote with a message of 8 bytes.
+const VOTE_BYTES: usize = 8 + 2420 + 256;
+
+fn forged(n: u64) -> OwnedVote {
+    forgery(member(n as usize % MEMBERS), &n.to_le_bytes())
+}
+
+/// Honest and own votes that are lost while `peers` peers each submit as many
+/// forgeries as the queue will take.
+fn lost_beside(peers: u64) -> (usize, usize) {
+    let (service, worker) = held(|builder| builder.queue_bytes(400 * VOTE_BYTES));
+    let mut n = 0;
+    let mut pending = Vec::new();
+    let mut flood = |service: &VerificationService<MlDsa44>, count: usize| {
+        for _ in 0..count {
+            n += 1;
+            if let Ok(one) = service.submit(from_peer(1000 + n % peers), forged(n)) {
+                one.detach();
+            }
+        }
+    };
+    flood(&service, 10_000);
+    for vote in 0..30 {
+        pending.push((vote, service.submit(from_peer(1), VOTES[vote].clone())));
+        pending.push((vote + 30, service.submit(own(), VOTES[vote + 30].clone())));
+        flood(&service, 100);
+    }
+    let stats = service.stats();
+    assert!(stats.queued_bytes <= 2 * 400 * VOTE_BYTES, "{stats:?}");
+    worker.start();
+    let mut lost = (0, 0);
+    for (vote, pending) in pending {
+        let lost = if vote < 30 { &mut lost.0 } else { &mut lost.1 };
+        match pending.and_then(|pending| pending.wait()) {
+            Err(ServiceError::QueueFull | ServiceError::Evicted) => *lost += 1,
+            found => assert_eq!(found, expected(vote).map_err(ServiceError::Rejected)),
+        }
+    }
+    lost
+}
+
+#[test]
+fn no_honest_vote_is_lost_beside_a_few_flooding_peers() {
+    assert_eq!(lost_beside(1), (0, 0));
+    assert_eq!(lost_beside(10), (0, 0));
+}
+
+/// More peers than votes fit: those with one vote each displace each other's second, the node
+/// itself loses nothing.
+#[test]
+fn the_node_loses_nothing_beside_a_thousand_peers() {
+    let (_, own) = lost_beside(1000);
+    assert_eq!(own, 0);
+}
+
+/// Peers are served in turn: the n-th vote of an honest peer is verified after at most n votes
+/// of each other one.
+#[test]
+fn peers_are_served_in_turn() {
+    // Rejections are not known before the worker starts, so no peer is suspected.
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    for n in 0..400 {
+        service
+            .submit(from_peer(2 + n % 3), forged(n))
+            .unwrap()
+            .detach();
+    }
+    let honest = service.submit(from_peer(1), VOTES[0].clone()).unwrap();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let waker = Waker::from(Arc::new(Log(1, Arc::clone(&order))));
+    let mut honest = honest;
+    let mut context = Context::from_waker(&waker);
+    assert!(Pin::new(&mut honest).poll(&mut context).is_pending());
+    let late = service.submit(from_peer(2), VOTES[1].clone()).unwrap();
+    worker.start();
+    assert_eq!(late.wait(), Ok(()));
+    // Long before the last vote of a peer with a hundred more.
+    assert_eq!(*order.lock().unwrap(), [1]);
+}
+
+/// Votes of the current round are verified first; lower priorities have one slot in eight each.
+#[test]
+fn priorities() {
+    let priorities = [
+        Priority::CatchUp,
+        Priority::NextRound,
+        Priority::CurrentRound,
+    ];
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut pending = Vec::new();
+    for (class, priority) in priorities.into_iter().enumerate() {
+        for n in 0..16 {
+            let vote = VOTES[16 * class + n].clone();
+            let mut answer = service.submit(Source::peer(1, priority), vote).unwrap();
+            // One worker answers in the order of verification.
+            let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
+            let mut context = Context::from_waker(&waker);
+            assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+            pending.push(answer);
+        }
+    }
+    worker.start();
+    service.drain().wait();
+    let order = order.lock().unwrap();
+    assert_eq!(order[..8], [2, 2, 2, 2, 2, 2, 1, 0]);
+    assert_eq!(order[8..16], [2, 2, 2, 2, 2, 2, 1, 0]);
+    assert_eq!(order[16..24], [2, 2, 2, 2, 1, 1, 1, 0]);
+    assert_eq!(order.len(), 48);
+}
+
+/// Writes its number when it is woken.
+struct Log(usize, Arc<Mutex<Vec<usize>>>);
+
+impl Wake for Log {
+    fn wake(self: Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}
+
+/// A member that signs without end displaces only its own votes from the cache.
+#[test]
+fn a_member_fills_its_own_share_of_the_cache() {
+    let service = VerificationService::builder(COMMITTEE.clone()).threads(1);
+    let service = service.cache_bytes(40 * 3000).build().unwrap();
+    let honest: Vec<OwnedVote> = (1..MEMBERS)
+        .map(|n| OwnedVote::new(member(n), *b"height 7", sign(&KEYS[n], b"height 7")))
+        .collect();
+    for vote in &honest {
+        assert_eq!(service.verify(&vote.as_vote()), Ok(()));
+    }
+    for height in 0..200_u64 {
+        let message = height.to_le_bytes();
+        let vote = OwnedVote::new(member(0), message, sign(&KEYS[0], &message));
+        assert_eq!(service.verify(&vote.as_vote()), Ok(()));
+        assert!(service.stats().cached_bytes <= 40 * 3000);
+    }
+    assert!(service.stats().cached_votes > 30);
+    assert!(honest.iter().all(|vote| service.is_cached(&vote.as_vote())));
+}
+
+/// Peers whose last vote was rejected are served in one turn of eight while others wait.
+#[test]
+fn suspected_peers_yield() {
+    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    // Malformed votes are answered at once, and make their senders suspects.
+    for peer in 100..200 {
+        let vote = OwnedVote::new(member(0), *b"x", vec![0; 3]);
+        assert!(service.submit(from_peer(peer), vote).is_err());
+    }
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut pending = Vec::new();
+    let mut submit = |class: usize, peer: u64, vote: OwnedVote| {
+        let mut answer = service.submit(from_peer(peer), vote).unwrap();
+        let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
+        let mut context = Context::from_waker(&waker);
+        assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+        pending.push(answer);
+    };
+    (0..400).for_each(|n| submit(0, 100 + n % 100, forged(n)));
+    (0..21).for_each(|n| submit(1, 1, VOTES[7 * (n % 8)].clone()));
+    worker.start();
+    service.drain().wait();
+    let order = order.lock().unwrap();
+    assert_eq!(order[..24].iter().sum::<usize>(), 21);
+}
