@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 use core::ptr::{read_volatile, write_volatile};
 
 use board::println;
-use mldsa_core::bytes as core_bytes;
+use mldsa_core::no_alloc as core_bytes;
 use mldsa_lowmem::{
     ExpandedKey, Floor, Randomness, Mu, Output, ParameterSet, Progress, SignError, Signer, Workspace,
 };

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use board::meter::Use;
 use board::{exit, println};
 use cortex_m_rt::entry;
-use mldsa_core::bytes as core_bytes;
+use mldsa_core::no_alloc as core_bytes;
 use mldsa_lowmem::{
     Balanced, Cached, Context, ExpandedKey, Floor, Randomness, KeepW0, Mu, MuBuilder, OpenedKey, Output,
     ParameterSet, PublicKey, Signer, Source, Tier, Workspace, keygen_from_seed, tr_from,
