@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mldsa_core::hazmat::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, Output, PublicKey, Signer, Tier, Workspace,
+    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Tier, Workspace,
     keygen_from_seed,
 };
 
@@ -27,9 +27,9 @@ pub fn lowmem_contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
 
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>) -> Vec<Contender>
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let mut pk = Box::new(P::PublicKeyBytes::zeroed());
     let mut sk = Box::new(Secret::<P::SecretKeyBytes>::zeroed());
@@ -46,10 +46,10 @@ where
     };
     vec![
         Contender::new(Op::Keygen, PEER, keygen),
-        sign::<P, Floor>(inputs, "floor"),
-        sign::<P, KeepW0>(inputs, "keep-w0"),
+        sign::<P, Minimal>(inputs, "minimal"),
+        sign::<P, CacheW0>(inputs, "cache-w0"),
         sign::<P, Balanced>(inputs, "balanced"),
-        sign::<P, Cached>(inputs, "cached"),
+        sign::<P, CacheMatrix>(inputs, "cache-matrix"),
         Contender::verifier(Op::VerifyCold, PEER, inputs, verify),
     ]
 }
@@ -61,17 +61,17 @@ fn sign<P: ParameterSet, T: Tier<P>>(inputs: &Rc<Inputs>, tier: &'static str) ->
         let (key, case) = inputs.case(i);
         let key = ExpandedKey::<P>::new(&key.private).expect("a key");
         let mut workspace = Workspace::<P, T>::new();
-        let out = Output::in_place(out.as_mut().as_mut()).expect("a buffer");
-        let signature = Signer::new(&key, &mut workspace)
-            .self_verification(false)
-            .recheck(false)
+        let out: &mut [u8] = out.as_mut().as_mut();
+        let signed = MlDsaSigner::new(&key, &mut workspace)
+            .with_self_verification(false)
+            .with_commitment_check(false)
             .sign(
                 &case.message,
                 Context::EMPTY,
                 Randomness::Deterministic,
                 out,
             );
-        assert_eq!(signature.expect("signing"), case.signature);
+        assert_eq!(signed.map(|()| &*out), Ok(&case.signature[..]));
     };
     sign(0);
     Contender::new(Op::Sign, PEER, sign).backend(tier)

@@ -23,7 +23,7 @@ for target in "$@"; do
     for set in 44 65 87; do
         build "$target" "ml-dsa-$set"
         empty_text=$text empty_rodata=$rodata
-        for operation in keygen verify floor keep-w0 balanced cached; do
+        for operation in keygen verify minimal cache-w0 balanced cache-matrix; do
             build "$target" "ml-dsa-$set,$operation"
             case $operation in keygen | verify) op=$operation tier= ;; *) op=sign tier=$operation ;; esac
             printf '{"target":"%s","op":"%s","set":"ML-DSA-%s","tier":"%s","opt":"%s","text":%d,"rodata":%d}\n' \

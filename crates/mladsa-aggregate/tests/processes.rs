@@ -7,9 +7,9 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod committee;
 mod hostile;
+mod killing;
 mod peer;
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::fs;
 use std::io::{self, BufRead};
 use std::path::PathBuf;
@@ -17,9 +17,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use committee::*;
+use killing::{KillingLog, KillingMark};
 use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
 use mladsa_aggregate::steps::*;
-use mladsa_aggregate::storage::{FileLog, FileMark, LogStorage, MarkStorage};
+use mladsa_aggregate::storage::{FileLog, FileMark};
 use mladsa_aggregate::*;
 use mldsa_core::Randomness;
 
@@ -311,67 +312,6 @@ impl Drop for Place {
 
 fn attempt() -> AttemptId {
     attempt_id("decision", 0)
-}
-
-static STEPS: AtomicUsize = AtomicUsize::new(0);
-
-/// Aborts the process at step `kill_at` of all journal operations.
-fn step(kill_at: usize) {
-    if STEPS.fetch_add(1, Relaxed) == kill_at {
-        std::process::abort();
-    }
-}
-
-/// File log with a kill point before, within and after each append.
-struct KillingLog(FileLog, usize);
-
-impl LogStorage for KillingLog {
-    fn read(&mut self) -> Result<Vec<u8>, StorageError> {
-        self.0.read()
-    }
-
-    fn size(&mut self) -> Result<u64, StorageError> {
-        self.0.size()
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
-        step(self.1);
-        let (first, second) = bytes.split_at(bytes.len() / 3);
-        self.0.append(first)?;
-        step(self.1);
-        self.0.append(second)?;
-        step(self.1);
-        Ok(())
-    }
-
-    fn truncate(&mut self, len: u64) -> Result<(), StorageError> {
-        step(self.1);
-        self.0.truncate(len)
-    }
-
-    fn replace(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
-        step(self.1);
-        self.0.replace(bytes)?;
-        step(self.1);
-        Ok(())
-    }
-}
-
-/// File mark with a kill point after the staging file was written, and after the rename.
-struct KillingMark(FileMark, PathBuf, usize);
-
-impl MarkStorage for KillingMark {
-    fn read(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
-        self.0.read()
-    }
-
-    fn publish(&mut self, expected: Option<&[u8]>, next: &[u8]) -> Result<(), StorageError> {
-        fs::write(self.1.with_extension("next"), next).unwrap();
-        step(self.2);
-        self.0.publish(expected, next)?;
-        step(self.2);
-        Ok(())
-    }
 }
 
 /// Kills member 0 at every step of `step`, each time in a copy of `before`; `after` then checks the

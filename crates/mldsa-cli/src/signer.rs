@@ -8,7 +8,7 @@ use mldsa_core::{
     Randomness, SignJob, SigningKey, no_alloc::PreparedSigningKeyRef,
 };
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OwnOutput, Signer, Tier, Workspace,
+    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, Tier, Workspace,
     keygen_from_seed,
 };
 use subtle::ConstantTimeEq;
@@ -101,19 +101,19 @@ impl Engine {
     /// Imports the keys, checked, and signs.
     pub(crate) fn sign<P: ParameterSet>(self, jobs: &[&Job]) -> Vec<Result<Answer, LineError>>
     where
-        KeepW0: Tier<P>,
+        CacheW0: Tier<P>,
         Balanced: Tier<P>,
-        Cached: Tier<P>,
+        CacheMatrix: Tier<P>,
     {
         let one_by_one = |sign: fn(&Job) -> Result<Answer, LineError>| {
             jobs.iter().map(|job| sign(job)).collect()
         };
         match self {
             Self::Core => sign_core::<P>(jobs),
-            Self::LowmemFloor => one_by_one(sign_lowmem::<P, Floor>),
-            Self::LowmemKeepW0 => one_by_one(sign_lowmem::<P, KeepW0>),
+            Self::LowmemFloor => one_by_one(sign_lowmem::<P, Minimal>),
+            Self::LowmemKeepW0 => one_by_one(sign_lowmem::<P, CacheW0>),
             Self::LowmemBalanced => one_by_one(sign_lowmem::<P, Balanced>),
-            Self::LowmemCached => one_by_one(sign_lowmem::<P, Cached>),
+            Self::LowmemCached => one_by_one(sign_lowmem::<P, CacheMatrix>),
         }
     }
 }
@@ -258,17 +258,18 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineErr
     let sign = |order: &Order| {
         let (context, hedge) = (order.context()?, order.hedge());
         let mut workspace = Workspace::<P, T>::new();
-        let mut signer = Signer::new(&key, &mut workspace);
-        let mut own = OwnOutput::<P>::new();
-        let out = own.output();
-        let signature = match &order.request.message {
+        let mut signer = MlDsaSigner::new(&key, &mut workspace);
+        let mut signature = vec![0; P::SIG_LEN];
+        let out = &mut signature;
+        let signed = match &order.request.message {
             Message::Bytes(message) => signer.sign(message, context, hedge, out),
             Message::Mu(mu) => signer.sign_mu(mu, hedge, out),
             Message::PreHashed { hash, digest } => {
                 signer.sign_prehashed(&pre_hashed(*hash, digest)?, context, hedge, out)
             }
         };
-        Ok(encode_string(signature.map_err(|error| failed(&error))?))
+        signed.map_err(|error| failed(&error))?;
+        Ok(encode_string(&signature))
     };
     Ok(Answer {
         sig: job.order.as_ref().map(sign).transpose()?,

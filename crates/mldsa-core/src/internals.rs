@@ -27,7 +27,7 @@ use crate::hash::transcript::Randomness;
 
 /// Branch-free selection.
 pub mod ct {
-    pub use crate::memory::ct::is_negative;
+    pub use crate::memory::ct::{difference, is_negative, is_zero};
 }
 /// Hint vectors.
 pub mod hint {

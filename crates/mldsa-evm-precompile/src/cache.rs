@@ -1,4 +1,4 @@
-//! Prepared keys of the last callers.
+//! Cache of prepared keys.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -8,13 +8,13 @@ use mldsa_core::{
 };
 
 use crate::lru::LruMap;
-use crate::{OutOfGas, Output, Set, charged, split};
+use crate::{OutOfGas, PrecompileOutput, Set, charged, split};
 
-/// A bounded cache of prepared keys. Its answers and its gas are those of
-/// [`run`](crate::run): keys are found by all their bytes, and what a prepared key
-/// answers is what the encoded key answers. What it saves is time, so a client that
-/// prices by time must not count on it: for a caller with ever new keys each call
-/// adds an expansion of the key and two look-ups in trees to the verification.
+/// A bounded cache of prepared keys. Verdicts and gas are those of
+/// [`execute`](crate::execute): the look-up compares all bytes of a key, and a prepared
+/// key gives the verdicts of the encoded key. The cache saves time only. Prices must not
+/// depend on it: with ever new keys, each call adds the expansion of the key and two
+/// look-ups in trees to the verification.
 ///
 /// A key takes about 23, 40 or 70 KiB. The least recently used one is evicted first;
 /// `keys` bounds each set.
@@ -29,8 +29,7 @@ pub struct KeyCache {
 type Prepared<P> = LruMap<Box<[u8]>, PreparedVerifyingKey<P>>;
 
 impl KeyCache {
-    /// A cache of at most `keys` keys for each set; none is a cache that keeps
-    /// nothing.
+    /// A cache of at most `keys` keys per set. With 0 the cache stores no key.
     pub const fn new(keys: usize) -> Self {
         Self {
             keys,
@@ -40,18 +39,18 @@ impl KeyCache {
         }
     }
 
-    /// Keys held.
+    /// Number of cached keys.
     pub fn len(&self) -> usize {
         self.set44.len() + self.set65.len() + self.set87.len()
     }
 
-    /// Whether no key is held.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the expansion of this encoded key is held.
-    pub fn holds(&self, set: Set, pk: &[u8]) -> bool {
+    /// Whether the expansion of the encoded key `pk` is cached.
+    pub fn contains(&self, set: Set, pk: &[u8]) -> bool {
         match set {
             Set::MlDsa44 => self.set44.contains(pk),
             Set::MlDsa65 => self.set65.contains(pk),
@@ -59,14 +58,19 @@ impl KeyCache {
         }
     }
 
-    /// [`run`](crate::run) with this cache.
+    /// [`execute`](crate::execute) with this cache.
     ///
     /// # Errors
-    /// As [`run`](crate::run).
-    pub fn run(&mut self, set: Set, input: &[u8], gas_limit: u64) -> Result<Output, OutOfGas> {
+    /// As [`execute`](crate::execute).
+    pub fn execute(
+        &mut self,
+        set: Set,
+        input: &[u8],
+        gas_limit: u64,
+    ) -> Result<PrecompileOutput, OutOfGas> {
         charged(set.gas(input.len()), gas_limit, || {
             if self.keys == 0 {
-                return crate::run(set, input, gas_limit).is_ok_and(|output| output.valid);
+                return crate::execute(set, input, gas_limit).is_ok_and(|output| output.valid);
             }
             match set {
                 Set::MlDsa44 => verify(&mut self.set44, input),

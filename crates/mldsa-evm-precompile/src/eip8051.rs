@@ -1,6 +1,6 @@
 //! The two precompiles of EIP-8051, ML-DSA-44 with an expanded key in the input.
 //!
-//! The draft contradicts FIPS 204, its own vectors and itself. What was decided:
+//! The draft contradicts FIPS 204, its own vectors and itself. Decisions of this module:
 //!
 //! | question | decision | reason |
 //! | --- | --- | --- |
@@ -12,8 +12,9 @@
 //!
 //! So [`Variant::Nist`] accepts what FIPS 204 accepts, with an empty context.
 //!
-//! The key is in the caller's hands altogether: who takes an expanded key from
-//! somebody has to check that the matrix is ExpandA of something nobody chose.
+//! The caller controls the whole expanded key. A user of an expanded key from another
+//! party must check that the matrix is ExpandA of the key's `rho`: with a chosen matrix
+//! signatures can be forged.
 
 use mldsa_core::hazmat::rounding::use_hint_vartime;
 use mldsa_core::hazmat::sample::Challenge;
@@ -22,7 +23,7 @@ use mldsa_core::hazmat::{
 };
 use mldsa_core::{Backend, MlDsa44, ParameterSet};
 
-use crate::{OutOfGas, Output, charged};
+use crate::{OutOfGas, PrecompileOutput, charged};
 
 const P: Params = MlDsa44::PARAMS;
 const K: usize = 4;
@@ -44,7 +45,7 @@ pub const INPUT_LEN: usize = MESSAGE_LEN + MlDsa44::SIG_LEN + KEY_LEN;
 /// Gas of either precompile.
 pub const GAS: u64 = 4_500;
 
-/// Which of the two precompiles.
+/// One of the two precompiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// `VERIFY_MLDSA`: SHAKE256.
@@ -57,7 +58,11 @@ pub enum Variant {
 ///
 /// # Errors
 /// [`OutOfGas`] when `gas_limit` is below [`GAS`].
-pub fn run(variant: Variant, input: &[u8], gas_limit: u64) -> Result<Output, OutOfGas> {
+pub fn execute(
+    variant: Variant,
+    input: &[u8],
+    gas_limit: u64,
+) -> Result<PrecompileOutput, OutOfGas> {
     charged(GAS, gas_limit, || {
         if input.len() != INPUT_LEN {
             return false;
@@ -68,8 +73,8 @@ pub fn run(variant: Variant, input: &[u8], gas_limit: u64) -> Result<Output, Out
     })
 }
 
-/// What [`run`] asks, for a message of any length: what the proposal's vectors
-/// need.
+/// Verdict of [`execute`] for a message of any length, as in the vectors of the
+/// proposal.
 pub fn verify(variant: Variant, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     verified(variant, key, message, signature).is_some()
 }

@@ -1,26 +1,26 @@
 //! ML-DSA (FIPS 204) verification as an Ethereum precompile, for execution
-//! clients: a pure function from input bytes and a gas limit to an answer.
+//! clients: a pure function from input bytes and a gas limit to a verdict.
 //!
-//! [`run`] is EIP-8355: encoded public key, signature and message one after the
-//! other, empty context, answer one or zero in 32 bytes, never an error but
-//! [`OutOfGas`]. The feature `eip-8051` adds the two precompiles of that proposal,
+//! [`execute`] is EIP-8355: the input is encoded public key, signature and message,
+//! concatenated; the context is empty; the output is one or zero in 32 bytes. The only
+//! error is [`OutOfGas`]. The feature `eip-8051` adds the two precompiles of that proposal,
 //! the feature `alloc` a bounded cache of prepared keys.
 //!
 //! ```
 //! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
-//! use mldsa_evm_precompile::{Set, run};
+//! use mldsa_evm_precompile::{Set, execute};
 //!
 //! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
 //! let signature = key.sign(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
 //! let pk = key.verifying_key();
 //! let input = [pk.as_ref(), signature.as_ref(), b"Hello world"].concat();
-//! let output = run(Set::MlDsa44, &input, 10_000)?;
+//! let output = execute(Set::MlDsa44, &input, 10_000)?;
 //! assert_eq!((output.gas_used, output.word()[31]), (6_506, 1));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! Addresses are the client's affair: EIP-8355, EIP-8051 and EIP-7932 claim the
-//! same ones. Nothing here is audited.
+//! The client chooses the addresses, because EIP-8355, EIP-8051 and EIP-7932 claim the
+//! same ones. This crate is not audited.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -44,10 +44,10 @@ use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyingKey}
 #[cfg(feature = "alloc")]
 pub use crate::cache::KeyCache;
 
-/// Gas for every begun 32 bytes of message.
+/// Gas per 32 bytes of message, rounded up.
 const GAS_PER_WORD: u64 = 6;
 
-/// A parameter set of FIPS 204, which is a precompile of EIP-8355.
+/// A parameter set of FIPS 204; each has a precompile of its own in EIP-8355.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Set {
     /// ML-DSA-44.
@@ -59,7 +59,7 @@ pub enum Set {
 }
 
 impl Set {
-    /// The three of them.
+    /// All three sets.
     pub const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
 
     /// Name in FIPS 204.
@@ -71,7 +71,7 @@ impl Set {
         }
     }
 
-    /// Bytes of the public key, with which the input begins.
+    /// Length of the public key, the first part of the input, in bytes.
     pub const fn pk_len(self) -> usize {
         match self {
             Self::MlDsa44 => MlDsa44::PK_LEN,
@@ -80,7 +80,7 @@ impl Set {
         }
     }
 
-    /// Bytes of the signature, which follows.
+    /// Length of the signature, the second part of the input, in bytes.
     pub const fn sig_len(self) -> usize {
         match self {
             Self::MlDsa44 => MlDsa44::SIG_LEN,
@@ -89,7 +89,7 @@ impl Set {
         }
     }
 
-    /// Gas of EIP-8355 before the message is counted.
+    /// Gas of EIP-8355 without the message.
     pub const fn base_gas(self) -> u64 {
         match self {
             Self::MlDsa44 => 6_500,
@@ -98,24 +98,24 @@ impl Set {
         }
     }
 
-    /// Gas of an input of `len` bytes; what is too short for a key and a
-    /// signature has no message.
+    /// Gas of an input of `len` bytes. An input too short for key and signature is
+    /// priced without a message.
     pub const fn gas(self, len: usize) -> u64 {
         let message = len.saturating_sub(self.pk_len() + self.sig_len());
         self.base_gas() + GAS_PER_WORD * (message as u64).div_ceil(32)
     }
 }
 
-/// What a call answers and costs.
+/// Verdict and cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// Gas to charge, whatever the answer.
+pub struct PrecompileOutput {
+    /// Gas to charge, which does not depend on the verdict.
     pub gas_used: u64,
-    /// The answer.
+    /// Whether the signature is valid.
     pub valid: bool,
 }
 
-impl Output {
+impl PrecompileOutput {
     /// The 32 bytes that the call returns: one or zero, big endian.
     pub const fn word(&self) -> [u8; 32] {
         let mut word = [0; 32];
@@ -141,7 +141,7 @@ impl core::error::Error for OutOfGas {}
 ///
 /// # Errors
 /// [`OutOfGas`] when `gas_limit` is below [`Set::gas`] of the input.
-pub fn run(set: Set, input: &[u8], gas_limit: u64) -> Result<Output, OutOfGas> {
+pub fn execute(set: Set, input: &[u8], gas_limit: u64) -> Result<PrecompileOutput, OutOfGas> {
     charged(set.gas(input.len()), gas_limit, || match set {
         Set::MlDsa44 => verify::<MlDsa44>(input),
         Set::MlDsa65 => verify::<MlDsa65>(input),
@@ -149,17 +149,17 @@ pub fn run(set: Set, input: &[u8], gas_limit: u64) -> Result<Output, OutOfGas> {
     })
 }
 
-/// Charges before it computes.
+/// Charges the gas, then calls `verify`.
 fn charged(
     gas_used: u64,
     gas_limit: u64,
     verify: impl FnOnce() -> bool,
-) -> Result<Output, OutOfGas> {
+) -> Result<PrecompileOutput, OutOfGas> {
     if gas_limit < gas_used {
         return Err(OutOfGas);
     }
     let valid = verify();
-    Ok(Output { gas_used, valid })
+    Ok(PrecompileOutput { gas_used, valid })
 }
 
 /// Public key, signature and message of an input; `None` if it is too short.

@@ -1,7 +1,7 @@
 //! A cache changes no answer and stays within its bound.
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
-use mldsa_evm_precompile::{KeyCache, Set, run};
+use mldsa_evm_precompile::{KeyCache, Set, execute};
 
 fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {
     let key = SigningKey::<P>::from_seed(&[seed; 32]);
@@ -21,7 +21,7 @@ fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {
 }
 
 #[test]
-fn answers_are_those_without() {
+fn verdicts_equal_those_without_the_cache() {
     for keys in [0, 1, 2, 8] {
         let mut cache = KeyCache::new(keys);
         for round in 0..3 {
@@ -32,8 +32,12 @@ fn answers_are_those_without() {
                         (Set::MlDsa65, input::<MlDsa65>(seed, flip)),
                         (Set::MlDsa87, input::<MlDsa87>(seed, flip)),
                     ] {
-                        let answer = cache.run(set, &input, 20_000);
-                        assert_eq!(answer, run(set, &input, 20_000), "{keys} {round} {seed}");
+                        let answer = cache.execute(set, &input, 20_000);
+                        assert_eq!(
+                            answer,
+                            execute(set, &input, 20_000),
+                            "{keys} {round} {seed}"
+                        );
                         assert_eq!(answer.unwrap().valid, !flip);
                         assert!(cache.len() <= 3 * keys);
                     }
@@ -47,38 +51,38 @@ fn answers_are_those_without() {
 
 /// Keys that differ in the last byte only are two keys.
 #[test]
-fn a_key_is_all_its_bytes() {
+fn keys_differ_in_any_byte() {
     let mut cache = KeyCache::new(4);
     let honest = input::<MlDsa44>(1, false);
     let mut other = honest.clone();
     other[MlDsa44::PK_LEN - 1] ^= 1;
     for _ in 0..2 {
-        assert!(cache.run(Set::MlDsa44, &honest, 20_000).unwrap().valid);
-        assert!(!cache.run(Set::MlDsa44, &other, 20_000).unwrap().valid);
+        assert!(cache.execute(Set::MlDsa44, &honest, 20_000).unwrap().valid);
+        assert!(!cache.execute(Set::MlDsa44, &other, 20_000).unwrap().valid);
     }
     assert_eq!(cache.len(), 2);
 }
 
 #[test]
-fn nothing_is_kept_without_gas_or_key() {
+fn no_key_is_cached_without_gas_or_key() {
     let mut cache = KeyCache::new(4);
     assert!(
         cache
-            .run(Set::MlDsa44, &input::<MlDsa44>(1, false), 6_505)
+            .execute(Set::MlDsa44, &input::<MlDsa44>(1, false), 6_505)
             .is_err()
     );
-    assert!(!cache.run(Set::MlDsa44, b"short", 6_500).unwrap().valid);
+    assert!(!cache.execute(Set::MlDsa44, b"short", 6_500).unwrap().valid);
     assert!(cache.is_empty());
 }
 
-/// The key that was not used for longest leaves first.
+/// The least recently used key is evicted first.
 #[test]
-fn oldest_leaves() {
+fn least_recently_used_key_is_evicted() {
     let mut cache = KeyCache::new(2);
     let inputs = [1, 2, 3].map(|seed| input::<MlDsa44>(seed, false));
     for n in [0, 1, 0, 2] {
-        cache.run(Set::MlDsa44, &inputs[n], 20_000).unwrap();
+        cache.execute(Set::MlDsa44, &inputs[n], 20_000).unwrap();
     }
-    let held = inputs.map(|input| cache.holds(Set::MlDsa44, &input[..MlDsa44::PK_LEN]));
+    let held = inputs.map(|input| cache.contains(Set::MlDsa44, &input[..MlDsa44::PK_LEN]));
     assert_eq!(held, [true, false, true]);
 }

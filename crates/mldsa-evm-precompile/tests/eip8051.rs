@@ -9,7 +9,9 @@ use mldsa_core::hazmat::{
 };
 use mldsa_core::{Backend, Context, MlDsa44, Randomness, SigningKey};
 use mldsa_evm_precompile::OutOfGas;
-use mldsa_evm_precompile::eip8051::{GAS, INPUT_LEN, KEY_LEN, MESSAGE_LEN, Variant, run, verify};
+use mldsa_evm_precompile::eip8051::{
+    GAS, INPUT_LEN, KEY_LEN, MESSAGE_LEN, Variant, execute, verify,
+};
 
 /// The counter generator once more, from the words of the proposal.
 fn counter_prng(parts: &[&[u8]], len: usize) -> Vec<u8> {
@@ -95,7 +97,7 @@ fn signed() -> Vec<u8> {
 }
 
 fn answer(input: &[u8]) -> bool {
-    run(Variant::Nist, input, GAS).unwrap().valid
+    execute(Variant::Nist, input, GAS).unwrap().valid
 }
 
 #[test]
@@ -103,8 +105,8 @@ fn accepts_what_fips_204_signs() {
     let input = signed();
     assert_eq!(input.len(), INPUT_LEN);
     assert!(answer(&input));
-    assert!(!run(Variant::Eth, &input, GAS).unwrap().valid);
-    assert_eq!(run(Variant::Nist, &input, GAS - 1), Err(OutOfGas));
+    assert!(!execute(Variant::Eth, &input, GAS).unwrap().valid);
+    assert_eq!(execute(Variant::Nist, &input, GAS - 1), Err(OutOfGas));
 }
 
 #[test]

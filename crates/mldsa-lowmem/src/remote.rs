@@ -1,11 +1,11 @@
-//! Verification of a key and a signature that lie in memory which is not trusted
-//! to stay the same: an external chip, a shared mailbox.
+//! Verification of a key and a signature in external memory, which can change between
+//! two reads: an external chip, a shared mailbox.
 //!
-//! Row i of w needs all of z, so z is read k times. A chip that serves another z
-//! the second time would have each row verified against a z of its choice, which
-//! is a forgery. So every read of z is checked for its norm and hashed, the hash
-//! of every pass must equal that of the first, and the key must hash to the `tr`
-//! that `mu` was made with. Everything here is public data.
+//! Row i of w needs all of z, so z is read k times. A chip that returns another z at
+//! the second read could satisfy each row with a different z, which is a forgery
+//! (time of check to time of use). So the norm of z is checked at every read, the hash
+//! of every pass over z must equal that of the first pass, and the key must hash to the
+//! `tr` that `mu` was computed with. All data is public.
 
 use mldsa_core::internals::hint::Hint;
 use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
@@ -14,27 +14,27 @@ use mldsa_core::internals::window::finish_row;
 use mldsa_core::internals::{CRH_LEN, CommitmentHash, N, Params, SEED_LEN, Shake256, T1_POLY_LEN};
 use mldsa_core::{Mu, ParameterSet, VerifyError};
 
-use crate::error::SourceError;
+use crate::error::ReaderError;
+use crate::io::Reader;
 use crate::matrix::mask_entry_sampled;
 use crate::packed::KECCAK;
-use crate::source::Source;
 use crate::verify::compare;
 
-/// `tr = H(pk, 64)` of a key in a source.
+/// `tr = H(pk, 64)` of a key in external memory.
 ///
 /// # Errors
-/// [`SourceError::KeyLength`], [`SourceError::Source`].
+/// [`ReaderError::KeyLength`], [`ReaderError::Read`].
 #[inline(never)]
-pub fn tr_from<P: ParameterSet, K: Source>(
+pub fn tr_from<P: ParameterSet, K: Reader>(
     pk: &mut K,
-) -> Result<[u8; CRH_LEN], SourceError<K::Error>> {
+) -> Result<[u8; CRH_LEN], ReaderError<K::Error>> {
     if pk.size() != P::PK_LEN {
-        return Err(SourceError::KeyLength);
+        return Err(ReaderError::KeyLength);
     }
     let mut hash = Shake256::new(KECCAK);
     let mut piece = [0; 32];
     for at in (0..P::PK_LEN).step_by(piece.len()) {
-        pk.read(at, &mut piece).map_err(SourceError::Source)?;
+        pk.read(at, &mut piece).map_err(ReaderError::Read)?;
         hash.absorb(&piece);
     }
     Ok(digest(&mut hash))
@@ -47,25 +47,25 @@ fn digest(hash: &mut Shake256) -> [u8; CRH_LEN] {
     out
 }
 
-/// Verifies a signature over `mu`, key and signature each read from a source: no
-/// buffer for either. `tr` is the hash of the key that `mu` was made with, from a
-/// trusted place or from [`tr_from`]; the key that is read must have it.
+/// Verifies a signature over `mu`; key and signature are read from external memory in
+/// pieces of at most 640 bytes. `tr` is the hash of the key that `mu` was computed with,
+/// from trusted memory or from [`tr_from`]; the key that is read must have it.
 ///
-/// The z part of the signature is read once per row of A.
+/// The z part of the signature is read once per row of A. Stack on a Cortex-M4: 3.7 kB,
+/// 1.3 kB more than [`PublicKey::verify_mu`](crate::PublicKey::verify_mu).
 ///
 /// # Errors
-/// Every [`SourceError`]. An error is never a statement about the signature
-/// unless it is [`SourceError::Invalid`].
+/// Every [`ReaderError`]. Only [`ReaderError::Invalid`] is a verdict on the signature.
 #[inline(never)]
 pub fn verify_mu_from<P: ParameterSet, E>(
-    pk: &mut dyn Source<Error = E>,
+    pk: &mut dyn Reader<Error = E>,
     tr: &[u8; CRH_LEN],
     mu: &Mu,
-    signature: &mut dyn Source<Error = E>,
-) -> Result<(), SourceError<E>> {
+    signature: &mut dyn Reader<Error = E>,
+) -> Result<(), ReaderError<E>> {
     let p = &P::PARAMS;
     if pk.size() != P::PK_LEN {
-        return Err(SourceError::KeyLength);
+        return Err(ReaderError::KeyLength);
     }
     if signature.size() != P::SIG_LEN {
         return Err(VerifyError::SignatureLength.into());
@@ -73,7 +73,7 @@ pub fn verify_mu_from<P: ParameterSet, E>(
     // At most 75 + 8 or 80 + 4 bytes.
     let mut hint = [0; 84];
     let hint = &mut hint[..p.omega + p.k];
-    let read = SourceError::Source;
+    let read = ReaderError::Read;
     signature
         .read(p.c_tilde_len + p.l * p.z_poly_len(), hint)
         .map_err(read)?;
@@ -105,22 +105,22 @@ pub fn verify_mu_from<P: ParameterSet, E>(
         )?;
     }
     if digest(&mut key_hash) != *tr {
-        return Err(SourceError::Changed);
+        return Err(ReaderError::Changed);
     }
     Ok(compare(&mut hash, c_tilde)?)
 }
 
-/// Row `i` of `A z` to `acc`. Reads all of z, whose hash is stored in `first_pass`
-/// in row 0 and compared with it in the other rows.
+/// Computes row `i` of `A z` in `acc`. Reads all of z: in row 0 its hash is stored in
+/// `first_pass`, in the other rows it is compared with `first_pass`.
 #[inline(never)]
 fn row_of_w<E>(
     p: &Params,
     rho: &[u8; SEED_LEN],
     i: usize,
-    signature: &mut dyn Source<Error = E>,
+    signature: &mut dyn Reader<Error = E>,
     first_pass: &mut [u8; CRH_LEN],
     acc: &mut [i32; N],
-) -> Result<(), SourceError<E>> {
+) -> Result<(), ReaderError<E>> {
     acc.fill(0);
     let mut pass = Shake256::new(KECCAK);
     let mut z = [0; 640];
@@ -128,12 +128,12 @@ fn row_of_w<E>(
     for j in 0..p.l {
         signature
             .read(p.c_tilde_len + j * z.len(), z)
-            .map_err(SourceError::Source)?;
+            .map_err(ReaderError::Read)?;
         if response_row_reaches(p, z) {
             return Err(if i == 0 {
                 VerifyError::ResponseNorm.into()
             } else {
-                SourceError::Changed
+                ReaderError::Changed
             });
         }
         pass.absorb(z);
@@ -143,30 +143,30 @@ fn row_of_w<E>(
     if i == 0 {
         *first_pass = pass;
     } else if pass != *first_pass {
-        return Err(SourceError::Changed);
+        return Err(ReaderError::Changed);
     }
     finish_row(acc);
     Ok(())
 }
 
-/// Subtracts `c t1` from the row of w in `acc` and absorbs its high bits; reads
-/// row `i` of t1. The challenge is sampled for each row: kept, it would lie under
+/// Reads row `i` of t1, subtracts `c t1` from the row of w in `acc` and absorbs its high
+/// bits. The challenge is sampled for each row, so that it is not on the stack during
 /// the deepest call.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)]
 fn absorb_row<E>(
     p: &Params,
     i: usize,
-    pk: &mut dyn Source<Error = E>,
+    pk: &mut dyn Reader<Error = E>,
     c_tilde: &[u8],
     hint: &[u8],
     acc: &mut [i32; N],
     key_hash: &mut Shake256,
     hash: &mut CommitmentHash,
-) -> Result<(), SourceError<E>> {
+) -> Result<(), ReaderError<E>> {
     let mut t1 = [0; T1_POLY_LEN];
     pk.read(SEED_LEN + i * T1_POLY_LEN, &mut t1)
-        .map_err(SourceError::Source)?;
+        .map_err(ReaderError::Read)?;
     key_hash.absorb(&t1);
     let c = SparseChallenge::sample_in_ball_vartime(KECCAK, p.tau, c_tilde);
     absorb_w1_row(p, &c, &t1, hint, acc, hash);

@@ -1,5 +1,5 @@
-//! Where the packed rows of s1 and s2 come from: an expanded private key, or the
-//! seed, from which they are sampled again for every use.
+//! Sources of the packed rows of s1 and s2: an expanded private key, or the seed, from
+//! which they are sampled for every use.
 
 use mldsa_core::internals::sample::rej_bounded_packed;
 use mldsa_core::internals::{Array, ExpandedSeed, Params, SEED_LEN, SecretKeyParts};
@@ -8,16 +8,16 @@ use crate::packed::{KECCAK, packed_row};
 
 /// The packed rows of s1 and s2.
 pub(crate) trait Secrets {
-    /// The buffer for one row, of length 0 where rows lie in memory.
+    /// Buffer for one row, of length 0 if the rows are in memory.
     type Row: Array<u8>;
 
     fn rho(&self) -> &[u8; SEED_LEN];
 
-    /// Row `n` of s1 followed by s2, made in `buffer` if it has a length.
+    /// Row `n` of s1 followed by s2, sampled into `buffer` if it has a length.
     fn row<'a>(&'a self, p: &Params, n: usize, buffer: &'a mut Self::Row) -> &'a [u8];
 }
 
-/// Rows that lie in memory, as in an expanded key.
+/// Rows in memory, encoded as in an expanded key.
 pub(crate) struct Packed<'a> {
     pub(crate) rho: &'a [u8; SEED_LEN],
     pub(crate) s1: &'a [u8],

@@ -1,5 +1,5 @@
-//! Where the packed rows of t0 come from: an expanded private key, or a pass over a
-//! row of A.
+//! Sources of the packed rows of t0: an expanded private key, or a pass over a row of
+//! A.
 
 use mldsa_core::internals::{
     Array, ExpandedSeed, N, Params, SEED_LEN, SecretKeyParts, T0_POLY_LEN,
@@ -9,16 +9,16 @@ use crate::matrix::public_row;
 use crate::packed::packed_row;
 use crate::secrets::Secrets;
 
-/// What signing needs beside the rows of s1 and s2.
+/// Secrets that signing needs in addition to the rows of s1 and s2.
 pub(crate) trait SigningSecrets: Secrets {
-    /// The buffer for one row of t0, of length 0 where rows lie in memory.
+    /// Buffer for one row of t0, of length 0 if the rows are in memory.
     type T0: Array<u8>;
     /// Whether a row of t0 costs a pass over a row of A, and `acc`.
     const COMPUTES_T0: bool;
 
     fn k_seed(&self) -> &[u8; SEED_LEN];
 
-    /// Row `i` of t0, made in `buffer` and with `acc` if it is computed.
+    /// Row `i` of t0, computed in `buffer` with the help of `acc` if it is not in memory.
     fn t0<'a>(
         &'a self,
         p: &Params,

@@ -1,4 +1,4 @@
-//! How much memory signing may use, chosen by type.
+//! Memory tiers of signing, selected by type.
 
 use core::fmt;
 
@@ -17,7 +17,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a tier keeps between passes over A.
+/// Data that a tier stores between passes over A.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
@@ -32,7 +32,7 @@ pub enum Keeps {
 }
 
 impl Keeps {
-    /// Whether the low part of w stands in the workspace after the first pass.
+    /// Whether the low part of w is stored in the workspace after the first pass.
     pub(crate) const fn low(self) -> bool {
         matches!(self, Self::Low | Self::Pair)
     }
@@ -46,31 +46,31 @@ pub trait Tier<P: ParameterSet>: sealed::Sealed + 'static {
     type Bytes: Array<u8>;
 }
 
-/// The smallest: nothing but the stack, about 3 kB. A is expanded once or twice
-/// per attempt.
-#[derive(Clone, Copy, Debug)]
-pub enum Floor {}
-
-/// Keeps the low part of w, 2432 / 3840 / 5120 bytes: A is expanded once per
+/// The smallest tier: the stack only, about 3 kB. A is expanded once or twice per
 /// attempt.
 #[derive(Clone, Copy, Debug)]
-pub enum KeepW0 {}
+pub enum Minimal {}
 
-/// At most 15.5 kB with its stack, signing from an expanded key. ML-DSA-44 holds A (11,776 bytes) and expands it once;
-/// ML-DSA-65 and 87 (9,568 and 12,512 bytes) expand it once for two attempts.
+/// Stores the low part of w, 2432 / 3840 / 5120 bytes. A is expanded once per attempt.
+#[derive(Clone, Copy, Debug)]
+pub enum CacheW0 {}
+
+/// At most 15.5 kB including the stack, signing from an expanded key. ML-DSA-44 stores
+/// A (11,776 bytes) and expands it once per signature; ML-DSA-65 and 87 (9,568 and
+/// 12,512 bytes) expand it once per two attempts.
 #[derive(Clone, Copy, Debug)]
 pub enum Balanced {}
 
-/// Holds A, 11,776 / 22,080 / 41,216 bytes, expanded once per signature.
+/// Stores A, 11,776 / 22,080 / 41,216 bytes, which is expanded once per signature.
 #[derive(Clone, Copy, Debug)]
-pub enum Cached {}
+pub enum CacheMatrix {}
 
-impl sealed::Sealed for Floor {}
-impl sealed::Sealed for KeepW0 {}
+impl sealed::Sealed for Minimal {}
+impl sealed::Sealed for CacheW0 {}
 impl sealed::Sealed for Balanced {}
-impl sealed::Sealed for Cached {}
+impl sealed::Sealed for CacheMatrix {}
 
-impl<P: ParameterSet> Tier<P> for Floor {
+impl<P: ParameterSet> Tier<P> for Minimal {
     const KEEPS: Keeps = Keeps::Nothing;
     type Bytes = [u8; 0];
 }
@@ -84,9 +84,9 @@ macro_rules! tier {
         }
     };
 }
-tier!("ml-dsa-44", MlDsa44, KeepW0, Low, 4 * 608);
-tier!("ml-dsa-65", MlDsa65, KeepW0, Low, 6 * 640);
-tier!("ml-dsa-87", MlDsa87, KeepW0, Low, 8 * 640);
+tier!("ml-dsa-44", MlDsa44, CacheW0, Low, 4 * 608);
+tier!("ml-dsa-65", MlDsa65, CacheW0, Low, 6 * 640);
+tier!("ml-dsa-87", MlDsa87, CacheW0, Low, 8 * 640);
 tier!("ml-dsa-44", MlDsa44, Balanced, Matrix, 4 * 4 * COMPACT_LEN);
 tier!(
     "ml-dsa-65",
@@ -102,25 +102,43 @@ tier!(
     Pair,
     (2 * 8 + 1) * COMPACT_LEN
 );
-tier!("ml-dsa-44", MlDsa44, Cached, Matrix, 4 * 4 * COMPACT_LEN);
-tier!("ml-dsa-65", MlDsa65, Cached, Matrix, 6 * 5 * COMPACT_LEN);
-tier!("ml-dsa-87", MlDsa87, Cached, Matrix, 8 * 7 * COMPACT_LEN);
+tier!(
+    "ml-dsa-44",
+    MlDsa44,
+    CacheMatrix,
+    Matrix,
+    4 * 4 * COMPACT_LEN
+);
+tier!(
+    "ml-dsa-65",
+    MlDsa65,
+    CacheMatrix,
+    Matrix,
+    6 * 5 * COMPACT_LEN
+);
+tier!(
+    "ml-dsa-87",
+    MlDsa87,
+    CacheMatrix,
+    Matrix,
+    8 * 7 * COMPACT_LEN
+);
 
-/// The memory of a tier beside the stack, for a static, an arena or the stack.
-/// Wiped after every signature and on drop, except A, which is public.
+/// Workspace of a tier: a static, an element of an arena, or a local variable. Wiped
+/// after every signature and on drop, except A, which is public.
 pub struct Workspace<P: ParameterSet, T: Tier<P>> {
     pub(crate) bytes: T::Bytes,
 }
 
 impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
-    /// Zeros, as a constant: can initialise a static.
+    /// A zeroed workspace as a constant, to initialise a static.
     pub const ZERO: Self = Self {
         bytes: <T::Bytes as Zeroed>::ZEROED,
     };
-    /// Bytes.
+    /// Size in bytes.
     pub const LEN: usize = core::mem::size_of::<Self>();
 
-    /// Zeros.
+    /// A zeroed workspace.
     #[inline]
     pub fn new() -> Self {
         Self {
@@ -129,7 +147,7 @@ impl<P: ParameterSet, T: Tier<P>> Workspace<P, T> {
     }
 
     pub(crate) fn wipe(&mut self) {
-        // A is public and need not go.
+        // A is public.
         if T::KEEPS != Keeps::Matrix {
             self.bytes.wipe();
         }

@@ -1,11 +1,12 @@
-//! Verification row by row. Everything here is public data, but for the secrets
-//! that self-verification computes t1 from where no public key is at hand.
+//! Verification row by row. All data is public, except the secrets from which
+//! self-verification computes t1 if it has no public key.
 
 use core::fmt;
 use core::marker::PhantomData;
 
 #[cfg(feature = "hash-ml-dsa")]
 use mldsa_core::PreHashed;
+use mldsa_core::internals::ct::{difference, is_zero};
 use mldsa_core::internals::row_steps::{absorb_w1_row, response_row_reaches};
 use mldsa_core::internals::sparse::SparseChallenge;
 use mldsa_core::internals::{
@@ -15,31 +16,31 @@ use mldsa_core::internals::{
 use mldsa_core::{Context, KeyError, Mu, MuBuilder, ParameterSet, VerifyError};
 
 use crate::matrix::{Matrix, mask_row, public_row};
-use crate::packed::{KECCAK, is_same, packed_row, wiped};
+use crate::packed::{KECCAK, packed_row, wiped};
 use crate::secrets::Secrets;
 
-/// A public key where it lies. The memory must not change while the key is in
+/// A public key that is read in place. The memory must not change while the key is in
 /// use.
 ///
 /// ```
 /// use mldsa_lowmem::{Context, MlDsa44, PublicKey, keygen_from_seed};
-/// # use mldsa_lowmem::{ExpandedKey, Floor, Randomness, Output, Signer, Workspace};
+/// # use mldsa_lowmem::{ExpandedKey, MlDsaSigner, Minimal, Randomness, Workspace};
 ///
 /// let (mut pk, mut sk) = ([0; 1312], [0; 2560]);
 /// keygen_from_seed::<MlDsa44>(&[7; 32], &mut pk, &mut sk);
 /// # let signing = ExpandedKey::<MlDsa44>::new(&sk)?;
-/// # let mut workspace = Workspace::<MlDsa44, Floor>::new();
+/// # let mut workspace = Workspace::<MlDsa44, Minimal>::new();
 /// # let mut signature = [0; 2420];
-/// # let output = Output::in_place(&mut signature)?;
-/// # Signer::new(&signing, &mut workspace).sign(b"new firmware", Context::EMPTY, Randomness::Deterministic, output)?;
+/// # MlDsaSigner::new(&signing, &mut workspace).sign(
+/// #     b"new firmware", Context::EMPTY, Randomness::Deterministic, &mut signature)?;
 /// let key = PublicKey::<MlDsa44>::from_bytes(&pk)?;
 /// key.verify(b"new firmware", Context::EMPTY, &signature)?;
 ///
-/// // The same piece by piece, as a message arrives.
-/// let mut verifier = key.verify_init(Context::EMPTY);
-/// verifier.update(b"new ");
-/// verifier.update(b"firmware");
-/// verifier.finish(&signature)?;
+/// // The same message in pieces, as it arrives.
+/// let mut mu = key.mu_builder(Context::EMPTY);
+/// mu.update(b"new ");
+/// mu.update(b"firmware");
+/// key.verify_mu(&mu.finish(), &signature)?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -80,18 +81,16 @@ impl<'a, P: ParameterSet> PublicKey<'a, P> {
         self.verify_mu(&self.mu(ctx, message), signature)
     }
 
-    /// `mu` under this key. A frame of its own, with `tr` in it.
+    /// `mu` under this key. A frame of its own, which holds `tr`.
     #[inline(never)]
     fn mu(&self, ctx: Context<'_>, message: &[u8]) -> Mu {
         message_mu(&self.tr(), ctx, message)
     }
 
-    /// Starts the verification of a message that arrives in pieces.
-    pub fn verify_init(&self, ctx: Context<'_>) -> Verifier<'a, P> {
-        Verifier {
-            key: *self,
-            mu: MuBuilder::from_tr(&self.tr(), ctx),
-        }
+    /// Builder of `mu` for a message that arrives in pieces; [`Self::verify_mu`]
+    /// verifies a signature over the finished `mu`.
+    pub fn mu_builder(&self, ctx: Context<'_>) -> MuBuilder {
+        MuBuilder::from_tr(&self.tr(), ctx)
     }
 
     /// Verifies a HashML-DSA signature over a digest (FIPS 204 algorithm 5).
@@ -141,36 +140,15 @@ impl<P: ParameterSet> fmt::Debug for PublicKey<'_, P> {
     }
 }
 
-/// Verification of a message that arrives in pieces; never holds it.
-#[derive(Debug)]
-pub struct Verifier<'a, P: ParameterSet> {
-    key: PublicKey<'a, P>,
-    mu: MuBuilder,
-}
-
-impl<P: ParameterSet> Verifier<'_, P> {
-    /// Absorbs the next piece of the message.
-    pub fn update(&mut self, message: &[u8]) {
-        self.mu.update(message);
-    }
-
-    /// Ends the message and verifies.
-    ///
-    /// # Errors
-    /// Every [`VerifyError`], in the order of its variants. Never panics.
-    pub fn finish(self, signature: &[u8]) -> Result<(), VerifyError> {
-        let Self { key, mu } = self;
-        key.verify_mu(&mu.finish(), signature)
-    }
-}
-
-/// `tr` of an encoded key. A frame of its own, gone before the work begins.
+/// `tr` of an encoded key. A frame of its own, so that it ends before verification
+/// starts.
 #[inline(never)]
 fn tr_of(pk: &[u8]) -> [u8; CRH_LEN] {
     tr(KECCAK, pk)
 }
 
-/// `mu` of a message in one piece. A frame of its own, gone before the work begins.
+/// `mu` of a message in one piece. A frame of its own, so that it ends before signing
+/// or verification starts.
 #[inline(never)]
 pub(crate) fn message_mu(tr: &[u8; CRH_LEN], ctx: Context<'_>, message: &[u8]) -> Mu {
     let mut mu = MuBuilder::from_tr(tr, ctx);
@@ -178,9 +156,9 @@ pub(crate) fn message_mu(tr: &[u8; CRH_LEN], ctx: Context<'_>, message: &[u8]) -
     mu.finish()
 }
 
-/// Where packed rows of t1 come from.
+/// Source of the packed rows of t1.
 trait T1 {
-    /// The buffer for one row, of length 0 where rows lie in memory.
+    /// Buffer for one row, of length 0 if the rows are in memory.
     type Buffer: Array<u8>;
 
     fn t1<'a>(
@@ -230,11 +208,11 @@ impl<S: Secrets> T1 for Computed<'_, S> {
     }
 }
 
-/// Verifies a fresh signature under the key that made it, and compares the hash of
-/// the public key, given or computed, with `key_tr`: with a damaged `tr` the
-/// signature is one over another message, which verifies here only.
+/// Verifies a fresh signature under its own key, and compares the hash of the public
+/// key, given or computed, with `key_tr`: a damaged `tr` gives another `mu`, whose
+/// signature verifies under this `mu` only.
 ///
-/// Both verdicts are formed in any case, the comparison over all 64 bytes.
+/// Both verdicts are always formed; the comparison has no early exit.
 #[inline(never)]
 pub(crate) fn self_verify<S: Secrets>(
     p: &Params,
@@ -255,7 +233,7 @@ pub(crate) fn self_verify<S: Secrets>(
     declassify(verdict, "verdict of a self-verification")
 }
 
-// Two frames, of which the second holds the state of a hash more.
+// Two functions, because only the frame of the second holds the state of a hash.
 
 #[inline(never)]
 fn verify_given(
@@ -266,7 +244,7 @@ fn verify_given(
     signature: &SignatureParts<'_>,
     acc: &mut [i32; N],
 ) -> bool {
-    let same_tr = key_tr.is_none_or(|tr| is_same(tr, &tr_of(pk)));
+    let same_tr = key_tr.is_none_or(|tr| is_zero(difference(tr, &tr_of(pk))));
     let verdict = PublicKeyParts::parse(p, pk)
         .is_ok_and(|pk| verify_internal(p, pk.rho, &mut Stored(pk.t1), mu, signature, acc).is_ok());
     verdict & same_tr
@@ -294,7 +272,7 @@ fn is_digest(hash: &mut Shake256, expected: &[u8; CRH_LEN]) -> bool {
     let mut digest = [0; CRH_LEN];
     hash.finish();
     hash.squeeze(&mut digest);
-    is_same(expected, &digest)
+    is_zero(difference(expected, &digest))
 }
 
 /// Algorithm 8 from `mu` on, for a signature whose length and hint are checked.
@@ -322,7 +300,7 @@ fn verify_internal<T: T1>(
     compare(&mut hash, parts.c_tilde)
 }
 
-/// The last check: whether the commitment hashes to `c_tilde`.
+/// The last check: the commitment hashes to `c_tilde`.
 #[inline(never)]
 pub(crate) fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), VerifyError> {
     let mut again = [0; CRH_LEN];

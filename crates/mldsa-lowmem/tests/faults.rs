@@ -1,5 +1,5 @@
-//! What happens when something goes wrong: bad input, a fault during signing, a
-//! caller that stops, a sink that fails. No error leaves a byte in a buffer.
+//! Errors: bad input, a damaged key, a fault during signing, a progress function that
+//! stops or panics, a writer that fails. No error leaves a byte in a buffer.
 
 use core::cell::Cell;
 use core::ops::ControlFlow;
@@ -21,7 +21,7 @@ fn keys() -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn malformed_keys_and_buffers_are_refused_first() {
+fn malformed_keys_and_buffers_are_rejected() {
     let (pk, sk) = keys();
     assert_eq!(
         ExpandedKey::<P>::new(&sk[1..]).err(),
@@ -51,41 +51,36 @@ fn malformed_keys_and_buffers_are_refused_first() {
             Some(KeyError::Inconsistent)
         );
     }
-    let mut buffer = [7; P::SIG_LEN + 1];
-    assert_eq!(
-        Output::<P>::in_place(&mut buffer).err(),
-        Some(SignError::BufferLength)
-    );
-    assert_eq!(buffer, [7; P::SIG_LEN + 1]);
-}
-
-#[test]
-fn an_output_that_no_signature_reached_is_wiped() {
-    let mut buffer = [7; P::SIG_LEN];
-    drop(Output::<P>::in_place(&mut buffer));
-    assert_eq!(buffer, [0; P::SIG_LEN]);
+    let key = ExpandedKey::<P>::new(&sk).expect("a key");
+    let mut workspace = Workspace::<P, Minimal>::new();
+    for len in [0, P::SIG_LEN - 1, P::SIG_LEN + 1] {
+        let mut buffer = vec![7; len];
+        let signed = MlDsaSigner::new(&key, &mut workspace).sign_mu(
+            &mu(),
+            Randomness::Deterministic,
+            &mut buffer,
+        );
+        assert_eq!(signed, Err(SigningError::BufferLength));
+        assert_eq!(buffer, vec![7; len]);
+    }
 }
 
 /// Stops at every report in turn; each time the buffer is wiped, and signing
 /// again gives the signature.
 #[test]
-fn stopping_anywhere_wipes() {
+fn stop_at_any_report_wipes_the_buffer() {
     let (_, sk) = keys();
     let key = ExpandedKey::<P>::new(&sk).expect("a key");
-    let mut workspace = Workspace::<P, KeepW0>::new();
+    let mut workspace = Workspace::<P, CacheW0>::new();
     let reports = Cell::new(0);
     let mut count = |_| {
         reports.set(reports.get() + 1);
         ControlFlow::Continue(())
     };
     let mut buffer = [0; P::SIG_LEN];
-    Signer::new(&key, &mut workspace)
-        .watched(&mut count)
-        .sign_mu(
-            &mu(),
-            Randomness::Deterministic,
-            Output::in_place(&mut buffer).expect("length"),
-        )
+    MlDsaSigner::new(&key, &mut workspace)
+        .with_progress(&mut count)
+        .sign_mu(&mu(), Randomness::Deterministic, &mut buffer)
         .expect("a signature");
     for stop_at in 0..reports.get() {
         let mut buffer = [7; P::SIG_LEN];
@@ -98,32 +93,30 @@ fn stopping_anywhere_wipes() {
                 ControlFlow::Continue(())
             }
         };
-        let out = Output::in_place(&mut buffer).expect("length");
-        let stopped = Signer::new(&key, &mut workspace)
-            .watched(&mut stop)
-            .sign_mu(&mu(), Randomness::Deterministic, out);
-        assert_eq!(stopped.err(), Some(SignError::Stopped));
+        let stopped = MlDsaSigner::new(&key, &mut workspace)
+            .with_progress(&mut stop)
+            .sign_mu(&mu(), Randomness::Deterministic, &mut buffer);
+        assert_eq!(stopped.err(), Some(SigningError::Stopped));
         assert_eq!(buffer, [0; P::SIG_LEN]);
     }
 }
 
 #[test]
-fn a_panic_of_the_watch_wipes() {
+fn panic_of_the_progress_function_wipes_the_buffer() {
     let (_, sk) = keys();
     let mut buffer = [7; P::SIG_LEN];
     let unwound = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let key = ExpandedKey::<P>::new(&sk).expect("a key");
-        let mut workspace = Workspace::<P, Floor>::new();
+        let mut workspace = Workspace::<P, Minimal>::new();
         let mut rows = 0;
         let mut watch = |_| {
             rows += 1;
             assert!(rows < 4, "on purpose");
             ControlFlow::Continue(())
         };
-        let out = Output::in_place(&mut buffer).expect("length");
-        let _ = Signer::new(&key, &mut workspace)
-            .watched(&mut watch)
-            .sign_mu(&mu(), Randomness::Deterministic, out);
+        let _ = MlDsaSigner::new(&key, &mut workspace)
+            .with_progress(&mut watch)
+            .sign_mu(&mu(), Randomness::Deterministic, &mut buffer);
     }));
     assert!(unwound.is_err());
     assert_eq!(buffer, [0; P::SIG_LEN]);
@@ -132,21 +125,28 @@ fn a_panic_of_the_watch_wipes() {
 /// Signs with the default checks, which have to refuse and to wipe, and without
 /// self-verification, which has to release.
 fn assert_only_self_verification_refuses<K: PrivateKey<P>>(key: &K, damage: &str) {
-    let mut workspace = Workspace::<P, Floor>::new();
+    let mut workspace = Workspace::<P, Minimal>::new();
     let mut buffer = [7; P::SIG_LEN];
-    let out = Output::in_place(&mut buffer).expect("length");
-    let signed = Signer::new(key, &mut workspace).sign(
+    let signed = MlDsaSigner::new(key, &mut workspace).sign(
         b"message",
         Context::EMPTY,
         Randomness::Deterministic,
-        out,
+        &mut buffer,
     );
-    assert_eq!(signed.err(), Some(SignError::SelfVerification), "{damage}");
+    assert_eq!(
+        signed.err(),
+        Some(SigningError::SelfVerification),
+        "{damage}"
+    );
     assert_eq!(buffer, [0; P::SIG_LEN], "{damage}");
-    let out = Output::in_place(&mut buffer).expect("length");
-    let unchecked = Signer::new(key, &mut workspace)
-        .self_verification(false)
-        .sign(b"message", Context::EMPTY, Randomness::Deterministic, out);
+    let unchecked = MlDsaSigner::new(key, &mut workspace)
+        .with_self_verification(false)
+        .sign(
+            b"message",
+            Context::EMPTY,
+            Randomness::Deterministic,
+            &mut buffer,
+        );
     assert!(unchecked.is_ok(), "{damage}");
 }
 
@@ -178,11 +178,11 @@ fn self_verification_refuses_damaged_expanded_keys() {
 
 #[test]
 fn self_verification_refuses_a_wrong_tr_of_a_seed() {
-    let tr = *OpenedKey::<P>::from_seed(&XI).tr();
+    let tr = *SeedKey::<P>::from_seed(&XI).tr();
     for bit in [0, 200, 511] {
         let mut wrong = tr;
         wrong[bit / 8] ^= 1 << (bit % 8);
-        let key = OpenedKey::<P>::from_seed_and_tr(&XI, &wrong);
+        let key = SeedKey::<P>::from_seed_and_tr(&XI, &wrong);
         assert_only_self_verification_refuses(&key, "tr");
     }
 }
@@ -199,49 +199,28 @@ fn self_verification_refuses_the_wrong_public_key() {
 }
 
 #[test]
-fn a_sink_that_fails_ends_with_its_error_and_a_retry_gives_the_same_signature() {
+fn keygen_ends_with_the_first_error_of_a_writer() {
     struct Line {
-        fail: bool,
-        bytes: Vec<u8>,
+        writes: usize,
     }
-    impl Sink for Line {
+    impl Writer for Line {
         type Error = &'static str;
-        fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Self::Error> {
-            assert_eq!(offset, self.bytes.len());
-            if self.fail {
-                return Err("line down");
-            }
-            self.bytes.extend_from_slice(bytes);
+        fn write(&mut self, _: usize, _: &[u8]) -> Result<(), Self::Error> {
+            self.writes = self.writes.checked_sub(1).ok_or("line down")?;
             Ok(())
         }
     }
-    let key = OpenedKey::<P>::from_seed(&XI);
-    let mut workspace = Workspace::<P, Balanced>::new();
-    let mut own = OwnOutput::<P>::new();
-    let mut signer = Signer::new(&key, &mut workspace);
-    let hedge = Randomness::Hedged(&[8; 32]);
-    let expected = signer
-        .sign_mu(&mu(), hedge, own.output())
-        .expect("a signature")
-        .to_vec();
-    let mut line = Line {
-        fail: true,
-        bytes: Vec::new(),
-    };
-    assert_eq!(
-        signer.sign_mu_to(&mu(), hedge, &mut own, &mut line),
-        Err(SinkError::Sink("line down"))
-    );
-    line.fail = false;
-    assert_eq!(signer.sign_mu_to(&mu(), hedge, &mut own, &mut line), Ok(()));
-    assert_eq!(line.bytes, expected);
-    // Key generation stops at a sink's first error.
-    line.fail = true;
-    line.bytes.clear();
-    assert_eq!(
-        keygen_to::<P, _>(&XI, &mut line, None).err(),
-        Some("line down")
-    );
+    let rows = P::K + P::L;
+    for writes in 0..=P::K + 1 {
+        let line = &mut Line { writes };
+        let ended = keygen_to_writers::<P, _>(&XI, line, None);
+        assert_eq!(ended.is_ok(), writes == P::K + 1, "{writes} writes");
+    }
+    for writes in [0, 1, 2, rows, rows + 2, rows + P::K + 2] {
+        let (pk, sk) = (&mut Line { writes: 99 }, &mut Line { writes });
+        let ended = keygen_to_writers::<P, _>(&XI, pk, Some(sk));
+        assert_eq!(ended, Err("line down"), "{writes} writes");
+    }
 }
 
 /// Debug output shows nothing of a key.
@@ -250,7 +229,7 @@ fn debug_output_holds_no_secret() {
     let (_, sk) = keys();
     let key = ExpandedKey::<P>::new(&sk).expect("a key");
     assert_eq!(format!("{key:?}"), "ExpandedKey(ML-DSA-44, ..)");
-    let key = OpenedKey::<P>::from_seed(&XI);
-    assert_eq!(format!("{key:?}"), "OpenedKey(ML-DSA-44, ..)");
+    let key = SeedKey::<P>::from_seed(&XI);
+    assert_eq!(format!("{key:?}"), "SeedKey(ML-DSA-44, ..)");
     assert_eq!(core::mem::size_of_val(&key), 192);
 }

@@ -1,5 +1,5 @@
-//! Keys, signatures and verdicts are those of mldsa-core, in every tier, set and
-//! mode.
+//! Equality of keys, signatures and verdicts with those of mldsa-core, in every tier,
+//! set and mode.
 
 use core::ops::ControlFlow;
 
@@ -60,55 +60,44 @@ fn check_tier<P: ParameterSet, T: Tier<P>>(case: &Case<P>, counts: &mut [u32; 4]
         }
         ControlFlow::Continue(())
     };
-    let signature = Signer::new(&key, &mut workspace)
-        .watched(&mut watch)
-        .sign_mu(
-            &case.mu,
-            hedge,
-            Output::in_place(&mut buffer).expect("length"),
-        )
+    MlDsaSigner::new(&key, &mut workspace)
+        .with_progress(&mut watch)
+        .sign_mu(&case.mu, hedge, &mut buffer)
         .expect("a signature");
-    assert!(signature == expected, "{} from an expanded key", P::NAME);
+    assert!(buffer == expected, "{} from an expanded key", P::NAME);
 
     let key = key.with_public_key(pk).expect("a public key");
-    let mut own = OwnOutput::<P>::new();
-    let signature = Signer::new(&key, &mut workspace)
-        .recheck(false)
-        .sign_mu(&case.mu, hedge, own.output())
+    MlDsaSigner::new(&key, &mut workspace)
+        .with_commitment_check(false)
+        .sign_mu(&case.mu, hedge, &mut buffer)
         .expect("a signature");
-    assert!(signature == expected, "{} with its public key", P::NAME);
+    assert!(buffer == expected, "{} with its public key", P::NAME);
 
-    let key = OpenedKey::<P>::from_seed(&case.xi);
+    let key = SeedKey::<P>::from_seed(&case.xi);
     assert_eq!(key.tr(), case.core.verifying_key().tr());
-    let signature = Signer::new(&key, &mut workspace)
-        .sign_mu(&case.mu, hedge, own.output())
+    MlDsaSigner::new(&key, &mut workspace)
+        .sign_mu(&case.mu, hedge, &mut buffer)
         .expect("a signature");
-    assert!(signature == expected, "{} from a seed", P::NAME);
+    assert!(buffer == expected, "{} from a seed", P::NAME);
 
-    let signature = sign_mu_deterministic_from_seed(
-        &case.xi,
-        &case.mu,
-        &case.rnd,
-        &mut workspace,
-        own.output(),
-    )
-    .expect("a signature");
-    assert!(signature == expected, "{} from a seed in one call", P::NAME);
+    sign_mu_deterministic_from_seed(&case.xi, &case.mu, &case.rnd, &mut workspace, &mut buffer)
+        .expect("a signature");
+    assert!(buffer == expected, "{} from a seed in one call", P::NAME);
 }
 
 fn check_set<P: ParameterSet>(cases: u32)
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let mut counts = [0; 4];
     for n in 0..cases {
         let case = Case::<P>::new(n);
-        check_tier::<P, Floor>(&case, &mut counts);
-        check_tier::<P, KeepW0>(&case, &mut counts);
+        check_tier::<P, Minimal>(&case, &mut counts);
+        check_tier::<P, CacheW0>(&case, &mut counts);
         check_tier::<P, Balanced>(&case, &mut counts);
-        check_tier::<P, Cached>(&case, &mut counts);
+        check_tier::<P, CacheMatrix>(&case, &mut counts);
     }
     assert!(counts[Rejection::Z as usize] > 0 && counts[Rejection::R0 as usize] > 0);
 }
@@ -130,7 +119,7 @@ fn signatures_of_every_tier_ml_dsa_87() {
 
 fn check_keys<P: ParameterSet>() {
     struct Memory(Vec<u8>, usize);
-    impl Sink for Memory {
+    impl Writer for Memory {
         type Error = ();
         fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), ()> {
             self.0[offset..][..bytes.len()].copy_from_slice(bytes);
@@ -153,11 +142,14 @@ fn check_keys<P: ParameterSet>() {
 
         let mut pk_sink = Memory(vec![0; P::PK_LEN], 0);
         let mut sk_sink = Memory(vec![0; P::SK_LEN], 0);
-        let tr = keygen_to::<P, ()>(&case.xi, &mut pk_sink, Some(&mut sk_sink)).unwrap();
+        let tr = keygen_to_writers::<P, ()>(&case.xi, &mut pk_sink, Some(&mut sk_sink)).unwrap();
         assert_eq!(tr, *case.core.verifying_key().tr());
         assert!(pk_sink.0 == pk.as_ref() && pk_sink.1 == P::PK_LEN);
         assert!(sk_sink.0 == sk.as_ref() && sk_sink.1 == P::SK_LEN);
-        assert_eq!(keygen_to::<P, ()>(&case.xi, &mut pk_sink, None), Ok(tr));
+        assert_eq!(
+            keygen_to_writers::<P, ()>(&case.xi, &mut pk_sink, None),
+            Ok(tr)
+        );
     }
 }
 
@@ -168,11 +160,11 @@ fn keys_of_every_set() {
     check_keys::<MlDsa87>();
 }
 
-/// A source that counts, and can lie or fail from a given read on.
+/// An external memory that counts reads; one read can return other bytes or fail.
 struct Chip<'a> {
     bytes: &'a [u8],
     reads: usize,
-    lie_at: usize,
+    wrong_at: usize,
     fail_at: usize,
 }
 
@@ -181,13 +173,13 @@ impl<'a> Chip<'a> {
         Self {
             bytes,
             reads: 0,
-            lie_at: usize::MAX,
+            wrong_at: usize::MAX,
             fail_at: usize::MAX,
         }
     }
 }
 
-impl Source for Chip<'_> {
+impl Reader for Chip<'_> {
     type Error = &'static str;
 
     fn size(&self) -> usize {
@@ -195,12 +187,12 @@ impl Source for Chip<'_> {
     }
 
     fn read(&mut self, offset: usize, out: &mut [u8]) -> Result<(), Self::Error> {
-        let place = self.bytes.get(offset..offset + out.len());
-        out.copy_from_slice(place.ok_or("past the end")?);
+        let bytes = self.bytes.get(offset..offset + out.len());
+        out.copy_from_slice(bytes.ok_or("past the end")?);
         if self.reads == self.fail_at {
             return Err("broken");
         }
-        if self.reads == self.lie_at {
+        if self.reads == self.wrong_at {
             out[0] ^= 1;
         }
         self.reads += 1;
@@ -252,7 +244,7 @@ fn compare<P: ParameterSet>(
         mu,
         &mut Chip::honest(signature),
     );
-    assert_eq!(remote, expected.map_err(SourceError::Invalid));
+    assert_eq!(remote, expected.map_err(ReaderError::Invalid));
     verdicts[match expected {
         Ok(()) => 0,
         Err(error) => 1 + error as usize,
@@ -267,7 +259,7 @@ fn verdicts_of_every_set() {
 }
 
 #[test]
-fn a_source_that_lies_or_fails_at_any_read_never_verifies() {
+fn wrong_bytes_or_an_error_at_any_read_never_verify() {
     let case = Case::<MlDsa44>::new(99);
     let vk = case.core.verifying_key();
     let signature = case.expected();
@@ -281,32 +273,32 @@ fn a_source_that_lies_or_fails_at_any_read_never_verifies() {
     assert_eq!(verdict, Ok(()));
     assert_eq!((key_reads, signature_reads), (5, 2 + 16));
     for at in 0..signature_reads {
-        let lying = Chip {
-            lie_at: at,
+        let wrong = Chip {
+            wrong_at: at,
             ..Chip::honest(&signature)
         };
-        let verdict = run(Chip::honest(vk.as_ref()), lying).0;
-        // A lie during the first pass is caught by the second at the latest.
+        let verdict = run(Chip::honest(vk.as_ref()), wrong).0;
+        // Wrong bytes in the first pass are detected in the second at the latest.
         if at >= 2 {
-            assert_eq!(verdict, Err(SourceError::Changed), "read {at}");
+            assert_eq!(verdict, Err(ReaderError::Changed), "read {at}");
         } else {
-            assert!(matches!(verdict, Err(SourceError::Invalid(_))), "read {at}");
+            assert!(matches!(verdict, Err(ReaderError::Invalid(_))), "read {at}");
         }
         let failing = Chip {
             fail_at: at,
             ..Chip::honest(&signature)
         };
         let verdict = run(Chip::honest(vk.as_ref()), failing).0;
-        assert_eq!(verdict, Err(SourceError::Source("broken")));
+        assert_eq!(verdict, Err(ReaderError::Read("broken")));
     }
     for at in 0..key_reads {
-        let lying = Chip {
-            lie_at: at,
+        let wrong = Chip {
+            wrong_at: at,
             ..Chip::honest(vk.as_ref())
         };
         assert_eq!(
-            run(lying, Chip::honest(&signature)).0,
-            Err(SourceError::Changed)
+            run(wrong, Chip::honest(&signature)).0,
+            Err(ReaderError::Changed)
         );
     }
     assert_eq!(
@@ -315,7 +307,7 @@ fn a_source_that_lies_or_fails_at_any_read_never_verifies() {
     );
     assert_eq!(
         tr_from::<MlDsa44, _>(&mut Chip::honest(&vk.as_ref()[1..])),
-        Err(SourceError::KeyLength)
+        Err(ReaderError::KeyLength)
     );
 }
 
@@ -324,25 +316,25 @@ fn check_modes<P: ParameterSet>() {
     let core = &case.core;
     let pk = PublicKey::<P>::from_bytes(core.verifying_key().as_ref()).unwrap();
     let key = ExpandedKey::<P>::new(core.expanded().as_ref()).unwrap();
-    let mut workspace = Workspace::<P, Floor>::new();
-    let mut own = OwnOutput::<P>::new();
+    let mut workspace = Workspace::<P, Minimal>::new();
+    let mut buffer = vec![0xaa; P::SIG_LEN];
     let ctx = Context::new(b"a context").unwrap();
     let message = bytes::<1000>(9, 0);
     for hedge in [Randomness::Deterministic, Randomness::Hedged(&[3; 32])] {
         let expected = core.sign(&message, ctx, hedge).unwrap();
-        let mut signer = Signer::new(&key, &mut workspace);
-        let signature = signer.sign(&message, ctx, hedge, own.output()).unwrap();
-        assert_eq!(signature, expected.as_ref());
-        let mut stream = signer.sign_init(ctx);
-        message.chunks(77).for_each(|piece| stream.update(piece));
-        let signature = signer.sign_final(stream, hedge, own.output()).unwrap();
-        assert_eq!(signature, expected.as_ref());
-        assert_eq!(pk.verify(&message, ctx, signature), Ok(()));
-        let mut verifier = pk.verify_init(ctx);
-        message.chunks(13).for_each(|piece| verifier.update(piece));
-        assert_eq!(verifier.finish(signature), Ok(()));
+        let mut signer = MlDsaSigner::new(&key, &mut workspace);
+        signer.sign(&message, ctx, hedge, &mut buffer).unwrap();
+        assert_eq!(buffer, expected.as_ref());
+        let mut mu = signer.mu_builder(ctx);
+        message.chunks(77).for_each(|piece| mu.update(piece));
+        signer.sign_mu(&mu.finish(), hedge, &mut buffer).unwrap();
+        assert_eq!(buffer, expected.as_ref());
+        assert_eq!(pk.verify(&message, ctx, &buffer), Ok(()));
+        let mut mu = pk.mu_builder(ctx);
+        message.chunks(13).for_each(|piece| mu.update(piece));
+        assert_eq!(pk.verify_mu(&mu.finish(), &buffer), Ok(()));
         assert_eq!(
-            pk.verify(&message, Context::EMPTY, signature),
+            pk.verify(&message, Context::EMPTY, &buffer),
             Err(VerifyError::ChallengeMismatch)
         );
     }
@@ -356,12 +348,12 @@ fn check_modes<P: ParameterSet>() {
         let expected = core
             .sign_prehashed(&digest, ctx, Randomness::Deterministic)
             .unwrap();
-        let signature = Signer::new(&key, &mut workspace)
-            .self_verification(false)
-            .sign_prehashed(&digest, ctx, Randomness::Deterministic, own.output())
+        MlDsaSigner::new(&key, &mut workspace)
+            .with_self_verification(false)
+            .sign_prehashed(&digest, ctx, Randomness::Deterministic, &mut buffer)
             .unwrap();
-        assert_eq!(signature, expected.as_ref());
-        assert_eq!(pk.verify_prehashed(&digest, ctx, signature), Ok(()));
+        assert_eq!(buffer, expected.as_ref());
+        assert_eq!(pk.verify_prehashed(&digest, ctx, &buffer), Ok(()));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The precompiles of EIP-8355 for alloy-evm, so for reth and foundry.
+//! The precompiles of EIP-8355 for alloy-evm, and thereby for reth and foundry.
 //!
 //! ```
 //! use alloy_evm::{EthEvmFactory, Evm, EvmEnv, EvmFactory};
@@ -8,7 +8,7 @@
 //! use revm::database::InMemoryDB;
 //! use revm::primitives::{TxKind, hardfork::SpecId};
 //!
-//! // A node does this in the `EvmFactory` that it hands on.
+//! // A node does this in its own `EvmFactory`.
 //! let env = EvmEnv::new(CfgEnv::new_with_spec(SpecId::OSAKA), BlockEnv::default());
 //! let mut evm = EthEvmFactory::default().create_evm(InMemoryDB::default(), env);
 //! evm.precompiles_mut().extend_precompiles(precompiles(DRAFT_ADDRESSES));
@@ -25,7 +25,7 @@
 //!         .expect("a transaction");
 //!     let result = evm.transact_raw(call).expect("a valid transaction").result;
 //!     assert!(result.is_success());
-//!     result.output().expect("an answer")[31]
+//!     result.output().expect("an output")[31]
 //! };
 //! assert_eq!(ask(&input), 1);
 //! input[2_000] ^= 1;

@@ -1,5 +1,6 @@
 //! The precompiles of EIP-8355 for revm: functions, entries, and a provider for
-//! `with_precompiles`. Addresses are the caller's choice, since proposals clash.
+//! `with_precompiles`. The caller chooses the addresses, because proposals claim the same
+//! ones.
 //!
 //! ```
 //! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
@@ -71,7 +72,7 @@ functions! {
 
 fn run(set: Set, input: &[u8], gas_limit: u64) -> EthPrecompileResult {
     let output =
-        mldsa_evm_precompile::run(set, input, gas_limit).map_err(|_| PrecompileHalt::OutOfGas)?;
+        mldsa_evm_precompile::execute(set, input, gas_limit).map_err(|_| PrecompileHalt::OutOfGas)?;
     let word = Bytes::copy_from_slice(&output.word());
     Ok(EthPrecompileOutput::new(output.gas_used, word))
 }
@@ -85,7 +86,7 @@ pub const fn eth_function(set: Set) -> PrecompileEthFn {
     }
 }
 
-/// The function of a set; it passes the reservoir on.
+/// The function of a set, with the reservoir of EIP-8037.
 pub const fn function(set: Set) -> PrecompileFn {
     match set {
         Set::MlDsa44 => verify_44_full,
@@ -107,17 +108,18 @@ pub fn precompiles(addresses: [Address; 3]) -> impl Iterator<Item = Precompile> 
         .map(|(set, address)| Precompile::new(id(set), address, function(set)))
 }
 
-/// The precompiles of the chain and these.
+/// Provider of the precompiles of the chain and of the three of EIP-8355.
 #[derive(Clone, Debug)]
 pub struct MldsaPrecompiles {
     addresses: [Address; 3],
     chain: EthPrecompiles,
-    /// Both.
+    /// Addresses of both.
     warm: AddressSet,
 }
 
 impl MldsaPrecompiles {
-    /// With the three at these addresses, which win over what the chain has there.
+    /// The precompiles of EIP-8355 at `addresses`, which take precedence over
+    /// precompiles of the chain at the same addresses.
     pub fn new(spec: SpecId, addresses: [Address; 3]) -> Self {
         let mut new = Self {
             addresses,

@@ -5,8 +5,8 @@
 use core::convert::Infallible;
 
 use mldsa_lowmem::{
-    Context, Floor, Randomness, KeepW0, OpenedKey, Output, ParameterSet, PublicKey, Signer, Sink, Tier,
-    VerifyError, Workspace, keygen_to,
+    Context, Minimal, Randomness, CacheW0, SeedKey, ParameterSet, PublicKey, MlDsaSigner, Writer, Tier,
+    VerifyError, Workspace, keygen_to_writers,
 };
 
 use crate::meter::{Meter, Use, flash, statics};
@@ -33,11 +33,11 @@ pub struct Part {
 pub struct Limits {
     /// For a key from its seed.
     pub keygen: (usize, u64),
-    /// For a signature from the seed in tier `Floor`, workspace included.
-    pub floor: (usize, u64),
-    /// The same in tier `KeepW0`, where the part has room for it beside key and
+    /// For a signature from the seed in tier `Minimal`, workspace included.
+    pub minimal: (usize, u64),
+    /// The same in tier `CacheW0`, where the part has room for it beside key and
     /// signature.
-    pub keep_w0: Option<(usize, u64)>,
+    pub cache_w0: Option<(usize, u64)>,
     /// For its verification.
     pub verify: (usize, u64),
 }
@@ -100,7 +100,7 @@ sets!(
 /// Memory as the place of an encoding.
 struct Memory<'a>(&'a mut [u8]);
 
-impl Sink for Memory<'_> {
+impl Writer for Memory<'_> {
     type Error = Infallible;
 
     fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Infallible> {
@@ -119,7 +119,7 @@ fn demonstrate<P: ParameterSet>(
     expected_signature: &[u8],
 ) -> bool
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
 {
     let report = |op, used: Use, (stack, millions): (usize, u64), right: bool| {
         let kept = used.stack <= stack && used.instructions <= 1_000_000 * millions;
@@ -143,20 +143,20 @@ where
     // The private key is the seed: 32 bytes of flash.
     let mut tr = [0; 64];
     let used = meter.measure(|| {
-        let Ok(hash) = keygen_to::<P, _>(&SEED, &mut Memory(pk), None);
+        let Ok(hash) = keygen_to_writers::<P, _>(&SEED, &mut Memory(pk), None);
         tr = hash;
     });
     let mut kept = report("keygen", used, limits.keygen, *pk == *expected_pk);
 
-    let used = meter.measure(|| sign::<P, Floor>(&tr, signature));
+    let used = meter.measure(|| sign::<P, Minimal>(&tr, signature));
     let same = *signature == *expected_signature;
-    kept &= report("sign, Floor, self-verified", used, limits.floor, same);
+    kept &= report("sign, Minimal, self-verified", used, limits.minimal, same);
 
-    if let Some(limits) = limits.keep_w0 {
+    if let Some(limits) = limits.cache_w0 {
         signature.fill(0);
-        let used = meter.measure(|| sign::<P, KeepW0>(&tr, signature));
+        let used = meter.measure(|| sign::<P, CacheW0>(&tr, signature));
         let same = *signature == *expected_signature;
-        kept &= report("sign, KeepW0, self-verified", used, limits, same);
+        kept &= report("sign, CacheW0, self-verified", used, limits, same);
     }
 
     let mut verdict = Ok(());
@@ -176,11 +176,10 @@ where
 }
 
 fn sign<P: ParameterSet, T: Tier<P>>(tr: &[u8; 64], signature: &mut [u8]) {
-    let key = OpenedKey::<P>::from_seed_and_tr(&SEED, tr);
+    let key = SeedKey::<P>::from_seed_and_tr(&SEED, tr);
     let mut workspace = Workspace::<P, T>::new();
-    let out = Output::in_place(signature).expect("a buffer of the right length");
-    Signer::new(&key, &mut workspace)
-        .sign(MESSAGE, Context::EMPTY, Randomness::Hedged(&RND), out)
+    MlDsaSigner::new(&key, &mut workspace)
+        .sign(MESSAGE, Context::EMPTY, Randomness::Hedged(&RND), signature)
         .expect("a signature");
 }
 

@@ -8,7 +8,7 @@ use core::ptr::{read_volatile, write_volatile};
 use board::println;
 use mldsa_core::no_alloc as core_bytes;
 use mldsa_lowmem::{
-    ExpandedKey, Floor, Randomness, Mu, Output, ParameterSet, Progress, SignError, Signer, Workspace,
+    ExpandedKey, Minimal, Randomness, MlDsaSigner, Mu, ParameterSet, Progress, SigningError, Workspace,
 };
 
 use crate::{Bench, Input, miss};
@@ -16,13 +16,13 @@ use crate::{Bench, Input, miss};
 /// Every defence alone has to notice, and without them the signature is bad.
 pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
     bench.prepare(&Input::new(0));
-    for (recheck, self_verification, expected) in [
-        (true, false, Err(SignError::CommitmentChanged)),
-        (false, true, Err(SignError::SelfVerification)),
+    for (commitment_check, self_verification, expected) in [
+        (true, false, Err(SigningError::CommitmentChanged)),
+        (false, true, Err(SigningError::SelfVerification)),
         (false, false, Ok(())),
     ] {
         let mu = Mu::from_bytes([7; 64]);
-        let outcome = sign_disturbed(bench, &mu, recheck, self_verification);
+        let outcome = sign_disturbed(bench, &mu, commitment_check, self_verification);
         let kept = outcome == expected
             && match outcome {
                 Ok(()) => {
@@ -34,10 +34,10 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
             miss();
         }
         println!(
-            "{{\"fault\":\"y changed between the passes\",\"set\":\"{}\",\"recheck\":{},\
+            "{{\"fault\":\"y changed between the passes\",\"set\":\"{}\",\"commitment_check\":{},\
              \"self_verification\":{},\"outcome\":\"{:?}\",\"kept\":{}}}",
             P::NAME,
-            recheck,
+            commitment_check,
             self_verification,
             outcome,
             kept
@@ -49,9 +49,9 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
 fn sign_disturbed<P: ParameterSet>(
     bench: &mut Bench<P>,
     mu: &Mu,
-    recheck: bool,
+    commitment_check: bool,
     self_verification: bool,
-) -> Result<(), SignError> {
+) -> Result<(), SigningError> {
     let y = bench.signature.as_ref()[P::C_TILDE_LEN..].as_ptr() as usize as *mut u8;
     let mut rows = 0;
     let mut watch = |progress| {
@@ -71,12 +71,10 @@ fn sign_disturbed<P: ParameterSet>(
     };
     let key = ExpandedKey::<P>::new(bench.sk.as_ref()).expect("a key");
     let key = key.with_public_key(bench.pk.as_ref()).expect("a key");
-    let mut workspace = Workspace::<P, Floor>::new();
-    let out = Output::in_place(bench.signature.as_mut()).expect("a buffer");
-    Signer::new(&key, &mut workspace)
-        .recheck(recheck)
-        .self_verification(self_verification)
-        .watched(&mut watch)
-        .sign_mu(mu, Randomness::Deterministic, out)
-        .map(drop)
+    let mut workspace = Workspace::<P, Minimal>::new();
+    MlDsaSigner::new(&key, &mut workspace)
+        .with_commitment_check(commitment_check)
+        .with_self_verification(self_verification)
+        .with_progress(&mut watch)
+        .sign_mu(mu, Randomness::Deterministic, bench.signature.as_mut())
 }

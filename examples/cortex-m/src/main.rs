@@ -15,8 +15,7 @@ use board::{exit, println};
 use cortex_m_rt::entry;
 use mldsa_core::no_alloc as core_bytes;
 use mldsa_lowmem::{
-    Balanced, Cached, Context, ExpandedKey, Floor, Randomness, KeepW0, Mu, MuBuilder, OpenedKey, Output,
-    ParameterSet, PublicKey, Signer, Source, Tier, Workspace, keygen_from_seed, tr_from,
+    Balanced, CacheMatrix, Context, ExpandedKey, Minimal, Randomness, CacheW0, Mu, MuBuilder, SeedKey,     ParameterSet, PublicKey, Reader, MlDsaSigner, Tier, Workspace, keygen_from_seed, tr_from,
     verify_mu_from,
 };
 
@@ -88,7 +87,7 @@ impl Row<'_> {
 /// A slice read as an external memory is read.
 struct External<'a>(&'a [u8]);
 
-impl Source for External<'_> {
+impl Reader for External<'_> {
     type Error = Infallible;
 
     fn size(&self) -> usize {
@@ -218,12 +217,11 @@ impl<P: ParameterSet> Bench<P> {
                 let used = measure(|| {
                     let key = ExpandedKey::<P>::new(self.sk.as_ref()).expect("a key");
                     let key = key.with_public_key(self.pk.as_ref()).expect("a key");
-                    let out = Output::in_place(self.signature.as_mut()).expect("a buffer");
                     let hedge = Randomness::Hedged(&input.rnd);
-                    Signer::new(&key, &mut workspace)
-                        .self_verification(checked)
-                        .recheck(checked)
-                        .sign(&input.message, Context::EMPTY, hedge, out)
+                    MlDsaSigner::new(&key, &mut workspace)
+                        .with_self_verification(checked)
+                        .with_commitment_check(checked)
+                        .sign(&input.message, Context::EMPTY, hedge, self.signature.as_mut())
                         .expect("a signature");
                 });
                 assert!(self.signature == self.expected);
@@ -232,17 +230,16 @@ impl<P: ParameterSet> Bench<P> {
         });
         row("sign from seed").run(|input| {
             self.prepare(input);
-            let key = OpenedKey::<P>::from_seed(&input.xi);
+            let key = SeedKey::<P>::from_seed(&input.xi);
             let used = measure(|| {
-                let out = Output::in_place(self.signature.as_mut()).expect("a buffer");
-                Signer::new(&key, &mut workspace)
-                    .self_verification(false)
-                    .recheck(false)
+                MlDsaSigner::new(&key, &mut workspace)
+                    .with_self_verification(false)
+                    .with_commitment_check(false)
                     .sign(
                         &input.message,
                         Context::EMPTY,
                         Randomness::Hedged(&input.rnd),
-                        out,
+                        self.signature.as_mut(),
                     )
                     .expect("a signature");
             });
@@ -253,11 +250,10 @@ impl<P: ParameterSet> Bench<P> {
             self.prepare(input);
             let tr = core_bytes::tr::<P>(&self.pk);
             let used = measure(|| {
-                let key = OpenedKey::<P>::from_seed_and_tr(&input.xi, &tr);
-                let out = Output::in_place(self.signature.as_mut()).expect("a buffer");
+                let key = SeedKey::<P>::from_seed_and_tr(&input.xi, &tr);
                 let hedge = Randomness::Hedged(&input.rnd);
-                Signer::new(&key, &mut workspace)
-                    .sign(&input.message, Context::EMPTY, hedge, out)
+                MlDsaSigner::new(&key, &mut workspace)
+                    .sign(&input.message, Context::EMPTY, hedge, self.signature.as_mut())
                     .expect("a signature");
             });
             assert!(self.signature == self.expected);
@@ -272,9 +268,9 @@ impl<P: ParameterSet> Bench<P> {
     #[inline(never)]
     fn run(peers: fn(&mut Self))
     where
-        KeepW0: Tier<P>,
+        CacheW0: Tier<P>,
         Balanced: Tier<P>,
-        Cached: Tier<P>,
+        CacheMatrix: Tier<P>,
     {
         use mldsa_core::internals::Zeroed;
         let mut bench = Self {
@@ -285,10 +281,10 @@ impl<P: ParameterSet> Bench<P> {
         };
         let [core_keygen, core_sign, core_verify] = bench.core();
         let [keygen, verify, external] = bench.small();
-        let [floor, from_seed] = bench.sign::<Floor>("floor");
-        let [keep_w0, _] = bench.sign::<KeepW0>("keep-w0");
+        let [minimal, from_seed] = bench.sign::<Minimal>("minimal");
+        let [cache_w0, _] = bench.sign::<CacheW0>("cache-w0");
         let [balanced, _] = bench.sign::<Balanced>("balanced");
-        bench.sign::<Cached>("cached");
+        bench.sign::<CacheMatrix>("cache-matrix");
         peers(&mut bench);
         fault::run(&mut bench);
 
@@ -303,18 +299,18 @@ impl<P: ParameterSet> Bench<P> {
         gate("keygen", keygen, 2_500, 160, core_keygen);
         gate("verify", verify, 2_700, 200, core_verify);
         gate("verify external", external, 4_100, 260, core_verify);
-        gate("sign floor from seed", from_seed, 4_000, 700, core_sign);
+        gate("sign minimal from seed", from_seed, 4_000, 700, core_sign);
         gate(
-            "sign floor",
-            floor,
+            "sign minimal",
+            minimal,
             3_200,
             by_set([350, 370, 420]),
             core_sign,
         );
         let ram = by_set([5_500, 6_850, 8_150]);
         gate(
-            "sign keep-w0",
-            keep_w0,
+            "sign cache-w0",
+            cache_w0,
             ram,
             by_set([260, 280, 310]),
             core_sign,

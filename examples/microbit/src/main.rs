@@ -41,20 +41,20 @@ fn main() -> ! {
         limits: [
             Limits {
                 keygen: (3_500, 10),
-                keep_w0: Some((6_200, 39)),
-                floor: (3_800, 55),
+                cache_w0: Some((6_200, 39)),
+                minimal: (3_800, 55),
                 verify: (2_800, 9),
             },
             Limits {
                 keygen: (3_500, 19),
-                keep_w0: Some((7_700, 105)),
-                floor: (3_850, 137),
+                cache_w0: Some((7_700, 105)),
+                minimal: (3_850, 137),
                 verify: (2_800, 17),
             },
             Limits {
                 keygen: (3_500, 33),
-                keep_w0: None,
-                floor: (3_900, 180),
+                cache_w0: None,
+                minimal: (3_900, 180),
                 verify: (2_800, 29),
             },
         ],

@@ -25,20 +25,20 @@ fn main() -> ! {
         limits: [
             Limits {
                 keygen: (3_500, 6),
-                keep_w0: Some((6_100, 23)),
-                floor: (3_750, 33),
+                cache_w0: Some((6_100, 23)),
+                minimal: (3_750, 33),
                 verify: (2_800, 6),
             },
             Limits {
                 keygen: (3_500, 12),
-                keep_w0: Some((7_600, 63)),
-                floor: (3_800, 82),
+                cache_w0: Some((7_600, 63)),
+                minimal: (3_800, 82),
                 verify: (2_800, 10),
             },
             Limits {
                 keygen: (3_500, 20),
-                keep_w0: None,
-                floor: (3_850, 107),
+                cache_w0: None,
+                minimal: (3_850, 107),
                 verify: (2_800, 17),
             },
         ],

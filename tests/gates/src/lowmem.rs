@@ -7,7 +7,7 @@ use core::hint::black_box;
 use mldsa_core::hazmat::Zeroed;
 use mldsa_core::{Backend, Context, Mu, MuBuilder, ParameterSet, Randomness, hazmat};
 use mldsa_lowmem::{
-    Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, Output, PublicKey, Signer, Source,
+    Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Reader, SeedKey,
     Tier, Workspace, keygen_from_seed, tr_from, verify_mu_from,
 };
 
@@ -66,7 +66,7 @@ impl<P: ParameterSet> Input<P> {
 /// A slice read as an external memory is read.
 struct External<'a>(&'a [u8]);
 
-impl Source for External<'_> {
+impl Reader for External<'_> {
     type Error = Infallible;
 
     fn size(&self) -> usize {
@@ -79,15 +79,15 @@ impl Source for External<'_> {
     }
 }
 
-/// Key generation, verification, verification from sources, and signing in every tier with all checks, from the
+/// Key generation, verification, verification from readers, and signing in every tier with all checks, from the
 /// expanded key and from the seed: `signatures` messages under as many keys, and
 /// the known ones whose attempts are rejected for every reason.
 #[must_use]
 pub fn operations<P: ParameterSet>(signatures: u32) -> Vec<Operation>
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let operation = |name: &str, run: Box<dyn FnMut() + Send>| Operation {
         name: format!("{} lowmem {name}", P::NAME),
@@ -122,12 +122,12 @@ where
     let mut all = vec![
         operation("keygen", Box::new(keygen)),
         operation("verify", Box::new(verify)),
-        operation("verify from sources", Box::new(verify_from)),
+        operation("verify from readers", Box::new(verify_from)),
     ];
-    all.extend(signing::<P, Floor>(inputs).map(|run| operation("sign floor", run)));
-    all.extend(signing::<P, KeepW0>(inputs).map(|run| operation("sign keep-w0", run)));
+    all.extend(signing::<P, Minimal>(inputs).map(|run| operation("sign minimal", run)));
+    all.extend(signing::<P, CacheW0>(inputs).map(|run| operation("sign cache-w0", run)));
     all.extend(signing::<P, Balanced>(inputs).map(|run| operation("sign balanced", run)));
-    all.extend(signing::<P, Cached>(inputs).map(|run| operation("sign cached", run)));
+    all.extend(signing::<P, CacheMatrix>(inputs).map(|run| operation("sign cache-matrix", run)));
     for (n, operation) in all[3..].iter_mut().enumerate() {
         operation.name += ["", " from seed"][n % 2];
     }
@@ -144,8 +144,8 @@ fn signing<P: ParameterSet, T: Tier<P>>(
             let key = ExpandedKey::<P>::new(input.sk.as_ref())
                 .and_then(|key| key.with_public_key(input.pk.as_ref()))
                 .expect("a key");
-            let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
-            let signed = Signer::new(&key, &mut workspace).sign_mu(
+            let out = signature.as_mut().as_mut();
+            let signed = MlDsaSigner::new(&key, &mut workspace).sign_mu(
                 &input.mu,
                 Randomness::Deterministic,
                 out,
@@ -155,15 +155,18 @@ fn signing<P: ParameterSet, T: Tier<P>>(
     };
     let mut workspace = Box::new(Workspace::<P, T>::new());
     let mut signature = Box::new(P::SignatureBytes::zeroed());
-    let keys: Vec<OpenedKey<P>> = inputs
+    let keys: Vec<SeedKey<P>> = inputs
         .iter()
-        .map(|input| OpenedKey::from_seed(&input.xi))
+        .map(|input| SeedKey::from_seed(&input.xi))
         .collect();
     let seed = move || {
         for (input, key) in inputs.iter().zip(black_box(&keys)) {
-            let out = Output::in_place(signature.as_mut().as_mut()).expect("a buffer");
-            let signed =
-                Signer::new(key, &mut workspace).sign_mu(&input.mu, Randomness::Deterministic, out);
+            let out = signature.as_mut().as_mut();
+            let signed = MlDsaSigner::new(key, &mut workspace).sign_mu(
+                &input.mu,
+                Randomness::Deterministic,
+                out,
+            );
             assert!(signed.is_ok() && *signature == input.signature);
         }
     };

@@ -59,7 +59,7 @@ const SHORT: Extent = Extent {
     backends: 1,
     on_host: &["keygen", "sign", "sign-batch"],
     sets: &["ml-dsa-44"],
-    tiers: &["floor"],
+    tiers: &["minimal"],
     levels: &["3"],
 };
 
@@ -74,7 +74,7 @@ const ALL: Extent = Extent {
         "sign-batch",
     ],
     sets: &["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"],
-    tiers: &["floor", "keep-w0", "balanced", "cached"],
+    tiers: &["minimal", "cache-w0", "balanced", "cache-matrix"],
     levels: &["3", "s"],
 };
 
@@ -261,7 +261,7 @@ impl Gate {
                     let tiers = if operation == "sign" {
                         extent.tiers
                     } else {
-                        &["floor"]
+                        &["minimal"]
                     };
                     let program = Program::load(&path, &[DEVICE, cuts].concat())?;
                     for tier in tiers {

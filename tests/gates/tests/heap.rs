@@ -11,7 +11,7 @@ use mldsa_core::{
 };
 
 use mldsa_gates::lowmem;
-use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
+use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Tier};
 
 #[global_allocator]
 static HEAP: dhat::Alloc = dhat::Alloc;
@@ -104,9 +104,9 @@ fn check<P: ParameterSet>(backend: Backend) {
 /// allocates on any of many inputs.
 fn check_small<P: ParameterSet>()
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     for mut operation in lowmem::operations::<P>(200) {
         assert_eq!(allocated(&mut operation.run), (0, 0), "{}", operation.name);

@@ -5,7 +5,7 @@ use std::fs;
 use mldsa_core::pkcs8::der::pem;
 
 use crate::peer::Set;
-use crate::tool::{Folder, args, good, mldsa, unusable};
+use crate::tool::Folder;
 
 /// Certificates by OpenSSL 4.0.3, signed by an ECDSA key. The first is of the ML-DSA-44 key of the seed
 /// 00 01 .. 1f; its subject has control characters that turn the direction of writing and clear a
@@ -27,11 +27,8 @@ fn inspect_prints_unverified_fields() {
     let (text, der) = published("ml-dsa-44");
     let (_, sk) = keys();
     let tr = hex::encode(&sk[64..128]);
-    for (file, format) in [
-        (folder.put("pem", text.as_bytes()), "PEM"),
-        (folder.put("der", &der), "DER"),
-    ] {
-        let run = good(&["inspect", &file], b"");
+    for (content, format) in [(text.as_bytes(), "PEM"), (&der, "DER")] {
+        folder.put("file", content);
         let expected = format!(
             "kind:        certificate\nformat:      {format}\nset:         ML-DSA-44\n\
              consistent:  yes\nfingerprint: {}\ntr:          {tr}\n\
@@ -41,9 +38,9 @@ fn inspect_prints_unverified_fields() {
              unchecked:   signature, names, dates and extensions of the certificate\n",
             &tr[..32]
         );
-        assert_eq!(run.stdout, expected);
-        let run = good(&args!["inspect --json", &file], b"");
-        let facts: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(folder.good("inspect file").stdout, expected);
+        let json = folder.good("inspect --json file").stdout;
+        let facts: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(facts["kind"], "certificate");
         assert_eq!(facts["tr"], tr);
         assert_eq!(facts["subject"], r#"CN=Prüfer \e2\80\ae \"1\"\1b[2J,C=DE"#);
@@ -56,69 +53,58 @@ fn certificate_key_verifies() {
     let folder = Folder::new("certificate-verify");
     let (text, der) = published("ml-dsa-44");
     let (pk, sk) = keys();
-    let certificate = folder.put("certificate", text.as_bytes());
-    let private = folder.put("private", &sk);
-    let run = good(&args!["pubkey", &certificate, "--format hex"], b"");
+    folder.put("certificate", text.as_bytes());
+    folder.put("private", &sk);
+    let run = folder.good("pubkey certificate --format hex");
     assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
+    folder.good_with("sign -k private -o signature", b"message");
+    let verify = "verify -k certificate -s signature";
+    assert_eq!(folder.good_with(verify, b"message").stdout, "valid\n");
+    assert_eq!(folder.run(verify, b"another").code, 1);
+    let mu = |key: &str| folder.good_with(&format!("mu -k {key}"), b"message").stdout;
+    assert_eq!(mu("certificate"), mu("private"));
+    folder.unusable("sign -k certificate", b"message", "a public key");
+    let other_set = "inspect certificate --set 65";
+    folder.unusable(other_set, b"", "of ML-DSA-44, not of ML-DSA-65");
 
-    let signature = folder.at("signature");
-    good(&args!["sign -k", &private, "-o", &signature], b"message");
-    let verify = args!["verify -k", &certificate, "-s", &signature];
-    assert_eq!(good(&verify, b"message").stdout, "valid\n");
-    assert_eq!(mldsa(&verify, b"another").code, 1);
-    let mu = |key: &str| good(&args!["mu -k", key], b"message").stdout;
-    assert_eq!(mu(&certificate), mu(&private));
-    unusable(&args!["sign -k", &certificate], b"message", "a public key");
-    let other_set = args!["inspect", &certificate, "--set 65"];
-    unusable(&other_set, b"", "of ML-DSA-44, not of ML-DSA-65");
-
-    let signature = hex::encode(fs::read(&signature).unwrap());
+    let signature = hex::encode(folder.get("signature"));
+    let [pk, der, foreign] = [&pk, &der, &published("ecdsa").1].map(hex::encode);
+    let cert = |der: &str| format!("\"cert\":\"{der}\"");
     let line = |set: &str, key: &str, message: &str| {
         let message = hex::encode(message);
         format!("{{\"set\":\"{set}\",{key},\"sig\":\"{signature}\",\"msg\":\"{message}\"}}\n")
     };
-    let [pk, der, foreign] = [&pk, &der, &published("ecdsa").1].map(hex::encode);
-    let certificate = format!("\"cert\":\"{der}\"");
-    let input = [
-        line("ML-DSA-44", &certificate, "message"),
-        line("ML-DSA-44", &certificate, "another"),
-        line("ML-DSA-44", &format!("\"pk\":\"{pk}\""), "message"),
-        line("ML-DSA-65", &certificate, "message"),
-        line(
-            "ML-DSA-44",
-            &format!("{certificate},\"pk\":\"{pk}\""),
-            "message",
+    let pk = format!("\"pk\":\"{pk}\"");
+    let both = format!("{},{pk}", cert(&der));
+    let answers = [
+        (line("ML-DSA-44", &cert(&der), "message"), "\"valid\":true"),
+        (
+            line("ML-DSA-44", &cert(&der), "another"),
+            "\"reason\":\"challenge_mismatch\"",
         ),
-        line(
-            "ML-DSA-44",
-            &format!("\"cert\":\"{}\"", &der[2..]),
-            "message",
+        (line("ML-DSA-44", &pk, "message"), "\"valid\":true"),
+        (
+            line("ML-DSA-65", &cert(&der), "message"),
+            "of an ML-DSA-44 key",
         ),
-        line("ML-DSA-44", &format!("\"cert\":\"{foreign}\""), "message"),
-        line("ML-DSA-44", "\"ctx\":\"\"", "message"),
-    ]
-    .concat();
+        (line("ML-DSA-44", &both, "message"), "and \\\"pk"),
+        (line("ML-DSA-44", &cert(&der[2..]), "message"), "malformed"),
+        (
+            line("ML-DSA-44", &cert(&foreign), "message"),
+            "not an ML-DSA key",
+        ),
+        (line("ML-DSA-44", "\"ctx\":\"\"", "message"), "is missing"),
+    ];
+    let input: String = answers.iter().map(|(line, _)| line.as_str()).collect();
     for engine in ["core", "lowmem-floor"] {
-        let run = mldsa(
-            &args!["batch-verify --engine", engine, "-"],
+        let run = folder.run(
+            &format!("batch-verify --engine {engine} -"),
             input.as_bytes(),
         );
-        let lines = run.lines();
-        assert_eq!(run.code, 2);
-        assert_eq!(lines[0], r#"{"line":1,"valid":true}"#);
-        assert_eq!(
-            lines[1],
-            r#"{"line":2,"valid":false,"reason":"challenge_mismatch"}"#
-        );
-        assert_eq!(lines[2], r#"{"line":3,"valid":true}"#);
-        for (line, why) in lines[3..].iter().zip([
-            "of an ML-DSA-44 key",
-            "and \\\"pk",
-            "malformed",
-            "not an ML-DSA key",
-            "is missing",
-        ]) {
-            assert!(line.contains("error") && line.contains(why), "{line}");
+        assert_eq!((run.code, run.lines().len()), (2, answers.len()));
+        for (n, (line, (_, answer))) in run.lines().into_iter().zip(&answers).enumerate() {
+            assert!(line.contains(answer), "{line}");
+            assert_eq!(line.contains("error"), n > 2, "{line}");
         }
     }
 }
@@ -163,15 +149,15 @@ fn other_certificates_are_rejected() {
             "openssl x509",
         ),
     ] {
-        let file = folder.put("file", &content);
-        unusable(&["inspect", &file], b"", why);
-        unusable(&args!["verify -k", &file, "-s", &file], b"", why);
+        folder.put("file", &content);
+        folder.unusable("inspect file", b"", why);
+        folder.unusable("verify -k file -s file", b"", why);
     }
     let mut positions = (0..der.len()).step_by(61).collect::<Vec<_>>();
     positions.extend([1, 2, 3, 4, 5, der.len() - 1]);
     for end in positions {
-        let file = folder.put("file", &der[..end]);
-        assert_eq!(mldsa(&["inspect", &file], b"").code, 2, "{end}");
+        folder.put("file", &der[..end]);
+        folder.unusable("inspect file", b"", "");
     }
 
     // One of version 1 has no version, and no extensions; these are not looked for.
@@ -181,7 +167,7 @@ fn other_certificates_are_rejected() {
         let len = u16::from_be_bytes([der[at], der[at + 1]]) - 5;
         first[at..at + 2].copy_from_slice(&len.to_be_bytes());
     }
-    let file = folder.put("file", &first);
-    let run = good(&["inspect", &file], b"");
+    folder.put("file", &first);
+    let run = folder.good("inspect file");
     assert!(run.stdout.contains("kind:        certificate"));
 }

@@ -1,4 +1,4 @@
-//! Private keys that a password encrypts.
+//! Private keys encrypted with a password.
 
 use std::fs;
 use std::process::Command;
@@ -11,11 +11,11 @@ use pkcs8::pkcs5::pbes2::{
 };
 
 use crate::peer::Set;
-use crate::tool::{Folder, args, good, mldsa, unusable};
+use crate::tool::Folder;
 
 const PASSWORD: &[u8] = b"secret";
 
-/// Of the ML-DSA-44 key in the files, which OpenSSL 4.0.3 encrypted, `pbkdf2` in one call,
+/// The seed of the ML-DSA-44 key in the files of OpenSSL 4.0.3. It encrypted `pbkdf2` in one call and
 /// `scrypt` in two, one for the KDF and one for AES.
 fn seed() -> [u8; 32] {
     core::array::from_fn(|n| n as u8)
@@ -77,111 +77,93 @@ const CBC: EncryptionScheme = EncryptionScheme::Aes256Cbc { iv: [7; 16] };
 #[test]
 fn reads_files_of_other_implementations() {
     let folder = Folder::new("encrypted");
-    let password = folder.put("password", PASSWORD);
+    folder.put("password", PASSWORD);
     let (pk, _) = Set::MlDsa44.keygen(&seed());
-    let mut files = vec![
-        published("pbkdf2").into_bytes(),
-        published("scrypt").into_bytes(),
-    ];
+    let mut files = ["pbkdf2", "scrypt"]
+        .map(|name| published(name).into_bytes())
+        .to_vec();
     let gcm = EncryptionScheme::Aes128Gcm { nonce: [7; 12] };
     for (kdf, encryption) in [(pbkdf2(1), CBC), (scrypt(2, 1, 1), gcm)] {
         files.push(encrypt(kdf, encryption, &plain()));
     }
-    let parts = |file: &[u8]| match pem::decode_vec(file) {
-        Ok((_, der)) => der,
-        Err(_) => file.to_vec(),
-    };
-    let file = folder.at("file");
-    let options = [&file, "--password-file", &password];
     for content in files {
-        for content in [parts(&content), content] {
+        let der = pem::decode_vec(&content).map_or(content.clone(), |(_, der)| der);
+        for content in [der, content] {
             folder.put("file", &content);
-            let run = good(&args!["pubkey --format hex", ..options], b"");
+            let run = folder.good("pubkey --format hex file --password-file password");
             assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
         }
     }
-    let run = good(&[&["inspect"], &options[..]].concat(), b"");
+    let run = folder.good("inspect file --password-file password");
     assert!(run.stdout.contains("kind:        private key"));
-    let signature = folder.at("signature");
-    good(&args!["sign -o", &signature, "-k", ..options], b"message");
-    let verify = args!["verify -s", &signature, "-k"];
-    let run = good(&[&verify, &options[..]].concat(), b"message");
-    assert_eq!(run.stdout, "valid\n");
+    folder.good_with(
+        "sign -o signature -k file --password-file password",
+        b"message",
+    );
+    let verify = "verify -s signature -k file --password-file password";
+    assert_eq!(folder.good_with(verify, b"message").stdout, "valid\n");
 }
 
 #[test]
 fn passwords() {
     let folder = Folder::new("encrypted-passwords");
-    let file = folder.put("file", &encrypt(pbkdf2(1), CBC, &plain()));
-    let inspect =
-        |password: &str| ["inspect", &file, "--password-file", password].map(String::from);
-    let put = |content: &[u8]| inspect(&folder.put("password", content));
-    for content in [
-        "secret\n",
-        "secret\r\n",
-        "secret\nanother\n",
-        "\u{feff}secret",
-    ] {
-        let args = put(content.as_bytes());
-        good(&args.each_ref().map(|arg| &**arg), b"");
-    }
-    for (content, why) in [
-        ("\u{feff}", "no password"),
-        ("wrong", "wrong password"),
-        ("secret ", "wrong password"),
-        ("", "no password"),
-        ("\nsecret", "no password"),
-    ] {
-        let args = put(content.as_bytes());
-        unusable(&args.each_ref().map(|arg| &**arg), b"", why);
-    }
-    let standard = inspect("-");
-    good(&standard.each_ref().map(|arg| &**arg), PASSWORD);
-    unusable(
-        &args!["inspect - --password-file -"],
-        b"",
-        "asked for twice",
-    );
-    unusable(
-        &args!["inspect", &file, "--password-file /nowhere"],
-        b"",
-        "/nowhere",
-    );
-    unusable(&["inspect", &file], b"", "--password-file");
-    unusable(&["inspect", &file], b"", "openssl pkcs8");
-    // A file is what was asked for, whatever the environment says.
-    let wrong = folder.put("wrong", b"wrong");
-    for (variable, more, code) in [
-        ("secret", None, 0),
-        ("wrong", None, 2),
-        ("", None, 2),
-        ("secret", Some(["--password-file", &wrong]), 2),
-    ] {
-        let mut inspect = Command::new(env!("CARGO_BIN_EXE_mldsa"));
-        inspect
-            .args(["inspect", &file])
-            .env("MLDSA_PASSWORD", variable);
-        let run = inspect.args(more.iter().flatten()).output().unwrap();
-        assert_eq!(run.status.code(), Some(code));
-    }
-    // One wrong password of 256 leads to something with good padding.
+    folder.put("file", &encrypt(pbkdf2(1), CBC, &plain()));
+    let inspect = "inspect file --password-file";
+    // One wrong password of 256 decrypts to valid padding.
     let parameters = Parameters {
         kdf: pbkdf2(1),
         encryption: CBC,
     };
     let data = parameters.encrypt(PASSWORD, &plain()).unwrap();
-    let lucky = (0..)
-        .map(|n| format!("wrong {n}"))
-        .find(|password| parameters.decrypt(password, &data).is_ok())
-        .unwrap();
-    let args = put(lucky.as_bytes());
-    unusable(&args.each_ref().map(|arg| &**arg), b"", "wrong password");
+    let mut wrong = (0..).map(|n| format!("wrong {n}"));
+    let padded = wrong.find(|password| parameters.decrypt(password, &data).is_ok());
+    for (content, why) in [
+        ("secret\n", ""),
+        ("secret\r\n", ""),
+        ("secret\nanother\n", ""),
+        ("\u{feff}secret", ""),
+        ("\u{feff}", "no password"),
+        ("wrong", "wrong password"),
+        ("secret ", "wrong password"),
+        (&padded.unwrap(), "wrong password"),
+        ("", "no password"),
+        ("\nsecret", "no password"),
+    ] {
+        folder.put("password", content.as_bytes());
+        let run = folder.run(&format!("{inspect} password"), b"");
+        assert_eq!(run.code, if why.is_empty() { 0 } else { 2 }, "{content:?}");
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+    }
+    folder.good_with(&format!("{inspect} -"), PASSWORD);
+    folder.unusable("inspect - --password-file -", b"", "asked for twice");
+    folder.unusable(&format!("{inspect} /nowhere"), b"", "/nowhere");
+    for why in ["--password-file", "openssl pkcs8"] {
+        folder.unusable("inspect file", b"", why);
+    }
+    // The option has precedence over the environment.
+    folder.put("wrong", b"wrong");
+    for (variable, more, code) in [
+        ("secret", "", 0),
+        ("wrong", "", 2),
+        ("", "", 2),
+        ("secret", "--password-file wrong", 2),
+    ] {
+        let mut inspect = Command::new(env!("CARGO_BIN_EXE_mldsa"));
+        let inspect = inspect
+            .args(["inspect", "file"])
+            .args(more.split_whitespace());
+        let inspect = inspect
+            .current_dir(&folder.0)
+            .env("MLDSA_PASSWORD", variable);
+        assert_eq!(inspect.output().unwrap().status.code(), Some(code));
+    }
 }
 
 #[test]
 fn malformed_and_costly_files_are_rejected() {
     let folder = Folder::new("encrypted-refused");
-    let password = folder.put("password", PASSWORD);
+    folder.put("password", PASSWORD);
+    let inspect = "inspect file --password-file password";
     let parameters = |kdf| Parameters {
         kdf,
         encryption: CBC,
@@ -237,26 +219,25 @@ fn malformed_and_costly_files_are_rejected() {
     for (der, why) in &cases {
         let text = pem::encode_string("ENCRYPTED PRIVATE KEY", pem::LineEnding::LF, der).unwrap();
         for content in [der, text.as_bytes()] {
-            let file = folder.put("file", content);
-            let options = ["inspect", &file, "--password-file", &password];
-            unusable(&options, b"", why);
+            folder.put("file", content);
+            folder.unusable(inspect, b"", why);
         }
     }
     // Truncated to the length of a raw public key: ciphertext is no private key.
     let long = of(&[7; 1400]);
-    let file = folder.put("file", &long[..1312]);
-    good(&["pubkey", &file], b"");
+    folder.put("file", &long[..1312]);
+    folder.good("pubkey file");
     for len in (0..good_one.len()).step_by(5) {
-        let file = folder.put("file", &good_one[..len]);
-        let run = mldsa(&["inspect", &file, "--password-file", &password], b"");
+        folder.put("file", &good_one[..len]);
+        let run = folder.run(inspect, b"");
         assert_eq!((run.code, &*run.stdout), (2, ""), "{len}");
     }
     // Never a panic, never another key than one of ours.
     for at in (0..good_one.len()).step_by(2) {
         let mut changed = good_one.clone();
         changed[at] ^= 0x81;
-        let file = folder.put("file", &changed);
-        let run = mldsa(&["inspect", &file, "--password-file", &password], b"");
+        folder.put("file", &changed);
+        let run = folder.run(inspect, b"");
         assert!([0, 1, 2].contains(&run.code), "{at}: {}", run.stderr);
         assert!(!run.stderr.contains("panicked"), "{at}: {}", run.stderr);
     }

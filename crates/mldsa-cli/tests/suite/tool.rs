@@ -150,11 +150,3 @@ pub(crate) fn good(args: &[&str], input: &[u8]) -> Run {
     assert_eq!(run.code, 0, "{args:?}: {}", run.stderr);
     run
 }
-
-/// Runs the tool, which has to refuse and to say why.
-pub(crate) fn unusable(args: &[&str], input: &[u8], why: &str) {
-    let run = mldsa(args, input);
-    assert_eq!(run.code, 2, "{args:?}: {} {}", run.stdout, run.stderr);
-    assert!(run.stdout.is_empty());
-    assert!(run.stderr.contains(why), "{args:?}: {}", run.stderr);
-}

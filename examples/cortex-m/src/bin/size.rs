@@ -7,10 +7,10 @@ use core::panic::PanicInfo;
 #[cfg(any(
     feature = "keygen",
     feature = "verify",
-    feature = "floor",
-    feature = "keep-w0",
+    feature = "minimal",
+    feature = "cache-w0",
     feature = "balanced",
-    feature = "cached"
+    feature = "cache-matrix"
 ))]
 mod operation {
     use core::hint::black_box;
@@ -39,14 +39,14 @@ mod operation {
         let _ = black_box(verdict);
     }
 
-    #[cfg(feature = "floor")]
-    type T = Floor;
-    #[cfg(feature = "keep-w0")]
-    type T = KeepW0;
+    #[cfg(feature = "minimal")]
+    type T = Minimal;
+    #[cfg(feature = "cache-w0")]
+    type T = CacheW0;
     #[cfg(feature = "balanced")]
     type T = Balanced;
-    #[cfg(feature = "cached")]
-    type T = Cached;
+    #[cfg(feature = "cache-matrix")]
+    type T = CacheMatrix;
 
     /// Signing from the expanded key, every check included.
     #[cfg(not(any(feature = "keygen", feature = "verify")))]
@@ -56,10 +56,10 @@ mod operation {
         let mut buffer = [0; P::SIG_LEN];
         let key = ExpandedKey::<P>::new(&sk).and_then(|key| key.with_public_key(&pk));
         let mut workspace = Workspace::<P, T>::new();
-        if let (Ok(key), Ok(out)) = (key, Output::in_place(&mut buffer)) {
-            let mut signer = Signer::new(&key, &mut workspace);
+        if let Ok(key) = key {
+            let mut signer = MlDsaSigner::new(&key, &mut workspace);
             let hedge = Randomness::Hedged(black_box(&[0; 32]));
-            let signed = signer.sign(black_box(b"message"), Context::EMPTY, hedge, out);
+            let signed = signer.sign(black_box(b"message"), Context::EMPTY, hedge, &mut buffer);
             let _ = black_box(signed.is_ok());
         }
         black_box(&buffer);
@@ -72,10 +72,10 @@ pub extern "C" fn _start() -> ! {
     #[cfg(any(
         feature = "keygen",
         feature = "verify",
-        feature = "floor",
-        feature = "keep-w0",
+        feature = "minimal",
+        feature = "cache-w0",
         feature = "balanced",
-        feature = "cached"
+        feature = "cache-matrix"
     ))]
     operation::run();
     loop {

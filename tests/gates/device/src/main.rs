@@ -6,7 +6,7 @@
 use core::panic::PanicInfo;
 
 use mldsa_core::hazmat::Zeroed;
-use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, ParameterSet, Tier};
+use mldsa_lowmem::{Balanced, CacheMatrix, Minimal, CacheW0, ParameterSet, Tier};
 
 mod operations;
 mod semihosting;
@@ -71,9 +71,9 @@ extern "C" fn main() -> ! {
 
 fn tier<P: ParameterSet>(header: &[u8], rest: &[u8]) -> !
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let operation = Operation::numbered(header[2]);
     let Some(input) = operation.and_then(|operation| Input::<P>::new(operation, header, rest))
@@ -82,10 +82,10 @@ where
     };
     let mut digest = <[u8; 32]>::zeroed();
     match header[1] {
-        0 => perform::<P, Floor>(&input, &mut digest),
-        1 => perform::<P, KeepW0>(&input, &mut digest),
+        0 => perform::<P, Minimal>(&input, &mut digest),
+        1 => perform::<P, CacheW0>(&input, &mut digest),
         2 => perform::<P, Balanced>(&input, &mut digest),
-        _ => perform::<P, Cached>(&input, &mut digest),
+        _ => perform::<P, CacheMatrix>(&input, &mut digest),
     }
     report(&digest)
 }

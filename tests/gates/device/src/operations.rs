@@ -15,7 +15,7 @@ use mldsa_core::hazmat::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{
-    ExpandedKey, Mu, OpenedKey, OwnOutput, ParameterSet, Randomness, Signer, Tier, Workspace,
+    ExpandedKey, MlDsaSigner, Mu, ParameterSet, Randomness, SeedKey, Tier, Workspace,
     keygen_from_seed,
 };
 
@@ -112,7 +112,7 @@ pub fn perform<P: ParameterSet, T: Tier<P>>(input: &Input<'_, P>, digest: &mut [
             sign::<P, T>(&key, &input.mu, digest);
         }
         Operation::SignFromSeed => {
-            sign::<P, T>(&OpenedKey::<P>::from_seed(input.xi), &input.mu, digest);
+            sign::<P, T>(&SeedKey::<P>::from_seed(input.xi), &input.mu, digest);
         }
         Operation::Rows => rows(input, digest),
         Operation::PlantedBranch => {
@@ -147,12 +147,12 @@ fn sign<P: ParameterSet, T: Tier<P>>(
     digest: &mut [u8; 32],
 ) {
     let mut workspace = Workspace::<P, T>::new();
-    let mut out = OwnOutput::<P>::new();
-    let signature = Signer::new(key, &mut workspace)
-        .self_verification(false)
-        .sign_mu(mu, Randomness::Deterministic, out.output())
+    let mut signature = P::SignatureBytes::zeroed();
+    MlDsaSigner::new(key, &mut workspace)
+        .with_self_verification(false)
+        .sign_mu(mu, Randomness::Deterministic, signature.as_mut())
         .expect("a signature");
-    Shake256::digest(Permutation::PORTABLE, &[signature], digest);
+    Shake256::digest(Permutation::PORTABLE, &[signature.as_ref()], digest);
 }
 
 /// Row 0 of everything that signing does with a challenge, the challenge being the

@@ -6,7 +6,7 @@
 
 use mldsa_core::hazmat::{self, Rejection};
 use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
-use mldsa_lowmem::{ExpandedKey, OpenedKey, Output, Signer, Sink, Tier, Workspace};
+use mldsa_lowmem::{ExpandedKey, MlDsaSigner, SeedKey, Tier, Workspace, Writer};
 
 /// Functions with branches on secrets, as they are written by mistake: each has to
 /// be found on every target.
@@ -55,10 +55,10 @@ macro_rules! set {
             #[inline(never)]
             pub fn lowmem_keygen_to(
                 xi: &[u8; 32],
-                pk: &mut dyn Sink<Error = ()>,
-                sk: Option<&mut dyn Sink<Error = ()>>,
+                pk: &mut dyn Writer<Error = ()>,
+                sk: Option<&mut dyn Writer<Error = ()>>,
             ) -> bool {
-                mldsa_lowmem::keygen_to::<Set, ()>(xi, pk, sk).is_ok()
+                mldsa_lowmem::keygen_to_writers::<Set, ()>(xi, pk, sk).is_ok()
             }
 
             #[inline(never)]
@@ -67,14 +67,14 @@ macro_rules! set {
             }
 
             #[inline(never)]
-            pub fn lowmem_open(xi: &[u8; 32]) -> OpenedKey<Set> {
-                OpenedKey::from_seed(xi)
+            pub fn lowmem_open(xi: &[u8; 32]) -> SeedKey<Set> {
+                SeedKey::from_seed(xi)
             }
 
-            tier!(Floor, floor, floor_expanded);
-            tier!(KeepW0, keep_w0, keep_w0_expanded);
+            tier!(Minimal, minimal, minimal_expanded);
+            tier!(CacheW0, cache_w0, cache_w0_expanded);
             tier!(Balanced, balanced, balanced_expanded);
-            tier!(Cached, cached, cached_expanded);
+            tier!(CacheMatrix, cache_matrix, cache_matrix_expanded);
         }
     };
 }
@@ -83,7 +83,7 @@ macro_rules! tier {
     ($tier:ident, $seed:ident, $expanded:ident) => {
         #[inline(never)]
         pub fn $seed(
-            key: &OpenedKey<Set>,
+            key: &SeedKey<Set>,
             workspace: &mut Workspace<Set, mldsa_lowmem::$tier>,
             mu: &Mu,
             hedge: Randomness<'_>,
@@ -113,10 +113,9 @@ fn lowmem_sign<P: ParameterSet, T: Tier<P>, K: mldsa_lowmem::PrivateKey<P>>(
     hedge: Randomness<'_>,
     out: &mut [u8],
 ) -> bool {
-    let Ok(out) = Output::in_place(out) else {
-        return false;
-    };
-    Signer::new(key, workspace).sign_mu(mu, hedge, out).is_ok()
+    MlDsaSigner::new(key, workspace)
+        .sign_mu(mu, hedge, out)
+        .is_ok()
 }
 
 set!(ml_dsa_44, mldsa_core::MlDsa44);

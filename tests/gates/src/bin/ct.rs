@@ -31,7 +31,7 @@ mod check {
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
     use mldsa_lowmem::{
-        Balanced, Cached, ExpandedKey, Floor, KeepW0, OpenedKey, OwnOutput, Signer, Tier,
+        Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, SeedKey, Tier,
         Workspace, keygen_from_seed,
     };
 
@@ -298,16 +298,16 @@ mod check {
 
     fn lowmem_sections<P: ParameterSet>() -> [(String, Box<dyn FnOnce()>); 4]
     where
-        KeepW0: Tier<P>,
+        CacheW0: Tier<P>,
         Balanced: Tier<P>,
-        Cached: Tier<P>,
+        CacheMatrix: Tier<P>,
     {
         let name = |tier: &str| format!("lowmem {} {tier}", P::NAME);
         [
-            (name("floor"), Box::new(lowmem::<P, Floor>)),
-            (name("keep-w0"), Box::new(lowmem::<P, KeepW0>)),
+            (name("minimal"), Box::new(lowmem::<P, Minimal>)),
+            (name("cache-w0"), Box::new(lowmem::<P, CacheW0>)),
             (name("balanced"), Box::new(lowmem::<P, Balanced>)),
-            (name("cached"), Box::new(lowmem::<P, Cached>)),
+            (name("cache-matrix"), Box::new(lowmem::<P, CacheMatrix>)),
         ]
     }
 
@@ -321,19 +321,19 @@ mod check {
             keygen_from_seed::<P>(&seed, &mut pk, &mut sk);
             expect_public(pk.as_ref(), "pk");
             expect_secret(&sk.as_ref()[128..], "s1, s2 or t0");
-            let opened = OpenedKey::<P>::from_seed(&seed);
+            let opened = SeedKey::<P>::from_seed(&seed);
             let expanded = ExpandedKey::<P>::checked(sk.as_ref()).expect("a key of our own");
             let mut workspace = Workspace::<P, T>::new();
-            let mut out = OwnOutput::<P>::new();
+            let mut signature = P::SignatureBytes::zeroed();
             for hedge in [Randomness::Deterministic, Randomness::Hedged(&rnd)] {
-                let signed = Signer::new(&opened, &mut workspace)
-                    .sign_mu(&case.mu, hedge, out.output())
+                MlDsaSigner::new(&opened, &mut workspace)
+                    .sign_mu(&case.mu, hedge, signature.as_mut())
                     .expect("signs");
-                expect_public(signed, "signature");
-                let signed = Signer::new(&expanded, &mut workspace)
-                    .sign_mu(&case.mu, hedge, out.output())
+                expect_public(signature.as_ref(), "signature");
+                MlDsaSigner::new(&expanded, &mut workspace)
+                    .sign_mu(&case.mu, hedge, signature.as_mut())
                     .expect("signs");
-                expect_public(signed, "signature");
+                expect_public(signature.as_ref(), "signature");
             }
         }
     }

@@ -13,7 +13,7 @@ use mldsa_core::{
     SigningKey, VerifyError, VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_gates::{cases, lowmem, stack_watermark};
-use mldsa_lowmem::{Balanced, Cached, KeepW0, Tier};
+use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Tier};
 
 const SMALL: usize = 128 * 1024;
 
@@ -172,9 +172,9 @@ fn batches<P: ParameterSet>(
 /// The low-memory signer: the deepest of all inputs, workspaces not counted.
 fn small<P: ParameterSet>(signatures: u32)
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     for operation in lowmem::operations::<P>(signatures) {
         let depth = stack_watermark::depth_of(SMALL, operation.run);

@@ -182,7 +182,7 @@ fn core_operation<P: ParameterSet>(
         _ => {
             let planted = operations::Operation::named(operation)?;
             let input = operations::Input::<P>::new(planted, header, sk)?;
-            watched(&mut || operations::perform::<P, mldsa_lowmem::Floor>(&input, digest));
+            watched(&mut || operations::perform::<P, mldsa_lowmem::Minimal>(&input, digest));
         }
     }
     Some(())
@@ -194,7 +194,7 @@ mod search {
 
     use super::*;
     use mldsa_core::hazmat::ct_check;
-    use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, Tier};
+    use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Minimal, Tier};
     use operations::{Input, Operation};
 
     /// Declassified values: the reason, and of verdicts the value.
@@ -242,12 +242,12 @@ mod search {
         files: [&str; 2],
     ) -> Option<()>
     where
-        KeepW0: Tier<P>,
+        CacheW0: Tier<P>,
         Balanced: Tier<P>,
-        Cached: Tier<P>,
+        CacheMatrix: Tier<P>,
     {
         let signs = operation.starts_with("sign");
-        let tier = ["floor", "keep-w0", "balanced", "cached"]
+        let tier = ["minimal", "cache-w0", "balanced", "cache-matrix"]
             .iter()
             .position(|&name| name == place);
         let number = Operation::named(operation).map_or(0, |operation| operation as u8);
@@ -264,10 +264,10 @@ mod search {
                     let operation = Operation::named(operation)?;
                     let input = Input::<P>::new(operation, header, sk)?;
                     match tier {
-                        0 => operations::perform::<P, Floor>(&input, &mut digest),
-                        1 => operations::perform::<P, KeepW0>(&input, &mut digest),
+                        0 => operations::perform::<P, Minimal>(&input, &mut digest),
+                        1 => operations::perform::<P, CacheW0>(&input, &mut digest),
                         2 => operations::perform::<P, Balanced>(&input, &mut digest),
-                        _ => operations::perform::<P, Cached>(&input, &mut digest),
+                        _ => operations::perform::<P, CacheMatrix>(&input, &mut digest),
                     }
                 }
             }

@@ -134,7 +134,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_lowmem::attempt", 0, 2, PARAMETERS),
     ("mldsa_lowmem::matrix::mask_row", 0, 2, PARAMETERS),
     ("mldsa_lowmem::signer::sign_with", 0, 1, "whether there is a public key"),
-    ("mldsa_lowmem::signer::Signer::sign_in", 0, 1, "whether there is a public key"),
+    ("mldsa_lowmem::signer::MlDsaSigner::sign_mu", 0, 1, "whether there is a public key"),
 ];
 /// Functions that handle secrets and divide or compare bytes that are public: how
 /// often, and what.

@@ -18,7 +18,7 @@ use mldsa_core::{
 use mldsa_kat::hash::Hash;
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
 use mldsa_kat::set::Set;
-use mldsa_lowmem::{Balanced, Cached, Floor, KeepW0, Tier};
+use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Minimal, Tier};
 
 mod batch;
 mod lowmem;
@@ -65,9 +65,9 @@ fn asked_for<T: Verifier + ?Sized>(mut all: Vec<Box<T>>) -> Vec<Box<T>> {
 
 fn all_verifiers<P: ParameterSet>() -> Vec<Box<dyn Verifier>>
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let schemes = all_schemes::<P>().into_iter();
     let mut all: Vec<Box<dyn Verifier>> = schemes.map(|scheme| scheme as _).collect();
@@ -97,17 +97,20 @@ fn each_backend<S: Scheme + 'static, P>(
 
 fn all_schemes<P: ParameterSet>() -> Vec<Box<dyn Scheme>>
 where
-    KeepW0: Tier<P>,
+    CacheW0: Tier<P>,
     Balanced: Tier<P>,
-    Cached: Tier<P>,
+    CacheMatrix: Tier<P>,
 {
     let mut all = each_backend(Keys::<P>);
     all.extend(each_backend(Prepared::<P>));
     all.push(Box::new(Encodings::<P>(PhantomData)));
-    all.push(Box::new(Lowmem::<P, Floor>("floor", PhantomData)));
-    all.push(Box::new(Lowmem::<P, KeepW0>("keep-w0", PhantomData)));
+    all.push(Box::new(Lowmem::<P, Minimal>("minimal", PhantomData)));
+    all.push(Box::new(Lowmem::<P, CacheW0>("cache-w0", PhantomData)));
     all.push(Box::new(Lowmem::<P, Balanced>("balanced", PhantomData)));
-    all.push(Box::new(Lowmem::<P, Cached>("cached", PhantomData)));
+    all.push(Box::new(Lowmem::<P, CacheMatrix>(
+        "cache-matrix",
+        PhantomData,
+    )));
     all
 }
 

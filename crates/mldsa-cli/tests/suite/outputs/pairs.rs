@@ -6,25 +6,28 @@ use super::*;
 #[test]
 fn no_stream_takes_two_results() {
     let folder = Folder::new("outputs-two");
+    folder.mkfifo("pipe");
+    link(&folder, "/dev/stdout", "link");
     for names in [
         "--out - --pub /dev/stdout",
         "--out /dev/stdout --pub -",
         "--pub /dev/fd/1",
         "--out - --pub /dev/fd/3",
         "--out /dev/fd/3 --pub /dev/stdout",
-        "--out \"$1/link\" --pub /dev/fd/1",
-        "--out \"$1/pipe\" --pub \"$1/pipe\"",
-        "--out \"$1/new\" --pub \"$1/../outputs-two/new\"",
+        "--out link --pub /dev/fd/1",
+        "--out pipe --pub pipe",
+        "--out new --pub ../outputs-two/new",
     ] {
-        let script = format!(
-            "cd \"$1\"; ln -sf /dev/stdout link; test -p pipe || mkfifo pipe; \
-             {{ \"$0\" keygen --set 44 --force {names}; echo $? > code; }} 3>&1 | cat"
+        let run = shell(
+            &folder,
+            &format!("\"$0\" keygen --set 44 --force {names} 3>&1"),
         );
-        let output = shell(&script, &[folder.0.to_str().unwrap()]);
-        assert!(output.stdout.is_empty(), "{names}: both in one");
-        assert_eq!(folder.get("code"), b"2\n", "{names}");
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert!(text.contains("named for two results"), "{names}: {text}");
+        assert_eq!((run.code, &*run.stdout), (2, ""), "{names}");
+        assert!(
+            run.stderr.contains("named for two results"),
+            "{}",
+            run.stderr
+        );
     }
 }
 
@@ -32,61 +35,45 @@ fn no_stream_takes_two_results() {
 #[test]
 fn a_pair_of_keys_is_written_whole_or_not_at_all() {
     let folder = Folder::new("outputs-pair");
-    let at = folder.0.to_str().unwrap();
-    fs::create_dir(folder.at("directory")).unwrap();
-    symlink("nowhere", folder.at("dangling")).unwrap();
-    symlink("/dev/full", folder.at("full")).unwrap();
+    fs::create_dir(folder.0.join("directory")).unwrap();
+    link(&folder, "nowhere", "dangling");
+    link(&folder, "/dev/full", "full");
     let listed = || {
-        let mut names: Vec<_> = fs::read_dir(&folder.0)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
+        let entries = fs::read_dir(&folder.0).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         names
     };
-    for old in [None, Some(b"old")] {
-        if let Some(old) = old {
-            folder.put("key", old);
-            folder.put("public", old);
+    for (old, force) in [(false, ""), (false, "--force"), (true, "--force")] {
+        if old {
+            folder.put("key", b"old");
+            folder.put("public", b"old");
         }
-        for force in ["", "--force"] {
-            if old.is_some() && force.is_empty() {
-                continue;
-            }
-            for (limit, out, public) in [
-                ("", "key", "full"),
-                ("", "key", "directory"),
-                ("", "key", "dangling"),
-                ("", "key", "nowhere/public"),
-                ("", "full", "public"),
-                ("", "directory", "public"),
-                // The private key fits, the public one does not.
-                ("ulimit -f 1;", "key", "public"),
-            ] {
-                let before = listed();
-                let script = format!(
-                    "cd \"$1\"; {limit} exec \"$0\" keygen --set 87 {force} --out {out} --pub {public}"
+        for (limit, out, public) in [
+            ("", "key", "full"),
+            ("", "key", "directory"),
+            ("", "key", "dangling"),
+            ("", "key", "nowhere/public"),
+            ("", "full", "public"),
+            ("", "directory", "public"),
+            // The private key fits, the public one does not.
+            ("ulimit -f 1;", "key", "public"),
+        ] {
+            let before = listed();
+            let keygen = format!("keygen --set 87 {force} --out {out} --pub {public}");
+            let run = shell(&folder, &format!("{limit} exec \"$0\" {keygen}"));
+            assert_eq!(run.code, 2, "{keygen}");
+            assert_eq!(listed(), before, "{keygen}");
+            if old {
+                assert_eq!(
+                    ["key", "public"].map(|name| folder.get(name)),
+                    [b"old", b"old"]
                 );
-                let output = shell(&script, &[at]);
-                assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
-                assert_eq!(listed(), before, "{script}");
-                if let Some(old) = old {
-                    assert_eq!(folder.get("key"), old, "{script}");
-                    assert_eq!(folder.get("public"), old, "{script}");
-                }
             }
         }
     }
-    good(
-        &args![
-            "keygen --set 87 --force --out",
-            &folder.at("key"),
-            "--pub",
-            &folder.at("public")
-        ],
-        b"",
-    );
-    let public = good(&["pubkey", &folder.at("key")], b"").stdout;
+    folder.good("keygen --set 87 --force --out key --pub public");
+    let public = folder.good("pubkey key").stdout;
     assert_eq!(public.into_bytes(), folder.get("public"));
 }
 
@@ -153,34 +140,24 @@ fn a_pair_stays_when_one_file_cannot_be_replaced() {
 /// temporary file that other users can read.
 #[test]
 fn a_kill_between_two_results_leaves_the_old_key() {
-    let folder = Folder::new("outputs-ended");
-    for old in [None, Some(b"old")] {
-        let key = folder.at("key");
-        if let Some(old) = old {
+    for old in [None, Some(b"old".to_vec())] {
+        let folder = Folder::new("outputs-killed");
+        if let Some(old) = &old {
             folder.put("key", old);
         }
-        let pipe = folder.at(if old.is_some() { "pipe-old" } else { "pipe" });
-        assert!(
-            Command::new("mkfifo")
-                .arg(&pipe)
-                .status()
-                .unwrap()
-                .success()
-        );
+        folder.mkfifo("pipe");
         // It waits for a reader of the pipe.
         let mut child = Command::new(env!("CARGO_BIN_EXE_mldsa"))
-            .args(args!["keygen --set 44 --force --out", &key, "--pub", &pipe])
+            .args(args!["keygen --set 44 --force --out key --pub pipe"])
+            .current_dir(&folder.0)
             .spawn()
             .unwrap();
-        let known = |name: &std::ffi::OsStr| {
-            ["key", "pipe", "pipe-old"]
-                .iter()
-                .any(|known| name == *known)
-        };
         let staged = || {
-            let entries = fs::read_dir(&folder.0).unwrap().map(Result::unwrap);
-            let staged: Vec<_> = entries.filter(|entry| !known(&entry.file_name())).collect();
-            staged
+            let names = fs::read_dir(&folder.0).unwrap();
+            let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names
+                .filter(|name| name.ends_with(".tmp"))
+                .collect::<Vec<_>>()
         };
         // Without a limit: it stages the key, or it ends.
         while staged().is_empty() {
@@ -190,10 +167,9 @@ fn a_kill_between_two_results_leaves_the_old_key() {
         // Not SIGINT, which children of a background job ignore.
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success());
-        assert_eq!(fs::read(&key).ok().as_deref(), old.map(|old| &old[..]));
+        assert_eq!(fs::read(folder.0.join("key")).ok(), old);
         for left in staged() {
-            assert_eq!(left.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-            fs::remove_file(left.path()).unwrap();
+            assert_eq!(mode(&folder, &left), 0o600);
         }
     }
 }

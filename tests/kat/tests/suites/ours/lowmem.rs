@@ -7,8 +7,8 @@ use mldsa_core::{Backend, ParameterSet};
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
 use mldsa_kat::set::Set;
 use mldsa_lowmem::{
-    ExpandedKey, OpenedKey, OwnOutput, PrivateKey as LowmemKey, PublicKey, Signer as LowmemSigner,
-    Tier, Workspace, keygen_from_seed,
+    ExpandedKey, MlDsaSigner, PrivateKey as LowmemKey, PublicKey, SeedKey, Tier, Workspace,
+    keygen_from_seed,
 };
 
 use super::{context, hedge, key_refusal, mu_of, pair, prehashed, seed, verify_refusal};
@@ -63,7 +63,7 @@ impl<P: ParameterSet, T: Tier<P>> Scheme for Lowmem<P, T> {
     ) -> Result<Vec<u8>, Refusal> {
         match key {
             PrivateKey::Seed(xi) => {
-                sign_lowmem::<P, _, T>(&OpenedKey::from_seed(seed(xi)?), message, rnd)
+                sign_lowmem::<P, _, T>(&SeedKey::from_seed(seed(xi)?), message, rnd)
             }
             PrivateKey::Expanded(sk) => {
                 let key = ExpandedKey::<P>::checked(sk).map_err(key_refusal)?;
@@ -84,9 +84,9 @@ fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
     rnd: Option<&[u8; 32]>,
 ) -> Result<Vec<u8>, Refusal> {
     let mut workspace = Workspace::<P, T>::new();
-    let mut own = OwnOutput::<P>::new();
-    let mut signer = LowmemSigner::new(key, &mut workspace);
-    let (hedge, out) = (hedge(rnd), own.output());
+    let mut signature = vec![0; P::SIG_LEN];
+    let mut signer = MlDsaSigner::new(key, &mut workspace);
+    let (hedge, out) = (hedge(rnd), &mut signature);
     match message {
         Message::Pure { ctx, msg } => signer.sign(msg, context(ctx)?, hedge, out),
         Message::PreHashed { ctx, hash, digest } => {
@@ -97,6 +97,6 @@ fn sign_lowmem<P: ParameterSet, K: LowmemKey<P>, T: Tier<P>>(
             signer.sign_mu(&mu, hedge, out)
         }
     }
-    .map(|signature| signature.to_vec())
-    .map_err(|_| Refusal::Other)
+    .map_err(|_| Refusal::Other)?;
+    Ok(signature)
 }
