@@ -1,4 +1,4 @@
-# Convenience only: every recipe is one command that also stands in CONTRIBUTING.md.
+# Convenience only: every recipe is one command that is also in CONTRIBUTING.md.
 
 # Lists the recipes.
 default:
@@ -8,8 +8,12 @@ default:
 ci *STEPS:
     bash .ci/run {{STEPS}}
 
+# Formatting, lints and tests of the crates that users see.
+quick:
+    bash .ci/run quick
+
 fmt:
-    cargo fmt --all
+    cargo fmt
 
 lint:
     cargo clippy --workspace --all-targets -- -D warnings
@@ -44,6 +48,10 @@ scorecard *ARGS:
 
 deny:
     cargo deny --workspace check licenses bans sources
+
+# Lines of code, public items, language findings, tests on a loaded core.
+x *ARGS:
+    cargo xtask {{ARGS}}
 
 gate NAME='all' *ARGS:
     cargo run -p mldsa-gates -- {{NAME}} {{ARGS}}

@@ -1,4 +1,4 @@
-//! What the board has to answer, computed on the host by `mldsa-core`: for every
+//! Expected results of the board, computed on the host by `mldsa-core`: for every
 //! parameter set a public key and a signature.
 
 #[cfg(feature = "demo")]

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 try:
+    import cryptography
     from cryptography import x509
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.backends.openssl import backend
@@ -21,6 +22,8 @@ try:
     from cryptography.x509.oid import NameOID
 except ImportError:
     raise SystemExit("not run: no Python package `cryptography` with ML-DSA")
+if int(cryptography.__version__.split(".")[0]) < 50:
+    raise SystemExit(f"not run: `cryptography` {cryptography.__version__}, 50 or newer is needed")
 
 MLDSA = str(Path(os.environ.get("MLDSA", "target/release/mldsa")).resolve())
 checks = 0

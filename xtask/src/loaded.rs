@@ -176,7 +176,7 @@ impl Program {
 }
 
 /// The number of tests that passed, from the last line of the harness.
-fn tests_in(output: &str) -> usize {
+pub(crate) fn tests_in(output: &str) -> usize {
     output
         .split_once("test result: ok. ")
         .and_then(|(_, rest)| rest.split_once(' ')?.0.parse().ok())

@@ -2,6 +2,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+#![cfg_attr(
+    not(feature = "test-util"),
+    allow(unreachable_pub, reason = "items of the module `test_util`")
+)]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]
@@ -43,7 +47,7 @@ pub use crate::round::session::{Session, SessionEvent};
 pub use crate::wire::task::{SigningTask, TaskId};
 
 /// Single steps of a round, for applications that drive rounds without a
-/// [`Session`](crate::Session).
+/// [`Session`].
 pub mod steps {
     pub use crate::epoch::authenticate::AuthenticatedKey;
     pub use crate::epoch::message::{Equivocation, MessageKind, SignedMessage};
@@ -62,7 +66,7 @@ pub mod storage {
     pub use crate::journal::storage::{LogStorage, MarkStorage};
 }
 
-/// Error types of the single steps. [`Error`](crate::Error) is their union.
+/// Error types of the single steps. [`Error`] is their union.
 pub mod errors {
     pub use crate::error::{
         EncodingError, JournalError, RegistrationError, RootsError, RoundError, StorageError,

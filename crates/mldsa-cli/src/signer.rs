@@ -19,16 +19,16 @@ use crate::jsonl::LineError;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// mldsa-core, the fastest this machine can
+    /// mldsa-core, on the SIMD backend of this CPU
     Core,
     /// mldsa-lowmem in its smallest tier, as on a device
-    LowmemFloor,
-    /// mldsa-lowmem, keeping the low part of w
-    LowmemKeepW0,
+    LowmemMinimal,
+    /// mldsa-lowmem, caching the low part of w
+    LowmemCacheW0,
     /// mldsa-lowmem in at most 15.3 kB
     LowmemBalanced,
-    /// mldsa-lowmem, holding the matrix
-    LowmemCached,
+    /// mldsa-lowmem, caching the matrix
+    LowmemCacheMatrix,
 }
 
 /// 32 secret bytes on the heap: moves leave no copy.
@@ -110,10 +110,10 @@ impl Engine {
         };
         match self {
             Self::Core => sign_core::<P>(jobs),
-            Self::LowmemFloor => one_by_one(sign_lowmem::<P, Minimal>),
-            Self::LowmemKeepW0 => one_by_one(sign_lowmem::<P, CacheW0>),
+            Self::LowmemMinimal => one_by_one(sign_lowmem::<P, Minimal>),
+            Self::LowmemCacheW0 => one_by_one(sign_lowmem::<P, CacheW0>),
             Self::LowmemBalanced => one_by_one(sign_lowmem::<P, Balanced>),
-            Self::LowmemCached => one_by_one(sign_lowmem::<P, CacheMatrix>),
+            Self::LowmemCacheMatrix => one_by_one(sign_lowmem::<P, CacheMatrix>),
         }
     }
 }

@@ -6,14 +6,14 @@ use std::error::Error;
 
 use evm_bench::abi::{self, Operation};
 use evm_bench::contracts::Deployed;
-use mldsa_core::{Context, Randomness, MlDsa65, SigningKey};
+use mldsa_core::{Context, MlDsa65, Randomness, SigningKey};
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
 use revm::primitives::{Address, U256};
 
 /// The only caller that the account obeys.
 const ENTRY_POINT: Address = Address::with_last_byte(0xee);
-/// Where the payment goes.
+/// Recipient of the payment.
 const PAYEE: Address = Address::with_last_byte(0x42);
 /// The chain of revm.
 const CHAIN_ID: usize = 1;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     run()
 }
 
-/// What `main` does.
+/// Body of `main`.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let mut seed = [0; 32];
     let mut rnd = [0; 32];
@@ -55,7 +55,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     println!("account: {gas} gas");
     println!("validation: {} gas", receipt.gas);
 
-    // A bit of the signature, another operation, somebody else who asks.
+    // A flipped bit of the signature, another operation, another caller.
     let mut tampered = signature.as_ref().to_vec();
     tampered[1_000] ^= 1;
     let call = operation.validate(&hash, &tampered, 0);
@@ -76,7 +76,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     assert!(!deployed.chain.call_from(PAYEE, account, call).success);
     println!("another caller than the entry point: reverts");
 
-    // What the entry point does next.
+    // Next step of the entry point: execution.
     deployed.chain.give(account, U256::from(1_000));
     let receipt = deployed
         .chain
@@ -85,8 +85,8 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     assert_eq!(deployed.chain.balance(PAYEE), U256::from(400));
     println!("payment: done");
 
-    // Others need not believe whoever put the words into code: they compute the hash of
-    // the code from the public key, or look whether the registry has proven the key.
+    // Other parties do not have to trust the deployer of the words: they compute the hash
+    // of the code from the public key, or check that the registry has proven the key.
     let receipt = deployed.register(public_key.as_ref());
     assert_eq!(receipt.output, key.commitment());
     println!("registration with proof: {} gas", receipt.gas);

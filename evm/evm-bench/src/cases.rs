@@ -2,7 +2,7 @@
 
 use mldsa_core::hazmat::Params;
 use mldsa_core::{
-    Context, Randomness, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, VerifyingKey,
+    Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 
@@ -104,7 +104,7 @@ pub fn verdict(set: u8, pk: &[u8], ctx: &[u8], message: &[u8], signature: &[u8])
 /// A question, with its name.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What was done.
+    /// Name of the change.
     pub name: &'static str,
     /// Context.
     pub ctx: Vec<u8>,

@@ -16,7 +16,7 @@ use crate::gas::{Rules, TODAY};
 /// Gas that a transaction may have (EIP-7825).
 pub const TRANSACTION_CAP: u64 = 16_777_216;
 
-/// What a transaction did.
+/// Result of a transaction.
 #[derive(Clone, Debug)]
 pub struct Receipt {
     /// Whether it ended without revert or halt.
@@ -27,9 +27,9 @@ pub struct Receipt {
     pub inner: u64,
     /// Least gas of a transaction with this input.
     pub floor: u64,
-    /// What it returned.
+    /// Returned bytes.
     pub output: Vec<u8>,
-    /// What it created.
+    /// Created contract.
     pub created: Option<Address>,
 }
 
@@ -64,7 +64,7 @@ fn without_floor(spec: SpecId) -> GasParams {
     gas
 }
 
-/// Who sends what is not sent by someone else.
+/// Default sender.
 pub const SENDER: Address = Address::with_last_byte(0xaa);
 
 impl Default for Chain {
@@ -145,7 +145,7 @@ impl Chain {
         self.call_from(SENDER, to, data)
     }
 
-    /// A transaction from somebody.
+    /// A transaction from `from`.
     pub fn call_from(&mut self, from: Address, to: Address, data: impl Into<Vec<u8>>) -> Receipt {
         self.transact(from, TxKind::Call(to), data.into(), TRANSACTION_CAP)
     }

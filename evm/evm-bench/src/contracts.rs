@@ -54,7 +54,7 @@ pub struct Deployed {
     pub tables: Address,
     /// Variant a.
     pub key_verifier: Address,
-    /// What variants b and c share.
+    /// Core of the variants b and c.
     pub core: Address,
     /// Key expansion.
     pub expand: Address,
@@ -80,13 +80,13 @@ pub struct KeyOnChain {
 }
 
 impl KeyOnChain {
-    /// What a [`Deployed::key_verifier`] input begins with.
+    /// First part of the input of [`Deployed::key_verifier`].
     pub fn reference(&self) -> Vec<u8> {
         [self.address.as_slice(), &self.hash].concat()
     }
 }
 
-/// What follows the signature: length of the context, context, message.
+/// Last part of an input, after the signature: length of the context, context, message.
 pub fn tail(ctx: &[u8], message: &[u8]) -> Vec<u8> {
     [&[ctx.len() as u8], ctx, message].concat()
 }

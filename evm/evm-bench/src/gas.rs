@@ -9,7 +9,7 @@ pub struct Rules {
     pub spec: SpecId,
     /// Name in rows.
     pub profile: &'static str,
-    /// What they are, for tables.
+    /// Title for tables.
     pub title: &'static str,
     /// Gas of a byte of deployed code.
     pub code_byte: u64,
@@ -23,7 +23,7 @@ pub const TODAY: Rules = Rules {
     code_byte: 200,
 };
 
-/// What Glamsterdam announced, as revm has it: the values of its eighth developer
+/// Announced rules of Glamsterdam, as revm has them: the values of its eighth developer
 /// network, which may still change.
 pub const NEXT: Rules = Rules {
     spec: SpecId::AMSTERDAM,

@@ -22,7 +22,7 @@ struct Gas {
 }
 
 impl Gas {
-    /// Where the floor decided, the execution is measured again without one.
+    /// If the floor decided, the execution is measured again without one.
     fn of(receipt: &Receipt, chain: &mut Chain, to: Address, input: &[u8]) -> Self {
         let hidden = receipt.gas == receipt.floor;
         Self {

@@ -37,7 +37,8 @@ pub(crate) fn precompile_prices() {
         let gas = set.gas(valid.len());
         let time = |input: &[u8]| {
             best_ns(|| {
-                let output = mldsa_evm_precompile::execute(set, std::hint::black_box(input), u64::MAX);
+                let output =
+                    mldsa_evm_precompile::execute(set, std::hint::black_box(input), u64::MAX);
                 output.is_ok()
             })
         };
@@ -52,7 +53,7 @@ pub(crate) fn precompile_prices() {
             (slow - good) / f64::from(LONG / 32) / 10.0
         );
     }
-    // What the EVM itself takes for the same price of a word.
+    // Time of KECCAK256 in the EVM, which has the same price per word.
     let message = vec![0; LONG as usize];
     let hash = best_ns(|| revm::primitives::keccak256(std::hint::black_box(&message)));
     println!(

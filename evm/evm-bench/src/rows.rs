@@ -11,19 +11,19 @@ use crate::gas::{NEXT, TODAY};
 pub struct Row {
     /// `ML-DSA-44` and so on, or `ECDSA-secp256k1`.
     pub scheme: String,
-    /// What was measured.
+    /// Name of the measurement.
     pub bench: String,
     /// Rule set.
     pub profile: &'static str,
     /// Gas.
     pub gas: u64,
-    /// What it does and does not verify.
+    /// Scope of the verification.
     pub notes: String,
     /// `measured`, or the source of a published figure.
     pub provenance: String,
 }
 
-/// In the place of rules, for figures of others: theirs, of their time.
+/// Rule set of published figures of others: the rules at their time.
 pub const PUBLISHED: &str = "as-published";
 
 /// Names that every set has, under both rule sets.
@@ -39,8 +39,8 @@ const OF_EVERY_SET: [&str; 9] = [
     "precompile",
 ];
 
-/// That nothing is missing, nothing stands there twice, and figures of others say that
-/// they are.
+/// Checks that no row is missing or duplicate, and that published figures of others are
+/// marked as such.
 ///
 /// # Errors
 /// The first row that breaks it.
@@ -87,7 +87,7 @@ fn equivalent_bits(scheme: &str) -> u64 {
 /// Header of the CSV form.
 const CSV: &str = "ts_utc,repo,commit,scheme,bench_name,chain_profile,gas_verify,security_metric_type,security_metric_value,gas_per_secure_bit,surface_id,method,surface_layer,hash_profile,security_model,surface_class,key_storage_assumption,lane_assumption,wiring_lane,notes,depends_on,provenance,vector_pack_ref,vector_pack_id,vector_id";
 
-/// Where and when rows come from.
+/// Time and commit of the rows.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// UTC, RFC 3339.

@@ -246,7 +246,7 @@ fn acvp() {
     }
 }
 
-/// What is wrong with the input rather than with the signature.
+/// Invalid inputs, in contrast to invalid signatures.
 #[test]
 fn bad_input() {
     for layout in Layout::all() {

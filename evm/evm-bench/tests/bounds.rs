@@ -1,4 +1,4 @@
-//! Lanes at both ends of what may stand in them: the emitted code computes what plain
+//! Lanes at both ends of their ranges: the emitted code computes the same as plain
 //! arithmetic computes.
 
 use evm_bench::contracts::Deployed;
@@ -148,7 +148,7 @@ fn product_at_its_extremes() {
             }
             let count = layout.forward.count;
             for group in 0..layout.forward_groups() {
-                // Column j of a group stands in the mirrored lane.
+                // Column j of a group is in the mirrored lane.
                 let mirrored: Vec<_> = (0..count)
                     .rev()
                     .map(|i| column(group * count + i))

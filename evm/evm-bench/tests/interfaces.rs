@@ -148,7 +148,7 @@ fn account() {
             let receipt = deployed.chain.call_from(entry_point, account, call(bad, 0));
             assert!(receipt.accepts(), "one is invalid: {receipt:?}");
         }
-        // What is missing is paid from what the account has.
+        // The missing fee is paid from the balance of the account.
         deployed.chain.give(account, U256::from(1_000));
         let before = deployed.chain.balance(entry_point);
         let receipt = deployed

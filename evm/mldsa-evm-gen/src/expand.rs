@@ -17,7 +17,7 @@ use crate::yul::{empty_state, fill, memory, object, shake256};
 const FOUR_CONSTANTS: usize = memory::FREE;
 /// Lanes of rho.
 const RHO: usize = FOUR_CONSTANTS + 768;
-/// Where the next coefficients of the four polynomials go, and where they end.
+/// Addresses of the next coefficients of the four polynomials, and their ends.
 const NEXT: usize = RHO + 128;
 const END: usize = NEXT + 128;
 const TABLE: usize = END + 128;
@@ -339,7 +339,7 @@ fn words(layout: &Layout) -> String {
     a.verbatim(&["j", "d"].map(String::from))
 }
 
-/// Where `tr`, words, signature and the rest are put together for the core.
+/// Address at which `tr`, words, signature and the rest are assembled for the core.
 const CORE_INPUT: usize = 0xc00;
 
 /// The registry. Its input is told by its length:

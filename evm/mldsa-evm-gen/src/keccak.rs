@@ -20,7 +20,7 @@ pub const COMPLEMENTED: [usize; 6] = [1, 2, 8, 12, 17, 20];
 /// Lanes of a state.
 pub const LANES: usize = 25;
 
-/// What the four quarters of a word hold.
+/// Contents of the four quarters of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copies {
     /// The same lane.

@@ -24,7 +24,7 @@ fn head_bytes(layout: &Layout) -> Vec<u8> {
     [&[0][..], TAG, &[layout.name]].concat()
 }
 
-/// Where the reference to part `part` stands in the first.
+/// Offset of the reference to part `part` in the first part.
 pub const fn reference_at(part: usize) -> usize {
     HEAD_LEN + 64 + REFERENCE_LEN * (part - 1)
 }
@@ -36,9 +36,9 @@ pub struct Segment {
     pub group: usize,
     /// Which contract.
     pub part: usize,
-    /// Where it begins there.
+    /// Offset in the part.
     pub from: usize,
-    /// Where it belongs among the words of the group.
+    /// Offset among the words of the group.
     pub to: usize,
     /// Bytes.
     pub len: usize,
@@ -192,7 +192,7 @@ impl ExpandedKey {
         (key.words() == words).then_some(key)
     }
 
-    /// What a storage slot binds: set, rho, `tr` and the words of each group.
+    /// Value that a storage slot binds: set, rho, `tr` and the words of each group.
     pub fn commitment(&self) -> [u8; 32] {
         commitment(&self.layout, &self.rho, &self.tr, &self.words())
     }
@@ -237,7 +237,7 @@ pub fn commitment(layout: &Layout, rho: &[u8; 32], tr: &[u8; 64], words: &[u8]) 
     keccak256(&[COMMITMENT_TAG, &[layout.name], rho, tr, &groups])
 }
 
-/// What the input of a commitment begins with.
+/// First bytes of the input of a commitment.
 pub const COMMITMENT_TAG: &[u8; 13] = b"MLDSA-PREA/v1";
 
 /// 256^-1 modulo q.

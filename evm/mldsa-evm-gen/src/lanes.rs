@@ -30,7 +30,7 @@ pub fn literal(word: U256) -> String {
     format!("0x{word:x}")
 }
 
-/// How the lanes of one direction of the transform lie in a word.
+/// Layout of the lanes of one direction of the transform in a word.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes {
     /// Polynomials in a word.
@@ -144,7 +144,7 @@ impl Layout {
         self.p.k / self.inverse.count
     }
 
-    /// Where column j stands in the vector: its group and its shift.
+    /// Position of column j in the vector: its group and its shift.
     pub fn vector_place(&self, column: usize) -> (usize, usize) {
         let Lanes { count, width, .. } = self.forward;
         (column / count, (count - 1 - column % count) * width)
@@ -156,7 +156,7 @@ impl Layout {
         256 - self.forward.count * self.forward.width
     }
 
-    /// Where the sum begins in the product of a matrix and a vector word.
+    /// First bit of the sum in the product of a matrix and a vector word.
     pub fn sum_shift(&self) -> usize {
         (self.forward.count - 1) * self.forward.width + self.lift()
     }

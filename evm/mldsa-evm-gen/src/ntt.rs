@@ -18,7 +18,7 @@ pub const ZETAS: usize = 248;
 pub const ZETA_OFFSET: usize = 32 * ZETAS;
 /// Bytes of a table in memory.
 pub const TABLE_LEN: usize = 2 * ZETA_OFFSET;
-/// Where the part of the third stage begins in a table.
+/// Offset of the part of the third stage in a table.
 const THIRD: usize = 8 * 7;
 
 /// The zetas of FIPS 204 in bit-reversed order.
@@ -61,12 +61,12 @@ pub fn table_zetas() -> Vec<u64> {
     second.chain(third).map(|i| zetas[i]).collect()
 }
 
-/// Where a factor comes from.
+/// Source of a factor.
 #[derive(Clone, Copy, Debug)]
 pub enum Zeta {
     /// Entry of the array of FIPS 204, written into the code.
     Constant(usize),
-    /// Entry behind the table pointer.
+    /// Entry at this offset from the table pointer.
     Table(usize),
 }
 
@@ -88,7 +88,7 @@ pub struct Kernel {
     pub words: usize,
     /// Bytes between them in memory.
     pub stride: usize,
-    /// What happens to them.
+    /// Operation on them.
     pub steps: Vec<Step>,
     /// Multiple of q that keeps differences non-negative; zero for none.
     pub bias: u64,

@@ -5,13 +5,13 @@ use ruint::aliases::U256;
 use crate::keccak::{Copies, constant_words};
 use crate::ntt::{ZETA_OFFSET, quotient, table_zetas};
 
-/// Where the quotients of 25 bits begin.
+/// Offset of the quotients of 25 bits.
 pub const QUOTIENTS_25: usize = 0;
-/// Where the zetas begin.
+/// Offset of the zetas.
 pub const ZETAS: usize = ZETA_OFFSET;
-/// Where the quotients of 32 bits begin.
+/// Offset of the quotients of 32 bits.
 pub const QUOTIENTS_32: usize = 2 * ZETA_OFFSET;
-/// Where the round constants of [`Copies::Same`] begin.
+/// Offset of the round constants of [`Copies::Same`].
 pub const CONSTANTS: usize = 3 * ZETA_OFFSET;
 
 /// The code of the tables: exactly the 24,576 bytes that EIP-170 allows. Its first

@@ -1,5 +1,5 @@
 //! FIPS 204 algorithm 8 on lanes: from the packed signature and the words of the
-//! matrix to the verdict. The contracts differ in where the words come from.
+//! matrix to the verdict. The contracts differ in the source of the words.
 
 mod hash;
 mod high_bits;
@@ -14,7 +14,7 @@ use crate::yul::{FAIL, RATE, fill, memory, object, shake256};
 
 pub use self::high_bits::{Division, HIGH_FOLD, division};
 
-/// Where the words of the matrix come from.
+/// Source of the words of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Code of key contracts. Input: address and code hash of the first, then
@@ -42,7 +42,7 @@ pub const PARTS: [&str; 10] = [
     "final hash",
 ];
 
-/// Places in memory that depend on the set.
+/// Addresses in memory that depend on the set.
 #[derive(Clone, Copy, Debug)]
 pub struct Map {
     /// Vector words, group after group.
@@ -103,8 +103,8 @@ pub fn contract(layout: &Layout, words: Words, profile: bool) -> String {
 }
 
 /// The transforms and the product alone, for tests of their bounds: op 0 the forward
-/// transform of the 256 words behind it, op 1 the inverse one; op 2 both around the
-/// product, of the words of one inverse group and the vector behind them.
+/// transform of the 256 words after it, op 1 the inverse one; op 2 both around the
+/// product, of the words of one inverse group and the vector after them.
 pub fn kernels(layout: &Layout) -> String {
     let map = Map::of(layout);
     let verifier = Verifier {
@@ -167,7 +167,7 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
-    /// Where the signature begins in the calldata.
+    /// Offset of the signature in the calldata.
     fn signature(&self) -> usize {
         match self.words {
             Words::Code => KEY_REFERENCE_LEN,

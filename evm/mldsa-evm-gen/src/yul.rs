@@ -22,7 +22,7 @@ pub fn fill(template: &str, values: &[(&str, String)]) -> String {
 pub mod memory {
     /// State of Keccak.
     pub const STATE: usize = 0x20;
-    /// Where every second round leaves it.
+    /// State after every second round.
     pub const OTHER: usize = STATE + 800;
     /// Address of the next round constants.
     pub const CONSTANT: usize = OTHER + 800;

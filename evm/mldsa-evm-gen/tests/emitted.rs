@@ -81,7 +81,7 @@ fn bounds_hold_on_intervals() {
             );
             range
         });
-        // What HighBits and the hints take.
+        // Inputs of HighBits and the hints.
         assert!(w.high < 1 << 31);
     }
 }

@@ -1,4 +1,4 @@
-//! What a node that makes a provider for every call may rely on.
+//! Properties for a node that makes a provider for every call.
 
 use mldsa_evm_revm::{DRAFT_ADDRESSES, MldsaPrecompiles};
 use revm::handler::PrecompileProvider;
@@ -39,7 +39,7 @@ fn addresses_of_the_chain_and_ours_are_warm() {
     assert!(!warm(&provider).contains(&DRAFT_ADDRESSES[2]));
 }
 
-/// A provider that is gone leaves nothing behind, whatever forks it went through.
+/// A dropped provider leaves no state, whatever forks it was used with.
 #[test]
 #[cfg(target_os = "linux")]
 fn providers_leave_no_memory() {

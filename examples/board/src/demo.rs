@@ -1,12 +1,12 @@
 //! Key generation, signing in the tiers that such a part has room for with all
-//! checks, and verification, each under the meter; what comes out must be what the
-//! host computed.
+//! checks, and verification, each with stack and instructions measured; the results must
+//! equal those of the host.
 
 use core::convert::Infallible;
 
 use mldsa_lowmem::{
-    Context, Minimal, Randomness, CacheW0, SeedKey, ParameterSet, PublicKey, MlDsaSigner, Writer, Tier,
-    VerifyError, Workspace, keygen_to_writers,
+    CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, PublicKey, Randomness, SeedKey, Tier,
+    VerifyError, Workspace, Writer, keygen_to_writers,
 };
 
 use crate::meter::{Meter, Use, flash, statics};
@@ -35,8 +35,7 @@ pub struct Limits {
     pub keygen: (usize, u64),
     /// For a signature from the seed in tier `Minimal`, workspace included.
     pub minimal: (usize, u64),
-    /// The same in tier `CacheW0`, where the part has room for it beside key and
-    /// signature.
+    /// The same in tier `CacheW0`, if the part has RAM for workspace, key and signature.
     pub cache_w0: Option<(usize, u64)>,
     /// For its verification.
     pub verify: (usize, u64),
@@ -97,7 +96,7 @@ sets!(
     ("ml-dsa-87", MlDsa87, "ML-DSA-87", 2)
 );
 
-/// Memory as the place of an encoding.
+/// A slice that key generation writes to.
 struct Memory<'a>(&'a mut [u8]);
 
 impl Writer for Memory<'_> {

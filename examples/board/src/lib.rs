@@ -1,6 +1,6 @@
-//! What the programs for emulated boards share: a meter of stack and instructions,
-//! and a demonstration for parts with 16 kB of RAM. Printing goes through
-//! semihosting, so all of it needs an emulator or a debugger.
+//! Shared code of the programs for emulated boards: a meter of stack and instructions,
+//! and a demonstration for parts with 16 kB of RAM. Output is printed by semihosting, so
+//! the programs need an emulator or a debugger.
 #![no_std]
 
 #[cfg(feature = "demo")]

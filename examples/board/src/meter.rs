@@ -4,14 +4,14 @@ use core::arch::asm;
 use core::cell::Cell;
 use core::ptr::{read_volatile, write_volatile};
 
-/// What free stack is painted with.
+/// Pattern of unused stack.
 const PAINT: u32 = 0x5bd1_e995;
-/// Bytes below the painter's own call that stay as they are.
+/// Bytes below the frame of [`paint`] that are not painted.
 const OWN: usize = 256;
 
 unsafe extern "C" {
     // The linker scripts of cortex-m-rt and riscv-rt call them the same; `_flash`
-    // and `_ram`, the first addresses of both memories, stand in `memory.x`.
+    // and `_ram`, the first addresses of both memories, are defined in `memory.x`.
     static _flash: u8;
     static _ram: u8;
     static _stack_start: u8;
@@ -32,7 +32,7 @@ pub fn statics() -> usize {
     (&raw const __ebss as usize) - (&raw const _ram as usize)
 }
 
-/// What a call used.
+/// Resources that a call used.
 #[derive(Clone, Copy, Default)]
 pub struct Use {
     /// Bytes of stack below the caller.
@@ -51,7 +51,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// `ticks` reads a counter that goes up and wraps at 2^32; `rate.0` instructions
+    /// `ticks` reads a counter that counts up and wraps at 2^32; `rate.0` instructions
     /// take `rate.1` of its ticks. Calls use at most `depth` bytes of stack, or all
     /// down to the statics where that is less.
     pub const fn new(ticks: fn() -> u32, rate: (u64, u64), depth: usize) -> Self {

@@ -1,14 +1,15 @@
-//! Someone else writes to the signature buffer while signing runs: a DMA channel,
-//! another core, a fault of the memory. A bit of y changes between the two passes,
+//! Concurrent writes to the signature buffer while signing runs: a DMA channel, another
+//! core, a fault of the memory. A bit of y changes between the two passes,
 //! so that the second sees another w than the one that was committed to.
 
 use core::ops::ControlFlow;
 use core::ptr::{read_volatile, write_volatile};
 
 use board::println;
-use mldsa_core::bytes as core_bytes;
+use mldsa_core::no_alloc;
 use mldsa_lowmem::{
-    ExpandedKey, Minimal, Randomness, MlDsaSigner, Mu, ParameterSet, Progress, SigningError, Workspace,
+    ExpandedKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SigningError,
+    Workspace,
 };
 
 use crate::{Bench, Input, miss};
@@ -26,7 +27,7 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
         let kept = outcome == expected
             && match outcome {
                 Ok(()) => {
-                    core_bytes::verify_mu::<P>(&bench.pk, &mu, bench.signature.as_ref()).is_err()
+                    no_alloc::verify_mu::<P>(&bench.pk, &mu, bench.signature.as_ref()).is_err()
                 }
                 Err(_) => bench.signature.as_ref().iter().all(|&byte| byte == 0),
             };

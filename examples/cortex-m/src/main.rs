@@ -1,6 +1,6 @@
 //! Key generation, signing and verification on a Cortex-M4 in QEMU: a line of
 //! JSON per implementation, operation, parameter set and tier, with the peak stack
-//! below the call (the largest of all inputs), the workspace beside it, and the
+//! below the call (the largest of all inputs), the size of the workspace, and the
 //! mean number of instructions. Every implementation gets the same keys, messages
 //! and randomness, and must give the same bytes.
 #![no_std]
@@ -13,10 +13,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use board::meter::Use;
 use board::{exit, println};
 use cortex_m_rt::entry;
-use mldsa_core::bytes as core_bytes;
+use mldsa_core::no_alloc;
 use mldsa_lowmem::{
-    Balanced, CacheMatrix, Context, ExpandedKey, Minimal, Randomness, CacheW0, Mu, MuBuilder, SeedKey,     ParameterSet, PublicKey, Reader, MlDsaSigner, Tier, Workspace, keygen_from_seed, tr_from,
-    verify_mu_from,
+    Balanced, CacheMatrix, CacheW0, Context, ExpandedKey, Minimal, MlDsaSigner, Mu, MuBuilder,
+    ParameterSet, PublicKey, Randomness, Reader, SeedKey, Tier, Workspace, keygen_from_seed,
+    tr_from, verify_mu_from,
 };
 
 mod fault;
@@ -47,7 +48,7 @@ impl Input {
     }
 }
 
-/// What a row reports: the largest stack and the mean of instructions.
+/// A row of the report: the largest stack and the mean of instructions.
 pub struct Row<'a> {
     pub name: &'a str,
     pub op: &'a str,
@@ -122,16 +123,16 @@ impl<P: ParameterSet> Bench<P> {
     /// The keys in the buffers must be those of the full-memory implementation.
     pub fn assert_keys(&mut self, input: &Input) {
         let (pk, sk) = (self.pk.clone(), self.sk.clone());
-        core_bytes::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk);
+        no_alloc::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk);
         assert!(pk == self.pk && sk == self.sk);
     }
 
     /// The signature of the full-memory implementation.
     fn sign_with_core(&mut self, input: &Input) {
-        let mut mu = MuBuilder::from_tr(&core_bytes::tr::<P>(&self.pk), Context::EMPTY);
+        let mut mu = MuBuilder::from_tr(&no_alloc::tr::<P>(&self.pk), Context::EMPTY);
         mu.update(&input.message);
         let hedge = Randomness::Hedged(&input.rnd);
-        core_bytes::sign_mu::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected)
+        no_alloc::sign_mu::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected)
             .expect("a signature");
     }
 
@@ -144,9 +145,8 @@ impl<P: ParameterSet> Bench<P> {
             tier: "",
             workspace: 0,
         };
-        let keygen = row("keygen").run(|input| {
-            measure(|| core_bytes::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk))
-        });
+        let keygen = row("keygen")
+            .run(|input| measure(|| no_alloc::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk)));
         let sign = row("sign").run(|input| {
             self.keys(input);
             measure(|| self.sign_with_core(input))
@@ -154,9 +154,9 @@ impl<P: ParameterSet> Bench<P> {
         let verify = row("verify").run(|input| {
             self.prepare(input);
             measure(|| {
-                let mut mu = MuBuilder::from_tr(&core_bytes::tr::<P>(&self.pk), Context::EMPTY);
+                let mut mu = MuBuilder::from_tr(&no_alloc::tr::<P>(&self.pk), Context::EMPTY);
                 mu.update(&input.message);
-                core_bytes::verify_mu::<P>(&self.pk, &mu.finish(), self.expected.as_ref())
+                no_alloc::verify_mu::<P>(&self.pk, &mu.finish(), self.expected.as_ref())
                     .expect("a valid signature");
             })
         });
@@ -221,7 +221,12 @@ impl<P: ParameterSet> Bench<P> {
                     MlDsaSigner::new(&key, &mut workspace)
                         .with_self_verification(checked)
                         .with_commitment_check(checked)
-                        .sign(&input.message, Context::EMPTY, hedge, self.signature.as_mut())
+                        .sign(
+                            &input.message,
+                            Context::EMPTY,
+                            hedge,
+                            self.signature.as_mut(),
+                        )
                         .expect("a signature");
                 });
                 assert!(self.signature == self.expected);
@@ -248,12 +253,17 @@ impl<P: ParameterSet> Bench<P> {
         });
         let opened = row("sign from seed, key opened, self-verified").run(|input| {
             self.prepare(input);
-            let tr = core_bytes::tr::<P>(&self.pk);
+            let tr = no_alloc::tr::<P>(&self.pk);
             let used = measure(|| {
                 let key = SeedKey::<P>::from_seed_and_tr(&input.xi, &tr);
                 let hedge = Randomness::Hedged(&input.rnd);
                 MlDsaSigner::new(&key, &mut workspace)
-                    .sign(&input.message, Context::EMPTY, hedge, self.signature.as_mut())
+                    .sign(
+                        &input.message,
+                        Context::EMPTY,
+                        hedge,
+                        self.signature.as_mut(),
+                    )
                     .expect("a signature");
             });
             assert!(self.signature == self.expected);

@@ -167,7 +167,8 @@ impl Round<'_> {
         }
         let again: Vec<SignedMessage> = self.own().skip(before.len()).cloned().collect();
         for part in [MessageKind::Opening, MessageKind::Commitment] {
-            let find = |messages: &[SignedMessage]| messages.iter().find(|m| m.kind() == part).cloned();
+            let find =
+                |messages: &[SignedMessage]| messages.iter().find(|m| m.kind() == part).cloned();
             ensure!(
                 find(&before).is_some() && find(&before) == find(&again),
                 "a restarted member sent a different message"
@@ -241,13 +242,18 @@ impl Round<'_> {
         }
         let keys = verifier.agreed.authenticate_each(&openings);
         let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-                let policy = verifier.policy();
+        let policy = verifier.policy();
         let round = aggregate.verify(&verifier.agreed, &keys, &self.task, &policy)?;
 
         // An independent FIPS 204 implementation accepts the signature, and no other message.
         let signature: &[u8] = aggregate.signature().as_ref();
         let independent = |message: &[u8]| {
-            let key = round.aggregate_key().as_bytes().as_slice().try_into().ok()?;
+            let key = round
+                .aggregate_key()
+                .as_bytes()
+                .as_slice()
+                .try_into()
+                .ok()?;
             let key = ml_dsa_87::PublicKey::try_from_bytes(key).ok()?;
             Some(key.verify(message, &signature.try_into().ok()?, round.context()))
         };

@@ -167,6 +167,7 @@ pub struct Opening {
 
 impl Opening {
     /// The opened key.
+    #[cfg(feature = "test-util")]
     #[must_use]
     pub fn public_key(&self) -> &OneTimePublicKey {
         &self.public_key

@@ -1,6 +1,5 @@
 //! Write-once storage: lists of roots, consumed tasks.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::StorageError;
@@ -23,7 +22,7 @@ pub trait WriteOnceStore {
 /// Store that a restart erases, for tests and measurements.
 #[cfg(any(test, feature = "test-util"))]
 #[derive(Clone, Debug, Default)]
-pub struct MemoryWriteOnceStore(alloc::collections::BTreeMap<String, Vec<u8>>);
+pub struct MemoryWriteOnceStore(alloc::collections::BTreeMap<alloc::string::String, Vec<u8>>);
 
 #[cfg(any(test, feature = "test-util"))]
 impl WriteOnceStore for MemoryWriteOnceStore {

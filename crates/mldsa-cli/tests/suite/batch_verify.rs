@@ -240,7 +240,7 @@ fn early_exit_modes() {
         let options = [
             args!["--threads 1"],
             args!["--threads 7"],
-            args!["--engine lowmem-floor"],
+            args!["--engine lowmem-minimal"],
         ];
         for option in &options {
             let run = verify(&args!["--mode first-invalid", ..option], &lines);

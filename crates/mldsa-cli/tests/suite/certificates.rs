@@ -96,7 +96,7 @@ fn certificate_key_verifies() {
         (line("ML-DSA-44", "\"ctx\":\"\"", "message"), "is missing"),
     ];
     let input: String = answers.iter().map(|(line, _)| line.as_str()).collect();
-    for engine in ["core", "lowmem-floor"] {
+    for engine in ["core", "lowmem-minimal"] {
         let run = folder.run(
             &format!("batch-verify --engine {engine} -"),
             input.as_bytes(),

@@ -10,10 +10,10 @@ use std::thread;
 /// The values of `--engine`.
 pub(crate) const ENGINES: [&str; 5] = [
     "core",
-    "lowmem-floor",
-    "lowmem-keep-w0",
+    "lowmem-minimal",
+    "lowmem-cache-w0",
     "lowmem-balanced",
-    "lowmem-cached",
+    "lowmem-cache-matrix",
 ];
 
 /// After how long a process counts as hanging.

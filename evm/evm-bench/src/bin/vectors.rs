@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             let bytes = random.bytes(32).try_into().unwrap_or([0; 32]);
             let pair = Key::new(layout.name, &bytes);
             let key = ExpandedKey::new(layout, &pair.pk).unwrap_or_else(|e| panic!("{e}"));
-            // The parts stand at 10.., 11.. in the other EVM.
+            // The addresses of the parts in the other EVM are 10.., 11...
             let others: Vec<[u8; 20]> = (1..parts(&layout)).map(|n| [0x10 + n as u8; 20]).collect();
             let codes: Vec<String> = key.codes(&others).iter().map(hex::encode).collect();
             let cases: Vec<_> = (0..count)

@@ -9,7 +9,7 @@ use crate::ntt;
 use super::Verifier;
 
 impl Verifier<'_> {
-    /// Where the packed coefficients of w1 lie before the hints: words of 192 bits
+    /// Address of the packed coefficients of w1 before the hints: words of 192 bits
     /// for 44 (over the tables), lanes of 64 bits for the others.
     pub(super) fn packed(&self) -> (usize, usize) {
         if self.layout.w1_bits() == 6 {

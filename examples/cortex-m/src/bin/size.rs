@@ -66,7 +66,7 @@ mod operation {
     }
 }
 
-/// Where the program would start.
+/// Entry point of the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     #[cfg(any(

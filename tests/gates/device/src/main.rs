@@ -6,7 +6,7 @@
 use core::panic::PanicInfo;
 
 use mldsa_core::hazmat::Zeroed;
-use mldsa_lowmem::{Balanced, CacheMatrix, Minimal, CacheW0, ParameterSet, Tier};
+use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Minimal, ParameterSet, Tier};
 
 mod operations;
 mod semihosting;

@@ -104,6 +104,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mladsa_aggregate::keys::one_time_key::derive_each", 1, 9, LENGTHS),
     ("mladsa_aggregate::round::signer", 1, 5, "the mode of the round, its members, whether derivation succeeded"),
     ("mldsa_lowmem::verify::self_verify", 0, 1, LENGTHS),
+    ("mldsa_lowmem::verify::is_digest", 0, 1, POSITION),
     ("mladsa_aggregate::keys::nonce::sample", 1, 2, LENGTHS),
     ("mldsa_core::coding::pack", 0, 2, LEFT),
     ("mldsa_core::lanes::sponge::Input::next_block", 0, 1, LENGTHS),
