@@ -7,6 +7,7 @@ mod handle;
 mod queue;
 mod quorum;
 mod reply;
+mod state;
 mod stats;
 mod worker;
 

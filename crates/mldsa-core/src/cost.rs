@@ -9,7 +9,7 @@
 //! | expand a key | [`VerifyingKey::prepare_in`](crate::VerifyingKey::prepare_in) | [`expand_key`] |
 //! | decode a signature | [`Signature::from_bytes`](crate::Signature::from_bytes) | [`decode_signature`] |
 //! | hash a message | [`MuBuilder`](crate::MuBuilder) | [`hash_message`] |
-//! | verify | [`PreparedVerifyingKeyRef::verify_mu`](crate::PreparedVerifyingKeyRef::verify_mu) | [`verify_core`] |
+//! | verify | [`PreparedVerifyingKeyRef::verify_mu`](crate::no_alloc::PreparedVerifyingKeyRef::verify_mu) | [`verify_core`] |
 //!
 //! `VerifyingKey::verify` costs `hash_message`, `expand_key` and `verify_core`.
 //! A signature that is rejected never costs more than one that is accepted. The

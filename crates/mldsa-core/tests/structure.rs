@@ -58,14 +58,23 @@ fn declared(source: &Path, file: &Path, parent: &[String]) -> Vec<Vec<String>> {
         {
             let mut path = parent.to_vec();
             path.push(name.to_owned());
-            let below = path.iter().collect::<PathBuf>().with_extension("rs");
-            order.extend(declared(source, &source.join(below), &path));
+            order.extend(declared(source, &file_of(source, &path), &path));
             order.push(path);
         }
         let attribute = line.starts_with("#[");
         for_tests = attribute && (for_tests || line.starts_with("#[cfg(") && line.contains("test"));
     }
     order
+}
+
+/// The file of a module. Modules of `avx2` and `neon` without a file of their own are
+/// compiled from `backend/eight` (attribute `path`).
+fn file_of(source: &Path, module: &[String]) -> PathBuf {
+    let file = source.join(module.iter().collect::<PathBuf>().with_extension("rs"));
+    match (file.is_file(), module) {
+        (false, [.., name]) => source.join("backend/eight").join(name).with_extension("rs"),
+        _ => file,
+    }
 }
 
 /// The `crate::` and `super::` paths in the file of `module` outside comments, as full
@@ -192,8 +201,7 @@ fn needs(folder: &Path) -> Needs {
     };
     let mut needs = Needs::new();
     for module in &modules {
-        let file = folder.join(module.iter().collect::<PathBuf>());
-        let text = read(&file.with_extension("rs"));
+        let text = read(&file_of(folder, module));
         let used = used_paths(outside_tests(&text), module);
         let mut used: Vec<_> = used.iter().filter_map(|path| module_with(path)).collect();
         used.retain(|used| !module.starts_with(used));

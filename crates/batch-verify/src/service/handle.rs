@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError, Weak};
 use mldsa_core::ParameterSet;
 
 use super::queue::Push;
-use super::worker::{Shared, Worker, queued_bytes};
+use super::state::queued_bytes;
+use super::worker::{Shared, Worker};
 use super::{Drain, OwnedVote, PendingVerdict, ServiceBuilder, ServiceError, ServiceStats, Source};
 use crate::batch::Mode;
 use crate::{Committee, CommitteeVerifier, RejectReason, Report, Verdict, Vote};
@@ -140,7 +141,8 @@ impl<P: ParameterSet> VerificationService<P> {
             Ok(committee) => committee,
             Err(error) => {
                 if let ServiceError::Rejected(reason) = error {
-                    shared.on_verdict(peer, Err(reason));
+                    shared.on_verified(peer, Err(reason));
+                    shared.limit(peer, |limiter, peer| limiter.on_verdict(peer, Err(reason)));
                 }
                 return Err(shared.lock().stats.count(error));
             }
@@ -152,7 +154,7 @@ impl<P: ParameterSet> VerificationService<P> {
             lookup.is_some_and(|lookup| shared.cache.get(&lookup))
         };
         if cached {
-            shared.on_verdict(peer, Ok(()));
+            shared.limit(peer, |limiter, peer| limiter.on_verdict(peer, Ok(())));
             let _ = reply.send(Ok(()));
             return Ok(PendingVerdict::new(receiver, None));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mldsa_core::ParameterSet;
 
-use super::worker::MAX_JOBS;
+use super::state::MAX_JOBS;
 use super::{PendingQuorum, ServiceError, VerificationService};
 use crate::batch::Mode;
 use crate::quorum::{Quorum, tally};

@@ -1,21 +1,20 @@
 //! State of a service and its workers.
 
 use core::mem;
-use core::num::NonZeroUsize;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::collections::{BTreeMap, VecDeque};
+use core::sync::atomic::Ordering;
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use lru::LruCache;
 use mldsa_core::ParameterSet;
 
 use super::cache::VerdictCache;
-use super::queue::{FairQueue, Peer};
-use super::{OwnedVote, RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
+use super::queue::Peer;
+use super::state::{Entry, Job, State};
+use super::{RateLimiter, ServiceBuilder, ServiceError};
 use crate::batch::{Duplicates, Engine, Mode, Request, Resolved};
 use crate::executor::catch;
-use crate::{Committee, RejectReason, Verdict};
+use crate::{Committee, RejectReason, Summary, Verdict};
 
 /// State that handles and workers share.
 pub(super) struct Shared<P: ParameterSet> {
@@ -31,45 +30,13 @@ pub(super) struct Shared<P: ParameterSet> {
     work: Condvar,
 }
 
-pub(super) struct State<P: ParameterSet> {
-    /// By priority.
-    pub(super) queues: [FairQueue<Entry<P>>; 3],
-    pub(super) jobs: VecDeque<Job>,
-    pub(super) stats: ServiceStats,
-    pub(super) closed: bool,
-    workers: usize,
-    /// Peers whose last vote was rejected; the least recent is forgotten first.
-    suspects: LruCache<u64, ()>,
-    /// Accepted and unanswered work by generation, which each drain ends.
-    outstanding: BTreeMap<u64, usize>,
-    generation: u64,
-    drains: Vec<(u64, oneshot::Sender<()>)>,
+/// Treatment of a queued vote.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Planned {
+    Cancelled,
+    Cached,
+    Fresh,
 }
-
-/// A synchronous call for a worker.
-pub(super) struct Job {
-    pub(super) run: Box<dyn FnOnce() + Send>,
-    generation: u64,
-}
-
-/// A queued vote.
-pub(super) struct Entry<P: ParameterSet> {
-    pub(super) vote: OwnedVote,
-    /// One committee: the one of the member id.
-    pub(super) committee: Committee<P>,
-    pub(super) peer: Peer,
-    pub(super) since: Instant,
-    pub(super) cancelled: Arc<AtomicBool>,
-    pub(super) reply: oneshot::Sender<Result<(), ServiceError>>,
-    generation: u64,
-}
-
-/// Peers that are remembered as suspects.
-const MAX_SUSPECTS: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
-/// Bytes of messages after which a batch takes no more votes.
-const BATCH_MESSAGE_BYTES: usize = 64 << 10;
-/// Quorums that may be queued.
-pub(super) const MAX_JOBS: usize = 64;
 
 impl<P: ParameterSet> Shared<P> {
     pub(super) fn new(
@@ -78,7 +45,6 @@ impl<P: ParameterSet> Shared<P> {
         committee: Committee<P>,
         workers: usize,
     ) -> Self {
-        let queue = || FairQueue::new(builder.queue_bytes);
         Self {
             engine,
             committees: RwLock::new(Arc::new([committee])),
@@ -86,17 +52,7 @@ impl<P: ParameterSet> Shared<P> {
             cache: VerdictCache::new(builder.cache_bytes),
             max_message_bytes: builder.max_message_bytes,
             batch: builder.batch,
-            state: Mutex::new(State {
-                queues: [queue(), queue(), queue()],
-                jobs: VecDeque::new(),
-                stats: ServiceStats::default(),
-                closed: false,
-                workers,
-                suspects: LruCache::new(MAX_SUSPECTS),
-                outstanding: BTreeMap::new(),
-                generation: 0,
-                drains: Vec::new(),
-            }),
+            state: Mutex::new(State::new(builder.queue_bytes, workers)),
             work: Condvar::new(),
             limiter: builder.rate_limiter,
         }
@@ -149,24 +105,9 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Ends work of a generation, and the drains that waited for it.
     fn complete(&self, generation: u64) {
-        let mut state = self.lock();
-        if let Some(count) = state.outstanding.get_mut(&generation) {
-            *count -= 1;
-            if *count == 0 {
-                state.outstanding.remove(&generation);
-            }
-        }
-        if state.drains.is_empty() {
-            return;
-        }
-        let first = state.outstanding.keys().next().copied().unwrap_or(u64::MAX);
-        let (ended, waiting) = mem::take(&mut state.drains)
-            .into_iter()
-            .partition(|(generation, _)| *generation < first);
-        state.drains = waiting;
-        drop(state);
-        let ended: Vec<(u64, oneshot::Sender<()>)> = ended;
-        for (_, drain) in ended {
+        let ended = self.lock().complete(generation);
+        for drain in ended {
+            // A waker is the caller's code.
             catch(|| drop(drain.send(())));
         }
     }
@@ -196,66 +137,91 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
-    /// Verifies one batch and answers its votes.
-    fn verify(&self, entries: Vec<Entry<P>>) {
-        let (cancelled, entries): (Vec<_>, Vec<_>) = entries
-            .into_iter()
-            .partition(|entry| entry.cancelled.load(Ordering::Relaxed));
-        self.lock().stats.cancelled += cancelled.len() as u64;
-        for entry in cancelled {
-            self.answer(entry, Err(ServiceError::Abandoned));
-        }
+    /// Verifies one batch and answers its votes, which are removed as they are answered.
+    fn verify(&self, entries: &mut VecDeque<Entry<P>>) {
         let request = Request {
             mode: Mode::Full,
             duplicates: Duplicates::Once,
             alone: true,
             cancel: None,
         };
-        // An equal vote may have been verified since this one was submitted.
-        let cached: Vec<bool> = entries.iter().map(|entry| self.is_hit(entry)).collect();
-        let fresh = entries.iter().zip(&cached).filter(|(_, cached)| !**cached);
-        let fresh = fresh.map(|(entry, _)| {
-            let committee = core::slice::from_ref(&entry.committee);
-            Resolved::vote(committee, &entry.vote.as_vote(), false)
-        });
-        let report = self.engine.report(request, fresh);
-        let now = Instant::now();
-        {
-            let mut state = self.lock();
-            let stats = &mut state.stats;
-            stats.batches += 1;
-            stats.verified += report.summary.items as u64;
-            stats.rejected += report.summary.rejected() as u64;
-            for entry in &entries {
-                let time = now.saturating_duration_since(entry.since);
-                stats.queued_time += time;
-                stats.longest_queued_time = stats.longest_queued_time.max(time);
-            }
-        }
+        let plan: Vec<Planned> = entries.iter().map(|entry| self.plan(entry)).collect();
+        let fresh = entries.iter().zip(&plan);
+        let fresh = fresh.filter(|(_, planned)| **planned == Planned::Fresh);
+        let report = self.engine.report(
+            request,
+            fresh.map(|(entry, _)| {
+                let committee = core::slice::from_ref(&entry.committee);
+                Resolved::vote(committee, &entry.vote.as_vote(), false)
+            }),
+        );
+        self.count(entries, &plan, &report.summary);
         let mut verdicts = report.verdicts.into_iter();
-        for (entry, cached) in entries.into_iter().zip(cached) {
-            let verdict = if cached {
-                Ok(())
-            } else {
-                verdicts.next().unwrap_or(Verdict::Skipped).check()
+        for planned in plan {
+            let verdict = match planned {
+                Planned::Cancelled => None,
+                Planned::Cached => Some(Ok(())),
+                Planned::Fresh => Some(verdicts.next().unwrap_or(Verdict::Skipped).check()),
             };
-            if verdict.is_ok() && !cached {
-                self.insert(&entry);
+            let Some(entry) = entries.pop_front() else {
+                return;
+            };
+            if planned == Planned::Fresh {
+                if verdict == Some(Ok(())) {
+                    self.insert(&entry);
+                }
+                if let Some(verdict) = verdict {
+                    self.on_verified(entry.peer, verdict);
+                }
             }
-            self.on_verdict(entry.peer, verdict);
-            self.answer(entry, verdict.map_err(ServiceError::Rejected));
+            if let Some(verdict) = verdict {
+                self.limit(entry.peer, |limiter, peer| {
+                    limiter.on_verdict(peer, verdict)
+                });
+            }
+            let verdict = verdict.map(|verdict| verdict.map_err(ServiceError::Rejected));
+            self.answer(entry, verdict.unwrap_or(Err(ServiceError::Abandoned)));
         }
     }
 
-    pub(super) fn on_verdict(&self, peer: Peer, verdict: Result<(), RejectReason>) {
-        if let Some(peer) = peer {
-            let mut state = self.lock();
-            match verdict {
-                Ok(()) => drop(state.suspects.pop(&peer)),
-                Err(_) => drop(state.suspects.put(peer, ())),
-            }
+    fn plan(&self, entry: &Entry<P>) -> Planned {
+        if entry.cancelled.load(Ordering::Relaxed) {
+            return Planned::Cancelled;
         }
-        self.limit(peer, |limiter, peer| limiter.on_verdict(peer, verdict));
+        // An equal vote may have been verified since this one was submitted.
+        match self.is_hit(entry) {
+            true => Planned::Cached,
+            false => Planned::Fresh,
+        }
+    }
+
+    fn count(&self, entries: &VecDeque<Entry<P>>, plan: &[Planned], summary: &Summary) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        let stats = &mut state.stats;
+        stats.batches += 1;
+        stats.verified += summary.items as u64;
+        stats.rejected += summary.rejected() as u64;
+        for (entry, planned) in entries.iter().zip(plan) {
+            if *planned == Planned::Cancelled {
+                stats.cancelled += 1;
+                continue;
+            }
+            let time = now.saturating_duration_since(entry.since);
+            stats.queued_time += time;
+            stats.longest_queued_time = stats.longest_queued_time.max(time);
+        }
+    }
+
+    /// Remembers whether the last vote of a peer was valid. A cached vote does not count: a
+    /// replay must not clear its sender.
+    pub(super) fn on_verified(&self, peer: Peer, verdict: Result<(), RejectReason>) {
+        let Some(peer) = peer else { return };
+        let mut state = self.lock();
+        match verdict {
+            Ok(()) => drop(state.suspects.pop(&peer)),
+            Err(_) => drop(state.suspects.put(peer, ())),
+        }
     }
 
     fn is_hit(&self, entry: &Entry<P>) -> bool {
@@ -276,100 +242,13 @@ impl<P: ParameterSet> Shared<P> {
     }
 }
 
-impl<P: ParameterSet> State<P> {
-    /// Counts work as accepted. Returns its generation.
-    fn accept(&mut self) -> u64 {
-        let generation = self.generation;
-        *self.outstanding.entry(generation).or_default() += 1;
-        generation
-    }
-
-    /// A vote that is about to be queued.
-    pub(super) fn entry(
-        &mut self,
-        vote: OwnedVote,
-        committee: Committee<P>,
-        peer: Peer,
-        cancelled: Arc<AtomicBool>,
-        reply: oneshot::Sender<Result<(), ServiceError>>,
-    ) -> Entry<P> {
-        Entry {
-            vote,
-            committee,
-            peer,
-            since: Instant::now(),
-            cancelled,
-            reply,
-            generation: self.accept(),
-        }
-    }
-
-    pub(super) fn push_job(&mut self, run: Box<dyn FnOnce() + Send>) {
-        let generation = self.accept();
-        self.jobs.push_back(Job { run, generation });
-    }
-
-    /// Whether a worker is there to do what is accepted.
-    pub(super) fn has_workers(&self) -> bool {
-        self.workers > 0
-    }
-
-    /// A drain of everything accepted so far.
-    pub(super) fn drain(&mut self, done: oneshot::Sender<()>) {
-        if self.outstanding.is_empty() {
-            let _ = done.send(());
-            return;
-        }
-        self.drains.push((self.generation, done));
-        self.generation += 1;
-    }
-
-    /// The next batch: the highest priority first, one slot in eight for each lower one, and
-    /// no more votes after a certain length of messages.
-    fn next_batch(&mut self, limit: usize) -> Vec<Entry<P>> {
-        let mut batch = Vec::new();
-        let mut bytes = 0;
-        while batch.len() < limit && bytes < BATCH_MESSAGE_BYTES {
-            let order = match batch.len() % 8 {
-                6 => [1, 0, 2],
-                7 => [2, 0, 1],
-                _ => [0, 1, 2],
-            };
-            let Self {
-                queues, suspects, ..
-            } = self;
-            let mut popped = order
-                .into_iter()
-                .filter_map(|priority| queues[priority].pop(|peer| suspects.contains(&peer)));
-            let Some((_, entry)) = popped.next() else {
-                break;
-            };
-            bytes += entry.vote.message.len();
-            batch.push(entry);
-        }
-        batch
-    }
-}
-
-impl<P: ParameterSet> Entry<P> {
-    /// Bytes that a vote takes in the queue, for limits and budgets.
-    pub(super) fn bytes(&self) -> usize {
-        queued_bytes(&self.vote)
-    }
-}
-
-/// Bytes that a vote takes in the queue, for limits and budgets.
-pub(super) fn queued_bytes(vote: &OwnedVote) -> usize {
-    vote.message.len() + vote.signature.len() + 256
-}
-
 /// A worker before and while it runs. If the last one is dropped, queued work is abandoned.
 pub(super) struct Worker<P: ParameterSet>(pub(super) Arc<Shared<P>>);
 
 /// Work that a worker does without the lock.
 enum Task<P: ParameterSet> {
     Job(Job),
-    Batch(Vec<Entry<P>>),
+    Batch(VecDeque<Entry<P>>),
 }
 
 impl<P: ParameterSet> Worker<P> {
@@ -381,7 +260,13 @@ impl<P: ParameterSet> Worker<P> {
                     catch(job.run);
                     self.0.complete(job.generation);
                 }
-                Task::Batch(entries) => self.0.verify(entries),
+                Task::Batch(mut entries) => {
+                    catch(|| self.0.verify(&mut entries));
+                    // None are left, unless verification panicked.
+                    for entry in entries {
+                        self.0.answer(entry, Err(ServiceError::Abandoned));
+                    }
+                }
             }
         }
     }

@@ -153,14 +153,18 @@ fn a_member_fills_its_own_share_of_the_cache() {
     assert!(honest.iter().all(|vote| service.is_cached(&vote.as_vote())));
 }
 
-/// Peers whose last vote was rejected are served in one turn of eight while others wait.
+/// Peers whose last vote was rejected are served in one turn of eight while others wait. The
+/// replay of a cached vote does not clear them.
 #[test]
 fn suspected_peers_yield() {
-    let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
+    let (service, worker) = held(|builder| builder.batch(8));
+    assert_eq!(service.verify(&VOTES[1].as_vote()), Ok(()));
     // Malformed votes are answered at once, and make their senders suspects.
     for peer in 100..200 {
         let vote = OwnedVote::new(member(0), *b"x", vec![0; 3]);
         assert!(service.submit(from_peer(peer), vote).is_err());
+        let replay = service.submit(from_peer(peer), VOTES[1].clone()).unwrap();
+        assert_eq!(replay.wait(), Ok(()));
     }
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut pending = Vec::new();

@@ -11,14 +11,18 @@ use crate::lanes::interleaved::InterleavedHash;
 
 pub(super) mod keccak;
 mod vector;
+#[path = "eight/ntt.rs"]
 mod ntt;
 mod product;
 mod unpack;
 mod pack;
 mod w1;
+#[path = "eight/rows.rs"]
 mod rows;
 mod reject;
+#[path = "eight/secret_rows.rs"]
 mod secret_rows;
+mod hint_row;
 mod secret_streams;
 mod verify;
 #[cfg(test)]
@@ -64,7 +68,7 @@ pub(super) const unsafe fn kernels() -> Kernels {
             bytes,
             out
         )),
-        pack_eta: secret_entry!(|eta, s, out| secret_rows::pack_eta(eta, s, out)),
+        pack_eta: secret_entry!(|eta, s, out| pack::pack_eta(eta, s, out)),
         unpack_eta_ntt: secret_entry!(|eta, bytes, out| secret_rows::unpack_eta_ntt(
             eta, bytes, out
         )),
@@ -81,7 +85,7 @@ pub(super) const unsafe fn kernels() -> Kernels {
         low_bits_row: secret_entry!(|gamma2, bound, c_hat, s2_hat, w| secret_rows::low_bits_row(
             gamma2, bound, c_hat, s2_hat, w
         )),
-        hint_row: secret_entry!(|gamma2, c_hat, t0_hat, w, bitmap| secret_rows::hint_row(
+        hint_row: secret_entry!(|gamma2, c_hat, t0_hat, w, bitmap| hint_row::hint_row(
             gamma2, c_hat, t0_hat, w, bitmap
         )),
         unpack_z_ntt: entry!(|gamma1_bits, bound, bytes, out| rows::unpack_z_ntt(

@@ -179,7 +179,7 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     /// receives them in these groups. Verification expands A once more for
     /// each signature: `docs/keys.md` has the measured share.
     ///
-    /// Stack: row sign in a batch of the [crate's table](crate#stack), with
+    /// Stack: row sign many in `docs/gates.md`, with
     /// self-verification row verify if that is larger.
     ///
     /// [self-verification]: crate::SigningKey::set_self_verification
@@ -235,8 +235,8 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     /// The signatures of all `messages`, each as [`Self::sign`] makes it, in their
     /// order; several at a time, as a [`BatchSigner`] does it.
     ///
-    /// Memory: that of a [`BatchSigner`], and the signatures. Stack: row sign in a batch
-    /// of the [crate's table](crate#stack).
+    /// Memory: that of a [`BatchSigner`], and the signatures. Stack: row sign many
+    /// in `docs/gates.md`.
     ///
     /// # Errors
     /// The first error of any message, as of [`Self::sign`]; no signature is returned

@@ -41,7 +41,7 @@ use crate::scheme::verify::verify_one;
 /// Key generation from the seed xi (FIPS 204 algorithm 6) into the caller's
 /// buffers. The private key is the expanded encoding; wipe it after use.
 ///
-/// Stack: row keygen of the [crate's table](crate#stack).
+/// Stack: row keygen in `docs/gates.md`.
 pub fn keygen<P: ParameterSet>(
     xi: &[u8; SEED_LEN],
     pk: &mut P::PublicKeyBytes,
@@ -54,7 +54,7 @@ pub fn keygen<P: ParameterSet>(
 /// time where the backend has lanes. Eight with AVX-512, four with AVX2; the portable
 /// backend gains nothing. Any number of keys; no allocation.
 ///
-/// Stack: row keygen in a batch of the [crate's table](crate#stack).
+/// Stack: row keygen many in `docs/gates.md`.
 pub fn keygen_many<P: ParameterSet>(keys: &mut [NewKey<'_, P>]) {
     keygen_many::keygen_many::<P>(Backend::detect(), keys);
 }
@@ -64,7 +64,7 @@ pub fn keygen_many<P: ParameterSet>(keys: &mut [NewKey<'_, P>]) {
 ///
 /// [`SigningKey::from_expanded_bytes`]: crate::SigningKey::from_expanded_bytes
 ///
-/// Stack: row import of the [crate's table](crate#stack).
+/// Stack: row import in `docs/gates.md`.
 ///
 /// # Errors
 /// Every [`KeyError`].
@@ -83,7 +83,7 @@ pub fn tr<P: ParameterSet>(pk: &P::PublicKeyBytes) -> [u8; CRH_LEN] {
 /// Signs `mu` with an expanded private key, into the caller's buffer. Only
 /// the range of s1 and s2 is checked, not that t0 and `tr` belong to them.
 ///
-/// Stack: row sign of the [crate's table](crate#stack).
+/// Stack: row sign in `docs/gates.md`.
 ///
 /// # Errors
 /// [`SignError::Key`], [`SignError::AttemptsExhausted`].
@@ -105,7 +105,7 @@ pub fn sign_mu<P: ParameterSet>(
 
 /// Verifies a signature over `mu` under an encoded public key.
 ///
-/// Stack: row verify of the [crate's table](crate#stack).
+/// Stack: row verify in `docs/gates.md`.
 ///
 /// # Errors
 /// Every [`VerifyError`], in the order of its variants.
@@ -120,7 +120,7 @@ pub fn verify_mu<P: ParameterSet>(
 /// Verifies a signature over `message` under an encoded public key, in one
 /// call: `tr` is computed in parallel with the expansion of A where that is faster.
 ///
-/// Stack: row verify of the [crate's table](crate#stack).
+/// Stack: row verify in `docs/gates.md`.
 ///
 /// # Errors
 /// Every [`VerifyError`], in the order of its variants.

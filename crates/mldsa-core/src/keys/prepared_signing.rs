@@ -131,7 +131,7 @@ fn zeros(len: usize) -> alloc::boxed::Box<[NttPoly]> {
 impl<P: ParameterSet> SigningKey<P> {
     /// Expands and transforms once, for a key that signs often.
     ///
-    /// Stack: row prepare to sign of the [crate's table](crate#stack).
+    /// Stack: row prepare signing key in `docs/gates.md`.
     #[cfg(feature = "alloc")]
     pub fn prepare(&self) -> PreparedSigningKey<P> {
         let mut key = PreparedSigningKey {
@@ -150,7 +150,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Expands and transforms into caller memory: preparation without a heap.
     ///
-    /// Stack: row prepare to sign of the [crate's table](crate#stack).
+    /// Stack: row prepare signing key in `docs/gates.md`.
     pub fn prepare_in<'a>(
         &'a self,
         memory: &'a mut PreparedSigningKeyStorage<P>,

@@ -205,7 +205,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Expands A and t1 into caller memory: allocation-free preparation.
     ///
-    /// Stack: row prepare of the [crate's table](crate#stack).
+    /// Stack: row prepare verifying key in `docs/gates.md`.
     pub fn prepare_in<'a>(
         &'a self,
         memory: &'a mut PreparedVerifyingKeyStorage<P>,
@@ -222,7 +222,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Expands A and t1 once, for a key that verifies often: 20, 36 or 64 KiB on
     /// the heap. Pays from the second signature on.
     ///
-    /// Stack: row prepare of the [crate's table](crate#stack).
+    /// Stack: row prepare verifying key in `docs/gates.md`.
     #[cfg(feature = "alloc")]
     pub fn prepare(&self) -> PreparedVerifyingKey<P> {
         let len = P::K * (P::L + 1);

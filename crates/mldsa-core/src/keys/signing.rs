@@ -96,7 +96,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Key generation from the 32-byte seed xi (FIPS 204 algorithm 6): the seed
     /// is the private key, and must come from a generator of the set's strength.
     ///
-    /// Stack: row keygen of the [crate's table](crate#stack).
+    /// Stack: row keygen in `docs/gates.md`.
     #[must_use]
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
@@ -119,7 +119,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Ok::<(), mldsa_core::SignError>(())
     /// ```
     ///
-    /// Stack: row keygen of the [crate's table](crate#stack).
+    /// Stack: row keygen in `docs/gates.md`.
     pub fn from_seed_in<'m>(
         xi: &[u8; SEED_LEN],
         memory: &'m mut SigningKeyStorage<P>,
@@ -142,8 +142,8 @@ impl<P: ParameterSet> SigningKey<P> {
     /// [`Self::from_seed`] for many seeds: the same keys in the same order, several at a
     /// time as [`bytes::keygen_many`](crate::no_alloc::keygen_many) makes them.
     ///
-    /// Memory: the keys. Stack: row keygen in a batch of the
-    /// [crate's table](crate#stack).
+    /// Memory: the keys. Stack: row keygen many in
+    /// `docs/gates.md`.
     #[cfg(feature = "alloc")]
     pub fn from_seeds(seeds: &[[u8; SEED_LEN]]) -> alloc::vec::Vec<Self> {
         // All places first: a vector that grew would leave copies of keys.
@@ -172,7 +172,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Generates a key with the operating system's generator (FIPS 204 algorithm
     /// 1).
     ///
-    /// Stack: row keygen of the [crate's table](crate#stack).
+    /// Stack: row keygen in `docs/gates.md`.
     ///
     /// # Errors
     /// Every [`RngError`](crate::RngError).
@@ -186,7 +186,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Generates a key with `rng` (FIPS 204 algorithm 1 ML-DSA.KeyGen).
     ///
-    /// Stack: row keygen of the [crate's table](crate#stack).
+    /// Stack: row keygen in `docs/gates.md`.
     ///
     /// # Errors
     /// [`RngError::Failed`](crate::RngError::Failed) if the generator fails,
@@ -202,7 +202,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// [`Self::generate_with_rng`] in caller memory: neither the seed nor the key is moved.
     ///
-    /// Stack: row keygen of the [crate's table](crate#stack).
+    /// Stack: row keygen in `docs/gates.md`.
     ///
     /// # Errors
     /// As [`Self::generate_with_rng`].
@@ -235,7 +235,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// s1 and s2 in range, t0 and `tr` recomputed and compared. Costs a key
     /// generation. The seed of such a key is not known.
     ///
-    /// Stack: row import of the [crate's table](crate#stack).
+    /// Stack: row import in `docs/gates.md`.
     ///
     /// # Errors
     /// Every [`KeyError`].
@@ -247,7 +247,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// [`Self::from_expanded_bytes`] in caller memory: the key is not moved.
     ///
-    /// Stack: row import of the [crate's table](crate#stack).
+    /// Stack: row import in `docs/gates.md`.
     ///
     /// # Errors
     /// Every [`KeyError`].

@@ -141,6 +141,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
 /// often, and what.
 #[rustfmt::skip] // One line for each entry.
 const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
+    ("mldsa_core::backend::avx2::pack", Kind::Division, 1, LENGTHS),
     ("mldsa_core::backend::avx2::rows", Kind::Division, 1, LENGTHS),
     ("mldsa_core::backend::avx2::secret_rows", Kind::Division, 1, LENGTHS),
     ("mldsa_core::backend::avx2::w1", Kind::Division, 1, LENGTHS),

@@ -2,7 +2,8 @@
 
 use core::arch::x86_64::__m256i;
 
-use super::ntt::{get, inv_ntt, ntt, put};
+use super::ntt::{inv_ntt, ntt};
+use super::vector::{get, put};
 use super::*;
 use crate::backend::transform::bounds::{Floor, Registers, contain_what_they_hold};
 use crate::backend::transform::{Private, Standard, Vector};

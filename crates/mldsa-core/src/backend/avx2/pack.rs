@@ -3,7 +3,9 @@
 
 use core::arch::x86_64::*;
 
-use crate::backend::transform::Aligned;
+use super::vector::get;
+use crate::backend::transform::{Aligned, response};
+use crate::ring::poly::Poly;
 
 /// 32 bytes in order, from what packing four registers to bytes makes of them: of each
 /// half of the registers four lanes after four.
@@ -206,4 +208,21 @@ const fn ends(bits: i32) -> [Aligned<[u8; 16]>; 2] {
         n += 1;
     }
     tables
+}
+
+/// BitPack of one row of s1 or s2.
+#[target_feature(enable = "avx2")]
+pub(super) fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
+    let len = if eta == 2 { 12 } else { 16 };
+    for (n, out) in out[..8 * len].chunks_exact_mut(len).enumerate() {
+        let code = |i| response(get(&s.0, 4 * n + i), eta);
+        let low = _mm256_packus_epi32(code(0), code(1));
+        let high = _mm256_packus_epi32(code(2), code(3));
+        let codes = in_order(_mm256_packus_epi16(low, high));
+        if eta == 2 {
+            pack_threes(codes, out);
+        } else {
+            pack_fours(codes, out);
+        }
+    }
 }

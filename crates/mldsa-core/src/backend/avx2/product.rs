@@ -5,8 +5,7 @@
 
 use core::arch::x86_64::*;
 
-use super::ntt::{get, put};
-use super::vector::{odd_lanes, spread, upper_halves};
+use super::vector::{get, odd_lanes, put, spread, upper_halves};
 use crate::coding::expansion::Expansion;
 use crate::params::{N, Q};
 use crate::ring::field::Q_INV;
@@ -21,6 +20,20 @@ impl Sums {
     #[target_feature(enable = "avx2")]
     pub(super) fn zero() -> Self {
         Self(_mm256_setzero_si256(), _mm256_setzero_si256())
+    }
+
+    /// `a b`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn of(a: __m256i, b: __m256i) -> Self {
+        Self::zero().add(a, b)
+    }
+
+    /// Adds `a`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add_one(self, a: __m256i) -> Self {
+        self.add(a, _mm256_set1_epi32(1))
     }
 
     /// Adds `a b`.
@@ -56,16 +69,23 @@ fn reduced(sums: __m256i) -> __m256i {
     _mm256_sub_epi64(sums, _mm256_mul_epi32(t, _mm256_set1_epi32(Q)))
 }
 
+/// Coefficients `8 n..8 n + 8` of a row, not reduced.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn row_sums(a: &[NttPoly], b: &[NttPoly], n: usize) -> Sums {
+    let mut sums = Sums::zero();
+    for (a, b) in a.iter().zip(b) {
+        sums = sums.add(get(&a.0, n), get(&b.0, n));
+    }
+    sums
+}
+
 /// [`crate::ring::ntt::row_product`], the same order in and out.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn row_product(a: &[NttPoly], b: &[NttPoly], out: &mut NttPoly) {
     for n in 0..N / 8 {
-        let mut sums = Sums::zero();
-        for (a, b) in a.iter().zip(b) {
-            sums = sums.add(get(&a.0, n), get(&b.0, n));
-        }
-        put(&mut out.0, n, sums.reduce());
+        put(&mut out.0, n, row_sums(a, b, n).reduce());
     }
 }
 

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::keccak::{X4, permute_x4, permute_x4_and_one, transpose_x4};
-use super::ntt::put_at;
+use super::vector::put_at;
 use super::vector::spread;
 use crate::backend::accepted::ACCEPTED;
 use crate::lanes::interleaved::InterleavedHash;

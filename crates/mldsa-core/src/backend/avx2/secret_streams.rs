@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::keccak::{X4, permute_x1, permute_x4, transpose_x4};
-use super::ntt::put_at;
+use super::vector::put_at;
 use crate::backend::accepted::ACCEPTED;
 use crate::backend::cpu::Avx2;
 use crate::backend::kernels::MaskSeed;

@@ -141,3 +141,24 @@ const fn field_shifts(bits: usize) -> Aligned<[i32; 8]> {
     }
     Aligned(table)
 }
+
+/// Eight code words of a packed row of s1 or s2, of 3 or 4 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn eta_field(eta: i32, bytes: &[u8], n: usize) -> __m256i {
+    let bits = if eta == 2 { 3 } else { 4 };
+    // The last ones are read with what is before them.
+    let first = (bits * n).min(32 * bits - 4);
+    let word = bytes[first..]
+        .first_chunk()
+        .map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    let word = (word >> (8 * (bits * n - first))).cast_signed();
+    let shifts = _mm256_mullo_epi32(
+        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+        _mm256_set1_epi32(bits as i32),
+    );
+    _mm256_and_si256(
+        _mm256_srlv_epi32(_mm256_set1_epi32(word), shifts),
+        _mm256_set1_epi32((1 << bits) - 1),
+    )
+}

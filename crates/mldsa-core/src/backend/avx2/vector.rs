@@ -3,7 +3,11 @@
 use core::arch::x86_64::*;
 
 use crate::backend::transform::{Aligned, Tables, Vector};
-use crate::params::Q;
+use crate::memory::ct::is_negative;
+use crate::params::{N, Q};
+
+/// Eight coefficients.
+pub(super) type Eight = __m256i;
 
 macro_rules! on_registers {
     ($($name:ident ($a:ident $(, $b:ident: $b_type:ty)*), $body:expr;)*) => { $(
@@ -125,6 +129,83 @@ macro_rules! aligned_load {
     )* };
 }
 aligned_load!(i32, 8; i64, 4; u8, 32);
+
+/// Register n of a polynomial.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn get(poly: &[i32; N], n: usize) -> Eight {
+    let chunk = &poly.as_chunks::<8>().0[n];
+    // SAFETY: 32 bytes.
+    unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) }
+}
+
+/// Writes register n of a polynomial.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn put(poly: &mut [i32; N], n: usize, v: Eight) {
+    put_at(&mut poly.as_chunks_mut::<8>().0[n], v);
+}
+
+/// Writes the first eight coefficients.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn put_at(coefficients: &mut [i32], v: Eight) {
+    // SAFETY: 32 bytes, which the slice checks.
+    unsafe { _mm256_storeu_si256(coefficients[..8].as_mut_ptr().cast(), v) };
+}
+
+/// `a 2^-BITS`, rounded down.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn shift_right<const BITS: i32>(a: Eight) -> Eight {
+    _mm256_srai_epi32::<BITS>(a)
+}
+
+/// `a 2^BITS`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn shift_left<const BITS: i32>(a: Eight) -> Eight {
+    _mm256_slli_epi32::<BITS>(a)
+}
+
+/// |a|.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn magnitude(a: Eight) -> Eight {
+    _mm256_abs_epi32(a)
+}
+
+/// Canonical form of a coefficient of an inverse transform.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn positive(a: Eight) -> Eight {
+    canonical(a)
+}
+
+/// The largest of many coefficients, which are not negative.
+pub(super) struct Largest(Eight);
+
+impl Largest {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn none() -> Self {
+        Self(_mm256_setzero_si256())
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn of(&mut self, a: Eight) {
+        self.0 = _mm256_max_epi32(self.0, a);
+    }
+
+    /// The verdict, passed through the value barrier: the caller declassifies it.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn within(self, limit: i32) -> bool {
+        let excess = _mm256_sub_epi32(_mm256_set1_epi32(limit), self.0);
+        !is_negative(-_mm256_movemask_ps(_mm256_castsi256_ps(excess)))
+    }
+}
 
 /// Zeros to all sixteen registers: what a kernel leaves in them, a later call may spill.
 #[target_feature(enable = "avx2")]

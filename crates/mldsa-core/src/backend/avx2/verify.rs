@@ -1,9 +1,10 @@
 //! Verification, composed of the kernels of this folder. Public data.
 
-use super::ntt::{get_pair, put};
+use super::ntt::get_pair;
 use super::product::{matrix_product, row_product};
 use super::reject::expand_four;
 use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
+use super::vector::put;
 use super::w1::inv_ntt_use_hint;
 use crate::backend::cpu::Avx2;
 use crate::backend::fetch::{fetch_ends, fetch_pages};

@@ -2,8 +2,9 @@
 
 use core::arch::x86_64::*;
 
-use super::ntt::{get, get_pair, inv_ntt};
+use super::ntt::{get_pair, inv_ntt};
 use super::pack::{in_order, pack_fours, pack_sixes};
+use super::vector::get;
 use crate::backend::transform::{Order, Vector};
 use crate::memory::array::Zeroed;
 use crate::params::N;
@@ -154,4 +155,23 @@ impl HintMasks {
         }
         Self(masks)
     }
+}
+
+/// Algorithm 38 on canonical coefficients.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn low_bits<const SIX_BITS: bool>(gamma2: i32, r: __m256i) -> __m256i {
+    // As in `rounding`: 2 gamma2 is a multiple of 128.
+    let eighths = _mm256_srli_epi32::<7>(r.add(r.splat(127)));
+    let (factor, round, shift, top) = if SIX_BITS {
+        (11_275, 1 << 23, 24, 43)
+    } else {
+        (1_025, 1 << 21, 22, 15)
+    };
+    let product = _mm256_mullo_epi32(eighths, r.splat(factor)).add(r.splat(round));
+    let r1 = _mm256_srl_epi32(product, _mm_cvtsi32_si128(shift));
+    // The topmost residues, whose r1 is one too many, have r - q instead of r - (q - 1).
+    let topmost = _mm256_cmpgt_epi32(r1, r.splat(top));
+    r.sub(_mm256_mullo_epi32(r1, r.splat(2 * gamma2)))
+        .add(topmost)
 }

@@ -2,8 +2,11 @@
 
 use core::arch::aarch64::*;
 
-use super::vector::{Eight, bytes, bytes_at, put_bytes_at, qwords};
+use super::vector::{Eight, bytes, bytes_at, get, low_bytes, put_bytes_at, qwords};
+use crate::backend::transform::response;
+use crate::memory::secret::Secret;
 use crate::params::N;
+use crate::ring::poly::Poly;
 
 /// Of every byte the lower four bits. Bounds: each below 2^4.
 ///
@@ -147,4 +150,21 @@ const fn places(bits: i32) -> [[u8; 16]; 2] {
         n += 1;
     }
     tables
+}
+
+/// BitPack of one row of s1 or s2.
+#[target_feature(enable = "neon")]
+pub(super) fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
+    let mut codes = Secret::<[u8; N]>::zeroed();
+    let codes = codes.expose_mut();
+    for n in 0..N / 16 {
+        let a = response(get(&s.0, 2 * n), eta);
+        let b = response(get(&s.0, 2 * n + 1), eta);
+        put_bytes_at(codes, 16 * n, low_bytes(a, b));
+    }
+    if eta == 2 {
+        pack_threes(codes, out);
+    } else {
+        pack_fours(codes, out);
+    }
 }

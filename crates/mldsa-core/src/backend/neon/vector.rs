@@ -4,6 +4,7 @@
 use core::arch::aarch64::*;
 
 use crate::backend::transform::{Aligned, Tables, Vector};
+use crate::memory::ct::is_negative;
 use crate::params::{N, Q};
 
 /// Eight coefficients.
@@ -97,15 +98,15 @@ fn shoup(b: int32x4_t, w: int32x4_t, quotient: int32x4_t) -> int32x4_t {
 /// wanted one is the smaller as an unsigned number.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn positive(v: int32x4_t) -> int32x4_t {
+fn positive_four(v: int32x4_t) -> int32x4_t {
     smaller(v, vaddq_s32(v, vdupq_n_s32(Q)))
 }
 
 /// `(-q, 2 q)` to `[0, q)`.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn canonical(v: int32x4_t) -> int32x4_t {
-    let v = positive(v);
+fn canonical(v: int32x4_t) -> int32x4_t {
+    let v = positive_four(v);
     smaller(v, vsubq_s32(v, vdupq_n_s32(Q)))
 }
 
@@ -113,7 +114,7 @@ pub(super) fn canonical(v: int32x4_t) -> int32x4_t {
 #[inline]
 #[target_feature(enable = "neon")]
 fn centred(v: int32x4_t) -> int32x4_t {
-    let v = positive(v);
+    let v = positive_four(v);
     let above = vcgtq_s32(v, vdupq_n_s32((Q - 1) / 2));
     vmlaq_s32(v, vreinterpretq_s32_u32(above), vdupq_n_s32(Q))
 }
@@ -222,6 +223,58 @@ pub(super) fn spread(three: &[u8; 24]) -> Eight {
     let low = vqtbl1q_u8(bytes_at(three, 0), bytes(&LOW));
     let high = vqtbl1q_u8(bytes_at(three, 8), bytes(&HIGH));
     Eight(vreinterpretq_s32_u8(low), vreinterpretq_s32_u8(high))
+}
+
+/// `a 2^-BITS`, rounded down.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn shift_right<const BITS: i32>(a: Eight) -> Eight {
+    Eight(vshrq_n_s32::<BITS>(a.0), vshrq_n_s32::<BITS>(a.1))
+}
+
+/// `a 2^BITS`.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn shift_left<const BITS: i32>(a: Eight) -> Eight {
+    Eight(vshlq_n_s32::<BITS>(a.0), vshlq_n_s32::<BITS>(a.1))
+}
+
+/// |a|.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn magnitude(a: Eight) -> Eight {
+    Eight(vabsq_s32(a.0), vabsq_s32(a.1))
+}
+
+/// Canonical form of a coefficient of an inverse transform.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn positive(a: Eight) -> Eight {
+    Eight(positive_four(a.0), positive_four(a.1))
+}
+
+/// The largest of many coefficients, which are not negative.
+pub(super) struct Largest(int32x4_t);
+
+impl Largest {
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(super) fn none() -> Self {
+        Self(vdupq_n_s32(0))
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(super) fn of(&mut self, a: Eight) {
+        self.0 = vmaxq_s32(self.0, vmaxq_s32(a.0, a.1));
+    }
+
+    /// The verdict, passed through the value barrier: the caller declassifies it.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(super) fn within(self, limit: i32) -> bool {
+        !is_negative(limit - vmaxvq_s32(self.0))
+    }
 }
 
 /// Zeros to all 32 registers: what a kernel leaves in them, a later call may spill.

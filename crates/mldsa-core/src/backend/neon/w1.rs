@@ -29,12 +29,7 @@ pub(super) fn inv_ntt_use_hint<const SIX_BITS: bool, O: Order>(
         #[inline(always)]
         |n| get_pair::<O>(&w_hat.0, n),
         #[inline(always)]
-        |v| {
-            v.map(
-                #[inline(always)]
-                |v| positive(v),
-            )
-        },
+        |v| positive(v),
         &mut w.0,
     );
     let mut w1 = [0; N];
@@ -111,4 +106,19 @@ pub(super) fn wrapped<const SIX_BITS: bool>(r1: uint8x16_t) -> uint8x16_t {
     } else {
         vandq_u8(r1, vdupq_n_u8(15))
     }
+}
+
+/// Algorithm 38 on canonical coefficients.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn low_bits<const SIX_BITS: bool>(gamma2: i32, r: Eight) -> Eight {
+    let r1 = rounded::<SIX_BITS>(r);
+    let four = |r: int32x4_t, r1: int32x4_t| {
+        let r0 = vmlsq_s32(r, r1, vdupq_n_s32(2 * gamma2));
+        // The topmost residues, whose r1 is one too many, have r - q instead of
+        // r - (q - 1).
+        let topmost = vcgtq_s32(r1, vdupq_n_s32(if SIX_BITS { 43 } else { 15 }));
+        vaddq_s32(r0, vreinterpretq_s32_u32(topmost))
+    };
+    Eight(four(r.0, r1.0), four(r.1, r1.1))
 }

@@ -1,22 +1,19 @@
 //! The rows of signing and key generation. Constant time; verdicts are secret.
 
-use core::arch::aarch64::*;
-
 use super::ntt::{inv_ntt, ntt};
-use super::pack::{pack, pack_fours, pack_threes};
+use super::pack::pack;
 use super::product::{Sums, row_sums};
 use super::unpack::{eta_field, field, short_field};
-use super::vector::{Eight, bytes, get, low_bytes, positive, put, put_bytes_at};
-use super::w1::{high_bits, rounded, wrapped};
+use super::vector::{Largest, get, magnitude, positive, put, shift_left, shift_right};
+use super::w1::{high_bits, low_bits};
 use crate::backend::transform::{Order, Standard, Vector, response};
-use crate::coding::hint::HINT_ROW_LEN;
-use crate::memory::ct::is_negative;
 use crate::memory::secret::Secret;
 use crate::params::{D, GAMMA2_88, N, T0_POLY_LEN, T1_POLY_LEN};
 use crate::ring::poly::{NttPoly, Poly};
 
 /// Fused BitUnpack and NTT of one y. Bounds: `|out| < 9 q`.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn unpack_mask_ntt(gamma1_bits: u32, bytes: &[u8], out: &mut NttPoly) {
     match gamma1_bits {
         17 => ntt::<Standard>(
@@ -33,7 +30,8 @@ pub(super) fn unpack_mask_ntt(gamma1_bits: u32, bytes: &[u8], out: &mut NttPoly)
 }
 
 /// Fused BitUnpack, range check and NTT of one row of s1 or s2. Bounds: `|out| < 9 q`.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn unpack_eta_ntt(eta: i32, bytes: &[u8], out: &mut NttPoly) -> bool {
     let mut largest = Largest::none();
     ntt::<Standard>(
@@ -49,7 +47,8 @@ pub(super) fn unpack_eta_ntt(eta: i32, bytes: &[u8], out: &mut NttPoly) -> bool 
 }
 
 /// Fused BitUnpack and NTT of one row of t0. Bounds: `|out| < 9 q`.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn unpack_t0_ntt(bytes: &[u8], out: &mut NttPoly) {
     ntt::<Standard>(
         #[inline(always)]
@@ -58,25 +57,9 @@ pub(super) fn unpack_t0_ntt(bytes: &[u8], out: &mut NttPoly) {
     );
 }
 
-/// BitPack of one row of s1 or s2.
-#[target_feature(enable = "neon")]
-pub(super) fn pack_eta(eta: i32, s: &Poly, out: &mut [u8]) {
-    let mut codes = Secret::<[u8; N]>::zeroed();
-    let codes = codes.expose_mut();
-    for n in 0..N / 16 {
-        let a = response(get(&s.0, 2 * n), eta);
-        let b = response(get(&s.0, 2 * n + 1), eta);
-        put_bytes_at(codes, 16 * n, low_bytes(a, b));
-    }
-    if eta == 2 {
-        pack_threes(codes, out);
-    } else {
-        pack_fours(codes, out);
-    }
-}
-
 /// One row of `Power2Round(A s1 + s2)`, packed.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn public_row(
     eta: i32,
     a_row: &[NttPoly],
@@ -93,21 +76,16 @@ pub(super) fn public_row(
         // -eta <= t + s2 < q + eta
         let t = get(&t.0, n).add(s2).canonical();
         let up = t.splat((1 << (D - 1)) - 1);
-        let t1 = t.add(up).map(
-            #[inline(always)]
-            |t| vshrq_n_s32::<{ D as i32 }>(t),
-        );
-        let t0 = t.sub(t1.map(
-            #[inline(always)]
-            |t1| vshlq_n_s32::<{ D as i32 }>(t1),
-        ));
+        let t1 = shift_right::<{ D as i32 }>(t.add(up));
+        let t0 = t.sub(shift_left::<{ D as i32 }>(t1));
         pack::<10>(t1, n, t1_out);
         pack::<{ D as i32 }>(response(t0, 1 << (D - 1)), n, t0_out);
     }
 }
 
 /// One row of a commitment: w = A y and its packed high bits.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn commit_row(
     gamma2: i32,
     a_row: &[NttPoly],
@@ -123,7 +101,8 @@ pub(super) fn commit_row(
 }
 
 /// One row of z = y + c s1, packed, and its norm check.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn respond_row(
     gamma1_bits: u32,
     bound: i32,
@@ -154,7 +133,8 @@ pub(super) fn respond_row(
 }
 
 /// One row of w - c s2 in the place of w, and the check of its low bits.
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn low_bits_row(
     gamma2: i32,
     bound: i32,
@@ -178,37 +158,10 @@ pub(super) fn low_bits_row(
     largest.within(bound - 1)
 }
 
-/// MakeHint of one row as a bitmap, and the norm check of c t0.
-#[target_feature(enable = "neon")]
-pub(super) fn hint_row(
-    gamma2: i32,
-    c_hat: &NttPoly,
-    t0_hat: &NttPoly,
-    w: &Poly,
-    bitmap: &mut [u8; HINT_ROW_LEN],
-) -> bool {
-    let mut ct0 = Secret::<Poly>::zeroed();
-    let ct0 = ct0.expose_mut();
-    product_inv_ntt(c_hat, t0_hat, ct0);
-    let mut largest = Largest::none();
-    for (n, bits) in bitmap.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let mut sums = |n: usize| {
-            let (w, ct0) = (get(&w.0, n), get(&ct0.0, n));
-            largest.of(magnitude(ct0));
-            (w, w.add(ct0).canonical())
-        };
-        let ((a, a_sum), (b, b_sum)) = (sums(2 * n), sums(2 * n + 1));
-        *bits = match gamma2 {
-            GAMMA2_88 => changed_high_bits::<true>([a, b], [a_sum, b_sum]),
-            _ => changed_high_bits::<false>([a, b], [a_sum, b_sum]),
-        };
-    }
-    largest.within(gamma2 - 1)
-}
-
 /// The product of two polynomials, back in centred coefficients.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, out: &mut Poly) {
     centred_inv_ntt(
         #[inline(always)]
@@ -219,7 +172,8 @@ pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, out: &mut Poly) {
 
 /// The centred coefficients of what the sums are the product of.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn centred_inv_ntt(sums: impl Fn(usize) -> Sums, out: &mut Poly) {
     inv_ntt(
         #[inline(always)]
@@ -232,7 +186,8 @@ fn centred_inv_ntt(sums: impl Fn(usize) -> Sums, out: &mut Poly) {
 
 /// A row of A times a vector, back in canonical coefficients.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn row_of_product(a: &[NttPoly], b: &[NttPoly], out: &mut Poly) {
     inv_ntt(
         #[inline(always)]
@@ -241,80 +196,7 @@ fn row_of_product(a: &[NttPoly], b: &[NttPoly], out: &mut Poly) {
             Standard::to_private(product(2 * n), product(2 * n + 1)).into()
         },
         #[inline(always)]
-        |v| {
-            v.map(
-                #[inline(always)]
-                |v| positive(v),
-            )
-        },
+        |v| positive(v),
         &mut out.0,
     );
-}
-
-/// Algorithm 38 on canonical coefficients.
-#[inline]
-#[target_feature(enable = "neon")]
-fn low_bits<const SIX_BITS: bool>(gamma2: i32, r: Eight) -> Eight {
-    let r1 = rounded::<SIX_BITS>(r);
-    let four = |r: int32x4_t, r1: int32x4_t| {
-        let r0 = vmlsq_s32(r, r1, vdupq_n_s32(2 * gamma2));
-        // The topmost residues, whose r1 is one too many, have r - q instead of
-        // r - (q - 1).
-        let topmost = vcgtq_s32(r1, vdupq_n_s32(if SIX_BITS { 43 } else { 15 }));
-        vaddq_s32(r0, vreinterpretq_s32_u32(topmost))
-    };
-    Eight(four(r.0, r1.0), four(r.1, r1.1))
-}
-
-/// One bit for each of sixteen coefficients: whether their high bits differ.
-#[inline]
-#[target_feature(enable = "neon")]
-fn changed_high_bits<const SIX_BITS: bool>(before: [Eight; 2], after: [Eight; 2]) -> [u8; 2] {
-    let high = |[a, b]: [Eight; 2]| {
-        let (a, b) = (rounded::<SIX_BITS>(a), rounded::<SIX_BITS>(b));
-        wrapped::<SIX_BITS>(low_bytes(a, b))
-    };
-    let same = vceqq_u8(high(before), high(after));
-    let bits = vbicq_u8(
-        bytes(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]),
-        same,
-    );
-    let bits = vpaddq_u8(bits, bits);
-    let bits = vpaddq_u8(bits, bits);
-    let bits = vpaddq_u8(bits, bits);
-    vgetq_lane_u16::<0>(vreinterpretq_u16_u8(bits)).to_le_bytes()
-}
-
-/// |a|.
-#[inline]
-#[target_feature(enable = "neon")]
-fn magnitude(a: Eight) -> Eight {
-    a.map(
-        #[inline(always)]
-        |a| vabsq_s32(a),
-    )
-}
-
-/// The largest of many coefficients, which are not negative.
-struct Largest(int32x4_t);
-
-impl Largest {
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn none() -> Self {
-        Self(vdupq_n_s32(0))
-    }
-
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn of(&mut self, a: Eight) {
-        self.0 = vmaxq_s32(self.0, vmaxq_s32(a.0, a.1));
-    }
-
-    /// The verdict, passed through the value barrier: the caller declassifies it.
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn within(self, limit: i32) -> bool {
-        !is_negative(limit - vmaxvq_s32(self.0))
-    }
 }

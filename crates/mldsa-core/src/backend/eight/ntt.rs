@@ -10,9 +10,11 @@ use crate::params::N;
 /// Algorithm 41 on what `load(n)` gives for coefficients `8 n..8 n + 8`; out in the order
 /// O. Constant time.
 ///
-/// Bounds: any `|in| < B < 2^31 - 10 q` gives `|out| < B + 8.1 q`.
+/// Bounds: any `|in| < B < 2^31 - 10 q` gives `|out| < B + 8.1 q` with NEON and `B + 10 q`
+/// with AVX2, there `B + 8.1 q` for `B <= 2^26`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn ntt<O: Order>(mut load: impl FnMut(usize) -> Eight, out: &mut [i32; N]) {
     for i in 0..4 {
         let mut v = eight!(load, i, 4);
@@ -34,9 +36,10 @@ pub(super) fn ntt<O: Order>(mut load: impl FnMut(usize) -> Eight, out: &mut [i32
 /// Algorithm 42 times `2^32` on what `load(n)` gives for two times eight coefficients, in
 /// private order; `finish` makes of a register what is written. Constant time.
 ///
-/// Bounds: `|in| <= q`, `(-q, q)` into `finish`.
+/// Bounds: `|in| <= q`, `(-q, q)` into `finish` with NEON, `(-q/4, 5q/4)` with AVX2.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn inv_ntt(
     mut load: impl FnMut(usize) -> [Eight; 2],
     finish: impl Fn(Eight) -> Eight,
@@ -64,7 +67,8 @@ pub(super) fn inv_ntt(
 
 /// Coefficients `16 n..16 n + 16` of a polynomial in the order O, in private order.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn get_pair<O: Order>(poly: &[i32; N], n: usize) -> [Eight; 2] {
     O::to_private(get(poly, 2 * n), get(poly, 2 * n + 1)).into()
 }

@@ -1,0 +1,174 @@
+//! State of a service under its lock: queues, counters, drains.
+
+use core::num::NonZeroUsize;
+use core::sync::atomic::AtomicBool;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use lru::LruCache;
+use mldsa_core::ParameterSet;
+
+use super::queue::{FairQueue, Peer};
+use super::{OwnedVote, ServiceError, ServiceStats};
+use crate::Committee;
+
+pub(super) struct State<P: ParameterSet> {
+    /// By priority.
+    pub(super) queues: [FairQueue<Entry<P>>; 3],
+    pub(super) jobs: VecDeque<Job>,
+    pub(super) stats: ServiceStats,
+    pub(super) closed: bool,
+    pub(super) workers: usize,
+    /// Peers whose last vote was rejected; the least recent is forgotten first.
+    pub(super) suspects: LruCache<u64, ()>,
+    /// Accepted and unanswered work by generation, which each drain ends.
+    outstanding: BTreeMap<u64, usize>,
+    generation: u64,
+    drains: Vec<(u64, oneshot::Sender<()>)>,
+}
+
+/// A synchronous call for a worker.
+pub(super) struct Job {
+    pub(super) run: Box<dyn FnOnce() + Send>,
+    pub(super) generation: u64,
+}
+
+/// A queued vote.
+pub(super) struct Entry<P: ParameterSet> {
+    pub(super) vote: OwnedVote,
+    /// One committee: the one of the member id.
+    pub(super) committee: Committee<P>,
+    pub(super) peer: Peer,
+    pub(super) since: Instant,
+    pub(super) cancelled: Arc<AtomicBool>,
+    pub(super) reply: oneshot::Sender<Result<(), ServiceError>>,
+    pub(super) generation: u64,
+}
+
+/// Peers that are remembered as suspects.
+const MAX_SUSPECTS: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
+/// Bytes of messages after which a batch takes no more votes.
+const BATCH_MESSAGE_BYTES: usize = 64 << 10;
+/// Quorums that may be queued.
+pub(super) const MAX_JOBS: usize = 64;
+
+impl<P: ParameterSet> State<P> {
+    pub(super) fn new(queue_bytes: usize, workers: usize) -> Self {
+        let queue = || FairQueue::new(queue_bytes);
+        // Unbounded first, so that nothing is reserved.
+        let mut suspects = LruCache::unbounded();
+        suspects.resize(MAX_SUSPECTS);
+        Self {
+            queues: [queue(), queue(), queue()],
+            jobs: VecDeque::new(),
+            stats: ServiceStats::default(),
+            closed: false,
+            workers,
+            suspects,
+            outstanding: BTreeMap::new(),
+            generation: 0,
+            drains: Vec::new(),
+        }
+    }
+
+    /// Counts work as accepted. Returns its generation.
+    fn accept(&mut self) -> u64 {
+        let generation = self.generation;
+        *self.outstanding.entry(generation).or_default() += 1;
+        generation
+    }
+
+    /// A vote that is about to be queued.
+    pub(super) fn entry(
+        &mut self,
+        vote: OwnedVote,
+        committee: Committee<P>,
+        peer: Peer,
+        cancelled: Arc<AtomicBool>,
+        reply: oneshot::Sender<Result<(), ServiceError>>,
+    ) -> Entry<P> {
+        Entry {
+            vote,
+            committee,
+            peer,
+            since: Instant::now(),
+            cancelled,
+            reply,
+            generation: self.accept(),
+        }
+    }
+
+    pub(super) fn push_job(&mut self, run: Box<dyn FnOnce() + Send>) {
+        let generation = self.accept();
+        self.jobs.push_back(Job { run, generation });
+    }
+
+    /// Whether a worker is there to do what is accepted.
+    pub(super) fn has_workers(&self) -> bool {
+        self.workers > 0
+    }
+
+    /// A drain of everything accepted so far.
+    pub(super) fn drain(&mut self, done: oneshot::Sender<()>) {
+        if self.outstanding.is_empty() {
+            let _ = done.send(());
+            return;
+        }
+        self.drains.push((self.generation, done));
+        self.generation += 1;
+    }
+
+    /// Ends work of a generation. Returns the drains that waited for it.
+    pub(super) fn complete(&mut self, generation: u64) -> Vec<oneshot::Sender<()>> {
+        if let Some(count) = self.outstanding.get_mut(&generation) {
+            *count -= 1;
+            if *count == 0 {
+                self.outstanding.remove(&generation);
+            }
+        }
+        let first = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
+        let ended = self
+            .drains
+            .extract_if(.., |(generation, _)| *generation < first);
+        ended.map(|(_, drain)| drain).collect()
+    }
+
+    /// The next batch: the highest priority first, one slot in eight for each lower one, and
+    /// no more votes after a certain length of messages.
+    pub(super) fn next_batch(&mut self, limit: usize) -> VecDeque<Entry<P>> {
+        let mut batch = VecDeque::new();
+        let mut bytes = 0;
+        while batch.len() < limit && bytes < BATCH_MESSAGE_BYTES {
+            let order = match batch.len() % 8 {
+                6 => [1, 0, 2],
+                7 => [2, 0, 1],
+                _ => [0, 1, 2],
+            };
+            let Self {
+                queues, suspects, ..
+            } = self;
+            let mut popped = order
+                .into_iter()
+                .filter_map(|priority| queues[priority].pop(|peer| suspects.contains(&peer)));
+            let Some((_, entry)) = popped.next() else {
+                break;
+            };
+            bytes += entry.vote.message.len();
+            batch.push_back(entry);
+        }
+        batch
+    }
+}
+
+impl<P: ParameterSet> Entry<P> {
+    /// Bytes that a vote takes in the queue, for limits and budgets.
+    pub(super) fn bytes(&self) -> usize {
+        queued_bytes(&self.vote)
+    }
+}
+
+/// Bytes that a vote takes in the queue, for limits and budgets.
+pub(super) fn queued_bytes(vote: &OwnedVote) -> usize {
+    vote.message.len() + vote.signature.len() + 256
+}
