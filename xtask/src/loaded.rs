@@ -72,7 +72,7 @@ fn on_this_core(times: usize) -> Result<(), String> {
         // They end with the process.
         std::thread::spawn(|| {
             loop {
-                std::hint::black_box(0);
+                core::hint::black_box(0);
             }
         });
     }
