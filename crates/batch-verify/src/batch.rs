@@ -10,7 +10,6 @@ mod verifier;
 
 pub use builder::{BatchVerifierBuilder, BuildError};
 pub(crate) use engine::{Engine, Request};
-pub(crate) use lanes::Lanes;
 pub use options::{BatchSize, Duplicates, Mode};
 pub(crate) use resolve::Resolved;
 pub use verifier::{BatchVerifier, CommitteeVerifier};

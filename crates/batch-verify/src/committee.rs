@@ -21,9 +21,6 @@ pub use self::error::CommitteeError;
 pub(crate) use self::keys::{KeyTable, MemberKey};
 pub use self::storage::KeyStorage;
 pub use self::threshold::Threshold;
-use crate::batch::{Engine, Lanes, Resolved};
-use crate::executor::Pool;
-use crate::{CommitteeVerifier, RejectReason, Vote};
 
 /// The validators of an epoch: public keys, weights, epoch number, quorum threshold and
 /// context in one immutable value. Clones share it.
@@ -58,8 +55,6 @@ use crate::{CommitteeVerifier, RejectReason, Vote};
 pub struct Committee<P: ParameterSet>(Arc<Inner<P>>);
 
 struct Inner<P: ParameterSet> {
-    /// For lone votes; its own key cache is empty.
-    lanes: Lanes<P>,
     table: KeyTable<P>,
     weights: Arc<[u64]>,
     total_weight: u128,
@@ -129,7 +124,6 @@ impl<P: ParameterSet> Committee<P> {
         hash.finish();
         hash.squeeze(&mut digest);
         Ok(Self(Arc::new(Inner {
-            lanes: Lanes::without_cache(),
             table,
             total_weight: weights.iter().map(|&weight| u128::from(weight)).sum(),
             weights,
@@ -236,22 +230,6 @@ impl<P: ParameterSet> Committee<P> {
             inner.threshold,
             context.as_ref(),
         )
-    }
-
-    /// A verifier of votes with default options: all threads of rayon's current pool.
-    #[must_use]
-    pub fn verifier(&self) -> CommitteeVerifier<P> {
-        let engine = Engine::new(Pool::Shared, 0, Backend::detect());
-        CommitteeVerifier::new(engine, self.clone())
-    }
-
-    /// Verifies one vote on this thread, without batch machinery and without allocation.
-    ///
-    /// # Errors
-    /// The reason of the rejection.
-    pub fn verify(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
-        let vote = Resolved::vote(core::slice::from_ref(self), vote, false)?;
-        self.0.lanes.verify_one(&vote)
     }
 
     /// The member at `index`. Take the committee of the vote's epoch first: the same index is

@@ -4,6 +4,7 @@ mod args;
 mod committee;
 mod dirs;
 mod pins;
+mod registrations;
 mod steps;
 mod store;
 

@@ -6,71 +6,76 @@ use aleph_bft::{
     Index, Keychain, MultiKeychain, NodeCount, NodeIndex, PartialMultisignature as _, SignatureSet,
 };
 use batch_verify::{
-    BatchVerifier, Duplicates, KeySet, Policy, SignerId, Threads, Threshold, Vote, Weights,
+    Attestation, BatchVerifier, Committee, CommitteeVerifier, MemberId, QuorumRule, Threads,
+    Threshold,
 };
 use harness::{Kind, Meter, Signer, Strategy, ThreadTime, flip_bit};
-use mldsa_core::{Context, ParameterSet, SigningKey};
+use mldsa_core::{ParameterSet, SigningKey};
 
 /// Context of all signatures.
 const CONTEXT: &[u8] = b"example/alephbft/v1";
 
-/// Keys of all members with the strategy that verifies them. Clones share the keys.
+/// Committee of the members with the strategy that verifies their signatures. Clones share the
+/// keys.
 #[derive(Clone, Debug)]
 pub struct Validators<P: ParameterSet> {
-    keys: KeySet<P>,
-    verifier: BatchVerifier<P>,
-    weights: Arc<Weights>,
+    committee: Committee<P>,
+    verifier: CommitteeVerifier<P>,
     strategy: Strategy,
     meter: Arc<Meter>,
 }
 
 impl<P: ParameterSet> Validators<P> {
-    /// Members with these keys.
+    /// Members with these keys and equal weights, as the engine requires.
     ///
     /// # Panics
-    /// If two keys are equal.
+    /// If there are no keys, or two are equal.
     #[must_use]
     pub fn new(members: &[SigningKey<P>], strategy: Strategy, meter: Arc<Meter>) -> Self {
-        let public = members.iter().map(SigningKey::verifying_key);
-        let keys = KeySet::from_public_keys(public).expect("keys differ");
-        let verifier = BatchVerifier::builder()
-            .keys(keys.clone())
-            .context(CONTEXT)
+        let committee = Committee::builder(CONTEXT)
+            .threshold(Threshold::TWO_THIRDS)
             .threads(Threads::Inline)
-            .build()
-            .expect("a short context");
+            .build(members.iter().map(|key| (key.verifying_key(), 1)))
+            .expect("keys differ");
+        let verifier = BatchVerifier::builder().threads(Threads::Inline);
+        let verifier = verifier.build_for(committee.clone());
         Self {
-            weights: Arc::new(Weights::equal(keys.len())),
-            keys,
-            verifier,
+            verifier: verifier.expect("no threads to start"),
+            committee,
             strategy,
             meter,
         }
     }
 
-    fn verify(&self, message: &[u8], signature: &[u8], index: NodeIndex) -> bool {
-        let context = Context::new(CONTEXT).expect("a short context");
-        let Self { keys, strategy, .. } = self;
-        strategy.verify_one(keys, signer(index), context, message, signature)
+    fn member(&self, index: NodeIndex) -> Option<MemberId> {
+        self.committee.member(u32::try_from(index.0).ok()?)
     }
 
-    fn verify_quorum(&self, message: &[u8], votes: &[Vote<'_>], weight: u128) -> bool {
-        let Some(threshold) = Threshold::at_least(weight) else {
-            return false;
-        };
+    fn verify(&self, message: &[u8], signature: &[u8], index: NodeIndex) -> bool {
+        self.member(index).is_some_and(|member| {
+            let committee = &self.committee;
+            self.strategy
+                .verify_one(committee, member, message, signature)
+        })
+    }
+
+    /// Whether all signatures are valid and have more than two thirds of the weight.
+    fn verify_all(&self, message: &[u8], signatures: &SignatureSet<Vec<u8>>) -> bool {
         if self.strategy == Strategy::AwsLc {
             // Signed with the context as part of the message, see `Strategy::frame`.
-            let valid = |vote: &Vote<'_>| {
-                let index = NodeIndex(vote.signer.index() as usize);
-                self.verify(message, vote.signature, index)
-            };
-            return votes.len() as u128 >= weight && votes.iter().all(valid);
+            let enough = 3 * signatures.iter().count() > 2 * self.committee.len();
+            let mut signatures = signatures.iter();
+            return enough && signatures.all(|(index, s)| self.verify(message, s, index));
         }
-        let (policy, duplicates) = (Policy::Strict, Duplicates::Reject);
-        let (verifier, weights) = (&self.verifier, &self.weights);
-        let verdict =
-            verifier.verify_quorum(message, votes, weights, threshold, policy, duplicates);
-        verdict.is_ok()
+        let attestations: Option<Vec<_>> = signatures
+            .iter()
+            .map(|(index, signature)| Some(Attestation::new(self.member(index)?, signature)))
+            .collect();
+        attestations.is_some_and(|attestations| {
+            let rule = QuorumRule::Certificate;
+            let quorum = self.verifier.verify_quorum(message, &attestations, rule);
+            quorum.is_ok()
+        })
     }
 
     /// Runs a verification of signatures of one message and records it.
@@ -89,11 +94,6 @@ impl<P: ParameterSet> Validators<P> {
         self.meter.record_total(kind, time);
         valid
     }
-}
-
-/// Signer id of a member; an index outside of `u32` is none.
-fn signer(index: NodeIndex) -> SignerId {
-    SignerId::new(u32::try_from(index.0).unwrap_or(u32::MAX))
 }
 
 /// Keychain of a member.
@@ -135,7 +135,7 @@ impl<P: ParameterSet> Keychain for Keys<P> {
     type Signature = Vec<u8>;
 
     fn node_count(&self) -> NodeCount {
-        NodeCount(self.validators.keys.len())
+        NodeCount(self.validators.committee.len())
     }
 
     fn sign(&self, message: &[u8]) -> Vec<u8> {
@@ -161,17 +161,13 @@ impl<P: ParameterSet> MultiKeychain for Keys<P> {
         SignatureSet::with_size(self.node_count()).add_signature(signature, index)
     }
 
-    /// True if all signatures are valid and reach the threshold of the engine.
+    /// Verifies all signatures in one call. The threshold of the engine is that of the committee.
     fn is_complete(&self, message: &[u8], partial: &SignatureSet<Vec<u8>>) -> bool {
-        let votes: Vec<Vote<'_>> = partial
-            .iter()
-            .map(|(index, signature)| Vote::new(signer(index), signature))
-            .collect();
-        let bytes = votes.iter().map(|vote| vote.signature.len()).sum();
-        let weight = self.node_count().consensus_threshold().0 as u128;
+        let votes = partial.iter().count();
+        let bytes = partial.iter().map(|(_, signature)| signature.len()).sum();
         let validators = &self.validators;
-        validators.metered(Kind::Certificate, votes.len(), bytes, || {
-            validators.verify_quorum(message, &votes, weight)
+        validators.metered(Kind::Certificate, votes, bytes, || {
+            validators.verify_all(message, partial)
         })
     }
 }

@@ -1,201 +1,216 @@
-//! The door: what comes in, what the engine asks, what is refused.
+//! Vote admission: verification of arrived messages and of the engine's questions.
 
-use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use batch_verify::{Outcome, QuorumError, Reason, Threshold, Weights};
-use harness::{Kind, Meter, ThreadTime};
+use batch_verify::{RejectReason, Verdict, VerificationService, Vote};
+use harness::{Kind, Meter, Strategy, ThreadTime};
 use mldsa_core::ParameterSet;
 
 use crate::chain::Height;
+use crate::epochs::Epochs;
 use crate::message::{Message, Signed};
-use crate::mode::Mode;
-use crate::verifier::{Committee, Verifier};
 
-/// What was refused, and what was not.
+/// Messages rejected and admitted by a validator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejections {
-    /// At the door, by the peer who sent it, never by who is said to have signed it, and reason.
-    pub by_peer: BTreeMap<(u64, Reason), u64>,
-    /// When the engine asked.
-    pub asked: u64,
-    /// Signed for heights that are over, which nobody verifies, by peer.
-    pub late: BTreeMap<u64, u64>,
-    /// What passed the door verified, by peer.
+    /// On arrival, by sender and reason. The sender is the network peer, not the claimed signer.
+    pub by_peer: BTreeMap<(u64, RejectReason), u64>,
+    /// On request of the engine.
+    pub on_request: u64,
+    /// Dropped without verification, by sender: heights already decided, or after the next epoch.
+    pub unverified: BTreeMap<u64, u64>,
+    /// Verified and admitted, by sender.
     pub admitted: BTreeMap<u64, u64>,
 }
 
-/// A validator's door.
-pub(crate) struct VoteAdmission {
-    verdicts: Box<dyn Verifier>,
-    weights: Arc<Weights>,
+/// Vote admission of one validator.
+#[derive(Debug)]
+pub(crate) struct VoteAdmission<P: ParameterSet> {
+    pub(crate) strategy: Strategy,
+    pub(crate) epochs: Epochs<P>,
+    /// Verdict cache and batches of [`Strategy::Batched`]; its calls run on the calling thread.
+    pub(crate) service: VerificationService<P>,
     height: Height,
     meter: Arc<Meter>,
-    refused: Rejections,
+    rejections: Rejections,
 }
 
-impl VoteAdmission {
-    /// The door of one member.
-    pub(crate) fn new<P: ParameterSet>(
-        way: Mode,
-        committee: Committee<P>,
+impl<P: ParameterSet> VoteAdmission<P> {
+    pub(crate) fn new(
+        strategy: Strategy,
+        epochs: Epochs<P>,
         meter: Arc<Meter>,
-    ) -> Self {
-        Self {
-            weights: Arc::clone(&committee.weights),
-            verdicts: committee.verdicts(way),
+    ) -> anyhow::Result<Self> {
+        let first = epochs.at(Height(1)).committee.clone();
+        // Votes of a few heights. The previous, the current and the next epoch are verifiable.
+        let cache = 8 * first.len() * (P::SIG_LEN + 512);
+        let service = VerificationService::builder(first)
+            .threads(1)
+            .cache_bytes(cache)
+            .retained_committees(3)
+            .build()?;
+        let admission = Self {
+            strategy,
+            epochs,
+            service,
             height: Height::default(),
             meter,
-            refused: Rejections::default(),
-        }
+            rejections: Rejections::default(),
+        };
+        Ok(admission)
     }
 
-    /// What was refused so far.
-    pub(crate) fn refused(&self) -> &Rejections {
-        &self.refused
+    pub(crate) fn rejections(&self) -> &Rejections {
+        &self.rejections
     }
 
-    /// The voting power of everybody.
-    pub(crate) fn weights(&self) -> &Weights {
-        &self.weights
-    }
-
-    /// Takes in all that has arrived, each with the peer who sent it, and returns what the engine
-    /// is to see: nothing of heights below `height`, and, if this door verifies what arrives,
-    /// nothing that is not valid.
-    pub(crate) fn admit<P: ParameterSet>(
+    /// Filters arrived messages, each with its sender: drops heights below `height` or after the
+    /// next epoch, and with [`Strategy::Batched`] messages with invalid signatures.
+    pub(crate) fn admit(
         &mut self,
         height: Height,
         mut arrived: Vec<(u64, Message<P>)>,
     ) -> Vec<Message<P>> {
         if height > self.height {
-            self.height = height;
-            self.verdicts.forget(height);
-        }
-        arrived.retain(|(peer, message)| {
-            let late = message.height() < height;
-            if late && message.kind().is_some() {
-                *self.refused.late.entry(*peer).or_default() += 1;
+            let next = self.epochs.after(height);
+            if self.service.committee().epoch() < next.number {
+                self.service.set_committee(next.committee.clone());
             }
-            !late
+            self.height = height;
+        }
+        let last_epoch = self.epochs.after(height).number;
+        arrived.retain(|(peer, message)| {
+            let of_message = message.height();
+            let keep = of_message >= height && self.epochs.at(of_message).number <= last_epoch;
+            if !keep && message.kind().is_some() {
+                *self.rejections.unverified.entry(*peer).or_default() += 1;
+            }
+            keep
         });
-        let start = ThreadTime::now();
-        let signed = |(peer, message): &(u64, Message<P>)| Some((*peer, message.signed()?));
-        let signed: Vec<(u64, Signed)> = arrived.iter().filter_map(signed).collect();
-        let inside = ThreadTime::now();
-        let outcomes = match self.verdicts.arrived(&signed) {
-            Some(outcomes) if !signed.is_empty() => outcomes,
-            _ => return arrived.into_iter().map(|(_, message)| message).collect(),
-        };
-        let library = inside.elapsed();
-        self.count(&arrived, &signed, &outcomes, start, library);
-        let mut outcomes = outcomes.into_iter();
-        arrived.retain(|(_, message)| {
-            message.kind().is_none() || outcomes.next().is_some_and(Outcome::is_valid)
-        });
+        if self.strategy == Strategy::Batched {
+            let mut verdicts = self.verify_arrived(&arrived).into_iter();
+            arrived.retain(|(_, message)| {
+                message.kind().is_none() || verdicts.next().is_some_and(|v| v.is_valid())
+            });
+        }
         arrived.into_iter().map(|(_, message)| message).collect()
     }
 
-    fn count<P: ParameterSet>(
-        &mut self,
-        arrived: &[(u64, Message<P>)],
-        signed: &[(u64, Signed)],
-        outcomes: &[Outcome],
-        start: ThreadTime,
-        library: std::time::Duration,
-    ) {
-        for ((peer, _), outcome) in signed.iter().zip(outcomes) {
-            let count = match outcome {
-                Outcome::Valid => self.refused.admitted.entry(*peer).or_default(),
-                Outcome::Invalid(reason) => {
-                    self.refused.by_peer.entry((*peer, *reason)).or_default()
-                }
-                // A door verifies everything.
-                Outcome::Skipped => continue,
+    /// Verifies the votes and proposals of `arrived` in one batch.
+    fn verify_arrived(&mut self, arrived: &[(u64, Message<P>)]) -> Vec<Verdict> {
+        let start = ThreadTime::now();
+        let sender = |(peer, message): &(u64, Message<P>)| Some((*peer, message.kind()?));
+        let senders: Vec<(u64, Kind)> = arrived.iter().filter_map(sender).collect();
+        let signed = arrived.iter().filter_map(|(_, message)| message.signed());
+        let signed: Vec<Signed> = signed.collect();
+        let library = ThreadTime::now();
+        let verdicts = self.verdicts(&signed);
+        let library = library.elapsed();
+        for ((peer, _), verdict) in senders.iter().zip(&verdicts) {
+            let count = match verdict.check() {
+                Ok(()) => self.rejections.admitted.entry(*peer).or_default(),
+                Err(reason) => self.rejections.by_peer.entry((*peer, reason)).or_default(),
             };
             *count += 1;
         }
-        let kinds = arrived.iter().filter_map(|(_, message)| message.kind());
-        let kinds: Vec<Kind> = kinds.collect();
-        let time = start.elapsed();
+        let total = start.elapsed();
         for kind in [Kind::Vote, Kind::Proposal] {
-            let of = |at: &usize| kinds[*at] == kind;
-            let of: Vec<usize> = (0..signed.len()).filter(of).collect();
-            let invalid = of.iter().filter(|at| !outcomes[**at].is_valid()).count();
-            let bytes = of.iter().map(|at| signed[*at].1.len()).sum();
-            let share = of.len() as f64 / signed.len() as f64;
-            if !of.is_empty() {
-                let library = library.mul_f64(share);
-                self.meter
-                    .record_call(kind, of.len(), bytes, invalid, library);
-                self.meter.record_total(kind, time.mul_f64(share));
+            let of_kind = |at: &usize| senders[*at].1 == kind;
+            let of_kind: Vec<usize> = (0..signed.len()).filter(of_kind).collect();
+            if of_kind.is_empty() {
+                continue;
             }
+            let bytes = of_kind.iter().map(|at| signed[*at].len()).sum();
+            let invalid = of_kind.iter().filter(|at| !verdicts[**at].is_valid());
+            let invalid = invalid.count();
+            let share = of_kind.len() as f64 / signed.len() as f64;
+            let library = library.mul_f64(share);
+            let meter = &self.meter;
+            meter.record_call(kind, of_kind.len(), bytes, invalid, library);
+            meter.record_total(kind, total.mul_f64(share));
         }
+        verdicts
     }
 
-    /// What the engine asks: whether one signature is valid.
+    /// Verdicts on signatures, in one batch with [`Strategy::Batched`].
+    pub(crate) fn verdicts(&self, signed: &[Signed]) -> Vec<Verdict> {
+        let unknown = Verdict::Rejected(RejectReason::UnknownMember);
+        let votes: Vec<Option<Vote<'_>>> = signed.iter().map(|s| self.vote(s)).collect();
+        if self.strategy == Strategy::Batched {
+            let report = self.service.verify_votes(votes.iter().copied().flatten());
+            let mut of_members = report.into_verdicts().into_iter();
+            let mut next = || of_members.next().unwrap_or(Verdict::Skipped);
+            let verdict = |vote: &Option<_>| if vote.is_some() { next() } else { unknown };
+            return votes.iter().map(verdict).collect();
+        }
+        let invalid = Verdict::Rejected(RejectReason::ChallengeMismatch);
+        let verdict = |signed| {
+            if self.is_valid(signed) {
+                Verdict::Valid
+            } else {
+                invalid
+            }
+        };
+        signed.iter().map(verdict).collect()
+    }
+
+    /// The vote of a committee member; `None` for an address outside of the committee.
+    fn vote<'a>(&self, signed: &'a Signed) -> Option<Vote<'a>> {
+        let member = self.epochs.at(signed.height).member(signed.by)?;
+        let signature = signed.signature.as_ref();
+        Some(Vote::new(member, &signed.bytes[..], signature))
+    }
+
+    /// Number of signatures verified so far by the service, without cache hits.
+    pub(crate) fn verified_by_service(&self) -> u64 {
+        self.service.stats().verified
+    }
+
+    /// Whether the signature is valid.
+    pub(crate) fn is_valid(&self, signed: &Signed) -> bool {
+        let Some(vote) = self.vote(signed) else {
+            return false;
+        };
+        if self.strategy == Strategy::Batched {
+            return self.service.verify(&vote).is_ok();
+        }
+        let committee = &self.epochs.at(signed.height).committee;
+        self.strategy
+            .verify_one(committee, vote.member, &signed.bytes, vote.signature)
+    }
+
+    /// Answers the engine: whether one signature is valid.
     pub(crate) fn verify(&mut self, kind: Kind, signed: &Signed) -> bool {
-        let look = ThreadTime::now();
-        if self.verdicts.knows(signed) {
-            self.meter.record_total(kind, look.elapsed());
-            return true;
-        }
-        let start = ThreadTime::now();
-        let valid = self.verdicts.verify(signed);
+        let (start, before) = (ThreadTime::now(), self.verified_by_service());
+        let valid = self.is_valid(signed);
         let time = start.elapsed();
-        let invalid = usize::from(!valid);
-        self.meter.record_call(kind, 1, signed.len(), invalid, time);
-        self.meter.record_total(kind, time);
-        if !valid {
-            self.refused.asked += 1;
+        if self.strategy != Strategy::Batched || self.verified_by_service() > before {
+            let invalid = usize::from(!valid);
+            self.meter.record_call(kind, 1, signed.len(), invalid, time);
+            self.rejections.on_request += u64::from(!valid);
         }
+        self.meter.record_total(kind, time);
         valid
     }
 
-    /// Whether `votes`, which are for one message, reach `threshold`, all of them valid and each
-    /// by somebody else: a certificate.
-    ///
-    /// # Errors
-    /// Why they do not.
-    pub(crate) fn quorum(
-        &mut self,
-        votes: &[Signed],
-        threshold: Threshold,
-    ) -> Result<(), QuorumError> {
-        let start = ThreadTime::now();
-        let (verdict, verified) = self.verdicts.quorum(votes, threshold);
-        self.certificate(votes, verified, verdict.is_err(), start);
-        verdict
-    }
-
-    /// The weight of those who have signed anything of `votes`, if all of them are valid.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub(crate) fn tally(&mut self, votes: &[Signed]) -> Result<u128, QuorumError> {
-        let start = ThreadTime::now();
-        let (tally, verified) = self.verdicts.tally(votes);
-        self.certificate(votes, verified, tally.is_err(), start);
-        tally
-    }
-
-    fn certificate(&self, votes: &[Signed], verified: usize, refused: bool, start: ThreadTime) {
-        let (time, kind) = (start.elapsed(), Kind::Certificate);
-        if verified == 0 {
-            return self.meter.record_total(kind, time);
+    /// Verifies and records the signatures of a certificate. Returns the first invalid one.
+    pub(crate) fn first_invalid(&self, votes: &[Signed]) -> Option<usize> {
+        let (start, before) = (ThreadTime::now(), self.verified_by_service());
+        let verdicts = self.verdicts(votes);
+        let time = start.elapsed();
+        let first = verdicts.iter().position(|verdict| !verdict.is_valid());
+        let verified = match self.strategy {
+            Strategy::Batched => (self.verified_by_service() - before) as usize,
+            _ => votes.len(),
+        };
+        if verified > 0 {
+            let bytes = votes.iter().map(Signed::len).sum();
+            let invalid = usize::from(first.is_some());
+            let kind = Kind::Certificate;
+            self.meter.record_call(kind, verified, bytes, invalid, time);
         }
-        let bytes = votes.iter().map(Signed::len).sum();
-        let invalid = usize::from(refused);
-        self.meter.record_call(kind, verified, bytes, invalid, time);
-        self.meter.record_total(kind, time);
-    }
-}
-
-impl fmt::Debug for VoteAdmission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VoteAdmission")
-            .field("refused", &self.refused)
-            .finish_non_exhaustive()
+        self.meter.record_total(Kind::Certificate, time);
+        first
     }
 }

@@ -1,42 +1,42 @@
-//! Certificates, by the engine's rules: everybody in them is a validator, once, and signed.
+//! Certificates by the rules of the engine: distinct validators of the height's epoch, all
+//! signatures valid, voting power above the threshold.
 
 use arc_malachitebft_core_consensus::ThresholdParams;
 use arc_malachitebft_core_types::{
-    BoxError, CertificateError, CommitCertificate, ExtendedCommitCertificate, NilOrVal,
-    PolkaCertificate, Round, RoundCertificate, RoundCertificateType, ThresholdParam, VoteType,
+    CertificateError, CommitCertificate, ExtendedCommitCertificate, NilOrVal, PolkaCertificate,
+    RoundCertificate, RoundCertificateType, ThresholdParam, ValidatorSet as _, VoteType,
 };
-use batch_verify::{QuorumError, Threshold};
 use mldsa_core::ParameterSet;
 
 use crate::admission::VoteAdmission;
-use crate::chain::{Address, Chain, Height, Value};
+use crate::chain::{Chain, Height};
 use crate::message::{Signed, vote_bytes};
-use crate::scheme::Signature;
 
 type Verdict<P> = Result<(), CertificateError<Chain<P>>>;
 
-impl VoteAdmission {
-    /// Precommits for a value that was decided.
-    pub(crate) fn commit<P: ParameterSet>(
-        &mut self,
+impl<P: ParameterSet> VoteAdmission<P> {
+    /// Verifies precommits for a decided value.
+    pub(crate) fn commit(
+        &self,
         certificate: &CommitCertificate<Chain<P>>,
         thresholds: ThresholdParams,
     ) -> Verdict<P> {
-        let (height, round) = (certificate.height, certificate.round);
-        let signatures = &certificate.commit_signatures;
-        let of = votes(VoteType::Precommit, height, round, certificate.value_id);
-        let votes: Vec<_> = signatures
-            .iter()
-            .map(|s| of(s.address, &s.signature))
-            .collect();
-        self.enough(&votes, thresholds.quorum, |vote| {
-            CertificateError::InvalidCommitSignature(signatures[vote].clone())
-        })
+        let (height, signatures) = (certificate.height, &certificate.commit_signatures);
+        let value = NilOrVal::Val(certificate.value_id);
+        let bytes = vote_bytes(VoteType::Precommit, height, certificate.round, value);
+        let votes = signatures.iter();
+        let votes = votes.map(|s| Signed::new(s.address, height, bytes.clone(), &s.signature));
+        self.certificate(
+            height,
+            &votes.collect::<Vec<_>>(),
+            thresholds.quorum,
+            |vote| CertificateError::InvalidCommitSignature(signatures[vote].clone()),
+        )
     }
 
-    /// The same with what each vote was extended by, which on this chain is nothing.
-    pub(crate) fn extended_commit<P: ParameterSet>(
-        &mut self,
+    /// Verifies precommits with extensions, which this chain does not have.
+    pub(crate) fn extended_commit(
+        &self,
         certificate: &ExtendedCommitCertificate<Chain<P>>,
         thresholds: ThresholdParams,
     ) -> Verdict<P> {
@@ -47,28 +47,29 @@ impl VoteAdmission {
         }
     }
 
-    /// Prevotes for a value.
-    pub(crate) fn polka<P: ParameterSet>(
-        &mut self,
+    /// Verifies prevotes for a value.
+    pub(crate) fn polka(
+        &self,
         certificate: &PolkaCertificate<Chain<P>>,
         thresholds: ThresholdParams,
     ) -> Verdict<P> {
-        let (height, round) = (certificate.height, certificate.round);
-        let signatures = &certificate.polka_signatures;
-        let of = votes(VoteType::Prevote, height, round, certificate.value_id);
-        let votes: Vec<_> = signatures
-            .iter()
-            .map(|s| of(s.address, &s.signature))
-            .collect();
-        self.enough(&votes, thresholds.quorum, |vote| {
-            CertificateError::InvalidPolkaSignature(signatures[vote].clone())
-        })
+        let (height, signatures) = (certificate.height, &certificate.polka_signatures);
+        let value = NilOrVal::Val(certificate.value_id);
+        let bytes = vote_bytes(VoteType::Prevote, height, certificate.round, value);
+        let votes = signatures.iter();
+        let votes = votes.map(|s| Signed::new(s.address, height, bytes.clone(), &s.signature));
+        self.certificate(
+            height,
+            &votes.collect::<Vec<_>>(),
+            thresholds.quorum,
+            |vote| CertificateError::InvalidPolkaSignature(signatures[vote].clone()),
+        )
     }
 
-    /// Votes of one round for anything: precommits by a quorum, which end it, or votes of any kind
-    /// by one honest validator at least, which begin it.
-    pub(crate) fn round<P: ParameterSet>(
-        &mut self,
+    /// Verifies votes of one round for any values: precommits of a quorum, which end the round, or
+    /// votes of any type by at least one honest validator, which begin it.
+    pub(crate) fn round(
+        &self,
         certificate: &RoundCertificate<Chain<P>>,
         thresholds: ThresholdParams,
     ) -> Verdict<P> {
@@ -77,97 +78,50 @@ impl VoteAdmission {
         let needed = match certificate.cert_type {
             RoundCertificateType::Skip => thresholds.honest,
             RoundCertificateType::Precommit => {
-                let prevote = |vote| vote == VoteType::Prevote;
-                if let Some(s) = signatures.iter().find(|s| prevote(s.vote_type)) {
+                let mut signatures = signatures.iter();
+                if let Some(s) = signatures.find(|s| s.vote_type == VoteType::Prevote) {
                     return Err(CertificateError::InvalidVoteType(s.address));
                 }
                 thresholds.quorum
             }
         };
-        // Stricter than to count each signer once: the engine wants one vote of each.
-        let mut signers: Vec<_> = signatures.iter().map(|s| s.address).collect();
-        signers.sort_unstable();
-        if let Some(pair) = signers.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(CertificateError::DuplicateVote(pair[0]));
-        }
-        let votes: Vec<_> = signatures
-            .iter()
-            .map(|s| {
-                let bytes = vote_bytes(s.vote_type, height, round, s.value_id);
-                Signed::new(s.address, height, bytes, &s.signature)
-            })
-            .collect();
-        let threshold = self.threshold(needed);
-        let verdict = self.tally(&votes).and_then(|weight| {
-            let needed = threshold.weight();
-            let insufficient = QuorumError::Insufficient {
-                needed,
-                claimed: weight,
-                verified: weight,
-            };
-            (weight >= needed).then_some(()).ok_or(insufficient)
+        let votes = signatures.iter().map(|s| {
+            let bytes = vote_bytes(s.vote_type, height, round, s.value_id);
+            Signed::new(s.address, height, bytes, &s.signature)
         });
-        verdict.map_err(|error| {
-            self.explain(error, &votes, threshold, |vote| {
-                CertificateError::InvalidRoundSignature(signatures[vote].clone())
-            })
+        self.certificate(height, &votes.collect::<Vec<_>>(), needed, |vote| {
+            CertificateError::InvalidRoundSignature(signatures[vote].clone())
         })
     }
 
-    fn enough<P: ParameterSet>(
-        &mut self,
+    fn certificate(
+        &self,
+        height: Height,
         votes: &[Signed],
         needed: ThresholdParam,
         invalid: impl FnOnce(usize) -> CertificateError<Chain<P>>,
     ) -> Verdict<P> {
-        let threshold = self.threshold(needed);
-        let verdict = self.quorum(votes, threshold);
-        verdict.map_err(|error| self.explain(error, votes, threshold, invalid))
-    }
-
-    /// The weight that the engine asks for.
-    fn threshold(&self, needed: ThresholdParam) -> Threshold {
-        let least = needed.min_expected(power(self.weights().total()));
-        Threshold::at_least(u128::from(least)).expect("the engine asks for at least one")
-    }
-
-    /// In the engine's words.
-    fn explain<P: ParameterSet>(
-        &self,
-        error: QuorumError,
-        votes: &[Signed],
-        threshold: Threshold,
-        invalid: impl FnOnce(usize) -> CertificateError<Chain<P>>,
-    ) -> CertificateError<Chain<P>> {
-        let by = |vote: usize| votes[vote].claim.by;
-        match error {
-            QuorumError::UnknownSigner { vote } => CertificateError::UnknownValidator(by(vote)),
-            QuorumError::Duplicate { second, .. } | QuorumError::Contradiction { second, .. } => {
-                CertificateError::DuplicateVote(by(second))
-            }
-            QuorumError::Insufficient { claimed, .. } => CertificateError::NotEnoughVotingPower {
-                signed: power(claimed),
-                total: power(self.weights().total()),
-                expected: power(threshold.weight()),
-            },
-            QuorumError::Invalid { vote, .. } => invalid(vote),
-            other => CertificateError::VerificationError(Some(BoxError::new(Box::new(other)))),
+        let set = &self.epochs.at(height).set;
+        let (mut signed, mut signers) = (0, Vec::new());
+        for vote in votes {
+            let power = set.power(vote.by);
+            signed += power.ok_or(CertificateError::UnknownValidator(vote.by))?;
+            signers.push(vote.by);
         }
+        signers.sort_unstable();
+        if let Some(pair) = signers.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(CertificateError::DuplicateVote(pair[0]));
+        }
+        let total = set.total_voting_power();
+        if !needed.is_met(signed, total) {
+            let expected = needed.min_expected(total);
+            return Err(CertificateError::NotEnoughVotingPower {
+                signed,
+                total,
+                expected,
+            });
+        }
+        self.first_invalid(votes)
+            .map_or(Ok(()), |vote| Err(invalid(vote)))
     }
-}
-
-/// What signatures of a certificate for one value are for.
-fn votes(
-    kind: VoteType,
-    height: Height,
-    round: Round,
-    value: Value,
-) -> impl Fn(Address, &Signature) -> Signed {
-    let bytes = vote_bytes(kind, height, round, NilOrVal::Val(value));
-    move |by, signature| Signed::new(by, height, bytes.clone(), signature)
-}
-
-/// The engine counts in 64 bits.
-fn power(weight: u128) -> u64 {
-    u64::try_from(weight).unwrap_or(u64::MAX)
 }

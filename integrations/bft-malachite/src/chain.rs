@@ -1,4 +1,4 @@
-//! The types of a chain with small values: what Malachite calls a context.
+//! Types of a chain with small values (`Context` of the engine).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -11,7 +11,7 @@ use mldsa_core::{ParameterSet, VerifyingKey};
 
 use crate::scheme::Scheme;
 
-/// The chain.
+/// Chain context of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain<P>(PhantomData<P>);
 
@@ -36,11 +36,11 @@ macro_rules! number {
 }
 
 number! {
-    /// A validator: its place in the set, which is its id in the key set.
+    /// Address of a validator, independent of its position in a set.
     Address(u32);
-    /// The number of a block.
+    /// Block number.
     Height(u64);
-    /// A block; its own id.
+    /// Block value, which is its own id.
     Value(u64);
 }
 
@@ -71,7 +71,7 @@ impl types::Value for Value {
     }
 }
 
-/// Values are small enough for the proposal itself.
+/// Proposal part; unused, because values are part of the proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPart;
 
@@ -85,18 +85,18 @@ impl<P: ParameterSet> types::ProposalPart<Chain<P>> for NoPart {
     }
 }
 
-/// A proposed value.
+/// Proposed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// For which height.
+    /// Height.
     pub height: Height,
-    /// In which round.
+    /// Round.
     pub round: Round,
-    /// The value.
+    /// Value.
     pub value: Value,
-    /// The round of the polka that it had before.
+    /// Round of an earlier polka for the value.
     pub pol_round: Round,
-    /// Who proposes it.
+    /// Proposer.
     pub by: Address,
 }
 
@@ -126,42 +126,23 @@ impl<P: ParameterSet> types::Proposal<Chain<P>> for Proposal {
     }
 }
 
-/// A prevote or precommit.
+/// Prevote or precommit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vote<P: ParameterSet> {
-    /// Which of the two.
+pub struct Vote {
+    /// Prevote or precommit.
     pub kind: VoteType,
-    /// For which height.
+    /// Height.
     pub height: Height,
-    /// In which round.
+    /// Round.
     pub round: Round,
-    /// For what.
+    /// Value, or nil.
     pub value: NilOrVal<Value>,
-    /// Who votes.
+    /// Voter.
     pub by: Address,
-    extension: Option<SignedExtension<Chain<P>>>,
 }
 
-impl<P: ParameterSet> Vote<P> {
-    fn new(
-        kind: VoteType,
-        height: Height,
-        round: Round,
-        value: NilOrVal<Value>,
-        by: Address,
-    ) -> Self {
-        Self {
-            kind,
-            height,
-            round,
-            value,
-            by,
-            extension: None,
-        }
-    }
-}
-
-impl<P: ParameterSet> types::Vote<Chain<P>> for Vote<P> {
+/// Votes of this chain have no extensions.
+impl<P: ParameterSet> types::Vote<Chain<P>> for Vote {
     fn height(&self) -> Height {
         self.height
     }
@@ -187,26 +168,24 @@ impl<P: ParameterSet> types::Vote<Chain<P>> for Vote<P> {
     }
 
     fn extension(&self) -> Option<&SignedExtension<Chain<P>>> {
-        self.extension.as_ref()
+        None
     }
 
     fn take_extension(&mut self) -> Option<SignedExtension<Chain<P>>> {
-        self.extension.take()
+        None
     }
 
-    fn extend(self, extension: SignedExtension<Chain<P>>) -> Self {
-        Self {
-            extension: Some(extension),
-            ..self
-        }
+    fn extend(self, _: SignedExtension<Chain<P>>) -> Self {
+        self
     }
 }
 
-/// A member of the validator set.
+/// Member of a validator set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member<P: ParameterSet> {
     address: Address,
     key: VerifyingKey<P>,
+    power: u64,
 }
 
 impl<P: ParameterSet> types::Validator<Chain<P>> for Member<P> {
@@ -219,27 +198,33 @@ impl<P: ParameterSet> types::Validator<Chain<P>> for Member<P> {
     }
 
     fn voting_power(&self) -> u64 {
-        1
+        self.power
     }
 }
 
-/// The validators, by address. The engine clones sets often, so clones share the members.
+/// Validators of an epoch, in order. Clones share them, because the engine clones sets often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidatorSet<P: ParameterSet>(Arc<[Member<P>]>);
 
 impl<P: ParameterSet> ValidatorSet<P> {
-    /// The set of these keys; the n-th gets address n.
-    pub fn new<'a>(keys: impl IntoIterator<Item = &'a VerifyingKey<P>>) -> Self {
-        let member = |(address, key): (u32, &VerifyingKey<P>)| Member {
-            address: Address(address),
-            key: key.clone(),
+    /// Set of validators with address, key and voting power.
+    pub fn new(members: impl IntoIterator<Item = (Address, VerifyingKey<P>, u64)>) -> Self {
+        let member = |(address, key, power)| Member {
+            address,
+            key,
+            power,
         };
-        Self((0..).zip(keys).map(member).collect())
+        Self(members.into_iter().map(member).collect())
     }
 
-    /// The encoded keys, in order.
-    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(|member| member.key.as_bytes().as_ref())
+    /// Position of a validator in the set.
+    pub fn position(&self, address: Address) -> Option<usize> {
+        self.0.iter().position(|member| member.address == address)
+    }
+
+    /// Voting power of a validator.
+    pub fn power(&self, address: Address) -> Option<u64> {
+        self.position(address).map(|at| self.0[at].power)
     }
 }
 
@@ -249,11 +234,11 @@ impl<P: ParameterSet> types::ValidatorSet<Chain<P>> for ValidatorSet<P> {
     }
 
     fn total_voting_power(&self) -> u64 {
-        self.0.len() as u64
+        self.0.iter().map(|member| member.power).sum()
     }
 
     fn get_by_address(&self, address: &Address) -> Option<&Member<P>> {
-        self.0.get(address.0 as usize)
+        self.0.get(self.position(*address)?)
     }
 
     fn get_by_index(&self, index: usize) -> Option<&Member<P>> {
@@ -261,8 +246,7 @@ impl<P: ParameterSet> types::ValidatorSet<Chain<P>> for ValidatorSet<P> {
     }
 }
 
-/// Who proposes: the validators take turns.
-#[must_use]
+/// Position of the proposer: validators take turns.
 pub(crate) fn proposer(validators: usize, height: Height, round: Round) -> usize {
     let turn = height.0 + u64::from(round.as_u32().unwrap_or(0));
     (turn % validators as u64) as usize
@@ -277,7 +261,7 @@ impl<P: ParameterSet> Context for Chain<P> {
     type ValidatorSet = ValidatorSet<P>;
     type Timeouts = LinearTimeouts;
     type Value = Value;
-    type Vote = Vote<P>;
+    type Vote = Vote;
     type Extension = ();
     type SigningScheme = Scheme<P>;
 
@@ -313,8 +297,15 @@ impl<P: ParameterSet> Context for Chain<P> {
         round: Round,
         value: NilOrVal<Value>,
         by: Address,
-    ) -> Vote<P> {
-        Vote::new(VoteType::Prevote, height, round, value, by)
+    ) -> Vote {
+        let kind = VoteType::Prevote;
+        Vote {
+            kind,
+            height,
+            round,
+            value,
+            by,
+        }
     }
 
     fn new_precommit(
@@ -323,7 +314,14 @@ impl<P: ParameterSet> Context for Chain<P> {
         round: Round,
         value: NilOrVal<Value>,
         by: Address,
-    ) -> Vote<P> {
-        Vote::new(VoteType::Precommit, height, round, value, by)
+    ) -> Vote {
+        let kind = VoteType::Precommit;
+        Vote {
+            kind,
+            height,
+            round,
+            value,
+            by,
+        }
     }
 }

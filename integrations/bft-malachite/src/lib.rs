@@ -1,27 +1,28 @@
 //! Malachite's consensus core (Tendermint) with ML-DSA votes.
 //!
-//! The core asks its host through effects: sign this, send that, is this signature valid. It asks
-//! about one vote at a time and waits, so what arrives is verified together before the core sees
-//! it, and its questions are answered from memory. Certificates are verified in full.
+//! The core calls its host through effects: sign, send, verify. It asks about one vote at a time
+//! and waits, so each validator verifies arrived messages in one batch before the core sees them,
+//! and answers the questions of the core from the verdict cache of a
+//! [`VerificationService`](batch_verify::VerificationService). Certificates are verified in full,
+//! under the committee of their height.
 //!
-//! All validators run in one thread, each with a core and a door of its own ([`run`]); what is
-//! lost, forged or replayed between them is part of the [`Plan`].
+//! All validators run in one thread ([`run`]). Lost messages, forgeries, wrong signatures and
+//! changes of the validator set are part of the [`Plan`].
 
-mod attack;
+mod admission;
 mod certificate;
 mod chain;
-mod admission;
+mod epochs;
+mod forgery;
 mod message;
 mod network;
+mod plan;
 mod scheme;
 mod validator;
-mod verifier;
-mod mode;
 
 pub use admission::Rejections;
-pub use attack::Attack;
 pub use chain::{Address, Chain, Height, Value};
-pub use mode::Mode;
-pub use network::{Plan, Run, run};
+pub use forgery::Forgery;
+pub use plan::{Plan, Run, STRATEGIES, run};
 pub use scheme::{Scheme, Signature};
 pub use validator::Counts;

@@ -1,68 +1,49 @@
-//! What validators send, and the bytes that they sign.
+//! Network messages and signed bytes.
 
 use arc_malachitebft_core_consensus::{ConsensusMsg, LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{NilOrVal, Round, VoteType};
-use batch_verify::Item;
 use harness::Kind;
 use mldsa_core::ParameterSet;
 
 use crate::chain::{Address, Chain, Height, Proposal, Value, Vote};
 use crate::scheme::Signature;
 
-/// What goes over the network.
+/// Network message.
 #[derive(Clone, Debug)]
 pub(crate) enum Message<P: ParameterSet> {
-    /// A vote or proposal.
+    /// Vote or proposal.
     Consensus(SignedConsensusMsg<Chain<P>>),
-    /// A vote once more, or a certificate.
+    /// Repeated vote, or certificate.
     Liveness(LivenessMsg<Chain<P>>),
 }
 
-/// What is said to have been signed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Claim {
-    /// By whom.
-    pub(crate) by: Address,
-    /// For which height; it is in the bytes, too.
-    pub(crate) height: Height,
-    /// The message.
-    pub(crate) bytes: Vec<u8>,
-}
-
-/// One signature and what it is to be for.
+/// Claimed signer, signed bytes and signature.
 #[derive(Clone, Debug)]
 pub(crate) struct Signed {
-    pub(crate) claim: Claim,
+    pub(crate) by: Address,
+    /// Height; also part of the bytes.
+    pub(crate) height: Height,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) signature: Signature,
 }
 
 impl Signed {
     pub(crate) fn new(by: Address, height: Height, bytes: Vec<u8>, signature: &Signature) -> Self {
         Self {
-            claim: Claim { by, height, bytes },
+            by,
+            height,
+            bytes,
             signature: signature.clone(),
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.claim.bytes.len() + self.signature.as_ref().len()
-    }
-
-    pub(crate) fn as_item(&self) -> Item<'_> {
-        Item::new(
-            self.claim.by.0,
-            &self.claim.bytes[..],
-            self.signature.as_ref(),
-        )
-    }
-
-    pub(crate) fn as_vote(&self) -> batch_verify::Vote<'_> {
-        batch_verify::Vote::new(self.claim.by.0, self.signature.as_ref())
+        self.bytes.len() + self.signature.as_ref().len()
     }
 }
 
 impl<P: ParameterSet> Message<P> {
-    /// Vote or proposal; `None` for a certificate, which the engine asks about as a whole.
+    /// Vote or proposal; `None` for a certificate, which the engine verifies as a whole.
     pub(crate) fn kind(&self) -> Option<Kind> {
         match self {
             Self::Consensus(SignedConsensusMsg::Vote(_)) | Self::Liveness(LivenessMsg::Vote(_)) => {
@@ -73,7 +54,7 @@ impl<P: ParameterSet> Message<P> {
         }
     }
 
-    /// What a vote or a proposal signs.
+    /// Signature of a vote or proposal.
     pub(crate) fn signed(&self) -> Option<Signed> {
         match self {
             Self::Consensus(SignedConsensusMsg::Vote(vote))
@@ -87,8 +68,7 @@ impl<P: ParameterSet> Message<P> {
         }
     }
 
-    /// The height it is for.
-    #[must_use]
+    /// Height of the message.
     pub(crate) fn height(&self) -> Height {
         match self {
             Self::Consensus(message) => message.height(),
@@ -99,8 +79,7 @@ impl<P: ParameterSet> Message<P> {
     }
 }
 
-/// What the engine asks about.
-#[must_use]
+/// Signature that the engine asks about.
 pub(crate) fn of_consensus<P: ParameterSet>(
     message: &ConsensusMsg<Chain<P>>,
     signature: &Signature,
@@ -111,7 +90,7 @@ pub(crate) fn of_consensus<P: ParameterSet>(
     }
 }
 
-fn of_vote<P: ParameterSet>(vote: &Vote<P>, signature: &Signature) -> Signed {
+fn of_vote(vote: &Vote, signature: &Signature) -> Signed {
     let bytes = vote_bytes(vote.kind, vote.height, vote.round, vote.value);
     Signed::new(vote.by, vote.height, bytes, signature)
 }
@@ -121,9 +100,8 @@ fn of_proposal(proposal: &Proposal, signature: &Signature) -> Signed {
     Signed::new(proposal.by, proposal.height, bytes, signature)
 }
 
-/// What a vote signs. The voter is not in it: ML-DSA hashes the key into everything it signs,
-/// and so all votes for one value are one message, the subject of a quorum.
-#[must_use]
+/// Signed bytes of a vote. They do not contain the voter, because ML-DSA signatures are bound to
+/// the key; so all votes for one value have one message.
 pub(crate) fn vote_bytes(
     kind: VoteType,
     height: Height,
@@ -143,8 +121,7 @@ pub(crate) fn vote_bytes(
     bytes
 }
 
-/// What a proposal signs; no vote begins with the same byte.
-#[must_use]
+/// Signed bytes of a proposal. The first byte differs from that of every vote.
 pub(crate) fn proposal_bytes(proposal: &Proposal) -> Vec<u8> {
     let mut bytes = vec![3];
     bytes.extend(proposal.height.0.to_le_bytes());

@@ -1,4 +1,4 @@
-//! All validators in one thread, what is lost between them, and what one run shows.
+//! All validators in one thread, with lost and forged messages.
 
 #[cfg(test)]
 mod fuzz;
@@ -6,323 +6,155 @@ mod fuzz;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use anyhow::{Context as _, bail, ensure};
 use arc_malachitebft_core_consensus::{LivenessMsg, SignedConsensusMsg};
 use arc_malachitebft_core_types::{
-    ExtendedCommitCertificate, Round, SignedMessage, ValidatorSet as _, VoteExtensions, VoteType,
+    ExtendedCommitCertificate, NilOrVal, Round, SignedMessage, ValidatorSet as _, VoteExtensions,
+    VoteType,
 };
-use batch_verify::{KeySet, Reason, Weights};
-use harness::{Meter, Row, Stopwatch};
+use batch_verify::{Attestation, QuorumRule};
+use harness::{Meter, Row, Signer, Strategy, flip_bit, signing_key};
 use mldsa_core::{ParameterSet, SigningKey};
 
-use crate::admission::{Rejections, VoteAdmission};
-use crate::attack::{Attack, Attacker, corrupted};
-use crate::chain::{Address, Chain, ValidatorSet, Value, proposer};
-use crate::message::Message;
-use crate::mode::Mode;
-use crate::scheme::Signer;
-use crate::validator::{Counts, Validator};
-use crate::verifier::Committee;
+use crate::admission::VoteAdmission;
+use crate::chain::{Address, Chain, Value, proposer};
+use crate::epochs::Epochs;
+use crate::forgery::Forger;
+use crate::message::{Message, vote_bytes};
+use crate::plan::{Plan, Run};
+use crate::scheme::Signature;
+use crate::validator::Validator;
 
-/// What is run, and what goes wrong.
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// Validators.
-    pub validators: usize,
-    /// Heights that everybody is to decide.
-    pub heights: u64,
-    /// The last so many send wrong signatures.
-    pub byzantine: usize,
-    /// Messages of an attacker for each vote.
-    pub forgeries_per_vote: usize,
-    /// At every so manyth height the first round fails; 0 for never.
-    pub drop_quorum: u64,
-    /// The first validator hears nothing for so many heights from the third on, and takes them
-    /// from the others afterwards.
-    pub offline: u64,
-}
+/// Turns without any message or input after which the run has failed.
+const MAX_IDLE_TURNS: usize = 100;
 
-/// What a run has shown.
-#[derive(Debug)]
-pub struct Run {
-    /// What it cost.
-    pub row: Row,
-    /// The decisions, the same at every validator.
-    pub decided: Vec<Value>,
-    /// What each validator refused.
-    pub refused: Vec<Rejections>,
-    /// What each validator saw.
-    pub counts: Vec<Counts>,
-    /// Votes and proposals that each validator took in, by the peer who sent them.
-    pub sent: Vec<BTreeMap<u64, u64>>,
-    /// Rounds that failed, over all decisions.
-    pub rounds: i64,
-}
-
-/// Turns without anything to do before the run is given up.
-const PATIENCE: usize = 100;
-
-/// Runs one network.
-///
-/// # Errors
-/// If the plan is not one that the engine survives, or the validators decide different things, or
-/// nothing any more.
-pub fn run<P: ParameterSet>(plan: Plan, way: Mode) -> Result<Run, String> {
-    if plan.validators < 4
-        || 3 * (plan.byzantine + usize::from(plan.offline > 0)) >= plan.validators
-    {
-        return Err("a third of the validators, or more, do not take part".into());
-    }
-    let mut network = Network::<P>::new(plan, way);
-    let stopwatch = Stopwatch::start();
-    network.run()?;
-    let decided = network.agreed()?;
-    (0..plan.validators).for_each(|at| network.forget(at));
-    let validators = &network.validators;
-    let certificates = validators[0].decided().iter();
-    let signatures = certificates.clone().map(|c| c.commit_signatures.len());
-    let description = harness::Run {
-        engine: "arc-malachitebft-core-consensus 0.8.2",
-        network: "one thread",
-        set: P::NAME,
-        strategy: way.how(),
-        validators: plan.validators,
-        views: plan.heights,
-    };
-    let mut row = Row::new(&description, stopwatch, &network.meter);
-    row.strategy = way.name().into();
-    row.certificate_bytes = signatures.max().map(|most| most * P::SIG_LEN);
-    Ok(Run {
-        row,
-        decided,
-        refused: validators
-            .iter()
-            .map(|v| v.door().refused().clone())
-            .collect(),
-        counts: validators.iter().map(Validator::counts).collect(),
-        sent: network.sent,
-        rounds: certificates.map(|c| c.round.as_i64()).sum(),
-    })
-}
-
-impl Run {
-    /// Whether everything happened that was planned, and nothing else.
-    ///
-    /// # Errors
-    /// What did not.
-    pub fn check(&self, plan: &Plan, way: Mode) -> Result<(), String> {
-        let sum = |of: fn(&Counts) -> u64| self.counts.iter().map(of).sum::<u64>();
-        let refusals = |refused: &Rejections| refused.asked + refused.by_peer.values().sum::<u64>();
-        let refusals: u64 = self.refused.iter().map(refusals).sum();
-        // With wrong signatures as well, what goes wrong is another round than the planned one.
-        let loses = (1..=plan.heights).contains(&plan.drop_quorum) && plan.byzantine == 0;
-        for (kept, what) in [
-            (
-                self.decided.len() as u64 == plan.heights,
-                "not every height was decided",
-            ),
-            (
-                sum(|c| c.equivocations) == 0,
-                "an honest validator passes for an equivocator",
-            ),
-            (
-                sum(|c| c.errors) == 0,
-                "the core was shown what it does not take",
-            ),
-            (
-                (refusals > 0) == (plan.byzantine + plan.forgeries_per_vote > 0),
-                "there are wrong signatures if and only if they are refused",
-            ),
-            (
-                !way.verifies_on_arrival() || self.rejections_match(plan),
-                "what was sent is not what was refused for its reason, or taken in if it is valid",
-            ),
-            (!loses || self.rounds > 0, "no round has failed"),
-            (
-                !loses || sum(|c| c.certificates[1]).min(sum(|c| c.certificates[2])) > 0,
-                "nobody has verified a polka certificate and one of a round",
-            ),
-            (
-                plan.offline == 0
-                    || (self.counts[0].synced >= plan.offline
-                        && self.counts[0].refused >= plan.offline),
-                "what was missed was not verified",
-            ),
-        ] {
-            if !kept {
-                return Err(format!("{}: {what}", way.name()));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Run {
-    /// Whether each door has refused exactly what was wrong, for what is wrong with it and as
-    /// often as its peer sent it, and has taken in exactly what was right.
-    fn rejections_match(&self, plan: &Plan) -> bool {
-        let honest = plan.validators - plan.byzantine;
-        let wrong = |peer: u64| match usize::try_from(peer) {
-            Ok(peer) if peer < honest => None,
-            Ok(peer) if peer < plan.validators => Some(Reason::ChallengeMismatch),
-            _ => {
-                let sender = |attack: &&Attack| attack.peer(plan.validators) == peer;
-                Attack::ALL
-                    .iter()
-                    .find(sender)
-                    .and_then(|attack| attack.reason())
-            }
-        };
-        self.sent.iter().zip(&self.refused).all(|(sent, refused)| {
-            let mut admitted = BTreeMap::new();
-            let mut by_peer = BTreeMap::new();
-            for (&peer, &sent) in sent {
-                let late = refused.late.get(&peer).unwrap_or(&0);
-                match (sent - late, wrong(peer)) {
-                    (0, _) => None,
-                    (count, None) => admitted.insert(peer, count),
-                    (count, Some(reason)) => by_peer.insert((peer, reason), count),
-                };
-            }
-            admitted == refused.admitted && by_peer == refused.by_peer
-        })
-    }
-}
-
-struct Network<P: ParameterSet> {
+pub(crate) struct Network<P: ParameterSet> {
     plan: Plan,
-    /// Votes and proposals that were delivered to each validator, by peer.
-    sent: Vec<BTreeMap<u64, u64>>,
+    /// By validator: votes and proposals delivered, by sender.
+    delivered: Vec<BTreeMap<u64, u64>>,
     validators: Vec<Validator<P>>,
-    /// The validators' keys again, as the attacker's other chain has them.
-    elsewhere: Vec<Signer<P>>,
-    attacker: Attacker<P>,
-    meter: Arc<Meter>,
+    /// The validators' keys with a meter of their own, for the other chain of the forger.
+    signers: Vec<Signer<P>>,
+    forger: Forger<P>,
+    epochs: Epochs<P>,
+    pub(crate) meter: Arc<Meter>,
 }
 
 impl<P: ParameterSet> Network<P> {
-    fn new(plan: Plan, way: Mode) -> Self {
+    pub(crate) fn new(plan: Plan, strategy: Strategy) -> anyhow::Result<Self> {
         let meter = Arc::new(Meter::default());
-        let key = |n: usize| {
-            let mut seed = [0; 32];
-            seed[..8].copy_from_slice(&(n as u64 + 1).to_le_bytes());
-            SigningKey::<P>::from_seed(&seed)
-        };
-        let keys: Vec<_> = (0..plan.validators).map(key).collect();
-        let set = ValidatorSet::new(keys.iter().map(SigningKey::verifying_key));
-        // Expanded once and shared: in one process, not what the nodes of a network can do. All
-        // ways to verify with prepared keys profit alike.
-        let prepared = KeySet::<P>::from_public_keys(set.keys()).expect("seeds differ");
-        let signer = |key, meter: &Arc<Meter>| Signer::new(key, way.how(), Arc::clone(meter));
-        let committee = Committee {
-            keys: prepared,
-            weights: Arc::new(Weights::equal(set.count())),
-        };
-        let validator = |(address, key)| {
-            let door = VoteAdmission::new(way, committee.clone(), Arc::clone(&meter));
-            let signer = signer(key, &meter);
-            Validator::new(Address(address), set.clone(), signer, door)
-        };
-        Self {
-            plan,
-            sent: vec![BTreeMap::new(); plan.validators],
-            validators: (0..).zip(&keys).map(validator).collect(),
-            elsewhere: keys
-                .iter()
-                .map(|key| signer(key, &Arc::default()))
-                .collect(),
-            attacker: Attacker::new(plan.forgeries_per_vote),
-            meter,
+        let keys: Vec<SigningKey<P>> = (0..plan.validators).map(signing_key).collect();
+        let public: Vec<_> = keys.iter().map(|key| key.verifying_key().clone()).collect();
+        // All validators share the expanded keys; the nodes of a real network cannot.
+        let epochs = Epochs::new(&plan, &public)?;
+        let mut validators = Vec::new();
+        for (address, key) in (0..).map(Address).zip(&keys) {
+            let signer = Signer::new(key, strategy, Arc::clone(&meter));
+            let admission = VoteAdmission::new(strategy, epochs.clone(), Arc::clone(&meter))?;
+            validators.push(Validator::new(address, signer, admission));
         }
+        let signer = |key| Signer::new(key, strategy, Arc::default());
+        Ok(Self {
+            plan,
+            delivered: vec![BTreeMap::new(); plan.validators],
+            validators,
+            signers: keys.iter().map(signer).collect(),
+            forger: Forger::new(plan.forgeries_per_vote),
+            epochs,
+            meter,
+        })
     }
 
-    fn run(&mut self) -> Result<(), String> {
+    /// Runs until all validators have decided the heights of the plan.
+    pub(crate) fn run(&mut self) -> anyhow::Result<()> {
         let mut idle = 0;
-        while self.least() < self.plan.heights {
-            if self.everybody() {
+        while self.decided_by_all() < self.plan.heights {
+            if self.turns() {
                 idle = 0;
                 continue;
             }
             idle += 1;
-            if idle > PATIENCE {
-                return Err(format!("nobody decides after height {}", self.least()));
+            if idle > MAX_IDLE_TURNS {
+                bail!("no decision after height {}", self.decided_by_all());
             }
-            // What was said is said again only when no step has an end.
-            let steps = self.validators.iter().any(Validator::waits);
-            let validators = self.validators.iter_mut();
-            validators.for_each(|validator| validator.elapse(steps));
+            self.elapse();
         }
         Ok(())
     }
 
-    /// Everybody's turn. False if nobody had anything to do.
-    fn everybody(&mut self) -> bool {
-        let mut moved = false;
+    /// Lets step timeouts elapse, or rebroadcast timeouts if no step timeout is scheduled.
+    fn elapse(&mut self) {
+        let steps = self.validators.iter().any(Validator::has_step_timeout);
+        self.validators.iter_mut().for_each(|v| v.elapse(steps));
+    }
+
+    /// Runs each validator once. False if none had anything to process.
+    fn turns(&mut self) -> bool {
+        let mut progress = false;
         for at in 0..self.validators.len() {
-            if at == 0 && self.sleeps() {
-                self.forget(0);
+            if at == 0 && self.is_first_offline() {
+                self.discard_inbox(0);
                 continue;
             }
-            moved |= self.catch_up(at);
-            moved |= self.turn(at);
+            progress |= self.catch_up(at);
+            progress |= self.turn(at);
         }
-        moved
+        progress
     }
 
     fn turn(&mut self, at: usize) -> bool {
         let sent = self.validators[at].turn();
-        let moved = sent.is_some();
+        let progress = sent.is_some();
         for message in sent.into_iter().flatten() {
             self.broadcast(at, &message);
         }
-        moved
+        progress
     }
 
     fn broadcast(&mut self, from: usize, message: &Message<P>) {
-        let made = self.attacker.hear(message, &self.elsewhere[from]);
-        let wire = if from >= self.validators.len() - self.plan.byzantine {
-            byzantine(message.clone())
-        } else {
-            message.clone()
-        };
+        let forged = self.forger.forge(message, &self.signers[from]);
         let n = self.validators.len();
+        let sent = match from >= n - self.plan.byzantine {
+            true => corrupted(message.clone()),
+            false => message.clone(),
+        };
         for to in (0..n).filter(|to| *to != from) {
-            if !self.loses(from, to, message) {
-                self.deliver(from as u64, to, wire.clone());
+            if !self.is_lost(from, to, message) {
+                self.deliver(from as u64, to, sent.clone());
             }
-            for (attack, message) in &made {
-                self.deliver(attack.peer(n), to, message.clone());
+            for (forgery, message) in &forged {
+                self.deliver(forgery.peer(n), to, message.clone());
             }
         }
     }
 
     fn deliver(&mut self, peer: u64, to: usize, message: Message<P>) {
         if message.kind().is_some() {
-            *self.sent[to].entry(peer).or_default() += 1;
+            *self.delivered[to].entry(peer).or_default() += 1;
         }
         self.validators[to].deliver(peer, message);
     }
 
-    /// What has arrived at a validator has not been sent: it was offline, or the run is over.
-    fn forget(&mut self, at: usize) {
-        for (peer, message) in self.validators[at].sleep() {
+    /// Discards the messages that a validator has not processed.
+    fn discard_inbox(&mut self, at: usize) {
+        for (peer, message) in self.validators[at].take_inbox() {
             if message.kind().is_some() {
-                *self.sent[at].entry(peer).or_default() -= 1;
+                *self.delivered[at].entry(peer).or_default() -= 1;
             }
         }
     }
 
-    /// Whether the first validator is offline.
-    fn sleeps(&self) -> bool {
+    /// Whether the first validator is disconnected.
+    fn is_first_offline(&self) -> bool {
         let [own, others] = [0, 1].map(|at| self.validators[at].decided().len());
         self.plan.offline > 0 && own >= 2 && others < 2 + self.plan.offline as usize
     }
 
-    /// A validator that is more than a height behind takes what it has missed from another one,
-    /// who shows a certificate with a wrong signature first. False if it is not.
+    /// Passes the commit certificates of missed heights to a validator that has missed more than
+    /// one, each after a copy with a wrong signature. False if there are none.
     fn catch_up(&mut self, at: usize) -> bool {
-        let heights = |validator: &Validator<P>| validator.decided().len();
-        let furthest = self.validators.iter().max_by_key(|v| heights(v));
-        let own = heights(&self.validators[at]);
+        let own = self.validators[at].decided().len();
+        let furthest = self.validators.iter().max_by_key(|v| v.decided().len());
         let missed: Vec<_> = furthest
             .and_then(|other| other.decided().get(own..))
             .filter(|missed| missed.len() > 1)
@@ -334,7 +166,7 @@ impl<P: ParameterSet> Network<P> {
             );
             let mut forged = certificate.clone();
             let signature = &mut forged.commit_signatures[0].signature;
-            *signature = corrupted(signature.as_ref());
+            *signature = flip_bit(signature.as_ref()).into();
             self.validators[at].sync(forged);
             self.validators[at].sync(certificate);
             self.turn(at);
@@ -342,71 +174,132 @@ impl<P: ParameterSet> Network<P> {
         !missed.is_empty()
     }
 
-    /// At some heights the first round is one in which a value has a quorum of prevotes and not
-    /// of precommits, and one validator sees neither: f validators miss the proposal, and a deaf
-    /// one misses prevotes of f and precommits of f + 1 others.
-    fn loses(&self, from: usize, to: usize, message: &Message<P>) -> bool {
+    /// Lost messages of a planned round failure: in the first round of some heights a value gets a
+    /// quorum of prevotes and none of precommits, and one validator sees neither. f validators
+    /// miss the proposal; the last one misses prevotes of f and precommits of f + 1 others.
+    fn is_lost(&self, from: usize, to: usize, message: &Message<P>) -> bool {
         let height = message.height();
         if self.plan.drop_quorum == 0 || !height.0.is_multiple_of(self.plan.drop_quorum) {
             return false;
         }
         let n = self.validators.len();
         let faulty = (n - 1) / 3;
-        // By turn, so that the proposer of the next round has seen the quorum.
-        let turn = |at: usize| (at + n - proposer(n, height, Round::ZERO)) % n;
-        let (from, to) = (turn(from), turn(to));
-        let deaf = n - 1;
+        // Positions relative to the proposer, so that the next proposer has seen the quorum.
+        let relative = |at: usize| (at + n - proposer(n, height, Round::ZERO)) % n;
+        let (from, to) = (relative(from), relative(to));
+        let last = n - 1;
         match message {
             Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
-                proposal.message.round == Round::ZERO && (deaf - faulty..deaf).contains(&to)
+                proposal.message.round == Round::ZERO && (last - faulty..last).contains(&to)
             }
             Message::Consensus(SignedConsensusMsg::Vote(vote)) => {
                 let missed = match vote.message.kind {
                     VoteType::Prevote => faulty,
                     VoteType::Precommit => faulty + 1,
                 };
-                vote.message.round == Round::ZERO && to == deaf && from < missed
+                vote.message.round == Round::ZERO && to == last && from < missed
             }
             Message::Liveness(_) => false,
         }
     }
 
-    /// Heights that everybody has decided.
-    fn least(&self) -> u64 {
+    /// Number of heights that all validators have decided.
+    fn decided_by_all(&self) -> u64 {
         let decided = self.validators.iter().map(|v| v.decided().len());
         decided.min().unwrap_or(0) as u64
     }
 
-    /// The decisions that everybody has made.
-    fn agreed(&self) -> Result<Vec<Value>, String> {
+    /// Decisions of all validators.
+    fn agreed(&self) -> anyhow::Result<Vec<Value>> {
         let heights = self.plan.heights as usize;
         let values = |validator: &Validator<P>| -> Vec<Value> {
             let decided = validator.decided().iter().take(heights);
             decided.map(|certificate| certificate.value_id).collect()
         };
         let first = values(&self.validators[0]);
-        if self.validators.iter().any(|v| values(v) != first) {
-            return Err("decisions differ".into());
-        }
+        let agree = self.validators.iter().all(|v| values(v) == first);
+        ensure!(agree, "decisions differ");
         Ok(first)
+    }
+
+    /// Signers, validators, voting power of the signers and of all, for each decision. Asserts
+    /// that the commit certificate is a quorum of the committee of its height, also if the
+    /// committee has been replaced since.
+    fn quorums(&self, strategy: Strategy) -> anyhow::Result<Vec<[u64; 4]>> {
+        let mut quorums = Vec::new();
+        for certificate in self.validators[0].decided() {
+            let (height, round) = (certificate.height, certificate.round);
+            let epoch = self.epochs.at(height);
+            let signatures = &certificate.commit_signatures;
+            let powers = signatures.iter().map(|s| epoch.set.power(s.address));
+            let power = powers.sum::<Option<u64>>().context("an unknown signer")?;
+            let (validators, total) = (epoch.set.count() as u64, epoch.set.total_voting_power());
+            quorums.push([signatures.len() as u64, validators, power, total]);
+            if strategy == Strategy::AwsLc {
+                // Signed with the context as part of the message.
+                continue;
+            }
+            let value = NilOrVal::Val(certificate.value_id);
+            let message = vote_bytes(VoteType::Precommit, height, round, value);
+            let attestations = signatures.iter().filter_map(|s| {
+                let member = epoch.member(s.address)?;
+                Some(Attestation::new(member, s.signature.as_ref()))
+            });
+            let attestations: Vec<_> = attestations.collect();
+            let verifier = epoch.committee.verifier();
+            let report =
+                verifier.verify_quorum(&message[..], &attestations, QuorumRule::Certificate)?;
+            ensure!(
+                report.weight() == u128::from(power),
+                "height {height}: weight {} of {power}",
+                report.weight()
+            );
+        }
+        Ok(quorums)
+    }
+
+    /// Result of the run, before its assertions.
+    pub(crate) fn finish(mut self, mut row: Row, strategy: Strategy) -> anyhow::Result<Run> {
+        let decided = self.agreed()?;
+        (0..self.plan.validators).for_each(|at| self.discard_inbox(at));
+        let certificates = self.validators[0].decided().iter();
+        let largest = certificates
+            .clone()
+            .map(|c| c.commit_signatures.len())
+            .max();
+        row.certificate_bytes = largest.map(|signatures| signatures * P::SIG_LEN);
+        let failed_rounds = certificates.map(|c| c.round.as_i64()).sum();
+        let rejections = self
+            .validators
+            .iter()
+            .map(|v| v.admission().rejections().clone());
+        Ok(Run {
+            row,
+            decided,
+            rejections: rejections.collect(),
+            counts: self.validators.iter().map(Validator::counts).collect(),
+            quorums: self.quorums(strategy)?,
+            delivered: self.delivered,
+            failed_rounds,
+        })
     }
 }
 
 /// The message with a wrong signature.
-fn byzantine<P: ParameterSet>(message: Message<P>) -> Message<P> {
-    fn wrong<P: ParameterSet, M>(signed: SignedMessage<Chain<P>, M>) -> SignedMessage<Chain<P>, M> {
-        let signature = corrupted(signed.signature.as_ref());
+fn corrupted<P: ParameterSet>(message: Message<P>) -> Message<P> {
+    fn flip<P: ParameterSet, M>(signed: SignedMessage<Chain<P>, M>) -> SignedMessage<Chain<P>, M> {
+        let signature = Signature::from(flip_bit(signed.signature.as_ref()));
         SignedMessage::new(signed.message, signature)
     }
     match message {
         Message::Consensus(SignedConsensusMsg::Vote(vote)) => {
-            Message::Consensus(SignedConsensusMsg::Vote(wrong(vote)))
+            Message::Consensus(SignedConsensusMsg::Vote(flip(vote)))
         }
         Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
-            Message::Consensus(SignedConsensusMsg::Proposal(wrong(proposal)))
+            Message::Consensus(SignedConsensusMsg::Proposal(flip(proposal)))
         }
         Message::Liveness(LivenessMsg::Vote(vote)) => {
-            Message::Liveness(LivenessMsg::Vote(wrong(vote)))
+            Message::Liveness(LivenessMsg::Vote(flip(vote)))
         }
         certificate => certificate,
     }

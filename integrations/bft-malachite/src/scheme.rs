@@ -4,20 +4,17 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 
 use arc_malachitebft_core_types::SigningScheme;
-use harness::{Meter, Strategy, ThreadTime};
-use mldsa_core::{
-    Context, KeyError, ParameterSet, PreparedSigningKey, Randomness, SigningKey, VerifyingKey,
-};
+use mldsa_core::{KeyError, ParameterSet, SigningKey, VerifyingKey};
 
-/// What all signatures of this chain are bound to.
+/// Context of all signatures of this chain.
 pub(crate) const CONTEXT: &[u8] = b"example/malachite/v1";
 
-/// The scheme under one parameter set.
+/// Signing scheme with one parameter set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme<P>(PhantomData<P>);
 
-/// The bytes of a signature as they came, of any length: what is wrong with them is the
-/// verifier's to say. The engine clones signatures often, so clones share the bytes.
+/// Signature bytes as received, of any length; the verifier rejects wrong lengths. Clones share
+/// the bytes, because the engine clones signatures often.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature(Arc<[u8]>);
 
@@ -29,6 +26,12 @@ impl AsRef<[u8]> for Signature {
 
 impl From<&[u8]> for Signature {
     fn from(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl From<Vec<u8>> for Signature {
+    fn from(bytes: Vec<u8>) -> Self {
         Self(bytes.into())
     }
 }
@@ -53,44 +56,5 @@ impl<P: ParameterSet> SigningScheme for Scheme<P> {
 
     fn encode_public_key(key: &VerifyingKey<P>) -> Vec<u8> {
         key.as_bytes().as_ref().to_vec()
-    }
-}
-
-/// A validator's key, ready to sign.
-#[derive(Debug)]
-pub(crate) struct Signer<P: ParameterSet> {
-    key: PreparedSigningKey<P>,
-    how: Strategy,
-    meter: Arc<Meter>,
-}
-
-impl<P: ParameterSet> Signer<P> {
-    /// Signs so that `how` can verify it.
-    #[must_use]
-    pub(crate) fn new(key: &SigningKey<P>, how: Strategy, meter: Arc<Meter>) -> Self {
-        let key = key.prepare();
-        Self { key, how, meter }
-    }
-
-    /// Signs under the context of this chain.
-    ///
-    /// Deterministic: a vote that is signed again, after a restart say, has the same bytes, so
-    /// that nobody takes it for a second vote.
-    #[must_use]
-    pub(crate) fn sign(&self, message: &[u8]) -> Signature {
-        let start = ThreadTime::now();
-        let signature = self.sign_under(CONTEXT, message);
-        self.meter.record_signature(start.elapsed());
-        signature
-    }
-
-    /// Signs under any context: what the same key may have signed on another chain.
-    #[must_use]
-    pub(crate) fn sign_under(&self, context: &[u8], message: &[u8]) -> Signature {
-        let context = Context::new(context).expect("contexts here are short");
-        let (context, message) = self.how.frame(context, message);
-        let signature = self.key.sign(&message, context, Randomness::Deterministic);
-        // Fails after 814 rejected attempts in a row only, which nobody has seen.
-        signature.expect("signing ends").as_ref().into()
     }
 }

@@ -1,4 +1,4 @@
-//! One validator: the engine's core and what answers its effects.
+//! One validator: the engine's core and the handler of its effects.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -11,29 +11,29 @@ use arc_malachitebft_core_types::{
     CommitCertificate, ExtendedCommitCertificate, Round, SignedMessage, Timeout, TimeoutKind,
     Validity, ValueOrigin, ValuePayload, ValueResponse, VoteExtensionPolicy,
 };
+use harness::Signer;
 use mldsa_core::ParameterSet;
 
 use crate::admission::VoteAdmission;
-use crate::chain::{Address, Chain, Height, ValidatorSet, Value};
+use crate::chain::{Address, Chain, Height, Value};
 use crate::message::{Message, of_consensus, proposal_bytes, vote_bytes};
-use crate::scheme::Signer;
+use crate::scheme::{CONTEXT, Signature};
 
-/// Messages that the engine keeps for later heights.
+/// Capacity of the engine's queues for later heights.
 const QUEUE: usize = 4096;
 
-/// A validator. It does nothing by itself: [`turn`](Self::turn) takes in what has arrived.
+/// Validator. It runs only inside of [`turn`](Self::turn).
 pub(crate) struct Validator<P: ParameterSet> {
     state: State<Chain<P>>,
     inbox: Vec<(u64, Message<P>)>,
     host: Host<P>,
 }
 
-/// Everything outside of the engine.
+/// Host of the core: network, clock, keys, decisions.
 struct Host<P: ParameterSet> {
     address: Address,
-    set: ValidatorSet<P>,
     signer: Signer<P>,
-    door: VoteAdmission,
+    admission: VoteAdmission<P>,
     inputs: VecDeque<Input<Chain<P>>>,
     outbox: Vec<Message<P>>,
     timeouts: Vec<Timeout>,
@@ -41,30 +41,24 @@ struct Host<P: ParameterSet> {
     counts: Counts,
 }
 
-/// What a validator has seen besides votes.
+/// Certificates, catch-up and engine errors of a validator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Commit, polka and round certificates that were verified.
+    /// Commit, polka and round certificates verified.
     pub certificates: [u64; 3],
-    /// Certificates that were refused.
-    pub refused: u64,
-    /// Values of heights that it had missed, taken from others.
+    /// Certificates rejected.
+    pub rejected: u64,
+    /// Missed heights decided from commit certificates.
     pub synced: u64,
-    /// Heights with somebody who has signed two things at one place.
+    /// Heights with evidence of equivocation.
     pub equivocations: u64,
-    /// Inputs that the core has refused with an error.
+    /// Inputs rejected by the core with an error.
     pub errors: u64,
 }
 
 impl<P: ParameterSet> Validator<P> {
-    /// A validator that starts with the first height.
-    #[must_use]
-    pub(crate) fn new(
-        address: Address,
-        set: ValidatorSet<P>,
-        signer: Signer<P>,
-        door: VoteAdmission,
-    ) -> Self {
+    /// Validator at the first height.
+    pub(crate) fn new(address: Address, signer: Signer<P>, admission: VoteAdmission<P>) -> Self {
         let params = Params {
             address,
             threshold_params: ThresholdParams::default(),
@@ -72,11 +66,11 @@ impl<P: ParameterSet> Validator<P> {
             enabled: true,
         };
         let first = Height(1);
+        let set = admission.epochs.at(first).set.clone();
         let mut host = Host {
             address,
-            set: set.clone(),
             signer,
-            door,
+            admission,
             inputs: VecDeque::new(),
             outbox: Vec::new(),
             timeouts: Vec::new(),
@@ -91,13 +85,13 @@ impl<P: ParameterSet> Validator<P> {
         }
     }
 
-    /// Something has arrived.
+    /// Adds an arrived message.
     pub(crate) fn deliver(&mut self, peer: u64, message: Message<P>) {
         self.inbox.push((peer, message));
     }
 
-    /// Handles everything there is, and returns what is to be sent to everybody; `None` if there
-    /// was nothing to do.
+    /// Processes all messages and inputs, and returns the messages to broadcast; `None` if there
+    /// was nothing to process.
     pub(crate) fn turn(&mut self) -> Option<Vec<Message<P>>> {
         let Host { inputs, outbox, .. } = &self.host;
         if self.inbox.is_empty() && inputs.is_empty() && outbox.is_empty() {
@@ -105,11 +99,11 @@ impl<P: ParameterSet> Validator<P> {
         }
         let arrived = mem::take(&mut self.inbox);
         let height = self.state.height();
-        for message in self.host.door.admit(height, arrived) {
+        for message in self.host.admission.admit(height, arrived) {
             match message {
                 Message::Consensus(SignedConsensusMsg::Vote(vote))
                 | Message::Liveness(LivenessMsg::Vote(vote)) => self.take(Input::Vote(vote)),
-                // The core stores the value with the proposal where there are no parts.
+                // Without proposal parts the core stores the value with the proposal.
                 Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => {
                     self.take(Input::Proposal(proposal));
                 }
@@ -127,62 +121,54 @@ impl<P: ParameterSet> Validator<P> {
         Some(mem::take(&mut self.host.outbox))
     }
 
-    /// Whether a step of it ends when its time is over.
-    pub(crate) fn waits(&self) -> bool {
-        self.host.timeouts.iter().any(ends_a_step)
+    /// Whether a timeout of a consensus step is scheduled.
+    pub(crate) fn has_step_timeout(&self) -> bool {
+        self.host.timeouts.iter().any(is_step)
     }
 
-    /// Time passes: the steps end, or else what was said is said again.
+    /// Lets timeouts elapse: those of steps, or those of rebroadcasts.
     pub(crate) fn elapse(&mut self, steps: bool) {
         let timeouts = mem::take(&mut self.host.timeouts);
-        let over = |timeout: &Timeout| ends_a_step(timeout) == steps;
-        let (elapsed, others) = timeouts.into_iter().partition::<Vec<_>, _>(over);
+        let elapsed = |timeout: &Timeout| is_step(timeout) == steps;
+        let (elapsed, others) = timeouts.into_iter().partition::<Vec<_>, _>(elapsed);
         self.host.timeouts = others;
         let inputs = elapsed.into_iter().map(Input::TimeoutElapsed);
         self.host.inputs.extend(inputs);
     }
 
-    /// Forgets what has arrived, and returns it: it was offline.
-    pub(crate) fn sleep(&mut self) -> Vec<(u64, Message<P>)> {
+    /// Removes and returns the arrived messages.
+    pub(crate) fn take_inbox(&mut self) -> Vec<(u64, Message<P>)> {
         mem::take(&mut self.inbox)
     }
 
-    /// Has a height that was missed from somebody else, with the certificate to believe it.
+    /// Receives the value of a missed height with its commit certificate.
     pub(crate) fn sync(&mut self, certificate: ExtendedCommitCertificate<Chain<P>>) {
-        // No network, no peers: this one has the identity of nobody.
-        let peer = PeerId::from_bytes(&[0, 0]).expect("an empty identity");
+        // The core only echoes the peer: an empty multihash serves.
+        let peer = PeerId::from_bytes(&[0, 0]).expect("an empty multihash");
         let value = certificate.value_id.0.to_le_bytes().to_vec().into();
         let response = ValueResponse::new(peer, value, certificate);
         self.take(Input::SyncValueResponse(response));
     }
 
-    /// What was decided, in order.
-    #[must_use]
+    /// Commit certificates, in order of height.
     pub(crate) fn decided(&self) -> &[CommitCertificate<Chain<P>>] {
         &self.host.decided
     }
 
-    /// What its door has refused.
-    #[must_use]
-    pub(crate) fn door(&self) -> &VoteAdmission {
-        &self.host.door
+    pub(crate) fn admission(&self) -> &VoteAdmission<P> {
+        &self.host.admission
     }
 
-    /// What it has seen.
-    #[must_use]
     pub(crate) fn counts(&self) -> Counts {
         self.host.counts
     }
 
-    /// Takes an input. An error is the core's refusal of it: the state is what it was, or what
-    /// follows from the part that was taken, and the next input is taken as ever.
+    /// Passes an input to the core. After an error the core accepts further inputs.
     fn take(&mut self, input: Input<Chain<P>>) {
-        let refused = self.step(input).is_err();
-        self.host.counts.errors += u64::from(refused);
+        let failed = self.step(input).is_err();
+        self.host.counts.errors += u64::from(failed);
     }
 
-    /// # Errors
-    /// Why the core does not take the input.
     fn step(&mut self, input: Input<Chain<P>>) -> Result<(), Error<Chain<P>>> {
         let Self { state, host, .. } = self;
         process!(
@@ -196,45 +182,46 @@ impl<P: ParameterSet> Validator<P> {
 
 impl<P: ParameterSet> Host<P> {
     fn start(&mut self, height: Height) {
-        let (set, policy) = (self.set.clone(), VoteExtensionPolicy::Disabled);
+        let set = self.admission.epochs.at(height).set.clone();
+        let policy = VoteExtensionPolicy::Disabled;
         let start = Input::StartHeight(height, set, false, None, policy);
         self.inputs.push_back(start);
     }
 
     fn answer(&mut self, effect: Effect<Chain<P>>) -> Resume<Chain<P>> {
         match effect {
-            // Also for own votes, which no memory knows.
+            // Own votes are not in the verdict cache and are verified here.
             Effect::VerifySignature(message, _, r) => {
                 let SignedMessage { message, signature } = message;
                 let (kind, signed) = of_consensus::<P>(&message, &signature);
-                r.resume_with(self.door.verify(kind, &signed))
+                r.resume_with(self.admission.verify(kind, &signed))
             }
             Effect::VerifyCommitCertificate(certificate, _, thresholds, r) => {
-                let verdict = self.door.commit(&certificate, thresholds);
+                let verdict = self.admission.commit(&certificate, thresholds);
                 self.counts.count(0, verdict.is_ok());
                 r.resume_with(verdict)
             }
             Effect::VerifyExtendedCommitCertificate(certificate, _, thresholds, _, r) => {
-                let verdict = self.door.extended_commit(&certificate, thresholds);
+                let verdict = self.admission.extended_commit(&certificate, thresholds);
                 self.counts.count(0, verdict.is_ok());
                 r.resume_with(verdict)
             }
             Effect::VerifyPolkaCertificate(certificate, _, thresholds, r) => {
-                let verdict = self.door.polka(&certificate, thresholds);
+                let verdict = self.admission.polka(&certificate, thresholds);
                 self.counts.count(1, verdict.is_ok());
                 r.resume_with(verdict)
             }
             Effect::VerifyRoundCertificate(certificate, _, thresholds, r) => {
-                let verdict = self.door.round(&certificate, thresholds);
+                let verdict = self.admission.round(&certificate, thresholds);
                 self.counts.count(2, verdict.is_ok());
                 r.resume_with(verdict)
             }
             Effect::SignVote(vote, r) => {
                 let bytes = vote_bytes(vote.kind, vote.height, vote.round, vote.value);
-                r.resume_with(SignedMessage::new(vote, self.signer.sign(&bytes)))
+                r.resume_with(SignedMessage::new(vote, self.sign(&bytes)))
             }
             Effect::SignProposal(proposal, r) => {
-                let signature = self.signer.sign(&proposal_bytes(&proposal));
+                let signature = self.sign(&proposal_bytes(&proposal));
                 r.resume_with(SignedMessage::new(proposal, signature))
             }
             Effect::PublishConsensusMsg(message, r) => {
@@ -286,18 +273,22 @@ impl<P: ParameterSet> Host<P> {
                 self.start(Height(certificate.height.0 + 1));
                 r.resume_with(())
             }
-            // Extensions are disabled, and so these are for nobody.
+            // Not called, because extensions are disabled.
             Effect::ExtendVote(.., r) => r.resume_with(None),
             Effect::VerifyVoteExtension(.., r) => {
                 r.resume_with(Err(VoteExtensionError::InvalidVoteExtension))
             }
-            // Values are in the proposals, nothing is logged, and nobody is blamed for what was
-            // counted.
+            // Values are part of the proposals, there is no log, and rejected values are counted
+            // above.
             Effect::RestreamProposal(.., r)
             | Effect::StartRound(.., r)
             | Effect::WalAppend(.., r)
             | Effect::CertRejectedSyncValue(.., r) => r.resume_with(()),
         }
+    }
+
+    fn sign(&self, bytes: &[u8]) -> Signature {
+        self.signer.sign(CONTEXT, bytes).into()
     }
 
     fn send(&mut self, message: Message<P>) {
@@ -307,7 +298,7 @@ impl<P: ParameterSet> Host<P> {
     fn synced(&mut self, response: &ValueResponse<Chain<P>>, proposer: Address) {
         self.counts.synced += 1;
         let certificate = &response.certificate;
-        // The bytes are the peer's; the certificate says which value they have to be.
+        // The bytes come from the peer; the certificate names the decided value.
         let validity = if response.value_bytes[..] == certificate.value_id.0.to_le_bytes() {
             Validity::Valid
         } else {
@@ -329,10 +320,10 @@ impl<P: ParameterSet> Host<P> {
 impl Counts {
     fn count(&mut self, kind: usize, valid: bool) {
         self.certificates[kind] += 1;
-        self.refused += u64::from(!valid);
+        self.rejected += u64::from(!valid);
     }
 }
 
-fn ends_a_step(timeout: &Timeout) -> bool {
+fn is_step(timeout: &Timeout) -> bool {
     timeout.kind != TimeoutKind::Rebroadcast
 }

@@ -6,7 +6,7 @@ use commonware_cryptography::{
     Signer as _,
     ed25519::{PrivateKey, PublicKey as Identity},
 };
-use commonware_mldsa::{Committee, NotAMember, PublicKey, Scheme};
+use commonware_mldsa::{NotAMember, PublicKey, Scheme, Validators};
 use commonware_utils::ordered::Map;
 use harness::{Meter, Strategy, signing_key};
 use mldsa_core::{ParameterSet, SigningKey};
@@ -38,13 +38,13 @@ impl<P: ParameterSet> Member<P> {
     }
 }
 
-/// Members of all epochs and the committee of the first.
+/// Members of all epochs and the validators of the first.
 ///
 /// The first members are the faulty ones: attackers, then members with wrong signatures. With a
 /// second epoch the last member joins in that epoch.
 pub(crate) struct Members<P: ParameterSet> {
     pub(crate) all: Vec<Member<P>>,
-    pub(crate) first: Arc<Committee<P>>,
+    pub(crate) first: Arc<Validators<P>>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) strategy: Strategy,
 }
@@ -55,7 +55,7 @@ impl<P: ParameterSet> Members<P> {
         let byzantine = options.attackers..options.faulty();
         let member = |n| Member::new(n, byzantine.contains(&n));
         let all: Vec<Member<P>> = (0..count).map(member).collect();
-        let first = Committee::new(NAMESPACE, &table(&all[..options.validators()]))?;
+        let first = Validators::new(NAMESPACE, &table(&all[..options.validators()]))?;
         Ok(Self {
             all,
             first: Arc::new(first),
@@ -64,9 +64,9 @@ impl<P: ParameterSet> Members<P> {
         })
     }
 
-    /// Committee of the second epoch: without `leaving`, with the member that was not in the
+    /// Validators of the second epoch: without `leaving`, with the member that was not in the
     /// first, in the order of the identities.
-    pub(crate) fn second(&self, leaving: usize) -> anyhow::Result<Arc<Committee<P>>> {
+    pub(crate) fn second(&self, leaving: usize) -> anyhow::Result<Arc<Validators<P>>> {
         let stay = self.all.iter().enumerate().filter(|(n, _)| *n != leaving);
         let second = self.first.next(&table(stay.map(|(_, member)| member)))?;
         Ok(Arc::new(second))
@@ -78,15 +78,15 @@ impl<P: ParameterSet> Members<P> {
         all.position(|member| member.public() == *identity)
     }
 
-    /// Scheme of a member in a committee.
+    /// Scheme of a member in an epoch.
     pub(crate) fn scheme(
         &self,
         n: usize,
-        committee: &Arc<Committee<P>>,
+        validators: &Arc<Validators<P>>,
         hedged: bool,
     ) -> Result<Scheme<P, Metered>, NotAMember> {
         let member = &self.all[n];
-        let scheme = Scheme::signer(committee.clone(), &member.key)?;
+        let scheme = Scheme::signer(validators.clone(), &member.key)?;
         Ok(scheme.with_backend(Metered {
             strategy: self.strategy,
             meter: self.meter.clone(),

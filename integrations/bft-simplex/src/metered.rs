@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use batch_verify::SignerId;
 use bytes::Bytes;
 use commonware_codec::{DecodeExt as _, Encode as _};
-use commonware_mldsa::{Committee, Operation, Prepared, Signature, Vote, VoteBackend};
+use commonware_mldsa::{Operation, Prepared, Signature, Validators, Vote, VoteBackend};
 use commonware_parallel::Strategy as Parallelism;
 use harness::{Kind, Meter, Strategy, ThreadTime, flip_bit};
 use mldsa_core::{Context, ParameterSet, PreparedSigningKey};
@@ -43,19 +42,19 @@ impl<P: ParameterSet> VoteBackend<P> for Metered {
 
     fn verify(
         &self,
-        committee: &Committee<P>,
+        validators: &Validators<P>,
         operation: Operation,
-        votes: &[Vote<'_>],
+        votes: &[Vote<'_, P>],
         parallelism: &impl Parallelism,
     ) -> Vec<bool> {
         let kind = match operation {
             Operation::Sign if self.byzantine => return vec![true; votes.len()],
-            Operation::Sign => return self.verdicts(committee, votes, parallelism),
+            Operation::Sign => return self.verdicts(validators, votes, parallelism),
             Operation::VerifyVotes => Kind::Vote,
             Operation::VerifyCertificates => Kind::Certificate,
         };
         let start = ThreadTime::now();
-        let verdicts = self.verdicts(committee, votes, parallelism);
+        let verdicts = self.verdicts(validators, votes, parallelism);
         let library = start.elapsed();
         let bytes = votes.iter().map(|vote| vote.signature.len()).sum();
         let invalid = verdicts.iter().filter(|valid| !**valid).count();
@@ -80,18 +79,19 @@ impl<P: ParameterSet> VoteBackend<P> for Metered {
 impl Metered {
     fn verdicts<P: ParameterSet>(
         &self,
-        committee: &Committee<P>,
-        votes: &[Vote<'_>],
+        validators: &Validators<P>,
+        votes: &[Vote<'_, P>],
         parallelism: &impl Parallelism,
     ) -> Vec<bool> {
-        let verify_one = |vote: &Vote<'_>| {
-            let (keys, signer) = (committee.keys(), SignerId::new(vote.signer.get()));
-            let (context, signature) = (vote.context, vote.signature);
-            self.strategy
-                .verify_one(keys, signer, context, vote.message, signature)
+        let verify_one = |vote: &Vote<'_, P>| {
+            let (committee, message) = (vote.committee, vote.message);
+            vote.member().is_some_and(|member| {
+                self.strategy
+                    .verify_one(committee, member, message, vote.signature)
+            })
         };
         match self.strategy {
-            Strategy::Batched => committee.verify(votes, parallelism),
+            Strategy::Batched => validators.verify(votes, parallelism),
             Strategy::PerVote => votes.iter().map(verify_one).collect(),
             Strategy::ColdKeys | Strategy::AwsLc => parallelism.map_collect_vec(votes, verify_one),
         }

@@ -186,7 +186,9 @@ impl<'a, P: ParameterSet> Observer<'a, P> {
             } => {
                 let largest = &mut self.outcome.certificate_bytes;
                 *largest = certificate_bytes.max(*largest);
-                latency.map(|latency| self.outcome.finality.record(latency));
+                if let Some(latency) = latency {
+                    self.outcome.finality.record(latency);
+                }
                 self.outcome.add(block);
             }
             Event::Fault { node, what } => self.outcome.faults.push((node, what)),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use commonware_consensus::simplex::max_payload_size;
 use commonware_cryptography::{ed25519::PublicKey as Identity, sha256::Digest};
-use commonware_mldsa::{Committee, Scheme};
+use commonware_mldsa::{Scheme, Validators};
 use commonware_p2p::{
     Message, Receiver, max_message_size,
     simulated::{self, Link, Oracle},
@@ -230,9 +230,9 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         }
         let leaving = self.options.faulty();
         let all = 0..self.members.all.len();
-        let committee = self.members.second(leaving)?;
+        let second = self.members.second(leaving)?;
         for n in all.clone().filter(|n| *n != leaving) {
-            self.start(n, 2, &committee, reports).await?;
+            self.start(n, 2, &second, reports).await?;
         }
         let scheme = self.members.scheme(leaving, &self.members.first, false)?;
         self.attack(leaving, 2, Attack::Stale, scheme).await?;
@@ -248,10 +248,10 @@ impl<'a, P: ParameterSet> Simulation<'a, P> {
         &self,
         n: usize,
         epoch: u64,
-        committee: &Arc<Committee<P>>,
+        validators: &Arc<Validators<P>>,
         reports: &Reports,
     ) -> anyhow::Result<Handle<()>> {
-        let scheme = self.members.scheme(n, committee, self.hedged)?;
+        let scheme = self.members.scheme(n, validators, self.hedged)?;
         if n < self.options.attackers {
             return self.attack(n, epoch, Attack::nth(n), scheme).await;
         }

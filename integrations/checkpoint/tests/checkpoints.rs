@@ -4,10 +4,8 @@ use std::fs;
 
 use bft_simplex::Block;
 use checkpoint::{Blocks, CertificateSize, Committee, Fault};
-use mladsa_aggregate::errors::{JournalError, RoundError, StorageError};
+use mladsa_aggregate::errors::RoundError;
 use tempfile::tempdir;
-
-const IN_USE: JournalError = JournalError::Storage(StorageError::InUse);
 
 #[test]
 fn killed_member_repeats_its_messages_or_is_left_out() {
@@ -46,20 +44,6 @@ fn checkpoint_has_one_payload() {
 }
 
 #[test]
-fn restored_log_is_rejected() {
-    let directory = tempdir().unwrap();
-    let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
-    let member = &committee.members()[1];
-    let [log, _] = member.files();
-    let backup = fs::read(&log).unwrap();
-    committee.sign(0, b"block".to_vec(), Fault::None).unwrap();
-    assert!(member.guard().is_ok());
-    fs::write(&log, backup).unwrap();
-    assert!(member.guard().is_err());
-    assert!(committee.sign(0, b"block".to_vec(), Fault::None).is_err());
-}
-
-#[test]
 fn restored_log_and_mark_sign_nothing_new_against_intact_guards() {
     let directory = tempdir().unwrap();
     for n in 0..4 {
@@ -82,25 +66,6 @@ fn restored_log_and_mark_sign_nothing_new_against_intact_guards() {
         let error = sign(b"another block").unwrap_err();
         assert_eq!(error.downcast_ref(), Some(&RoundError::QuorumMissed));
     }
-}
-
-#[test]
-fn guard_files_are_locked() {
-    let directory = tempdir().unwrap();
-    let committee = Committee::new(directory.path(), 4, 1, 1).unwrap();
-    let sign = || committee.sign(0, b"block".to_vec(), Fault::None);
-    // The lock belongs to the open file, so two guards of one process conflict as well.
-    let held = committee.members()[2].guard().unwrap();
-    let second = committee.members()[2].guard().unwrap_err();
-    assert_eq!(second, IN_USE);
-    let error = sign().unwrap_err();
-    assert_eq!(error.downcast_ref(), Some(&IN_USE));
-    drop(held);
-    assert!(
-        Committee::new(directory.path(), 4, 1, 1).is_err(),
-        "created twice"
-    );
-    assert_eq!(sign().unwrap().signers, 4);
 }
 
 #[test]

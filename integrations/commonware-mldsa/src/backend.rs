@@ -2,23 +2,45 @@
 
 use std::fmt::Debug;
 
+use batch_verify::{Committee, MemberId};
 use commonware_parallel::Strategy;
 use commonware_utils::Participant;
 use mldsa_core::{Context, ParameterSet, PreparedSigningKey, Randomness};
 
-use crate::{Committee, Signature};
+use crate::{Signature, Validators};
 
 /// Signature to verify.
 #[derive(Clone, Copy, Debug)]
-pub struct Vote<'a> {
+pub struct Vote<'a, P: ParameterSet> {
+    /// Committee of this kind of vote.
+    pub committee: &'a Committee<P>,
     /// Claimed signer.
     pub signer: Participant,
-    /// Engine namespace of this kind of vote.
-    pub context: Context<'a>,
     /// Signed message.
     pub message: &'a [u8],
     /// Signature bytes; empty, and therefore rejected, if they could not be decoded.
     pub signature: &'a [u8],
+}
+
+impl<'a, P: ParameterSet> Vote<'a, P> {
+    /// Committee member of the claimed signer; `None` for an index outside of the committee.
+    #[must_use]
+    pub fn member(&self) -> Option<MemberId> {
+        self.committee.member(self.signer.get())
+    }
+
+    /// The vote with its committee member.
+    pub(crate) fn of_member(&self) -> Option<batch_verify::Vote<'a>> {
+        let (member, message) = (self.member()?, self.message);
+        Some(batch_verify::Vote::new(member, message, self.signature))
+    }
+
+    /// Verifies the vote without batch machinery.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let vote = self.of_member();
+        vote.is_some_and(|vote| self.committee.verify(&vote).is_ok())
+    }
 }
 
 /// Operation that the engine requests from the scheme.
@@ -51,12 +73,12 @@ pub trait VoteBackend<P: ParameterSet>: Clone + Debug + Send + Sync + 'static {
     /// Returns one verdict per vote, in order.
     fn verify(
         &self,
-        committee: &Committee<P>,
+        validators: &Validators<P>,
         _: Operation,
-        votes: &[Vote<'_>],
+        votes: &[Vote<'_, P>],
         parallelism: &impl Strategy,
     ) -> Vec<bool> {
-        committee.verify(votes, parallelism)
+        validators.verify(votes, parallelism)
     }
 
     /// Runs one operation, including decoding and list building.

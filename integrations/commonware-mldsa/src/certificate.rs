@@ -1,4 +1,4 @@
-//! What a quorum leaves: who signed, and what.
+//! Certificates: signers and signatures of a quorum.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,22 +13,22 @@ use mldsa_core::ParameterSet;
 
 use crate::Signature;
 
-/// A bitmap of signers and their signatures, in the order of the participants.
+/// Bitmap of signers and their signatures, in the order of the participants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate<P: ParameterSet> {
     pub(crate) signers: Signers,
-    /// Decoded when verified: a certificate that is not needed costs nothing.
+    /// Decoded on verification, so that unused certificates cost nothing.
     pub(crate) signatures: Vec<Lazy<Signature<P>>>,
 }
 
 impl<P: ParameterSet> Certificate<P> {
-    /// Who signed.
+    /// Signers.
     #[must_use]
     pub fn signers(&self) -> &Signers {
         &self.signers
     }
 
-    /// The encoded size of a certificate that all of `participants` have signed; none is larger.
+    /// Upper bound of the encoded size: a certificate signed by all `participants`.
     #[must_use]
     pub fn max_size(participants: u32) -> usize {
         let n = usize::try_from(participants).unwrap_or(usize::MAX);
@@ -58,7 +58,7 @@ impl<P: ParameterSet> EncodeSize for Certificate<P> {
 }
 
 impl<P: ParameterSet> Read for Certificate<P> {
-    /// The largest committee that is believed.
+    /// Upper bound of the number of participants.
     type Cfg = usize;
 
     fn read_cfg(buf: &mut impl Buf, participants: &usize) -> Result<Self, Error> {
@@ -66,10 +66,10 @@ impl<P: ParameterSet> Read for Certificate<P> {
         let signers = Signers::read_cfg(buf, participants)?;
         let signatures = Vec::<Lazy<Signature<P>>>::read_range(buf, ..=*participants)?;
         if signatures.is_empty() {
-            return invalid("nobody signed");
+            return invalid("no signatures");
         }
         if signers.count() != signatures.len() {
-            return invalid("as many signatures as signers are expected");
+            return invalid("signatures and signers differ in number");
         }
         Ok(Self {
             signers,

@@ -1,4 +1,4 @@
-//! Signatures and public keys as `commonware-codec` reads and writes them: their bytes, no prefix.
+//! `commonware-codec` encodings of signatures and public keys: their bytes without a prefix.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -6,44 +6,52 @@ use std::marker::PhantomData;
 
 use bytes::{BufMut, Bytes};
 use commonware_codec::{Buf, Error, FixedSize, Read, Write, util::at_least};
-use mldsa_core::{ParameterSet, VerifyError, VerifyingKey};
+use mldsa_core::{ParameterSet, VerifyingKey};
 
-/// A signature of `P::SIG_LEN` bytes, shared with the message that brought it: the engine clones
-/// votes freely, and the largest have 4,627 bytes.
+/// Signature of `P::SIG_LEN` bytes, a slice of the message that contained it. Clones share the
+/// bytes, because the engine clones votes often.
 ///
-/// Its length alone is checked when it is read. The rest of its form (hint, norm of z) is checked
-/// when it is verified; doing so while reading as well, into memory of its own, would cost half
-/// as much again as a verification in a batch. [`mldsa_core::Signature`] is the checked form.
+/// Decoding checks the length only. Verification checks the rest (hint encoding, norm of z);
+/// a check in the decoder as well would take half the time of a verification in a batch.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature<P: ParameterSet>(Bytes, PhantomData<P>);
 
-/// A public key of `P::PK_LEN` bytes. Every such string is one.
+/// Public key of `P::PK_LEN` bytes. All byte strings of this length are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey<P: ParameterSet>(VerifyingKey<P>);
 
-impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
+macro_rules! impl_fixed_bytes {
+    ($name:ident, $len:ident) => {
+        impl<P: ParameterSet> AsRef<[u8]> for $name<P> {
+            fn as_ref(&self) -> &[u8] {
+                self.0.as_ref()
+            }
+        }
+
+        impl<P: ParameterSet> Hash for $name<P> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
+            }
+        }
+
+        impl<P: ParameterSet> FixedSize for $name<P> {
+            const SIZE: usize = P::$len;
+        }
+
+        impl<P: ParameterSet> Write for $name<P> {
+            fn write(&self, buf: &mut impl BufMut) {
+                buf.put_slice(self.as_ref());
+            }
+        }
+    };
 }
 
-impl<P: ParameterSet> AsRef<[u8]> for PublicKey<P> {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_ref()
-    }
-}
+impl_fixed_bytes!(Signature, SIG_LEN);
+impl_fixed_bytes!(PublicKey, PK_LEN);
 
 impl<P: ParameterSet> From<mldsa_core::Signature<P>> for Signature<P> {
     fn from(signature: mldsa_core::Signature<P>) -> Self {
         Self(Bytes::copy_from_slice(signature.as_ref()), PhantomData)
-    }
-}
-
-impl<P: ParameterSet> TryFrom<&Signature<P>> for mldsa_core::Signature<P> {
-    type Error = VerifyError;
-
-    fn try_from(signature: &Signature<P>) -> Result<Self, VerifyError> {
-        Self::from_bytes(&signature.0)
     }
 }
 
@@ -53,49 +61,11 @@ impl<P: ParameterSet> From<VerifyingKey<P>> for PublicKey<P> {
     }
 }
 
-impl<P: ParameterSet> From<PublicKey<P>> for VerifyingKey<P> {
-    fn from(key: PublicKey<P>) -> Self {
-        key.0
-    }
-}
-
-impl<P: ParameterSet> Hash for Signature<P> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
 impl<P: ParameterSet> fmt::Debug for Signature<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Enough to tell signatures apart: the challenge comes first.
+        // The first bytes of the challenge identify a signature.
         let start = self.0.first_chunk().copied().map_or(0, u64::from_be_bytes);
         write!(f, "Signature<{}>({start:016x}..)", P::NAME)
-    }
-}
-
-impl<P: ParameterSet> Hash for PublicKey<P> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl<P: ParameterSet> FixedSize for Signature<P> {
-    const SIZE: usize = P::SIG_LEN;
-}
-
-impl<P: ParameterSet> FixedSize for PublicKey<P> {
-    const SIZE: usize = P::PK_LEN;
-}
-
-impl<P: ParameterSet> Write for Signature<P> {
-    fn write(&self, buf: &mut impl BufMut) {
-        buf.put_slice(self.as_ref());
-    }
-}
-
-impl<P: ParameterSet> Write for PublicKey<P> {
-    fn write(&self, buf: &mut impl BufMut) {
-        buf.put_slice(self.as_ref());
     }
 }
 
@@ -117,7 +87,7 @@ impl<P: ParameterSet> Read for PublicKey<P> {
     }
 }
 
-/// The next `len` bytes. Nothing is allocated before they are known to be there.
+/// Takes the next `len` bytes. The length is checked before any allocation.
 fn take(buf: &mut impl Buf, len: usize) -> Result<Bytes, Error> {
     at_least(buf, len)?;
     Ok(buf.copy_to_bytes(len))

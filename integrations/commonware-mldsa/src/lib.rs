@@ -1,13 +1,13 @@
 //! ML-DSA votes for commonware's simplex.
 //!
-//! ed25519 identities name the participants and authenticate the network; ML-DSA keys, of any of
-//! the three parameter sets, sign the votes. [`Scheme`] is both halves of
-//! [`commonware_cryptography::certificate`]: hand it to the engine as its `scheme`.
+//! ed25519 identities name the participants and authenticate the network; ML-DSA keys of one of
+//! the three parameter sets sign the votes. [`Scheme`] implements both traits of
+//! [`commonware_cryptography::certificate`] and is passed to the engine as its `scheme`.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use commonware_cryptography::{Signer as _, ed25519::PrivateKey};
-//! use commonware_mldsa::{Committee, PublicKey, Scheme};
+//! use commonware_mldsa::{PublicKey, Scheme, Validators};
 //! use commonware_utils::{TryCollect as _, ordered::Map};
 //! use mldsa_core::{MlDsa65, SigningKey};
 //!
@@ -17,41 +17,39 @@
 //!     .zip(0..)
 //!     .map(|(key, n)| (PrivateKey::from_seed(n).public_key(), key.verifying_key().clone().into()))
 //!     .try_collect()?;
-//! let committee = Arc::new(Committee::new(b"mychain/v1", &members)?);
-//! let scheme = Scheme::signer(committee, &keys[2])?;
+//! let validators = Arc::new(Validators::new(b"mychain/v1", &members)?);
+//! let scheme = Scheme::signer(validators, &keys[2])?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What it does
+//! # Design
 //!
-//! - A vote is an ML-DSA signature of the encoded subject; the engine's namespace (the chain's
-//!   name and the kind of vote) is the *context* of FIPS 204, not a prefix of the message.
-//! - Participant `i` is signer `i` of one [`batch_verify::KeySet`], whose keys are expanded once.
-//! - Votes that the engine hands over together are one call of [`batch_verify::BatchVerifier`]; a
-//!   lone one takes [`verify_one`](batch_verify::KeySet::verify_one). Verdicts are for each vote
-//!   by itself, so nothing is searched for by halving, and all certificates of one call are one
-//!   batch.
-//! - The work runs where the engine says ([`Strategy`](commonware_parallel::Strategy)): on the
-//!   calling thread or on the engine's pool, which is lent to the batch.
-//! - A certificate is a bitmap of signers and their signatures: nothing shorter is as sound. The
-//!   README has its size.
+//! - A vote is an ML-DSA signature of the encoded subject. The namespace of the engine (chain and
+//!   kind of vote) is the *context* of FIPS 204, not a prefix of the message.
+//! - Each kind of vote has a [`batch_verify::Committee`]; participant `i` is member `i`. The three
+//!   committees share their expanded keys.
+//! - Votes passed together are verified in batches of a [`batch_verify::CommitteeVerifier`], a
+//!   single vote by [`Committee::verify`](batch_verify::Committee::verify). Each vote has its own
+//!   verdict, so no bisection is needed, and all certificates of a call are one batch.
+//! - Batches run where the engine requests it ([`Strategy`](commonware_parallel::Strategy)): on the
+//!   calling thread or on the engine's pool.
+//! - A certificate is a bitmap of signers and their signatures.
 //!
 //! # Signatures are deterministic
 //!
-//! The engine requires it: it compares encoded votes, and a vote that is made again with other
-//! bytes (a nullify is, after each timeout and after a restart) looks like misbehaviour. With
-//! hedged signatures honest members block each other as soon as a view stalls. The price is that of every
-//! deterministic lattice signature: whoever can disturb the computation and has the same message
-//! signed twice, once with a fault, can learn the key. So a signature is verified before it
-//! leaves; one that a fault has spoiled does not. That stops the known single faults, not an
-//! attacker who can also disturb the verification: a validator on hardware in the hands of
-//! others needs more than this.
+//! The engine compares encoded votes: a vote signed again with other bytes (a nullify after each
+//! timeout, any vote after a restart) counts as misbehaviour. With hedged signatures honest
+//! members therefore block each other as soon as a view stalls. Deterministic lattice signatures
+//! are vulnerable to fault injection: two signatures of one message, one of them with a fault, can
+//! reveal the key. Each signature is therefore verified before it is returned, and a faulty one is
+//! not. That covers known single faults, but not an attacker who can also disturb the
+//! verification; validators on hardware under the control of others need further protection.
 
 mod backend;
 mod certificate;
 mod codec;
-mod committee;
 mod scheme;
+mod validators;
 
 #[cfg(test)]
 mod tests;
@@ -59,5 +57,5 @@ mod tests;
 pub use backend::{Operation, Prepared, Vote, VoteBackend};
 pub use certificate::Certificate;
 pub use codec::{PublicKey, Signature};
-pub use committee::{Committee, CommitteeError};
 pub use scheme::{NotAMember, Scheme};
+pub use validators::Validators;

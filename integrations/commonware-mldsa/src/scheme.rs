@@ -1,6 +1,7 @@
-//! The scheme that the engine is given.
+//! Signing scheme for the engine.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,38 +20,38 @@ use commonware_utils::{
     iter::NonEmpty,
     ordered::{Quorum as _, Set},
 };
-use mldsa_core::{ParameterSet, PreparedSigningKey, SigningKey};
+use mldsa_core::{Context, ParameterSet, PreparedSigningKey, SigningKey};
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-use crate::{Certificate, Committee, Operation, Prepared, Signature, Vote, VoteBackend};
+use crate::{Certificate, Operation, Prepared, Signature, Validators, Vote, VoteBackend};
 
-/// A signing key that belongs to nobody in the committee.
+/// The signing key belongs to no member of the committee.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the signing key belongs to no member of the committee")]
 pub struct NotAMember;
 
-/// The scheme of one validator, or of an observer without a key, in one epoch.
+/// Scheme of one validator, or of an observer without a key, in one epoch.
 pub struct Scheme<P: ParameterSet, V = Prepared> {
-    committee: Arc<Committee<P>>,
+    validators: Arc<Validators<P>>,
     signer: Option<(Participant, Arc<PreparedSigningKey<P>>)>,
     backend: V,
 }
 
 impl<P: ParameterSet> Scheme<P> {
-    /// The scheme of the member whose key this is.
+    /// Scheme of the member with this key.
     ///
     /// # Errors
     /// [`NotAMember`].
-    pub fn signer(committee: Arc<Committee<P>>, key: &SigningKey<P>) -> Result<Self, NotAMember> {
-        Self::observer(committee).with_key(key)
+    pub fn signer(validators: Arc<Validators<P>>, key: &SigningKey<P>) -> Result<Self, NotAMember> {
+        Self::observer(validators).with_key(key)
     }
 
-    /// A scheme that verifies and signs nothing.
+    /// Scheme that verifies and does not sign.
     #[must_use]
-    pub fn observer(committee: Arc<Committee<P>>) -> Self {
+    pub fn observer(validators: Arc<Validators<P>>) -> Self {
         Self {
-            committee,
+            validators,
             signer: None,
             backend: Prepared,
         }
@@ -64,34 +65,34 @@ impl<P: ParameterSet, V> Scheme<P, V> {
     /// [`NotAMember`].
     pub fn with_key(self, key: &SigningKey<P>) -> Result<Self, NotAMember> {
         let public = key.verifying_key().as_ref();
-        let signer = self.committee.keys().signer_of(public).ok_or(NotAMember)?;
-        let signer = (Participant::new(signer.index()), Arc::new(key.prepare()));
+        let member = self.validators.member_of(public).ok_or(NotAMember)?;
+        let signer = (Participant::new(member.index()), Arc::new(key.prepare()));
         Ok(Self {
             signer: Some(signer),
             ..self
         })
     }
 
-    /// The same scheme, signing and verifying another way.
+    /// The same scheme with another backend.
     #[must_use]
     pub fn with_backend<W: VoteBackend<P>>(self, backend: W) -> Scheme<P, W> {
         Scheme {
-            committee: self.committee,
+            validators: self.validators,
             signer: self.signer,
             backend,
         }
     }
 
-    /// Whose votes it verifies.
+    /// Validators whose votes the scheme verifies.
     #[must_use]
-    pub fn committee(&self) -> &Arc<Committee<P>> {
-        &self.committee
+    pub fn validators(&self) -> &Arc<Validators<P>> {
+        &self.validators
     }
 }
 
 impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
-    /// One verdict a certificate, all of them one batch.
-    fn judge<D: Digest>(
+    /// Verifies all certificates in one batch and returns one verdict per certificate.
+    fn verify_all<D: Digest>(
         &self,
         certificates: &[(Subject<'_, D>, &Certificate<P>)],
         strategy: &impl Strategy,
@@ -99,42 +100,37 @@ impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
         self.backend.instrument(Operation::VerifyCertificates, || {
             let messages: Vec<Bytes> = certificates.iter().map(|(s, _)| s.message()).collect();
             let mut votes = Vec::new();
-            let mut places = Vec::with_capacity(certificates.len());
+            let mut ranges = Vec::with_capacity(certificates.len());
             for ((subject, certificate), message) in certificates.iter().zip(&messages) {
                 let start = votes.len();
-                let sound = self.list(subject, message, certificate, &mut votes);
-                places.push(sound.map(|()| start..votes.len()));
+                let listed = self.list(subject, message, certificate, &mut votes);
+                ranges.push(listed.map(|()| start..votes.len()));
             }
+            let operation = Operation::VerifyCertificates;
             let backend = &self.backend;
-            let verdicts = backend.verify(
-                &self.committee,
-                Operation::VerifyCertificates,
-                &votes,
-                strategy,
-            );
-            let valid = |votes: &[bool]| votes.iter().all(|valid| *valid);
-            let verdict = |place: Option<_>| place.and_then(|place| verdicts.get(place).map(valid));
-            let places = places.into_iter();
-            places
-                .map(|place| verdict(place).unwrap_or(false))
-                .collect()
+            let verdicts = backend.verify(&self.validators, operation, &votes, strategy);
+            let valid = |range: Option<Range<usize>>| {
+                let verdicts = range.and_then(|range| verdicts.get(range));
+                verdicts.is_some_and(|verdicts| verdicts.iter().all(|valid| *valid))
+            };
+            ranges.into_iter().map(valid).collect()
         })
     }
 
-    /// Adds the votes of a certificate to `votes`; `None`, and none of them, if they are not
-    /// those of a quorum of this committee.
+    /// Appends the votes of a certificate to `votes`. `None`, without appending any, if they are
+    /// not a quorum of the validators.
     fn list<'a, D: Digest>(
         &'a self,
         subject: &Subject<'_, D>,
         message: &'a [u8],
         certificate: &'a Certificate<P>,
-        votes: &mut Vec<Vote<'a>>,
+        votes: &mut Vec<Vote<'a, P>>,
     ) -> Option<()> {
         let Certificate {
             signers,
             signatures,
         } = certificate;
-        let participants = self.committee.participants();
+        let participants = self.validators.participants();
         let quorum = usize::try_from(participants.quorum::<N3f1>()).ok()?;
         if signers.len() != participants.len()
             || signers.count() != signatures.len()
@@ -143,12 +139,12 @@ impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
         {
             return None;
         }
-        let context = self.committee.context(subject);
+        let committee = self.validators.committee(subject);
         votes.extend(signers.iter().zip(signatures).map(|(signer, signature)| {
             let signature = signature.get().map_or(&[][..], AsRef::as_ref);
             Vote {
+                committee,
                 signer,
-                context,
                 message,
                 signature,
             }
@@ -156,16 +152,16 @@ impl<P: ParameterSet, V: VoteBackend<P>> Scheme<P, V> {
         Some(())
     }
 
-    /// The attestation as a vote on what `message` encodes.
+    /// The attestation as a vote for `message`.
     fn vote<'a, D: Digest>(
         &'a self,
         subject: &Subject<'_, D>,
         message: &'a [u8],
         attestation: &'a Attestation<Self>,
-    ) -> Vote<'a> {
+    ) -> Vote<'a, P> {
         Vote {
+            committee: self.validators.committee(subject),
             signer: attestation.signer,
-            context: self.committee.context(subject),
             message,
             signature: attestation.signature.get().map_or(&[], AsRef::as_ref),
         }
@@ -185,7 +181,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Verifier for Scheme<P, V> 
         certificate: &Certificate<P>,
         strategy: &impl Strategy,
     ) -> bool {
-        self.judge(&[(subject, certificate)], strategy) == [true]
+        self.verify_all(&[(subject, certificate)], strategy) == [true]
     }
 
     fn verify_certificates<'a, R, D, I>(
@@ -200,11 +196,11 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Verifier for Scheme<P, V> 
         I: Iterator<Item = (Subject<'a, D>, &'a Certificate<P>)>,
     {
         let certificates: Vec<_> = certificates.into_iter().collect();
-        let mut verdicts = self.judge(&certificates, strategy).into_iter();
+        let mut verdicts = self.verify_all(&certificates, strategy).into_iter();
         verdicts.all(|valid| valid)
     }
 
-    /// No halving: each vote has its own verdict already.
+    /// Without bisection, because each vote has its own verdict.
     fn verify_certificates_bisect<'a, R: CryptoRng, D: Digest>(
         &self,
         _: &mut R,
@@ -214,7 +210,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Verifier for Scheme<P, V> 
     where
         Subject<'a, D>: Copy,
     {
-        self.judge(certificates, strategy)
+        self.verify_all(certificates, strategy)
     }
 
     fn is_batchable() -> bool {
@@ -226,7 +222,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Verifier for Scheme<P, V> 
     }
 
     fn certificate_codec_config(&self) -> usize {
-        self.committee.participants().len()
+        self.validators.participants().len()
     }
 
     fn certificate_codec_config_unbounded() -> usize {
@@ -242,24 +238,26 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
     }
 
     fn participants(&self) -> &Set<Identity> {
-        self.committee.participants()
+        self.validators.participants()
     }
 
-    /// Deterministic, and verified before it leaves: the crate's documentation says why.
+    /// Signs deterministically and verifies the signature before it returns it; see the crate
+    /// documentation.
     fn sign<D: Digest>(&self, subject: Subject<'_, D>) -> Option<Attestation<Self>> {
         let (signer, key) = self.signer.as_ref()?;
-        let (context, message) = (self.committee.context(&subject), subject.message());
+        let (committee, message) = (self.validators.committee(&subject), subject.message());
+        let context = Context::new(committee.context()).ok()?;
         let signature = self.backend.instrument(Operation::Sign, || {
             let signature = self.backend.sign(key, context, &message)?;
             let vote = Vote {
+                committee,
                 signer: *signer,
-                context,
                 message: &message,
                 signature: signature.as_ref(),
             };
-            let (committee, backend) = (&self.committee, &self.backend);
-            let sound = backend.verify(committee, Operation::Sign, &[vote], &Sequential);
-            (sound == [true]).then_some(signature)
+            let (validators, backend) = (&self.validators, &self.backend);
+            let verdicts = backend.verify(validators, Operation::Sign, &[vote], &Sequential);
+            (verdicts == [true]).then_some(signature)
         })?;
         Some(Attestation {
             signer: *signer,
@@ -278,7 +276,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
             let message = subject.message();
             let vote = self.vote(&subject, &message, attestation);
             let backend = &self.backend;
-            backend.verify(&self.committee, Operation::VerifyVotes, &[vote], strategy) == [true]
+            backend.verify(&self.validators, Operation::VerifyVotes, &[vote], strategy) == [true]
         })
     }
 
@@ -298,13 +296,13 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
         self.backend.instrument(Operation::VerifyVotes, || {
             let message = subject.message();
             let attestations: Vec<_> = attestations.into_iter().collect();
-            let votes: Vec<Vote<'_>> = attestations
+            let votes: Vec<Vote<'_, P>> = attestations
                 .iter()
                 .map(|attestation| self.vote(&subject, &message, attestation))
                 .collect();
             let backend = &self.backend;
             let verdicts =
-                backend.verify(&self.committee, Operation::VerifyVotes, &votes, strategy);
+                backend.verify(&self.validators, Operation::VerifyVotes, &votes, strategy);
             drop(votes);
             if verdicts.iter().all(|valid| *valid) {
                 return Verification::new(attestations, Vec::new());
@@ -337,7 +335,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
         J: IntoIterator<Item = &'a Attestation<Self>>,
         J::IntoIter: Send,
     {
-        // A batch has verdicts for each vote: assembling first would verify twice on failure.
+        // A batch has one verdict per vote; assembling first would verify twice after a failure.
         verify_then_assemble::<Self, _, D, _, _>(self, rng, subject, pending, verified, strategy)
     }
 
@@ -351,7 +349,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
     {
         let mut attestations: Vec<_> = attestations.into_iter().collect();
         attestations.sort_by_key(|attestation| attestation.signer);
-        let participants = self.committee.participants();
+        let participants = self.validators.participants();
         let chosen = attestations.iter().map(|attestation| attestation.signer);
         let signers = Signers::try_from((participants, chosen))?;
         let malformed = |attestation: &&Attestation<Self>| attestation.signature.get().is_none();
@@ -378,7 +376,7 @@ impl<P: ParameterSet, V: VoteBackend<P>> certificate::Scheme for Scheme<P, V> {
 impl<P: ParameterSet, V: Clone> Clone for Scheme<P, V> {
     fn clone(&self) -> Self {
         Self {
-            committee: self.committee.clone(),
+            validators: self.validators.clone(),
             signer: self.signer.clone(),
             backend: self.backend.clone(),
         }
@@ -388,6 +386,6 @@ impl<P: ParameterSet, V: Clone> Clone for Scheme<P, V> {
 impl<P: ParameterSet, V> fmt::Debug for Scheme<P, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let signer = self.signer.as_ref().map(|(me, _)| me);
-        write!(f, "Scheme({:?}, {signer:?})", self.committee)
+        write!(f, "Scheme({:?}, {signer:?})", self.validators)
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use cpu_time::ProcessTime;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{KindCounters, Meter, Strategy};
 
@@ -173,55 +174,27 @@ fn print(rows: &[Row], json: bool) -> serde_json::Result<()> {
         }
         return Ok(());
     }
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let optional = |value: Option<String>| value.unwrap_or_else(|| "-".into());
     let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header([
-        "network",
-        "set",
-        "strategy",
-        "n",
-        "views",
-        "views/s",
-        "verified",
-        "batch",
-        "max",
-        "us library",
-        "us total",
-        "verify",
-        "us sign",
-        "sign",
-        "finality p50/95/99 ms",
-        "certificate",
-        "journal",
-        "blocked",
-    ]);
+    table.load_preset(ASCII_MARKDOWN);
     for row in rows {
-        let finality = row.finality_ms;
-        let finality = finality.map(|ms| ms.map(|ms| format!("{ms:.1}")).join("/"));
-        table.add_row([
-            row.network.clone(),
-            row.set.clone(),
-            row.strategy.clone(),
-            row.validators.to_string(),
-            row.views.to_string(),
-            format!("{:.1}", row.views_per_second),
-            row.votes.map(|n| n.to_string()).join("/"),
-            format!("{:.1}", row.mean_batch),
-            row.largest_batch.to_string(),
-            format!("{:.2}", row.us_library),
-            format!("{:.2}", row.us_total),
-            percent(row.verify_share),
-            format!("{:.0}", row.us_sign),
-            percent(row.sign_share),
-            optional(finality),
-            optional(row.certificate_bytes.map(|n| n.to_string())),
-            optional(row.journal_bytes.map(|n| n.to_string())),
-            row.blocked.len().to_string(),
-        ]);
+        let row = serde_json::to_value(row)?;
+        let columns = row.as_object().into_iter().flatten();
+        let columns = columns.filter(|(name, _)| *name != "engine" && *name != "bytes");
+        table.set_header(columns.clone().map(|(name, _)| name.replace('_', " ")));
+        table.add_row(columns.map(|(_, value)| cell(value)));
     }
     if let Some(first) = rows.first() {
         println!("{}\n{table}", first.engine);
     }
     Ok(())
+}
+
+/// Cell of a column: lists are joined, missing values shown as a dash.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "-".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(cell).collect::<Vec<_>>().join("/"),
+        other => other.to_string(),
+    }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use aws_lc_rs::signature::{ML_DSA_44, ML_DSA_65, ML_DSA_87, UnparsedPublicKey};
-use batch_verify::{KeySet, SignerId};
+use batch_verify::{Committee, MemberId, Vote};
 use clap::ValueEnum;
 use mldsa_core::{Context, ParameterSet, VerifyingKey};
 
@@ -46,20 +46,21 @@ impl Strategy {
         }
     }
 
-    /// Verifies one vote with the keys of this strategy.
+    /// Verifies one vote of a committee member with the keys of this strategy.
     #[must_use]
     pub fn verify_one<P: ParameterSet>(
         self,
-        keys: &KeySet<P>,
-        signer: SignerId,
-        context: Context<'_>,
+        committee: &Committee<P>,
+        member: MemberId,
         message: &[u8],
         signature: &[u8],
     ) -> bool {
-        let key = || keys.key(signer);
+        let context = Context::new(committee.context()).expect("checked by the committee");
+        let key = || committee.key(member);
         match self {
             Self::Batched | Self::PerVote => {
-                keys.verify_one(signer, message, context, signature).is_ok()
+                let vote = Vote::new(member, message, signature);
+                committee.verify(&vote).is_ok()
             }
             Self::ColdKeys => key().is_some_and(|k| k.verify(message, context, signature).is_ok()),
             Self::AwsLc => {

@@ -46,6 +46,13 @@ impl<P: ParameterSet> Default for BatchVerifierBuilder<P> {
     }
 }
 
+impl<P: ParameterSet> BatchVerifier<P> {
+    /// Options of a verifier.
+    pub fn builder() -> BatchVerifierBuilder<P> {
+        BatchVerifierBuilder::default()
+    }
+}
+
 impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// Extent of the verification of a batch.
     pub fn mode(self, mode: Mode) -> Self {

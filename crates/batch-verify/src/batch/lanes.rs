@@ -20,7 +20,7 @@ pub(crate) const MAX_CALL: usize = 32;
 /// Key cache and backend for keys that are in no committee.
 #[derive(Clone)]
 pub(crate) struct Lanes<P: ParameterSet> {
-    pub(crate) key_cache: Arc<KeyCache<Box<[u8]>, P>>,
+    pub(crate) key_cache: Option<Arc<KeyCache<Box<[u8]>, P>>>,
     pub(crate) backend: Backend,
 }
 
@@ -48,14 +48,17 @@ enum LaneMessage<'a> {
 }
 
 impl<P: ParameterSet> Lanes<P> {
-    /// For members' keys only.
+    /// For members' keys only. Does not allocate.
     pub(crate) fn without_cache() -> Self {
-        Self::new(0, Backend::detect())
+        Self {
+            key_cache: None,
+            backend: Backend::detect(),
+        }
     }
 
     pub(crate) fn new(key_cache_bytes: usize, backend: Backend) -> Self {
         Self {
-            key_cache: Arc::new(KeyCache::new(key_cache_bytes)),
+            key_cache: Some(Arc::new(KeyCache::new(key_cache_bytes))),
             backend,
         }
     }
@@ -116,11 +119,13 @@ impl<P: ParameterSet> Lanes<P> {
                 table.on_valid_signature(*index);
             }
             LaneKey::CachedEncoded(hash, encoded, _) | LaneKey::Encoded(hash, encoded) => {
-                self.key_cache.on_valid_signature(*hash, || {
-                    let encoded = encoded.as_ref();
-                    let key = VerifyingKey::from_bytes(encoded).ok()?;
-                    Some((Box::from(encoded), key.with_backend(self.backend)))
-                });
+                if let Some(cache) = &self.key_cache {
+                    cache.on_valid_signature(*hash, || {
+                        let encoded = encoded.as_ref();
+                        let key = VerifyingKey::from_bytes(encoded).ok()?;
+                        Some((Box::from(encoded), key.with_backend(self.backend)))
+                    });
+                }
             }
         }
         Ok(())
@@ -139,10 +144,13 @@ impl<P: ParameterSet> Lanes<P> {
             },
             Key::Encoded(encoded) => {
                 item.check_hint()?;
-                let found = self.key_cache.get(encoded.as_ref());
-                match found.expanded {
-                    Some(expanded) => LaneKey::CachedEncoded(found.hash, encoded, expanded),
-                    None => LaneKey::Encoded(found.hash, encoded),
+                let found = self.key_cache.as_ref();
+                match found.map(|cache| cache.get(encoded.as_ref())) {
+                    Some(found) => match found.expanded {
+                        Some(expanded) => LaneKey::CachedEncoded(found.hash, encoded, expanded),
+                        None => LaneKey::Encoded(found.hash, encoded),
+                    },
+                    None => LaneKey::Encoded(0, encoded),
                 }
             }
         };

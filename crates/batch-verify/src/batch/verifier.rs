@@ -3,10 +3,10 @@
 use core::fmt;
 use std::sync::Arc;
 
-use mldsa_core::ParameterSet;
+use mldsa_core::{Backend, ParameterSet};
 
-use super::builder::BatchVerifierBuilder;
 use super::engine::{Engine, Request};
+use super::lanes::Lanes;
 use super::options::Mode;
 use super::resolve::Resolved;
 use crate::committee::KeyTable;
@@ -19,7 +19,7 @@ use crate::{
 ///
 /// For transactions, light clients and other signatures of keys that are in no committee. A
 /// valid item says nothing about membership: votes are verified by a [`CommitteeVerifier`],
-/// which this builder makes too ([`BatchVerifierBuilder::build_for`]).
+/// which this builder makes too ([`BatchVerifierBuilder::build_for`](crate::BatchVerifierBuilder::build_for)).
 ///
 /// `Sync`: one verifier serves any number of threads at once. Verdicts depend on the items
 /// only; clones share working memory and prepared keys.
@@ -80,11 +80,6 @@ pub struct CommitteeVerifier<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> BatchVerifier<P> {
-    /// Options of a verifier.
-    pub fn builder() -> BatchVerifierBuilder<P> {
-        BatchVerifierBuilder::default()
-    }
-
     /// Verifies one item on this thread, without batch machinery.
     ///
     /// # Errors
@@ -153,7 +148,9 @@ impl<P: ParameterSet> BatchVerifier<P> {
     }
 
     fn caches(&self, summary: Summary) -> Summary {
-        let cache = &self.engine.lanes.key_cache;
+        let Some(cache) = &self.engine.lanes.key_cache else {
+            return summary;
+        };
         let (cache_hits, cache_misses) = cache.hits_and_misses();
         Summary {
             cache_bytes: cache.memory_bytes(),
@@ -161,6 +158,24 @@ impl<P: ParameterSet> BatchVerifier<P> {
             cache_misses,
             ..summary
         }
+    }
+}
+
+impl<P: ParameterSet> Committee<P> {
+    /// A verifier of votes with default options: all threads of rayon's current pool.
+    #[must_use]
+    pub fn verifier(&self) -> CommitteeVerifier<P> {
+        let engine = Engine::new(Pool::Shared, 0, Backend::detect());
+        CommitteeVerifier::new(engine, self.clone())
+    }
+
+    /// Verifies one vote on this thread, without batch machinery and without allocation.
+    ///
+    /// # Errors
+    /// The reason of the rejection.
+    pub fn verify(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
+        let vote = Resolved::vote(core::slice::from_ref(self), vote, false)?;
+        Lanes::without_cache().verify_one(&vote)
     }
 }
 

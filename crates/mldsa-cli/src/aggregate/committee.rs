@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use base16ct::lower::encode_string;
 use mladsa_aggregate::{
-    Acknowledgement, AgreedRoots, EpochPlan, EpochTree, Error, MemberId, PinnedRoots, Registration,
-    Registry, RootAnnouncement,
+    Acknowledgement, AgreedRoots, EpochPlan, EpochTree, Error, MemberId, PinnedRoots, Registry,
+    RootAnnouncement,
 };
 use mldsa_core::Randomness;
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use super::args::PlanArgs;
 use super::dirs::{
     TempPaths, content_label, expect_apart, file_name, files_in, member_id, named, publish,
-    publish_first, publish_new, read, read_up_to, refused,
+    publish_new, read, read_up_to, refused,
 };
 use super::pins::Pins;
+use super::registrations::{read_registration, read_registry, registrations};
 use super::store::Store;
 use crate::random::random;
 use crate::terminal::complain;
@@ -104,37 +105,6 @@ impl Committee {
             registry,
             plan,
         })
-    }
-
-    /// Publishes the registration of a member under a name that no other member has. A plan is not
-    /// needed.
-    pub(crate) fn register(path: &Path, store: &Store, made: &mut TempPaths) -> io::Result<()> {
-        let directory = registrations(path);
-        made.directory(&directory)?;
-        let (rnd, id) = (random()?, store.member.id());
-        let registration = store
-            .member
-            .register(Randomness::Hedged(&rnd))
-            .map_err(refused)?;
-        let path = directory.join(file_name(id));
-        if publish_first(&path, &registration.to_bytes())? {
-            return Ok(());
-        }
-        // The member's own one, of an `init` that was interrupted, is no error.
-        if read_registration(&path)?.key() == registration.key() {
-            Ok(())
-        } else {
-            Err(taken(&path, id))
-        }
-    }
-
-    /// Rejects the name of a registered member.
-    pub(crate) fn expect_free(path: &Path, id: &MemberId) -> io::Result<()> {
-        let path = registrations(path).join(file_name(id));
-        match fs::symlink_metadata(&path) {
-            Ok(_) => Err(taken(&path, id)),
-            Err(_) => Ok(()),
-        }
     }
 
     /// Publishes the root of a member's keys.
@@ -263,25 +233,6 @@ pub(crate) fn expect_roots(pinned: &PinnedRoots, expected: Option<&str>) -> io::
         }
         _ => Ok(()),
     }
-}
-
-fn registrations(committee: &Path) -> PathBuf {
-    committee.join("registrations")
-}
-
-fn taken(path: &Path, id: &MemberId) -> io::Error {
-    named(path, format!("the name {id} is taken"))
-}
-
-fn read_registration(path: &Path) -> io::Result<Registration> {
-    Registration::from_bytes(&read(path)?).map_err(|error| named(path, error))
-}
-
-fn read_registry(directory: &Path, rho: &[u8; 32], ids: &[MemberId]) -> io::Result<Arc<Registry>> {
-    let entries = ids
-        .iter()
-        .map(|id| read_registration(&directory.join(file_name(id))));
-    Registry::new(rho, entries.collect::<io::Result<Vec<_>>>()?).map_err(refused)
 }
 
 fn skipped(error: io::Error) {

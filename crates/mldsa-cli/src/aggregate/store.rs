@@ -8,11 +8,11 @@ use mladsa_aggregate::storage::FileMark;
 use mladsa_aggregate::{MasterSeed, Member, MemberId, OneTimeKeyJournal};
 use zeroize::Zeroizing;
 
-use super::committee::Committee;
 use super::dirs::{
     TempPaths, expect_apart, expect_private, member_id, named, publish, publish_first, read,
     refused,
 };
+use super::registrations::{expect_free, register};
 use crate::commit::{Access, StagedFile, flush_directory};
 use crate::input::read_small;
 use crate::paths::{is_inside, is_still};
@@ -102,7 +102,7 @@ impl Store {
         let (mut made, mut lock) = (TempPaths::default(), None);
         let begun = Self::begin(committee, path, id, mark, &mut made, &mut lock);
         let registered = begun.and_then(|(store, guard)| {
-            Committee::register(committee, &store, &mut made)?;
+            register(committee, &store.member, &mut made)?;
             Ok((store, guard))
         });
         let (mut store, _guard) = made.unless(registered)?;
@@ -130,7 +130,7 @@ impl Store {
                 return Err(named(path, "the store exists, but its name is gone"));
             }
         } else {
-            Committee::expect_free(committee, &id)?;
+            expect_free(committee, &id)?;
             if let Some(mark) = &mark {
                 expect_new(&numbered(mark, 0))?;
             }
@@ -427,7 +427,7 @@ mod tests {
         };
         rejected(Store::init(&committee, &path, "m0", None).map(drop));
         rejected(Store::rotate(&path, 1));
-        Committee::register(&committee, &store, &mut made).unwrap();
+        register(&committee, &store.member, &mut made).unwrap();
         store.complete().unwrap();
         rejected(Store::rotate(&path, 1));
         drop((guard, lock));

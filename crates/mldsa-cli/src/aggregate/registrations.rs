@@ -1,0 +1,66 @@
+//! Directory `registrations/` of a committee: one file per member.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mladsa_aggregate::{Member, MemberId, Registration, Registry};
+use mldsa_core::Randomness;
+
+use super::dirs::{TempPaths, file_name, named, publish_first, read, refused};
+use crate::random::random;
+
+/// Publishes the registration of a member under a name that no other member has. A plan is not
+/// needed.
+pub(crate) fn register(path: &Path, member: &Member, made: &mut TempPaths) -> io::Result<()> {
+    let directory = registrations(path);
+    made.directory(&directory)?;
+    let (rnd, id) = (random()?, member.id());
+    let registration = member.register(Randomness::Hedged(&rnd)).map_err(refused)?;
+    let path = directory.join(file_name(id));
+    if publish_first(&path, &registration.to_bytes())? {
+        return Ok(());
+    }
+    // The member's own one, of an `init` that was interrupted, is no error.
+    if read_registration(&path)?.key() == registration.key() {
+        Ok(())
+    } else {
+        Err(taken(&path, id))
+    }
+}
+
+/// Rejects the name of a registered member.
+pub(crate) fn expect_free(path: &Path, id: &MemberId) -> io::Result<()> {
+    let path = registrations(path).join(file_name(id));
+    match fs::symlink_metadata(&path) {
+        Ok(_) => Err(taken(&path, id)),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The directory of a committee's registrations.
+pub(crate) fn registrations(committee: &Path) -> PathBuf {
+    committee.join("registrations")
+}
+
+fn taken(path: &Path, id: &MemberId) -> io::Error {
+    named(path, format!("the name {id} is taken"))
+}
+
+/// Reads one registration; its signature is not verified here.
+pub(crate) fn read_registration(path: &Path) -> io::Result<Registration> {
+    Registration::from_bytes(&read(path)?).map_err(|error| named(path, error))
+}
+
+/// The registry of the members `ids`.
+pub(crate) fn read_registry(
+    directory: &Path,
+    rho: &[u8; 32],
+    ids: &[MemberId],
+) -> io::Result<Arc<Registry>> {
+    let entries = ids
+        .iter()
+        .map(|id| read_registration(&directory.join(file_name(id))));
+    Registry::new(rho, entries.collect::<io::Result<Vec<_>>>()?).map_err(refused)
+}
