@@ -366,7 +366,8 @@ fn binary_again<T: serde::Serialize + serde::de::DeserializeOwned>(bytes: &[u8])
 fn json_again<T: serde::Serialize + serde::de::DeserializeOwned>(json: &[u8]) -> Option<bool> {
     let value = serde_json::from_slice::<T>(json).ok()?;
     let again = serde_json::to_string(&value).expect("encodes");
-    Some(again.as_bytes() == json.to_ascii_lowercase())
+    // Digits are read in any case; the name of a set only as it is written.
+    Some(again.as_bytes().eq_ignore_ascii_case(json))
 }
 
 /// Hexadecimal digits and PEM.
