@@ -352,7 +352,10 @@ mod check {
         let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
         let attempt = task.id().attempt(0)?;
         let plan = EpochPlan::new(1, vec![task.id().clone()])?;
-        let mut journal = OneTimeKeyJournal::in_memory(member.seed())?;
+        let folder = std::env::temp_dir().join(format!("mldsa-ct-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let [log, mark] = ["log", "mark"].map(|name| folder.join(name));
+        let mut journal = OneTimeKeyJournal::create_files(&log, &mark, member.seed())?;
         let tree = member.epoch_tree(&registry, &plan)?;
         let root = member.announce(&tree, &mut journal, hedge)?;
         let mut store = MemoryWriteOnceStore::default();
@@ -370,9 +373,13 @@ mod check {
         let challenge = set.challenge()?;
         let response = member.respond(pending, &challenge, &mut journal)?;
         expect_public(response.body(), "response");
+        drop(journal);
+        let mut journal = OneTimeKeyJournal::open_files(&log, &mark, member.seed())?;
         let resumed = member.resume(&round, &journal)?;
         let again = member.respond(resumed, &challenge, &mut journal)?;
         assert_eq!(again, response);
+        drop(journal);
+        std::fs::remove_dir_all(&folder).expect("the temporary folder");
         Ok(())
     }
 
