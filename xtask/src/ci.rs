@@ -15,7 +15,7 @@ use shell::{Outcome, Stop};
 type Step = fn() -> Outcome;
 
 /// Name; whether the step runs without being named; the step.
-const STEPS: [(&str, bool, Step); 27] = [
+const STEPS: [(&str, bool, Step); 28] = [
     ("tools", true, host::tools),
     ("fmt", true, host::fmt),
     ("locks", true, host::locks),
@@ -33,6 +33,7 @@ const STEPS: [(&str, bool, Step); 27] = [
     ("deny", true, host::deny),
     ("fuzz", true, host::fuzz),
     ("gates", true, gates::gates),
+    ("proofs", false, gates::proofs),
     ("msrv", true, gates::msrv),
     ("device", true, gates::device),
     ("evm", true, host::evm),
