@@ -157,7 +157,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
     ("mldsa_core::backend::avx512::w1", Kind::Division, 1, LENGTHS),
     ("mldsa_core::backend::portable::commit_row", Kind::Division, 1, LENGTHS),
     ("mldsa_core::coding::pack", Kind::Division, 2, LENGTHS),
-    ("mldsa_core::cost::hash_message", Kind::Division, 1, LENGTHS),
+    ("mldsa_core::cost::Operations::hash_message", Kind::Division, 1, LENGTHS),
     ("mldsa_core::sample::expand_a", Kind::Division, 2, "the index of an entry of A"),
     ("mldsa_core::sample::expand_mask_poly", Kind::Division, 2, LENGTHS),
     ("mldsa_core::sample::rej_bounded_packed", Kind::Division, 2, LENGTHS),
