@@ -167,7 +167,10 @@ mod tests {
             prepared.verify_mu(&mu, signature.as_ref())
         });
         assert_eq!(verdict, Ok(()));
-        assert_eq!(found, Operations::expand_key::<P>() + Operations::verify_core::<P>());
+        assert_eq!(
+            found,
+            Operations::expand_key::<P>() + Operations::verify_core::<P>()
+        );
 
         // Decoding alone needs no kernel.
         let (_, found) = count(|_| Signature::<P>::from_bytes(signature.as_ref()).unwrap());

@@ -60,14 +60,20 @@ extern crate std;
 // silent there.
 mod memory;
 mod error;
-#[cfg_attr(not(feature = "unstable-internals"), allow(unreachable_pub, reason = "see above"))]
+#[cfg_attr(
+    not(feature = "unstable-internals"),
+    allow(unreachable_pub, reason = "see above")
+)]
 mod params;
 #[cfg(test)]
 mod random;
 mod ring;
 mod coding;
 mod hash;
-#[cfg_attr(not(feature = "unstable-internals"), allow(unreachable_pub, reason = "see above"))]
+#[cfg_attr(
+    not(feature = "unstable-internals"),
+    allow(unreachable_pub, reason = "see above")
+)]
 mod sample;
 mod lanes;
 mod backend;
