@@ -116,6 +116,7 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::scheme::keygen::check_secret_range", 0, 1, PARAMETERS),
     ("mldsa_core::scheme::keygen::unpack_ntt", 0, 1, LAYERS),
     ("mldsa_core::scheme::sign::challenge", 0, 1, LAYERS),
+    ("mldsa_core::scheme::sign::sign_internal", 0, 1, "at opt-level z in one codegen unit the transform of the masks is inlined: the lengths of the two halves of a block"),
     ("mldsa_core::scheme::sign::respond_hints", 3, 4, "ct0 (twice where the loop is rotated) and hint weight verdicts; layers of the transform"),
     ("mldsa_core::streaming::row_steps::response_row_reaches", 0, 1, PARAMETERS),
     ("mldsa_core::streaming::window::expand_compact", 0, 1, REFUSED_A),
