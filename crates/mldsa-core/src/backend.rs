@@ -187,10 +187,6 @@ impl fmt::Debug for Backend {
 /// no lane idle.
 ///
 /// Constant time in the data; lengths are public. States and blocks are wiped.
-#[cfg_attr(
-    not(feature = "unstable-internals"),
-    allow(unreachable_pub, reason = "sibling crates export it")
-)]
 pub fn shake256_lanes<'a>(backend: Backend, hashes: impl IntoIterator<Item = LaneHash<'a>>) {
     let mut hashes = hashes.into_iter();
     match backend.kernels().shake256 {

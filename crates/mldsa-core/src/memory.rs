@@ -3,13 +3,5 @@
 
 pub(crate) mod array;
 mod barrier;
-#[cfg_attr(
-    not(feature = "unstable-internals"),
-    allow(unreachable_pub, reason = "see lib.rs")
-)]
 pub(crate) mod ct;
-#[cfg_attr(
-    not(feature = "unstable-internals"),
-    allow(unreachable_pub, reason = "see lib.rs")
-)]
 pub(crate) mod secret;

@@ -158,13 +158,12 @@ fn published<P: ParameterSet>(kid: &str, c_tilde: &str) {
     let header = format!(r#"{{"alg":"{}","kid":"{kid}"}}"#, P::NAME);
     // The payload of the examples, as it is published: encoded.
     let payload = "SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4";
-    let input = format!("{}.{payload}", Base64UrlUnpadded::encode_string(header.as_bytes()));
+    let input = format!(
+        "{}.{payload}",
+        Base64UrlUnpadded::encode_string(header.as_bytes())
+    );
     let signature = key
-        .sign(
-            input.as_bytes(),
-            Context::EMPTY,
-            Randomness::Deterministic,
-        )
+        .sign(input.as_bytes(), Context::EMPTY, Randomness::Deterministic)
         .unwrap();
     assert_eq!(hex::encode(&signature.as_ref()[..P::C_TILDE_LEN]), c_tilde);
 }
