@@ -81,7 +81,6 @@ const X86: Alone = &[
         "a loop over rows or entries, whose frame must be released before its caller continues",
         &[
             "backend::avx2::product::product_of",
-            "backend::avx2::reject::expand_four",
             "backend::avx2::streams::squeeze",
             "backend::avx2::unpack::unpack_t1_ntt",
             "backend::avx2::verify::encoded",
@@ -108,7 +107,6 @@ const X86: Alone = &[
             "backend::avx2::keccak::permute_x1",
             "backend::avx2::keccak::permute_x4",
             "backend::avx2::keccak::permute_x4_and_one",
-            "backend::avx2::reject::permute",
             "backend::avx512::ninth_state::NinthState::permute",
             "backend::avx512::keccak_x1::digest",
             "backend::avx512::keccak_x1::permute_x1",
@@ -130,7 +128,6 @@ const X86: Alone = &[
         "one transform or one sampler for several entries, through memory",
         &[
             "backend::avx2::ntt::inv_ntt",
-            "backend::avx2::secret_rows::centred_inv_ntt",
             "backend::avx2::streams::accept",
             "backend::avx512::reject::accept_last",
         ],
@@ -138,7 +135,6 @@ const X86: Alone = &[
     (
         "once in a call",
         &[
-            "backend::avx2::detect",
             "backend::avx2::keccak::X4::splat",
             "backend::avx512::tuning::prefer_spare_lane",
             "backend::avx512::detect",
