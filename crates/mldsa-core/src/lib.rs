@@ -36,10 +36,10 @@
 #![no_std]
 #![deny(missing_docs)]
 #![cfg_attr(
-    not(feature = "unstable-internals"),
+    not(feature = "hazmat"),
     allow(
         unreachable_pub,
-        reason = "`internals` exports items of private modules"
+        reason = "`internals` and `hazmat` export items of private modules"
     )
 )]
 // AArch64 without vector registers, or with words the other way round.
