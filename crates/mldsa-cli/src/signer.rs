@@ -2,6 +2,7 @@
 
 use base16ct::lower::encode_string;
 use clap::ValueEnum;
+use mldsa_core::internals::ct::{difference, is_zero};
 use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{
     BatchSigner, Context, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
@@ -11,7 +12,6 @@ use mldsa_lowmem::{
     Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, Tier, Workspace,
     keygen_from_seed,
 };
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::json_request::{Message, Request};
@@ -43,11 +43,12 @@ pub(crate) enum PrivateKey {
 impl PrivateKey {
     /// Whether the bytes are equal. Constant time in the bytes.
     fn is_equal(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Seed(seed), Self::Seed(other)) => seed[..].ct_eq(&other[..]).into(),
-            (Self::Expanded(sk), Self::Expanded(other)) => sk[..].ct_eq(other).into(),
-            _ => false,
-        }
+        let (a, b): (&[u8], &[u8]) = match (self, other) {
+            (Self::Seed(seed), Self::Seed(other)) => (&seed[..], &other[..]),
+            (Self::Expanded(sk), Self::Expanded(other)) => (sk, other),
+            _ => return false,
+        };
+        a.len() == b.len() && is_zero(difference(a, b))
     }
 }
 
