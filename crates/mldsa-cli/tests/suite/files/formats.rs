@@ -54,23 +54,13 @@ fn inspect_golden() {
         &tr[..32]
     );
     let bad = format!("consistent:  no: {unrelated}");
-    for (args, code, kind, format, rest) in [
-        (
-            "key.pem",
-            0,
-            "private key",
-            "PEM",
-            format!("form:        seed\n{good}"),
-        ),
+    #[rustfmt::skip]
+    let keys = [
+        ("key.pem", 0, "private key", "PEM", format!("form:        seed\n{good}")),
         ("pk.raw --set 44", 0, "public key", "raw", good),
-        (
-            "sk.hex",
-            1,
-            "private key",
-            "hex",
-            format!("form:        expanded\n{bad}"),
-        ),
-    ] {
+        ("sk.hex", 1, "private key", "hex", format!("form:        expanded\n{bad}")),
+    ];
+    for (args, code, kind, format, rest) in keys {
         let run = folder.run(&format!("inspect {args}"), b"");
         let expected =
             format!("kind:        {kind}\nformat:      {format}\nset:         ML-DSA-44\n{rest}\n");
@@ -122,6 +112,8 @@ const ENCODINGS: [(&str, &str); 10] = [
     ("expanded", "hex"),
 ];
 
+/// Every format is read and written under every set; every pair of formats under one set, and from
+/// one format under the others.
 #[test]
 fn every_format_of_every_key_is_read_and_written() {
     let folder = Folder::new("formats");
@@ -135,14 +127,15 @@ fn every_format_of_every_key_is_read_and_written() {
         }
         for (known, encoding) in ENCODINGS {
             let from = format!("{known}.{encoding} --set {}", number(set));
-            for format in ["pem", "der", "raw", "hex"] {
+            let all = set == Set::MlDsa44 || (known, encoding) == ("both", "der");
+            for format in &["hex", "pem", "der", "raw"][..if all { 4 } else { 1 }] {
                 folder.good(&format!(
                     "pubkey {from} --format {format} --force -o public"
                 ));
                 let run = folder.good("pubkey public --format hex");
                 assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
             }
-            for (form, format) in ENCODINGS {
+            for (form, format) in ENCODINGS.into_iter().filter(|_| all) {
                 let args = format!("convert {from} --form {form} --format {format}");
                 let args = format!("{args} --force -o converted");
                 if known == "expanded" && form != "expanded" {
