@@ -104,7 +104,7 @@ fn files() -> Files {
                     let other = &validators[(validator.index + SETS.len()) % validators.len()];
                     let next = Vote::of(validator, round + 1, line);
                     tamper(&mut vote, other, &next);
-                    assert!(!vote.holds(), "the peer refuses the tampered vote {line}");
+                    assert!(!vote.holds(), "the peer rejects the tampered vote {line}");
                     *reason
                 });
             line += 1;

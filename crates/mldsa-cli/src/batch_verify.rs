@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             if stopped {
                 return jobs.iter().map(|_| Verdict::Skipped).collect();
             }
-            let verdicts = verifiers.judge(jobs);
+            let verdicts = verifiers.verify(jobs);
             stopped = args.mode != ModeArg::Full && Verifiers::lowest_invalid(&verdicts).is_some();
             verdicts
         },
@@ -199,7 +199,7 @@ impl Job {
 
     /// The tiers of `mldsa-lowmem` differ in signing only.
     fn verify_lowmem<P: ParameterSet>(&self) -> Result<(), RejectReason> {
-        // Contexts too long were answered before.
+        // Contexts too long were rejected before.
         let context = Context::new(&self.request.context).map_err(|_| RejectReason::Other)?;
         let pk = PublicKey::<P>::from_bytes(&self.pk).map_err(|_| RejectReason::PublicKeyLength)?;
         match &self.request.message {
@@ -214,7 +214,7 @@ impl Job {
     }
 }
 
-/// The answer to one line.
+/// Result of one line.
 enum Verdict {
     Valid,
     Invalid(&'static str),
@@ -267,7 +267,7 @@ impl Verifiers {
     }
 
     /// The verdicts on a chunk, in order.
-    fn judge(&self, jobs: Vec<Result<Job, LineError>>) -> Vec<Verdict> {
+    fn verify(&self, jobs: Vec<Result<Job, LineError>>) -> Vec<Verdict> {
         let mut items = Vec::with_capacity(jobs.len());
         let mut verdicts = Vec::with_capacity(jobs.len());
         for job in &jobs {
@@ -282,9 +282,9 @@ impl Verifiers {
             verdicts.push(verdict);
         }
 
-        self.judge_set(&self.ml_dsa_44, Set::MlDsa44, &jobs, &items, &mut verdicts);
-        self.judge_set(&self.ml_dsa_65, Set::MlDsa65, &jobs, &items, &mut verdicts);
-        self.judge_set(&self.ml_dsa_87, Set::MlDsa87, &jobs, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_44, Set::MlDsa44, &jobs, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_65, Set::MlDsa65, &jobs, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_87, Set::MlDsa87, &jobs, &items, &mut verdicts);
 
         drop(items);
         let lowest = Self::lowest_invalid(&verdicts).unwrap_or(verdicts.len());
@@ -299,7 +299,7 @@ impl Verifiers {
     }
 
     /// Verifies the items of one set up to the early exit of the sets before it.
-    fn judge_set<P: ParameterSet>(
+    fn verify_set<P: ParameterSet>(
         &self,
         verifier: &BatchVerifier<P>,
         set: Set,
@@ -312,7 +312,7 @@ impl Verifiers {
             (ModeArg::FirstInvalid, Some(lowest)) => lowest,
             (ModeArg::AnyInvalid, Some(_)) => 0,
         };
-        let (places, batch): (Vec<usize>, Vec<Item<'_>>) = items[..end]
+        let (indices, batch): (Vec<usize>, Vec<Item<'_>>) = items[..end]
             .iter()
             .enumerate()
             .filter_map(|(index, item)| match item {
@@ -322,25 +322,25 @@ impl Verifiers {
             .unzip();
         let outcomes = match self.engine {
             Engine::Core => verifier.verify(batch.iter().copied()).into_verdicts(),
-            _ => self.judge_lowmem::<P>(&places, jobs),
+            _ => self.verify_lowmem::<P>(&indices, jobs),
         };
-        for (place, outcome) in places.into_iter().zip(outcomes) {
-            verdicts[place] = outcome.into();
+        for (index, outcome) in indices.into_iter().zip(outcomes) {
+            verdicts[index] = outcome.into();
         }
     }
 
-    /// The outcomes at `places`, each verified alone; items after an early exit are skipped.
-    fn judge_lowmem<P: ParameterSet>(
+    /// The verdicts at `indices`, each item verified alone; items after an early exit are skipped.
+    fn verify_lowmem<P: ParameterSet>(
         &self,
-        places: &[usize],
+        indices: &[usize],
         jobs: &[Result<Job, LineError>],
     ) -> Vec<batch_verify::Verdict> {
         let end = AtomicUsize::new(usize::MAX);
-        let judge = |&place: &usize| {
-            let Ok(job) = &jobs[place] else {
+        let verify = |&index: &usize| {
+            let Ok(job) = &jobs[index] else {
                 return batch_verify::Verdict::Skipped;
             };
-            if place > end.load(Ordering::Relaxed) {
+            if index > end.load(Ordering::Relaxed) {
                 return batch_verify::Verdict::Skipped;
             }
             match job.verify_lowmem::<P>() {
@@ -348,7 +348,7 @@ impl Verifiers {
                 Err(reason) => {
                     let new_end = match self.mode {
                         ModeArg::Full => usize::MAX,
-                        ModeArg::FirstInvalid => place,
+                        ModeArg::FirstInvalid => index,
                         ModeArg::AnyInvalid => 0,
                     };
                     end.fetch_min(new_end, Ordering::Relaxed);
@@ -356,7 +356,8 @@ impl Verifiers {
                 }
             }
         };
-        self.pool.install(|| places.par_iter().map(judge).collect())
+        self.pool
+            .install(|| indices.par_iter().map(verify).collect())
     }
 
     fn lowest_invalid(verdicts: &[Verdict]) -> Option<usize> {

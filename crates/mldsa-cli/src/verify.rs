@@ -52,24 +52,24 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let file = args.message.key.read()?;
-    let refusal = with_set!(file.set, P => verify::<P>(args, &file))?.err();
+    let rejection = with_set!(file.set, P => verify::<P>(args, &file))?.err();
     let set = file.set.name();
-    let text = match (&refusal, args.json) {
+    let text = match (&rejection, args.json) {
         (None, false) => "valid\n".into(),
-        (Some(Refusal { reason, .. }), false) => format!("invalid: {reason}\n"),
+        (Some(Rejection { reason, .. }), false) => format!("invalid: {reason}\n"),
         (None, true) => format!("{{\"set\":\"{set}\",\"valid\":true}}\n"),
-        (Some(Refusal { reason, .. }), true) => {
+        (Some(Rejection { reason, .. }), true) => {
             format!("{{\"set\":\"{set}\",\"valid\":false,\"reason\":\"{reason}\"}}\n")
         }
     };
     if !args.quiet {
         print(&text)?;
     }
-    Ok(match refusal {
+    Ok(match rejection {
         None => Status::Good,
-        Some(refusal) => {
+        Some(rejection) => {
             if !args.quiet {
-                complain(refusal.sentence);
+                complain(rejection.sentence);
             }
             Status::Invalid
         }
@@ -77,12 +77,12 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 /// The reason for an invalid signature: a word for programs, a sentence for users.
-struct Refusal {
+struct Rejection {
     reason: &'static str,
     sentence: String,
 }
 
-impl Refusal {
+impl Rejection {
     fn of<P: ParameterSet>(error: VerifyError, signature: &[u8]) -> Self {
         let sentence = match error {
             VerifyError::SignatureLength => match Set::from_signature_len(signature.len()) {
@@ -110,7 +110,7 @@ impl Refusal {
     }
 }
 
-fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), Refusal>> {
+fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), Rejection>> {
     let key = file
         .verifying_key::<P>()
         .map_err(|why| unusable(&args.message.key.path, why))?;
@@ -118,7 +118,7 @@ fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(),
     let mu = if args.mu {
         args.message.read_mu()?
     } else if args.message.context().is_none() {
-        return Ok(Err(Refusal {
+        return Ok(Err(Rejection {
             reason: "context_too_long",
             sentence: "a context has 255 bytes at most".into(),
         }));
@@ -127,5 +127,5 @@ fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(),
     };
     Ok(key
         .verify_mu(&mu, &signature)
-        .map_err(|error| Refusal::of::<P>(error, &signature)))
+        .map_err(|error| Rejection::of::<P>(error, &signature)))
 }

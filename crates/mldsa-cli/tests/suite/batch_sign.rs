@@ -1,4 +1,4 @@
-//! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
+//! `mldsa batch-sign`: the same bytes as the peer, round trips, rejected lines.
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
 use crate::tool::{ENGINES, args, mldsa};
@@ -198,7 +198,7 @@ fn hostile_lines() {
     let with_key = |rest: &str| line(&format!("\"seed\":\"{seed_hex}\",{rest}"));
     let with_sk = |sk: &[u8]| line(&format!("\"sk\":\"{}\"", hex::encode(sk)));
     let ctx = |len| with_key(&format!(r#""msg":"","ctx":"{}""#, "00".repeat(len)));
-    let unrelated = r#"field "sk" is refused: private key parts do not belong"#;
+    let unrelated = r#"field "sk" is rejected: private key parts do not belong"#;
     let (mu, weak) = ("00".repeat(64), "00".repeat(28));
     #[rustfmt::skip]
     let cases = [
@@ -211,7 +211,7 @@ fn hostile_lines() {
         (line(&format!(r#""seed":"{seed_hex}00""#)), r#"field "seed" has 33 bytes, not 32"#),
         (line(r#""seed":"""#), r#"field "seed" has 0 bytes, not 32"#),
         (line(&format!(r#""sk":"{sk_hex}00""#)), r#"field "sk" has 2561 bytes, not the 2560 of ML-DSA-44"#),
-        (with_sk(&out_of_range), r#"field "sk" is refused: secret coefficient out of range"#),
+        (with_sk(&out_of_range), r#"field "sk" is rejected: secret coefficient out of range"#),
         (with_sk(&other_t0), unrelated),
         (with_sk(&other_tr), unrelated),
         (with_sk(&other_rho), unrelated),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Unusable, invalid and valid lines, each with its own answer: `valid`, `invalid` with a reason, or
+/// Unusable, invalid and valid lines, each with its own result: `valid`, `invalid` with a reason, or
 /// the beginning of an error.
 #[test]
 fn hostile_lines() {

@@ -173,7 +173,7 @@ fn private_keys_are_not_read_as_raw_public_keys() {
         bytes
     };
     let json = format!("{{\"alg\":\"ML-DSA-44\",\"priv\":\"{SEED_HEX}\"}}");
-    let mut refused = 0;
+    let mut rejected = 0;
     for len in [1312, 1952, 2592] {
         let attribute = pkcs8_with_attribute(&seed, len);
         let mut malformed = attribute.clone();
@@ -197,13 +197,13 @@ fn private_keys_are_not_read_as_raw_public_keys() {
                 // A private key gives its own public key or none.
                 let run = folder.run("pubkey key --format hex", b"");
                 assert!((run.code == 0 && run.stdout == pk) || run.stdout.is_empty());
-                refused += usize::from(run.code == 2);
+                rejected += usize::from(run.code == 2);
                 let run = folder.run("inspect key", b"");
                 assert!(!run.stdout.contains("public key"), "{}", run.stdout);
             }
         }
     }
-    assert!(refused >= 57, "{refused}");
+    assert!(rejected >= 57, "{rejected}");
     // The noise alone is a public key.
     folder.put("key", &noise[..1952]);
     folder.good("pubkey key");
