@@ -8,7 +8,7 @@ use crate::Status;
 
 /// The status of `call`; [`Status::Internal`] after a panic.
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), Status>) -> Status {
-    // State that a panic may leave inconsistent is behind locks or `OnceLock`, which stay usable.
+    // What a panic may leave inconsistent has locks or a `OnceLock`, which stay usable.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(status)) => status,
@@ -57,7 +57,7 @@ fn check<T>(pointer: *const T, count: usize) -> Result<(), Status> {
     }
 }
 
-/// What a handle names.
+/// The value of a handle.
 ///
 /// # Safety
 /// `handle` is null, or comes from [`store`], was not freed and is not freed during `'a`.
@@ -96,7 +96,7 @@ pub(crate) unsafe fn store<T>(
     })
 }
 
-/// Drops what a handle names; nothing for null.
+/// Drops the value of a handle; nothing for null.
 ///
 /// # Safety
 /// `handle` is null, or comes from [`store`] and was not freed; the caller does not use it again.
