@@ -1,13 +1,14 @@
 //! The tests on one loaded core: their verdicts may depend on logic only.
 //!
 //! Everything is built once. Then the process moves to one core, four of its threads keep that
-//! core busy, and the tests run in parallel with them: those of the crates with threads and
-//! processes several times, those of every default member once. One more pass without load has
-//! `RAYON_NUM_THREADS=1`.
+//! core busy, and the tests run in parallel with them, several programs at a time: those of the
+//! crates with threads and processes several times, those of every default member once. One more
+//! pass without load has `RAYON_NUM_THREADS=1`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::root;
@@ -15,6 +16,8 @@ use crate::root;
 /// The crates that run several times.
 const REPEATED: [&str; 3] = ["batch-verify", "mladsa-aggregate", "mldsa-cli"];
 const BUSY_THREADS: usize = 4;
+/// Programs that run at a time on the loaded core: more load for each, less time for all.
+const AT_A_TIME: usize = 4;
 
 /// A test program as cargo built it.
 struct Program {
@@ -106,13 +109,24 @@ fn on_this_core(times: usize) -> Result<(), String> {
 
 /// Runs each program `times` times and prints a table. Whether all passed.
 fn pass(programs: &[Program], times: usize, settings: &[(&str, &str)]) -> bool {
+    let runs: Vec<_> = programs.iter().map(|_| Mutex::default()).collect();
+    let queue =
+        Mutex::new((0..times).flat_map(|n| programs.iter().zip(&runs).map(move |job| (n, job))));
+    let work = || {
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some((n, (program, runs))) = next() {
+            program.run(n, settings, runs);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(work);
+        }
+    });
     println!("| tests | runs | tests in a run | slowest run |\n|---|--:|--:|--:|");
     let mut all = true;
-    for program in programs {
-        let mut runs = Runs::default();
-        for n in 0..times {
-            program.run(n, settings, &mut runs);
-        }
+    for (program, runs) in programs.iter().zip(runs) {
+        let runs: Runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         all &= runs.failed == 0;
         let failed = match runs.failed {
             0 => String::new(),
@@ -140,7 +154,7 @@ impl Program {
         format!("{}/{program}", name(&self.package))
     }
 
-    fn run(&self, n: usize, settings: &[(&str, &str)], runs: &mut Runs) {
+    fn run(&self, n: usize, settings: &[(&str, &str)], runs: &Mutex<Runs>) {
         let begin = Instant::now();
         let output = Command::new(&self.path)
             .current_dir(&self.package)
@@ -148,7 +162,7 @@ impl Program {
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .output();
-        runs.slowest = runs.slowest.max(begin.elapsed().as_secs());
+        let seconds = begin.elapsed().as_secs();
         let (passed, text) = match output {
             Ok(output) => {
                 let text = [output.stdout, output.stderr].concat();
@@ -159,6 +173,8 @@ impl Program {
             }
             Err(error) => (false, error.to_string()),
         };
+        let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.slowest = runs.slowest.max(seconds);
         if passed {
             runs.passed += 1;
             runs.tests = tests_in(&text);

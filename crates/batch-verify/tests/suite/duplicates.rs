@@ -273,9 +273,12 @@ fn crowd() -> impl Strategy<Value = Vec<Pick>> {
     })
 }
 
+/// Batches a property, each verified by all of [`VERIFIERS`].
+const CASES: u32 = 32;
+
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 96,
+        cases: CASES,
         rng_seed: proptest::test_runner::RngSeed::Fixed(96),
         ..ProptestConfig::default()
     })]

@@ -356,7 +356,8 @@ impl<P: ParameterSet> Both<P> {
 
 static LOAD: LazyLock<Load<MlDsa44>> = LazyLock::new(Load::new);
 
-/// Every size from 1 to 257, as the batch and as a chunk, for 1, 2 and 8 workers.
+/// Every size from 1 to 257, as the batch and as a chunk, for 1, 2 and 8 workers; the modes with an
+/// early exit at the sizes around multiples of a lane group.
 #[test]
 fn every_size_and_number_of_workers() {
     let committee = LOAD.committee(Committee::builder(CONTEXT));
@@ -374,6 +375,9 @@ fn every_size_and_number_of_workers() {
         let modes = [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid].map(|m| (m, build(m)));
         for size in 1..=257 {
             for (mode, verifiers) in &modes {
+                if *mode != Mode::Full && !matches!(size % 8, 0 | 1 | 7) {
+                    continue;
+                }
                 LOAD.check(verifiers, *mode, &LOAD.picks(size, size as u64));
             }
         }
