@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 )
 
@@ -17,6 +18,8 @@ type PublicKey struct {
 	native  verifier
 	// batched is set after the first valid signature in a batch.
 	batched atomic.Bool
+	// expand expands the key once.
+	expand sync.Once
 }
 
 // verifier is what an implementation holds for a public key.
@@ -66,7 +69,7 @@ func (k *PublicKey) Verify(message, context, signature []byte) bool {
 // Prepare expands the key, which makes verification several times faster and takes 20, 36 or 64
 // KiB until the key is collected. Later calls, and calls on copies, return immediately.
 func (k *PublicKey) Prepare() *Prepared {
-	k.native.prepare()
+	k.expand.Do(k.native.prepare)
 	return &Prepared{k}
 }
 
