@@ -19,8 +19,10 @@ pub(super) fn go() -> Outcome {
     if !install(&[("cc", "gcc")]) {
         return not_run("no C compiler");
     }
-    if !line("go mod download").dir("go").succeeds() {
-        return not_run("the modules cannot be downloaded");
+    for folder in ["go", "go/comet"] {
+        if !line("go list -deps -test ./...").dir(folder).succeeds() {
+            return not_run("the modules cannot be downloaded");
+        }
     }
     // Without optimisation across crates: the tests need verdicts, not speed.
     line("go/build-native.sh")
@@ -30,6 +32,10 @@ pub(super) fn go() -> Outcome {
     for tags in ["", "-tags=mldsa_cgo", "-tags=mldsa_purego"] {
         line(format!("go vet {tags} ./...")).dir("go").run()?;
     }
+    line("go vet ./...").dir("go/comet").run()?;
+    line("go test -tags=mldsa_cgo ./...")
+        .dir("go/comet")
+        .run()?;
     line("go test ./...").dir("go").run()?;
     line("go test -tags=mldsa_cgo ./...").dir("go").run()?;
     line("go test -tags=mldsa_purego ./...")
