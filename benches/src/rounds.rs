@@ -5,9 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use batch_verify::{
-    BatchVerifier, Committee, Duplicates, KeyStorage, MemberId, Mode, Threads, Vote,
-};
+use batch_verify::{BatchVerifier, Committee, KeyStorage, MemberId, Mode, Threads, Vote};
 use cpu_time::ThreadTime;
 use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
@@ -235,7 +233,6 @@ fn call<P: ParameterSet>(
             let members: Vec<MemberId> = committee.members().collect();
             let verifier = BatchVerifier::builder()
                 .mode(mode)
-                .duplicates(Duplicates::Once)
                 .threads(Threads::Pool(pool))
                 .build_for(committee)
                 .expect("a verifier");

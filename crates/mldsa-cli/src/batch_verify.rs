@@ -224,12 +224,12 @@ impl Verdict {
     }
 }
 
-impl From<batch_verify::Verdict> for Verdict {
-    fn from(verdict: batch_verify::Verdict) -> Self {
+impl From<Result<(), RejectReason>> for Verdict {
+    fn from(verdict: Result<(), RejectReason>) -> Self {
         match verdict {
-            batch_verify::Verdict::Valid => Self::Valid,
-            batch_verify::Verdict::Rejected(reason) => Self::Invalid(reason.name()),
-            batch_verify::Verdict::Skipped => Self::Skipped,
+            Ok(()) => Self::Valid,
+            Err(RejectReason::NotVerified) => Self::Skipped,
+            Err(reason) => Self::Invalid(reason.name()),
         }
     }
 }
@@ -365,27 +365,23 @@ impl Verifiers {
         &self,
         places: &[usize],
         jobs: &[Result<Job, LineError>],
-    ) -> Vec<batch_verify::Verdict> {
+    ) -> Vec<Result<(), RejectReason>> {
         let end = AtomicUsize::new(usize::MAX);
         let judge = |&place: &usize| {
             let Ok(job) = &jobs[place] else {
-                return batch_verify::Verdict::Skipped;
+                return Err(RejectReason::NotVerified);
             };
             if place > end.load(Ordering::Relaxed) {
-                return batch_verify::Verdict::Skipped;
+                return Err(RejectReason::NotVerified);
             }
-            match job.verify_lowmem::<P>() {
-                Ok(()) => batch_verify::Verdict::Valid,
-                Err(reason) => {
-                    let new_end = match self.mode {
-                        ModeArg::Full => usize::MAX,
-                        ModeArg::FirstInvalid => place,
-                        ModeArg::AnyInvalid => 0,
-                    };
-                    end.fetch_min(new_end, Ordering::Relaxed);
-                    batch_verify::Verdict::Rejected(reason)
-                }
-            }
+            job.verify_lowmem::<P>().inspect_err(|_| {
+                let new_end = match self.mode {
+                    ModeArg::Full => usize::MAX,
+                    ModeArg::FirstInvalid => place,
+                    ModeArg::AnyInvalid => 0,
+                };
+                end.fetch_min(new_end, Ordering::Relaxed);
+            })
         };
         self.pool.install(|| places.par_iter().map(judge).collect())
     }

@@ -6,9 +6,7 @@
 
 use std::path::Path;
 
-use batch_verify::{
-    BatchVerifier, Committee, Duplicates, Item, KeyStorage, Mode, Report, Threads, Verdict, Vote,
-};
+use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, Report, Threads, Vote};
 use mldsa_core::internals::{JobMessage, Verification, verify_lanes};
 use mldsa_core::{
     Backend, ByteArray, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, Signature,
@@ -436,13 +434,10 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
         let check = |report: &Report, usable: &[(&Input, Option<&str>)], at: &str| {
             assert_eq!(report.verdicts().len(), usable.len());
             for (verdict, (_, reason)) in report.verdicts().iter().zip(usable) {
-                let name = match verdict {
-                    Verdict::Rejected(reason) => Some(reason.name()),
-                    _ => None,
-                };
+                let name = verdict.err().map(|reason| reason.name());
                 assert_eq!(name, *reason, "{} {} {at}", P::NAME, backend.name());
             }
-            assert_eq!(report.summary().skipped, 0);
+            assert_eq!(report.skipped(), 0);
         };
         let mut members: Vec<&[u8]> = usable.iter().map(|(input, _)| &*input.pk).collect();
         members.retain(|key| key.len() == P::PK_LEN);
@@ -454,8 +449,6 @@ fn check<P: ParameterSet>(set: &Value) -> usize {
         let builder = |threads: &Threads| {
             BatchVerifier::<P>::builder()
                 .backend(backend)
-                .mode(Mode::Full)
-                .duplicates(Duplicates::Verify)
                 .threads(threads.clone())
         };
         for threads in [Threads::Inline, Threads::Dedicated(2)] {
