@@ -114,6 +114,8 @@ impl<P: ParameterSet> Engine<P> {
         let mut scratch = idle.unwrap_or_default();
         let mut duplicates = core::mem::take(&mut report.duplicates);
         duplicates.clear();
+        // A panic of the caller's iterator leaves no old verdict.
+        report.verdicts.clear();
         let mut run = Run {
             engine: self,
             request,
@@ -129,7 +131,6 @@ impl<P: ParameterSet> Engine<P> {
         };
         let (items, mut duplicates) = (recycle(run.items), run.duplicates);
         scratch.items = items;
-        report.verdicts.clear();
         let codes = scratch.codes.iter_mut().enumerate();
         report
             .verdicts

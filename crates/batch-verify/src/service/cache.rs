@@ -96,6 +96,9 @@ pub(super) struct CacheStats {
     pub(super) hits: u64,
 }
 
+/// Look-ups while the lock is held.
+const LOOKUPS: usize = 64;
+
 impl Lookup<'_> {
     /// Passes everything that makes the vote but the signature, in the order of [`Entry`].
     fn pieces(&self, mut act: impl FnMut(&[u8])) {
@@ -167,14 +170,18 @@ impl VerdictCache {
         committees: &[Committee<P>],
         votes: &[Vote<'_>],
     ) -> Vec<usize> {
-        let mut state = self.lock();
-        let mut is_hit = |vote| {
-            let lookup = self.lookup(committees, vote)?;
-            Some(state.as_mut()?.get(&lookup))
-        };
-        let votes = votes.iter().enumerate();
-        let misses = votes.filter(|(_, vote)| is_hit(vote) != Some(true));
-        misses.map(|(index, _)| index).collect()
+        let mut misses = Vec::new();
+        for (n, part) in votes.chunks(LOOKUPS).enumerate() {
+            let mut state = self.lock();
+            let mut is_hit = |vote| {
+                let lookup = self.lookup(committees, vote)?;
+                Some(state.as_mut()?.get(&lookup))
+            };
+            let part = (n * LOOKUPS..).zip(part);
+            let part = part.filter(|(_, vote)| is_hit(vote) != Some(true));
+            misses.extend(part.map(|(index, _)| index));
+        }
+        misses
     }
 
     /// Whether the vote is cached. Changes nothing.

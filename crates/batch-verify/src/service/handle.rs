@@ -232,10 +232,12 @@ impl<P: ParameterSet> VerificationService<P> {
     pub fn verify(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
         let shared = self.shared();
         shared.votes.fetch_add(1, Ordering::Relaxed);
-        let committees = shared.committees();
-        if shared.cache.get(&committees, vote) {
+        let read = shared.read_committees();
+        if shared.cache.get(&read, vote) {
             return Ok(());
         }
+        let committees = Arc::clone(&read);
+        drop(read);
         let resolved = Resolved::vote(&committees, vote, false);
         let verdict = resolved.and_then(|vote| shared.engine.lanes.verify_one(&vote));
         if verdict.is_ok() {

@@ -4,7 +4,7 @@ use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
 use std::process;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use mldsa_core::ParameterSet;
@@ -74,12 +74,13 @@ impl<P: ParameterSet> Shared<P> {
         }
     }
 
+    pub(super) fn read_committees(&self) -> RwLockReadGuard<'_, Arc<[Committee<P>]>> {
+        let committees = self.committees.read();
+        committees.unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn committees(&self) -> Arc<[Committee<P>]> {
-        let committees = self
-            .committees
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&committees)
+        Arc::clone(&self.read_committees())
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State<P>> {

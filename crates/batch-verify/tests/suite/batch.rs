@@ -405,6 +405,16 @@ fn a_panic_of_the_caller_is_the_callers() {
             verifier.verify(votes).all_valid()
         }));
         assert!(panicked.is_err());
+        // No verdict of an earlier batch is left.
+        let mut memory = verifier.verify((0..100).map(|n| POOL.entries[n % 4].vote()));
+        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            let votes = (0..100).map(|n| match n {
+                60 => panic!("the caller's fault"),
+                n => POOL.entries[n % 4].vote(),
+            });
+            verifier.verify_into(votes, &mut memory).all_valid()
+        }));
+        assert!(panicked.is_err() && !memory.all_valid());
         let votes = (0..100).map(|n| POOL.entries[n % 4].vote());
         assert!(verifier.verify(votes).all_valid());
     }

@@ -5,13 +5,15 @@ use core::task::{Context, Poll, Waker};
 use std::thread;
 
 use batch_verify::{
-    BuildError, MemberId, QuorumError, QuorumRule, RejectReason, ServiceError, Source,
+    BuildError, MemberId, Message, QuorumError, QuorumRule, RejectReason, ServiceError, Source,
     VerificationService, Vote,
 };
 
+use mldsa_core::{MlDsa44, PreHash, PreHashed, Randomness};
+
 use crate::fixture::{
-    COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, block_on, committee, expected, forgery, from_peer,
-    held, is_forged, member, own, public, returns, service, sign,
+    COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, block_on, committee, context, expected, forgery,
+    from_peer, held, is_forged, member, own, public, returns, service, sign,
 };
 
 fn answer(n: usize) -> Result<(), ServiceError> {
@@ -103,6 +105,56 @@ fn synchronous_calls() {
     let other_message = Vote::new(vote.member, b"other", &vote.signature);
     for changed in [other_member, other_message] {
         assert!(!service.is_cached(&changed) && service.verify(&changed).is_err());
+    }
+}
+
+/// Every form of message is queued with the verdict of the committee.
+#[test]
+fn forms_in_the_queue() {
+    let service = service();
+    let digest = [7; 64];
+    let prehashed = PreHashed::<MlDsa44>::new(PreHash::Sha2_512, &digest).unwrap();
+    let signature = KEYS[0].sign_prehashed(&prehashed, context(), Randomness::Deterministic);
+    let signature = signature.unwrap();
+    let whole = sign(&KEYS[0], &digest);
+    let message = |hash, digest| Message::PreHashed { hash, digest };
+    let parts = [&digest[..10], &[], &digest[10..]];
+    let mismatch = Err(ServiceError::Rejected(RejectReason::ChallengeMismatch));
+    let weak = Err(ServiceError::Rejected(RejectReason::WeakPreHash));
+    let length = Err(ServiceError::Rejected(RejectReason::DigestLength));
+    for (message, signature, expected) in [
+        (Message::Bytes(&digest), &whole[..], Ok(())),
+        (Message::Parts(&parts), &whole, Ok(())),
+        (message(PreHash::Sha2_512, &digest), &whole, mismatch),
+        (
+            message(PreHash::Sha2_512, &digest),
+            signature.as_ref(),
+            Ok(()),
+        ),
+        (
+            message(PreHash::Sha3_512, &digest),
+            signature.as_ref(),
+            mismatch,
+        ),
+        (
+            message(PreHash::Sha2_512, &digest[1..]),
+            signature.as_ref(),
+            length,
+        ),
+        (
+            message(PreHash::Sha2_224, &digest[..28]),
+            signature.as_ref(),
+            weak,
+        ),
+        (Message::Bytes(&digest), signature.as_ref(), mismatch),
+    ] {
+        let vote = Vote::new(member(0), message, signature);
+        let answer = service.submit(own(), &vote).unwrap();
+        assert_eq!(answer.wait(), expected, "{message:?}");
+        assert_eq!(
+            service.verify(&vote).map_err(ServiceError::Rejected),
+            expected
+        );
     }
 }
 
