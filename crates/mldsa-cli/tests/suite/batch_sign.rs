@@ -15,30 +15,28 @@ struct Case {
 }
 
 impl Case {
+    /// Number of cases: every hash, the pure form and `mu` under every set, each with both forms of
+    /// the key, with and without `rnd`.
+    const COUNT: usize = 3 * (HASHES.len() + 8);
+
     fn new(number: usize) -> Self {
         let label = format!("sign {number}");
-        let random = bytes(&label, 8);
-        let set = SETS[number % 3];
+        let random = bytes(&label, 2);
+        let (set, kind) = (SETS[number % 3], number / 3);
         let msg = bytes(&format!("{label} msg"), usize::from(random[0]) * 2);
-        let as_mu = random[1] % 4 == 1;
-        let form = match random[1] % 4 {
-            0 => {
-                let hash = HASHES[usize::from(random[3]) % HASHES.len()];
-                Form::PreHashed(hash, digest(hash, &msg))
-            }
-            _ => Form::Pure(msg),
-        };
+        let ctx_len = usize::from(random[1]) * (kind >> 1 & 1);
         Self {
             set,
-            key: seed(&format!("{label} key {}", number % 20)),
-            form,
-            ctx: bytes(
-                &format!("{label} ctx"),
-                usize::from(random[4]) * usize::from(random[5] & 1),
-            ),
-            rnd: (random[6] & 1 == 1).then(|| seed(&format!("{label} rnd"))),
-            from_sk: random[7] & 1 == 1,
-            as_mu,
+            // Neighbours share a key.
+            key: seed(&format!("sign key {}", number / 6)),
+            form: match HASHES.get(kind) {
+                Some(hash) => Form::PreHashed(hash, digest(hash, &msg)),
+                None => Form::Pure(msg),
+            },
+            ctx: bytes(&format!("{label} ctx"), ctx_len),
+            rnd: (kind & 1 == 1).then(|| seed(&format!("{label} rnd"))),
+            from_sk: number & 1 == 1,
+            as_mu: kind >= HASHES.len() + 4,
         }
     }
 
@@ -65,16 +63,14 @@ impl Case {
 /// Byte-identical to the peer, verified by the peer and by `batch-verify`.
 #[test]
 fn deterministic_signatures_equal_those_of_the_peer() {
-    let cases: Vec<Case> = (0..330).map(Case::new).collect();
+    let cases: Vec<Case> = (0..Case::COUNT).map(Case::new).collect();
     let input: String = cases.iter().map(Case::sign_line).collect();
     let args = args!["batch-sign - --allow-weak-prehash --deterministic --threads"];
     let signed = mldsa(&args![..args, "2"], input.as_bytes());
     assert_eq!(signed.code, 0, "{}", signed.stderr);
-    assert!(
-        signed
-            .stderr
-            .starts_with("330 lines: 330 signed, 0 public keys, 0 unusable in ")
-    );
+    let n = Case::COUNT;
+    let summary = format!("{n} lines: {n} signed, 0 public keys, 0 unusable in ");
+    assert!(signed.stderr.starts_with(&summary), "{}", signed.stderr);
 
     let mut votes = String::new();
     assert_eq!(signed.lines().len(), cases.len());
@@ -102,7 +98,7 @@ fn deterministic_signatures_equal_those_of_the_peer() {
         let again = mldsa(&args![..args, threads], input.as_bytes());
         assert_eq!(again.stdout, signed.stdout);
     }
-    for engine in ENGINES {
+    for engine in &ENGINES[1..] {
         let again = mldsa(&args![..args, "2 --engine", engine], input.as_bytes());
         assert!(again.stdout == signed.stdout, "{engine} answers otherwise");
         assert_eq!(again.code, 0);

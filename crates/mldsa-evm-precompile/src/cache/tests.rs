@@ -1,7 +1,14 @@
 //! A cache changes no answer and stays within its bound.
 
-use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
-use mldsa_evm_precompile::{KeyCache, Set, execute};
+use core::cell::Cell;
+use core::hash::BuildHasherDefault;
+use std::hash::DefaultHasher;
+use std::thread_local;
+
+use mldsa_core::{Randomness, SigningKey};
+
+use super::*;
+use crate::execute;
 
 fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {
     let key = SigningKey::<P>::from_seed(&[seed; 32]);
@@ -83,6 +90,70 @@ fn least_recently_used_key_is_evicted() {
     for n in [0, 1, 0, 2] {
         cache.execute(Set::MlDsa44, &inputs[n], 20_000).unwrap();
     }
-    let held = inputs.map(|input| cache.contains(Set::MlDsa44, &input[..MlDsa44::PK_LEN]));
+    let held = inputs.map(|input| cache.set44.contains(&input[..MlDsa44::PK_LEN]));
     assert_eq!(held, [true, false, true]);
+}
+
+thread_local! {
+    static STEPS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A key that counts how often it is hashed and compared.
+#[derive(Clone)]
+struct Counted(u64);
+
+fn count_step() {
+    STEPS.set(STEPS.get() + 1);
+}
+
+impl Hash for Counted {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        count_step();
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        count_step();
+        self.0 == other.0
+    }
+}
+
+impl Eq for Counted {}
+
+/// Hashes and comparisons per look-up, in thousandths, of the look-ups of `keys`.
+fn steps(
+    map: &mut LruCache<Counted, u64, BuildHasherDefault<DefaultHasher>>,
+    keys: core::ops::Range<u64>,
+) -> u64 {
+    let look_ups = keys.end - keys.start;
+    STEPS.set(0);
+    for key in keys {
+        assert_eq!(
+            map.try_get_or_insert_ref(&Counted(key), || Ok::<_, ()>(key)),
+            Ok(&key)
+        );
+    }
+    1_000 * STEPS.get() / look_ups
+}
+
+/// A miss costs the same number of hashes and comparisons at 100 entries as at 25,600,
+/// while the map grows and when each miss evicts an entry. A hit takes two.
+#[test]
+fn steps_of_a_miss_do_not_depend_on_the_number_of_entries() {
+    for capacity in [100, 1_600, 25_600] {
+        let mut map = bounded(capacity as usize, BuildHasherDefault::default());
+        let growing = steps(&mut map, 0..capacity);
+        let evicting = steps(&mut map, capacity..10 * capacity);
+        assert_eq!(map.len() as u64, capacity);
+        let hits = steps(&mut map, 9 * capacity..10 * capacity);
+        assert!(growing < 6_000 && evicting < 6_000 && hits < 2_100);
+    }
+}
+
+/// The bound is no allocation.
+#[test]
+fn a_large_bound_allocates_nothing() {
+    assert!(KeyCache::new(usize::MAX).is_empty());
 }

@@ -3,15 +3,14 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::println;
+use std::string::String;
+use std::vec::Vec;
 
-use mldsa_core::hazmat::{
-    self, NttPoly, Poly, Q, Shake256, Sponge, T1_POLY_LEN, Zeroed, ntt, pack, sample,
-};
-use mldsa_core::{Backend, Context, MlDsa44, Randomness, SigningKey};
-use mldsa_evm_precompile::OutOfGas;
-use mldsa_evm_precompile::eip8051::{
-    GAS, INPUT_LEN, KEY_LEN, MESSAGE_LEN, Variant, execute, verify,
-};
+use mldsa_core::hazmat::{self, Shake256, T1_POLY_LEN, sample};
+use mldsa_core::{Context, Randomness, SigningKey};
+
+use super::*;
 
 /// The counter generator once more, from the words of the proposal.
 fn counter_prng(parts: &[&[u8]], len: usize) -> Vec<u8> {
