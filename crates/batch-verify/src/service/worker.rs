@@ -364,7 +364,7 @@ mod tests {
     use super::*;
     use crate::{Source, VerificationService, Vote};
 
-    /// Waiters of a batch that panics get an error, and the worker goes on.
+    /// Waiters of a batch that panics get an error, and the worker continues.
     #[test]
     fn a_batch_that_panics_is_abandoned() {
         let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
