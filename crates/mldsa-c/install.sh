@@ -3,8 +3,8 @@
 #
 #   crates/mldsa-c/install.sh PREFIX [TARGET]
 #
-# TARGET is a Rust target; the host's by default. An archive for musl needs no unwinder: there, a
-# failure inside the library ends the process.
+# TARGET is a Rust target; the host's by default. For musl there is the archive alone, with Rust's
+# unwinder in it: that of a glibc compiler does not fit.
 set -euo pipefail
 prefix=$(realpath -m "${1:?usage: install.sh PREFIX [TARGET]}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -18,8 +18,8 @@ export CARGO_PROFILE_RELEASE_STRIP=debuginfo CARGO_INCREMENTAL=0
 kinds=cdylib,staticlib
 case $target in
 *-musl)
-    export CARGO_PROFILE_RELEASE_PANIC=abort
     kinds=staticlib
+    unwinder=$(rustc --print sysroot)/lib/rustlib/$target/lib/self-contained/libunwind.a
     ;;
 aarch64-unknown-linux-gnu)
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=${CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER:-aarch64-linux-gnu-gcc}
@@ -31,6 +31,9 @@ cargo rustc --locked --quiet --release --target-dir target/c --target "$target" 
 built=target/c/$target/release
 mkdir -p "$prefix/lib/pkgconfig" "$prefix/include"
 install -m 644 "$built/libmldsa_c.a" "$prefix/lib/"
+if [ -n "${unwinder:-}" ]; then
+    printf '%s\n' "create $prefix/lib/libmldsa_c.a" "addlib $built/libmldsa_c.a" "addlib $unwinder" save end | ar -M
+fi
 install -m 644 crates/mldsa-c/include/mldsa.h "$prefix/include/"
 for shared in libmldsa_c.so libmldsa_c.dylib; do
     case $kinds in *cdylib*) [ ! -f "$built/$shared" ] || install -m 755 "$built/$shared" "$prefix/lib/" ;; esac
