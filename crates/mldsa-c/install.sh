@@ -3,8 +3,8 @@
 #
 #   crates/mldsa-c/install.sh PREFIX [TARGET]
 #
-# TARGET is a Rust target; the host's by default. For musl there is the archive alone, with Rust's
-# unwinder in it: that of a glibc compiler does not fit.
+# TARGET is a Rust target; the host's by default. For musl there is the archive alone, and Rust's
+# unwinder (libunwind.a): that of a glibc compiler does not fit.
 set -euo pipefail
 prefix=$(realpath -m "${1:?usage: install.sh PREFIX [TARGET]}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -31,14 +31,15 @@ cargo rustc --locked --quiet --release --target-dir target/c --target "$target" 
 built=target/c/$target/release
 mkdir -p "$prefix/lib/pkgconfig" "$prefix/include"
 install -m 644 "$built/libmldsa_c.a" "$prefix/lib/"
-if [ -n "${unwinder:-}" ]; then
-    printf '%s\n' "create $prefix/lib/libmldsa_c.a" "addlib $built/libmldsa_c.a" "addlib $unwinder" save end | ar -M
-fi
 install -m 644 crates/mldsa-c/include/mldsa.h "$prefix/include/"
 for shared in libmldsa_c.so libmldsa_c.dylib; do
     case $kinds in *cdylib*) [ ! -f "$built/$shared" ] || install -m 755 "$built/$shared" "$prefix/lib/" ;; esac
 done
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
 libs="-lpthread -ldl -lm"
+if [ -n "${unwinder:-}" ]; then
+    install -m 644 "$unwinder" "$prefix/lib/"
+    libs="-lunwind"
+fi
 sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@LIBS@|$libs|" \
     crates/mldsa-c/mldsa.pc.in >"$prefix/lib/pkgconfig/mldsa.pc"
