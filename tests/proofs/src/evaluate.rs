@@ -10,7 +10,7 @@ pub(crate) enum Item {
     Node(u32),
 }
 
-/// What the targets depend on, in an order in which they can be computed. Cuts are
+/// Terms that the targets depend on, in an order in which they can be computed. Cuts are
 /// not looked into.
 pub(crate) fn order(terms: &Terms, targets: &[Item], is_cut: &dyn Fn(Item) -> bool) -> Vec<Item> {
     let mut done: FxHashMap<Item, bool> = FxHashMap::default();

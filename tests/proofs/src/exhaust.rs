@@ -303,7 +303,7 @@ impl<'a> Checker<'a> {
         cut: WordId,
         features: Option<&Vec<u64>>,
     ) -> Result<Classes, String> {
-        // What the rest of the term reads of this cut alone.
+        // Items over this cut alone that the rest of the term reads.
         let mut frontier = Vec::new();
         let mut stack = items.to_vec();
         let mut seen = std::collections::BTreeSet::new();

@@ -4,7 +4,7 @@ use crate::image::Image;
 use crate::row::{Report, Verdict};
 use crate::statements::{Row, prove};
 
-/// What became of the faults of one row.
+/// Outcomes of the faults of one row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) refused: usize,

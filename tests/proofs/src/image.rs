@@ -158,7 +158,7 @@ impl Image {
             .filter(|code| !code.is_empty())
     }
 
-    /// The function at an address, demangled as far as its path goes.
+    /// The function at an address, with its mangled name.
     pub(crate) fn name(&self, address: u64) -> String {
         match self.names.range(..=address).next_back() {
             Some((start, name)) => format!("{:#x} in {name}+{:#x}", address, address - start),

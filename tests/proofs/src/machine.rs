@@ -300,7 +300,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn set_general(&mut self, register: Register, value: Value) -> Step<()> {
         let number = register.full_register().number();
         if register.size() < 4 && matches!(self.general[number], Value::Pointer(..)) {
-            // What is left of a pointer is any number at all.
+            // The rest of a pointer is any number at all.
             self.general[number] = Value::Bits(self.fresh(64));
         }
         let slot = &mut self.general[number];

@@ -29,7 +29,7 @@ fn bit_rev_8(m: u32) -> u32 {
     (m as u8).reverse_bits().into()
 }
 
-/// What the transforms compute with.
+/// Values that the transforms compute with.
 pub(crate) trait Module: Clone {
     /// `self + factor other`.
     fn add_scaled(&self, other: &Self, factor: u32) -> Self;

@@ -374,7 +374,7 @@ pub(crate) fn of_q(value: i128) -> String {
     }
 }
 
-/// What an execution that stopped says about the four statements.
+/// The four statements about an execution that stopped.
 pub(crate) fn stopped(stop: &Stop) -> [Verdict; 4] {
     let open = |text: &str| Verdict::Open(text.to_owned());
     let (Stop::Leak(text) | Stop::Memory(text) | Stop::Unknown(text)) = stop;

@@ -350,7 +350,7 @@ enum Source {
 fn one(image: &Image, i: &Instruction, folder: &Path) -> Result<(), String> {
     let (i, base) = canonical(i)?;
     let path = folder.join("case");
-    // What the instruction uses.
+    // Registers and memory that the instruction uses.
     let mut factory = InstructionInfoFactory::new();
     let mut sources = Vec::new();
     for used in factory.info(&i).used_registers() {
