@@ -7,3 +7,5 @@ require (
 	github.com/cloudflare/circl v1.6.5
 	github.com/ebitengine/purego v0.11.3
 )
+
+require golang.org/x/sys v0.47.0 // indirect

@@ -8,7 +8,7 @@ use crate::Status;
 
 /// The status of `call`; [`Status::Internal`] after a panic.
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), Status>) -> Status {
-    // What a panic may leave inconsistent has locks or a `OnceLock`, which stay usable.
+    // State that a panic may leave inconsistent has a lock or a `OnceLock`, which stay usable.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(status)) => status,

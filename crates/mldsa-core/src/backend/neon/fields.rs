@@ -1,73 +1,8 @@
-//! Bit fields to coefficients, fused with the forward transform. Constant time.
+//! Eight bit fields in the lanes of two registers. Constant time.
 
 use core::arch::aarch64::*;
 
-use super::ntt::ntt;
 use super::vector::{Eight, bytes, bytes_at, dwords};
-use crate::backend::transform::{Order, response};
-use crate::params::{D, N};
-use crate::ring::poly::NttPoly;
-
-/// Fused BitUnpack (algorithm 19), norm check and NTT of one polynomial of z.
-/// `bytes` holds `32 * BITS` bytes, `BITS` is 18 or 20. Returns whether every
-/// `|z| < bound`.
-///
-/// Bounds: `|out| < 9 q`.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn unpack_z_ntt<const BITS: usize, O: Order>(
-    bytes: &[u8],
-    bound: i32,
-    out: &mut NttPoly,
-) -> bool {
-    let mut largest = vdupq_n_s32(0);
-    ntt::<O>(
-        #[inline(always)]
-        |n| {
-            let z = response(field::<BITS>(bytes, n), 1 << (BITS - 1));
-            // Their absolute values, as far as maxima go.
-            largest = vmaxq_s32(largest, vmaxq_s32(vabsq_s32(z.0), vabsq_s32(z.1)));
-            z
-        },
-        &mut out.0,
-    );
-    vmaxvq_s32(largest) < bound
-}
-
-/// NTT of the challenge. Bounds: `|out| < 9 q`.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn challenge_ntt<O: Order>(c: &[i8; N], out: &mut NttPoly) {
-    let chunks = c.as_chunks::<8>().0;
-    ntt::<O>(
-        #[inline(always)]
-        |n| {
-            // SAFETY: a chunk has 8 bytes.
-            let words = vmovl_s8(unsafe { vld1_s8(chunks[n].as_ptr()) });
-            Eight(vmovl_s16(vget_low_s16(words)), vmovl_high_s16(words))
-        },
-        &mut out.0,
-    );
-}
-
-/// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
-///
-/// Bounds: `|out| < 9.1 q`.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn unpack_t1_ntt<O: Order>(bytes: &[u8], out: &mut NttPoly) {
-    ntt::<O>(
-        #[inline(always)]
-        |n| {
-            // 0 <= t1 < 2^10 gives -q < -t1 2^13 <= 0.
-            short_field::<10>(bytes, n).map(
-                #[inline(always)]
-                |t1| vshlq_n_s32::<{ D as i32 }>(vnegq_s32(t1)),
-            )
-        },
-        &mut out.0,
-    );
-}
 
 /// Fields `8 n..8 n + 8` of 256 with `BITS` bits, 18 or 20.
 ///

@@ -1,4 +1,4 @@
-//! ExpandMask and ExpandS, two polynomials at a time.
+//! SHAKE256 of secrets on two states, and the half-bytes that ExpandS accepts.
 
 use core::arch::aarch64::*;
 
@@ -6,87 +6,31 @@ use super::keccak::{Cpu, Pair};
 use super::vector::bytes_at;
 use crate::backend::accepted::ACCEPTED;
 use crate::backend::kernels::MaskSeed;
-use crate::hash::keccak::{Permutation, Word};
 use crate::lanes::sponge::{RATE, Widths, Wiped};
-use crate::memory::secret::{Secret, declassify, zeroize_stack};
+use crate::memory::secret::declassify;
 use crate::params::N;
-use crate::ring::poly::Poly;
-use crate::sample::{expand_mask_packed, rej_bounded_block, rej_bounded_poly};
+use crate::sample::rej_bounded_block;
 
-/// Bytes of permutations' frames, in which they leave states; where nothing is optimised
-/// the entries of the table overwrite more.
-const FRAMES: usize = 3_072;
+/// States in a vector.
+pub(super) const LANES: usize = 2;
+/// Bytes after a stream that whole vectors overwrite.
+pub(super) const ROOM: usize = 0;
 
-/// Blocks from which a polynomial of s1 or s2 is sampled: one is too short for half of
-/// the polynomials with eta = 2, two are too short for one in 10^5 with eta = 4.
-const BLOCKS: usize = 2;
-/// Bytes of them.
-const STREAM: usize = RATE * BLOCKS;
-
-/// Algorithm 34, as [`crate::backend::kernels::Kernels::expand_masks`]; `len` is 576 or
-/// 640. Constant time.
+/// One or two streams of SHAKE256, each on its seed and counter, to rows of `len` bytes, a
+/// multiple of 16: `blocks` blocks, of which the last may be cut. Needs one seed or more.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn expand_masks<C: Cpu>(cpu: C, seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8])
-where
-    Pair<C>: Word,
-{
-    let keccak = Permutation::new(cpu.kernels().keccak_f1600);
-    zeroize_stack::<FRAMES, _>(
-        #[inline(always)]
-        || {
-            for (seeds, rows) in seeds.chunks(2).zip(out.chunks_mut(2 * len)) {
-                match *seeds {
-                    [first, second] => squeeze_two(cpu, [first, second], len, rows),
-                    [(rho_pp, kappa)] => {
-                        expand_mask_packed(keccak, rho_pp, kappa, rows);
-                    }
-                    _ => {}
-                }
-            }
-        },
-    );
-}
-
-/// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for
-/// the positions of rejected half-bytes.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn expand_s<C: Cpu>(cpu: C, rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly])
-where
-    Pair<C>: Word,
-{
-    let mut streams = Secret::<[[u8; STREAM]; 2]>::zeroed();
-    let streams = streams.expose_mut();
-    zeroize_stack::<FRAMES, _>(
-        #[inline(always)]
-        || {
-            for (first, out) in (first..).step_by(2).zip(out.chunks_mut(2)) {
-                let bytes = streams[..out.len()].as_flattened_mut();
-                let seeds = [(rho_p, first as u16), (rho_p, first as u16 + 1)];
-                squeeze_two(cpu, seeds, STREAM, bytes);
-                for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
-                    if accept(eta, stream, &mut s.0) < N {
-                        let nonce = (first + n) as u16;
-                        rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, nonce, s);
-                    }
-                }
-            }
-        },
-    );
-}
-
-/// One or two streams of SHAKE256 on seeds and their counters, to rows of `len` bytes, a
-/// multiple of 16.
-#[inline]
-#[target_feature(enable = "neon")]
-fn squeeze_two<C: Cpu>(cpu: C, seeds: [MaskSeed<'_>; 2], len: usize, out: &mut [u8])
-where
-    Pair<C>: Word,
-{
+pub(super) fn squeeze<C: Cpu>(
+    cpu: C,
+    seeds: &[MaskSeed<'_>],
+    blocks: usize,
+    len: usize,
+    out: &mut [u8],
+) {
     let mut sponge = Wiped(cpu.wide());
     let state = &mut sponge.0.0;
-    let [(first, first_counter), (second, second_counter)] = seeds;
+    // A lane without a seed repeats the last one.
+    let [(first, first_counter), (second, second_counter)] = [seeds[0], seeds[seeds.len() - 1]];
     let words = first
         .as_chunks::<8>()
         .0
@@ -104,7 +48,7 @@ where
     state[8] = Pair::new(cpu, vcombine_u64(word(first_counter), word(second_counter)));
     state[RATE / 8 - 1] = Pair::splat(cpu, 1 << 63);
     let (first, second) = out.split_at_mut(len);
-    for block in 0..len.div_ceil(RATE) {
+    for block in 0..blocks {
         C::permute_x2(state);
         // Two words after two; the words after the 17th are overwritten by the next block.
         for (n, [a, b]) in state.as_chunks::<2>().0[..RATE.div_ceil(16)]
@@ -135,7 +79,7 @@ where
 // Not inlined: what follows the rejections is in one function.
 #[inline(never)]
 #[target_feature(enable = "neon")]
-fn accept(eta: i32, stream: &[u8; STREAM], out: &mut [i32; N]) -> usize {
+pub(super) fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
     const TWO: [i8; 16] = [2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 2, 1, 0, -1, -2, 0];
     const FOUR: [i8; 16] = [4, 3, 2, 1, 0, -1, -2, -3, -4, 0, 0, 0, 0, 0, 0, 0];
     let (limit, values) = if eta == 2 { (15, &TWO) } else { (9, &FOUR) };

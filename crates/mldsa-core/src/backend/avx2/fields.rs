@@ -1,79 +1,8 @@
-//! Bit fields to coefficients, fused with the forward transform. Constant time.
+//! Eight bit fields in the lanes of a register. Constant time.
 
 use core::arch::x86_64::*;
 
-use super::ntt::ntt;
-use crate::backend::transform::{Aligned, Order, response};
-use crate::params::{D, N};
-use crate::ring::poly::NttPoly;
-
-/// Fused BitUnpack (algorithm 19), norm check and NTT of one polynomial of z.
-/// `bytes` holds `32 * BITS` bytes, `BITS` is 18 or 20. Returns whether every
-/// `|z| < bound`.
-///
-/// Bounds: `|out| < 9 q`.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn unpack_z_ntt<const BITS: usize, O: Order>(
-    bytes: &[u8],
-    bound: i32,
-    out: &mut NttPoly,
-) -> bool {
-    let gamma1 = 1 << (BITS - 1);
-    let lowest = _mm256_set1_epi32(gamma1 - bound + 1);
-    let mut largest = _mm256_setzero_si256();
-    // With z = gamma1 - x, |z| < bound means gamma1 - bound < x < gamma1 + bound.
-    ntt::<O>(
-        #[inline(always)]
-        |n| {
-            let x = field::<BITS>(bytes, n);
-            largest = _mm256_max_epu32(largest, _mm256_sub_epi32(x, lowest));
-            response(x, gamma1)
-        },
-        &mut out.0,
-    );
-    let limit = _mm256_set1_epi32(2 * bound - 2);
-    let within = _mm256_cmpeq_epi32(_mm256_max_epu32(largest, limit), limit);
-    _mm256_movemask_epi8(within) == -1
-}
-
-/// NTT of the challenge. Bounds: `|out| < 9 q`.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn challenge_ntt<O: Order>(c: &[i8; N], out: &mut NttPoly) {
-    let chunks = c.as_chunks::<8>().0;
-    ntt::<O>(
-        #[inline(always)]
-        |n| {
-            // SAFETY: a chunk has 8 bytes.
-            _mm256_cvtepi8_epi32(unsafe { _mm_loadl_epi64(chunks[n].as_ptr().cast()) })
-        },
-        &mut out.0,
-    );
-}
-
-/// `NTT(-t1 2^13)` from the 320 packed bytes of one row of t1.
-///
-/// Bounds: `|out| < 9.1 q`.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn unpack_t1_ntt<O: Order>(bytes: &[u8], out: &mut NttPoly) {
-    ntt::<O>(
-        #[inline(always)]
-        |n| minus_t1_2d(short_field::<10>(bytes, n)),
-        &mut out.0,
-    );
-}
-
-/// `-t1 2^13`. Bounds: `0 <= t1 < 2^10` gives `-q < out <= 0`.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn minus_t1_2d(t1: __m256i) -> __m256i {
-    _mm256_sub_epi32(
-        _mm256_setzero_si256(),
-        _mm256_slli_epi32::<{ D as i32 }>(t1),
-    )
-}
+use crate::backend::transform::Aligned;
 
 /// Fields `8 n..8 n + 8` of 256 with `BITS` bits, 18 or 20.
 ///

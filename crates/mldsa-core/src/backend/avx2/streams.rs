@@ -1,84 +1,34 @@
-//! ExpandMask and ExpandS, four polynomials at a time.
+//! SHAKE256 of secrets on four states, and the half-bytes that ExpandS accepts.
 
 use core::arch::x86_64::*;
 
-use super::keccak::{X4, permute_x1, permute_x4, transpose_x4};
+use super::keccak::{Cpu, X4, permute_x4, transpose_x4};
 use super::vector::put_at;
 use crate::backend::accepted::ACCEPTED;
-use crate::backend::cpu::Avx2;
 use crate::backend::kernels::MaskSeed;
-use crate::hash::keccak::Permutation;
-use crate::lanes::sponge::{RATE, Widths, Wiped};
-use crate::memory::secret::{Secret, declassify, zeroize_stack};
+use crate::lanes::sponge::{RATE, Wiped};
+use crate::memory::secret::declassify;
 use crate::params::N;
-use crate::ring::poly::Poly;
-use crate::sample::{expand_mask_packed, rej_bounded_block, rej_bounded_poly};
+use crate::sample::rej_bounded_block;
 
-/// Bytes of permutations' frames, in which they leave states.
-const FRAMES: usize = 3_072;
-
-/// Blocks from which a polynomial of s1 or s2 is sampled: one is too short for half of
-/// the polynomials with eta = 2, two are too short for one in 10^5 with eta = 4.
-const BLOCKS: usize = 2;
-/// Bytes of them, with room for whole vectors.
-const STREAM: usize = RATE * BLOCKS + 24;
-
-/// Algorithm 34, as [`crate::backend::kernels::Kernels::expand_masks`]; `len` is 576 or
-/// 640. Constant time.
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn expand_masks(seeds: &[MaskSeed<'_>], len: usize, out: &mut [u8]) {
-    zeroize_stack::<FRAMES, _>(
-        #[inline(always)]
-        || {
-            let mut rest = out;
-            for seeds in seeds.chunks(4) {
-                let (rows, later) = rest.split_at_mut(seeds.len() * len);
-                rest = later;
-                if let [(rho_pp, kappa)] = *seeds {
-                    let permutation = Permutation::new(|state| permute_x1(state));
-                    expand_mask_packed(permutation, rho_pp, kappa, rows);
-                } else {
-                    squeeze_four(seeds, len.div_ceil(RATE), len, rows);
-                }
-            }
-        },
-    );
-}
-
-/// Algorithm 33, as [`crate::backend::kernels::Kernels::expand_s`]. Constant time but for
-/// the positions of rejected half-bytes.
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn expand_s(rho_p: &[u8; 64], eta: i32, first: usize, out: &mut [Poly]) {
-    let mut streams = Secret::<[[u8; STREAM]; 4]>::zeroed();
-    let streams = streams.expose_mut();
-    zeroize_stack::<FRAMES, _>(
-        #[inline(always)]
-        || {
-            for (first, out) in (first..).step_by(4).zip(out.chunks_mut(4)) {
-                let bytes = streams[..out.len()].as_flattened_mut();
-                let seeds = [0, 1, 2, 3].map(
-                    #[inline(always)]
-                    |n| (rho_p, (first + n) as u16),
-                );
-                squeeze_four(&seeds, BLOCKS, STREAM, bytes);
-                for ((n, s), stream) in out.iter_mut().enumerate().zip(&*streams) {
-                    if accept(eta, &stream[..RATE * BLOCKS], &mut s.0) < N {
-                        let nonce = (first + n) as u16;
-                        rej_bounded_poly(Permutation::PORTABLE, eta, rho_p, nonce, s);
-                    }
-                }
-            }
-        },
-    );
-}
+/// States in a vector.
+pub(super) const LANES: usize = 4;
+/// Bytes after a stream that whole vectors overwrite.
+pub(super) const ROOM: usize = 24;
 
 /// Up to four streams of SHAKE256, each on its seed and counter, to rows of `len` bytes:
 /// `blocks` blocks, of which the last may be cut to 32 or 96 bytes, or else is followed by 24
-/// bytes of no meaning. Bounds: one seed or more.
+/// bytes of no meaning. Needs one seed or more.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn squeeze_four(seeds: &[MaskSeed<'_>], blocks: usize, len: usize, out: &mut [u8]) {
-    let mut sponge = Wiped(Avx2::here().wide());
+pub(super) fn squeeze<C: Cpu>(
+    cpu: C,
+    seeds: &[MaskSeed<'_>],
+    blocks: usize,
+    len: usize,
+    out: &mut [u8],
+) {
+    let mut sponge = Wiped(cpu.wide());
     let state = &mut sponge.0.0;
     // Lanes without a seed repeat the last one.
     let last = seeds.len() - 1;
@@ -125,7 +75,7 @@ fn squeeze_four(seeds: &[MaskSeed<'_>], blocks: usize, len: usize, out: &mut [u8
 // Not inlined: what follows the rejections is in one function.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
+pub(super) fn accept(eta: i32, stream: &[u8], out: &mut [i32; N]) -> usize {
     let (limit, values) = if eta == 2 {
         (
             15,

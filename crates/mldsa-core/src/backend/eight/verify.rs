@@ -1,17 +1,18 @@
 //! Verification, composed of the kernels of this folder. Public data.
 
-use super::keccak::{Cpu, Pair};
+use super::keccak::Cpu;
 use super::ntt::get_pair;
 use super::product::{matrix_product, row_product};
-use super::reject::expand_entries;
+use super::reject::{GROUP, expand_a};
 use super::unpack::{challenge_ntt, unpack_t1_ntt, unpack_z_ntt};
 use super::vector::put;
 use super::w1::inv_ntt_use_hint;
+#[cfg(target_arch = "x86_64")]
+use crate::backend::fetch::{fetch_ends, fetch_pages};
 use crate::backend::matrix::MatrixRows;
 use crate::backend::transform::{Order, Private, Standard, Vector, reduce};
 use crate::coding::encode::PublicKeyParts;
 use crate::coding::expansion::Expansion;
-use crate::hash::keccak::Word;
 use crate::lanes::interleaved::InterleavedHash;
 use crate::lanes::job::{CommitmentInputs, JobKey};
 use crate::lanes::verify::Engine;
@@ -19,10 +20,7 @@ use crate::memory::array::{Element, Zeroed};
 use crate::params::{GAMMA2_88, N, Params, T1_POLY_LEN};
 use crate::ring::poly::NttPoly;
 
-impl<C: Cpu> Engine for C
-where
-    Pair<C>: Word,
-{
+impl<C: Cpu> Engine for C {
     #[inline]
     fn commitment(
         self,
@@ -39,20 +37,24 @@ where
             }
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn announce(self, signature: &[u8]) {
+        fetch_ends(signature);
+    }
 }
 
 // Neither body is inlined here: their frames would add up.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn commitment<C: Cpu, const TERMS: usize>(
     cpu: C,
     key: &JobKey<'_>,
     inputs: &CommitmentInputs<'_>,
     interleaved: &mut InterleavedHash<'_>,
-) -> bool
-where
-    Pair<C>: Word,
-{
+) -> bool {
     match key {
         JobKey::Prepared(rows, _) => prepared::<TERMS>(*rows, inputs, interleaved),
         JobKey::Encoded(pk, _) => encoded::<C, TERMS>(cpu, pk, inputs, interleaved),
@@ -63,25 +65,31 @@ where
 ///
 /// Bounds: `|out| < 9 q`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn transform<O: Order>(inputs: &CommitmentInputs<'_>, vector: &mut [NttPoly]) -> bool {
     let p = inputs.p;
-    let bound = p.gamma1() - p.beta();
     let (z_hat, c_hat) = vector.split_at_mut(p.l);
-    challenge_ntt::<O>(&inputs.c.0, &mut c_hat[0]);
-    let rows = inputs.parts.z.chunks_exact(p.z_poly_len());
-    z_hat.iter_mut().zip(rows).all(
-        #[inline(always)]
-        |(z_hat, bytes)| match p.gamma1_bits {
+    let bound = p.gamma1() - p.beta();
+    let len = p.z_poly_len();
+    for (n, z_hat) in z_hat.iter_mut().enumerate() {
+        let bytes = &inputs.parts.z[len * n..][..len];
+        let within = match p.gamma1_bits {
             17 => unpack_z_ntt::<18, O>(bytes, bound, z_hat),
             _ => unpack_z_ntt::<20, O>(bytes, bound, z_hat),
-        },
-    )
+        };
+        if !within {
+            return false;
+        }
+    }
+    challenge_ntt::<O>(&inputs.c.0, &mut c_hat[0]);
+    true
 }
 
 /// Packs w1 of row `i`, whose hint the claim has.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn pack_row<O: Order>(inputs: &CommitmentInputs<'_>, i: usize, w_hat: &NttPoly, w1: &mut [u8]) {
     let hint = inputs.parts.hint.row(i);
     match inputs.p.gamma2 {
@@ -91,12 +99,15 @@ fn pack_row<O: Order>(inputs: &CommitmentInputs<'_>, i: usize, w_hat: &NttPoly, 
 }
 
 #[inline(never)]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn prepared<const TERMS: usize>(
     rows: Expansion<'_>,
     inputs: &CommitmentInputs<'_>,
     interleaved: &mut InterleavedHash<'_>,
 ) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    fetch_pages(rows);
     let mut vector = [const { NttPoly::ZERO }; TERMS];
     if !transform::<Private>(inputs, &mut vector) {
         return false;
@@ -116,27 +127,25 @@ fn prepared<const TERMS: usize>(
 }
 
 #[inline(never)]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn encoded<C: Cpu, const TERMS: usize>(
     cpu: C,
     pk: &PublicKeyParts<'_>,
     inputs: &CommitmentInputs<'_>,
     interleaved: &mut InterleavedHash<'_>,
-) -> bool
-where
-    Pair<C>: Word,
-{
+) -> bool {
     let p = inputs.p;
     let mut vector = [const { NttPoly::ZERO }; TERMS];
     if !transform::<Standard>(inputs, &mut vector) {
         return false;
     }
     let mut row = [const { NttPoly::ZERO }; TERMS];
-    let mut a = MatrixRows::<6>::new(cpu.kernels(), p, pk.rho);
+    let mut a = MatrixRows::<GROUP>::new(cpu.kernels(), p, pk.rho);
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
         let (a_row, t1_hat) = row.split_at_mut(p.l);
         a.next_row_of(a_row, &mut |rho, l, first, group| {
-            expand_entries(cpu, rho, l, first, group, interleaved);
+            expand_a(cpu, rho, l, first, group, interleaved);
         });
         // Not reduced: with t1, c is no smaller than z is with A.
         unpack_t1_ntt::<Standard>(t1, &mut t1_hat[0]);
@@ -149,12 +158,10 @@ where
 
 /// A and `NTT(-t1 2^13)` in the order [`matrix_product`] reads: k (l + 1)
 /// polynomials' worth of memory. Bounds: `0 <= out < q`.
-#[target_feature(enable = "neon")]
-pub(super) fn prepare<C: Cpu>(cpu: C, p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly])
-where
-    Pair<C>: Word,
-{
-    let mut a = MatrixRows::<6>::new(cpu.kernels(), p, pk.rho);
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
+pub(super) fn prepare<C: Cpu>(cpu: C, p: &Params, pk: &PublicKeyParts<'_>, rows: &mut [NttPoly]) {
+    let mut a = MatrixRows::<GROUP>::new(cpu.kernels(), p, pk.rho);
     let mut row = [const { NttPoly::ZERO }; 8];
     let (a_row, t1_hat) = row.split_at_mut(p.l);
     for (i, t1) in pk.t1.chunks_exact(T1_POLY_LEN).enumerate() {
@@ -171,7 +178,8 @@ where
 ///
 /// Bounds: `|poly| < 2^31`.
 #[inline]
-#[target_feature(enable = "neon")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn place<O: Order>(poly: &NttPoly, p: &Params, i: usize, j: usize, rows: &mut [NttPoly]) {
     for n in 0..N / 16 {
         for (half, v) in get_pair::<O>(&poly.0, n).into_iter().enumerate() {
