@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use batch_verify::{BatchVerifier, Item as CoreItem, Threads, Verdict};
+use batch_verify::{BatchVerifier, Item as CoreItem, Threads};
 use mldsa_core::Context;
 
 use crate::boundary::{free, guard, handle, items, output, store};
 use crate::messages::context;
 use crate::set::{Numbered, with_set};
-use crate::status::verdict_byte;
+use crate::status::{Verdict, verdict_byte};
 use crate::{Status, VERDICT_VALID};
 
 /// Verification on the threads of a pool that all handles of the process share.
@@ -100,9 +100,7 @@ impl<P: Numbered> Verifier for BatchVerifier<P> {
     ) -> Vec<Verdict> {
         let items =
             items.map(|parts| CoreItem::new(parts.key, context, parts.message, parts.signature));
-        let mut verdicts = Vec::new();
-        let _ = self.verify_into(items, &mut verdicts);
-        verdicts
+        BatchVerifier::verify(self, items).into_verdicts()
     }
 }
 

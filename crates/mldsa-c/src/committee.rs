@@ -3,8 +3,8 @@
 use core::fmt;
 
 use batch_verify::{
-    Attestation as CoreAttestation, BatchVerifier, CommitteeVerifier, MemberId, QuorumError,
-    QuorumReport, QuorumRule, Threads, Threshold, Verdict, Vote as CoreVote,
+    BatchVerifier, CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule, Threads,
+    Threshold, Vote as CoreVote,
 };
 
 use crate::Status;
@@ -121,9 +121,7 @@ impl<P: Numbered> Members for CommitteeVerifier<P> {
             Ok(CoreVote::new(member, message, signature))
         });
         each(votes, out, |votes| {
-            let mut verdicts: Vec<Verdict> = Vec::new();
-            let _ = self.verify_into(votes, &mut verdicts);
-            verdicts
+            CommitteeVerifier::verify(self, votes).into_verdicts()
         })
     }
 
@@ -140,7 +138,7 @@ impl<P: Numbered> Members for CommitteeVerifier<P> {
             let attestation = vote.and_then(|(member, _, signature)| {
                 let member = self.committee().member(member);
                 let member = member.ok_or(Status::UnknownMember)?;
-                Ok(CoreAttestation::new(member, signature))
+                Ok((member, signature))
             });
             match attestation {
                 Ok(attestation) => {

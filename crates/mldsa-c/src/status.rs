@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use batch_verify::{CommitteeError, RejectReason, Verdict};
+use batch_verify::{BuildError, RejectReason};
 use mldsa_core::{KeyError, PreHashError, SignError, VerifyError};
 
 use crate::boundary::guard;
@@ -145,12 +145,15 @@ pub extern "C" fn mldsa_self_test() -> Status {
     guard(|| mldsa_core::self_test().map_err(|_| Status::SelfTest))
 }
 
+/// Verdict of `batch-verify`.
+pub(crate) type Verdict = Result<(), RejectReason>;
+
 /// The byte of a verdict.
 pub(crate) fn verdict_byte(verdict: Verdict) -> u8 {
     match verdict {
-        Verdict::Valid => VERDICT_VALID,
-        Verdict::Skipped => 0,
-        Verdict::Rejected(reason) => Status::from(reason) as u8,
+        Ok(()) => VERDICT_VALID,
+        Err(RejectReason::NotVerified) => 0,
+        Err(reason) => Status::from(reason) as u8,
     }
 }
 
@@ -202,16 +205,16 @@ impl From<SignError> for Status {
     }
 }
 
-impl From<CommitteeError> for Status {
-    fn from(error: CommitteeError) -> Self {
+impl From<BuildError> for Status {
+    fn from(error: BuildError) -> Self {
         match error {
-            CommitteeError::Empty => Self::EmptyCommittee,
-            CommitteeError::KeyLength { .. } => Self::KeyLength,
-            CommitteeError::DuplicateKey { .. } => Self::DuplicateKey,
-            CommitteeError::ZeroWeight { .. } => Self::ZeroWeight,
-            CommitteeError::TooMany => Self::TooLarge,
-            CommitteeError::ContextTooLong => Self::ContextLength,
-            CommitteeError::Epoch { .. } => Self::Epoch,
+            BuildError::Empty => Self::EmptyCommittee,
+            BuildError::KeyLength { .. } => Self::KeyLength,
+            BuildError::DuplicateKey { .. } => Self::DuplicateKey,
+            BuildError::ZeroWeight { .. } => Self::ZeroWeight,
+            BuildError::TooMany => Self::TooLarge,
+            BuildError::ContextTooLong => Self::ContextLength,
+            BuildError::Epoch { .. } => Self::Epoch,
             _ => Self::Internal,
         }
     }

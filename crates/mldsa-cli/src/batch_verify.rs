@@ -222,12 +222,12 @@ enum Verdict {
     Skipped,
 }
 
-impl From<batch_verify::Verdict> for Verdict {
-    fn from(verdict: batch_verify::Verdict) -> Self {
+impl From<Result<(), RejectReason>> for Verdict {
+    fn from(verdict: Result<(), RejectReason>) -> Self {
         match verdict {
-            batch_verify::Verdict::Valid => Self::Valid,
-            batch_verify::Verdict::Rejected(reason) => Self::Invalid(reason.name()),
-            batch_verify::Verdict::Skipped => Self::Skipped,
+            Ok(()) => Self::Valid,
+            Err(RejectReason::NotVerified) => Self::Skipped,
+            Err(reason) => Self::Invalid(reason.name()),
         }
     }
 }
@@ -334,27 +334,23 @@ impl Verifiers {
         &self,
         indices: &[usize],
         jobs: &[Result<Job, LineError>],
-    ) -> Vec<batch_verify::Verdict> {
+    ) -> Vec<Result<(), RejectReason>> {
         let end = AtomicUsize::new(usize::MAX);
         let verify = |&index: &usize| {
             let Ok(job) = &jobs[index] else {
-                return batch_verify::Verdict::Skipped;
+                return Err(RejectReason::NotVerified);
             };
             if index > end.load(Ordering::Relaxed) {
-                return batch_verify::Verdict::Skipped;
+                return Err(RejectReason::NotVerified);
             }
-            match job.verify_lowmem::<P>() {
-                Ok(()) => batch_verify::Verdict::Valid,
-                Err(reason) => {
-                    let new_end = match self.mode {
-                        ModeArg::Full => usize::MAX,
-                        ModeArg::FirstInvalid => index,
-                        ModeArg::AnyInvalid => 0,
-                    };
-                    end.fetch_min(new_end, Ordering::Relaxed);
-                    batch_verify::Verdict::Rejected(reason)
-                }
-            }
+            job.verify_lowmem::<P>().inspect_err(|_| {
+                let new_end = match self.mode {
+                    ModeArg::Full => usize::MAX,
+                    ModeArg::FirstInvalid => index,
+                    ModeArg::AnyInvalid => 0,
+                };
+                end.fetch_min(new_end, Ordering::Relaxed);
+            })
         };
         self.pool
             .install(|| indices.par_iter().map(verify).collect())

@@ -145,7 +145,7 @@ impl Place {
     /// A line of `status`.
     fn status(&self, epoch: usize, line: &str) -> String {
         let shown = self.good(&format!(
-            "status --committee committee --store nobody --epoch {epoch}"
+            "status --committee committee --store absent --epoch {epoch}"
         ));
         let lines = shown.lines();
         let line = lines

@@ -22,7 +22,7 @@ impl Place {
         let planned = self.good(&format!("{plan} --content decision"));
         all("root", "");
         let shown = self.good(&format!(
-            "status --committee {committee} --store nobody --epoch {epoch}"
+            "status --committee {committee} --store absent --epoch {epoch}"
         ));
         let lines = shown.lines();
         let digest = lines.iter().find_map(|line| line.strip_prefix("roots: "));

@@ -1,11 +1,12 @@
-//! Reasons why a committee is refused.
+//! Errors of builders and successors.
 
 use core::fmt;
 
-/// Reason why a [`Committee`](crate::Committee) could not be made.
+/// Reason why a committee, a verifier or a service could not be made. Verifiers and services
+/// have `ThreadPool` only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum CommitteeError {
+pub enum BuildError {
     /// No member.
     Empty,
     /// The key at `index` has the wrong length for the parameter set.
@@ -38,7 +39,7 @@ pub enum CommitteeError {
     ThreadPool,
 }
 
-impl fmt::Display for CommitteeError {
+impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("a committee needs a member"),
@@ -57,4 +58,4 @@ impl fmt::Display for CommitteeError {
     }
 }
 
-impl core::error::Error for CommitteeError {}
+impl core::error::Error for BuildError {}
