@@ -2,11 +2,8 @@
 
 pub(crate) mod zeroize_kernels;
 mod incremental_tr;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen_many;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod sign;
 pub(crate) mod verify;
 pub(crate) mod sign_many;

@@ -230,13 +230,14 @@ pub(crate) fn measure(rules: Rules, layout: Layout, table: &mut Table) {
 
     // Interfaces over variant a.
     let erc7913 = deployed.deploy_erc7913(key_verifier, 52, p.sig_len());
-    let (account, _) = deployed.deploy_account(ENTRY_POINT, &on_chain);
     let chain = &mut deployed.chain;
     let hash: [u8; 32] = message.clone().try_into().expect("32 bytes");
     let notes = "verify-code called through ERC-7913";
     let input = abi::verify(&on_chain.reference(), &hash, &signature);
     let receipt = measured(chain, "erc7913", notes, SENDER, erc7913, &input);
     assert_eq!(receipt.output[..4], abi::VERIFY);
+    let (account, _) = deployed.deploy_account(ENTRY_POINT, &on_chain);
+    let chain = &mut deployed.chain;
     let notes = "verify-code called through ERC-1271";
     let bound = chain.call(account, abi::message_hash(&hash));
     let input = abi::is_valid_signature(&hash, &pair.sign(b"ERC-1271", &bound.output));

@@ -169,7 +169,7 @@ fn has_advisories() -> bool {
 }
 
 pub(super) fn fuzz() -> Outcome {
-    run("cargo check --manifest-path fuzz/Cargo.toml")
+    run("cargo check --locked --manifest-path fuzz/Cargo.toml")
 }
 
 /// ML-DSA inside the EVM: the generator's output is the committed one and compiles to the

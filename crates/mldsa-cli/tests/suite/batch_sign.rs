@@ -1,4 +1,4 @@
-//! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
+//! `mldsa batch-sign`: the same bytes as the peer, round trips, rejected lines.
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
 use crate::tool::{ENGINES, args, mldsa};
@@ -198,77 +198,36 @@ fn hostile_lines() {
     let with_key = |rest: &str| line(&format!("\"seed\":\"{seed_hex}\",{rest}"));
     let with_sk = |sk: &[u8]| line(&format!("\"sk\":\"{}\"", hex::encode(sk)));
     let ctx = |len| with_key(&format!(r#""msg":"","ctx":"{}""#, "00".repeat(len)));
-    let unrelated = r#"field "sk" is refused: private key parts do not belong"#;
+    let unrelated = r#"field "sk" is rejected: private key parts do not belong"#;
     let (mu, weak) = ("00".repeat(64), "00".repeat(28));
+    #[rustfmt::skip]
     let cases = [
         (line(&format!("\"seed\":\"{seed_hex}\"")), ""),
         (with_key(r#""msg":"""#), ""),
         (ctx(255), ""),
         (ctx(256), r#"field "ctx" has more than 255 bytes"#),
         (line(r#""msg":"""#), r#"neither "seed" nor "sk""#),
-        (
-            with_key(&format!(r#""sk":"{sk_hex}""#)),
-            r#"both "seed" and "sk""#,
-        ),
-        (
-            line(&format!(r#""seed":"{seed_hex}00""#)),
-            r#"field "seed" has 33 bytes, not 32"#,
-        ),
+        (with_key(&format!(r#""sk":"{sk_hex}""#)), r#"both "seed" and "sk""#),
+        (line(&format!(r#""seed":"{seed_hex}00""#)), r#"field "seed" has 33 bytes, not 32"#),
         (line(r#""seed":"""#), r#"field "seed" has 0 bytes, not 32"#),
-        (
-            line(&format!(r#""sk":"{sk_hex}00""#)),
-            r#"field "sk" has 2561 bytes, not the 2560 of ML-DSA-44"#,
-        ),
-        (
-            with_sk(&out_of_range),
-            r#"field "sk" is refused: secret coefficient out of range"#,
-        ),
+        (line(&format!(r#""sk":"{sk_hex}00""#)), r#"field "sk" has 2561 bytes, not the 2560 of ML-DSA-44"#),
+        (with_sk(&out_of_range), r#"field "sk" is rejected: secret coefficient out of range"#),
         (with_sk(&other_t0), unrelated),
         (with_sk(&other_tr), unrelated),
         (with_sk(&other_rho), unrelated),
-        (
-            with_key(r#""msg":"","rnd":"00""#),
-            r#"field "rnd" has 1 bytes, not 32"#,
-        ),
-        (
-            with_key(&format!(r#""rnd":"{seed_hex}""#)),
-            r#""rnd" without a message"#,
-        ),
+        (with_key(r#""msg":"","rnd":"00""#), r#"field "rnd" has 1 bytes, not 32"#),
+        (with_key(&format!(r#""rnd":"{seed_hex}""#)), r#""rnd" without a message"#),
         (with_key(r#""ctx":"00""#), r#""ctx" without a message"#),
-        (
-            with_key(r#""digest":"00""#),
-            r#""digest" without "prehash""#,
-        ),
-        (
-            with_key(r#""prehash":"SHA2-256""#),
-            r#"field "digest" is missing"#,
-        ),
-        (
-            with_key(r#""prehash":"MD5","digest":"00""#),
-            "unknown hash, none of SHA2-256",
-        ),
-        (
-            with_key(&format!(r#""prehash":"SHA2-224","digest":"{weak}""#)),
-            "SHA2-224 is too weak for ML-DSA-44",
-        ),
-        (
-            with_key(r#""mu":"00""#),
-            r#"field "mu" has 1 bytes, not 64"#,
-        ),
-        (
-            with_key(&format!(r#""mu":"{mu}","ctx":"""#)),
-            r#""ctx" and "mu""#,
-        ),
-        (
-            with_key(&format!(r#""mu":"{mu}","msg":"""#)),
-            "more than one of",
-        ),
+        (with_key(r#""digest":"00""#), r#""digest" without "prehash""#),
+        (with_key(r#""prehash":"SHA2-256""#), r#"field "digest" is missing"#),
+        (with_key(r#""prehash":"MD5","digest":"00""#), "unknown hash, none of SHA2-256"),
+        (with_key(&format!(r#""prehash":"SHA2-224","digest":"{weak}""#)), "SHA2-224 is too weak for ML-DSA-44"),
+        (with_key(r#""mu":"00""#), r#"field "mu" has 1 bytes, not 64"#),
+        (with_key(&format!(r#""mu":"{mu}","ctx":"""#)), r#""ctx" and "mu""#),
+        (with_key(&format!(r#""mu":"{mu}","msg":"""#)), "more than one of"),
         (with_key(r#""pk":"00""#), "unknown field in position"),
         (with_key(r#""msg":7"#), r#"field "msg" is not a string"#),
-        (
-            r#"{"set":"Dilithium2"}"#.into(),
-            "unknown set, none of ML-DSA-44",
-        ),
+        (r#"{"set":"Dilithium2"}"#.into(), "unknown set, none of ML-DSA-44"),
         (String::new(), "empty line"),
         ("{]".into(), "bad JSON at column 2"),
     ];

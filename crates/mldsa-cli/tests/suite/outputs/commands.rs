@@ -18,7 +18,10 @@ completions | bash | |
 man | @/nowhere | |
 aggregate run | --dir @/new --payload @/payload | @/payload |
 aggregate init | $STORE --id m | $SHARED $SECRET |
-aggregate plan | --committee @/com --content c | $SHARED |
+aggregate plan | --committee @/com --content c --members m --weights @/key --threshold 1 | @/key $SHARED |
+aggregate status | $STORE | $SHARED $SECRET |
+aggregate trust | $STORE | $SHARED $SECRET |
+aggregate endorse | $STORE | $SHARED $SECRET |
 aggregate root | $STORE | $SHARED $SECRET |
 aggregate agree | $STORE | $SHARED $SECRET |
 aggregate open | $STEP | $ROUND |
@@ -26,7 +29,7 @@ aggregate commit | $STEP | $ROUND |
 aggregate respond | $STEP | $ROUND |
 aggregate retire | $STEP | $ROUND |
 aggregate combine | $STEP | $ROUND | --out
-aggregate verify | $STEP --aggregate @/sig --weights @/key --threshold 1 | @/sig @/key @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
+aggregate verify | $STEP --aggregate @/sig | @/sig @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
 aggregate close | --store @/store --epoch 1 | $SECRET |
 aggregate rotate | --store @/store --epoch 1 | $SECRET |";
 
@@ -98,7 +101,7 @@ fn no_command_writes_into_its_inputs() {
             .all(|file| fs::read(file).unwrap() == file.as_bytes())
     };
     let mut tried = 0;
-    let mut refused = |args: &[&str], to: &str| {
+    let mut rejected = |args: &[&str], to: &str| {
         let log = File::options().append(true).open(to).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_mldsa"))
             .args(args)
@@ -123,15 +126,15 @@ fn no_command_writes_into_its_inputs() {
             // An option of a result: the input, its other names, and standard output that is one.
             for option in results {
                 for name in [*input, &hard, &soft] {
-                    refused(&args![..args, option, name], "/dev/null");
+                    rejected(&args![..args, option, name], "/dev/null");
                 }
                 for name in ["-", "/dev/stdout"] {
-                    refused(&args![..args, option, name], &hard);
+                    rejected(&args![..args, option, name], &hard);
                 }
             }
             if !combine {
-                refused(&args, input);
-                refused(&args, &hard);
+                rejected(&args, input);
+                rejected(&args, &hard);
             }
             fs::remove_file(hard).unwrap();
             fs::remove_file(soft).unwrap();

@@ -2,9 +2,7 @@
 
 use core::marker::PhantomData;
 
-use batch_verify::{
-    BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
-};
+use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, RejectReason, Threads, Vote};
 use mldsa_core::{Backend, ParameterSet, PreHash};
 use mldsa_kat::scheme::{Message, Refusal, Verifier};
 use mldsa_kat::set::Set;
@@ -32,7 +30,6 @@ impl<P: ParameterSet> Verifier for Batch<P> {
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let builder = BatchVerifier::<P>::builder()
             .threads(Threads::Inline)
-            .duplicates(Duplicates::Verify)
             .allow_weak_prehash(true)
             .backend(self.0);
         let (message, ctx) = match message {
@@ -75,9 +72,9 @@ impl<P: ParameterSet> Verifier for Batch<P> {
             return Err(Refusal::Other);
         }
         match first {
-            Verdict::Valid => Ok(()),
-            Verdict::Skipped => Err(Refusal::Other),
-            Verdict::Rejected(reason) => Err(match reason {
+            Ok(()) => Ok(()),
+            Err(RejectReason::NotVerified) => Err(Refusal::Other),
+            Err(reason) => Err(match reason {
                 RejectReason::PublicKeyLength => Refusal::KeyLength,
                 RejectReason::DigestLength => Refusal::Digest,
                 RejectReason::SignatureLength => Refusal::SignatureLength,
