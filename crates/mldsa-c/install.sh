@@ -3,8 +3,8 @@
 #
 #   crates/mldsa-c/install.sh PREFIX [TARGET]
 #
-# TARGET is a Rust target; the host's by default. An archive for musl needs no unwinder: there, a
-# failure inside the library ends the process.
+# TARGET is a Rust target; the host's by default. For musl there is the archive alone, and Rust's
+# unwinder (libunwind.a): that of a glibc compiler does not fit.
 set -euo pipefail
 prefix=$(realpath -m "${1:?usage: install.sh PREFIX [TARGET]}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -18,8 +18,8 @@ export CARGO_PROFILE_RELEASE_STRIP=debuginfo CARGO_INCREMENTAL=0
 kinds=cdylib,staticlib
 case $target in
 *-musl)
-    export CARGO_PROFILE_RELEASE_PANIC=abort
     kinds=staticlib
+    unwinder=$(rustc --print sysroot)/lib/rustlib/$target/lib/self-contained/libunwind.a
     ;;
 aarch64-unknown-linux-gnu)
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=${CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER:-aarch64-linux-gnu-gcc}
@@ -37,5 +37,9 @@ for shared in libmldsa_c.so libmldsa_c.dylib; do
 done
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
 libs="-lpthread -ldl -lm"
+if [ -n "${unwinder:-}" ]; then
+    install -m 644 "$unwinder" "$prefix/lib/"
+    libs="-lunwind"
+fi
 sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@LIBS@|$libs|" \
     crates/mldsa-c/mldsa.pc.in >"$prefix/lib/pkgconfig/mldsa.pc"

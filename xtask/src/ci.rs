@@ -16,7 +16,7 @@ use shell::{Outcome, Stop};
 type Step = fn() -> Outcome;
 
 /// Name; whether the step runs without being named; the step.
-const STEPS: [(&str, bool, Step); 29] = [
+const STEPS: [(&str, bool, Step); 30] = [
     ("tools", true, host::tools),
     ("fmt", true, host::fmt),
     ("locks", true, host::locks),
@@ -34,6 +34,7 @@ const STEPS: [(&str, bool, Step); 29] = [
     ("deny", true, host::deny),
     ("fuzz", true, host::fuzz),
     ("gates", true, gates::gates),
+    ("proofs", false, gates::proofs),
     ("msrv", true, gates::msrv),
     ("device", true, gates::device),
     ("evm", true, host::evm),

@@ -1,4 +1,4 @@
-//! The algorithms of FIPS 204 behind their checks, for validation suites. Misuse breaks
+//! The algorithms of FIPS 204 without their checks, for validation suites. Misuse breaks
 //! security; nothing here is covered by semantic versioning. Switching it on changes no
 //! behaviour.
 

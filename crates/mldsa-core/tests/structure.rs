@@ -391,7 +391,11 @@ fn unsafe_stays_in_the_backends() {
     let crates = source().join("../..");
     for entry in fs::read_dir(&crates).expect("the folder of the crates") {
         let folder = entry.expect("an entry").path();
-        if folder.file_name() == Some(OsStr::new("mldsa-core")) {
+        // The C interface reads pointers of its callers.
+        if ["mldsa-core", "mldsa-c"]
+            .map(|name| Some(OsStr::new(name)))
+            .contains(&folder.file_name())
+        {
             continue;
         }
         for root in ["src/lib.rs", "src/main.rs"].map(|name| folder.join(name)) {

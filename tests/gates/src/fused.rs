@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::branches::{self, Dialect};
-use crate::{Verdict, unknown};
+use crate::{Verdict, installed, unknown};
 
 /// Functions that stand alone, and why.
 type Alone = &'static [(&'static str, &'static [&'static str])];
@@ -192,7 +192,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     let mut complaints = Vec::new();
     let mut absent = Vec::new();
     for (target, dialect, features, places, alone) in TARGETS {
-        if let Err(reason) = branches::installed(target) {
+        if let Err(reason) = installed(target) {
             absent.push(reason);
             continue;
         }
@@ -233,17 +233,9 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
             ));
         }
     }
-    if !complaints.is_empty() {
-        Verdict::Failed(format!(
-            "\n  {}\nmake it fuse (#[inline(always)], docs/simd.md), or list it in \
-             tests/gates/src/fused.rs",
-            complaints.join("\n  ")
-        ))
-    } else if absent.is_empty() {
-        Verdict::Passed
-    } else {
-        Verdict::NotRun(absent.join("; "))
-    }
+    let advice = "\nmake it fuse (#[inline(always)], docs/simd.md), or list it in \
+                  tests/gates/src/fused.rs";
+    Verdict::of(&complaints, advice, &absent)
 }
 
 /// `a::b` of `a::b::{closure#0}`.

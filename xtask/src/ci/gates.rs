@@ -53,6 +53,15 @@ fn gate(text: &str) -> Outcome {
     }
 }
 
+/// Machine code of the kernels for all inputs: the rows that take seconds, against the ledger
+/// `docs/proofs.md`. The others are those of `-- all`.
+pub(super) fn proofs() -> Outcome {
+    if std::env::consts::ARCH != "x86_64" {
+        return not_run("the kernels of this architecture have no rows");
+    }
+    run("cargo run --locked --quiet --release -p mldsa-proofs -- quick")
+}
+
 /// The oldest supported compiler: the default members and their tests compile, and the gates
 /// `branches` for Cortex-M0 and `ct` pass.
 pub(super) fn msrv() -> Outcome {

@@ -128,7 +128,43 @@ fn misuse_has_no_errors_of_memory_under_valgrind() {
     }
 }
 
-/// Every `.c` file is also C++.
+/// A Java that has the foreign function interface: in `JAVA_HOME`, `PATH` or the folder of Debian.
+fn java() -> Option<PathBuf> {
+    let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/java"));
+    let installed = std::fs::read_dir("/usr/lib/jvm")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let installed = installed.map(|folder| folder.path().join("bin/java"));
+    let mut candidates = home.into_iter().chain(["java".into()]).chain(installed);
+    candidates.find(|java| {
+        // `java VERSION` and a date.
+        let output = Command::new(java).arg("--version").output();
+        let text = output.map(|output| text(&output)).unwrap_or_default();
+        let version = text
+            .split([' ', '.'])
+            .nth(1)
+            .and_then(|number| number.parse().ok());
+        version.is_some_and(|version: u32| version >= 22)
+    })
+}
+
+#[test]
+fn the_java_example_runs() {
+    let Some(java) = java() else {
+        eprintln!("not run: no Java 22 or newer");
+        return;
+    };
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/VerifyBatch.java");
+    let output = Command::new(java)
+        .arg("--enable-native-access=ALL-UNNAMED")
+        .args([example, folder().join("libmldsa_c.so")])
+        .output()
+        .expect("a Java program");
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(text(&output), "20 of 21 valid; item 7: status 39\n");
+}
+
 #[test]
 fn the_header_is_cpp() {
     if has("c++") {

@@ -19,6 +19,9 @@ use crate::ring::poly::{NttPoly, Poly};
 /// All but those on public data (A, a signature, a public key) are constant time, the
 /// positions of half-bytes that ExpandS rejects excepted. A verdict that is returned
 /// covers all coefficients and has passed the value barrier; its caller declassifies it.
+///
+/// In C order: `tests/proofs` finds the entries in a linked program.
+#[repr(C)]
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) dispatched: Counter,

@@ -28,8 +28,8 @@ mod tests {
     use crate::scheme::keygen::{check_expanded, keygen_internal};
     use crate::scheme::sign::sign_expanded;
 
-    /// What a build leaves in memory depends on the compiler: `tests/gates/tests/wiping.rs`
-    /// looks for that. Here the calls that overwrite it are counted.
+    /// Calls that overwrite registers and frames are counted. The content of memory depends on the
+    /// compiler: `tests/gates/tests/wiping.rs` searches it.
     #[test]
     fn early_returns_overwrite_frames() {
         fn check<P: ParameterSet>() {

@@ -277,17 +277,19 @@ mod check {
         let public = |signature: Result<Signature<P>, SignError>| {
             expect_public(signature.expect("signs").as_ref(), "signature");
         };
+        macro_rules! every_mode {
+            ($key:expr) => {
+                public($key.sign(b"message", ctx, Randomness::Deterministic));
+                public($key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
+                public($key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
+                public($key.sign_mu(&mu, Randomness::Hedged(&rnd)));
+            };
+        }
         if prepared {
             let key = key.prepare();
-            public(key.sign(b"message", ctx, Randomness::Deterministic));
-            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
+            every_mode!(key);
         } else {
-            public(key.sign(b"message", ctx, Randomness::Deterministic));
-            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
+            every_mode!(key);
             let mut out = P::SignatureBytes::zeroed();
             let signed =
                 no_alloc::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
@@ -370,9 +372,12 @@ mod check {
         expect_public(opening.body(), "t");
         let key = agreed.authenticate(&opening)?;
         let round = Round::new(&agreed, &task, 0, [key])?;
-        let (pending, commitment) = member.commit(&round, &mut journal)?;
-        expect_public(commitment.body(), "commitment");
+        let (pending, hash) = member.commit(&round, &mut journal)?;
+        expect_public(hash.body(), "hash of the commitment");
         let mut set = CommitmentSet::new(&round);
+        set.add(&hash)?;
+        let commitment = member.reveal(&pending, &set, &mut journal)?;
+        expect_public(commitment.body(), "commitment");
         set.add(&commitment)?;
         let challenge = set.challenge()?;
         let response = member.respond(pending, &challenge, &mut journal)?;

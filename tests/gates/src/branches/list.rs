@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::reader::Kind;
+use crate::{is_after_name, is_of};
 
 /// Functions that see no secret, or secrets only as they are published.
 #[rustfmt::skip] // One line for each entry.
@@ -217,14 +218,9 @@ pub(super) fn allowed(
             0
         };
     }
-    let matches = |pattern: &str| {
-        let after = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        if foreign {
-            name.match_indices(pattern)
-                .any(|(at, _)| after(&name[at + pattern.len()..]))
-        } else {
-            name.strip_prefix(pattern).is_some_and(after)
-        }
+    let matches = |pattern: &str| match foreign {
+        true => is_of(name, pattern),
+        false => name.strip_prefix(pattern).is_some_and(is_after_name),
     };
     if foreign || !NOT_PUBLIC.iter().any(|pattern| matches(pattern)) {
         for (pattern, _) in PUBLIC {

@@ -18,7 +18,10 @@ completions | bash | |
 man | @/nowhere | |
 aggregate run | --dir @/new --payload @/payload | @/payload |
 aggregate init | $STORE --id m | $SHARED $SECRET |
-aggregate plan | --committee @/com --content c | $SHARED |
+aggregate plan | --committee @/com --content c --members m --weights @/key --threshold 1 | @/key $SHARED |
+aggregate status | $STORE | $SHARED $SECRET |
+aggregate trust | $STORE | $SHARED $SECRET |
+aggregate endorse | $STORE | $SHARED $SECRET |
 aggregate root | $STORE | $SHARED $SECRET |
 aggregate agree | $STORE | $SHARED $SECRET |
 aggregate open | $STEP | $ROUND |
@@ -26,7 +29,7 @@ aggregate commit | $STEP | $ROUND |
 aggregate respond | $STEP | $ROUND |
 aggregate retire | $STEP | $ROUND |
 aggregate combine | $STEP | $ROUND | --out
-aggregate verify | $STEP --aggregate @/sig --weights @/key --threshold 1 | @/sig @/key @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
+aggregate verify | $STEP --aggregate @/sig | @/sig @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
 aggregate close | --store @/store --epoch 1 | $SECRET |
 aggregate rotate | --store @/store --epoch 1 | $SECRET |";
 

@@ -25,13 +25,7 @@ pub(super) enum BatchKeys {
 }
 
 impl<P: ParameterSet> Verifier for Batch<P> {
-    fn name(&self) -> String {
-        name::<P>(&format!("batch {:?}", self.1), self.0)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => name::<P>(&format!("batch {:?}", self.1), self.0));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let builder = BatchVerifier::<P>::builder()

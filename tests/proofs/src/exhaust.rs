@@ -1,0 +1,598 @@
+//! Terms over few words of few values, compared with their definition for all values.
+//!
+//! A cut is a word that a statement already describes: a coefficient, canonical or centred.
+//! An output that depends on one cut is computed for every value of it. One that depends on
+//! several is computed for every combination of classes: two values of a cut are in one class
+//! if all items that depend on that cut alone, and that the rest of the term reads, agree.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::evaluate::{Item, Values, arguments, evaluate, literal, order};
+use crate::terms::{Lit, Node, Op, Terms, WordId};
+
+const CHUNK: usize = 1 << 12;
+const MOST_COMBINATIONS: usize = 4_000_000;
+
+/// A cut: all values that it can have.
+pub(crate) type Cuts = FxHashMap<WordId, Rc<Vec<u64>>>;
+
+/// An output and its definition: a function of features of cuts.
+pub(crate) struct Target<'a> {
+    pub(crate) bits: Vec<Lit>,
+    /// Cut, and its feature for each of its values.
+    pub(crate) features: Vec<(WordId, Rc<Vec<u64>>)>,
+    pub(crate) combine: &'a dyn Fn(&[u64]) -> u64,
+}
+
+pub(crate) struct Checker<'a> {
+    terms: &'a Terms,
+    cuts: &'a Cuts,
+    supports: FxHashMap<Item, Rc<Vec<WordId>>>,
+    /// Terms that were checked, with cuts by the order in which they are met.
+    seen: FxHashMap<(Vec<u64>, Vec<usize>), Result<(), String>>,
+    /// Classes by the shape of their frontier and the feature.
+    known_classes: FxHashMap<(Vec<u64>, usize), Rc<ClassList>>,
+    /// Keeps alive what the keys above are addresses of.
+    held: Vec<Rc<Vec<u64>>>,
+    pub(crate) exhausted: usize,
+}
+
+/// Values of a frontier, and the feature that they have in common.
+type ClassList = Vec<(Vec<u64>, u64)>;
+
+/// In a support: something that is no cut.
+const OTHER: WordId = WordId::MAX;
+
+impl<'a> Checker<'a> {
+    pub(crate) fn new(terms: &'a Terms, cuts: &'a Cuts) -> Self {
+        Self {
+            terms,
+            cuts,
+            supports: FxHashMap::default(),
+            seen: FxHashMap::default(),
+            known_classes: FxHashMap::default(),
+            held: Vec::new(),
+            exhausted: 0,
+        }
+    }
+
+    fn is_cut(&self, item: Item) -> bool {
+        matches!(item, Item::Word(word) if self.cuts.contains_key(&word))
+    }
+
+    fn order(&self, targets: &[Item]) -> Vec<Item> {
+        order(self.terms, targets, &|item| self.is_cut(item))
+    }
+
+    fn support(&mut self, item: Item) -> Rc<Vec<WordId>> {
+        for item in order(self.terms, &[item], &|item| {
+            self.is_cut(item) || self.supports.contains_key(&item)
+        }) {
+            if self.supports.contains_key(&item) {
+                continue;
+            }
+            let mut all = Vec::new();
+            match item {
+                Item::Word(word) if self.cuts.contains_key(&word) => all.push(word),
+                Item::Word(word) if matches!(self.terms.words[word as usize].op, Op::Input(_)) => {
+                    all.push(OTHER)
+                }
+                _ => arguments(self.terms, item, &mut |argument| {
+                    all.extend(self.supports[&argument].iter())
+                }),
+            }
+            all.sort_unstable();
+            all.dedup();
+            self.supports.insert(item, Rc::new(all));
+        }
+        self.supports[&item].clone()
+    }
+
+    /// The term with its cuts numbered in the order in which they are met; equal for terms that
+    /// compute the same.
+    fn shape(&self, bits: &[Lit]) -> (Vec<u64>, Vec<WordId>) {
+        let (mut key, cuts, numbers) = self.shape_of(&nodes(bits));
+        let lit = |bit: Lit| {
+            if bit < 2 {
+                bit.into()
+            } else {
+                2 + 2 * numbers[&Item::Node(bit >> 1)] + u64::from(bit & 1)
+            }
+        };
+        key.push(23);
+        key.extend(bits.iter().map(|&bit| lit(bit)));
+        (key, cuts)
+    }
+
+    fn shape_of(&self, targets: &[Item]) -> (Vec<u64>, Vec<WordId>, FxHashMap<Item, u64>) {
+        let (mut key, mut cuts) = (Vec::new(), Vec::new());
+        let mut numbers: FxHashMap<Item, u64> = FxHashMap::default();
+        for (n, item) in self.order(targets).into_iter().enumerate() {
+            numbers.insert(item, n as u64);
+            let lit = |lit: Lit| {
+                if lit < 2 {
+                    lit.into()
+                } else {
+                    2 + 2 * numbers[&Item::Node(lit >> 1)] + u64::from(lit & 1)
+                }
+            };
+            let word = |word: WordId| numbers[&Item::Word(word)];
+            match item {
+                Item::Node(node) => match self.terms.nodes[node as usize] {
+                    Node::False => key.push(0),
+                    Node::Bit(of, bit) => key.extend([1, word(of), bit.into()]),
+                    Node::Xor(a, b) => key.extend([2, lit(a), lit(b)]),
+                    Node::And(a, b) => key.extend([3, lit(a), lit(b)]),
+                },
+                Item::Word(id) if self.cuts.contains_key(&id) => {
+                    key.extend([4, cuts.len() as u64]);
+                    cuts.push(id);
+                }
+                Item::Word(id) => {
+                    let w = &self.terms.words[id as usize];
+                    key.extend([5, w.width.into()]);
+                    match &w.op {
+                        &Op::Const(value) => key.extend([6, value]),
+                        &Op::Input(n) => key.extend([7, n.into()]),
+                        &Op::Add(a, b) => key.extend([8, word(a), word(b)]),
+                        &Op::Sub(a, b) => key.extend([9, word(a), word(b)]),
+                        &Op::Mul(a, b) => key.extend([10, word(a), word(b)]),
+                        &Op::Wide(a, b, signed) => {
+                            key.extend([11, word(a), word(b), signed.into()])
+                        }
+                        &Op::Slice(a, from) => key.extend([12, word(a), from.into()]),
+                        &Op::Extend(a, up, fill) => {
+                            key.extend([13, word(a), up.into(), fill as u64])
+                        }
+                        &Op::Not(a) => key.extend([14, word(a)]),
+                        &Op::Abs(a) => key.extend([15, word(a)]),
+                        &Op::Extreme(kind, a, b) => key.extend([16, kind as u64, word(a), word(b)]),
+                        &Op::Compare(kind, a, b) => key.extend([17, kind as u64, word(a), word(b)]),
+                        &Op::Select(condition, a, b) => {
+                            key.extend([18, lit(condition), word(a), word(b)])
+                        }
+                        &Op::Repeat(of, places) => key.extend([19, lit(of), places]),
+                        Op::Field(bits) => {
+                            key.extend([20, bits.len() as u64]);
+                            key.extend(bits.iter().map(|&bit| lit(bit)));
+                        }
+                        &Op::Count(a) => key.extend([21, word(a)]),
+                        &Op::Clamp(a, low, high) => {
+                            key.extend([22, word(a), low as u64, high as u64])
+                        }
+                    }
+                }
+            }
+        }
+        (key, cuts, numbers)
+    }
+
+    /// Whether the target is as defined for all values of all cuts. `kind` tells definitions
+    /// apart: targets of one kind have the same definition.
+    pub(crate) fn check(&mut self, target: &Target<'_>, kind: usize) -> Result<(), String> {
+        let (shape, met) = self.shape(&target.bits);
+        let mut roles = vec![kind];
+        for cut in &met {
+            roles.push(Rc::as_ptr(&self.cuts[cut]).addr());
+            roles.push(
+                target
+                    .features
+                    .iter()
+                    .position(|(of, _)| of == cut)
+                    .map_or(0, |n| n + 1),
+            );
+        }
+        if let Some(known) = self.seen.get(&(shape.clone(), roles.clone())) {
+            return known.clone();
+        }
+        for (cut, features) in &target.features {
+            if self.cuts[cut].len() != features.len() {
+                return Err("a feature is not one of all values".into());
+            }
+            self.held.push(features.clone());
+        }
+        let result = self.check_new(target, &met);
+        self.seen.insert((shape, roles), result.clone());
+        result
+    }
+
+    fn check_new(&mut self, target: &Target<'_>, met: &[WordId]) -> Result<(), String> {
+        let items = nodes(&target.bits);
+        for &item in &items {
+            if self.support(item).contains(&OTHER) {
+                return Err("an output depends on something that is not described".into());
+            }
+        }
+        let mut involved: Vec<WordId> = met.to_vec();
+        involved.extend(
+            target
+                .features
+                .iter()
+                .map(|f| f.0)
+                .filter(|cut| !met.contains(cut)),
+        );
+        if let ([cut], [(owner, features)]) = (&involved[..], &target.features[..])
+            && cut == owner
+        {
+            return self.check_one(target, *cut, features);
+        }
+        // Classes of every cut.
+        let mut all = Vec::new();
+        for &cut in &involved {
+            let features = target
+                .features
+                .iter()
+                .find(|f| f.0 == cut)
+                .map(|f| f.1.clone());
+            all.push(self.classes(&items, cut, features.as_deref())?);
+        }
+        let combinations: usize = all.iter().map(|c| c.classes.len()).product();
+        if combinations > MOST_COMBINATIONS {
+            return Err(format!("{combinations} combinations of classes"));
+        }
+        self.exhausted += combinations;
+        let frontier: Vec<Item> = all
+            .iter()
+            .flat_map(|c| c.frontier.iter().copied())
+            .collect();
+        let plan = order(self.terms, &items, &|item| frontier.contains(&item));
+        for from in (0..combinations).step_by(CHUNK) {
+            let count = CHUNK.min(combinations - from);
+            let mut values = Values::default();
+            let mut wanted: Vec<Vec<u64>> = vec![Vec::new(); target.features.len()];
+            for c in &all {
+                c.frontier.iter().for_each(|&item| {
+                    values.insert(item, Vec::with_capacity(count));
+                });
+            }
+            for combination in from..from + count {
+                let mut index = combination;
+                for (c, cut) in all.iter().zip(&involved) {
+                    let (frontier, feature) = &c.classes[index % c.classes.len()];
+                    index /= c.classes.len();
+                    for (item, value) in c.frontier.iter().zip(unpacked(&c.frontier, frontier)) {
+                        values.get_mut(item).into_iter().for_each(|v| v.push(value));
+                    }
+                    if let Some(at) = target.features.iter().position(|f| f.0 == *cut) {
+                        wanted[at].push(*feature);
+                    }
+                }
+            }
+            evaluate(self.terms, &plan, &mut values, count);
+            for (n, got) in assembled(&values, &target.bits, count)
+                .into_iter()
+                .enumerate()
+            {
+                let features: Vec<u64> = wanted.iter().map(|w| w[n]).collect();
+                if got != (target.combine)(&features) {
+                    return Err(format!("{got} for features {features:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_one(
+        &mut self,
+        target: &Target<'_>,
+        cut: WordId,
+        features: &[u64],
+    ) -> Result<(), String> {
+        let domain = self.cuts[&cut].clone();
+        let plan = self.order(&nodes(&target.bits));
+        self.exhausted += domain.len();
+        for (part, features) in domain.chunks(CHUNK).zip(features.chunks(CHUNK)) {
+            let mut values = Values::from_iter([(Item::Word(cut), part.to_vec())]);
+            evaluate(self.terms, &plan, &mut values, part.len());
+            let got = assembled(&values, &target.bits, part.len());
+            for ((got, &feature), &value) in got.iter().zip(features).zip(part) {
+                if *got != (target.combine)(&[feature]) {
+                    return Err(format!("{got} for the coefficient {}", value as i32));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn classes(
+        &mut self,
+        items: &[Item],
+        cut: WordId,
+        features: Option<&Vec<u64>>,
+    ) -> Result<Classes, String> {
+        // What the rest of the term reads of this cut alone.
+        let mut frontier = Vec::new();
+        let mut stack = items.to_vec();
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(item) = stack.pop() {
+            let key = match item {
+                Item::Word(word) => (0, word),
+                Item::Node(node) => (1, node),
+            };
+            if !seen.insert(key) {
+                continue;
+            }
+            let support = self.support(item);
+            if support[..] == [cut] {
+                frontier.push(item);
+            } else if support.contains(&cut) {
+                arguments(self.terms, item, &mut |argument| stack.push(argument));
+            }
+        }
+        let (mut shape, _, numbers) = self.shape_of(&frontier);
+        shape.push(24);
+        shape.extend(frontier.iter().map(|item| numbers[item]));
+        let domain = self.cuts[&cut].clone();
+        shape.push(Rc::as_ptr(&domain).addr() as u64);
+        let key = (shape, features.map_or(0, |f| core::ptr::from_ref(f).addr()));
+        if let Some(classes) = self.known_classes.get(&key) {
+            return Ok(Classes {
+                frontier,
+                classes: classes.clone(),
+            });
+        }
+        let plan = self.order(&frontier);
+        self.exhausted += domain.len();
+        let mut classes: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
+        for (n, part) in domain.chunks(CHUNK).enumerate() {
+            let mut values = Values::from_iter([(Item::Word(cut), part.to_vec())]);
+            evaluate(self.terms, &plan, &mut values, part.len());
+            let columns: Vec<_> = frontier.iter().map(|item| &values[item]).collect();
+            for i in 0..part.len() {
+                let key: Vec<u64> = packed(&frontier, &columns, i);
+                let feature = features.map_or(0, |features| features[n * CHUNK + i]);
+                match classes.get(&key) {
+                    Some(&known) if known == feature => {}
+                    Some(_) => {
+                        return Err("an output is no function of what it has to depend on".into());
+                    }
+                    None => {
+                        classes.insert(key, feature);
+                    }
+                }
+            }
+            if classes.len() > 1 << 20 {
+                return Err("too many classes of a coefficient".into());
+            }
+        }
+        let classes: Rc<Vec<_>> = Rc::new(classes.into_iter().collect());
+        self.known_classes.insert(key, classes.clone());
+        Ok(Classes { frontier, classes })
+    }
+
+    /// Whether a verdict is 1 exactly if, for every cut with features, the feature is 1.
+    ///
+    /// The verdict has to be the NOR of comparisons of maxima with a limit. A maximum exceeds a
+    /// limit exactly if one of its terms does, so each term is compared alone.
+    pub(crate) fn verdict(
+        &mut self,
+        lit: Lit,
+        features: &[(WordId, Rc<Vec<u64>>)],
+    ) -> Result<(), String> {
+        let mut comparisons = Vec::new();
+        let mut roots: Vec<Item> = Vec::new();
+        let mut stack = nodes(&[lit]);
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(item) = stack.pop() {
+            if !seen.insert(item) {
+                continue;
+            }
+            if let Some(found) = self.threshold(item) {
+                roots.push(item);
+                comparisons.push(found);
+                continue;
+            }
+            if self.is_cut(item)
+                || matches!(item, Item::Word(w) if matches!(self.terms.words[w as usize].op, Op::Input(_)))
+            {
+                return Err("a verdict that is no function of comparisons of maxima".into());
+            }
+            arguments(self.terms, item, &mut |argument| stack.push(argument));
+        }
+        if roots.is_empty() || roots.len() > 20 {
+            return Err(format!("a verdict of {} comparisons", roots.len()));
+        }
+        let plan = order(self.terms, &nodes(&[lit]), &|item| roots.contains(&item));
+        for from in (0..1usize << roots.len()).step_by(CHUNK) {
+            let count = CHUNK.min((1 << roots.len()) - from);
+            let mut values = Values::default();
+            for (n, &root) in roots.iter().enumerate() {
+                values.insert(
+                    root,
+                    (0..count).map(|i| ((from + i) >> n & 1) as u64).collect(),
+                );
+            }
+            evaluate(self.terms, &plan, &mut values, count);
+            let got = literal(&values, lit, count);
+            if (0..count).any(|i| (got[i] == 1) != (from + i == 0)) {
+                return Err("a verdict that is not the NOR of its comparisons".into());
+            }
+        }
+        // Terms of maxima by cut.
+        let mut by_cut: FxHashMap<WordId, Vec<(WordId, u64)>> = FxHashMap::default();
+        for (maximum, limit) in comparisons {
+            let mut stack = vec![maximum];
+            while let Some(word) = stack.pop() {
+                let w = &self.terms.words[word as usize];
+                match w.op {
+                    Op::Extreme(crate::terms::Extreme::MaxUnsigned, a, b) => stack.extend([a, b]),
+                    Op::Extreme(crate::terms::Extreme::MaxSigned, a, b)
+                        if self.is_positive(a) && self.is_positive(b) =>
+                    {
+                        stack.extend([a, b])
+                    }
+                    Op::Const(value) if value <= limit => {}
+                    _ => match self.support(Item::Word(word))[..] {
+                        [cut] if cut != OTHER => by_cut.entry(cut).or_default().push((word, limit)),
+                        _ => {
+                            return Err(
+                                "a term of a maximum that depends on several coefficients".into()
+                            );
+                        }
+                    },
+                }
+            }
+        }
+        let mut known: FxHashMap<Vec<u64>, ()> = FxHashMap::default();
+        for (cut, features) in features {
+            let Some(terms) = by_cut.remove(cut) else {
+                return Err("a coefficient that the verdict ignores".into());
+            };
+            let mut key = vec![Rc::as_ptr(&self.cuts[cut]).addr() as u64];
+            for &(word, limit) in &terms {
+                key.extend(self.shape_of(&[Item::Word(word)]).0);
+                key.push(limit);
+            }
+            if known.contains_key(&key) {
+                continue;
+            }
+            let items: Vec<Item> = terms.iter().map(|t| Item::Word(t.0)).collect();
+            let plan = self.order(&items);
+            let domain = self.cuts[cut].clone();
+            self.exhausted += domain.len();
+            for (part, features) in domain.chunks(CHUNK).zip(features.chunks(CHUNK)) {
+                let mut values = Values::from_iter([(Item::Word(*cut), part.to_vec())]);
+                evaluate(self.terms, &plan, &mut values, part.len());
+                for (i, (&value, &feature)) in part.iter().zip(features).enumerate() {
+                    let within = terms
+                        .iter()
+                        .all(|&(word, limit)| values[&Item::Word(word)][i] <= limit);
+                    if within != (feature == 1) {
+                        return Err(format!("the verdict for the coefficient {}", value as i32));
+                    }
+                }
+            }
+            known.insert(key, ());
+        }
+        if by_cut.is_empty() {
+            Ok(())
+        } else {
+            Err("the verdict depends on something else".into())
+        }
+    }
+
+    /// Whether signed and unsigned readings agree.
+    fn is_positive(&self, word: WordId) -> bool {
+        let w = &self.terms.words[word as usize];
+        w.low >= 0 && w.high < 1 << (w.width - 1)
+    }
+
+    /// A literal that is `maximum > limit`, both of them read as unsigned.
+    fn threshold(&self, item: Item) -> Option<(WordId, u64)> {
+        let Item::Node(node) = item else { return None };
+        let Node::Bit(word, bit) = self.terms.nodes[node as usize] else {
+            return None;
+        };
+        let w = &self.terms.words[word as usize];
+        let limit = |word: WordId| self.terms.as_constant(word);
+        let is_maximum =
+            |word: WordId| matches!(self.terms.words[word as usize].op, Op::Extreme(..));
+        match w.op {
+            Op::Compare(crate::terms::Compare::GreaterUnsigned, a, b) if is_maximum(a) => {
+                limit(b).map(|limit| (a, limit))
+            }
+            Op::Compare(crate::terms::Compare::GreaterSigned, a, b)
+                if is_maximum(a) && self.is_positive(a) =>
+            {
+                limit(b)
+                    .filter(|&l| l < 1 << (self.terms.words[b as usize].width - 1))
+                    .map(|limit| (a, limit))
+            }
+            // The sign of a difference that does not overflow.
+            Op::Sub(a, b)
+                if is_maximum(b)
+                    && bit + 1 == w.width
+                    && self.is_positive(b)
+                    && w.low >= -(1 << (w.width - 1))
+                    && w.high < 1 << (w.width - 1) =>
+            {
+                limit(a)
+                    .filter(|&l| l < 1 << (w.width - 1))
+                    .map(|limit| (b, limit))
+            }
+            _ => None,
+        }
+    }
+}
+
+struct Classes {
+    frontier: Vec<Item>,
+    /// Values of the frontier, and the feature that they have in common.
+    classes: Rc<ClassList>,
+}
+
+/// Values of items in as few words as possible.
+fn packed(frontier: &[Item], columns: &[&Vec<u64>], at: usize) -> Vec<u64> {
+    let mut key = Vec::new();
+    let mut used = 64;
+    for (item, column) in frontier.iter().zip(columns) {
+        match item {
+            Item::Word(_) => {
+                key.push(column[at]);
+                used = 64;
+            }
+            Item::Node(_) => {
+                if used == 64 {
+                    key.push(0);
+                    used = 0;
+                }
+                if let Some(last) = key.last_mut() {
+                    *last |= column[at] << used;
+                }
+                used += 1;
+            }
+        }
+    }
+    key
+}
+
+/// The inverse of [`packed`].
+fn unpacked(frontier: &[Item], key: &[u64]) -> Vec<u64> {
+    let mut words = key.iter();
+    let (mut current, mut used) = (0, 64);
+    let mut next = || words.next().copied().unwrap_or(0);
+    frontier
+        .iter()
+        .map(|item| match item {
+            Item::Word(_) => {
+                used = 64;
+                next()
+            }
+            Item::Node(_) => {
+                if used == 64 {
+                    (current, used) = (next(), 0);
+                }
+                used += 1;
+                current >> (used - 1) & 1
+            }
+        })
+        .collect()
+}
+
+fn nodes(bits: &[Lit]) -> Vec<Item> {
+    bits.iter()
+        .filter(|&&bit| bit > 1)
+        .map(|&bit| Item::Node(bit >> 1))
+        .collect()
+}
+
+/// The bits as numbers.
+fn assembled(values: &Values, bits: &[Lit], count: usize) -> Vec<u64> {
+    let mut out = vec![0; count];
+    for (n, &bit) in bits.iter().enumerate() {
+        match bit {
+            0 => {}
+            1 => out.iter_mut().for_each(|v| *v |= 1 << n),
+            _ => {
+                let node = &values[&Item::Node(bit >> 1)];
+                out.iter_mut()
+                    .zip(node)
+                    .for_each(|(v, b)| *v |= (b ^ u64::from(bit & 1)) << n);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,182 @@
+//! A linked program: its segments after relocation, and the kernel tables in it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use object::read::elf::ProgramHeader;
+use object::{Object, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
+
+/// One loaded segment.
+#[derive(Debug)]
+struct Segment {
+    start: u64,
+    bytes: Vec<u8>,
+    writable: bool,
+    executable: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Image {
+    segments: Vec<Segment>,
+    /// Addresses that relocation filled in, and what they hold.
+    pub(crate) pointers: BTreeMap<u64, u64>,
+    /// Functions by address, for messages.
+    names: BTreeMap<u64, String>,
+    /// Functions of other libraries, by the address of the slot with their address.
+    pub(crate) imports: BTreeMap<u64, String>,
+}
+
+impl Image {
+    pub(crate) fn load(path: &Path) -> Result<Self, String> {
+        let text = |error: &dyn core::fmt::Display| format!("{}: {error}", path.display());
+        let bytes = std::fs::read(path).map_err(|e| text(&e))?;
+        let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&bytes[..])
+            .map_err(|e| text(&e))?;
+        if file.architecture() != object::Architecture::X86_64 {
+            return Err(text(&"not a program for x86-64"));
+        }
+        let endian = file.endian();
+        let mut segments = Vec::new();
+        for header in file.elf_program_headers() {
+            if header.p_type(endian) == elf::PT_LOAD {
+                let mut content = header
+                    .data(endian, &bytes[..])
+                    .map_err(|()| text(&"segment"))?
+                    .to_vec();
+                content.resize(header.p_memsz(endian) as usize, 0);
+                segments.push(Segment {
+                    start: header.p_vaddr(endian),
+                    bytes: content,
+                    writable: header.p_flags(endian).0 & elf::PF_W.0 != 0,
+                    executable: header.p_flags(endian).0 & elf::PF_X.0 != 0,
+                });
+            }
+            // After relocation the program may not write these.
+            if header.p_type(endian) == elf::PT_GNU_RELRO {
+                let (start, len) = (header.p_vaddr(endian), header.p_memsz(endian));
+                let owner = segments.iter().position(|s| {
+                    s.start <= start && start + len <= s.start + s.bytes.len() as u64
+                });
+                if let Some(owner) = owner {
+                    let from = (start - segments[owner].start) as usize;
+                    let content = segments[owner].bytes[from..from + len as usize].to_vec();
+                    segments.insert(
+                        0,
+                        Segment {
+                            start,
+                            bytes: content,
+                            writable: false,
+                            executable: false,
+                        },
+                    );
+                }
+            }
+        }
+        let mut image = Self {
+            segments,
+            pointers: BTreeMap::new(),
+            names: BTreeMap::new(),
+            imports: BTreeMap::new(),
+        };
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            if symbol.is_definition() && symbol.kind() == object::SymbolKind::Text {
+                image
+                    .names
+                    .insert(symbol.address(), symbol.name().unwrap_or("?").to_owned());
+            }
+        }
+        for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            match relocation.flags() {
+                RelocationFlags::Elf {
+                    r_type: elf::R_X86_64_RELATIVE,
+                } => {
+                    let value = relocation.addend() as u64;
+                    image.pointers.insert(address, value);
+                    image.put(address, value);
+                }
+                RelocationFlags::Elf {
+                    r_type: elf::R_X86_64_GLOB_DAT | elf::R_X86_64_JUMP_SLOT,
+                } => {
+                    let symbol = match relocation.target() {
+                        RelocationTarget::Symbol(index) => file
+                            .dynamic_symbols()
+                            .find(|symbol| symbol.index() == index),
+                        _ => None,
+                    };
+                    if let Some(Ok(name)) = symbol.map(|symbol| symbol.name().map(str::to_owned)) {
+                        image.imports.insert(address, name);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(image)
+    }
+
+    fn put(&mut self, address: u64, value: u64) {
+        for segment in &mut self.segments {
+            let at = address.wrapping_sub(segment.start) as usize;
+            if let Some(place) = segment.bytes.get_mut(at..at.wrapping_add(8)) {
+                place.copy_from_slice(&value.to_le_bytes());
+            }
+        }
+    }
+
+    /// Changes one bit, for the fault tests.
+    pub(crate) fn flip(&mut self, address: u64, bit: u8) {
+        for segment in &mut self.segments {
+            if let Some(byte) = segment
+                .bytes
+                .get_mut(address.wrapping_sub(segment.start) as usize)
+            {
+                *byte ^= 1 << bit;
+            }
+        }
+    }
+
+    /// Bytes that never change while the program runs.
+    pub(crate) fn constant_bytes(&self, address: u64, len: usize) -> Option<&[u8]> {
+        self.segments
+            .iter()
+            .filter(|s| !s.writable)
+            .find_map(|segment| {
+                let at = usize::try_from(address.checked_sub(segment.start)?).ok()?;
+                segment.bytes.get(at..at.checked_add(len)?)
+            })
+    }
+
+    /// Up to 15 bytes of code.
+    pub(crate) fn code(&self, address: u64) -> Option<&[u8]> {
+        let segment = self
+            .segments
+            .iter()
+            .find(|s| s.executable && !s.writable && address >= s.start)?;
+        let at = usize::try_from(address - segment.start).ok()?;
+        segment
+            .bytes
+            .get(at..segment.bytes.len().min(at + 15))
+            .filter(|code| !code.is_empty())
+    }
+
+    /// The function at an address, demangled as far as its path goes.
+    pub(crate) fn name(&self, address: u64) -> String {
+        match self.names.range(..=address).next_back() {
+            Some((start, name)) => format!("{:#x} in {name}+{:#x}", address, address - start),
+            None => format!("{address:#x}"),
+        }
+    }
+
+    /// The kernel table of that name: a pointer to the name and its length come first in it.
+    pub(crate) fn table(&self, name: &str) -> Vec<u64> {
+        let is_name = |(&address, &text): (&u64, &u64)| {
+            let len = self.constant_bytes(address + 8, 8)?;
+            let here = self.constant_bytes(text, name.len())?;
+            let entry = self.pointers.get(&(address + 16))?;
+            (len == name.len().to_le_bytes()
+                && here == name.as_bytes()
+                && self.code(*entry).is_some())
+            .then_some(address)
+        };
+        self.pointers.iter().filter_map(is_name).collect()
+    }
+}

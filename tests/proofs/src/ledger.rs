@@ -1,0 +1,120 @@
+//! `docs/proofs.md`: the table of rows.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::row::{Report, Verdict};
+use crate::statements::WITHOUT_ROWS;
+
+const HEAD: &str = include_str!("../ledger-head.md");
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/proofs.md")
+}
+
+fn cell(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Proved(text) if text.is_empty() => "proved".into(),
+        Verdict::Proved(text) => format!("proved: {text}"),
+        Verdict::Open(_) => "open".into(),
+    }
+}
+
+fn key(report: &Report) -> String {
+    format!(
+        "| `{}` | {} | {} |",
+        report.kernel, report.parameter, report.backend
+    )
+}
+
+fn line(report: &Report) -> String {
+    let cells: Vec<_> = report.verdicts.iter().map(cell).collect();
+    format!("{} {} |", key(report), cells.join(" | "))
+}
+
+/// The text of the ledger.
+fn text(reports: &[Report], backends: &[&str]) -> String {
+    let mut out = HEAD.to_owned();
+    out.push_str(
+        "\n## Rows\n\n| backend | rows | proved | of these statements open |\n|---|--:|--:|--:|\n",
+    );
+    for backend in backends {
+        let rows: Vec<_> = reports.iter().filter(|r| r.backend == *backend).collect();
+        let proved = rows.iter().filter(|r| r.is_proved()).count();
+        let open = rows
+            .iter()
+            .flat_map(|r| &r.verdicts)
+            .filter(|v| matches!(v, Verdict::Open(_)))
+            .count();
+        out.push_str(&format!(
+            "| {backend} | {} | {proved} | {open} of {} |\n",
+            rows.len(),
+            4 * rows.len()
+        ));
+    }
+    out.push_str("\n| kernel | parameter | backend | value | range | constant time | memory |\n|---|---|---|---|---|---|---|\n");
+    for report in reports {
+        out.push_str(&line(report));
+        out.push('\n');
+    }
+    out.push_str("\n## Open statements\n\n");
+    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for report in reports {
+        for verdict in &report.verdicts {
+            if let Verdict::Open(text) = verdict {
+                // Without the addresses of this build.
+                let text = text.split(" at 0x").next().unwrap_or(text);
+                let row = format!(
+                    "{} `{}` {}",
+                    report.backend, report.kernel, report.parameter
+                );
+                let rows = reasons.entry(text.to_owned()).or_default();
+                if rows.last() != Some(&row) {
+                    rows.push(row);
+                }
+            }
+        }
+    }
+    for (reason, rows) in reasons {
+        out.push_str(&format!(
+            "- {reason}: {}.\n",
+            rows.iter()
+                .map(|r| r.trim_end())
+                .collect::<Vec<_>>()
+                .join("; ")
+        ));
+    }
+    out.push_str("\n## Entries without a row\n\n");
+    for (entry, reason) in WITHOUT_ROWS {
+        out.push_str(&format!("- `{entry}`: {reason}.\n"));
+    }
+    out
+}
+
+pub(crate) fn write(reports: &[Report], backends: &[&str]) -> Result<(), String> {
+    std::fs::write(path(), text(reports, backends)).map_err(|e| e.to_string())
+}
+
+/// Rows whose statements are not those of the ledger. With another compiler the ranges may
+/// differ: whether a statement is proved may not.
+pub(crate) fn differences(reports: &[Report]) -> Result<Vec<String>, String> {
+    let ledger = std::fs::read_to_string(path()).map_err(|e| e.to_string())?;
+    let mut out = Vec::new();
+    for report in reports {
+        let wanted = ledger.lines().find(|line| line.starts_with(&key(report)));
+        let Some(wanted) = wanted else {
+            out.push(format!("{} is not in the ledger", key(report)));
+            continue;
+        };
+        let proved = |line: &str| {
+            line.split(" | ")
+                .skip(3)
+                .map(|cell| cell.starts_with("proved"))
+                .collect::<Vec<_>>()
+        };
+        if proved(wanted) != proved(&line(report)) {
+            out.push(format!("{}: the ledger says\\n  {wanted}", line(report)));
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,388 @@
+//! One kernel with its arguments: execution for all inputs, and what statements read of it.
+
+use iced_x86::Register;
+use rustc_hash::FxHashMap;
+
+use crate::exhaust::{Checker, Cuts, Target};
+use crate::forms::{Vector, combination};
+use crate::image::Image;
+use crate::machine::{Bits, Machine, Step, Stop, Value, constant_bits};
+use crate::reference::{Module, Q, centred};
+use crate::terms::{Lit, WordId};
+use std::rc::Rc;
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument {
+    Number(u64),
+    /// Polynomials with coefficients in a range; as a slice with a length, or a reference.
+    Polynomials {
+        count: usize,
+        low: i128,
+        high: i128,
+        slice: bool,
+    },
+    /// A polynomial that is read and overwritten.
+    InOut {
+        low: i128,
+        high: i128,
+    },
+    /// Any byte string, as 256 fields of that many bits.
+    Fields {
+        width: u8,
+        slice: bool,
+    },
+    /// Bytes to be written.
+    Output {
+        len: usize,
+        slice: bool,
+    },
+    /// A Keccak state with lanes as bits, read and overwritten: number of interleaved states.
+    States(usize),
+}
+
+/// Result of one statement about one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Proved(String),
+    Open(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    pub(crate) kernel: String,
+    pub(crate) backend: &'static str,
+    pub(crate) parameter: String,
+    /// Value, range, constant time, memory.
+    pub(crate) verdicts: [Verdict; 4],
+    pub(crate) executed: usize,
+    pub(crate) exhausted: usize,
+    /// Instructions that were executed, by address and length.
+    pub(crate) code: Vec<(u64, usize)>,
+    pub(crate) data: Vec<(u64, usize)>,
+}
+
+impl Report {
+    pub(crate) fn is_proved(&self) -> bool {
+        self.verdicts
+            .iter()
+            .all(|v| matches!(v, Verdict::Proved(_)))
+    }
+}
+
+/// A finished execution.
+pub(crate) struct Execution<'a> {
+    pub(crate) machine: Machine<'a>,
+    /// Region and input words of each argument.
+    regions: Regions,
+}
+
+const REGISTERS: [Register; 6] = [
+    Register::RDI,
+    Register::RSI,
+    Register::RDX,
+    Register::RCX,
+    Register::R8,
+    Register::R9,
+];
+
+/// Region and input words of each argument.
+pub(crate) type Regions = Vec<(u32, Vec<WordId>)>;
+
+/// Runs a kernel; `step` places its stack.
+pub(crate) fn execute<'a>(
+    image: &'a Image,
+    entry: u64,
+    arguments: &[Argument],
+    step: i64,
+) -> (Machine<'a>, Step<Regions>) {
+    let mut machine = Machine::new(image);
+    let result = set_up(&mut machine, arguments, step)
+        .and_then(|regions| machine.call(entry).map(|()| regions));
+    (machine, result)
+}
+
+fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<Regions> {
+    let mut values = Vec::new();
+    let mut regions = Vec::new();
+    for &argument in arguments {
+        let mut words = Vec::new();
+        let mut region = 0;
+        match argument {
+            Argument::Number(value) => values.push(Value::Bits(constant_bits(value, 64))),
+            Argument::Polynomials {
+                count,
+                low,
+                high,
+                slice,
+            } => {
+                region = machine.region("an input", 1024 * count, false, 64);
+                coefficients(machine, region, 256 * count, (low, high), &mut words);
+                values.push(Value::Pointer(region, 0));
+                if slice {
+                    values.push(Value::Bits(constant_bits(count as u64, 64)));
+                }
+            }
+            Argument::InOut { low, high } => {
+                region = machine.region("a polynomial", 1024, true, 64);
+                coefficients(machine, region, 256, (low, high), &mut words);
+                values.push(Value::Pointer(region, 0));
+            }
+            Argument::Fields { width, slice } => {
+                let len = 32 * usize::from(width);
+                region = machine.region("a byte string", len, false, 1);
+                for n in 0..256 {
+                    let word = machine.terms.input(width, 0, (1 << width) - 1, true);
+                    let bits = machine.terms.bits(word);
+                    machine.set_bits(region, n * usize::from(width), &bits);
+                    words.push(word);
+                }
+                values.push(Value::Pointer(region, 0));
+                if slice {
+                    values.push(Value::Bits(constant_bits(len as u64, 64)));
+                }
+            }
+            Argument::Output { len, slice } => {
+                region = machine.region("an output", len, true, if len == 1024 { 64 } else { 1 });
+                // Anything at all before.
+                let bits = machine.fresh(8 * len);
+                machine.set_bits(region, 0, &bits);
+                values.push(Value::Pointer(region, 0));
+                if slice {
+                    values.push(Value::Bits(constant_bits(len as u64, 64)));
+                }
+            }
+            Argument::States(lanes) => {
+                // A vector of lanes has the alignment of its register.
+                region = machine.region("states", 200 * lanes, true, 8 * lanes as i64);
+                for n in 0..25 * lanes {
+                    let word = machine.terms.input(64, 0, u64::MAX.into(), false);
+                    let bits = machine.terms.bits(word);
+                    machine.set_bits(region, 64 * n, &bits);
+                    words.push(word);
+                }
+                values.push(Value::Pointer(region, 0));
+            }
+        }
+        regions.push((region, words));
+    }
+    let in_registers = values.len().min(6);
+    for (register, value) in REGISTERS.into_iter().zip(&values) {
+        machine.set_general(register, value.clone())?;
+    }
+    machine.set_stack(step, &values[in_registers..])?;
+    Ok(regions)
+}
+
+fn coefficients(
+    machine: &mut Machine<'_>,
+    region: u32,
+    count: usize,
+    (low, high): (i128, i128),
+    words: &mut Vec<WordId>,
+) {
+    for n in 0..count {
+        let word = machine.terms.input(32, low, high, true);
+        let bits = machine.terms.bits(word);
+        machine.set_bits(region, 32 * n, &bits);
+        words.push(word);
+    }
+}
+
+impl Module for Vector {
+    fn add_scaled(&self, other: &Self, factor: u32) -> Self {
+        combination(self, other, factor)
+    }
+
+    fn scaled(&self, factor: u32) -> Self {
+        combination(&Self::new(Vec::new()), self, factor)
+    }
+}
+
+impl<'a> Execution<'a> {
+    pub(crate) fn new(machine: Machine<'a>, regions: Regions) -> Self {
+        Self { machine, regions }
+    }
+
+    /// The input words of an argument.
+    pub(crate) fn inputs(&self, argument: usize) -> &[WordId] {
+        &self.regions[argument].1
+    }
+
+    /// Each input word as a variable over Z_q.
+    pub(crate) fn variables(&self, argument: usize) -> Vec<Vector> {
+        let form = |&word: &WordId| {
+            self.machine
+                .terms
+                .mod_q(&self.machine.terms.words[word as usize].form)
+        };
+        self.inputs(argument).iter().filter_map(form).collect()
+    }
+
+    /// The bits of a region, all of which have to be written.
+    pub(crate) fn output(&self, argument: usize) -> Result<Bits, String> {
+        let bits = self.machine.region_bits(self.regions[argument].0).to_vec();
+        if bits.contains(&Lit::MAX) {
+            Err("a part of an output is not written".into())
+        } else {
+            Ok(bits)
+        }
+    }
+
+    /// The output as coefficients.
+    pub(crate) fn polynomial(&mut self, argument: usize) -> Result<Vec<WordId>, String> {
+        let bits = self.output(argument)?;
+        Ok(bits
+            .chunks(32)
+            .map(|bits| self.machine.terms.gather(bits))
+            .collect())
+    }
+
+    /// The result in AL, which has to be 0 or 1.
+    pub(crate) fn verdict(&self) -> Result<Lit, String> {
+        match self.machine.general_value(Register::AL) {
+            Ok(Value::Bits(bits)) if bits[1..].iter().all(|&bit| bit == 0) => Ok(bits[0]),
+            _ => Err("the result is not known to be 0 or 1".into()),
+        }
+    }
+
+    /// Whether words are equal to vectors over Z_q, for all inputs.
+    pub(crate) fn equal(&self, words: &[WordId], wanted: &[Vector]) -> Result<String, String> {
+        let terms = &self.machine.terms;
+        for (n, (&word, wanted)) in words.iter().zip(wanted).enumerate() {
+            match terms.mod_q(&terms.words[word as usize].form) {
+                None => {
+                    return Err(format!(
+                        "coefficient {n} is not a known combination of the inputs"
+                    ));
+                }
+                Some(got) if got != *wanted => {
+                    return Err(format!(
+                        "coefficient {n} is another combination of the inputs"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        if words.len() == wanted.len() && !words.is_empty() {
+            Ok(format!("{} coefficients", words.len()))
+        } else {
+            Err("coefficients are missing".into())
+        }
+    }
+
+    /// Whether words, read as signed, are in a range.
+    pub(crate) fn within(&self, words: &[WordId], low: i128, high: i128) -> Result<String, String> {
+        let terms = &self.machine.terms;
+        let mut found = (i128::MAX, i128::MIN);
+        for &word in words {
+            let w = &terms.words[word as usize];
+            let half = 1i128 << (w.width - 1);
+            if w.low < -half || w.high >= half {
+                return Err("a coefficient may overflow its word".into());
+            }
+            found = (found.0.min(w.low), found.1.max(w.high));
+        }
+        let text = format!("[{}, {}]", of_q(found.0), of_q(found.1));
+        if found.0 >= low && found.1 <= high {
+            Ok(text)
+        } else {
+            Err(format!("only {text} follows"))
+        }
+    }
+
+    /// Words that are canonical or centred and equal to the vectors: for each vector the first.
+    pub(crate) fn cuts(&self, wanted: &[Vector]) -> Result<Vec<(WordId, bool)>, String> {
+        let terms = &self.machine.terms;
+        let half = i128::from(Q - 1) / 2;
+        let index: FxHashMap<&Vec<(u32, u32)>, usize> =
+            wanted.iter().enumerate().map(|(n, v)| (&**v, n)).collect();
+        let mut found = vec![None; wanted.len()];
+        for (id, w) in terms.words.iter().enumerate() {
+            let is_canonical = w.low >= 0 && w.high < Q.into();
+            if w.width != 32
+                || !(is_canonical || w.low >= -half && w.high <= half)
+                || w.form.terms.is_empty()
+            {
+                continue;
+            }
+            if let Some(q) = terms.mod_q(&w.form)
+                && let Some(&n) = index.get(&*q)
+                && found[n].is_none()
+            {
+                found[n] = Some((id as WordId, is_canonical));
+            }
+        }
+        found
+            .into_iter()
+            .enumerate()
+            .map(|(n, cut)| cut.ok_or_else(|| format!("no reduced word of coefficient {n}")))
+            .collect()
+    }
+}
+
+/// Domains of the cuts, by residue.
+pub(crate) fn domains(cuts: &[(WordId, bool)]) -> Cuts {
+    let canonical: Rc<Vec<u64>> = Rc::new((0..u64::from(Q)).collect());
+    let centred: Rc<Vec<u64>> = Rc::new((0..Q).map(|r| u64::from(centred(r) as u32)).collect());
+    cuts.iter()
+        .map(|&(word, is_canonical)| {
+            (
+                word,
+                if is_canonical {
+                    canonical.clone()
+                } else {
+                    centred.clone()
+                },
+            )
+        })
+        .collect()
+}
+
+/// A feature of every residue.
+pub(crate) fn feature(f: impl Fn(u32) -> u64) -> Rc<Vec<u64>> {
+    Rc::new((0..Q).map(f).collect())
+}
+
+/// Packed fields of `width` bits, field n a function of the feature of cut n.
+pub(crate) fn check_fields(
+    checker: &mut Checker<'_>,
+    bits: &[Lit],
+    width: usize,
+    cuts: &[WordId],
+    features: &Rc<Vec<u64>>,
+) -> Result<String, String> {
+    for (n, &cut) in cuts.iter().enumerate() {
+        let target = Target {
+            bits: bits[n * width..(n + 1) * width].to_vec(),
+            features: vec![(cut, features.clone())],
+            combine: &|features| features[0],
+        };
+        checker
+            .check(&target, width)
+            .map_err(|e| format!("field {n}: {e}"))?;
+    }
+    Ok(format!("{} fields of {width} bits", cuts.len()))
+}
+
+/// Reads a number as a multiple of q if it is large.
+pub(crate) fn of_q(value: i128) -> String {
+    if value.abs() < 1 << 20 {
+        value.to_string()
+    } else {
+        format!("{:.3} q", value as f64 / f64::from(Q))
+    }
+}
+
+/// What an execution that stopped says about the four statements.
+pub(crate) fn stopped(stop: &Stop) -> [Verdict; 4] {
+    let open = |text: &str| Verdict::Open(text.to_owned());
+    let (Stop::Leak(text) | Stop::Memory(text) | Stop::Unknown(text)) = stop;
+    let prefix = match stop {
+        Stop::Leak(_) => "not constant time: ",
+        Stop::Memory(_) => "memory: ",
+        Stop::Unknown(_) => "not modelled: ",
+    };
+    let text = open(&format!("{prefix}{text}"));
+    [text.clone(), text.clone(), text.clone(), text]
+}

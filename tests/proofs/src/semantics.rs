@@ -1,0 +1,656 @@
+//! Every form of instruction that the proofs met, against this CPU.
+//!
+//! The terms of one instruction on unknown registers are evaluated on the same values that the
+//! CPU gets. The CPU runs in a process of its own: a program that is written here, which reads
+//! registers and memory, executes the instruction, and writes them back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use iced_x86::{
+    Code, Decoder, DecoderOptions, Encoder, FlowControl, Instruction, InstructionInfoFactory,
+    MemoryOperand, Mnemonic, OpKind, Register,
+};
+
+use crate::evaluate::{Item, Values, evaluate, literal, order};
+use crate::image::Image;
+use crate::machine::{Flags, Machine, Value, constant_bits};
+use crate::terms::{Lit, Op, WordId};
+
+/// Operands of each form, counted in elements of 64 bits.
+const OPERANDS: usize = 100_000;
+const BASE: u64 = 0x40_0000;
+const BATCH: usize = 64;
+/// Bytes of a case: memory, flags, general registers, masks, vectors.
+const MEMORY: usize = 0;
+const FLAGS: usize = 64;
+const GENERAL: usize = 72;
+const MASKS: usize = GENERAL + 128;
+const VECTORS: usize = 320;
+/// The last 64 bytes are the stack of the next case.
+const CASE: usize = VECTORS + 32 * 64 + 64;
+/// The same without vectors.
+const SHORT_CASE: usize = VECTORS + 64;
+const FLAG_BITS: [u32; 4] = [6, 0, 7, 11];
+
+/// A form: instruction without its registers and addresses.
+type Form = (Code, Vec<u64>, bool, bool, bool);
+
+fn form(i: &Instruction) -> Form {
+    // The immediate of a sum and the like is an operand; that of a shift or a shuffle is not.
+    let is_sum = matches!(
+        i.mnemonic(),
+        Mnemonic::Add
+            | Mnemonic::Sub
+            | Mnemonic::Cmp
+            | Mnemonic::And
+            | Mnemonic::Or
+            | Mnemonic::Xor
+            | Mnemonic::Test
+            | Mnemonic::Mov
+            | Mnemonic::Imul
+    );
+    let immediates = (0..i.op_count())
+        .filter(|&n| is_immediate(i, n) && !is_sum)
+        .map(|n| i.immediate(n))
+        .collect();
+    (
+        i.code(),
+        immediates,
+        i.op_mask() != Register::None,
+        i.zeroing_masking(),
+        i.is_broadcast(),
+    )
+}
+
+fn is_immediate(i: &Instruction, n: u32) -> bool {
+    !matches!(
+        i.op_kind(n),
+        OpKind::Register | OpKind::Memory | OpKind::NearBranch64
+    )
+}
+
+/// Instructions that no register state shows: control flow, and what works on pointers.
+fn is_control(i: &Instruction) -> bool {
+    i.flow_control() != FlowControl::Next
+        || matches!(
+            i.mnemonic(),
+            Mnemonic::Push
+                | Mnemonic::Pop
+                | Mnemonic::Nop
+                | Mnemonic::Endbr64
+                | Mnemonic::Div
+                | Mnemonic::Vzeroupper
+        )
+}
+
+/// Compares all forms; their number, and those that differ or could not be compared.
+pub(crate) fn compare(
+    image: &Image,
+    met: &BTreeMap<Vec<u8>, u64>,
+) -> Result<(usize, Vec<String>), String> {
+    let mut forms: BTreeMap<String, Instruction> = BTreeMap::new();
+    let mut control = BTreeSet::new();
+    for (bytes, &at) in met {
+        let i = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE).decode();
+        if is_control(&i) {
+            control.insert(format!("{:?}", i.mnemonic()));
+            continue;
+        }
+        forms.entry(format!("{:?}", form(&i))).or_insert(i);
+    }
+    let folder = std::env::temp_dir().join(format!("mldsa-proofs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    let (mut compared, mut bad) = (0, Vec::new());
+    for (name, i) in &forms {
+        eprintln!("{name} {i:?}");
+        match one(image, i, &folder) {
+            Ok(()) => compared += 1,
+            Err(text) => bad.push(format!("{name} ({i:?}): {text}", i = i.mnemonic())),
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    println!(
+        "not compared, because registers do not show what they do: {}",
+        control.into_iter().collect::<Vec<_>>().join(" ")
+    );
+    Ok((compared, bad))
+}
+
+/// The instruction with other addresses: `[base]` in the place of its memory operand, and no
+/// stack pointer.
+fn canonical(i: &Instruction) -> Result<(Instruction, Option<Register>), String> {
+    let mut c = *i;
+    let has_memory =
+        (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory) && i.mnemonic() != Mnemonic::Lea;
+    let named: Vec<Register> = (0..i.op_count())
+        .filter(|&n| i.op_kind(n) == OpKind::Register)
+        .map(|n| i.op_register(n).full_register())
+        .collect();
+    let free = [Register::R15, Register::R14, Register::R13, Register::R12]
+        .into_iter()
+        .find(|r| !named.contains(r));
+    let free = free.ok_or("no free register")?;
+    for n in 0..i.op_count() {
+        if i.op_kind(n) == OpKind::Register && i.op_register(n).full_register() == Register::RSP {
+            c.set_op_register(n, Register::RBX);
+        }
+    }
+    if i.mnemonic() == Mnemonic::Lea {
+        if i.is_ip_rel_memory_operand() || i.memory_base() == Register::RSP {
+            return Err("an address of the stack or of the program".into());
+        }
+        return Ok((c, None));
+    }
+    if !has_memory {
+        return Ok((c, None));
+    }
+    c.set_memory_base(free);
+    c.set_memory_index(Register::None);
+    c.set_memory_displacement64(0);
+    c.set_memory_displ_size(0);
+    Ok((c, Some(free)))
+}
+
+/// Code that loads a case, executes the instruction, and stores the case.
+fn program(i: &Instruction, base: Option<Register>, case: usize) -> Result<Vec<u8>, String> {
+    let mut code = Vec::new();
+    let mut add = |i: Instruction| -> Result<usize, String> {
+        let mut encoder = Encoder::new(64);
+        let len = encoder
+            .encode(&i, BASE + 120 + code.len() as u64)
+            .map_err(|e| e.to_string())?;
+        code.extend(encoder.take_buffer());
+        Ok(len)
+    };
+    let text = |e: iced_x86::IcedError| e.to_string();
+    let buffer = BASE + 0x1_0000;
+    let general = [
+        Register::RAX,
+        Register::RCX,
+        Register::RDX,
+        Register::RBX,
+        Register::RSP,
+        Register::RBP,
+        Register::RSI,
+        Register::RDI,
+        Register::R8,
+        Register::R9,
+        Register::R10,
+        Register::R11,
+        Register::R12,
+        Register::R13,
+        Register::R14,
+        Register::R15,
+    ];
+    let at = |offset: usize| MemoryOperand::with_base_displ(Register::RSP, offset as i64);
+    let load = |register, value: u64| Instruction::with2(Code::Mov_r64_imm64, register, value);
+    let len = (BATCH * case) as u64;
+    // mov rsi, buffer; mov rdx, len
+    let mut prologue = vec![0x48, 0xbe];
+    prologue.extend(buffer.to_le_bytes());
+    prologue.extend([0x48, 0xba]);
+    prologue.extend(len.to_le_bytes());
+    // 1: xor edi, edi; xor eax, eax; syscall; test rax, rax; jle exit
+    prologue.extend([
+        0x31, 0xff, 0x31, 0xc0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7e, 0x0a,
+    ]);
+    // add rsi, rax; sub rdx, rax; jnz 1b; jmp over; exit: mov eax, 60; xor edi, edi; syscall
+    prologue.extend([
+        0x48, 0x01, 0xc6, 0x48, 0x29, 0xc2, 0x75, 0xed, 0xeb, 0x09, 0xb8, 0x3c, 0, 0, 0, 0x31,
+        0xff, 0x0f, 0x05,
+    ]);
+    add(load(Register::RSP, buffer).map_err(text)?)?;
+    for n in 0..if case == CASE { 32 } else { 0u32 } {
+        let register = Register::ZMM0 + n;
+        add(Instruction::with2(
+            Code::EVEX_Vmovdqu64_zmm_k1z_zmmm512,
+            register,
+            at(VECTORS + 64 * n as usize),
+        )
+        .map_err(text)?)?;
+    }
+    for n in 0..if case == CASE { 8 } else { 0u32 } {
+        add(Instruction::with2(
+            Code::VEX_Kmovq_kr_km64,
+            Register::K0 + n,
+            at(MASKS + 8 * n as usize),
+        )
+        .map_err(text)?)?;
+    }
+    // Flags by way of the memory below the case.
+    add(Instruction::with1(Code::Push_rm64, at(FLAGS)).map_err(text)?)?;
+    add(Instruction::with(Code::Popfq))?;
+    for (n, &register) in general.iter().enumerate() {
+        if register != Register::RSP {
+            add(
+                Instruction::with2(Code::Mov_r64_rm64, register, at(GENERAL + 8 * n))
+                    .map_err(text)?,
+            )?;
+        }
+    }
+    if let Some(base) = base {
+        add(Instruction::with2(Code::Lea_r64_m, base, at(MEMORY)).map_err(text)?)?;
+    }
+    add(*i)?;
+    for (n, &register) in general.iter().enumerate() {
+        if register != Register::RSP {
+            add(
+                Instruction::with2(Code::Mov_rm64_r64, at(GENERAL + 8 * n), register)
+                    .map_err(text)?,
+            )?;
+        }
+    }
+    add(Instruction::with(Code::Pushfq))?;
+    add(Instruction::with1(
+        Code::Pop_rm64,
+        MemoryOperand::with_base_displ(Register::RSP, FLAGS as i64),
+    )
+    .map_err(text)?)?;
+    for n in 0..if case == CASE { 32 } else { 0u32 } {
+        add(Instruction::with2(
+            Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
+            at(VECTORS + 64 * n as usize),
+            Register::ZMM0 + n,
+        )
+        .map_err(text)?)?;
+    }
+    for n in 0..if case == CASE { 8 } else { 0u32 } {
+        add(Instruction::with2(
+            Code::VEX_Kmovq_m64_kr,
+            at(MASKS + 8 * n as usize),
+            Register::K0 + n,
+        )
+        .map_err(text)?)?;
+    }
+    add(Instruction::with2(Code::Lea_r64_m, Register::RSP, at(case)).map_err(text)?)?;
+    add(load(Register::RAX, buffer + len).map_err(text)?)?;
+    add(Instruction::with2(Code::Cmp_r64_rm64, Register::RSP, Register::RAX).map_err(text)?)?;
+    let body = code;
+    let mut all = prologue;
+    let start = all.len();
+    all.extend(body);
+    // jb body, after the stack pointer is set (10 bytes); then write the batch and start again.
+    let back = start as i64 + 10 - (all.len() as i64 + 6);
+    all.extend([0x0f, 0x82]);
+    all.extend((back as i32).to_le_bytes());
+    all.extend([0x48, 0xbe]);
+    all.extend(buffer.to_le_bytes());
+    all.extend([0x48, 0xba]);
+    all.extend(len.to_le_bytes());
+    // 1: mov edi, 1; mov eax, 1; syscall; test rax, rax; jle 2; add rsi, rax; sub rdx, rax; jnz 1b; 2: jmp start
+    all.extend([
+        0xbf, 1, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7e, 0x08, 0x48, 0x01,
+        0xc6, 0x48, 0x29, 0xc2, 0x75, 0xe7,
+    ]);
+    let back = -(all.len() as i64 + 5);
+    all.push(0xe9);
+    all.extend((back as i32).to_le_bytes());
+    // A static program of one segment.
+    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    elf.extend([2, 0, 62, 0, 1, 0, 0, 0]);
+    elf.extend((BASE + 120).to_le_bytes());
+    elf.extend(64u64.to_le_bytes());
+    elf.extend(0u64.to_le_bytes());
+    elf.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
+    elf.extend([1, 0, 0, 0, 7, 0, 0, 0]);
+    elf.extend(0u64.to_le_bytes());
+    elf.extend(BASE.to_le_bytes());
+    elf.extend(BASE.to_le_bytes());
+    elf.extend((120 + all.len() as u64).to_le_bytes());
+    elf.extend((0x1_0000 + len + 0x1000).to_le_bytes());
+    elf.extend(0x1000u64.to_le_bytes());
+    elf.extend(all);
+    Ok(elf)
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number at random, or with lanes at their edges.
+    fn number(&mut self) -> u64 {
+        let lane = [8, 16, 32, 64][(self.next() >> 20) as usize % 4];
+        let edge = |r: u64| match r >> 20 & 7 {
+            0 => 0,
+            1 => u64::MAX,
+            2 => 1 << (lane - 1),
+            3 => (1 << (lane - 1)) - 1,
+            4 => r >> 40 & 15,
+            5 => (r >> 40 & 15).wrapping_neg(),
+            _ => r.rotate_left(17),
+        };
+        match self.next() >> 30 & 3 {
+            0 | 1 => self.next(),
+            _ => (0..64 / lane).fold(0, |n, at| {
+                n | (edge(self.next()) & crate::terms::mask(lane)) << (lane * at % 64)
+            }),
+        }
+    }
+}
+
+/// A source of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    General(usize),
+    Mask(usize),
+    Vector(usize),
+    Memory,
+}
+
+fn one(image: &Image, i: &Instruction, folder: &Path) -> Result<(), String> {
+    let (i, base) = canonical(i)?;
+    let path = folder.join("case");
+    // What the instruction uses.
+    let mut factory = InstructionInfoFactory::new();
+    let mut sources = Vec::new();
+    for used in factory.info(&i).used_registers() {
+        let register = used.register();
+        let source = if register.is_k() {
+            Source::Mask(register.number())
+        } else if register.is_vector_register() {
+            Source::Vector(register.number())
+        } else if register.is_gpr()
+            && Some(register.full_register()) != base
+            && register.full_register() != Register::RSP
+        {
+            Source::General(register.full_register().number())
+        } else {
+            continue;
+        };
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    if base.is_some() {
+        sources.push(Source::Memory);
+    }
+    let has_vectors = sources
+        .iter()
+        .any(|s| matches!(s, Source::Vector(_) | Source::Mask(_)));
+    let len = if has_vectors { CASE } else { SHORT_CASE };
+    let elf = program(&i, base, len)?;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o700)
+        .open(&path)
+        .and_then(|mut f| f.write_all(&elf))
+        .map_err(|e| e.to_string())?;
+    let width = (0..i.op_count())
+        .filter(|&n| i.op_kind(n) == OpKind::Register && i.op_register(n).is_vector_register())
+        .map(|n| i.op_register(n).size() / 8)
+        .max();
+    let cases = OPERANDS.div_ceil(width.unwrap_or(1)).div_ceil(BATCH) * BATCH;
+    let narrow = format!("{:?}", i.mnemonic()).starts_with("Vpmadd52");
+    // Fewest sources that have to be constants: none, one, two, all.
+    let mut sets: Vec<Vec<Source>> = vec![vec![]];
+    sets.extend(sources.iter().map(|&s| vec![s]));
+    for (n, &a) in sources.iter().enumerate() {
+        sets.extend(sources[n + 1..].iter().map(|&b| vec![a, b]));
+    }
+    sets.push(sources.clone());
+    let mut random = Random(0x1234_5678_9abc_def1);
+    let fresh = |random: &mut Random| -> Vec<u8> {
+        let mut case = vec![0; len];
+        for &source in &sources {
+            let (from, len) = place(source);
+            for at in (from..from + len).step_by(8) {
+                let n = random.number();
+                let n = if narrow { n & 0xffff_ffff } else { n };
+                case[at..at + 8].copy_from_slice(&n.to_le_bytes());
+            }
+        }
+        // The four flags that are compared, and the one that is always set.
+        let flags = (random.next() & 0x8c1) | 2;
+        case[FLAGS..FLAGS + 8].copy_from_slice(&flags.to_le_bytes());
+        case
+    };
+    let constants = sets.into_iter().find(|set| {
+        let case = fresh(&mut random);
+        Terms::of(image, &i, base, &sources, set, &case, narrow).is_ok()
+    });
+    let Some(constants) = constants else {
+        let case = fresh(&mut random);
+        return Err(
+            Terms::of(image, &i, base, &sources, &sources, &case, narrow)
+                .err()
+                .unwrap_or_default(),
+        );
+    };
+    // With constants one batch shares them.
+    let mut input: Vec<Vec<u8>> = Vec::with_capacity(cases);
+    for n in 0..cases {
+        let mut case = fresh(&mut random);
+        if n % BATCH > 0 {
+            for &source in &constants {
+                let (from, len) = place(source);
+                let first = input[n - n % BATCH][from..from + len].to_vec();
+                case[from..from + len].copy_from_slice(&first);
+            }
+        }
+        input.push(case);
+    }
+    let output = on_cpu(&path, len, &input)?;
+    let group = if constants.is_empty() { cases } else { BATCH };
+    for (input, output) in input.chunks(group).zip(output.chunks(group)) {
+        let terms = Terms::of(image, &i, base, &sources, &constants, &input[0], narrow)?;
+        terms.compare(input, output)?;
+    }
+    Ok(())
+}
+
+fn on_cpu(path: &Path, case: usize, input: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+    let mut child = Command::new(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let (Some(mut stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("no pipe".into());
+    };
+    let mut output = vec![0; input.len() * case];
+    let read = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for batch in input.chunks(BATCH) {
+                let _ = stdin.write_all(&batch.concat());
+            }
+        });
+        stdout
+            .read_exact(&mut output)
+            .map_err(|e| format!("the CPU stopped: {e}"))
+    });
+    let _ = child.wait();
+    read?;
+    Ok(output.chunks(case).map(<[u8]>::to_vec).collect())
+}
+
+/// Place of a source in a case: first byte, bytes.
+fn place(source: Source) -> (usize, usize) {
+    match source {
+        Source::General(n) => (GENERAL + 8 * n, 8),
+        Source::Mask(n) => (MASKS + 8 * n, 8),
+        Source::Vector(n) => (VECTORS + 64 * n, 64),
+        Source::Memory => (MEMORY, 64),
+    }
+}
+
+/// The terms of an instruction on unknown sources.
+struct Terms<'a> {
+    machine: Machine<'a>,
+    /// Place and input words of each unknown source.
+    inputs: Vec<(usize, WordId)>,
+    /// Flags before: zero, carry, sign, overflow.
+    flags: WordId,
+    outputs: Vec<(usize, Vec<Lit>)>,
+}
+
+impl<'a> Terms<'a> {
+    fn of(
+        image: &'a Image,
+        i: &Instruction,
+        base: Option<Register>,
+        sources: &[Source],
+        constants: &[Source],
+        case: &[u8],
+        narrow: bool,
+    ) -> Result<Self, String> {
+        let mut machine = Machine::new(image);
+        let mut inputs = Vec::new();
+        let region = machine.region("memory", 64, true, 64);
+        for &source in sources {
+            let (from, len) = place(source);
+            let mut bits = Vec::new();
+            for at in (from..from + len).step_by(8) {
+                if constants.contains(&source) {
+                    let value = u64::from_le_bytes(core::array::from_fn(|n| case[at + n]));
+                    bits.extend(constant_bits(value, 64));
+                } else {
+                    let high = if narrow {
+                        u64::from(u32::MAX)
+                    } else {
+                        u64::MAX
+                    };
+                    let word = machine.terms.input(64, 0, high.into(), false);
+                    bits.extend(machine.terms.bits(word));
+                    inputs.push((at, word));
+                }
+            }
+            match source {
+                Source::General(n) => machine.general[n] = Value::Bits(bits),
+                Source::Mask(n) => machine.masks[n] = bits,
+                Source::Vector(n) => machine.vectors[n] = bits,
+                Source::Memory => machine.set_bits(region, 0, &bits),
+            }
+        }
+        let flags = machine.terms.input(4, 0, 15, false);
+        let before = machine.terms.bits(flags);
+        machine.flags = Flags {
+            zero: Some(before[0]),
+            carry: Some(before[1]),
+            sign: Some(before[2]),
+            overflow: Some(before[3]),
+        };
+        if let Some(base) = base {
+            machine.general[base.number()] = Value::Pointer(region, 0);
+        }
+        machine.step(i).map_err(|stop| format!("{stop:?}"))?;
+        let mut outputs = Vec::new();
+        for &source in sources {
+            let (from, _) = place(source);
+            let bits = match source {
+                Source::General(n) => match &machine.general[n] {
+                    Value::Bits(bits) => bits.clone(),
+                    Value::Pointer(..) => return Err("a pointer".into()),
+                },
+                Source::Mask(n) => machine.masks[n].clone(),
+                Source::Vector(n) => machine.vectors[n].clone(),
+                Source::Memory => machine.region_bits(region).to_vec(),
+            };
+            outputs.extend(
+                bits.chunks(64)
+                    .enumerate()
+                    .map(|(n, bits)| (from + 8 * n, bits.to_vec())),
+            );
+        }
+        Ok(Self {
+            machine,
+            inputs,
+            flags,
+            outputs,
+        })
+    }
+
+    fn compare(&self, input: &[Vec<u8>], output: &[Vec<u8>]) -> Result<(), String> {
+        let terms = &self.machine.terms;
+        let number =
+            |case: &[u8], at: usize| u64::from_le_bytes(core::array::from_fn(|n| case[at + n]));
+        let after = [
+            &self.machine.flags.zero,
+            &self.machine.flags.carry,
+            &self.machine.flags.sign,
+            &self.machine.flags.overflow,
+        ]
+        .map(|f| *f);
+        let bits = self
+            .outputs
+            .iter()
+            .flat_map(|(_, bits)| bits.iter().copied())
+            .chain(after.into_iter().flatten());
+        let mut targets: Vec<Item> = bits
+            .filter(|&bit| bit > 1)
+            .map(|bit| Item::Node(bit >> 1))
+            .collect();
+        targets.dedup();
+        let plan = order(
+            terms,
+            &targets,
+            &|item| matches!(item, Item::Word(word) if matches!(terms.words[word as usize].op, Op::Input(_))),
+        );
+        for (input, output) in input.chunks(1 << 10).zip(output.chunks(1 << 10)) {
+            let count = input.len();
+            let mut values = Values::default();
+            for &(at, word) in &self.inputs {
+                values.insert(
+                    Item::Word(word),
+                    input.iter().map(|case| number(case, at)).collect(),
+                );
+            }
+            let flag_bits = |case: &[u8]| {
+                FLAG_BITS.iter().enumerate().fold(0, |all, (n, &bit)| {
+                    all | (number(case, FLAGS) >> bit & 1) << n
+                })
+            };
+            values.insert(
+                Item::Word(self.flags),
+                input.iter().map(|case| flag_bits(case)).collect(),
+            );
+            // Registers that are not read have no value in a case.
+            for &item in &plan {
+                if let Item::Word(word) = item
+                    && matches!(terms.words[word as usize].op, Op::Input(_))
+                    && !values.contains_key(&item)
+                {
+                    return Err(
+                        "a result depends on a register that the instruction does not name".into(),
+                    );
+                }
+            }
+            evaluate(terms, &plan, &mut values, count);
+            for (at, bits) in &self.outputs {
+                let mut got = vec![0u64; count];
+                for (n, &bit) in bits.iter().enumerate() {
+                    let bit = literal(&values, bit, count);
+                    got.iter_mut().zip(bit).for_each(|(v, bit)| *v |= bit << n);
+                }
+                for (n, got) in got.into_iter().enumerate() {
+                    let cpu = number(&output[n], *at);
+                    if cpu != got {
+                        return Err(format!(
+                            "{got:#x} and not {cpu:#x}, as the CPU says, at {at}"
+                        ));
+                    }
+                }
+            }
+            for (flag, bit) in after.iter().zip(FLAG_BITS) {
+                let Some(flag) = flag else { continue };
+                for (n, got) in literal(&values, *flag, count).into_iter().enumerate() {
+                    if got != number(&output[n], FLAGS) >> bit & 1 {
+                        return Err(format!("flag {bit}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
