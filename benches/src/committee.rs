@@ -136,7 +136,7 @@ impl Committee {
     /// Bytes of the messages that a member sends in one attempt, without its opening.
     pub(crate) fn sent(&self) -> usize {
         let envelope = self.opening_message_len - self.opening_len;
-        2 * envelope + Commitment::LEN + Response::LEN
+        3 * envelope + 64 + Commitment::LEN + Response::LEN
     }
 
     /// A journal in the state before the commitment.
@@ -178,9 +178,16 @@ fn interactive(
     let mut pending = Vec::with_capacity(members.len());
     for member in members {
         let mut journal = journal(member, agreed, round)?;
-        let (response, commitment) = member.commit(round, &mut journal)?;
-        set.add(&commitment)?;
+        let (response, hash) = member.commit(round, &mut journal)?;
+        set.add(&hash)?;
         pending.push((response, journal));
+    }
+    let mut commitments = Vec::with_capacity(members.len());
+    for (member, (response, journal)) in members.iter().zip(&mut pending) {
+        commitments.push(member.reveal(response, &set, journal)?);
+    }
+    for commitment in &commitments {
+        set.add(commitment)?;
     }
     let challenge = set.challenge()?;
     let mut combiner = Combiner::new(&challenge);

@@ -90,8 +90,6 @@ pub enum Part {
     Sign,
     /// Verification.
     Verify,
-    /// Verification of eight signatures together, and the peers' of one.
-    Batch,
     /// Whole batches on one thread and on all.
     Rounds,
 }
@@ -107,10 +105,6 @@ impl Part {
             Self::Keygen => matches!(op.reference(), Op::Keygen),
             Self::Sign => matches!(op.reference(), Op::Sign),
             Self::Verify => matches!(op.reference(), Op::VerifyCold),
-            Self::Batch => matches!(
-                op,
-                Op::VerifyCold | Op::MultiVerifyPrepared | Op::MultiVerifyCold
-            ),
             // Batches are no contenders.
             Self::Rounds => false,
         }

@@ -12,10 +12,8 @@ use crate::{Contender, hz, now};
 pub struct Budget {
     /// Passes over the cases are repeated until this time has passed.
     pub time: Duration,
-    /// Cases in one pass.
+    /// Cases in one pass; at least one pass is measured.
     pub cases: usize,
-    /// Minimum number of passes.
-    pub passes: usize,
 }
 
 /// The times of one contender, in ticks per operation.
@@ -53,15 +51,6 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied().unwrap_or(0)
     }
 
-    /// The `share` quantile.
-    #[must_use]
-    pub fn quantile(&self, share: f64) -> u64 {
-        let mut sorted = self.calls.clone();
-        sorted.sort_unstable();
-        let rank = (share * sorted.len() as f64).ceil() as usize;
-        sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
-    }
-
     /// Mean over all cases, for signing, whose time depends on the message. Taken from the CPU time
     /// of the thread, because the wall clock includes the other work of a shared machine.
     #[must_use]
@@ -94,8 +83,7 @@ const TURN: usize = 8;
 pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
     let start = Instant::now();
     let mut samples = vec![Samples::default(); contenders.len()];
-    let mut pass = 0;
-    while pass < budget.passes || start.elapsed() < budget.time {
+    loop {
         for first in (0..budget.cases).step_by(TURN) {
             for (contender, samples) in contenders.iter_mut().zip(&mut samples) {
                 let width = contender.width.max(TURN);
@@ -104,9 +92,10 @@ pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
                 }
             }
         }
-        pass += 1;
+        if start.elapsed() >= budget.time {
+            return samples;
+        }
     }
-    samples
 }
 
 /// One untimed call on another case, then one timed call for every case.

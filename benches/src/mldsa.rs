@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use mldsa_core::{
-    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, Randomness,
-    SignJob, SigningKey, VerifyError,
+    Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
+    PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError,
     hazmat::{
         JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
         sign_mu_observed, verify_lanes,
@@ -98,6 +98,24 @@ fn encoded<'a, P: ParameterSet>(
 ) -> Verification<'a, P> {
     let message = JobMessage::Pure(Context::EMPTY, &case.message);
     Verification::encoded(backend, key, message, &case.signature)
+}
+
+/// Verification of [`WIDTH`] cases in one call.
+fn multi<P: ParameterSet, K: 'static>(
+    inputs: &Rc<Inputs>,
+    keys: Rc<[K]>,
+    item: impl for<'a> Fn(&'a K, &'a Case) -> Verification<'a, P> + 'static,
+) -> impl FnMut(usize) + 'static {
+    let inputs = Rc::clone(inputs);
+    move |i| {
+        let mut results = [Err(VerifyError::SignatureLength); WIDTH];
+        let item = |n| {
+            let (_, case) = inputs.case(i + n);
+            item(&keys[case.key], case)
+        };
+        verify_lanes(item, &mut results);
+        assert_eq!(results, [Ok(()); WIDTH]);
+    }
 }
 
 fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> {
@@ -205,32 +223,13 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             result[0].is_ok()
         }
     };
-    let multi_prepared = {
-        let inputs = Rc::clone(inputs);
-        move |i| {
-            let mut results = [Err(VerifyError::SignatureLength); WIDTH];
-            let item = |n| {
-                let (_, case) = inputs.case(i + n);
-                let message = JobMessage::Pure(Context::EMPTY, &case.message);
-                let key = prepared[case.key].as_prepared_ref();
-                Verification::prepared(key, message, &case.signature)
-            };
-            verify_lanes(item, &mut results);
-            assert_eq!(results, [Ok(()); WIDTH]);
-        }
-    };
-    let multi_cold = {
-        let inputs = Rc::clone(inputs);
-        move |i| {
-            let mut results = [Err(VerifyError::SignatureLength); WIDTH];
-            let item = |n| {
-                let (_, case) = inputs.case(i + n);
-                encoded::<P>(backend, &public[case.key], case)
-            };
-            verify_lanes(item, &mut results);
-            assert_eq!(results, [Ok(()); WIDTH]);
-        }
-    };
+    let multi_prepared = multi(inputs, prepared, |key: &PreparedVerifyingKey<P>, case| {
+        let message = JobMessage::Pure(Context::EMPTY, &case.message);
+        Verification::prepared(key.as_prepared_ref(), message, &case.signature)
+    });
+    let multi_cold = multi(inputs, public, move |key, case| {
+        encoded::<P>(backend, key, case)
+    });
     [
         keygen,
         Contender::new(Op::KeygenBatch, PEER, keygen_batch).width(KEYS),

@@ -102,7 +102,7 @@ impl Run {
                     Part::Text(paragraph) => write!(text, "\n{paragraph}\n")?,
                     Part::Table(table) => {
                         write!(text, "\n{}", table.markdown())?;
-                        for line in table.json()? {
+                        for line in table.json() {
                             writeln!(lines, "{line}")?;
                         }
                     }

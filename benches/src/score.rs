@@ -70,7 +70,6 @@ pub fn score(set: Set, part: Part, plan: Plan, chosen: impl Fn(&Contender) -> bo
         Budget {
             time: plan.time,
             cases,
-            passes: 1,
         },
     );
     let attempts = (part == Part::Sign).then(|| mean_attempts(&inputs));

@@ -112,11 +112,7 @@ mod table {
     pub(super) fn print(seconds: u64) -> Result<(), Box<dyn Error>> {
         benches::pin();
         let time = Duration::from_secs(seconds);
-        let budget = Budget {
-            time,
-            cases: 64,
-            passes: 1,
-        };
+        let budget = Budget { time, cases: 64 };
         let (mut measured, mut ratio) = (Vec::new(), 0.0_f64);
         for set in Set::ALL {
             let mut all = of(set);

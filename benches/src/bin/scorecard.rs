@@ -3,7 +3,7 @@
 //! `cargo run --release -p benches --bin scorecard -- --json out.json`
 //! `cargo run --release -p benches --bin scorecard -- --instructions`
 
-use core::{error::Error, fmt::Write as _, time::Duration};
+use core::{error::Error, time::Duration};
 use std::{
     fs,
     path::PathBuf,
@@ -13,8 +13,9 @@ use std::{
 };
 
 use batch_verify::{KeyStorage, Mode};
+use benches::report::table::Table;
 use benches::{
-    BenchFn, Contender, Inputs, Op, Part, Plan, Round, Samples, Set, Strategy, Stream, UNIT,
+    BenchFn, Contender, Inputs, Op, Part, Plan, Round, Samples, Set, Strategy, Stream, UNIT, cells,
     contenders, cpu_name, hz, pin, score,
 };
 use clap::Parser;
@@ -370,41 +371,45 @@ fn row(
 /// Markdown, one table per parameter set. A ratio above 1 is faster than the reference at the same
 /// job. Signing is compared by means, everything else by minima.
 fn table(rows: &[Row]) -> String {
+    let [first, second] = ["x_aws-lc-rs", "x_libcrux-ml-dsa"];
+    let columns = [
+        "op",
+        "implementation",
+        "backend",
+        "keys",
+        "min",
+        "median",
+        "mean",
+        first,
+        second,
+    ];
     let mut text = String::new();
     for set in Set::ALL {
         let rows: Vec<_> = rows.iter().filter(|row| row.set == set.name()).collect();
-        if rows.is_empty() {
+        let Some(unit) = rows.first().map(|row| row.unit) else {
             continue;
-        }
-        let [first, second] = REFERENCES;
-        let unit = rows.first().map_or(UNIT, |row| row.unit);
-        let _ = writeln!(
-            text,
-            "\n### {} ({unit} per operation)\n\n\
-             | op | implementation | backend | keys | min | median | mean | x {first} | x {second} |\n\
-             |---|---|---|--:|--:|--:|--:|--:|--:|",
-            set.name(),
-        );
+        };
+        let mut table = Table::new("scorecard", &columns);
         for row in &rows {
             let [first, second] = REFERENCES.map(|peer| {
-                let reference = rows
-                    .iter()
-                    .find(|r| r.peer == peer && r.op == row.reference && r.same_batch(row));
-                reference.map_or_else(String::new, |r| format!("{:.2}", r.figure() / row.figure()))
+                let of_peer = |r: &&&Row| r.peer == peer && r.op == row.reference;
+                let reference = rows.iter().filter(of_peer).find(|r| r.same_batch(row));
+                reference.map(|reference| reference.figure() / row.figure())
             });
-            let _ = writeln!(
-                text,
-                "| {} | {} | {} | {} | {} | {} | {} | {first} | {second} |",
+            table.push(cells![
                 row.label(),
                 row.peer,
                 row.backend,
                 row.validators,
                 row.cycles_min,
                 row.cycles_median,
-                row.cycles_mean
-                    .map_or_else(String::new, |mean| mean.to_string()),
-            );
+                row.cycles_mean,
+                first,
+                second,
+            ]);
         }
+        let title = format!("\n### {} ({unit} per operation)\n\n", set.name());
+        text += &(title + &table.markdown());
     }
     text
 }

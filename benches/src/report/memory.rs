@@ -68,7 +68,6 @@ fn footprints(run: &Run) -> Table {
     let budget = Budget {
         time: run.time(Duration::from_secs(4)),
         cases,
-        passes: 1,
     };
     let mut stream = Stream::new(run.seed);
     for set in Set::ALL {

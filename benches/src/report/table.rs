@@ -1,83 +1,35 @@
 //! Tables of figures, as Markdown and as JSON.
 
-use core::fmt;
-
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Row};
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A cell of a table.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum Cell {
-    /// Text.
-    Text(String),
-    /// A count.
-    Count(u64),
-    /// A measured figure.
-    Number(f64),
-    /// No figure.
-    Absent(()),
+/// A row of a table: texts, counts, measured figures, and `None` for no figure.
+#[macro_export]
+macro_rules! cells {
+    ($($value:expr),+ $(,)?) => {
+        vec![$(serde_json::Value::from($value)),+]
+    };
 }
 
 /// Three significant digits, and groups of three digits.
-impl fmt::Display for Cell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => f.write_str(text),
-            Self::Count(count) => f.write_str(&charts::number(*count as f64)),
-            Self::Number(number) => f.write_str(&charts::number(*number)),
-            Self::Absent(()) => Ok(()),
-        }
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<usize> for Cell {
-    fn from(count: usize) -> Self {
-        Self::Count(count as u64)
-    }
-}
-
-impl From<u64> for Cell {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
+fn text(cell: &Value) -> String {
+    match cell {
+        Value::String(text) => text.clone(),
+        other => other.as_f64().map_or_else(String::new, charts::number),
     }
 }
 
 /// Six significant digits, more than a measurement has.
-impl From<f64> for Cell {
-    fn from(number: f64) -> Self {
-        let exponent = number.abs().max(1e-6).log10().floor() as i32;
-        let scale = 10_f64.powi(5 - exponent);
-        Self::Number((number * scale).round() / scale)
+fn rounded(cell: &Value) -> Value {
+    match cell.as_f64().filter(|_| cell.is_f64()) {
+        Some(number) => {
+            let exponent = number.abs().max(1e-6).log10().floor() as i32;
+            let scale = 10_f64.powi(5 - exponent);
+            ((number * scale).round() / scale).into()
+        }
+        None => cell.clone(),
     }
-}
-
-impl<T: Into<Self>> From<Option<T>> for Cell {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Absent(()), Into::into)
-    }
-}
-
-/// A row of a table.
-#[macro_export]
-macro_rules! cells {
-    ($($value:expr),+ $(,)?) => {
-        vec![$($crate::report::table::Cell::from($value)),+]
-    };
 }
 
 /// Rows under named columns.
@@ -85,7 +37,7 @@ macro_rules! cells {
 pub struct Table {
     name: &'static str,
     columns: Vec<&'static str>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<Value>>,
 }
 
 impl Table {
@@ -103,7 +55,7 @@ impl Table {
     ///
     /// # Panics
     /// If the row does not have one cell for each column.
-    pub fn push(&mut self, row: Vec<Cell>) {
+    pub fn push(&mut self, row: Vec<Value>) {
         assert_eq!(row.len(), self.columns.len(), "{}: {row:?}", self.name);
         self.rows.push(row);
     }
@@ -115,9 +67,9 @@ impl Table {
         table.load_preset(ASCII_MARKDOWN);
         table.set_header(self.columns.iter().map(|name| name.replace('_', " ")));
         for row in &self.rows {
-            table.add_row(Row::from(row));
+            table.add_row(Row::from(row.iter().map(text)));
         }
-        let numeric = |n: usize| !self.rows.iter().any(|row| matches!(row[n], Cell::Text(_)));
+        let numeric = |n: usize| !self.rows.iter().any(|row| row[n].is_string());
         for (n, column) in table.column_iter_mut().enumerate() {
             if numeric(n) {
                 column.set_cell_alignment(CellAlignment::Right);
@@ -138,18 +90,13 @@ impl Table {
     }
 
     /// A JSON object for each row, which names the table.
-    ///
-    /// # Errors
-    /// If a figure is not a number.
-    pub fn json(&self) -> Result<Vec<Value>, serde_json::Error> {
-        let object = |row: &Vec<Cell>| {
-            let mut object = Map::from_iter([("table".to_owned(), self.name.into())]);
-            for (name, cell) in self.columns.iter().zip(row) {
-                object.insert((*name).to_owned(), serde_json::to_value(cell)?);
-            }
-            Ok(Value::Object(object))
-        };
-        self.rows.iter().map(object).collect()
+    pub fn json(&self) -> impl Iterator<Item = Value> {
+        self.rows.iter().map(|row| {
+            let names = self.columns.iter().map(|name| (*name).to_owned());
+            let cells = names.zip(row.iter().map(rounded));
+            let table = [("table".to_owned(), self.name.into())];
+            Value::Object(Map::from_iter(table.into_iter().chain(cells)))
+        })
     }
 }
 
@@ -166,7 +113,7 @@ mod tests {
             table.markdown(),
             "| name | time us |\n|------|--------:|\n| a, b |    1235 |\n| c    |         |\n"
         );
-        let json = table.json().unwrap();
+        let json: Vec<_> = table.json().collect();
         assert_eq!(json[0]["time_us"], 1234.6);
         assert!(json[1]["time_us"].is_null());
     }

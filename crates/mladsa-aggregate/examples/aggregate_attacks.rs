@@ -57,10 +57,14 @@ fn open_commitments_reveal_the_keys() -> Result<(), Box<dyn Error>> {
     let mut pending = Vec::new();
     let mut observed = Vec::new();
     for (member, journal) in members.iter().zip(&mut journals) {
-        let (response, commitment) = member.commit(&round, journal)?;
+        let (response, hash) = member.commit(&round, journal)?;
+        set.add(&hash)?;
+        pending.push(response);
+    }
+    for ((member, pending), journal) in members.iter().zip(&pending).zip(&mut journals) {
+        let commitment = member.reveal(pending, &set, journal)?;
         observed.push(commitment.body().to_vec());
         set.add(&commitment)?;
-        pending.push(response);
     }
     let challenge = set.challenge()?;
     let mut responses = Vec::new();
@@ -132,41 +136,52 @@ fn two_responses_to_one_nonce_reveal_the_key() -> Result<(), Box<dyn Error>> {
     let slot = TaskId::new(b"slot 1")?;
     let attempt = slot.attempt(0)?;
     let mut keys = Vec::new();
-    for ((member, tree), journal) in members.iter().zip(&trees).zip(&journals) {
-        let opening = member.open(&agreed, tree, &attempt, journal)?;
+    // An honest member and mallory: every other honest signer would have to lose its journal too.
+    for n in [0, MEMBERS - 1] {
+        let opening = members[n].open(&agreed, &trees[n], &attempt, &journals[n])?;
         keys.push(agreed.authenticate(&opening)?);
     }
     let task = SigningTask::decision(slot, DOMAIN, b"block 77")?;
     let round = Round::new(&agreed, &task, 0, keys.clone())?;
-    let victim = &members[0];
-    let mut commitments = Vec::new();
-    for (member, journal) in members.iter().zip(&mut journals) {
-        commitments.push(member.commit(&round, journal)?.1);
-    }
-    let mallory = members[MEMBERS - 1].id();
-    let challenge_with = |last: &SignedMessage| {
-        let mut set = CommitmentSet::new(&round);
-        for commitment in &commitments[..MEMBERS - 1] {
-            set.add(commitment)?;
-        }
-        set.add(last)?;
-        set.challenge()
-    };
-    let other = second_commitment(&commitments[MEMBERS - 1], &agreed)?;
-    let first = challenge_with(&commitments[MEMBERS - 1])?;
-    let second = challenge_with(&other)?;
-
+    let (victim, mallory) = (&members[0], &members[MEMBERS - 1]);
+    let (its, its_hash) = mallory.commit(&round, &mut journals[MEMBERS - 1])?;
     // A signer whose journal was lost, or restored from a backup, between the responses.
-    let respond = |challenge: &Challenge| {
+    let lost = || {
         let mut lost = OneTimeKeyJournal::in_memory(victim.seed()).map_err(RoundError::from)?;
         let _ = victim.acknowledge(agreed.pinned(), &mut lost, Randomness::Deterministic)?;
-        let (pending, _) = victim.commit(&round, &mut lost)?;
-        victim.respond(pending, challenge, &mut lost)
+        let (pending, hash) = victim.commit(&round, &mut lost)?;
+        Ok::<_, RoundError>((lost, pending, hash))
     };
-    let (z1, z2) = (
-        read_response(&respond(&first)?),
-        read_response(&respond(&second)?),
-    );
+    let (mut journal, pending, hash) = lost()?;
+    let mut set = CommitmentSet::new(&round);
+    set.add(&hash)?;
+    set.add(&its_hash)?;
+    let commitment = mallory.reveal(&its, &set, &mut journals[MEMBERS - 1])?;
+    set.add(&victim.reveal(&pending, &set, &mut journal)?)?;
+    set.add(&commitment)?;
+    let first = set.challenge()?;
+    let z1 = read_response(&victim.respond(pending, &first, &mut journal)?);
+    // Another commitment of mallory, with its hash.
+    let mut body = commitment.body().to_vec();
+    body[0] ^= 1;
+    let other_hash = signed(
+        &its_hash,
+        its_hash.about(),
+        &hash_of(&round, mallory, &body)?,
+        &agreed,
+    )?;
+    let (mut journal, pending, hash) = lost()?;
+    let mut other = CommitmentSet::new(&round);
+    other.add(&hash)?;
+    other.add(&other_hash)?;
+    let own = victim.reveal(&pending, &other, &mut journal)?;
+    let mut both = CommitmentSet::new(&round);
+    both.add(&hash)?;
+    both.add(&other_hash)?;
+    both.add(&signed(&commitment, own.about(), &body, &agreed)?)?;
+    both.add(&own)?;
+    let second = both.challenge()?;
+    let z2 = read_response(&victim.respond(pending, &second, &mut journal)?);
     let (c1, c2) = (
         challenge_of(first.c_tilde()),
         challenge_of(second.c_tilde()),
@@ -190,17 +205,16 @@ fn two_responses_to_one_nonce_reveal_the_key() -> Result<(), Box<dyn Error>> {
     println!("   s1 = (z - z') / (c - c'): the whole key from two responses");
 
     let journal = &mut journals[0];
-    let pending = victim.resume(&round, journal)?;
-    victim.respond(pending, &first, journal)?;
-    let pending = victim.resume(&round, journal)?;
-    let result = victim.respond(pending, &second, journal).map(drop);
+    let (pending, _) = victim.commit(&round, journal)?;
+    victim.reveal(&pending, &set, journal)?;
+    let result = victim.reveal(&pending, &other, journal).map(drop);
     println!(
         "   a signer with its journal: {}",
         expect(result, JournalError::KeyReused.into())
     );
-    let evidence = Equivocation::new(&commitments[MEMBERS - 1], &other).ok_or("no evidence")?;
+    let evidence = Equivocation::new(&its_hash, &other_hash).ok_or("no evidence")?;
     let evidence = Equivocation::from_bytes(&evidence.to_bytes(), &registry)?;
-    assert_eq!(evidence.id(), mallory);
+    assert_eq!(evidence.id(), mallory.id());
     println!("   the two signed commitments name {}", evidence.id());
     Ok(())
 }
@@ -260,7 +274,7 @@ fn rogue_key_signs_for_all() -> Result<(), Box<dyn Error>> {
     let own = rogue.open(&agreed, tree, &attempt, &journals[MEMBERS - 1])?;
     let mut body = own.body().to_vec();
     body[..public_key.len()].copy_from_slice(&public_key);
-    let claim = signed(&own, &body, &agreed)?;
+    let claim = signed(&own, own.about(), &body, &agreed)?;
     let result = agreed.authenticate(&claim).map(drop);
     println!(
         "   its opening against the agreed root: {}",
@@ -325,33 +339,47 @@ fn agreed(members: &[Member], registry: &Arc<Registry>) -> Result<Agreed, Box<dy
     Ok((trees, agreed, journals))
 }
 
-/// Another commitment of the same member, signed with its registration key.
-fn second_commitment(
-    message: &SignedMessage,
-    agreed: &AgreedRoots,
-) -> Result<SignedMessage, Box<dyn Error>> {
-    let mut body = message.body().to_vec();
-    body[0] ^= 1;
-    signed(message, &body, agreed)
+/// The hash that a member publishes before a commitment.
+fn hash_of(round: &Round, member: &Member, body: &[u8]) -> Result<[u8; 64], Box<dyn Error>> {
+    let mu = round.mu().as_bytes();
+    // R of two signers.
+    let width = 4096u32.to_be_bytes();
+    let parts = [
+        &b"F.commit"[..],
+        member.id().as_bytes(),
+        b"offset",
+        mu,
+        &width,
+        body,
+    ];
+    hash(&parts)
 }
 
-/// A message with another body, signed by a member with its own code.
+fn hash(parts: &[&[u8]]) -> Result<[u8; 64], Box<dyn Error>> {
+    let mut framed = Vec::new();
+    for part in parts {
+        framed.extend(u32::try_from(part.len())?.to_be_bytes());
+        framed.extend(*part);
+    }
+    let mut digest = [0; 64];
+    Shake256::digest(Backend::detect().permutation(), &[&framed], &mut digest);
+    Ok(digest)
+}
+
+/// A message with another body and answer, signed by a member with its own code.
 fn signed(
     message: &SignedMessage,
+    about: &[u8; 64],
     body: &[u8],
     agreed: &AgreedRoots,
 ) -> Result<SignedMessage, Box<dyn Error>> {
     let mut bytes = message.to_bytes();
     let end = bytes.len() - MlDsa87::SIG_LEN;
     bytes.truncate(end);
-    bytes[end - body.len()..].copy_from_slice(body);
-    let mut framed = Vec::new();
-    for part in [&b"F.msg"[..], &bytes] {
-        framed.extend(u32::try_from(part.len())?.to_be_bytes());
-        framed.extend(part);
-    }
-    let mut digest = [0; 64];
-    Shake256::digest(Backend::detect().permutation(), &[&framed], &mut digest);
+    let at = end - body.len();
+    bytes[at..].copy_from_slice(body);
+    bytes[at - 68..at - 4].copy_from_slice(about);
+    let digest = hash(&[b"F.msg", &bytes])?;
     let number = message.id().as_bytes()[1] - b'0';
     let key = SigningKey::<MlDsa87>::from_seed(&[number + 100; 32]);
     let signature = key.sign(&digest, Context::new(b"F.msg")?, Randomness::Deterministic)?;

@@ -138,8 +138,6 @@ error_enum! {
         TooManyHints = "too many hints: next attempt",
         HintOutOfReach = "hint cannot reach the commitment: next attempt",
         AttemptsExhausted = "no attempts left for this task",
-        QuorumMissed = "signers are too few for the quorum rule",
-        Excluded = "this member is excluded from the attempt",
         Fault = "recomputation differs: fault",
     }
     members {

@@ -60,10 +60,14 @@ fn task_is_consumed_by_one_payload() {
         let _ = member
             .sign_one_time_key(&open, attempt, journal, HEDGE, &[3; 64])
             .unwrap();
-        let (response, message) = member.commit(&round, journal).unwrap();
+        let (response, hash) = member.commit(&round, journal).unwrap();
+        set.add(&open.receive(&hash.to_bytes()).unwrap()).unwrap();
+        pending.push(response);
+    }
+    for ((member, pending), journal) in members.iter().zip(&pending).zip(&mut journals) {
+        let message = member.reveal(pending, &set, journal).unwrap();
         set.add(&open.receive(&message.to_bytes()).unwrap())
             .unwrap();
-        pending.push(response);
     }
     let challenge = set.challenge().unwrap();
     let mut combiner = Combiner::new(&challenge);

@@ -163,16 +163,24 @@ impl Place {
                 self.publish(n, "opening", &opening.to_bytes());
             }
             "commit" => {
-                let (_, commitment) = member.commit(&self.round(n)?, &mut open()?)?;
+                let (_, hash) = member.commit(&self.round(n)?, &mut open()?)?;
+                self.publish(n, "hash", &hash.to_bytes());
+            }
+            "reveal" => {
+                let round = self.round(n)?;
+                let mut journal = open()?;
+                let pending = member.resume(&round, &journal)?;
+                let hashes = self.hashes(&round, challenge)?;
+                let commitment = member.reveal(&pending, &hashes, &mut journal)?;
                 self.publish(n, "commitment", &commitment.to_bytes());
             }
             "respond" => {
                 let round = self.round(n)?;
                 let mut journal = open()?;
-                let challenge_set = self.challenge(&round, challenge)?;
+                let challenge_set = self.challenge(&round)?;
                 let pending = member.resume(&round, &journal)?;
                 let response = member.respond(pending, &challenge_set, &mut journal)?;
-                self.publish(n, &format!("response-{challenge}"), &response.to_bytes());
+                self.publish(n, "response", &response.to_bytes());
             }
             "retire" => member.retire(&self.agreed(n)?, &attempt(), &mut open()?)?,
             "close" => open()?.close_epoch(self.epoch - 1)?,
@@ -240,16 +248,25 @@ impl Place {
         )?)
     }
 
-    /// The challenge of all commitments, or of a set in which the last member has changed its own.
-    fn challenge(&self, round: &Arc<Round>, which: &str) -> Result<Arc<Challenge>, Error> {
+    /// The hashes of all commitments, or a set in which the last member has changed its own.
+    fn hashes(&self, round: &Arc<Round>, which: &str) -> Result<CommitmentSet, Error> {
         let agreed = self.agreed(0)?;
         let mut set = CommitmentSet::new(round);
         for n in ids(self.epoch) {
-            let mut message = agreed.receive(&self.read(n, "commitment"))?;
+            let mut message = agreed.receive(&self.read(n, "hash"))?;
             if which == "split" && n == ids(self.epoch)[2] {
                 message = hostile::other_commitment(&member(n), &message, &agreed);
             }
             set.add(&message)?;
+        }
+        Ok(set)
+    }
+
+    fn challenge(&self, round: &Arc<Round>) -> Result<Arc<Challenge>, Error> {
+        let agreed = self.agreed(0)?;
+        let mut set = self.hashes(round, "whole")?;
+        for n in ids(self.epoch) {
+            set.add(&agreed.receive(&self.read(n, "commitment"))?)?;
         }
         Ok(set.challenge()?)
     }
@@ -292,10 +309,10 @@ impl Place {
 
     fn combine(&self) -> Vec<u8> {
         let (agreed, round) = (self.agreed(0).unwrap(), self.round(0).unwrap());
-        let challenge = self.challenge(&round, "whole").unwrap();
+        let challenge = self.challenge(&round).unwrap();
         let mut combiner = Combiner::new(&challenge);
         for n in ids(self.epoch) {
-            let response = agreed.receive(&self.read(n, "response-whole")).unwrap();
+            let response = agreed.receive(&self.read(n, "response")).unwrap();
             combiner.add(&response).unwrap();
         }
         let aggregate = combiner.finish().unwrap();
@@ -326,8 +343,9 @@ fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) ->
             None => {
                 let name = match step {
                     "init" => "registration",
-                    "commit" => "commitment",
-                    "respond" => "response-whole",
+                    "commit" => "hash",
+                    "reveal" => "commitment",
+                    "respond" => "response",
                     other => other,
                 };
                 assert!(!place.file(0, name).exists());
@@ -344,7 +362,7 @@ fn kill_everywhere(step: &str, before: &Place, after: impl Fn(&Place, usize)) ->
     unreachable!()
 }
 
-const STEPS_OF_AN_EPOCH: [&str; 5] = ["root", "agree", "open", "commit", "respond"];
+const STEPS_OF_AN_EPOCH: [&str; 6] = ["root", "agree", "open", "commit", "reveal", "respond"];
 
 /// Kills in every step of an epoch; after each kill the aggregate has the same bytes. Returns the
 /// directory of the completed epoch.
@@ -354,10 +372,10 @@ fn epoch_survives_kills(begun: &Place) -> Place {
     for step in STEPS_OF_AN_EPOCH {
         stages.push(stages.last().unwrap().after(&name(step), &[step]));
     }
-    let expected = stages[5].combine();
+    let expected = stages[6].combine();
     let (aggregate, round) = (
         Aggregate::from_bytes(&expected).unwrap(),
-        stages[5].round(0).unwrap(),
+        stages[6].round(0).unwrap(),
     );
     let pk = round.aggregate_key().as_bytes();
     let signature = aggregate.signature().as_ref();
@@ -373,36 +391,33 @@ fn epoch_survives_kills(begun: &Place) -> Place {
                 place.run_all(step);
             }
             assert_eq!(place.combine(), expected);
-            assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
+            assert_eq!(place.run(0, "reveal", "split", NEVER), Some(3));
         });
         kills += &format!(" {step} {killed}");
     }
-    let other_challenge = kill_everywhere("respond", &stages[4], |place, at| {
-        // After the restart another challenge arrives first: answered if and only if the first one
-        // is not in the log, and never both.
-        let split = place.run(0, "respond", "split", NEVER);
-        let whole = place.run(0, "respond", "whole", NEVER);
+    let other_hashes = kill_everywhere("reveal", &stages[4], |place, at| {
+        // After the restart other hashes arrive first: answered if and only if the first ones are
+        // not in the log, and never both.
+        let split = place.run(0, "reveal", "split", NEVER);
+        let whole = place.run(0, "reveal", "whole", NEVER);
         let expected = if at < 2 {
             (Some(0), Some(3))
         } else {
             (Some(3), Some(0))
         };
         assert_eq!((split, whole), expected, "killed at {at}");
-        let files = ["response-split", "response-whole"];
-        let released = files.iter().filter(|name| place.file(0, name).exists());
-        assert_eq!(released.count(), 1);
     });
-    let retire = kill_everywhere("retire", &stages[4], |place, at| {
+    let retire = kill_everywhere("retire", &stages[5], |place, at| {
         // Retired or not after the kill, and retired in the end.
         let expected = if at < 2 { Some(0) } else { Some(3) };
         assert_eq!(place.run(0, "respond", "whole", NEVER), expected);
         assert_eq!(place.run(0, "retire", "whole", NEVER), Some(0));
-        for step in ["respond", "commit"] {
+        for step in ["respond", "reveal", "commit"] {
             assert_eq!(place.run(0, step, "whole", NEVER), Some(3));
         }
     });
     println!(
-        "kills in epoch {}:{kills} other challenge {other_challenge} retire {retire}",
+        "kills in epoch {}:{kills} other hashes {other_hashes} retire {retire}",
         begun.epoch
     );
     stages.pop().unwrap()
@@ -421,10 +436,10 @@ fn committee_survives_kills_at_every_write() {
     });
     println!("kills: init {killed}");
     // A repeated response is the same; another one is never released.
-    let released = first.read(0, "response-whole");
+    let released = first.read(0, "response");
     assert_eq!(first.run(0, "respond", "whole", NEVER), Some(0));
-    assert_eq!(first.read(0, "response-whole"), released);
-    assert_eq!(first.run(0, "respond", "split", NEVER), Some(3));
+    assert_eq!(first.read(0, "response"), released);
+    assert_eq!(first.run(0, "reveal", "split", NEVER), Some(3));
     let committed = first.read(0, "commitment");
     assert_eq!(first.run(0, "commit", "whole", NEVER), Some(0));
     assert_eq!(first.read(0, "commitment"), committed);
@@ -438,16 +453,16 @@ fn committee_survives_kills_at_every_write() {
     let killed = kill_everywhere("close", &second, |place, at| {
         let mut old = place.copy("old");
         old.epoch -= 1;
-        let split = old.run(0, "respond", "split", NEVER);
+        let split = old.run(0, "reveal", "split", NEVER);
         assert_eq!(split, if at < 2 { Some(3) } else { Some(5) });
         assert_eq!(place.run(0, "close", "whole", NEVER), Some(0));
         place.run_all("respond");
         assert_eq!(place.combine(), second.combine());
-        assert_eq!(place.run(0, "respond", "split", NEVER), Some(3));
+        assert_eq!(place.run(0, "reveal", "split", NEVER), Some(3));
         let mut old = place.copy("old");
         old.epoch -= 1;
-        for challenge in ["whole", "split"] {
-            assert_eq!(old.run(0, "respond", challenge, NEVER), Some(5));
+        for hashes in ["whole", "split"] {
+            assert_eq!(old.run(0, "reveal", hashes, NEVER), Some(5));
         }
     });
     println!("kills: close {killed}");

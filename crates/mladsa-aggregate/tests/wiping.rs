@@ -80,10 +80,12 @@ fn signer_steps_free_no_secrets() {
 
     // 7: the transformed nonce. 8: w, its high bits, the offset low bits, and t, which is
     // public and nonzero. 15: s1 and s2.
-    let ((pending, commitment), counts) = watched(|| member.commit(&round, journal).unwrap());
+    let ((pending, hash), counts) = watched(|| member.commit(&round, journal).unwrap());
     assert_eq!(counts, [(1, 0), (4, 1), (1, 0)]);
 
     let mut set = CommitmentSet::new(&round);
+    set.add(&hash).unwrap();
+    let commitment = member.reveal(&pending, &set, journal).unwrap();
     set.add(&commitment).unwrap();
     let challenge = set.challenge().unwrap();
     // 7: y and s1 twice, and the published response with its transform. 8: the published

@@ -20,11 +20,11 @@ use crate::Status;
 use crate::paths::{Files, is_standard_output};
 use crate::terminal::{complain, print};
 use args::{
-    CloseArgs, CombineArgs, CommitteeArgs, DecisionArgs, EpochArgs, InitArgs, PlanArgs, RoundArgs,
-    RunArgs, StoreArgs, VerifyArgs,
+    CloseArgs, CombineArgs, CommitteeArgs, DecisionArgs, EpochArgs, InitArgs, PlanArgs, RetireArgs,
+    RoundArgs, RunArgs, StoreArgs, VerifyArgs,
 };
 use committee::{Committee, expect_roots};
-use dirs::named;
+use dirs::{named, refused};
 use steps::{Attempt, signing_task};
 use store::Store;
 
@@ -51,7 +51,7 @@ with mode 0700; its secrets and its guard have mode 0600.
   status    anyone: members, fingerprints, digests, missing messages; binds nothing
   root      all members
   agree     all members, after comparing the digest of `status` over another channel
-  open      all members, for each attempt; then commit, then respond
+  open      all members, for each attempt; then commit, reveal, respond
   combine   one member; after a miss all members `retire`: the next attempt
   close     all members, when the epoch is over, or
   rotate    with a new seed
@@ -80,12 +80,14 @@ enum Step {
     Endorse(EpochArgs),
     /// Publish the member's key for the decision, with its path to the root
     Open(DecisionArgs),
-    /// Publish a commitment, the first message of an attempt
+    /// Publish the hash of a commitment, the first message of an attempt
     Commit(DecisionArgs),
+    /// Publish the commitment after the hashes of all commitments
+    Reveal(DecisionArgs),
     /// Publish the response to the challenge of all commitments
     Respond(DecisionArgs),
     /// Abandon an attempt: the member's key of it never signs
-    Retire(DecisionArgs),
+    Retire(RetireArgs),
     Combine(CombineArgs),
     Verify(VerifyArgs),
     /// End an epoch: no key of it or of an earlier one signs any more
@@ -113,9 +115,12 @@ impl Args {
                 .read([&*args.committee.committee, &args.store.store])
                 .print(),
             Step::Close(args) | Step::Rotate(args) => files.read([&*args.store.store]).print(),
-            Step::Open(args) | Step::Commit(args) | Step::Respond(args) | Step::Retire(args) => {
+            Step::Open(args) | Step::Commit(args) | Step::Reveal(args) | Step::Respond(args) => {
                 args.files().print()
             }
+            Step::Retire(args) => files
+                .read([&*args.committee.committee, &args.store.store])
+                .print(),
             Step::Combine(args) => reported(args.step.files(), [Some(&args.out)]),
             Step::Verify(args) => {
                 let files = files
@@ -184,8 +189,9 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         }
         Step::Open(args) => step(attempt(args)?.open()),
         Step::Commit(args) => step(attempt(args)?.commit()),
+        Step::Reveal(args) => step(attempt(args)?.reveal()),
         Step::Respond(args) => step(attempt(args)?.respond()),
-        Step::Retire(args) => step(attempt(args)?.retire()),
+        Step::Retire(args) => step(steps::retire(args)),
         Step::Combine(args) => step(attempt(&args.step)?.combine(&args.out)),
         Step::Verify(args) => step(steps::verify(args)),
     }
@@ -333,13 +339,19 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         };
         all(Attempt::open)?;
         all(Attempt::commit)?;
+        all(Attempt::reveal)?;
         all(Attempt::respond)?;
         // The combiner pins the list in a directory of its own.
         let mut combiner = decision(&at("combiner"));
         combiner.committee.identity = Some(shared.identity());
         match Attempt::new(&combiner, task.clone())?.combine(&at("aggregate")) {
             Err(StepError::Refused(Error::Round(error))) if error.is_miss() => {
-                all(Attempt::retire)?;
+                for store in &stores {
+                    let id = task.id().attempt(attempt).map_err(refused)?;
+                    let (agreed, _) = shared.agreed(&store.path, &committee())?;
+                    let retired = store.member.retire(&agreed, &id, &mut store.guard()?);
+                    retired.map_err(refused)?;
+                }
             }
             result => return step(result),
         }

@@ -40,7 +40,7 @@ pub struct Checkpoint {
     pub sent: (usize, usize),
 }
 
-/// Clock ticks without a message after which a session drops the silent members.
+/// Clock ticks of an attempt.
 const TIMEOUT: u64 = 100;
 /// Timeouts after which a checkpoint has failed; each ends an attempt.
 const MAX_TIMEOUTS: usize = 64;
@@ -59,6 +59,7 @@ impl Committee {
             nodes: Vec::new(),
             in_flight: VecDeque::new(),
             sent: Vec::new(),
+            size: (0, 0),
             now: 1,
         };
         round.run()?;
@@ -72,8 +73,10 @@ struct Round<'a> {
     fault: Fault,
     /// `None` for a killed member.
     nodes: Vec<Option<Node>>,
-    in_flight: VecDeque<(usize, SignedMessage)>,
+    in_flight: VecDeque<(usize, Vec<u8>)>,
+    // the signed messages, and the number and bytes of all
     sent: Vec<SignedMessage>,
+    size: (usize, usize),
     now: u64,
 }
 
@@ -85,7 +88,7 @@ struct Node {
 }
 
 impl Round<'_> {
-    fn node(&self, at: usize, attempt: u8) -> Result<Node, JournalError> {
+    fn node(&self, at: usize) -> Result<Node, JournalError> {
         let member = &self.committee.members[at];
         let session = Session::new(
             member.member.clone(),
@@ -93,8 +96,7 @@ impl Round<'_> {
             member.agreed.clone(),
             self.task.clone(),
             TIMEOUT,
-        )
-        .starting_at(attempt, &[]);
+        );
         let guard = member.guard()?;
         Ok(Node {
             session,
@@ -105,12 +107,12 @@ impl Round<'_> {
 
     fn run(&mut self) -> anyhow::Result<()> {
         let n = self.committee.members.len();
-        let nodes: Result<_, _> = (0..n).map(|at| self.node(at, 0).map(Some)).collect();
+        let nodes: Result<_, _> = (0..n).map(|at| self.node(at).map(Some)).collect();
         self.nodes = nodes?;
         // Backup of the first member's log from before the round.
         let [log, _] = self.committee.members[0].files();
         let backup = fs::read(log)?;
-        let mut killed = None;
+        let mut killed = false;
         for _ in 0..MAX_TIMEOUTS {
             for at in 0..n {
                 let now = self.now;
@@ -119,20 +121,20 @@ impl Round<'_> {
             while let Some((to, message)) = self.in_flight.pop_front() {
                 let parts = self.receive(to, &message)?;
                 let commits = to == 0 && parts.contains(&MessageKind::Commitment);
-                if commits && self.fault != Fault::None && killed.is_none() {
+                if commits && self.fault != Fault::None && !killed {
                     ensure!(
                         !parts.contains(&MessageKind::Response),
                         "the first member responded before it was killed"
                     );
-                    killed = self.nodes[0].take().map(|node| node.session.attempt());
+                    killed = self.nodes[0].take().is_some();
                 }
             }
-            if let (Some(attempt), Fault::Restart, None) = (killed, self.fault, &self.nodes[0]) {
-                self.restart(attempt, &backup)?;
+            if let (true, Fault::Restart, None) = (killed, self.fault, &self.nodes[0]) {
+                self.restart(&backup)?;
                 continue;
             }
             if self.nodes.iter().flatten().all(|node| node.done.is_some()) {
-                let was_killed = killed.is_some() == (self.fault != Fault::None);
+                let was_killed = killed == (self.fault != Fault::None);
                 let is_running = self.nodes[0].is_some() == (self.fault != Fault::Offline);
                 ensure!(was_killed && is_running, "the fault did not take place");
                 return Ok(());
@@ -144,7 +146,7 @@ impl Round<'_> {
 
     /// Restarts the first member: a restored backup of its log is rejected, the current log is
     /// accepted, and every message sent again is identical.
-    fn restart(&mut self, attempt: u8, backup: &[u8]) -> anyhow::Result<()> {
+    fn restart(&mut self, backup: &[u8]) -> anyhow::Result<()> {
         let member = &self.committee.members[0];
         let [log, _] = member.files();
         let current = fs::read(&log)?;
@@ -153,12 +155,12 @@ impl Round<'_> {
         fs::write(&log, current)?;
         ensure!(restored.is_err(), "a restored guard was accepted");
         let before: Vec<SignedMessage> = self.own().cloned().collect();
-        self.nodes[0] = Some(self.node(0, attempt)?);
+        self.nodes[0] = Some(self.node(0)?);
         // The other members send their messages again.
         let id = self.committee.members[0].id();
         let theirs = self.sent.iter().filter(|message| *message.id() != id);
         self.in_flight
-            .extend(theirs.map(|message| (0, message.clone())));
+            .extend(theirs.map(|message| (0, message.to_bytes())));
         let now = self.now;
         self.act(0, |node| node.session.tick(now, &mut node.guard))?;
         while let Some((to, message)) = self.in_flight.pop_front() {
@@ -182,10 +184,10 @@ impl Round<'_> {
         self.sent.iter().filter(move |message| *message.id() == id)
     }
 
-    fn receive(&mut self, at: usize, message: &SignedMessage) -> anyhow::Result<Vec<MessageKind>> {
-        let (bytes, now) = (message.to_bytes(), self.now);
+    fn receive(&mut self, at: usize, message: &[u8]) -> anyhow::Result<Vec<MessageKind>> {
+        let now = self.now;
         self.act(at, |node| {
-            node.session.receive(&bytes, now, &mut node.guard)
+            node.session.receive(message, now, &mut node.guard)
         })
     }
 
@@ -201,12 +203,16 @@ impl Round<'_> {
         let mut parts = Vec::new();
         for event in step(node)? {
             match event {
-                SessionEvent::Send(message) => {
-                    parts.push(message.kind());
+                SessionEvent::Send(bytes) => {
                     let others = (0..self.committee.members.len()).filter(|to| *to != at);
-                    self.in_flight
-                        .extend(others.map(|to| (to, message.clone())));
-                    self.sent.push(message);
+                    self.in_flight.extend(others.map(|to| (to, bytes.clone())));
+                    self.size.0 += 1;
+                    self.size.1 += bytes.len();
+                    // The outcome is not a signed message.
+                    if let Ok(message) = self.committee.members[at].agreed.receive(&bytes) {
+                        parts.push(message.kind());
+                        self.sent.push(message);
+                    }
                 }
                 SessionEvent::Completed(aggregate) => node.done = Some(*aggregate),
                 SessionEvent::AttemptAbandoned(_) => {}
@@ -271,10 +277,7 @@ impl Round<'_> {
             signers: signers.len(),
             certificate: signature.len() + self.committee.members.len().div_ceil(8),
             openings: signers.len() * verifier.agreed.plan().opening_len(),
-            sent: (
-                self.sent.len(),
-                self.sent.iter().map(|m| m.to_bytes().len()).sum(),
-            ),
+            sent: self.size,
             aggregate,
         })
     }

@@ -64,7 +64,7 @@ fn restored_log_and_mark_sign_nothing_new_against_intact_guards() {
         // The guards of the other members still have the first payload: they do not respond.
         restore();
         let error = sign(b"another block").unwrap_err();
-        assert_eq!(error.downcast_ref(), Some(&RoundError::QuorumMissed));
+        assert_eq!(error.downcast_ref(), Some(&RoundError::AttemptsExhausted));
     }
 }
 

@@ -4,7 +4,9 @@
 use std::sync::{Arc, OnceLock};
 
 use mladsa_aggregate::errors::{JournalError, StorageError};
-use mladsa_aggregate::steps::{AttemptId, Equivocation, OneTimePublicKey, Round, SignedMessage};
+use mladsa_aggregate::steps::{
+    AttemptId, CommitmentSet, Equivocation, OneTimePublicKey, Round, SignedMessage,
+};
 use mladsa_aggregate::storage::{LogStorage, MarkStorage};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
 use mladsa_aggregate::{
@@ -78,7 +80,14 @@ impl Committee {
             openings.push(opening);
         }
         let round = Round::new(&agreed, &task, 0, keys)?;
-        let (_, commitment) = members[0].commit(&round, &mut journals[0])?;
+        let mut set = CommitmentSet::new(&round);
+        let mut pending = Vec::new();
+        for (member, journal) in members.iter().zip(&mut journals) {
+            let (response, hash) = member.commit(&round, journal)?;
+            set.add(&hash)?;
+            pending.push(response);
+        }
+        let commitment = members[0].reveal(&pending[0], &set, &mut journals[0])?;
         let aggregate = [
             &b"MLADSAF2\x01\x00\0\0\0\x04FUZZ\0\0\0\x05label\0"[..],
             &[0, 0, 0, 0, 0, 0, 0, 1],

@@ -21,5 +21,5 @@ pub(crate) fn valid_block(block: &[Transaction]) -> Vec<bool> {
         .iter()
         .map(|t| Item::new(&t.public_key[..], Context::EMPTY, &t.body[..], &t.signature));
     let report = VERIFIER.verify(items);
-    report.verdicts().iter().map(|one| one.is_valid()).collect()
+    report.verdicts().iter().map(Result::is_ok).collect()
 }

@@ -305,7 +305,6 @@ impl<P: ParameterSet> VerificationService<P> {
 
     /// The end of everything that was accepted before this call. What is submitted later does
     /// not delay it.
-    #[must_use]
     pub fn drain(&self) -> Pending<()> {
         let (done, receiver) = oneshot::channel();
         let shared = self.shared();

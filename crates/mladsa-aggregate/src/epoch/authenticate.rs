@@ -105,10 +105,22 @@ impl AgreedRoots {
     /// [`RoundError::InvalidOpening`], [`RoundError::OtherRound`] for another kind of message,
     /// [`RoundError::Roots`], [`RoundError::Encoding`].
     pub fn authenticate(&self, message: &SignedMessage) -> Result<AuthenticatedKey, RoundError> {
-        let opening = self.opening(message)?;
-        let label = self.label(message.attempt_id());
-        let leaf = leaf(&leaf_parts(message.id(), &label, &opening.public_key));
-        self.check_opening(message, opening, leaf)
+        if message.kind() != MessageKind::Opening || !self.is_subject_of(message) {
+            return Err(RoundError::OtherRound);
+        }
+        self.authenticate_opening(message.id(), message.attempt_id(), message.body())
+    }
+
+    /// [`Self::authenticate`] for an opening without a signature: its path authenticates it.
+    pub(crate) fn authenticate_opening(
+        &self,
+        id: &MemberId,
+        attempt: &AttemptId,
+        opening: &[u8],
+    ) -> Result<AuthenticatedKey, RoundError> {
+        let opening = Opening::from_bytes(opening)?;
+        let leaf = leaf(&leaf_parts(id, &self.label(attempt), &opening.public_key));
+        self.check_opening(id, attempt, opening, leaf)
     }
 
     /// [`Self::authenticate`] for many members, with the leaves hashed in lanes. The results
@@ -136,7 +148,7 @@ impl AgreedRoots {
             .map(|(message, opening)| {
                 let (_, opening) = opening?;
                 let leaf = leaves.next().ok_or(RoundError::InvalidOpening)?;
-                self.check_opening(message, opening, leaf)
+                self.check_opening(message.id(), message.attempt_id(), opening, leaf)
             })
             .collect()
     }
@@ -155,20 +167,21 @@ impl AgreedRoots {
 
     fn check_opening(
         &self,
-        message: &SignedMessage,
+        id: &MemberId,
+        attempt: &AttemptId,
         opening: Opening,
         leaf: Node,
     ) -> Result<AuthenticatedKey, RoundError> {
-        let (id, plan) = (message.id(), self.plan());
+        let plan = self.plan();
         let root = self.root(id)?;
-        if opening.index != plan.index(message.attempt_id())?
+        if opening.index != plan.index(attempt)?
             || !verify_path(&leaf, opening.index, &opening.path, plan.depth(), root)
         {
             return Err(RoundError::InvalidOpening);
         }
         Ok(AuthenticatedKey {
             id: *id,
-            attempt: message.attempt_id().clone(),
+            attempt: attempt.clone(),
             leaf,
             public_key: opening.public_key,
             source: *self.digest(),

@@ -19,20 +19,32 @@ use crate::wire::task::AttemptId;
 pub enum MessageKind {
     /// An opening of a one-time key.
     Opening,
-    /// A commitment.
+    /// The hash of a commitment.
+    CommitmentHash,
+    /// A commitment, revealed after the hashes of all commitments are known.
     Commitment,
     /// A response to a challenge.
     Response,
+    /// The signers of an attempt, announced by its leader.
+    Signers,
 }
 
 impl MessageKind {
-    const ALL: [Self; 3] = [Self::Opening, Self::Commitment, Self::Response];
+    const ALL: [Self; 5] = [
+        Self::Opening,
+        Self::CommitmentHash,
+        Self::Commitment,
+        Self::Response,
+        Self::Signers,
+    ];
 
     fn code(self) -> u8 {
         match self {
             Self::Opening => 1,
-            Self::Commitment => 2,
-            Self::Response => 3,
+            Self::CommitmentHash => 2,
+            Self::Commitment => 3,
+            Self::Response => 4,
+            Self::Signers => 5,
         }
     }
 }
@@ -61,7 +73,7 @@ struct Content {
     signature: Signature<MlDsa87>,
 }
 
-const MESSAGE: &[u8; 8] = b"MLADSAM2";
+const MESSAGE: &[u8; 8] = b"MLADSAM3";
 
 impl SignedMessage {
     /// The content type.
@@ -82,8 +94,9 @@ impl SignedMessage {
         &self.0.subject.attempt
     }
 
-    /// The value that the message answers: `mu` for a commitment, `c_tilde` for a response,
-    /// zeros for an opening.
+    /// The value that the message answers: `mu` for the hash of a commitment, the digest of all
+    /// hashes for a commitment, `c_tilde` for a response, zeros for an opening and
+    /// for the signers of an attempt.
     #[must_use]
     pub fn about(&self) -> &[u8; 64] {
         &self.0.about
@@ -99,7 +112,7 @@ impl SignedMessage {
         &self.0.subject
     }
 
-    /// Encodes as `"MLADSAM2" || kind || lp(id, C) || BE64(epoch) || roots || about || lp(body)
+    /// Encodes as `"MLADSAM3" || kind || lp(id, C) || BE64(epoch) || roots || about || lp(body)
     /// || signature`.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

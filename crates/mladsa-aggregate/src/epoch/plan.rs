@@ -27,12 +27,13 @@ impl EpochPlan {
     /// Maximum number of keys: tasks times attempts.
     pub const MAX_KEYS: usize = 1 << 20;
 
-    /// Number of attempts for a committee of `n` members in which f of them, fewer than a
-    /// third, are silent in one attempt each: f + [`Self::DEFAULT_ATTEMPTS`], at most 64.
+    /// Number of attempts for a committee of `n` members of which f, fewer than a third, are
+    /// faulty: each can end one attempt as its leader and one as a signer. 2 f +
+    /// [`Self::DEFAULT_ATTEMPTS`], at most 64, which is enough for f = 30.
     #[must_use]
     pub fn attempts_for(n: usize) -> u8 {
-        let silent = n.saturating_sub(1) / 3;
-        u8::try_from(silent)
+        let faulty = n.saturating_sub(1) / 3;
+        u8::try_from(2 * faulty)
             .unwrap_or(u8::MAX)
             .saturating_add(Self::DEFAULT_ATTEMPTS)
             .min(MAX_ATTEMPTS)

@@ -240,24 +240,39 @@ impl OneTimeKeyJournal {
         commitment: &Digest,
     ) -> Result<(), JournalError> {
         self.check_usable()?;
-        match self.states.progress(attempt) {
-            Some(Progress::Committed(known) | Progress::Responded(known, _))
-                if known == *commitment =>
-            {
-                Ok(())
-            }
+        let progress = self.states.progress(attempt);
+        match progress.as_ref().and_then(Progress::commitment) {
+            Some((known, _)) if known == commitment => Ok(()),
             _ => Err(JournalError::KeyReused),
         }
     }
 
-    /// Records the challenge that a commitment answers, or confirms the recorded one.
+    /// Records the hashes after which a commitment is revealed, or confirms the recorded ones.
+    pub(crate) fn reveal(
+        &mut self,
+        attempt: &Attempt,
+        commitment: &Digest,
+        hashes: &[u8; 64],
+    ) -> Result<(), JournalError> {
+        self.resume(attempt, commitment)?;
+        self.record(&[Entry::Revealed(*attempt, *hashes)])
+    }
+
+    /// Records the challenge that a commitment answers, or confirms the recorded one. The
+    /// commitment was revealed after these hashes.
     pub(crate) fn respond(
         &mut self,
         attempt: &Attempt,
         commitment: &Digest,
+        hashes: &[u8; 64],
         c_tilde: &[u8; 64],
     ) -> Result<(), JournalError> {
         self.resume(attempt, commitment)?;
+        let progress = self.states.progress(attempt);
+        let known = progress.as_ref().and_then(Progress::commitment);
+        if known != Some((commitment, Some(hashes))) {
+            return Err(JournalError::KeyReused);
+        }
         self.record(&[Entry::Responded(*attempt, *c_tilde)])
     }
 
@@ -265,6 +280,11 @@ impl OneTimeKeyJournal {
     pub(crate) fn retire(&mut self, attempt: &Attempt) -> Result<(), JournalError> {
         let all = (0..=attempt.number).map(|number| Entry::Retired(Attempt { number, ..*attempt }));
         self.record(&all.collect::<Vec<_>>())
+    }
+
+    /// Whether an attempt is retired.
+    pub(crate) fn is_retired(&self, attempt: &Attempt) -> bool {
+        self.states.progress(attempt) == Some(Progress::Retired)
     }
 
     /// Key of a task: of the seed and the label, not of the member, because the PRF does not

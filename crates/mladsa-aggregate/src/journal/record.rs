@@ -1,11 +1,11 @@
 //! Encoding of log and high-water mark.
 //!
-//! Log: a header `"MLADSAG2" || fingerprint || BE64 count || digest || mac` (112 bytes), then
+//! Log: a header `"MLADSAG3" || fingerprint || BE64 count || digest || mac` (112 bytes), then
 //! records of 152 bytes: kind, attempt, six zeros, BE64 number, BE64 epoch, key, value (64
 //! bytes, zero-filled) and a 32-byte keyed digest over the digest before and the record, which
 //! is both checksum and rolling digest. Count and digest in the header are the position before
 //! the first record: zero for a new log, the last position of the log before for a compacted
-//! one. Mark: as the header, with `"MLADSAH2"`. All digests are keyed with
+//! one. Mark: as the header, with `"MLADSAH3"`. All digests are keyed with
 //! `PRF(seed, "F.guard", "", 32)`, so that only a holder of the seed can write them.
 
 use mldsa_core::Backend;
@@ -53,21 +53,21 @@ impl Codec {
     }
 
     pub(crate) fn header(&self, position: &Position) -> [u8; HEADER_LEN] {
-        published(self.seal(b"MLADSAG2", b"log", position))
+        published(self.seal(b"MLADSAG3", b"log", position))
     }
 
     pub(crate) fn mark(&self, position: &Position) -> [u8; HEADER_LEN] {
-        published(self.seal(b"MLADSAH2", b"mark", position))
+        published(self.seal(b"MLADSAH3", b"mark", position))
     }
 
     /// The position in the header of a log, and the bytes after it.
     pub(crate) fn read_header<'a>(&self, log: &'a [u8]) -> Option<(Position, &'a [u8])> {
         let (header, records) = log.split_at_checked(HEADER_LEN)?;
-        Some((self.unseal(b"MLADSAG2", b"log", header)?, records))
+        Some((self.unseal(b"MLADSAG3", b"log", header)?, records))
     }
 
     pub(crate) fn read_mark(&self, mark: &[u8]) -> Option<Position> {
-        self.unseal(b"MLADSAH2", b"mark", mark)
+        self.unseal(b"MLADSAH3", b"mark", mark)
     }
 
     /// The record of `entry` after `before`, and the position after it.
@@ -145,6 +145,10 @@ impl Codec {
                 body[56..].copy_from_slice(c_tilde);
                 (4, Some(attempt))
             }
+            Entry::Revealed(attempt, hashes) => {
+                body[56..].copy_from_slice(hashes);
+                (8, Some(attempt))
+            }
             Entry::Retired(attempt) => (5, Some(attempt)),
             Entry::Closed(_) => (6, None),
             Entry::Endorsed(_, value) => {
@@ -194,6 +198,7 @@ pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<Entry> {
         5 => Entry::Retired(attempt),
         6 => Entry::Closed(epoch),
         7 => Entry::Endorsed(epoch, first),
+        8 => Entry::Revealed(attempt, value),
         _ => return None,
     })
 }

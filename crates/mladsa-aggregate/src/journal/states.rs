@@ -24,6 +24,8 @@ pub(crate) enum Entry {
     Roots(u64, Digest),
     /// A commitment, and the task that it is for.
     Committed(Attempt, Digest, Digest),
+    /// A commitment revealed after these hashes of all commitments.
+    Revealed(Attempt, [u8; 64]),
     /// A response to this challenge.
     Responded(Attempt, [u8; 64]),
     /// End of an attempt.
@@ -41,9 +43,10 @@ impl Entry {
             | Self::Roots(epoch, _)
             | Self::Endorsed(epoch, _)
             | Self::Closed(epoch) => *epoch,
-            Self::Committed(attempt, ..) | Self::Responded(attempt, _) | Self::Retired(attempt) => {
-                attempt.epoch
-            }
+            Self::Committed(attempt, ..)
+            | Self::Revealed(attempt, _)
+            | Self::Responded(attempt, _)
+            | Self::Retired(attempt) => attempt.epoch,
         }
     }
 }
@@ -52,9 +55,24 @@ impl Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Committed(Digest),
-    /// The commitment and the challenge that was answered.
-    Responded(Digest, [u8; 64]),
+    /// The commitment and the hashes that it answered.
+    Revealed(Digest, [u8; 64]),
+    /// The same and the challenge that was answered.
+    Responded(Digest, [u8; 64], [u8; 64]),
     Retired,
+}
+
+impl Progress {
+    /// The commitment of an attempt that is not retired, and the hashes that it answered.
+    pub(crate) fn commitment(&self) -> Option<(&Digest, Option<&[u8; 64]>)> {
+        match self {
+            Self::Committed(digest) => Some((digest, None)),
+            Self::Revealed(digest, hashes) | Self::Responded(digest, hashes, _) => {
+                Some((digest, Some(hashes)))
+            }
+            Self::Retired => None,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -105,9 +123,12 @@ impl States {
                 known.roots.ok_or(JournalError::EpochConflict)?;
                 known.admit_attempt(attempt, entry)
             }
-            (Entry::Responded(attempt, _) | Entry::Retired(attempt), Some(known)) => {
-                known.admit_attempt(attempt, entry)
-            }
+            (
+                Entry::Revealed(attempt, _)
+                | Entry::Responded(attempt, _)
+                | Entry::Retired(attempt),
+                Some(known),
+            ) => known.admit_attempt(attempt, entry),
         }
     }
 
@@ -140,9 +161,13 @@ impl States {
                 return;
             }
             Entry::Committed(attempt, digest, _) => (attempt, Progress::Committed(*digest)),
+            Entry::Revealed(attempt, hashes) => match self.progress(attempt) {
+                Some(Progress::Committed(digest)) => (attempt, Progress::Revealed(digest, *hashes)),
+                _ => return,
+            },
             Entry::Responded(attempt, c_tilde) => match self.progress(attempt) {
-                Some(Progress::Committed(digest)) => {
-                    (attempt, Progress::Responded(digest, *c_tilde))
+                Some(Progress::Revealed(digest, hashes)) => {
+                    (attempt, Progress::Responded(digest, hashes, *c_tilde))
                 }
                 _ => return,
             },
@@ -192,16 +217,20 @@ impl Epoch {
                 match known {
                     _ if is_other || !in_order => Err(JournalError::KeyReused),
                     None => Ok(true),
-                    Some(Progress::Committed(known) | Progress::Responded(known, _))
-                        if known == commitment =>
-                    {
-                        Ok(false)
-                    }
-                    Some(_) => Err(JournalError::KeyReused),
+                    Some(known) => match known.commitment() {
+                        Some((known, _)) if known == commitment => Ok(false),
+                        _ => Err(JournalError::KeyReused),
+                    },
                 }
             }
-            (Entry::Responded(..), Some(Progress::Committed(_))) => Ok(true),
-            (Entry::Responded(_, c_tilde), Some(Progress::Responded(_, known)))
+            (Entry::Revealed(..), Some(Progress::Committed(_))) => Ok(true),
+            (Entry::Revealed(_, hashes), Some(known))
+                if known.commitment().and_then(|(_, known)| known) == Some(hashes) =>
+            {
+                Ok(false)
+            }
+            (Entry::Responded(..), Some(Progress::Revealed(..))) => Ok(true),
+            (Entry::Responded(_, c_tilde), Some(Progress::Responded(_, _, known)))
                 if known == c_tilde =>
             {
                 Ok(false)
@@ -216,63 +245,90 @@ impl Epoch {
 mod tests {
     use super::*;
 
-    /// Enumerates all sequences of six steps and checks what was admitted.
-    #[test]
-    fn every_sequence_of_six_steps_releases_at_most_one_commitment_and_one_response() {
-        let attempt = |number| Attempt {
+    fn attempt(number: u8) -> Attempt {
+        Attempt {
             epoch: 3,
             key: [7; 32],
             number,
-        };
+        }
+    }
+
+    #[test]
+    fn commitment_requires_a_plan_and_roots() {
+        let mut states = States::default();
+        let commitment = Entry::Committed(attempt(0), [1; 32], [9; 32]);
+        for entry in [Entry::Plan(3, [1; 32]), Entry::Roots(3, [2; 32])] {
+            let rejected = states.admit(&commitment);
+            assert_eq!(rejected, Err(JournalError::EpochConflict));
+            assert_eq!(states.admit(&entry), Ok(true));
+            states.apply(&entry);
+            assert_eq!(states.admit(&entry), Ok(false));
+        }
+        for other in [Entry::Plan(3, [3; 32]), Entry::Roots(3, [3; 32])] {
+            assert_eq!(states.admit(&other), Err(JournalError::EpochConflict));
+        }
+        assert_eq!(states.admit(&commitment), Ok(true));
+    }
+
+    /// Enumerates all sequences of six steps after the agreement and checks what was admitted.
+    #[test]
+    fn every_sequence_of_six_steps_releases_one_commitment_and_one_response() {
         let entries = [
-            Entry::Plan(3, [1; 32]),
-            Entry::Roots(3, [2; 32]),
             Entry::Committed(attempt(0), [1; 32], [9; 32]),
             Entry::Committed(attempt(0), [2; 32], [9; 32]),
             Entry::Committed(attempt(1), [1; 32], [9; 32]),
             Entry::Committed(attempt(1), [1; 32], [8; 32]),
+            Entry::Revealed(attempt(0), [1; 64]),
+            Entry::Revealed(attempt(0), [2; 64]),
             Entry::Responded(attempt(0), [1; 64]),
             Entry::Responded(attempt(0), [2; 64]),
             Entry::Retired(attempt(0)),
             Entry::Closed(3),
         ];
         let n = entries.len();
-        let mut admitted = 0;
+        let mut responses = 0;
         for code in 0..n.pow(6) {
             let mut states = States::default();
+            states.apply(&Entry::Plan(3, [1; 32]));
+            states.apply(&Entry::Roots(3, [2; 32]));
             let mut applied = alloc::vec::Vec::new();
             let mut rest = code;
             for _ in 0..6 {
-                let entry = entries[rest % n];
+                let at = rest % n;
                 rest /= n;
-                if states.admit(&entry).is_ok_and(|new| new) {
-                    states.apply(&entry);
-                    applied.push(entry);
+                if states.admit(&entries[at]).is_ok_and(|new| new) {
+                    states.apply(&entries[at]);
+                    applied.push(at);
                 }
             }
-            admitted += applied.len();
-            let count = |which: &[usize]| {
-                applied
-                    .iter()
-                    .filter(|entry| which.iter().any(|&at| entries[at] == **entry))
-                    .count()
+            // The position of the only admitted one of these entries.
+            let one_of = |which: &[usize]| {
+                let mut all = (0..applied.len()).filter(|&i| which.contains(&applied[i]));
+                let first = all.next();
+                assert_eq!(all.next(), None, "{applied:?}");
+                first
             };
-            assert!(count(&[2, 3]) <= 1 && count(&[6, 7]) <= 1);
-            // Attempt 1 follows the retirement of attempt 0 and signs the same task.
-            if count(&[4, 5]) == 1 {
-                let at = |wanted: &[usize]| {
-                    applied
-                        .iter()
-                        .position(|entry| wanted.iter().any(|&at| entries[at] == *entry))
-                };
-                assert!(at(&[8]).unwrap() < at(&[4, 5]).unwrap());
-                assert!(count(&[2, 3]) == 0 || count(&[5]) == 0);
+            let committed = one_of(&[0, 1]);
+            let revealed = one_of(&[4, 5]);
+            let responded = one_of(&[6, 7]);
+            let retired = one_of(&[8]);
+            // A response follows on a revelation, and that on a commitment, before the retirement.
+            let steps = [committed, revealed, responded];
+            for pair in steps.windows(2) {
+                assert!(pair[1].is_none() || (pair[0].is_some() && pair[0] < pair[1]));
             }
-            assert!(count(&[4, 5]) <= 1);
-            if let Some(closed) = applied.iter().position(|entry| *entry == entries[9]) {
+            let last = steps.into_iter().flatten().next_back();
+            assert!(retired.is_none() || last < retired);
+            // Attempt 1 follows the retirement of attempt 0 and signs the same task.
+            if let Some(next) = one_of(&[2, 3]) {
+                assert!(retired.unwrap() < next);
+                assert!(committed.is_none() || applied[next] == 2);
+            }
+            if let Some(closed) = one_of(&[9]) {
                 assert_eq!(closed, applied.len() - 1);
             }
+            responses += usize::from(responded.is_some());
         }
-        assert!(admitted > 0);
+        assert!(responses > 0);
     }
 }

@@ -149,6 +149,11 @@ impl Combiner {
         Ok(())
     }
 
+    /// The signers in id order.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &MemberId> {
+        self.challenge.round().ids()
+    }
+
     /// The signers without a response. A silent member is excluded from the next attempt, never
     /// from this one.
     pub fn missing(&self) -> impl Iterator<Item = &MemberId> {

@@ -1,4 +1,4 @@
-//! Commitments, and the challenge computed from all of them.
+//! Commitments, their hashes, and the challenge computed from all of them.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -9,7 +9,6 @@ use mldsa_core::internals::pack::{unpack_full, unpack_signed, unpack_w1};
 use mldsa_core::internals::vectors::{self, ResponseHat};
 use mldsa_core::internals::{Element, NttPoly, Poly};
 
-use crate::epoch::merkle::Node;
 use crate::epoch::message::{MessageKind, SignedMessage};
 use crate::error::{EncodingError, RoundError};
 use crate::keys::matrix::{K, L, P, ntt_vector, vector};
@@ -68,10 +67,12 @@ impl Commitment {
         &self.0
     }
 
-    /// The digest that a journal stores.
-    pub(crate) fn digest(&self, round: &Round) -> Node {
+    /// The hash that `id` publishes before it reveals the commitment. It contains the name, so
+    /// that a member cannot repeat the hash of another one.
+    pub(crate) fn hash(&self, round: &Round, id: &MemberId) -> [u8; 64] {
         let (mu, width) = (round.mu().as_bytes(), round.width().to_be_bytes());
-        hash_lp(&[], &[round.mode().name(), mu, &width, &self.0])
+        let (mode, id) = (round.mode().name(), id.as_bytes());
+        hash_lp(&[], &[b"F.commit", id, mode, mu, &width, &self.0])
     }
 
     /// The committed w, canonical. With offsets its low bits are not exact.
@@ -100,11 +101,16 @@ impl fmt::Debug for Commitment {
     }
 }
 
-/// Received commitments of a round, in any order.
+/// Received commitments of a round: first the hashes of all of them, in any order, then the
+/// commitments, in any order.
+///
+/// Without the hashes, the member that commits last could choose its commitment by those of the
+/// others, and a collision of two challenges would be a forgery.
 #[derive(Debug)]
 pub struct CommitmentSet {
     round: Arc<Round>,
     // by position of the signer
+    hashes: Vec<Option<SignedMessage>>,
     commitments: Vec<Option<(SignedMessage, Commitment)>>,
 }
 
@@ -114,23 +120,36 @@ impl CommitmentSet {
     pub fn new(round: &Arc<Round>) -> Self {
         Self {
             round: Arc::clone(round),
+            hashes: round.ids().map(|_| None).collect(),
             commitments: round.ids().map(|_| None).collect(),
         }
     }
 
-    /// Adds a commitment. A repeated message is ignored.
+    /// Adds the hash of a commitment, or a commitment after all hashes. A repeated message is
+    /// ignored.
     ///
     /// # Errors
     /// [`RoundError::UnknownMember`] for a sender that is no signer; [`RoundError::OtherRound`]
-    /// for a commitment to another round, which does not prove a fault of its sender;
-    /// [`RoundError::InvalidContribution`] for a malformed one; [`RoundError::Equivocation`] for
-    /// a second, different one, which [`Equivocation::new`](crate::steps::Equivocation::new) of
-    /// it and [`Self::get`] proves to others.
+    /// for a message of another round, or a commitment that answers other hashes, which does not
+    /// prove a fault of its sender; [`RoundError::Incomplete`] for a commitment before all
+    /// hashes; [`RoundError::InvalidContribution`] for a malformed message, or a commitment with
+    /// another hash; [`RoundError::Equivocation`] for a second, different one, which
+    /// [`Equivocation::new`](crate::steps::Equivocation::new) of it and [`Self::get`] proves to
+    /// others.
     pub fn add(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
+        if message.kind() == MessageKind::CommitmentHash {
+            return self.add_hash(message);
+        }
         let (id, round) = (message.id(), &self.round);
-        let at = round.position_of(message, MessageKind::Commitment, round.mu().as_bytes())?;
+        let hashes = self.hashes()?;
+        let at = round.position_of(message, MessageKind::Commitment, &hashes)?;
+        let invalid = || RoundError::InvalidContribution(*id);
         let commitment = Commitment::from_bytes(round, message.body());
-        let commitment = commitment.map_err(|_| RoundError::InvalidContribution(*id))?;
+        let commitment = commitment.map_err(|_| invalid())?;
+        let hash = self.hashes.get(at).and_then(Option::as_ref);
+        if hash.is_none_or(|hash| *hash.body() != commitment.hash(round, id)) {
+            return Err(invalid());
+        }
         let slot = self.commitments.get_mut(at);
         match slot.ok_or(RoundError::UnknownMember)? {
             slot @ None => *slot = Some((message.clone(), commitment)),
@@ -140,17 +159,68 @@ impl CommitmentSet {
         Ok(())
     }
 
-    /// The commitment of a member, if it is in the set.
-    #[must_use]
-    pub fn get(&self, id: &MemberId) -> Option<&SignedMessage> {
-        let slot = self.commitments.get(self.round.position(id)?)?.as_ref();
-        slot.map(|(message, _)| message)
+    fn add_hash(&mut self, message: &SignedMessage) -> Result<(), RoundError> {
+        let (id, round) = (message.id(), &self.round);
+        let mu = round.mu().as_bytes();
+        let at = round.position_of(message, MessageKind::CommitmentHash, mu)?;
+        if message.body().len() != 64 {
+            return Err(RoundError::InvalidContribution(*id));
+        }
+        let slot = self.hashes.get_mut(at);
+        match slot.ok_or(RoundError::UnknownMember)? {
+            slot @ None => *slot = Some(message.clone()),
+            Some(known) if known.body() == message.body() => {}
+            Some(_) => return Err(RoundError::Equivocation(*id)),
+        }
+        Ok(())
     }
 
-    /// The signers without a commitment in the set.
+    /// Digest of the hashes of all commitments, which every commitment answers.
+    ///
+    /// # Errors
+    /// [`RoundError::Incomplete`].
+    pub(crate) fn hashes(&self) -> Result<[u8; 64], RoundError> {
+        let mut parts: Vec<&[u8]> = alloc::vec![b"F.hashes", self.round.mu().as_bytes()];
+        for hash in &self.hashes {
+            parts.push(hash.as_ref().ok_or(RoundError::Incomplete)?.body());
+        }
+        Ok(hash_lp(&[], &parts))
+    }
+
+    /// Whether the set has this member's hash of this commitment.
+    pub(crate) fn has_hash(&self, id: &MemberId, hash: &[u8; 64]) -> bool {
+        let at = self.round.position(id);
+        let known = at
+            .and_then(|at| self.hashes.get(at))
+            .and_then(Option::as_ref);
+        known.is_some_and(|known| known.body() == hash)
+    }
+
+    pub(crate) fn round(&self) -> &Round {
+        &self.round
+    }
+
+    /// The commitment of a member, or its hash, if it is in the set.
+    #[must_use]
+    pub fn get(&self, id: &MemberId) -> Option<&SignedMessage> {
+        let at = self.round.position(id)?;
+        let commitment = self.commitments.get(at)?.as_ref();
+        let hash = self.hashes.get(at)?.as_ref();
+        commitment.map(|(message, _)| message).or(hash)
+    }
+
+    /// The signers whose hash is not in the set; if there are none, the signers whose commitment
+    /// is not in it.
     pub fn missing(&self) -> impl Iterator<Item = &MemberId> {
-        let slots = self.round.ids().zip(&self.commitments);
-        slots.filter_map(|(id, slot)| slot.is_none().then_some(id))
+        let all_hashes = self.hashes.iter().all(Option::is_some);
+        let slots = self
+            .round
+            .ids()
+            .zip(self.hashes.iter().zip(&self.commitments));
+        slots.filter_map(move |(id, (hash, commitment))| {
+            let missing = hash.is_none() || (all_hashes && commitment.is_none());
+            missing.then_some(id)
+        })
     }
 
     /// The challenge of the complete set. Every member computes it for itself.
@@ -170,6 +240,7 @@ impl CommitmentSet {
         }
         let mut challenge = Challenge::new(&self.round, sum);
         challenge.commitments = commitments;
+        challenge.hashes = self.hashes()?;
         Ok(Arc::new(challenge))
     }
 }
@@ -178,6 +249,8 @@ impl CommitmentSet {
 pub struct Challenge {
     round: Arc<Round>,
     pub(crate) commitments: Vec<Commitment>,
+    /// Digest of the hashes of the commitments; zeros if one party holds all secrets.
+    pub(crate) hashes: [u8; 64],
     pub(crate) c_tilde: [u8; 64],
     pub(crate) c_hat: Box<NttPoly>,
     pub(crate) w1: Box<[Poly]>,
@@ -193,6 +266,7 @@ impl Challenge {
         Self {
             round: Arc::clone(round),
             commitments: Vec::new(),
+            hashes: [0; 64],
             c_tilde,
             c_hat,
             w1: w,

@@ -273,6 +273,11 @@ impl Round {
         self.mode.sigma() + P.beta()
     }
 
+    /// Whether signers, attempt, message and parameters are the same.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self.mu == other.mu && self.width == other.width && self.subject == other.subject
+    }
+
     /// The attempt in the journal of a seed.
     pub(crate) fn attempt(&self, journal: &OneTimeKeyJournal) -> Attempt {
         Attempt {

@@ -1,4 +1,4 @@
-//! Signer steps: commit, resume, respond, retire. Within a process a step is taken once
+//! Signer steps: commit, reveal, resume, respond, retire. Within a process a step is taken once
 //! because it consumes its input; across processes because the journal admits it once.
 
 use alloc::boxed::Box;
@@ -12,7 +12,7 @@ use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::message::{MessageKind, SignedMessage};
 use crate::error::RoundError;
 use crate::journal::one_time::OneTimeKeyJournal;
-use crate::journal::states::Attempt;
+use crate::journal::states::{Attempt, Digest};
 use crate::keys::matrix::{K, L, P, vector};
 use crate::keys::member::Member;
 #[cfg(feature = "insecure-open-commitments")]
@@ -22,15 +22,15 @@ use crate::keys::one_time_key::{OneTimeKey, pack_vec};
 use crate::member_id::MemberId;
 use crate::round::combine::Response;
 use crate::round::commitment::{
-    Challenge, Commitment, HI_LEN, HI_POLY_LEN, Q_POLY_LEN, challenge_polynomial,
+    Challenge, Commitment, CommitmentSet, HI_LEN, HI_POLY_LEN, Q_POLY_LEN, challenge_polynomial,
 };
 use crate::round::definition::{CommitmentMode, Round};
 use crate::wire::task::AttemptId;
 
 impl Member {
-    /// Commits to a nonce for `round`. The journal has recorded the commitment when this
-    /// returns. A repeated call for the same round returns the same commitment, also after it
-    /// was answered. There is no commitment to another payload of the same task, and none
+    /// Commits to a nonce for `round` and returns the hash of the commitment, which
+    /// [`Self::reveal`] reveals. The journal has recorded the commitment when this returns. A
+    /// repeated call for the same round returns the same hash, also after it was answered. There is no commitment to another payload of the same task, and none
     /// before every earlier attempt is retired.
     ///
     /// Constant time in the secrets.
@@ -45,12 +45,39 @@ impl Member {
         journal: &mut OneTimeKeyJournal,
     ) -> Result<(PendingResponse, SignedMessage), RoundError> {
         let pending = PendingResponse::derive(self, round, journal)?;
-        let digest = pending.commitment.digest(round);
-        journal.commit(&round.attempt(journal), &digest, &round.task().digest())?;
-        let body = pending.commitment.as_bytes().to_vec();
+        let (attempt, task) = (round.attempt(journal), round.task().digest());
+        journal.commit(&attempt, &pending.digest(), &task)?;
         let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
-        let message = self.seal(MessageKind::Commitment, subject, mu, body)?;
+        let body = pending.hash.to_vec();
+        let message = self.seal(MessageKind::CommitmentHash, subject, mu, body)?;
         Ok((pending, message))
+    }
+
+    /// Reveals the commitment after the hashes of all commitments are known. The journal has
+    /// recorded the hashes when this returns: the member answers no other ones in this attempt.
+    ///
+    /// # Errors
+    /// [`RoundError::OtherRound`] if the set belongs to another round or does not contain this
+    /// signer's own hash, [`RoundError::Incomplete`], [`RoundError::Journal`].
+    pub fn reveal(
+        &self,
+        pending: &PendingResponse,
+        set: &CommitmentSet,
+        journal: &mut OneTimeKeyJournal,
+    ) -> Result<SignedMessage, RoundError> {
+        let round = &*pending.round;
+        if pending.id != self.id
+            || !round.is_same_as(set.round())
+            || !set.has_hash(&self.id, &pending.hash)
+        {
+            return Err(RoundError::OtherRound);
+        }
+        let hashes = set.hashes()?;
+        journal.check_seed(&self.seed)?;
+        journal.reveal(&round.attempt(journal), &pending.digest(), &hashes)?;
+        let body = pending.commitment.as_bytes().to_vec();
+        let subject = round.subject().clone();
+        self.seal(MessageKind::Commitment, subject, &hashes, body)
     }
 
     /// Resumes a round after a restart, for a commitment that the journal contains. Records
@@ -64,12 +91,12 @@ impl Member {
         journal: &OneTimeKeyJournal,
     ) -> Result<PendingResponse, RoundError> {
         let pending = PendingResponse::derive(self, round, journal)?;
-        let digest = pending.commitment.digest(round);
-        journal.resume(&round.attempt(journal), &digest)?;
+        journal.resume(&round.attempt(journal), &pending.digest())?;
         Ok(pending)
     }
 
-    /// Responds to the challenge. The journal has recorded the challenge before the response is
+    /// Responds to the challenge of the commitments whose hashes this member has answered with
+    /// its own commitment ([`Self::reveal`]). The journal has recorded the challenge before the response is
     /// computed. A repeated call with the same challenge returns the same response; a response
     /// to another challenge is never released, also not after a restart.
     ///
@@ -89,15 +116,14 @@ impl Member {
         let round = &*pending.round;
         let at = round.position(&self.id).ok_or(RoundError::UnknownMember)?;
         if pending.id != self.id
-            || challenge.round().mu() != round.mu()
-            || challenge.round().width() != round.width()
+            || !round.is_same_as(challenge.round())
             || challenge.commitments.get(at) != Some(&pending.commitment)
         {
             return Err(RoundError::OtherRound);
         }
         journal.check_seed(&self.seed)?;
-        let digest = pending.commitment.digest(round);
-        journal.respond(&round.attempt(journal), &digest, &challenge.c_tilde)?;
+        let (hashes, c_tilde) = (&challenge.hashes, &challenge.c_tilde);
+        journal.respond(&round.attempt(journal), &pending.digest(), hashes, c_tilde)?;
         let matrix = round.matrix();
         let respond = |c_hat: &NttPoly, s1_hat: &[NttPoly], y: &mut [Poly]| {
             vectors::respond(matrix.backend(), c_hat, s1_hat, y);
@@ -126,6 +152,16 @@ impl Member {
         self.seal(MessageKind::Response, subject, &challenge.c_tilde, body)
     }
 
+    /// Whether the journal has retired an attempt.
+    pub(crate) fn is_retired(
+        &self,
+        agreed: &AgreedRoots,
+        attempt: &AttemptId,
+        journal: &OneTimeKeyJournal,
+    ) -> bool {
+        journal.is_retired(&journal_entry(agreed, attempt, journal))
+    }
+
     /// Retires an attempt that missed or was abandoned, and all before it: nothing is released
     /// for them any more.
     ///
@@ -138,14 +174,19 @@ impl Member {
         journal: &mut OneTimeKeyJournal,
     ) -> Result<(), RoundError> {
         journal.check_seed(&self.seed)?;
-        let epoch = agreed.plan().epoch();
-        let task = agreed.registry().scope(epoch).label(attempt.task());
-        journal.retire(&Attempt {
-            epoch,
-            key: journal.task_key(&task),
-            number: attempt.attempt(),
-        })?;
+        journal.retire(&journal_entry(agreed, attempt, journal))?;
         Ok(())
+    }
+}
+
+/// The attempt in the journal of a seed.
+fn journal_entry(agreed: &AgreedRoots, id: &AttemptId, journal: &OneTimeKeyJournal) -> Attempt {
+    let epoch = agreed.plan().epoch();
+    let task = agreed.registry().scope(epoch).label(id.task());
+    Attempt {
+        epoch,
+        key: journal.task_key(&task),
+        number: id.attempt(),
     }
 }
 
@@ -164,6 +205,7 @@ pub struct PendingResponse {
     id: MemberId,
     round: Arc<Round>,
     commitment: Commitment,
+    hash: [u8; 64],
     y: Secret<Box<[Poly]>>,
     s1_hat: Secret<Box<[NttPoly]>>,
 }
@@ -207,13 +249,20 @@ impl PendingResponse {
             }
         }
         declassify_in_place(&mut bytes, "the published commitment");
+        let commitment = Commitment::new(bytes);
         Ok(Self {
             id: member.id,
             round: Arc::clone(round),
-            commitment: Commitment::new(bytes),
+            hash: commitment.hash(round, &member.id),
+            commitment,
             y,
             s1_hat: key.s1_hat,
         })
+    }
+
+    /// The digest that a journal stores: the first half of the hash.
+    fn digest(&self) -> Digest {
+        *self.hash.first_chunk().unwrap_or(&[0; 32])
     }
 }
 
@@ -251,7 +300,6 @@ mod tests {
     use crate::epoch::registry::Registry;
     use crate::epoch::write_once::MemoryWriteOnceStore;
     use crate::keys::seed::MasterSeed;
-    use crate::round::commitment::CommitmentSet;
     use crate::wire::task::{SigningTask, TaskId};
 
     /// The only member of a committee, its journal and a round.
@@ -284,8 +332,10 @@ mod tests {
     #[test]
     fn fault_in_the_challenge_is_detected() {
         let (member, mut journal, round) = single_signer();
-        let (pending, message) = member.commit(&round, &mut journal).unwrap();
+        let (pending, hash) = member.commit(&round, &mut journal).unwrap();
         let mut set = CommitmentSet::new(&round);
+        set.add(&hash).unwrap();
+        let message = member.reveal(&pending, &set, &mut journal).unwrap();
         set.add(&message).unwrap();
         let mut challenge = set.challenge().unwrap();
         let faulty = Arc::get_mut(&mut challenge).unwrap();
@@ -313,15 +363,18 @@ mod tests {
         let mut bytes: [u8; Commitment::LEN] = pending.commitment.as_bytes().try_into().unwrap();
         bytes[77] ^= 1;
         pending.commitment = Commitment::new(bytes);
-        let digest = pending.commitment.digest(&round);
+        pending.hash = pending.commitment.hash(&round, &member.id);
         let attempt = round.attempt(&journal);
         journal
-            .commit(&attempt, &digest, &round.task().digest())
+            .commit(&attempt, &pending.digest(), &round.task().digest())
             .unwrap();
         let (subject, mu) = (round.subject().clone(), round.mu().as_bytes());
-        let message = member.seal(MessageKind::Commitment, subject, mu, bytes.to_vec());
+        let body = pending.hash.to_vec();
+        let hash = member.seal(MessageKind::CommitmentHash, subject, mu, body);
         let mut set = CommitmentSet::new(&round);
-        set.add(&message.unwrap()).unwrap();
+        set.add(&hash.unwrap()).unwrap();
+        let message = member.reveal(&pending, &set, &mut journal).unwrap();
+        set.add(&message).unwrap();
         let challenge = set.challenge().unwrap();
         let result = member.respond(pending, &challenge, &mut journal);
         assert_eq!(result.unwrap_err(), RoundError::Fault);

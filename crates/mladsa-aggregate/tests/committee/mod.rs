@@ -97,6 +97,13 @@ pub fn acknowledge(
     agreed(pinned, &all).unwrap()
 }
 
+/// A set that contains these hashes of commitments.
+pub fn hashed(round: &Arc<Round>, hashes: &[SignedMessage]) -> CommitmentSet {
+    let mut set = CommitmentSet::new(round);
+    hashes.iter().for_each(|hash| set.add(hash).unwrap());
+    set
+}
+
 pub fn journal(member: &Member) -> OneTimeKeyJournal {
     OneTimeKeyJournal::in_memory(member.seed()).unwrap()
 }
@@ -153,7 +160,7 @@ impl Committee {
         Round::new(&self.agreed, &task, attempt.attempt(), keys).unwrap()
     }
 
-    /// The commitments of all signers, with their pending responses.
+    /// The hashes of the commitments of all signers, with their pending responses.
     pub fn commit(
         &mut self,
         round: &Arc<Round>,
@@ -164,6 +171,24 @@ impl Committee {
             commitment.unwrap()
         };
         signers.iter().map(commit).unzip()
+    }
+
+    /// The commitments of all signers of `round`, which answer these hashes, with a set that
+    /// contains the hashes.
+    pub fn reveal(
+        &mut self,
+        signers: &[usize],
+        pending: &[PendingResponse],
+        round: &Arc<Round>,
+        hashes: &[SignedMessage],
+    ) -> (CommitmentSet, Vec<SignedMessage>) {
+        let set = hashed(round, hashes);
+        let reveal = signers.iter().zip(pending).map(|(&n, pending)| {
+            let message = self.members[n].reveal(pending, &set, &mut self.journals[n]);
+            message.unwrap()
+        });
+        let commitments = reveal.collect();
+        (set, commitments)
     }
 
     /// Verifies `aggregate` by the rule of the registry.
@@ -189,9 +214,13 @@ impl Committee {
         let mut set = CommitmentSet::new(round);
         let mut pending = Vec::new();
         for &n in signers {
-            let (response, message) = self.members[n].commit(round, &mut self.journals[n])?;
-            set.add(&self.agreed.receive(&message.to_bytes())?)?;
+            let (response, hash) = self.members[n].commit(round, &mut self.journals[n])?;
+            set.add(&self.agreed.receive(&hash.to_bytes())?)?;
             pending.push(response);
+        }
+        for (&n, pending) in signers.iter().zip(&pending) {
+            let message = self.members[n].reveal(pending, &set, &mut self.journals[n])?;
+            set.add(&self.agreed.receive(&message.to_bytes())?)?;
         }
         let challenge = set.challenge()?;
         let mut combiner = Combiner::new(&challenge);

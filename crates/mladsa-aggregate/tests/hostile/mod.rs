@@ -49,7 +49,7 @@ pub fn message(
     body: &[u8],
     agreed: &AgreedRoots,
 ) -> SignedMessage {
-    let mut bytes = b"MLADSAM2".to_vec();
+    let mut bytes = b"MLADSAM3".to_vec();
     bytes.push(kind);
     bytes.extend(lp(&[id.as_bytes(), attempt.as_bytes()]));
     bytes.extend(agreed.plan().epoch().to_be_bytes());
@@ -79,8 +79,10 @@ pub fn with_body(
 ) -> SignedMessage {
     let kind = match message.kind() {
         MessageKind::Opening => 1,
-        MessageKind::Commitment => 2,
-        MessageKind::Response => 3,
+        MessageKind::CommitmentHash => 2,
+        MessageKind::Commitment => 3,
+        MessageKind::Response => 4,
+        MessageKind::Signers => 5,
     };
     self::message(
         member.id(),
@@ -92,7 +94,7 @@ pub fn with_body(
     )
 }
 
-/// A second commitment to the same round.
+/// A second commitment, or hash of one, to the same round.
 pub fn other_commitment(
     member: &Member,
     message: &SignedMessage,

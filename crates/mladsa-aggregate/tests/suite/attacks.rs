@@ -314,25 +314,19 @@ fn attempts_sign_one_payload_in_order() {
 fn honest_member_is_not_blamed_for_the_equivocation_of_another() {
     let mut committee = Committee::new(3, &["x"]);
     let round = committee.round(&[0, 1, 2], &attempt_id("x", 0), b"payload");
-    let (mut pending, messages) = committee.commit(&round, &[0, 1, 2]);
-    let other = hostile::other_commitment(&committee.members[2], &messages[2], &committee.agreed);
-    let challenge = |last: &SignedMessage| {
-        let mut set = CommitmentSet::new(&round);
-        for message in [&messages[0], &messages[1], last] {
-            set.add(message).unwrap();
-        }
-        set.challenge().unwrap()
-    };
-    let (first, second) = (challenge(&messages[2]), challenge(&other));
+    let (mut pending, hashes) = committee.commit(&round, &[0, 1, 2]);
+    // Member 2 shows another hash to member 1.
+    let other = hostile::other_commitment(&committee.members[2], &hashes[2], &committee.agreed);
+    let to_one = [hashes[0].clone(), hashes[1].clone(), other.clone()];
     let journal = &mut committee.journals[1];
-    let honest = committee.members[1].respond(pending.remove(1), &second, journal);
+    let honest = committee.members[1].reveal(&pending.remove(1), &hashed(&round, &to_one), journal);
     let honest = honest.unwrap();
-    let mut combiner = Combiner::new(&first);
-    assert_eq!(combiner.add(&honest), Err(RoundError::OtherRound));
-    // Both commitments together are evidence against their sender.
-    let evidence = Equivocation::new(&messages[2], &other).unwrap();
+    let mut set = hashed(&round, &hashes);
+    assert_eq!(set.add(&honest), Err(RoundError::OtherRound));
+    // Both hashes together are evidence against their sender.
+    let evidence = Equivocation::new(&hashes[2], &other).unwrap();
     assert_eq!(evidence.id(), &id(2));
-    assert!(Equivocation::new(&messages[1], &honest).is_none());
+    assert!(Equivocation::new(&hashes[1], &honest).is_none());
 }
 
 /// The aggregate of a decision was a valid consensus aggregate of another payload, and for a

@@ -20,39 +20,39 @@ fn journal_admits_one_response_for_each_attempt() {
     // A resume before any commitment.
     let (m, journals) = (&committee.members, &committee.journals);
     assert_eq!(m[0].resume(&round, &journals[0]).unwrap_err(), KEY_REUSED);
-    let (pending, commitments) = committee.commit(&round, &[0, 1, 2]);
+    let (pending, hashes) = committee.commit(&round, &[0, 1, 2]);
+    let (mut set, commitments) = committee.reveal(&[0, 1, 2], &pending, &round, &hashes);
+    commitments.iter().for_each(|c| set.add(c).unwrap());
+    let challenge = set.challenge().unwrap();
     let Ok([p0, p1, p2]) = <[_; 3]>::try_from(pending) else {
-        panic!()
-    };
-    let [c0, c1, c2] = &commitments[..] else {
         panic!()
     };
     let m = &committee.members;
     let [j0, j1, j2] = &mut committee.journals[..] else {
         panic!()
     };
-
-    let challenge_of = |c1: &SignedMessage| {
-        let mut set = CommitmentSet::new(&round);
-        for commitment in [c0, c1, c2] {
-            set.add(commitment).unwrap();
-        }
-        set.challenge().unwrap()
-    };
-    let challenge = challenge_of(c1);
-    // Member 1 sends another commitment to member 0.
-    let split = challenge_of(&hostile::other_commitment(&m[1], c1, &agreed));
-    assert_ne!(split.c_tilde(), challenge.c_tilde());
+    // Member 1 sends another hash to member 0, which answers the first hashes only.
+    let other = hostile::other_commitment(&m[1], &hashes[1], &agreed);
+    let split = hashed(&round, &[hashes[0].clone(), other, hashes[2].clone()]);
+    assert_eq!(m[0].reveal(&p0, &split, j0).unwrap_err(), KEY_REUSED);
+    let again = m[0].reveal(&p0, &set, j0).unwrap();
+    assert_eq!(again.to_bytes(), commitments[0].to_bytes());
+    // Incomplete hashes, and hashes without the own one.
+    let incomplete = hashed(&round, &hashes[..2]);
+    let result = m[0].reveal(&p0, &incomplete, j0);
+    assert_eq!(result.unwrap_err(), RoundError::Incomplete);
+    let result = m[1].reveal(&p1, &split, j1);
+    assert_eq!(result.unwrap_err(), RoundError::OtherRound);
 
     let z0 = m[0].respond(p0, &challenge, j0).unwrap();
     let resumed = m[0].resume(&round, j0).unwrap();
     assert_eq!(m[0].respond(resumed, &challenge, j0).unwrap(), z0);
     let resumed = m[0].resume(&round, j0).unwrap();
-    assert_eq!(m[0].respond(resumed, &split, j0).unwrap_err(), KEY_REUSED);
+    assert_eq!(m[0].reveal(&resumed, &split, j0).unwrap_err(), KEY_REUSED);
     // Before and after the response: the same commitment again, and no other one.
     for (n, journal) in [(0, &mut *j0), (1, &mut *j1)] {
         let again = m[n].commit(&round, journal).unwrap().1;
-        assert_eq!(again.to_bytes(), commitments[n].to_bytes());
+        assert_eq!(again.to_bytes(), hashes[n].to_bytes());
         let other = m[n].commit(&other_message, journal);
         assert_eq!(other.unwrap_err(), KEY_REUSED);
         let other = m[n].commit(&other_signers, journal);
@@ -61,9 +61,7 @@ fn journal_admits_one_response_for_each_attempt() {
         assert_eq!(other.unwrap_err(), KEY_REUSED);
     }
 
-    // A challenge without the own commitment; the state of another member; another journal.
-    let result = m[1].respond(p1, &split, j1);
-    assert_eq!(result.unwrap_err(), RoundError::OtherRound);
+    // The state of another member; another journal.
     let resumed = m[1].resume(&round, j1).unwrap();
     let result = m[0].respond(resumed, &challenge, j0);
     assert_eq!(result.unwrap_err(), RoundError::OtherRound);
@@ -89,16 +87,29 @@ fn contributions_are_verified_and_attributed() {
     let other_round = committee.round(&[0, 1, 2, 3], &attempt, b"payload");
     let agreed = committee.agreed.clone();
     let mut set = CommitmentSet::new(&round);
-    let (pending, commitments) = committee.commit(&round, &[0, 1, 2]);
+    let (pending, hashes) = committee.commit(&round, &[0, 1, 2]);
     let outsider = committee.commit(&other_round, &[3]).1.remove(0);
     assert_eq!(set.add(&outsider), Err(RoundError::UnknownMember));
-    set.add(&commitments[0]).unwrap();
-    // A commitment to another round proves no fault.
+    set.add(&hashes[0]).unwrap();
+    // A hash for another round proves no fault.
     let mut other = CommitmentSet::new(&other_round);
-    assert_eq!(other.add(&commitments[0]), Err(RoundError::OtherRound));
+    assert_eq!(other.add(&hashes[0]), Err(RoundError::OtherRound));
+    // A hash of another length, and a second one.
+    let long = hostile::with_body(&committee.members[1], &hashes[1], &[0; 65], &agreed);
+    let invalid = Err(RoundError::InvalidContribution(id(1)));
+    assert_eq!(set.add(&long), invalid);
+    let second = hostile::other_commitment(&committee.members[0], &hashes[0], &agreed);
+    assert_eq!(set.add(&second), Err(RoundError::Equivocation(id(0))));
+    let (mut set, commitments) = committee.reveal(&[0, 1, 2], &pending, &round, &hashes);
+    // A commitment before all hashes; one with another hash.
+    let mut incomplete = hashed(&round, &hashes[..2]);
+    assert_eq!(incomplete.add(&commitments[0]), Err(RoundError::Incomplete));
+    let unhashed = hostile::other_commitment(&committee.members[1], &commitments[1], &agreed);
+    assert_eq!(set.add(&unhashed), invalid);
+    assert!(set.missing().eq(&[id(0), id(1), id(2)]));
+    set.add(&commitments[0]).unwrap();
     // Two different commitments prove a fault of the sender to any verifier.
     let second = hostile::other_commitment(&committee.members[0], &commitments[0], &agreed);
-    assert_eq!(set.add(&second), Err(RoundError::Equivocation(id(0))));
     let evidence = Equivocation::new(set.get(&id(0)).unwrap(), &second).unwrap();
     let registry = agreed.registry();
     let read = Equivocation::from_bytes(&evidence.to_bytes(), registry).unwrap();
@@ -131,7 +142,6 @@ fn contributions_are_verified_and_attributed() {
     let result = combiner.add(&commitments[0]);
     assert_eq!(result, Err(RoundError::OtherRound));
     // The response of another member, and one with a changed coefficient.
-    let invalid = Err(RoundError::InvalidContribution(id(1)));
     let m1 = &committee.members[1];
     let copied = hostile::with_body(m1, &responses[1], responses[0].body(), &agreed);
     assert_eq!(combiner.add(&copied), invalid);

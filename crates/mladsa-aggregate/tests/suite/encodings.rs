@@ -14,7 +14,11 @@ const WIDTH: i32 = 4096;
 fn contributions_have_bounded_coefficients() {
     let mut committee = Committee::new(2, &["wire"]);
     let round = committee.round(&[0, 1], &attempt_id("wire", 0), b"payload");
-    let commitment = committee.commit(&round, &[0]).1.remove(0);
+    let (pending, hashes) = committee.commit(&round, &[0, 1]);
+    let commitment = committee
+        .reveal(&[0], &pending, &round, &hashes)
+        .1
+        .remove(0);
     let good = commitment.body();
 
     // Commitments: length, and |q| <= gamma2 + R.

@@ -8,6 +8,7 @@ mod algebra;
 mod attacks;
 #[path = "../committee/mod.rs"]
 mod committee;
+mod collision;
 mod contributions;
 mod disk;
 mod encodings;

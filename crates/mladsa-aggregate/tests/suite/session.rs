@@ -1,6 +1,7 @@
-//! Sessions over a network that repeats and reorders messages, with silent, crashing and
-//! equivocating members.
+//! Sessions over a simulated network that loses, delays and reorders messages, with silent, partial,
+//! equivocating, slow, withholding and crashing members.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mladsa_aggregate::errors::{JournalError, RoundError};
@@ -10,317 +11,412 @@ use mladsa_aggregate::*;
 use crate::committee::*;
 use crate::hostile;
 
-const N: usize = 4;
+const TIMEOUT: u64 = 400;
 
-/// Four sessions and the messages in transit between them.
-struct Network {
-    committee: Committee,
-    sessions: Vec<Session>,
-    in_transit: Vec<(usize, Vec<u8>)>,
-    now: u64,
-    completed: Vec<Option<Aggregate>>,
-    others: Vec<SessionEvent>,
-    delivered: usize,
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    Honest,
+    /// Loses its session at the first time and starts another one at the second, with its journal.
+    Crash(u64, u64),
+    Silent,
+    /// Sends to one member only.
+    Partial,
+    /// Shows another hash of its commitment to half of the members.
+    TwoHashes,
+    /// Every message takes more than an attempt.
+    Slow,
+    /// Sees the commitments of the others and does not reveal its own one.
+    Withholding,
 }
 
-impl Network {
-    fn new() -> Self {
-        let committee =
-            Committee::with_rule((0..N).map(member).collect(), &["x"], &QuorumRule::TwoThirds);
-        let sessions = (0..N).map(|n| session(&committee, n, 0)).collect();
-        Self {
-            committee,
-            sessions,
-            in_transit: Vec::new(),
+use Fault::{Crash, Honest, Partial, Silent, Slow, TwoHashes, Withholding};
+
+impl Fault {
+    fn is_honest(self) -> bool {
+        matches!(self, Honest | Crash(..))
+    }
+}
+
+struct Simulation {
+    faults: Vec<Fault>,
+    agreed: AgreedRoots,
+    trees: Vec<Arc<EpochTree>>,
+    members: Vec<Arc<Member>>,
+    journals: Vec<OneTimeKeyJournal>,
+    sessions: Vec<Option<Session>>,
+    in_transit: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
+    // of 1,000 messages
+    loss: u64,
+    random: u64,
+    now: u64,
+    completed: Vec<Option<Aggregate>>,
+    events: Vec<(usize, SessionEvent)>,
+    messages: u64,
+    bytes: u64,
+}
+
+impl Simulation {
+    fn new(faults: &[Fault], loss: u64) -> Self {
+        let n = faults.len();
+        let members: Vec<_> = (0..n).map(member).collect();
+        let registry = registry_with(&members, &QuorumRule::TwoThirds);
+        let attempts = EpochPlan::attempts_for(n);
+        let plan = EpochPlan::with_attempts(EPOCH, vec![task_id("x")], attempts).unwrap();
+        let mut journals: Vec<_> = members.iter().map(journal).collect();
+        let (trees, agreed) = agree(&members, &mut journals, &registry, &plan);
+        let mut simulation = Self {
+            faults: faults.to_vec(),
+            agreed,
+            trees: trees.into_iter().map(Arc::new).collect(),
+            members: members.into_iter().map(Arc::new).collect(),
+            journals,
+            sessions: Vec::new(),
+            in_transit: BTreeMap::new(),
+            loss,
+            random: 0x9e37_79b9_7f4a_7c15,
             now: 1,
-            completed: vec![None; N],
-            others: Vec::new(),
-            delivered: 0,
+            completed: vec![None; n],
+            events: Vec::new(),
+            messages: 0,
+            bytes: 0,
+        };
+        simulation.sessions = (0..n).map(|n| Some(simulation.session(n))).collect();
+        simulation
+    }
+
+    fn honest(n: usize) -> Self {
+        Self::new(&vec![Honest; n], 0)
+    }
+
+    fn session(&self, n: usize) -> Session {
+        let (member, tree) = (self.members[n].clone(), self.trees[n].clone());
+        let task = task("x", b"payload");
+        Session::new(member, tree, self.agreed.clone(), task, TIMEOUT)
+    }
+
+    /// A number below `bound`.
+    fn draw(&mut self, bound: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % bound
+    }
+
+    /// The bytes that `from` sends to `to` instead of `bytes`.
+    fn as_sent(&self, from: usize, to: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+        let kind = || {
+            self.agreed
+                .receive(bytes)
+                .ok()
+                .map(|message| message.kind())
+        };
+        match self.faults[from] {
+            Silent => None,
+            Partial if to != (from + 1) % self.faults.len() => None,
+            Withholding if matches!(kind(), Some(MessageKind::Commitment)) => None,
+            TwoHashes if to % 2 == 1 && kind() == Some(MessageKind::CommitmentHash) => {
+                let message = self.agreed.receive(bytes).unwrap();
+                let member = &self.members[from];
+                let other = hostile::other_commitment(member, &message, &self.agreed);
+                Some(other.to_bytes())
+            }
+            _ => Some(bytes.to_vec()),
         }
     }
 
-    fn handle(&mut self, n: usize, events: Vec<SessionEvent>) {
+    fn handle(&mut self, from: usize, events: Vec<SessionEvent>) {
         for event in events {
             match event {
-                SessionEvent::Send(message) => {
-                    for other in (0..N).filter(|other| *other != n) {
-                        self.in_transit.push((other, message.to_bytes()));
+                SessionEvent::Send(bytes) => {
+                    for to in (0..self.faults.len()).filter(|to| *to != from) {
+                        let Some(bytes) = self.as_sent(from, to, &bytes) else {
+                            continue;
+                        };
+                        self.messages += 1;
+                        self.bytes += bytes.len() as u64;
+                        if self.draw(1000) < self.loss {
+                            continue;
+                        }
+                        let late = if self.faults[from] == Slow {
+                            TIMEOUT
+                        } else {
+                            0
+                        };
+                        let at = self.now + 1 + self.draw(10) + late;
+                        self.in_transit.insert((at, self.messages), (to, bytes));
                     }
                 }
-                SessionEvent::Completed(aggregate) => self.completed[n] = Some(*aggregate),
-                other => self.others.push(other),
+                SessionEvent::Completed(aggregate) => self.completed[from] = Some(*aggregate),
+                other => self.events.push((from, other)),
             }
         }
     }
 
     fn tick(&mut self, n: usize) {
-        let events = self.sessions[n].tick(self.now, &mut self.committee.journals[n]);
-        self.handle(n, events.unwrap());
-    }
-
-    /// Delivers all messages out of order, and every third one twice. `silent` neither receives nor
-    /// sends; `crash` loses its session after this number of messages.
-    fn run(&mut self, silent: Option<usize>, crash: Option<(usize, usize)>) {
-        for _ in 0..6 {
-            for n in (0..N).filter(|n| Some(*n) != silent) {
-                self.tick(n);
+        if let Crash(lost, restarted) = self.faults[n] {
+            match &self.sessions[n] {
+                Some(_) if (lost..restarted).contains(&self.now) => self.sessions[n] = None,
+                None if self.now >= restarted => self.sessions[n] = Some(self.session(n)),
+                _ => {}
             }
-            while !self.in_transit.is_empty() {
-                let at = self.delivered * 7 % self.in_transit.len();
-                let (to, bytes) = self.in_transit.swap_remove(at);
-                self.delivered += 1;
-                if self.delivered.is_multiple_of(3) {
-                    self.in_transit.push((to, bytes.clone()));
-                }
-                if Some(to) == silent {
-                    continue;
-                }
-                if crash == Some((to, self.delivered)) {
-                    let attempt = self.sessions[to].attempt();
-                    self.sessions[to] = session(&self.committee, to, attempt);
-                    self.tick(to);
-                    continue;
-                }
-                let journal = &mut self.committee.journals[to];
-                let events = self.sessions[to].receive(&bytes, self.now, journal);
-                self.handle(to, events.unwrap());
-            }
-            self.now += 100;
+        }
+        if let Some(session) = &mut self.sessions[n] {
+            let events = session.tick(self.now, &mut self.journals[n]);
+            self.handle(n, events.unwrap());
         }
     }
 
-    fn check(&self, signers: &[usize]) {
-        let mut aggregates = signers.iter().map(|&n| self.completed[n].as_ref().unwrap());
-        let first = aggregates.next().unwrap();
-        assert!(aggregates.all(|aggregate| aggregate == first));
-        let keys = self.committee.keys(signers, first.attempt_id());
-        let agreed = &self.committee.agreed;
-        let verified = first.verify(agreed, &keys, &task("x", b"payload"));
-        verified.unwrap();
+    fn deliver(&mut self) {
+        while let Some(entry) = self.in_transit.first_entry() {
+            if entry.key().0 > self.now {
+                return;
+            }
+            let (to, bytes) = entry.remove();
+            if let Some(session) = &mut self.sessions[to] {
+                let events = session.receive(&bytes, self.now, &mut self.journals[to]);
+                self.handle(to, events.unwrap());
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let mut all = self.faults.iter().zip(&self.completed);
+        all.all(|(fault, completed)| !fault.is_honest() || completed.is_some())
+    }
+
+    /// Runs until every honest member has an aggregate, and checks that, no honest member being
+    /// blamed. Returns the number of attempts.
+    fn run(&mut self) -> u64 {
+        let (n, faults) = (self.faults.len(), self.faults.clone());
+        let bound = u64::from(EpochPlan::attempts_for(n)) * TIMEOUT;
+        while !self.is_done() {
+            assert!(self.now <= bound, "{faults:?}, loss {}", self.loss);
+            (0..n).for_each(|n| self.tick(n));
+            self.deliver();
+            self.now += 5;
+        }
+        for (_, event) in &self.events {
+            let blamed = match event {
+                SessionEvent::InvalidContribution(id) => *id,
+                SessionEvent::Equivocation(evidence) => *evidence.id(),
+                SessionEvent::Failed(error) => panic!("{error}"),
+                _ => continue,
+            };
+            let at = (0..n).find(|n| id(*n) == blamed).unwrap();
+            assert!(!faults[at].is_honest(), "{faults:?}: {event:?}");
+        }
+        let mut attempts = 0;
+        for (fault, aggregate) in faults.iter().zip(&self.completed) {
+            if fault.is_honest() {
+                let aggregate = aggregate.as_ref().unwrap();
+                let number = aggregate.attempt_id().attempt();
+                attempts = attempts.max(u64::from(number) + 1);
+                self.verify(aggregate);
+            }
+        }
+        attempts
+    }
+
+    fn verify(&self, aggregate: &Aggregate) {
+        let attempt = aggregate.attempt_id();
+        let keys = (0..self.faults.len()).map(|n| {
+            let mut journal = journal(&self.members[n]);
+            let pinned = self.agreed.pinned();
+            let hedge = mldsa_core::Randomness::Deterministic;
+            let _ = self.members[n].acknowledge(pinned, &mut journal, hedge);
+            let opening = self.members[n].open(&self.agreed, &self.trees[n], attempt, &journal);
+            self.agreed.authenticate(&opening.unwrap()).unwrap()
+        });
+        let keys: Vec<_> = keys.collect();
+        let task = task("x", b"payload");
+        aggregate.verify(&self.agreed, &keys, &task).unwrap();
     }
 }
 
-fn session(committee: &Committee, n: usize, attempt: u8) -> Session {
-    let agreed = committee.agreed.clone();
-    let (member, tree) = (Arc::new(member(n)), Arc::new(committee.trees[n].clone()));
-    let task = task("x", b"payload");
-    Session::new(member, tree, agreed, task, 100).starting_at(attempt, &[])
+/// `n` members; the last ones have these faults, repeated up to fewer than a third.
+fn with_faults(n: usize, faults: &[Fault]) -> Vec<Fault> {
+    let f = (n - 1) / 3;
+    let mut all = vec![Honest; n - f];
+    all.extend(faults.iter().cycle().take(f));
+    all
+}
+
+/// One member that sends its messages to a part of the others, and 1 % of lost messages, ended a
+/// decision for all.
+#[test]
+fn every_honest_member_completes() {
+    let mixed = [Withholding, Partial, TwoHashes, Silent, Slow];
+    println!(
+        "| n | faulty | loss | attempts | time / timeout | messages of one member | bytes of one member |"
+    );
+    for (n, faults, loss) in [
+        (4, &[Honest][..], 0),
+        (4, &[Honest], 200),
+        (4, &[Silent], 0),
+        (4, &[Partial], 0),
+        (4, &[TwoHashes], 0),
+        (4, &[Slow], 50),
+        (4, &[Withholding], 200),
+        (7, &[Honest], 10),
+        (7, &[Partial], 0),
+        (7, &mixed, 200),
+        (10, &[Partial], 50),
+        (13, &[Partial], 0),
+        (16, &mixed, 100),
+        (31, &[Honest], 0),
+    ] {
+        let mut simulation = Simulation::new(&with_faults(n, faults), loss);
+        let attempts = simulation.run();
+        let f = simulation.faults.iter().filter(|fault| !fault.is_honest());
+        println!(
+            "| {n} | {} | {} % | {attempts} | {:.1} | {} | {} |",
+            f.count(),
+            loss / 10,
+            simulation.now as f64 / TIMEOUT as f64,
+            simulation.messages / n as u64,
+            simulation.bytes / n as u64,
+        );
+    }
+}
+
+/// A member loses its session at every time of an attempt, and continues with its journal.
+#[test]
+fn restarted_session_continues() {
+    for lost in (1..=61).step_by(5) {
+        for restarted in [lost + 5, lost + 60] {
+            let mut faults = vec![Honest; 4];
+            faults[1] = Crash(lost, restarted);
+            let mut simulation = Simulation::new(&faults, 0);
+            simulation.run();
+        }
+    }
 }
 
 fn is_send<T: Send + 'static>(_: &T) {}
 
 #[test]
-fn four_sessions_complete_with_one_aggregate() {
-    let mut network = Network::new();
-    is_send(&network.sessions[0]);
-    // Malformed and foreign messages are ignored.
+fn foreign_messages_are_ignored() {
+    let mut simulation = Simulation::honest(4);
+    is_send(&simulation.sessions[0]);
+    simulation.tick(0);
     let other = Committee::new(2, &["y"]);
     let foreign = other.open(0, &attempt_id("y", 0)).to_bytes();
-    for ignored in [&b""[..], b"junk", &[0; 50_000], &foreign] {
-        let events = network.sessions[0].receive(ignored, 1, &mut network.committee.journals[0]);
+    let session = simulation.sessions[0].as_mut().unwrap();
+    for ignored in [&b""[..], b"junk", b"MLADSAO1", &[0; 50_000], &foreign] {
+        let events = session.receive(ignored, 1, &mut simulation.journals[0]);
         assert_eq!(events.unwrap(), []);
     }
-    network.run(None, None);
-    network.check(&[0, 1, 2, 3]);
+    simulation.run();
+    // An outcome of another task is not one of this.
+    let outcome = |simulation: &mut Simulation| {
+        let session = simulation.sessions[0].as_mut().unwrap();
+        let message = b"MLADSAM3";
+        let events = session.receive(message, 9_999, &mut simulation.journals[0]);
+        assert_eq!(events.unwrap(), []);
+    };
+    outcome(&mut simulation);
 }
 
-#[test]
-fn silent_member_is_excluded() {
-    let mut network = Network::new();
-    network.run(Some(2), None);
-    network.check(&[0, 1, 3]);
-    assert!(
-        network
-            .others
-            .contains(&SessionEvent::AttemptAbandoned(vec![id(2)]))
-    );
-    assert_eq!(
-        network.sessions[0].attempt(),
-        network.completed[0]
-            .as_ref()
-            .unwrap()
-            .attempt_id()
-            .attempt()
-    );
-}
-
+/// Too few members: all attempts are abandoned, and every one reports who was missing.
 #[test]
 fn session_fails_without_a_quorum() {
-    let mut network = Network::new();
-    let journal = &mut network.committee.journals[0];
-    let session = &mut network.sessions[0];
-    assert!(!session.tick(1, journal).unwrap().is_empty());
-    assert_eq!(session.tick(50, journal).unwrap(), []);
-    let events = session.tick(101, journal).unwrap();
-    let failed = SessionEvent::Failed(RoundError::QuorumMissed);
-    assert_eq!(events.last(), Some(&failed));
-    assert!(session.has_ended());
-    assert_eq!(session.tick(500, journal).unwrap(), []);
-}
-
-/// One member loses its session after every number of messages.
-#[test]
-fn restarted_session_sends_the_same_messages() {
-    let mut network = Network::new();
-    network.run(None, None);
-    let messages = network.delivered;
-    let expected = network.completed[0].clone().unwrap();
-    for at in 1..messages.min(60) {
-        let mut network = Network::new();
-        network.run(None, Some((1, at)));
-        // The messages of the attempt are not sent to it again. Where it cannot complete, the
-        // others have completed.
-        let same = network
-            .completed
-            .iter()
-            .flatten()
-            .filter(|aggregate| **aggregate == expected);
-        let any = network.completed.iter().flatten().count();
-        assert!(same.count() >= 1 || any >= 3, "crash at {at}");
-        assert!(!network.others.iter().any(|event| matches!(
-            event,
-            SessionEvent::InvalidContribution(_) | SessionEvent::Equivocation(_)
-        )));
-    }
-}
-
-#[test]
-fn two_commitments_are_evidence() {
-    let mut network = Network::new();
-    for n in 0..N {
-        network.tick(n);
-    }
-    let mut evidence = None;
-    while let Some((to, bytes)) = network.in_transit.pop() {
-        let message = network.committee.agreed.receive(&bytes).unwrap();
-        let journal = &mut network.committee.journals[to];
-        let events = network.sessions[to].receive(&bytes, 1, journal).unwrap();
-        network.handle(to, events);
-        if to == 0 && message.kind() == MessageKind::Commitment && *message.id() == id(3) {
-            let agreed = &network.committee.agreed;
-            let other = hostile::other_commitment(&network.committee.members[3], &message, agreed);
-            let journal = &mut network.committee.journals[0];
-            let events = network.sessions[0]
-                .receive(&other.to_bytes(), 1, journal)
-                .unwrap();
-            evidence = events
-                .into_iter()
-                .find(|event| matches!(event, SessionEvent::Equivocation(_)));
+    let mut simulation = Simulation::honest(4);
+    let (session, journal) = (
+        simulation.sessions[0].as_mut().unwrap(),
+        &mut simulation.journals[0],
+    );
+    let attempts = u64::from(EpochPlan::attempts_for(4));
+    let mut now = 1;
+    let mut abandoned = 0;
+    while !session.has_ended() {
+        let events = session.tick(now, journal).unwrap();
+        let is_abandoned =
+            |event: &&SessionEvent| matches!(event, SessionEvent::AttemptAbandoned(_));
+        abandoned += events.iter().filter(is_abandoned).count() as u64;
+        if session.has_ended() {
+            let failed = SessionEvent::Failed(RoundError::AttemptsExhausted);
+            assert_eq!(events.last(), Some(&failed));
         }
+        now += TIMEOUT;
     }
-    let Some(SessionEvent::Equivocation(evidence)) = evidence else {
-        panic!("no evidence");
-    };
-    assert_eq!(evidence.id(), &id(3));
+    assert_eq!(abandoned, attempts);
+    assert_eq!(session.tick(now, journal).unwrap(), []);
+}
+
+#[test]
+fn two_hashes_are_evidence() {
+    let mut faults = vec![Honest; 4];
+    faults[3] = TwoHashes;
+    let mut simulation = Simulation::new(&faults, 0);
+    simulation.run();
+    let evidence = simulation.events.iter().find_map(|(_, event)| match event {
+        SessionEvent::Equivocation(evidence) => Some(evidence),
+        _ => None,
+    });
+    let bytes = evidence.unwrap().to_bytes();
+    let read = Equivocation::from_bytes(&bytes, simulation.agreed.registry()).unwrap();
+    assert_eq!(read.id(), &id(3));
 }
 
 /// An invalid contribution was reported again with every received message.
 #[test]
 fn invalid_contribution_is_reported_once() {
-    let mut network = Network::new();
-    for n in 0..N {
-        network.tick(n);
-    }
-    let committee = &mut network.committee;
-    let own = committee.open(3, &attempt_id("x", 0));
+    let committee = Committee::new(4, &["x"]);
     let (member, agreed) = (&committee.members[3], &committee.agreed);
+    let own = committee.open(3, &attempt_id("x", 0));
     let bad = hostile::with_body(member, &own, &[0; 7000], agreed);
     let other = hostile::with_body(member, &own, &[1; 7000], agreed);
-    let mut receive = |message: &SignedMessage| {
-        let journal = &mut committee.journals[0];
-        network.sessions[0].receive(&message.to_bytes(), 1, journal)
-    };
+    let (own_member, tree) = (crate::committee::member(0), committee.trees[0].clone());
+    let task = task("x", b"payload");
+    let mut session = Session::new(
+        Arc::new(own_member),
+        Arc::new(tree),
+        agreed.clone(),
+        task,
+        TIMEOUT,
+    );
+    let mut journals = committee.journals;
+    session.tick(1, &mut journals[0]).unwrap();
+    let mut receive =
+        |message: &SignedMessage| session.receive(&message.to_bytes(), 1, &mut journals[0]);
     assert_eq!(
         receive(&bad).unwrap(),
         [SessionEvent::InvalidContribution(id(3))]
     );
     assert_eq!(receive(&bad).unwrap(), []);
-    // Another one, also a valid one, is an equivocation.
-    for message in [&other, &own] {
-        let events = receive(message).unwrap();
-        assert!(matches!(events[..], [SessionEvent::Equivocation(_)]));
-    }
+    assert_eq!(receive(&other).unwrap(), []);
 }
 
 /// A session that could not begin, or that failed with an error, has ended.
 #[test]
 fn ended_session_has_no_more_events() {
-    let committee =
-        Committee::with_rule((0..N).map(member).collect(), &["x"], &QuorumRule::TwoThirds);
-    let mut journals: Vec<_> = committee.members.iter().map(journal).collect();
-    let mut own = session(&committee, 0, EpochPlan::DEFAULT_ATTEMPTS + 1);
-    let mut tick = |n: usize, session: &mut Session, now| session.tick(now, &mut journals[n]);
-    let failed = [SessionEvent::Failed(RoundError::AttemptsExhausted)];
-    assert_eq!(tick(0, &mut own, 1).unwrap(), failed);
-    assert!(own.has_ended());
-    assert_eq!(tick(0, &mut own, 2).unwrap(), []);
+    let mut simulation = Simulation::honest(4);
+    let session = simulation.sessions[0].as_mut().unwrap();
     // The journal of another seed.
-    let mut own = session(&committee, 0, 0);
-    assert_eq!(tick(1, &mut own, 1), Err(JournalError::OtherSeed.into()));
-    assert!(own.has_ended());
-    assert_eq!(tick(1, &mut own, 500), Ok(vec![]));
-}
-
-/// A member that has responded, lost its session and received another commitment afterwards loses
-/// the attempt, not the task.
-#[test]
-fn second_commitment_after_a_crash_costs_one_attempt() {
-    let mut network = Network::new();
-    let mut sent: Vec<SignedMessage> = Vec::new();
-    for n in 0..N {
-        network.tick(n);
-    }
-    while !network.in_transit.is_empty() {
-        let (to, bytes) = network.in_transit.remove(0);
-        sent.push(network.committee.agreed.receive(&bytes).unwrap());
-        let journal = &mut network.committee.journals[to];
-        let events = network.sessions[to].receive(&bytes, 1, journal).unwrap();
-        network.handle(to, events);
-    }
-    let attempt = attempt_id("x", 0);
-    sent.retain(|message| *message.attempt_id() == attempt && *message.id() != id(0));
-    let mut own = session(&network.committee, 0, 0);
-    let Committee {
-        members,
-        agreed,
-        journals,
-        ..
-    } = &mut network.committee;
-    let mut events = own.tick(1, &mut journals[0]).unwrap();
-    for message in &sent {
-        let message = match message.kind() {
-            MessageKind::Commitment if *message.id() == id(3) => {
-                hostile::other_commitment(&members[3], message, agreed)
-            }
-            _ => message.clone(),
-        };
-        events.extend(
-            own.receive(&message.to_bytes(), 1, &mut journals[0])
-                .unwrap(),
-        );
-    }
-    assert!(events.contains(&SessionEvent::AttemptAbandoned(vec![])));
-    assert!(!own.has_ended() && own.attempt() == 1);
-    let answers = events
-        .iter()
-        .filter(|event| matches!(event, SessionEvent::Send(message) if message.kind() == MessageKind::Response));
-    assert_eq!(answers.count(), 0);
+    let journal = &mut simulation.journals[1];
+    assert_eq!(
+        session.tick(1, journal),
+        Err(JournalError::OtherSeed.into())
+    );
+    assert!(session.has_ended());
+    assert_eq!(session.tick(500, journal), Ok(vec![]));
 }
 
 /// A copy of a received message is ignored before its signature is verified; a forged signature of
 /// a new message is ignored too.
 #[test]
 fn replayed_and_forged_messages_are_ignored() {
-    let mut network = Network::new();
-    network.tick(0);
-    let committee = &mut network.committee;
-    let opening = committee.open(3, &attempt_id("x", 0)).to_bytes();
+    let mut simulation = Simulation::honest(4);
+    simulation.tick(0);
+    simulation.tick(3);
+    let opening = simulation.in_transit.values().find(|(to, _)| *to == 0);
+    let opening = opening.unwrap().1.clone();
     let mut forged = opening.clone();
     let last = forged.len() - 2000;
     forged[last] ^= 1;
+    let session = simulation.sessions[0].as_mut().unwrap();
     for message in [&forged, &opening, &opening, &forged] {
-        let journal = &mut committee.journals[0];
-        let events = network.sessions[0].receive(message, 1, journal);
+        let events = session.receive(message, 1, &mut simulation.journals[0]);
         assert_eq!(events.unwrap(), []);
     }
 }

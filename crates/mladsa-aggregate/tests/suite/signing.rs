@@ -122,8 +122,9 @@ fn verdict_depends_on_the_key_of_every_signer() {
 /// The challenge and the responses, in member order, that led to an aggregate of `n` members.
 fn responses(n: usize, name: &str, round: &Arc<Round>) -> (Arc<Challenge>, Vec<SignedMessage>) {
     let mut committee = Committee::new(n, &[name]);
-    let (pending, commitments) = committee.commit(round, &committee.all());
-    let mut set = CommitmentSet::new(round);
+    let all = committee.all();
+    let (pending, hashes) = committee.commit(round, &all);
+    let (mut set, commitments) = committee.reveal(&all, &pending, round, &hashes);
     for commitment in commitments.iter().rev() {
         set.add(commitment).unwrap();
         // A repeated message is ignored.
@@ -204,8 +205,8 @@ fn next_attempt_excludes_a_silent_member() {
     let mut committee = Committee::new(3, &["silent"]);
     let attempt = attempt_id("silent", 0);
     let round = committee.round(&[0, 1, 2], &attempt, b"payload");
-    let (mut pending, commitments) = committee.commit(&round, &[0, 1, 2]);
-    let mut set = CommitmentSet::new(&round);
+    let (mut pending, hashes) = committee.commit(&round, &[0, 1, 2]);
+    let (mut set, commitments) = committee.reveal(&[0, 1, 2], &pending, &round, &hashes);
     commitments.iter().for_each(|c| set.add(c).unwrap());
     let challenge = set.challenge().unwrap();
     let mut combiner = Combiner::new(&challenge);

@@ -19,6 +19,7 @@ use crate::keys::scope::Scope;
 use crate::round::combine::Response;
 use crate::round::commitment::Commitment;
 use crate::round::definition::{CommitmentMode, Setting};
+use crate::wire::framing::hash_lp;
 use crate::*;
 
 use super::*;
@@ -158,10 +159,16 @@ fn run(
     let round = Round::assemble(setting, &task, public_keys.collect())?;
 
     let mut set = CommitmentSet::new(&round);
-    let mut pending = Vec::new();
+    let mut waiting = Vec::new();
     for (member, journal) in members.iter().zip(&mut *journals) {
         journal.acknowledge(epoch, &source, &source)?;
-        let (wait, message) = member.commit(&round, journal)?;
+        let (wait, hash) = member.commit(&round, journal)?;
+        set.add(&SignedMessage::receive(&hash.to_bytes(), registry)?)?;
+        waiting.push(wait);
+    }
+    let mut pending = Vec::new();
+    for (wait, (member, journal)) in waiting.into_iter().zip(members.iter().zip(&mut *journals)) {
+        let message = member.reveal(&wait, &set, journal)?;
         set.add(&SignedMessage::receive(&message.to_bytes(), registry)?)?;
         pending.push((wait, Commitment::from_bytes(&round, message.body())?));
     }
@@ -233,7 +240,9 @@ fn run(
                 let (hi, q) = commitments[i].as_bytes().split_at(1024);
                 expected.is_digest_of("hi_wire_sha256", hi);
                 expected.is_digest_of("q_wire_sha256", q);
-                let digest = commitments[i].digest(&round);
+                let width = round.width().to_be_bytes();
+                let parts = [&b"offset"[..], mu, &width, commitments[i].as_bytes()];
+                let digest: [u8; 32] = hash_lp(&[], &parts);
                 assert_eq!(digest.to_vec(), expected.bytes("commitment_digest"));
             }
         }

@@ -118,6 +118,23 @@ pub(crate) struct DecisionArgs {
     pub(crate) round: RoundArgs,
 }
 
+#[derive(clap::Args)]
+pub(crate) struct RetireArgs {
+    #[command(flatten)]
+    pub(crate) committee: CommitteeArgs,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+
+    /// The content label
+    #[arg(long, default_value = "decision")]
+    pub(crate) content: String,
+
+    /// The attempt, from 0: it and all before it are abandoned
+    #[arg(long, default_value_t = 0)]
+    pub(crate) attempt: u8,
+}
+
 /// Check all responses and make the aggregate
 #[derive(clap::Args)]
 pub(crate) struct CombineArgs {

@@ -214,7 +214,7 @@ impl Committee {
         text += &format!("missing acknowledgements: {missing}\n");
         let is_agreed = AgreedRoots::from_pin(&self.id(), &pinned, &acknowledged).is_ok();
         text += match (no_root.is_empty(), is_agreed) {
-            (_, true) => "next: open, commit, respond, combine\n",
+            (_, true) => "next: open, commit, reveal, respond, combine\n",
             (true, false) => "next: agree\n",
             (false, false) => "next: root, or agree without the missing members\n",
         };

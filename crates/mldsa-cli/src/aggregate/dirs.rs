@@ -1,7 +1,7 @@
 //! Files and directories of a committee and its members: private directories, atomic files, bounded
 //! reads, clean-up after a failed step.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -147,12 +147,24 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 pub(crate) fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let failed = |error: io::Error| input::named(path, &error);
-    // Before it is opened: the open of a pipe waits for its other end.
-    if !fs::metadata(path).map_err(failed)?.is_file() {
+    let file = open_at_once(path).map_err(failed)?;
+    // Of the open file: the path may lead to another one by now.
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(named(path, "is not a regular file"));
     }
-    let file = File::open(path).map_err(failed)?;
     read_from(file, limit).map_err(failed)
+}
+
+/// Opens a file; the open of a pipe does not wait for its other end.
+fn open_at_once(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options.read(true).open(path)
 }
 
 fn read_from(file: File, limit: u64) -> io::Result<Vec<u8>> {
@@ -201,4 +213,22 @@ pub(crate) fn publish_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(path);
         named(path, error)
     })
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// A file that is replaced by a pipe after a look at its type blocked the open.
+    #[test]
+    fn pipe_without_a_writer_is_opened_and_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let mkfifo = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(mkfifo.unwrap().success());
+        assert!(open_at_once(&path).is_ok());
+        let error = read_up_to(&path, 9).unwrap_err().to_string();
+        assert!(error.ends_with("is not a regular file"), "{error}");
+    }
 }

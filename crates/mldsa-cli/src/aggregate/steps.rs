@@ -15,7 +15,7 @@ use mladsa_aggregate::{Aggregate, AgreedRoots, MemberId, SigningTask};
 use sha2::{Digest, Sha256};
 
 use super::StepError;
-use super::args::{DecisionArgs, SubjectArgs, VerifyArgs};
+use super::args::{DecisionArgs, RetireArgs, SubjectArgs, VerifyArgs};
 use super::committee::Committee;
 use super::dirs::{
     MAX_SHARED, TempPaths, content_label, expect_apart, file_name, member_id, named, publish, read,
@@ -104,7 +104,17 @@ impl Attempt {
     pub(crate) fn commit(self) -> Result<(), StepError> {
         let store = Store::open(&self.store)?;
         let round = self.read_round()?;
-        let (_, commitment) = store.member.commit(&round, &mut store.guard()?)?;
+        let (_, hash) = store.member.commit(&round, &mut store.guard()?)?;
+        self.send(&hash)
+    }
+
+    pub(crate) fn reveal(self) -> Result<(), StepError> {
+        let store = Store::open(&self.store)?;
+        let round = self.read_round()?;
+        let hashes = self.read_hashes(&round)?;
+        let mut guard = store.guard()?;
+        let pending = store.member.resume(&round, &guard)?;
+        let commitment = store.member.reveal(&pending, &hashes, &mut guard)?;
         self.send(&commitment)
     }
 
@@ -116,14 +126,6 @@ impl Attempt {
         let pending = store.member.resume(&round, &guard)?;
         let response = store.member.respond(pending, &challenge, &mut guard)?;
         self.send(&response)
-    }
-
-    pub(crate) fn retire(self) -> Result<(), StepError> {
-        let store = Store::open(&self.store)?;
-        let mut guard = store.guard()?;
-        Ok(store
-            .member
-            .retire(&self.agreed, &self.attempt, &mut guard)?)
     }
 
     pub(crate) fn combine(self, out: &Path) -> Result<(), StepError> {
@@ -162,21 +164,32 @@ impl Attempt {
         )?)
     }
 
-    fn read_challenge(&self, round: &Arc<Round>) -> Result<Arc<Challenge>, StepError> {
+    fn read_hashes(&self, round: &Arc<Round>) -> Result<CommitmentSet, StepError> {
         let mut set = CommitmentSet::new(round);
+        self.read_into(&mut set, MessageKind::CommitmentHash)?;
+        Ok(set)
+    }
+
+    fn read_challenge(&self, round: &Arc<Round>) -> Result<Arc<Challenge>, StepError> {
+        let mut set = self.read_hashes(round)?;
+        self.read_into(&mut set, MessageKind::Commitment)?;
+        Ok(set.challenge()?)
+    }
+
+    /// Adds the messages of all participants to a set.
+    fn read_into(&self, set: &mut CommitmentSet, kind: MessageKind) -> Result<(), StepError> {
         for id in &self.cohort {
-            let commitment = receive(&self.agreed, &self.round, MessageKind::Commitment, id)?;
-            set.add(&commitment).map_err(|error| match error {
+            let message = receive(&self.agreed, &self.round, kind, id)?;
+            set.add(&message).map_err(|error| match error {
                 RoundError::OtherRound => {
-                    let path = path(&self.round, MessageKind::Commitment, id);
                     let why = "was made for something else than this step is asked for: compare \
                                --payload, --ctx, --consensus and --cohort";
-                    StepError::from(named(&path, why))
+                    StepError::from(named(&path(&self.round, kind, id), why))
                 }
                 error => error.into(),
             })?;
         }
-        Ok(set.challenge()?)
+        Ok(())
     }
 
     fn send(&self, message: &SignedMessage) -> Result<(), StepError> {
@@ -196,8 +209,10 @@ impl Attempt {
 fn path(round: &Path, kind: MessageKind, id: &MemberId) -> PathBuf {
     let kind = match kind {
         MessageKind::Opening => "opening",
+        MessageKind::CommitmentHash => "hash",
         MessageKind::Commitment => "commitment",
         MessageKind::Response => "response",
+        MessageKind::Signers => "signers",
     };
     round.join(format!("{}.{kind}", file_name(id)))
 }
@@ -235,6 +250,18 @@ fn public_keys(
     }
     let keys = agreed.authenticate_each(&openings);
     Ok(keys.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// Abandons an attempt and all before it.
+pub(crate) fn retire(args: &RetireArgs) -> Result<(), StepError> {
+    let committee = Committee::of(&args.committee)?;
+    let (agreed, _) = committee.agreed(&args.store.store, &args.committee)?;
+    let attempt = content_label(&args.content)?.attempt(args.attempt);
+    let attempt = attempt.map_err(refused)?;
+    let store = Store::open(&args.store.store)?;
+    Ok(store
+        .member
+        .retire(&agreed, &attempt, &mut store.guard()?)?)
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {

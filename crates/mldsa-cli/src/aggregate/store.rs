@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use mladsa_aggregate::storage::FileMark;
 use mladsa_aggregate::{MasterSeed, Member, MemberId, OneTimeKeyJournal};
+use mldsa_core::Backend;
+use mldsa_core::internals::Shake256;
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::dirs::{
@@ -13,7 +16,7 @@ use super::dirs::{
     refused,
 };
 use super::registrations::{expect_free, register};
-use crate::commit::{Access, StagedFile, flush_directory};
+use crate::commit::flush_directory;
 use crate::input::read_small;
 use crate::paths::{is_inside, is_still};
 use crate::random::random;
@@ -28,7 +31,9 @@ pub(crate) struct Store {
     pub(crate) member: Member,
 }
 
-/// The `secret` file: `"MLADSAS3" || guarded || BE32(generation) || BE64(closed) || seed || xi`.
+/// The `secret` file: `"MLADSAS4" || guarded || BE32(generation) || BE64(closed) || seed || xi ||
+/// digest`. The digest over all before it binds the public fields to the seed: only a holder of the
+/// seed can change them.
 struct Secret {
     guarded: bool,
     /// Number of rotations.
@@ -39,12 +44,17 @@ struct Secret {
     random: Zeroizing<[u8; 64]>,
 }
 
-const MAGIC: &[u8; 8] = b"MLADSAS3";
-const SECRET_LEN: usize = 8 + 1 + 4 + 8 + 64;
+const MAGIC: &[u8; 8] = b"MLADSAS4";
+const CONTENT_LEN: usize = 8 + 1 + 4 + 8 + 64;
+const SECRET_LEN: usize = CONTENT_LEN + 32;
 
 impl Secret {
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let rest = bytes.strip_prefix(MAGIC)?;
+        let (content, found) = bytes.split_last_chunk::<32>()?;
+        if !bool::from(digest(content).ct_eq(found)) {
+            return None;
+        }
+        let rest = content.strip_prefix(MAGIC)?;
         let (&[guarded @ 0..=1], rest) = rest.split_first_chunk()? else {
             return None;
         };
@@ -61,31 +71,74 @@ impl Secret {
     }
 
     /// Replaces the file in `store` and overwrites the previous content, as far as the file system
-    /// writes in place.
+    /// writes in place. The caller holds the lock of the store.
     fn write(&self, store: &Path) -> io::Result<()> {
         let mut bytes = Zeroizing::new([0; SECRET_LEN]);
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8] = self.guarded.into();
         bytes[9..13].copy_from_slice(&self.generation.to_be_bytes());
         bytes[13..21].copy_from_slice(&self.closed.to_be_bytes());
-        bytes[21..].copy_from_slice(&*self.random);
+        bytes[21..CONTENT_LEN].copy_from_slice(&*self.random);
+        let (content, end) = bytes.split_at_mut(CONTENT_LEN);
+        end.copy_from_slice(&digest(content));
         let path = store.join("secret");
         let write = || {
-            let staged = StagedFile::write(&path, &*bytes, Access::Owner)?;
+            let next = store.join(NEXT_SECRET);
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let mut file = options.open(&next)?;
+            let written = file.write_all(&*bytes).and_then(|()| file.sync_all());
+            written.inspect_err(|_| drop(erase(&next)))?;
             let old = match OpenOptions::new().write(true).open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 old => Some(old?),
             };
-            staged.replace()?;
+            fs::rename(&next, &path)?;
             flush_directory(&path)?;
-            if let Some(mut old) = old {
-                old.write_all(&[0; SECRET_LEN])?;
-                old.sync_all()?;
-            }
-            Ok(())
+            old.map_or(Ok(()), overwrite)
         };
         write().map_err(|error: io::Error| named(&path, error))
     }
+}
+
+/// Name of a secret that is not complete yet.
+const NEXT_SECRET: &str = "secret.next";
+
+fn digest(content: &[u8]) -> [u8; 32] {
+    let mut digest = [0; 32];
+    let permutation = Backend::detect().permutation();
+    Shake256::digest(permutation, &[b"MLADSA secret", content], &mut digest);
+    digest
+}
+
+fn overwrite(mut file: File) -> io::Result<()> {
+    file.write_all(&[0; SECRET_LEN])?;
+    file.sync_all()
+}
+
+/// Overwrites and removes a file with a secret.
+fn erase(path: &Path) -> io::Result<()> {
+    overwrite(OpenOptions::new().write(true).open(path)?)?;
+    fs::remove_file(path)
+}
+
+/// Removes the files that an interrupted command has left in a store; one with a seed is overwritten.
+/// The caller holds the lock of the store.
+fn sweep(store: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(store)?.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let is_staged = name.starts_with(b"mldsa-") && name.ends_with(b".tmp");
+        let is_list = name.starts_with(b"epoch-") && name.ends_with(b".next");
+        if name == NEXT_SECRET.as_bytes() {
+            erase(&entry.path())?;
+        } else if is_staged || is_list {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 impl Store {
@@ -142,7 +195,7 @@ impl Store {
         if !secret.exists() {
             // The lock is an empty file.
             made.push(&path.join("lock"));
-            if has_guard(path)? {
+            if has_files(path, b"guard-")? {
                 return Err(named(path, "the store exists, but its secret is gone"));
             }
         }
@@ -165,6 +218,10 @@ impl Store {
         if store.secret.guarded {
             return Err(named(path, "the store exists"));
         }
+        if store.secret.generation == 0 && has_files(path, b"epoch-")? {
+            let why = "the seed of this store has served an epoch: make a new member";
+            return Err(named(path, why));
+        }
         let guard = store.make_guard(mark.as_deref(), made)?;
         Ok((store, guard))
     }
@@ -178,7 +235,10 @@ impl Store {
         let lock = options.open(&name).map_err(|error| named(&name, error))?;
         match lock.try_lock() {
             // Another process may have removed the file that it had made.
-            Ok(()) if is_still(&lock, &name) => Ok(lock),
+            Ok(()) if is_still(&lock, &name) => {
+                sweep(path).map_err(|error| named(path, error))?;
+                Ok(lock)
+            }
             Err(TryLockError::Error(error)) => {
                 let _ = fs::remove_file(&name);
                 Err(named(&name, error))
@@ -386,11 +446,11 @@ fn expect_new(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a guard was ever made in a store.
-fn has_guard(store: &Path) -> io::Result<bool> {
+/// Whether a store has files whose names begin like this.
+fn has_files(store: &Path, prefix: &[u8]) -> io::Result<bool> {
     let entries = fs::read_dir(store).map_err(|error| named(store, error))?;
     let mut names = entries.flatten().map(|entry| entry.file_name());
-    Ok(names.any(|name| name.as_encoded_bytes().starts_with(b"guard-")))
+    Ok(names.any(|name| name.as_encoded_bytes().starts_with(prefix)))
 }
 
 #[cfg(test)]

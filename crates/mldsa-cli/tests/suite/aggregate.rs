@@ -170,7 +170,7 @@ impl Place {
                 "--epoch {epoch} --round {round} --attempt {attempt} --content slot-7 --ctx TEST \
                  --payload payload"
             );
-            for step in ["open", "commit", "respond"] {
+            for step in ["open", "commit", "reveal", "respond"] {
                 self.each(step, [0, 1, 2], &more);
             }
             let combined = self.run(&own("combine", 0, &format!("{more} --out {out}")));
@@ -178,6 +178,7 @@ impl Place {
                 return round;
             }
             assert_eq!(combined.code, 1, "{}", combined.stderr);
+            let more = format!("--epoch {epoch} --attempt {attempt} --content slot-7");
             self.each("retire", [0, 1, 2], &more);
         }
         panic!("four misses in a row");

@@ -502,6 +502,32 @@ fn rounding_over_all_of_z_q() {
     }
 }
 
+/// Every residue through UseHint, with a hint and without.
+#[test]
+fn hints_over_all_of_z_q() {
+    let portable = Backend::PORTABLE.kernels();
+    let some = |n: &u8| 0x5ac3 >> (n % 16) & 1 == 1;
+    let (hinted, others): (Vec<u8>, Vec<u8>) = (0..=u8::MAX).partition(some);
+    for (gamma2, len) in [(GAMMA2_88, 192), (GAMMA2_32, 128)] {
+        for first in (0..Q).step_by(N) {
+            let (w, one) = factors(&core::array::from_fn(|n| (first + n as i32).min(Q - 1)));
+            let mut w_hat = NttPoly::zeroed();
+            (portable.row_product)(from_ref(&w), from_ref(&one), &mut w_hat);
+            for hint in [&hinted, &others] {
+                let w1 = |backend: Backend| {
+                    let mut w1 = [0; 192];
+                    (backend.kernels().inv_ntt_use_hint)(gamma2, &w_hat, hint, &mut w1[..len]);
+                    w1
+                };
+                let expected = w1(Backend::PORTABLE);
+                for backend in Backend::available().skip(1) {
+                    assert_eq!(w1(backend), expected, "{backend:?} {first}");
+                }
+            }
+        }
+    }
+}
+
 /// The rows of key generation and of keys that are unpacked.
 #[test]
 fn rows_of_keys() {

@@ -372,9 +372,12 @@ mod check {
         expect_public(opening.body(), "t");
         let key = agreed.authenticate(&opening)?;
         let round = Round::new(&agreed, &task, 0, [key])?;
-        let (pending, commitment) = member.commit(&round, &mut journal)?;
-        expect_public(commitment.body(), "commitment");
+        let (pending, hash) = member.commit(&round, &mut journal)?;
+        expect_public(hash.body(), "hash of the commitment");
         let mut set = CommitmentSet::new(&round);
+        set.add(&hash)?;
+        let commitment = member.reveal(&pending, &set, &mut journal)?;
+        expect_public(commitment.body(), "commitment");
         set.add(&commitment)?;
         let challenge = set.challenge()?;
         let response = member.respond(pending, &challenge, &mut journal)?;

@@ -36,7 +36,7 @@ fn failed_steps_pin_nothing() {
     place.each("root", [0, 1, 2], "");
     place.agree([0, 1, 2], 1);
     assert!(pinned("member-0"));
-    for step in ["open", "commit", "respond"] {
+    for step in ["open", "commit", "reveal", "respond"] {
         for n in 0..3 {
             place.good(&member(step, n, ""));
         }

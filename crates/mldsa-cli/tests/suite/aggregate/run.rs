@@ -88,7 +88,7 @@ fn run_makes_an_aggregate() {
 fn verify_requires_the_expected_decision() {
     let place = Place::new("policy");
     let digest = place.agreed(1);
-    for step in ["open", "commit", "respond"] {
+    for step in ["open", "commit", "reveal", "respond"] {
         place.good(&member(step, 0, "--cohort m0"));
     }
     let combined = place.run(&member("combine", 0, "--cohort m0 --out aggregate"));
@@ -123,7 +123,7 @@ fn verify_requires_the_expected_decision() {
 fn an_aggregate_can_be_written_to_a_pipe() {
     let place = Place::new("pipe");
     place.agreed(1);
-    for step in ["open", "commit", "respond"] {
+    for step in ["open", "commit", "reveal", "respond"] {
         place.good(&member(step, 0, "--cohort m0"));
     }
     let combined = place.run(&member("combine", 0, "--cohort m0 --out aggregate"));

@@ -30,19 +30,25 @@ fn steps_make_an_aggregate() {
     place.refused(&member("open", 0, ""), "not acknowledged");
     assert_eq!(place.status(1, "missing acknowledgements"), "m2");
     place.agree([2], 1);
-    assert_eq!(place.status(1, "next"), "open, commit, respond, combine");
+    assert_eq!(
+        place.status(1, "next"),
+        "open, commit, reveal, respond, combine"
+    );
     for n in 0..3 {
         place.good(&member("open", n, ""));
     }
     // A later registration does not belong to the epoch.
     place.good(&own("init", 9, "--id m9"));
     // No response without a commitment, no commitment without all openings.
-    place.refused(&member("respond", 0, ""), "commitment");
+    place.refused(&member("respond", 0, ""), "hash");
     for n in 0..3 {
         place.good(&member("commit", n, ""));
-        let commitment = place.get(&message(n, "commitment"));
+        let hash = place.get(&message(n, "hash"));
         place.good(&member("commit", n, ""));
-        assert_eq!(place.get(&message(n, "commitment")), commitment);
+        assert_eq!(place.get(&message(n, "hash")), hash);
+        if n < 2 {
+            place.refused(&member("reveal", 0, ""), "hash");
+        }
     }
     // Another cohort, or another payload, for the same label is another decision.
     place.refused(&member("commit", 0, "--cohort m0,m1"), "already used");
@@ -53,6 +59,10 @@ fn steps_make_an_aggregate() {
     place.refused(&alone, "already used");
     place.put("payload", b"what is decided");
     place.good(&member("open", 0, ""));
+    place.refused(&member("respond", 0, ""), "commitment");
+    for n in 0..3 {
+        place.good(&member("reveal", n, ""));
+    }
     for n in 0..2 {
         place.good(&member("respond", n, ""));
     }
@@ -96,7 +106,7 @@ fn steps_make_an_aggregate() {
     if combined.code == 1 {
         // About one attempt in thirty misses: all members retire it.
         for n in 0..3 {
-            place.good(&member("retire", n, ""));
+            place.good(&own("retire", n, "--content slot-7"));
             place.refused(&member("respond", n, ""), "already used");
         }
     } else {
@@ -215,7 +225,7 @@ fn messages_of_an_old_epoch_are_rejected() {
     place.good("rotate --store member-0 --epoch 2");
     let rotated = place.get("member-0/secret");
     assert_ne!(secret[21..53], rotated[21..53]);
-    assert_eq!(secret[53..], rotated[53..]);
+    assert_eq!(secret[53..85], rotated[53..85]);
     place.refused(&own("root", 0, "--epoch 2"), "epoch is closed");
     // Two of the three members and a new one.
     place.good(&own("init", 3, "--id m3"));

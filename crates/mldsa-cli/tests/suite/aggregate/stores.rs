@@ -7,7 +7,61 @@ fn make_incomplete(place: &Place, store: &str) {
     let secret = format!("{store}/secret");
     let mut bytes = place.get(&secret);
     bytes[8] = 0;
+    seal(&mut bytes);
     place.put(&secret, &bytes);
+}
+
+/// Writes the digest of a secret.
+fn seal(secret: &mut [u8]) {
+    use sha3::digest::{ExtendableOutput, Update};
+    let (content, digest) = secret.split_at_mut(85);
+    let mut shake = sha3::Shake256::default();
+    shake.update(b"MLADSA secret");
+    shake.update(content);
+    shake.finalize_xof_into(digest);
+}
+
+/// The marker of a complete guard was one byte without a check: `init` made a fresh guard for a used
+/// seed.
+#[test]
+fn a_used_seed_gets_no_new_guard() {
+    let place = Place::new("marker");
+    place.agreed(1);
+    let secret = place.get("member-0/secret");
+    for name in ["log", "mark"] {
+        place.remove(&format!("member-0/guard-0.{name}"));
+    }
+    for at in [8, 12, 20] {
+        let mut changed = secret.clone();
+        changed[at] ^= 1;
+        place.put("member-0/secret", &changed);
+        place.refused(&own("init", 0, "--id m0"), "malformed");
+    }
+    // Also with a valid digest, by a holder of the seed.
+    place.put("member-0/secret", &secret);
+    make_incomplete(&place, "member-0");
+    place.refused(&own("init", 0, "--id m0"), "has served an epoch");
+    assert!(!place.exists("member-0/guard-0.log"));
+}
+
+/// Files that an interrupted command has left.
+#[test]
+fn remains_of_interrupted_commands_are_removed() {
+    let place = Place::new("remains");
+    place.good(&own("init", 0, "--id m0"));
+    let remains = ["secret.next", "mldsa-x.tmp", "epoch-1.roots.7-0.next"];
+    for name in remains {
+        place.put(&format!("member-0/{name}"), &[7; 117]);
+    }
+    let link = place.path("seed");
+    fs::hard_link(place.path("member-0/secret.next"), &link).unwrap();
+    place.put("member-0/other", b"");
+    place.good("rotate --store member-0 --epoch 1");
+    for name in remains {
+        assert!(!place.exists(&format!("member-0/{name}")), "{name}");
+    }
+    assert!(place.exists("member-0/other"));
+    assert_eq!(fs::read(link).unwrap(), [0; 117]);
 }
 
 /// With any umask, and in an existing directory.

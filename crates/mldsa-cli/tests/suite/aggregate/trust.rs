@@ -34,7 +34,7 @@ impl Place {
         for attempt in 0..8 {
             let round = format!("{committee}-{epoch}-{attempt}");
             let more = format!("--round {round} --payload payload --attempt {attempt}");
-            for step in ["open", "commit", "respond"] {
+            for step in ["open", "commit", "reveal", "respond"] {
                 all(step, &more);
             }
             let combined = self.run(&format!(
@@ -45,7 +45,7 @@ impl Place {
                 return (identity, round);
             }
             assert_eq!(combined.code, 1, "{}", combined.stderr);
-            all("retire", &more);
+            all("retire", &format!("--attempt {attempt}"));
         }
         panic!("eight misses in a row");
     }
@@ -118,11 +118,8 @@ fn made_up_committees_are_rejected() {
     };
     place.good(&endorse("m3"));
     place.refused(&endorse("x4"), not_trusted);
-    let its_round = (0..8).map(|attempt| format!("committee-3-{attempt}"));
-    let its_round = its_round
-        .filter(|round| place.exists(round))
-        .last()
-        .unwrap();
+    let mut rounds = (0..8).map(|attempt| format!("committee-3-{attempt}"));
+    let its_round = rounds.rfind(|round| place.exists(round)).unwrap();
     let verify = verify_epoch("committee", 3, &its_round, "--store seasoned");
     place.refused(&verify, "not endorsed by a quorum");
 

@@ -79,7 +79,7 @@ fn encode<const SIX_BITS: bool>(
 /// registers first `a`, then `b`.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn hundred_twenty_eighths(a: __m256i, b: __m256i) -> __m256i {
+fn hundred_twenty_eighths(a: __m256i, b: __m256i) -> __m256i {
     let up = _mm256_set1_epi32(127);
     _mm256_packus_epi32(
         _mm256_srli_epi32::<7>(_mm256_add_epi32(a, up)),
@@ -114,7 +114,7 @@ fn rounded<const SIX_BITS: bool>(s: __m256i) -> __m256i {
 /// case of algorithm 36 wants.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn use_hint<const SIX_BITS: bool>(s: __m256i, hint: [i16; 16]) -> __m256i {
+fn use_hint<const SIX_BITS: bool>(s: __m256i, hint: [i16; 16]) -> __m256i {
     let step = if SIX_BITS { 1_488 } else { 4_092 };
     let r1 = rounded::<SIX_BITS>(s);
     // The difference fits, so that its sign is right though s wraps.
@@ -142,7 +142,7 @@ pub(super) fn changed_high_bits<const SIX_BITS: bool>(pairs: [(Eight, Eight); 4]
 /// `-1..=44` to `0..44`, or `-1..=16` to `0..16`.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn wrapped<const SIX_BITS: bool>(r1: __m256i) -> __m256i {
+fn wrapped<const SIX_BITS: bool>(r1: __m256i) -> __m256i {
     if SIX_BITS {
         // As unsigned numbers: of x and x + 44, and of x and x - 44, the smaller.
         let m = _mm256_set1_epi16(44);
@@ -156,12 +156,12 @@ pub(super) fn wrapped<const SIX_BITS: bool>(r1: __m256i) -> __m256i {
 /// The hint of one row, all ones where it is 1: in each sixteen coefficients the second
 /// and the third four change places, as packing two registers into one has them.
 #[repr(C, align(32))]
-pub(super) struct HintMasks(pub(super) [i16; N]);
+struct HintMasks([i16; N]);
 
 impl HintMasks {
     /// From the rising indices.
     #[inline]
-    pub(super) fn new(indices: &[u8]) -> Self {
+    fn new(indices: &[u8]) -> Self {
         let mut masks = [0; N];
         for &n in indices {
             masks[usize::from(n & !12 | n >> 1 & 4 | n << 1 & 8)] = -1;

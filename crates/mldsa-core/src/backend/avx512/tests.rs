@@ -8,7 +8,7 @@ use super::product::{RowSums, matrix_product};
 use super::registers::{self, Aligned};
 use super::reject::{Stream, accept_first, accept_last};
 use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_ntt};
-use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
+use super::w1::{hint_masks, inv_ntt_use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
 use super::*;
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
@@ -26,7 +26,6 @@ use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::random::Random;
 use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
-use crate::ring::rounding;
 use crate::sample::rej_ntt_block_vartime;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
@@ -319,32 +318,6 @@ fn products_at_their_largest_operands() {
     check::<Dims44>(&mut random);
     check::<Dims65>(&mut random);
     check::<Dims87>(&mut random);
-}
-
-#[test]
-fn use_hint_over_all_of_z_q() {
-    fn check<const SIX_BITS: bool>(gamma2: i32) {
-        on_this_cpu!({
-            for first in (0..Q).step_by(64) {
-                let r: [i32; 64] = core::array::from_fn(|n| (first + n as i32).min(Q - 1));
-                let quad = [0, 1, 2, 3].map(|n| _mm512_loadu_si512(r[16 * n..].as_ptr().cast()));
-                for hint in [0, u32::MAX, 0x5a5a_c3c3] {
-                    let mut out = Aligned([0u8; 64]);
-                    let low = use_hint::<SIX_BITS>([quad[0], quad[1]], hint);
-                    let high = use_hint::<SIX_BITS>([quad[2], quad[3]], hint);
-                    let w1 = in_order::<SIX_BITS>(low, high);
-                    _mm512_store_si512((&raw mut out).cast(), w1);
-                    for (n, (&r, &w1)) in r.iter().zip(&out.0).enumerate() {
-                        let hinted = hint >> (2 * (n % 16) + n / 16 % 2) & 1;
-                        let expected = rounding::use_hint_vartime(gamma2, hinted as i32, r);
-                        assert_eq!(i32::from(w1), expected, "{r}");
-                    }
-                }
-            }
-        });
-    }
-    check::<true>(GAMMA2_88);
-    check::<false>(GAMMA2_32);
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub(super) fn encode<const SIX_BITS: bool>(v: &Registers, hint: &[u32; 8], out: 
 /// its wrap: r0 is at most zero there, as the special case of algorithm 36 wants.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn use_hint<const SIX_BITS: bool>(r: [__m512i; 2], hint: u32) -> __m512i {
+fn use_hint<const SIX_BITS: bool>(r: [__m512i; 2], hint: u32) -> __m512i {
     let [even, odd] = r.map(
         #[inline(always)]
         |r| _mm512_add_epi32(r, _mm512_set1_epi32(127)),
@@ -100,7 +100,7 @@ pub(super) fn use_hint<const SIX_BITS: bool>(r: [__m512i; 2], hint: u32) -> __m5
 /// bytes in order, wrapped to 0..44 or 0..16.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) fn in_order<const SIX_BITS: bool>(low: __m512i, high: __m512i) -> __m512i {
+fn in_order<const SIX_BITS: bool>(low: __m512i, high: __m512i) -> __m512i {
     // One more in every byte: there is no -1 any more that would borrow.
     let ones = _mm512_set1_epi16(0x0101);
     let bytes = _mm512_add_epi16(_mm512_slli_epi16::<8>(high), _mm512_add_epi16(low, ones));
