@@ -2,6 +2,7 @@
 
 pub(crate) mod zeroize_kernels;
 mod incremental_tr;
+mod masks;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod keygen;
 #[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
