@@ -9,7 +9,7 @@ use mladsa_aggregate::steps::{Combiner, CommitmentSet, Round};
 use mladsa_aggregate::test_util::{Commitment, Response};
 use mladsa_aggregate::{
     Aggregate, AgreedRoots, EpochPlan, Error, MasterSeed, Member, MemberId, MemoryWriteOnceStore,
-    OneTimeKeyJournal, PinnedRoots, Registry, SigningTask, TaskId,
+    OneTimeKeyJournal, PinnedRoots, QuorumRule, Registry, SigningTask, TaskId,
 };
 use mldsa_core::Randomness;
 
@@ -49,7 +49,7 @@ impl Committee {
             .iter()
             .map(|member| member.register(Randomness::Deterministic))
             .collect();
-        let registry = Registry::new(&[0x4d; 32], entries?)?;
+        let registry = Registry::new(&[0x4d; 32], entries?, &QuorumRule::TwoThirds)?;
         let task = task(b"payload")?;
         let plan = EpochPlan::new(1, vec![task.id().clone()])?;
         let mut journals = members
@@ -73,7 +73,8 @@ impl Committee {
                 Randomness::Deterministic,
             )?);
         }
-        let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
+        let agreed =
+            AgreedRoots::from_pin(&registry.identity(plan.epoch()), &pinned, &acknowledgements)?;
         let attempt_id = task.id().attempt(0)?;
         let opening = members[0].open(&agreed, &trees[0], &attempt_id, &journals[0])?;
         let opening_message_len = opening.to_bytes().len();

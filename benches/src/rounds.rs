@@ -5,9 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use batch_verify::{
-    BatchVerifier, Committee, Duplicates, KeyStorage, MemberId, Mode, Threads, Vote,
-};
+use batch_verify::{BatchVerifier, Committee, KeyStorage, MemberId, Mode, Report, Threads, Vote};
 use cpu_time::ThreadTime;
 use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
@@ -235,18 +233,17 @@ fn call<P: ParameterSet>(
             let members: Vec<MemberId> = committee.members().collect();
             let verifier = BatchVerifier::builder()
                 .mode(mode)
-                .duplicates(Duplicates::Once)
                 .threads(Threads::Pool(pool))
                 .build_for(committee)
                 .expect("a verifier");
-            let mut verdicts = Vec::new();
+            let mut memory = Report::default();
             Box::new(move || {
                 let vote = |case: &usize| {
                     let case = &round.inputs.cases[*case];
                     Vote::new(members[case.key], case.message.as_slice(), &case.signature)
                 };
                 let votes = round.order.iter().map(vote);
-                verifier.verify_into(votes, &mut verdicts).all_valid()
+                verifier.verify_into(votes, &mut memory).all_valid()
             })
         }
         Strategy::Lanes => {

@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+mod bindings;
 mod gates;
 mod host;
 mod shell;
@@ -15,7 +16,7 @@ use shell::{Outcome, Stop};
 type Step = fn() -> Outcome;
 
 /// Name; whether the step runs without being named; the step.
-const STEPS: [(&str, bool, Step); 27] = [
+const STEPS: [(&str, bool, Step); 29] = [
     ("tools", true, host::tools),
     ("fmt", true, host::fmt),
     ("locks", true, host::locks),
@@ -36,6 +37,8 @@ const STEPS: [(&str, bool, Step); 27] = [
     ("msrv", true, gates::msrv),
     ("device", true, gates::device),
     ("evm", true, host::evm),
+    ("c", true, bindings::c),
+    ("go", true, bindings::go),
     ("readme", true, host::readme),
     // On demand: emulation and repetition take long.
     ("quick", false, host::quick),

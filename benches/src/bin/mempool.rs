@@ -13,7 +13,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use aws_lc_rs::signature::{ML_DSA_65, UnparsedPublicKey};
-use batch_verify::{BatchVerifier, BuildError, Duplicates, Item, Mode, Threads};
+use batch_verify::{BatchVerifier, BuildError, Item, Mode, Threads};
 use clap::Parser;
 use mldsa_core::{Context, MlDsa65, Randomness, SigningKey};
 use rand::rngs::StdRng;
@@ -119,7 +119,6 @@ fn run(
             .mode(Mode::Full)
             .key_cache_bytes((mib as usize).saturating_mul(1 << 20))
             .threads(Threads::Inline)
-            .duplicates(Duplicates::Verify)
             .build()?;
         Ok((verifier, Row::default(), Duration::ZERO))
     };
@@ -157,16 +156,15 @@ fn run(
             }));
             *time += begin.elapsed();
             for (transaction, verdict) in block.iter().zip(report.verdicts()) {
-                if verdict.is_valid() == transaction.forged {
+                if verdict.is_ok() == transaction.forged {
                     return Err("a wrong verdict".into());
                 }
                 row.forged += u32::from(transaction.forged);
             }
             // Totals of the verifier.
-            let summary = report.summary();
-            let (hits, misses) = (summary.cache_hits, summary.cache_misses);
+            let (hits, misses) = (report.cache_hits(), report.cache_misses());
             row.hit_rate = hits as f64 / (hits + misses).max(1) as f64;
-            row.bytes = summary.cache_bytes;
+            row.bytes = report.cache_bytes();
         }
 
         let begin = Instant::now();

@@ -9,7 +9,7 @@ use mladsa_aggregate::errors::RoundError;
 use mladsa_aggregate::test_util::Matrix;
 use mladsa_aggregate::{
     AgreedRoots, EpochPlan, Error as AggregateError, MemoryWriteOnceStore, OneTimeKeyJournal,
-    PinnedRoots, Registry, TaskId,
+    PinnedRoots, QuorumRule, Registry, TaskId,
 };
 use mldsa_core::{MlDsa87, ParameterSet as _, Randomness};
 
@@ -121,7 +121,11 @@ fn parts(table: &mut Table) -> Result<(), AggregateError> {
         Ok(())
     })?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
+    let registry = Registry::new(
+        &[7; 32],
+        [one.register(Randomness::Deterministic)?],
+        &QuorumRule::TwoThirds,
+    )?;
     for (name, attempts) in [
         ("ContentKeyDerive, leaf", 1),
         ("8 x ContentKeyDerive, leaf", 8),
@@ -161,7 +165,11 @@ fn journal() -> Result<Table, Box<dyn Error>> {
     let labels: Result<Vec<_>, _> = (0..CALLS as u8).map(|n| TaskId::new(&[n])).collect();
     let labels = labels?;
     let one = member(0);
-    let registry = Registry::new(&[7; 32], [one.register(Randomness::Deterministic)?])?;
+    let registry = Registry::new(
+        &[7; 32],
+        [one.register(Randomness::Deterministic)?],
+        &QuorumRule::TwoThirds,
+    )?;
     let plan = EpochPlan::with_attempts(1, labels.clone(), 8)?;
     let tree = one.epoch_tree(&registry, &plan)?;
     for (name, last) in [
@@ -175,7 +183,11 @@ fn journal() -> Result<Table, Box<dyn Error>> {
         let mut store = MemoryWriteOnceStore::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
         let acknowledgement = one.acknowledge(&pinned, &mut journal, Randomness::Deterministic)?;
-        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
+        let agreed = AgreedRoots::from_pin(
+            &registry.identity(plan.epoch()),
+            &pinned,
+            &[acknowledgement],
+        )?;
         let mut times = Vec::new();
         for label in &labels {
             let label = label.attempt(last)?;

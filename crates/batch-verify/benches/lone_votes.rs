@@ -8,9 +8,7 @@ use core::hint::black_box;
 use core::time::Duration;
 use std::time::Instant;
 
-use batch_verify::{
-    BatchVerifier, Committee, OwnedVote, Priority, Source, Threads, VerificationService, Vote,
-};
+use batch_verify::{BatchVerifier, Committee, Report, Source, Threads, VerificationService, Vote};
 use mldsa_core::{Backend, Context, MlDsa65, PreparedVerifyingKey, Randomness, SigningKey};
 
 const SIGNERS: usize = 16;
@@ -66,10 +64,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         (&pool, ", pool of two", &[9, 16, 32, 64]),
     ] {
         for &size in sizes {
-            let mut verdicts = Vec::new();
+            let mut report = Report::default();
             row(&format!("batch of {size}{name}"), size, |n| {
                 let votes = (n * size..(n + 1) * size).map(vote);
-                assert!(verifier.verify_into(votes, &mut verdicts).all_valid());
+                assert!(verifier.verify_into(votes, &mut report).all_valid());
             });
         }
     }
@@ -88,9 +86,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // With the wake-up of the worker and of this thread.
     let queued = service(0)?;
     row("service, submitted and awaited", 1, |n| {
-        let (message, signature) = &signed[n % VOTES];
-        let vote = OwnedVote::new(members[n % SIGNERS], *message, signature.as_ref());
-        let answer = queued.submit(Source::own(Priority::CurrentRound), vote);
+        let answer = queued.submit(Source::own(), &vote(n));
         assert_eq!(answer.and_then(|answer| answer.wait()), Ok(()));
     });
     Ok(())

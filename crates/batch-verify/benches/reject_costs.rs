@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use batch_verify::{
-    BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
+    BatchVerifier, Committee, Item, KeyStorage, RejectReason, Report, Threads, Vote,
 };
 use mldsa_core::{
     Backend, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey,
@@ -73,10 +73,10 @@ fn costs<P: ParameterSet>() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> 
             .for_each(|(n, parts)| edit(n, parts));
         parts
     };
-    let invalid = Verdict::Rejected;
+    let invalid = Err::<(), RejectReason>;
     let z_end = P::SIG_LEN - P::PARAMS.omega - P::K;
-    let kinds: Vec<(&'static str, Verdict, Vec<Parts>)> = vec![
-        ("valid", Verdict::Valid, valid.clone()),
+    let kinds: Vec<(&'static str, Result<(), RejectReason>, Vec<Parts>)> = vec![
+        ("valid", Ok(()), valid.clone()),
         (
             "unknown signer",
             invalid(RejectReason::UnknownMember),
@@ -115,10 +115,6 @@ fn costs<P: ParameterSet>() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> 
             invalid(RejectReason::ChallengeMismatch),
             edited(&|_, p| p.3[0] ^= 1),
         ),
-        ("duplicate, rejected", invalid(RejectReason::Duplicate), {
-            let one = valid[0].clone();
-            (0..ITEMS).map(|_| one.clone()).collect()
-        }),
     ];
     let committee = |storage| {
         let builder = Committee::<P>::builder(b"").key_storage(storage);
@@ -130,14 +126,10 @@ fn costs<P: ParameterSet>() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> 
     );
     let mut rows = Vec::new();
     for (name, verdict, parts) in &kinds {
-        let duplicates = match verdict {
-            Verdict::Rejected(RejectReason::Duplicate) => Duplicates::Reject,
-            _ => Duplicates::Once,
-        };
-        rows.push((*name, votes(&expanded, duplicates, parts, *verdict)?));
+        rows.push((*name, votes(&expanded, parts, *verdict)?));
     }
     let (_, valid_verdict, parts) = &kinds[0];
-    let time = votes(&compact, Duplicates::Once, parts, *valid_verdict)?;
+    let time = votes(&compact, parts, *valid_verdict)?;
     rows.push(("valid, key not expanded", time));
     for (name, kind) in [
         ("valid, key in the item", 0),
@@ -153,13 +145,10 @@ fn costs<P: ParameterSet>() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> 
 /// Of members' votes.
 fn votes<P: ParameterSet>(
     committee: &Committee<P>,
-    duplicates: Duplicates,
     parts: &[Parts],
-    expected: Verdict,
+    expected: Result<(), RejectReason>,
 ) -> Result<f64, Box<dyn Error>> {
-    let builder = BatchVerifier::builder()
-        .threads(Threads::Inline)
-        .duplicates(duplicates);
+    let builder = BatchVerifier::builder().threads(Threads::Inline);
     let verifier = builder.build_for(committee.clone())?;
     // An id of another epoch for an index beyond the committee.
     let other = committee.successor(1, None::<(&[u8], u64)>)?;
@@ -169,31 +158,33 @@ fn votes<P: ParameterSet>(
         Vote::new(member, message, signature)
     });
     let votes: Vec<Vote<'_>> = votes.collect();
-    let mut verdicts = Vec::new();
+    let mut memory = Report::default();
     Ok(least(parts.len(), || {
-        let _ = verifier.verify_into(votes.iter().copied(), &mut verdicts);
-        // The first of identical votes is no duplicate.
+        let report = verifier.verify_into(votes.iter().copied(), &mut memory);
         assert!(
-            verdicts[1..].iter().all(|verdict| *verdict == expected),
+            report.verdicts().iter().all(|verdict| *verdict == expected),
             "{expected:?}"
         );
     }))
 }
 
 /// Of items with keys.
-fn items<P: ParameterSet>(parts: &[Parts], expected: Verdict) -> Result<f64, Box<dyn Error>> {
+fn items<P: ParameterSet>(
+    parts: &[Parts],
+    expected: Result<(), RejectReason>,
+) -> Result<f64, Box<dyn Error>> {
     let builder = BatchVerifier::<P>::builder()
         .threads(Threads::Inline)
         .key_cache_bytes(0);
     let verifier = builder.build()?;
-    let mut verdicts = Vec::new();
+    let mut memory = Report::default();
     Ok(least(parts.len(), || {
         let items = parts
             .iter()
             .map(|(_, key, message, signature)| Item::new(key, Context::EMPTY, message, signature));
-        let _ = verifier.verify_into(items, &mut verdicts);
+        let report = verifier.verify_into(items, &mut memory);
         assert!(
-            verdicts.iter().all(|verdict| *verdict == expected),
+            report.verdicts().iter().all(|verdict| *verdict == expected),
             "{expected:?}"
         );
     }))

@@ -7,9 +7,7 @@ use core::error::Error;
 use core::time::Duration;
 use std::time::Instant;
 
-use batch_verify::{
-    Attestation, BatchVerifier, Committee, CommitteeVerifier, MemberId, Mode, QuorumRule, Vote,
-};
+use batch_verify::{BatchVerifier, Committee, CommitteeVerifier, MemberId, Mode, QuorumRule, Vote};
 use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey};
 
 const NETWORK: &[u8] = b"mychain/v1/vertex";
@@ -92,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let verdicts: Vec<bool> = vertices.iter().zip(&signers).map(single).collect();
         one_by_one = one_by_one.min(start.elapsed());
         for (alone, together) in verdicts.iter().zip(report.verdicts()) {
-            assert_eq!(*alone, together.is_valid(), "verdicts differ");
+            assert_eq!(*alone, together.is_ok(), "verdicts differ");
         }
     }
 
@@ -101,10 +99,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|signer| signer.sign(b"block 7", context, Randomness::Deterministic))
         .collect::<Result<_, _>>()?;
-    let votes: Vec<Attestation<'_>> = committee
+    let votes: Vec<(MemberId, &[u8])> = committee
         .members()
         .zip(&votes)
-        .map(|(member, vote)| Attestation::new(member, vote.as_ref()))
+        .map(|(member, vote)| (member, vote.as_ref()))
         .collect();
     let quorum = verifier.verify_quorum(b"block 7", &votes, QuorumRule::AnyValid)?;
     let certificate: Vec<_> = quorum
@@ -115,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let checked = verifier.verify_quorum(b"block 7", &certificate, QuorumRule::Certificate)?;
     assert_eq!(checked.weight(), quorum.weight());
 
-    let threads = report.summary().threads;
+    let threads = report.threads();
     println!(
         "ML-DSA-87, backend {}, {threads} threads",
         Backend::detect().name()
@@ -126,7 +124,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         committee.memory_bytes() as f64 / f64::from(1 << 20),
         ms(expansion)
     );
-    println!("valid vertices        {:>10}", report.summary().valid_items);
+    println!("valid vertices        {:>10}", report.valid_items());
     println!(
         "rejected              {:>10}  {}",
         rejected.len(),
@@ -161,7 +159,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let quick = quick.verify(vertices.iter().map(Vertex::vote));
     println!(
         "early exit            {:>10}  vertices skipped",
-        quick.summary().skipped
+        quick.skipped()
     );
     Ok(())
 }

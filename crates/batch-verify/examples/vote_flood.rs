@@ -1,83 +1,186 @@
-//! Votes of honest validators through a `VerificationService`, alone and together with peers
-//! that forge: loss and latency of the honest ones, and the counters of the service.
+//! Votes of an honest peer and of the node itself through a `VerificationService`, alone and
+//! together with peers that forge as fast as they can: loss and latency of the honest votes,
+//! peak memory, and the counters of the service.
 //!
-//! `cargo run --release -p batch-verify --example vote_flood [FORGERIES] [PEERS]`
+//! `cargo run --release -p batch-verify --example vote_flood -- [--votes N] [--peers N,N..] [--load PERCENT]`
 //!
-//! A vote arrives every 200 us, with FORGERIES (10) forged ones by PEERS (10) peers.
+//! N (100,000) forged votes by 1, 10 and 1,000 peers, one after the other. With `--load` they
+//! arrive at that percentage of the rate at which the service verifies them. One honest vote and
+//! one of the node at a time, each 500 us after the answers to the last.
 
 use core::error::Error;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use batch_verify::{Committee, OwnedVote, Priority, Source, VerificationService};
-use mldsa_core::{Context, MlDsa65, Randomness, SigningKey};
+use batch_verify::{Committee, Source, VerificationService, Vote};
+use mldsa_core::{Context, MlDsa65, ParameterSet, Randomness, SigningKey};
 
 const NETWORK: &[u8] = b"example/vote-flood/v1";
 const VALIDATORS: usize = 100;
-const ROUNDS: usize = 30;
-const INTERVAL: Duration = Duration::from_micros(200);
+const HEIGHTS: u64 = 40;
+const INTERVAL: Duration = Duration::from_micros(500);
+/// Honest votes without a flood.
+const QUIET: usize = 1000;
+/// Bytes for each priority, and for the node itself.
+const QUEUE_BYTES: usize = 16 << 20;
+const CACHE_BYTES: usize = 1 << 20;
+
+type Votes = Vec<(batch_verify::MemberId, [u8; 8], Vec<u8>)>;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let word = |at: usize| words.get(at).map_or(Ok(10), |word| word.parse::<u64>());
-    let (forgeries, peers) = (word(0)?, word(1)?.max(1));
+    let (mut forgeries, mut peers, mut load) = (100_000, vec![1, 10, 1000], None);
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or("an option without a value")?;
+        match &*word {
+            "--votes" => forgeries = value.parse()?,
+            "--load" => load = Some(value.parse::<f64>()? / 100.0),
+            "--peers" => peers = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
+            _ => return Err(format!("unknown option {word}").into()),
+        }
+    }
     let context = Context::new(NETWORK)?;
     let keys: Vec<SigningKey<MlDsa65>> = (0..VALIDATORS as u8)
         .map(|n| SigningKey::from_seed(&[n; 32]))
         .collect();
     let members = keys.iter().map(|key| (key.verifying_key(), 1));
-    let committee = Committee::<MlDsa65>::builder(context)
-        .epoch(1)
-        .build(members)?;
-    let mut votes = Vec::new();
-    for round in 0..ROUNDS as u64 {
+    let committee = Committee::<MlDsa65>::builder(context).build(members)?;
+    let mut votes = Votes::new();
+    for height in 0..HEIGHTS {
         for (member, key) in committee.members().zip(&keys) {
-            let message = round.to_le_bytes();
+            let message = height.to_le_bytes();
             let signature = key.sign(&message, context, Randomness::Deterministic)?;
-            votes.push(OwnedVote::new(member, message, signature.as_ref()));
+            votes.push((member, message, signature.as_ref().to_vec()));
         }
     }
-    println!("{VALIDATORS} validators, {ROUNDS} rounds, ML-DSA-65");
-    for forgeries in [0, forgeries] {
-        let service = VerificationService::builder(committee.clone()).build()?;
-        let mut flood = 0_u64;
-        let mut waiting = Vec::new();
-        let (mut times, mut lost) = (Vec::new(), 0);
-        let start = Instant::now();
-        for (n, vote) in votes.iter().enumerate() {
-            let due = INTERVAL * n as u32;
-            thread::sleep(due.saturating_sub(start.elapsed()));
-            for _ in 0..forgeries {
-                flood += 1;
-                let mut forged = vote.clone();
-                forged.signature[..8].copy_from_slice(&flood.to_le_bytes());
-                let source = Source::peer(1000 + flood % peers, Priority::CurrentRound);
-                if let Ok(answer) = service.submit(source, forged) {
-                    answer.detach();
-                }
-            }
-            let source = Source::peer(n as u64 % 20, Priority::CurrentRound);
-            let since = Instant::now();
-            let answer = service.submit(source, vote.clone());
-            waiting.push(thread::spawn(move || {
-                answer?.wait().map(|()| since.elapsed())
-            }));
+    println!("{VALIDATORS} validators, ML-DSA-65, queue of {QUEUE_BYTES} bytes\n");
+    println!(
+        "| forging peers | forged | honest votes | lost | p50 us | p99 us | most queued bytes | peak MiB more |"
+    );
+    println!("|--:|--:|--:|--:|--:|--:|--:|--:|");
+    let pause = match load {
+        None => Duration::ZERO,
+        Some(load) => {
+            let pause = time_of_a_forgery(&committee, &votes)?.div_f64(load);
+            println!(
+                "<!-- one forged vote every {:.1} us -->",
+                1e6 * pause.as_secs_f64()
+            );
+            pause
         }
-        for answer in waiting {
-            match answer.join().map_err(|_| "a thread panicked")? {
-                Ok(time) => times.push(time),
-                Err(_) => lost += 1,
-            }
-        }
-        times.sort_unstable();
-        let at = |share: f64| times[(share * (times.len() - 1) as f64) as usize].as_secs_f64();
-        println!("\nforgeries for each honest vote: {forgeries}");
-        println!("  honest votes valid {:>8}, lost {lost}", times.len());
-        for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-            println!("  honest, {name:<6}{:>14.1} us", 1e6 * at(share));
-        }
-        print!("{}", service.stats());
+    };
+    run(&committee, &votes, 0, 0, pause)?;
+    for peers in peers {
+        run(&committee, &votes, forgeries, peers, pause)?;
     }
     Ok(())
+}
+
+fn run(
+    committee: &Committee<MlDsa65>,
+    votes: &Votes,
+    forgeries: u64,
+    peers: u64,
+    pause: Duration,
+) -> Result<(), Box<dyn Error>> {
+    let service = VerificationService::builder(committee.clone());
+    let service = service.queue_bytes(QUEUE_BYTES).cache_bytes(CACHE_BYTES);
+    let service = service.build()?;
+    let before = peak_kib();
+    let ended = AtomicBool::new(peers == 0);
+    let (mut times, mut lost, mut queued) = (Vec::new(), 0, 0);
+    thread::scope(|scope| {
+        scope.spawn(|| flood(&service, votes, forgeries, peers, pause, &ended));
+        let mut n = 0;
+        while !ended.load(Ordering::Relaxed) || n < QUIET {
+            let (member, message, signature) = &votes[n % votes.len()];
+            let vote = Vote::new(*member, message, signature);
+            for source in [Source::peer(u64::MAX), Source::own()] {
+                let start = Instant::now();
+                let answer = service.submit(source, &vote);
+                match answer.and_then(|answer| answer.wait()) {
+                    Ok(()) => times.push(start.elapsed()),
+                    Err(_) => lost += 1,
+                }
+            }
+            queued = queued.max(service.stats().queued_bytes);
+            n += 1;
+            thread::sleep(INTERVAL);
+        }
+    });
+    service.drain().wait();
+    times.sort_unstable();
+    let at = |share: f64| 1e6 * times[(share * (times.len() - 1) as f64) as usize].as_secs_f64();
+    println!(
+        "| {peers} | {forgeries} | {} | {lost} | {:.0} | {:.0} | {queued} | {:.1} |",
+        times.len() + lost,
+        at(0.5),
+        at(0.99),
+        (peak_kib() - before) as f64 / 1024.0
+    );
+    print!("{}", comment(&service.stats().to_string()));
+    Ok(())
+}
+
+/// Time in which the service verifies a forged vote, many of which are queued.
+fn time_of_a_forgery(
+    committee: &Committee<MlDsa65>,
+    votes: &Votes,
+) -> Result<Duration, Box<dyn Error>> {
+    let service = VerificationService::builder(committee.clone());
+    let service = service.queue_bytes(QUEUE_BYTES).cache_bytes(0).build()?;
+    let start = Instant::now();
+    flood(
+        &service,
+        votes,
+        20_000,
+        1,
+        Duration::ZERO,
+        &AtomicBool::new(false),
+    );
+    service.drain().wait();
+    Ok(start
+        .elapsed()
+        .div_f64(service.stats().verified.max(1) as f64))
+}
+
+/// Submits forged votes that are all different.
+fn flood(
+    service: &VerificationService<MlDsa65>,
+    votes: &Votes,
+    forgeries: u64,
+    peers: u64,
+    pause: Duration,
+    ended: &AtomicBool,
+) {
+    let mut forged = [0; MlDsa65::SIG_LEN];
+    let start = Instant::now();
+    for n in 0..if peers == 0 { 0 } else { forgeries } {
+        let due = pause.mul_f64(n as f64);
+        thread::sleep(due.saturating_sub(start.elapsed()));
+        let (member, message, signature) = &votes[n as usize % votes.len()];
+        forged.copy_from_slice(signature);
+        forged[..8].copy_from_slice(&n.to_le_bytes());
+        let vote = Vote::new(*member, message, &forged);
+        if let Ok(answer) = service.submit(Source::peer(n % peers), &vote) {
+            answer.detach();
+        }
+    }
+    ended.store(true, Ordering::Relaxed);
+}
+
+/// Counters as comments of the table, without types.
+fn comment(stats: &str) -> String {
+    let lines = stats.lines().filter(|line| !line.starts_with('#'));
+    lines.fold(String::new(), |all, line| all + "<!-- " + line + " -->\n")
+}
+
+/// Most memory that the process had so far; 0 where the system does not say.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or(0)
 }

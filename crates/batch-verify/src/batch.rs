@@ -8,9 +8,9 @@ mod plan;
 mod resolve;
 mod verifier;
 
-pub use builder::{BatchVerifierBuilder, BuildError};
+pub use builder::BatchVerifierBuilder;
 pub(crate) use engine::{Engine, Request};
-pub use options::{BatchSize, Duplicates, Mode};
+pub use options::Mode;
 pub(crate) use resolve::Resolved;
 pub use verifier::{BatchVerifier, CommitteeVerifier};
 

@@ -4,7 +4,6 @@
 mod arena;
 mod builder;
 mod cache;
-mod error;
 mod keys;
 mod storage;
 mod threshold;
@@ -17,10 +16,10 @@ use mldsa_core::{Backend, Context, ParameterSet, VerifyingKey};
 
 pub use self::builder::CommitteeBuilder;
 pub(crate) use self::cache::{Expanded, KeyCache};
-pub use self::error::CommitteeError;
 pub(crate) use self::keys::{KeyTable, MemberKey};
 pub use self::storage::KeyStorage;
 pub use self::threshold::Threshold;
+use crate::BuildError;
 
 /// The validators of an epoch: public keys, weights, epoch number, quorum threshold and
 /// context in one immutable value. Clones share it.
@@ -71,7 +70,7 @@ struct Inner<P: ParameterSet> {
 /// [`members`](Committee::members) only. On the wire, send epoch and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemberId {
-    committee: [u8; 16],
+    committee: [u8; 32],
     index: u32,
 }
 
@@ -99,13 +98,13 @@ impl<P: ParameterSet> Committee<P> {
         epoch: u64,
         threshold: Threshold,
         context: &[u8],
-    ) -> Result<Self, CommitteeError> {
-        Context::new(context).map_err(|_| CommitteeError::ContextTooLong)?;
+    ) -> Result<Self, BuildError> {
+        Context::new(context).map_err(|_| BuildError::ContextTooLong)?;
         if let Some(index) = weights.iter().position(|&weight| weight == 0) {
-            return Err(CommitteeError::ZeroWeight { index });
+            return Err(BuildError::ZeroWeight { index });
         }
         if table.len() == 0 {
-            return Err(CommitteeError::Empty);
+            return Err(BuildError::Empty);
         }
         let mut hash = Shake256::new(Backend::detect().permutation());
         let mut absorb = |bytes: &[u8]| hash.absorb(bytes);
@@ -141,14 +140,14 @@ impl<P: ParameterSet> Committee<P> {
     /// nothing of members who left is kept.
     ///
     /// # Errors
-    /// [`CommitteeError::Epoch`] unless `epoch` is later; [`CommitteeError::DuplicateKey`] for
+    /// [`BuildError::Epoch`] unless `epoch` is later; [`BuildError::DuplicateKey`] for
     /// a key with two different weights (indices are those of the list); the errors of
     /// [`CommitteeBuilder::build`].
     pub fn successor<K: AsRef<[u8]>>(
         &self,
         epoch: u64,
         changes: impl IntoIterator<Item = (K, u64)>,
-    ) -> Result<Self, CommitteeError> {
+    ) -> Result<Self, BuildError> {
         let changes: Vec<(K, u64)> = changes.into_iter().collect();
         let inner = &*self.0;
         let mut weights = inner.weights.to_vec();
@@ -159,7 +158,7 @@ impl<P: ParameterSet> Committee<P> {
             let ((a, weight), (b, other)) = (&changes[pair[0]], &changes[pair[1]]);
             if a.as_ref() == b.as_ref() && weight != other {
                 let (first, second) = (pair[0], pair[1]);
-                return Err(CommitteeError::DuplicateKey { first, second });
+                return Err(BuildError::DuplicateKey { first, second });
             }
         }
         let mut repeated = vec![false; changes.len()];
@@ -169,7 +168,7 @@ impl<P: ParameterSet> Committee<P> {
         for (index, (key, weight)) in changes.iter().enumerate() {
             let key = key.as_ref();
             if key.len() != P::PK_LEN {
-                return Err(CommitteeError::KeyLength { index });
+                return Err(BuildError::KeyLength { index });
             }
             match inner.table.index_of(key) {
                 Some(member) => weights[member as usize] = *weight,
@@ -190,16 +189,16 @@ impl<P: ParameterSet> Committee<P> {
     /// engines that sort. Continuing members keep their prepared keys.
     ///
     /// # Errors
-    /// [`CommitteeError::Epoch`] unless `epoch` is later; those of
+    /// [`BuildError::Epoch`] unless `epoch` is later; those of
     /// [`CommitteeBuilder::build`].
     pub fn successor_ordered<K: AsRef<[u8]>>(
         &self,
         epoch: u64,
         members: impl IntoIterator<Item = (K, u64)>,
-    ) -> Result<Self, CommitteeError> {
+    ) -> Result<Self, BuildError> {
         let inner = &*self.0;
         if epoch <= inner.epoch {
-            return Err(CommitteeError::Epoch {
+            return Err(BuildError::Epoch {
                 current: inner.epoch,
             });
         }
@@ -219,8 +218,8 @@ impl<P: ParameterSet> Committee<P> {
     /// the same validators. Shares the prepared keys; ids and digest differ.
     ///
     /// # Errors
-    /// [`CommitteeError::ContextTooLong`] above 255 bytes.
-    pub fn with_context(&self, context: impl AsRef<[u8]>) -> Result<Self, CommitteeError> {
+    /// [`BuildError::ContextTooLong`] above 255 bytes.
+    pub fn with_context(&self, context: impl AsRef<[u8]>) -> Result<Self, BuildError> {
         let inner = &*self.0;
         let (table, weights) = (inner.table.clone(), inner.weights.clone());
         Self::assemble(
@@ -255,8 +254,7 @@ impl<P: ParameterSet> Committee<P> {
     /// Whether `member` is an id of this committee.
     #[must_use]
     pub fn contains(&self, member: MemberId) -> bool {
-        self.0.digest.first_chunk() == Some(&member.committee)
-            && (member.index as usize) < self.len()
+        self.0.digest == member.committee && (member.index as usize) < self.len()
     }
 
     /// The public key of a member; `None` for an id of another committee.
@@ -337,9 +335,10 @@ impl<P: ParameterSet> Committee<P> {
     }
 
     fn id(&self, index: u32) -> MemberId {
-        let mut committee = [0; 16];
-        committee.copy_from_slice(&self.0.digest[..16]);
-        MemberId { committee, index }
+        MemberId {
+            committee: self.0.digest,
+            index,
+        }
     }
 }
 

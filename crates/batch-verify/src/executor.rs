@@ -13,27 +13,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Threads of a caller's runtime, lent to a batch.
-///
-/// Results do not depend on which tasks run, and where: the calling thread does the work
-/// that the executor leaves undone.
-pub trait Executor: Send + Sync {
-    /// Number of threads that may work at once, the calling one included.
-    fn workers(&self) -> usize;
-
-    /// Calls `task` up to `tasks` times and returns when all calls that were begun have
-    /// ended. Any call may be left out. The number says with which part of the batch to
-    /// begin: a thread that always passes the same one meets the same keys again.
-    fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync));
-
-    /// Runs `work` some time, without waiting for it; on rayon's current pool by default.
-    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
-        rayon::spawn(work);
-    }
-}
-
 /// Choice of threads. The calling thread always takes part, as one of them.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Threads {
     /// Rayon's global pool, or the pool the call comes from. The first use starts the
@@ -46,23 +27,9 @@ pub enum Threads {
     Pool(Arc<ThreadPool>),
     /// The calling thread alone.
     Inline,
-    /// Any other runtime's threads.
-    Executor(Arc<dyn Executor>),
 }
 
-impl fmt::Debug for Threads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Shared => "Shared",
-            Self::Dedicated(_) => "Dedicated",
-            Self::Pool(_) => "Pool",
-            Self::Inline => "Inline",
-            Self::Executor(_) => "Executor",
-        })
-    }
-}
-
-/// Upper bound on the workers of an executor: a batch has too little work for more.
+/// Upper bound on the workers of a batch, which has too little work for more.
 const MAX_WORKERS: usize = 1024;
 
 /// Threads that have been started.
@@ -71,7 +38,6 @@ pub(crate) enum Pool {
     Inline,
     Shared,
     Rayon(Arc<ThreadPool>),
-    Custom(Arc<dyn Executor>),
 }
 
 impl Pool {
@@ -88,17 +54,15 @@ impl Pool {
                 Self::Rayon(Arc::new(pool.build().ok()?))
             }
             Threads::Pool(pool) => Self::Rayon(pool),
-            Threads::Executor(executor) => Self::Custom(executor),
         })
     }
 
-    /// At least 1; 1 if an executor panics.
+    /// At least 1.
     pub(crate) fn workers(&self) -> usize {
         let workers = match self {
             Self::Inline => 1,
             Self::Shared => rayon::current_num_threads(),
             Self::Rayon(pool) => pool.current_num_threads(),
-            Self::Custom(executor) => catch(|| executor.workers()).unwrap_or(1),
         };
         workers.clamp(1, MAX_WORKERS)
     }
@@ -113,9 +77,6 @@ impl Pool {
                 join_current(tasks, task);
             }
             Self::Rayon(pool) => pool.in_place_scope(|scope| join_external(scope, tasks, task)),
-            Self::Custom(executor) => {
-                catch(|| executor.run(tasks, task));
-            }
         }
     }
 
@@ -124,7 +85,7 @@ impl Pool {
         let is_outside = match self {
             Self::Shared => rayon::current_thread_index().is_none(),
             Self::Rayon(pool) => pool.current_thread_index().is_none(),
-            Self::Inline | Self::Custom(_) => false,
+            Self::Inline => false,
         };
         is_outside.then(|| {
             let handle = WakeHandle::default();
@@ -134,14 +95,11 @@ impl Pool {
         })
     }
 
-    /// Runs `work` some time; an executor that panics drops it.
+    /// Runs `work` some time.
     pub(crate) fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
         match self {
             Self::Inline | Self::Shared => rayon::spawn(work),
             Self::Rayon(pool) => pool.spawn(work),
-            Self::Custom(executor) => {
-                catch(|| executor.spawn(work));
-            }
         }
     }
 
@@ -222,42 +180,18 @@ mod tests {
 
     use super::*;
 
-    /// Leaves out the tasks whose bit is not set.
-    struct Careless(u8);
-
-    impl Executor for Careless {
-        fn workers(&self) -> usize {
-            8
-        }
-
-        fn run(&self, tasks: usize, task: &(dyn Fn(usize) + Sync)) {
-            thread::scope(|scope| {
-                for n in (0..tasks).filter(|n| self.0 >> n & 1 == 1) {
-                    scope.spawn(move || task(n));
-                }
-            });
-        }
-    }
-
     #[test]
     fn for_each_visits_every_item_once() {
-        for kept in [0, 1, 0b1010_0110, 0xff] {
-            for threads in [
-                Threads::Executor(Arc::new(Careless(kept))),
-                Threads::Inline,
-                Threads::Shared,
-                Threads::Dedicated(3),
-            ] {
-                let pool = Pool::new(threads).unwrap();
-                for count in [0, 1, 7, 100] {
-                    let seen: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
-                    pool.for_each(count, seen.iter(), |next| {
-                        while let Some(seen) = next() {
-                            seen.fetch_add(1, Ordering::Relaxed);
-                        }
-                    });
-                    assert!(seen.into_iter().all(|seen| seen.into_inner() == 1));
-                }
+        for threads in [Threads::Inline, Threads::Shared, Threads::Dedicated(3)] {
+            let pool = Pool::new(threads).unwrap();
+            for count in [0, 1, 7, 100] {
+                let seen: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                pool.for_each(count, seen.iter(), |next| {
+                    while let Some(seen) = next() {
+                        seen.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+                assert!(seen.into_iter().all(|seen| seen.into_inner() == 1));
             }
         }
         assert!(Pool::new(Threads::Dedicated(0)).is_none());

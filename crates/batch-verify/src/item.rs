@@ -1,6 +1,6 @@
 //! Signatures to verify, borrowed from the caller.
 
-use mldsa_core::{Context, Mu, ParameterSet, PreHash, VerifyingKey};
+use mldsa_core::{Context, Mu, PreHash};
 
 use crate::MemberId;
 
@@ -21,6 +21,24 @@ pub enum Message<'a> {
         /// Its output (`hash.digest_len()` bytes when well formed).
         digest: &'a [u8],
     },
+}
+
+impl Message<'_> {
+    /// Number of bytes, of the digest if it is pre-hashed.
+    pub(crate) fn len(&self) -> usize {
+        let mut len = 0;
+        self.pieces(|piece| len += piece.len());
+        len
+    }
+
+    /// Passes the bytes, in order.
+    pub(crate) fn pieces(&self, mut act: impl FnMut(&[u8])) {
+        match self {
+            Self::Bytes(message) => act(message),
+            Self::Parts(parts) => parts.iter().for_each(|part| act(part)),
+            Self::PreHashed { digest, .. } => act(digest),
+        }
+    }
 }
 
 impl<'a> From<&'a [u8]> for Message<'a> {
@@ -63,31 +81,6 @@ impl<'a> Vote<'a> {
     }
 }
 
-/// A committee member's signature over the message of a quorum, which is passed apart.
-#[derive(Clone, Copy, Debug)]
-pub struct Attestation<'a> {
-    /// The claimed signer.
-    pub member: MemberId,
-    /// The encoded signature.
-    pub signature: &'a [u8],
-}
-
-impl<'a> Attestation<'a> {
-    /// A signature by `member`.
-    #[must_use]
-    pub fn new(member: MemberId, signature: &'a [u8]) -> Self {
-        Self { member, signature }
-    }
-
-    pub(crate) fn vote(&self, message: Message<'a>) -> Vote<'a> {
-        Vote {
-            member: self.member,
-            message,
-            signature: self.signature,
-        }
-    }
-}
-
 /// A signature under a public key that is passed with it, for a
 /// [`BatchVerifier`](crate::BatchVerifier).
 ///
@@ -102,15 +95,15 @@ pub struct Item<'a> {
 
 impl<'a> Item<'a> {
     /// A signature over `message` under `context`. The key is encoded (`P::PK_LEN` bytes
-    /// when well formed) or decoded.
+    /// when well formed) or a [`VerifyingKey`](mldsa_core::VerifyingKey).
     pub fn new(
-        key: impl Into<PublicKeyBytes<'a>>,
+        key: &'a (impl AsRef<[u8]> + ?Sized),
         context: Context<'a>,
         message: impl Into<Message<'a>>,
         signature: &'a [u8],
     ) -> Self {
         Self {
-            key: key.into().0,
+            key: key.as_ref(),
             context,
             payload: message.into().into(),
             signature,
@@ -119,41 +112,13 @@ impl<'a> Item<'a> {
 
     /// A signature over a message representative, which contains key and context already:
     /// only for a `mu` that was computed locally.
-    pub fn from_mu(key: impl Into<PublicKeyBytes<'a>>, mu: &'a Mu, signature: &'a [u8]) -> Self {
+    pub fn from_mu(key: &'a (impl AsRef<[u8]> + ?Sized), mu: &'a Mu, signature: &'a [u8]) -> Self {
         Self {
-            key: key.into().0,
+            key: key.as_ref(),
             context: Context::EMPTY,
             payload: Payload::Mu(mu),
             signature,
         }
-    }
-}
-
-/// An encoded public key, from bytes, an array or a [`VerifyingKey`].
-#[derive(Clone, Copy, Debug)]
-pub struct PublicKeyBytes<'a>(&'a [u8]);
-
-impl<'a> From<&'a [u8]> for PublicKeyBytes<'a> {
-    fn from(key: &'a [u8]) -> Self {
-        Self(key)
-    }
-}
-
-impl<'a> From<&'a Vec<u8>> for PublicKeyBytes<'a> {
-    fn from(key: &'a Vec<u8>) -> Self {
-        Self(key)
-    }
-}
-
-impl<'a, const N: usize> From<&'a [u8; N]> for PublicKeyBytes<'a> {
-    fn from(key: &'a [u8; N]) -> Self {
-        Self(key)
-    }
-}
-
-impl<'a, P: ParameterSet> From<&'a VerifyingKey<P>> for PublicKeyBytes<'a> {
-    fn from(key: &'a VerifyingKey<P>) -> Self {
-        Self(key.as_ref())
     }
 }
 

@@ -14,7 +14,7 @@
 //! on scheduling, except in [`Mode::AnyInvalid`].
 //!
 //! ```
-//! use batch_verify::{Attestation, Committee, QuorumRule, Vote};
+//! use batch_verify::{Committee, QuorumRule, Vote};
 //! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 //!
 //! let keys: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
@@ -33,7 +33,7 @@
 //!
 //! // Three of four votes are a certificate.
 //! let votes = committee.members().zip(&signatures).take(3);
-//! let votes: Vec<_> = votes.map(|(member, vote)| Attestation::new(member, vote.as_ref())).collect();
+//! let votes: Vec<_> = votes.map(|(member, vote)| (member, vote.as_ref())).collect();
 //! let quorum = verifier.verify_quorum(b"block 7", &votes, QuorumRule::Certificate)?;
 //! assert_eq!(quorum.carried_by(), [0, 1, 2]);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
@@ -60,28 +60,25 @@
 
 mod batch;
 mod committee;
+mod error;
 mod executor;
 mod item;
 mod quorum;
+mod reason;
 mod report;
 mod service;
 mod vertex;
 
-pub use batch::{
-    BatchSize, BatchVerifier, BatchVerifierBuilder, BuildError, CommitteeVerifier, Duplicates, Mode,
-};
-pub use committee::{Committee, CommitteeBuilder, CommitteeError, KeyStorage, MemberId, Threshold};
-pub use executor::{Executor, Threads};
-pub use item::{Attestation, Item, Message, PublicKeyBytes, Vote};
-pub use quorum::{Equivocation, QuorumError, QuorumReport, QuorumRule, Tally};
-pub use report::{Duplicate, RejectReason, Rejection, Report, Summary, Verdict};
+pub use batch::{BatchVerifier, BatchVerifierBuilder, CommitteeVerifier, Mode};
+pub use committee::{Committee, CommitteeBuilder, KeyStorage, MemberId, Threshold};
+pub use error::BuildError;
+pub use executor::Threads;
+pub use item::{Item, Message, Vote};
+pub use quorum::{Equivocation, QuorumError, QuorumReport, QuorumRule};
+pub use reason::RejectReason;
+pub use report::{Rejection, Report};
 pub use service::{
-    Drain, OwnedVote, PendingQuorum, PendingQuorumError, PendingVerdict, Priority, RateLimiter,
-    ServiceBuilder, ServiceError, ServiceStats, Source, VerificationService,
-};
-pub use vertex::{
-    SignedVertex, VertexVerdicts, verify_vertex_signatures_batch,
-    verify_vertex_signatures_batch_async,
+    Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats, Source, VerificationService,
 };
 
 /// Compiles and runs the Rust code of the README.

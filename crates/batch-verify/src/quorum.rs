@@ -4,17 +4,15 @@ mod any_valid;
 mod certificate;
 mod equivocation;
 mod error;
-mod tally;
 
 use mldsa_core::ParameterSet;
 
 use self::any_valid::AnyValid;
 pub use self::equivocation::Equivocation;
 pub use self::error::QuorumError;
-pub use self::tally::Tally;
-pub(crate) use self::tally::tally;
-use crate::batch::{Duplicates, Mode, Request};
-use crate::{Attestation, Committee, CommitteeVerifier, MemberId, Message, Threshold, Verdict};
+use crate::batch::{Mode, Request};
+use crate::reason::Verdict;
+use crate::{Committee, CommitteeVerifier, MemberId, Message, Threshold, Vote};
 
 /// Rule for the votes of a quorum. A rule of the protocol: the rules answer differently, so
 /// all nodes must use the same one.
@@ -67,12 +65,12 @@ impl QuorumReport {
 pub(crate) type Verify<'v> = &'v dyn Fn(Mode, &[usize]) -> Vec<Verdict>;
 
 impl<P: ParameterSet> CommitteeVerifier<P> {
-    /// Whether `votes` for `message` reach the threshold of the committee. One message for all
-    /// votes, so that votes for different blocks never add up. The answer does not depend on
+    /// Whether `votes`, pairs of member and signature, reach the threshold of the committee.
+    /// One message for all votes, so that votes for different blocks never add up. The answer does not depend on
     /// threads or scheduling.
     ///
     /// ```
-    /// use batch_verify::{Attestation, Committee, QuorumError, QuorumRule};
+    /// use batch_verify::{Committee, MemberId, QuorumError, QuorumRule};
     /// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
     ///
     /// let keys: Vec<_> = (0..4).map(|i| SigningKey::<MlDsa44>::from_seed(&[i; 32])).collect();
@@ -82,13 +80,13 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     ///
     /// let members = keys.iter().map(|key| (key.verifying_key(), 1));
     /// let committee = Committee::<MlDsa44>::builder(context).build(members)?;
-    /// let votes: Vec<_> = committee
+    /// let votes: Vec<(MemberId, &[u8])> = committee
     ///     .members()
     ///     .zip(&signatures)
-    ///     .map(|(member, signature)| Attestation::new(member, signature.as_ref()))
+    ///     .map(|(member, signature)| (member, signature.as_ref()))
     ///     .collect();
     /// let verifier = committee.verifier();
-    /// let verify = |block: &[u8; 7], votes: &[Attestation]| {
+    /// let verify = |block: &[u8; 7], votes: &[(MemberId, &[u8])]| {
     ///     verifier.verify_quorum(block, votes, QuorumRule::Certificate)
     /// };
     /// assert_eq!(verify(b"block 7", &votes[1..])?.weight(), 3);
@@ -98,11 +96,11 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// ```
     ///
     /// # Errors
-    /// Every [`QuorumError`] but `UnknownSubject`, in the order of its variants.
+    /// Every [`QuorumError`] but `Abandoned`, in the order of its variants.
     pub fn verify_quorum<'a>(
         &self,
         message: impl Into<Message<'a>>,
-        votes: &[Attestation<'a>],
+        votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
     ) -> Result<QuorumReport, QuorumError> {
         let threshold = self.committee().threshold();
@@ -116,7 +114,7 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     pub fn verify_threshold<'a>(
         &self,
         message: impl Into<Message<'a>>,
-        votes: &[Attestation<'a>],
+        votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
@@ -130,19 +128,26 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         quorum.verify(rule, &|mode, indices| {
             let request = Request {
                 mode,
-                duplicates: Duplicates::Once,
                 ..self.engine.request()
             };
-            let votes = indices.iter().map(|&index| votes[index]);
-            self.attested(request, message, votes)
+            let votes = indices.iter().map(|&index| vote(votes[index], message));
+            self.report(request, votes).verdicts
         })
     }
+}
+
+/// A vote of a quorum.
+pub(crate) fn vote<'a>(
+    (member, signature): (MemberId, &'a [u8]),
+    message: Message<'a>,
+) -> Vote<'a> {
+    Vote::new(member, message, signature)
 }
 
 /// Votes to be counted in a committee.
 pub(crate) struct Quorum<'q, 'a, P: ParameterSet> {
     pub(crate) committee: &'q Committee<P>,
-    pub(crate) votes: &'q [Attestation<'a>],
+    pub(crate) votes: &'q [(MemberId, &'a [u8])],
     pub(crate) threshold: Threshold,
     /// Threads that verify.
     pub(crate) workers: usize,

@@ -11,8 +11,8 @@ mod state;
 mod stats;
 mod worker;
 
-pub use self::config::{OwnedVote, Priority, RateLimiter, ServiceBuilder, Source};
+pub use self::config::{RateLimiter, ServiceBuilder, Source};
 pub use self::error::ServiceError;
 pub use self::handle::VerificationService;
-pub use self::reply::{Drain, PendingQuorum, PendingQuorumError, PendingVerdict};
+pub use self::reply::Pending;
 pub use self::stats::ServiceStats;

@@ -1,8 +1,7 @@
-//! Vertices of a DAG: the caller's own type, one boolean each.
+//! Vertices of a DAG: the caller's own type.
 
 use core::fmt;
 use core::future::Future;
-use core::ops::Deref;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll};
@@ -12,136 +11,135 @@ use mldsa_core::ParameterSet;
 
 use crate::batch::{Mode, Request};
 use crate::executor::catch;
-use crate::{CommitteeVerifier, MemberId, Message, Verdict, Vote};
+use crate::{CommitteeVerifier, Report, Vote};
 
-/// A value signed by a member of a committee.
-pub trait SignedVertex {
-    /// The claimed signer.
-    fn author(&self) -> MemberId;
-    /// The signed message.
-    fn message(&self) -> Message<'_>;
-    /// The encoded signature.
-    fn signature(&self) -> &[u8];
-}
-
-/// One boolean per vertex, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "verdicts that are not checked may hide rejections"]
-pub struct VertexVerdicts(Vec<bool>);
-
-impl VertexVerdicts {
-    /// Whether there is at least one vertex and every vertex is valid.
-    #[must_use]
-    pub fn all_valid(&self) -> bool {
-        !self.is_empty() && self.iter().all(|&valid| valid)
+impl<P: ParameterSet> CommitteeVerifier<P> {
+    /// Verifies the signatures of `vertices`, all of them: the verifier's mode is not used.
+    /// `vote` makes the vote of a vertex.
+    ///
+    /// ```
+    /// use batch_verify::{Committee, MemberId, Vote};
+    /// use mldsa_core::{Context, MlDsa44, SigningKey};
+    ///
+    /// struct Vertex {
+    ///     author: MemberId,
+    ///     bytes: Vec<u8>,
+    ///     signature: Vec<u8>,
+    /// }
+    ///
+    /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
+    /// let context = Context::new(b"mychain/v1/vertex")?;
+    /// let committee = Committee::<MlDsa44>::builder(context).build([(key.verifying_key(), 1)])?;
+    /// let vertices = [Vertex {
+    ///     author: committee.member(0).expect("one member"),
+    ///     bytes: b"round 1".to_vec(),
+    ///     signature: key.sign_hedged(b"round 1", context)?.as_ref().to_vec(),
+    /// }];
+    /// let report = committee.verifier().verify_vertex_signatures_batch(&vertices, |vertex| {
+    ///     Vote::new(vertex.author, &vertex.bytes, &vertex.signature)
+    /// });
+    /// report.require_all()?;
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn verify_vertex_signatures_batch<V>(
+        &self,
+        vertices: &[V],
+        vote: impl Fn(&V) -> Vote<'_>,
+    ) -> Report {
+        self.vertices(vertices, vote, None)
     }
-}
 
-impl Deref for VertexVerdicts {
-    type Target = [bool];
-
-    fn deref(&self) -> &[bool] {
-        &self.0
+    fn vertices<V>(
+        &self,
+        vertices: &[V],
+        vote: impl Fn(&V) -> Vote<'_>,
+        cancel: Option<&AtomicBool>,
+    ) -> Report {
+        let request = Request {
+            mode: Mode::Full,
+            cancel,
+            ..self.engine.request()
+        };
+        self.report(request, vertices.iter().map(vote))
     }
-}
 
-impl From<VertexVerdicts> for Vec<bool> {
-    fn from(verdicts: VertexVerdicts) -> Self {
-        verdicts.0
-    }
-}
-
-/// Verifies the signatures of `vertices`, all of them: the verifier's mode is not used.
-pub fn verify_vertex_signatures_batch<V: SignedVertex, P: ParameterSet>(
-    verifier: &CommitteeVerifier<P>,
-    vertices: &[V],
-) -> VertexVerdicts {
-    verify(verifier, vertices, None)
-}
-
-fn verify<V: SignedVertex, P: ParameterSet>(
-    verifier: &CommitteeVerifier<P>,
-    vertices: &[V],
-    cancel: Option<&AtomicBool>,
-) -> VertexVerdicts {
-    let request = Request {
-        mode: Mode::Full,
-        cancel,
-        ..verifier.engine.request()
-    };
-    let votes = vertices
-        .iter()
-        .map(|vertex| Vote::new(vertex.author(), vertex.message(), vertex.signature()));
-    let verdicts = verifier.report(request, votes).verdicts;
-    VertexVerdicts(verdicts.into_iter().map(Verdict::is_valid).collect())
-}
-
-/// [`verify_vertex_signatures_batch`] on the threads of the verifier (rayon's global pool for
-/// [`Threads::Inline`](crate::Threads::Inline)), for callers that must not block. The future
-/// needs no runtime; dropping it cancels what is not in a lane yet.
-///
-/// If the executor drops the work, or a method of a vertex panics there, the task that polls
-/// the future verifies the batch itself. Do not block a thread of the verifier's pool on it.
-pub fn verify_vertex_signatures_batch_async<V, P>(
-    verifier: &CommitteeVerifier<P>,
-    vertices: impl Into<Arc<[V]>>,
-) -> impl Future<Output = VertexVerdicts> + Send + Unpin
-where
-    V: SignedVertex + Send + Sync + 'static,
-    P: ParameterSet,
-{
-    let vertices = vertices.into();
-    let (sender, receiver) = oneshot::async_channel();
-    let cancelled = Arc::new(AtomicBool::new(false));
-    let future = VerifyVertices {
-        verifier: verifier.clone(),
-        vertices: Arc::clone(&vertices),
-        receiver,
-        cancelled: Arc::clone(&cancelled),
-    };
-    let verifier_there = verifier.clone();
-    let work = move || {
-        // The methods and the destructor of a vertex are the caller's code.
-        catch(move || {
-            let verdicts = verify(&verifier_there, &vertices, Some(&cancelled));
-            drop(vertices);
-            let _ = sender.send(verdicts);
+    /// [`verify_vertex_signatures_batch`](Self::verify_vertex_signatures_batch) on the threads
+    /// of the verifier (rayon's global pool for [`Threads::Inline`](crate::Threads::Inline)),
+    /// for callers that must not block. The future needs no runtime; dropping it cancels the
+    /// items that are not in a lane yet.
+    ///
+    /// If the pool drops the work, or `vote` panics there, the task that polls the future
+    /// verifies the batch itself. Do not block a thread of the verifier's pool on it.
+    pub fn verify_vertex_signatures_batch_async<A, V, F>(
+        &self,
+        vertices: A,
+        vote: F,
+    ) -> impl Future<Output = Report> + Send + Unpin + use<A, V, F, P>
+    where
+        A: Into<Arc<[V]>>,
+        V: Send + Sync + 'static,
+        F: Fn(&V) -> Vote<'_> + Send + Sync + 'static,
+    {
+        let (sender, receiver) = oneshot::async_channel();
+        let batch = Arc::new(Batch {
+            verifier: self.clone(),
+            vertices: vertices.into(),
+            vote,
+            cancelled: AtomicBool::new(false),
         });
-    };
-    verifier.engine.pool.spawn(Box::new(work));
-    future
+        let there = Arc::clone(&batch);
+        let work = move || {
+            // `vote` and the destructor of a vertex are the caller's code.
+            catch(move || {
+                let report = there.verify(Some(&there.cancelled));
+                drop(there);
+                let _ = sender.send(report);
+            });
+        };
+        self.engine.pool.spawn(Box::new(work));
+        VerifyVertices { batch, receiver }
+    }
 }
 
-/// Future of [`verify_vertex_signatures_batch_async`].
-struct VerifyVertices<V, P: ParameterSet> {
+/// Vertices on their way.
+struct Batch<V, F, P: ParameterSet> {
     verifier: CommitteeVerifier<P>,
     vertices: Arc<[V]>,
-    receiver: oneshot::AsyncReceiver<VertexVerdicts>,
-    cancelled: Arc<AtomicBool>,
+    vote: F,
+    cancelled: AtomicBool,
 }
 
-impl<V: SignedVertex, P: ParameterSet> Future for VerifyVertices<V, P> {
-    type Output = VertexVerdicts;
+impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Batch<V, F, P> {
+    fn verify(&self, cancel: Option<&AtomicBool>) -> Report {
+        self.verifier.vertices(&self.vertices, &self.vote, cancel)
+    }
+}
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<VertexVerdicts> {
+/// Future of [`CommitteeVerifier::verify_vertex_signatures_batch_async`].
+struct VerifyVertices<V, F, P: ParameterSet> {
+    batch: Arc<Batch<V, F, P>>,
+    receiver: oneshot::AsyncReceiver<Report>,
+}
+
+impl<V, F: Fn(&V) -> Vote<'_>, P: ParameterSet> Future for VerifyVertices<V, F, P> {
+    type Output = Report;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Report> {
         match Pin::new(&mut self.receiver).poll(context) {
-            Poll::Ready(Ok(verdicts)) => Poll::Ready(verdicts),
-            Poll::Ready(Err(_)) => Poll::Ready(verify_vertex_signatures_batch(
-                &self.verifier,
-                &self.vertices,
-            )),
+            Poll::Ready(Ok(report)) => Poll::Ready(report),
+            Poll::Ready(Err(_)) => Poll::Ready(self.batch.verify(None)),
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl<V, P: ParameterSet> Drop for VerifyVertices<V, P> {
+impl<V, F, P: ParameterSet> Drop for VerifyVertices<V, F, P> {
     fn drop(&mut self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.batch.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
-impl<V, P: ParameterSet> fmt::Debug for VerifyVertices<V, P> {
+impl<V, F, P: ParameterSet> fmt::Debug for VerifyVertices<V, F, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VerifyVertices").finish_non_exhaustive()
     }

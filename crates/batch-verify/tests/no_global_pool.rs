@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use batch_verify::{BatchVerifier, Committee, Threads, VerificationService, Vote};
+use batch_verify::{BatchVerifier, Committee, Source, Threads, VerificationService, Vote};
 use mldsa_core::{MlDsa44, SigningKey};
 
 #[test]
@@ -19,6 +19,8 @@ fn the_global_pool_is_the_programs() {
         let service = VerificationService::builder(committee).threads(1);
         let service = service.batch_threads(threads).build().unwrap();
         assert!(!service.verify_votes(votes).all_valid());
+        let answer = service.submit(Source::own(), &votes[0]).unwrap();
+        assert!(answer.wait().is_err());
     }
     // It fails once the pool is there.
     rayon::ThreadPoolBuilder::new()

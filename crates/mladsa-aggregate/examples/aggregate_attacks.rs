@@ -109,16 +109,15 @@ fn open_commitments_reveal_the_keys() -> Result<(), Box<dyn Error>> {
         Ok(aggregate) => aggregate,
         Err(_) => open.aggregate_one_party(&members, &task)?,
     };
-    let policy = QuorumPolicy::two_thirds(&registry);
     let (_, agreed, _) = agreed(&members, &registry)?;
-    let result = aggregate.verify(&agreed, &keys, &task, &policy);
+    let result = aggregate.verify(&agreed, &keys, &task);
     println!(
         "   a verifier that requires offset commitments: {}",
         expect(result.map(drop), VerifyError::OpenCommitments)
     );
     if aggregate.attempt_id() == &attempt {
         let mut consumed = MemoryWriteOnceStore::default();
-        open.verify(&aggregate, &keys, &task, &policy, &mut consumed)?;
+        open.verify(&aggregate, &keys, &task, &mut consumed)?;
     }
     Ok(())
 }
@@ -300,7 +299,7 @@ fn registry(members: &[Member]) -> Result<Arc<Registry>, mladsa_aggregate::Error
         .iter()
         .map(|member| member.register(Randomness::Deterministic))
         .collect();
-    Ok(Registry::new(RHO, entries?)?)
+    Ok(Registry::new(RHO, entries?, &QuorumRule::TwoThirds)?)
 }
 
 type Agreed = (Vec<EpochTree>, AgreedRoots, Vec<OneTimeKeyJournal>);
@@ -321,7 +320,8 @@ fn agreed(members: &[Member], registry: &Arc<Registry>) -> Result<Agreed, Box<dy
     for (member, journal) in members.iter().zip(&mut journals) {
         acknowledgements.push(member.acknowledge(&pinned, journal, Randomness::Deterministic)?);
     }
-    let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
+    let agreed =
+        AgreedRoots::from_pin(&registry.identity(plan.epoch()), &pinned, &acknowledgements)?;
     Ok((trees, agreed, journals))
 }
 

@@ -1,8 +1,8 @@
 //! Epochs: registered members, plan of one-time keys, agreement on the roots over them.
 
 pub(crate) mod merkle;
+pub(crate) mod quorum;
 pub(crate) mod registry;
-pub(crate) mod policy;
 pub(crate) mod plan;
 pub(crate) mod tree;
 pub(crate) mod statement;

@@ -85,6 +85,7 @@ error_enum! {
         DuplicateMember = "duplicate member",
         UnknownMember = "unknown member",
         InvalidProof = "proof of possession does not verify",
+        Threshold = "threshold of the quorum rule out of range",
         SigningFault = "signing failed: fault",
     }
     members {}
@@ -107,6 +108,8 @@ error_enum! {
         InvalidSignature = "signature of the statement does not verify",
         NotPinned = "root is not pinned, or another list is pinned for this epoch",
         NotAgreed = "list of roots is not acknowledged by a quorum and every signer",
+        OtherCommittee = "committee is not the pinned one",
+        NotEndorsed = "committee is not endorsed by a quorum of the previous one",
         SigningFault = "signing failed: fault",
     }
     members {}
@@ -135,7 +138,7 @@ error_enum! {
         TooManyHints = "too many hints: next attempt",
         HintOutOfReach = "hint cannot reach the commitment: next attempt",
         AttemptsExhausted = "no attempts left for this task",
-        QuorumMissed = "signers are too few for the policy",
+        QuorumMissed = "signers are too few for the quorum rule",
         Excluded = "this member is excluded from the attempt",
         Fault = "recomputation differs: fault",
     }
@@ -163,19 +166,15 @@ impl RoundError {
 }
 
 error_enum! {
-    /// Error of making a quorum policy or of verifying an aggregate.
+    /// Error of verifying an aggregate.
     VerifyError {
         OtherTask = "aggregate is about another task",
         OtherEpoch = "aggregate is of another epoch",
-        QuorumMissed = "signers are too few for the policy",
+        QuorumMissed = "signers are too few for the quorum rule",
         MissingKey = "one-time key of a signer is missing",
         OpenCommitments = "aggregate was made with open commitments",
         InvalidSignature = "signature does not verify",
         TaskConsumed = "the task was consumed by another payload",
-        Threshold = "threshold out of range",
-        OtherRegistry = "policy belongs to another registry",
-        DuplicateMember = "duplicate member",
-        UnknownMember = "unknown member",
     }
     members {}
     wraps {

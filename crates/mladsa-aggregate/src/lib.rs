@@ -28,9 +28,9 @@ mod vectors;
 pub use crate::epoch::agreed::AgreedRoots;
 pub use crate::epoch::pinned::PinnedRoots;
 pub use crate::epoch::plan::EpochPlan;
-pub use crate::epoch::policy::QuorumPolicy;
+pub use crate::epoch::quorum::QuorumRule;
 pub use crate::epoch::registry::{Registration, Registry};
-pub use crate::epoch::statement::{Acknowledgement, RootAnnouncement};
+pub use crate::epoch::statement::{Acknowledgement, Endorsement, RootAnnouncement};
 pub use crate::epoch::tree::EpochTree;
 #[cfg(feature = "std")]
 pub use crate::epoch::write_once::FileWriteOnceStore;

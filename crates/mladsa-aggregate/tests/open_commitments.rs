@@ -37,9 +37,8 @@ fn task_is_consumed_by_one_payload() {
     let keys_of = |aggregate: &Aggregate| keys(&open, &members, aggregate.attempt_id());
     let known = keys_of(&aggregate);
     let mut consumed = MemoryWriteOnceStore::default();
-    let policy = QuorumPolicy::two_thirds(&registry);
     let mut verify = |aggregate: &Aggregate, keys: &[AuthenticatedKey], task| {
-        open.verify(aggregate, keys, task, &policy, &mut consumed)
+        open.verify(aggregate, keys, task, &mut consumed)
     };
     let round = verify(&aggregate, &known, &first).unwrap();
     verify(&aggregate, &known, &first).unwrap();
@@ -128,9 +127,8 @@ fn one_party_aggregates_of_1_to_1024_members_verify() {
         let task = SigningTask::consensus(task_id("slot 1"), b"TEST", b"payload").unwrap();
         let aggregate = open.aggregate_one_party(&members, &task).unwrap();
         let keys = keys(&open, &members, aggregate.attempt_id());
-        let policy = QuorumPolicy::two_thirds(&registry);
         let mut consumed = MemoryWriteOnceStore::default();
-        let round = open.verify(&aggregate, &keys, &task, &policy, &mut consumed);
+        let round = open.verify(&aggregate, &keys, &task, &mut consumed);
         let round = round.unwrap();
         let pk = round.aggregate_key().as_bytes();
         peer::check(

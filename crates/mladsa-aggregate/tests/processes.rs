@@ -203,7 +203,7 @@ impl Place {
             .into_iter()
             .map(|n| Registration::from_bytes(&self.read(n, "registration")))
             .collect();
-        Ok(Registry::new(&RHO, entries?)?)
+        Ok(Registry::new(&RHO, entries?, &QuorumRule::TwoThirds)?)
     }
 
     fn pinned(&self, n: usize) -> Result<PinnedRoots, Error> {
@@ -221,7 +221,9 @@ impl Place {
             .into_iter()
             .map(|n| Acknowledgement::from_bytes(&self.read(n, "agree")))
             .collect();
-        Ok(AgreedRoots::new(&self.pinned(n)?, &all?)?)
+        let pinned = self.pinned(n)?;
+        let identity = pinned.registry().identity(self.epoch);
+        Ok(AgreedRoots::from_pin(&identity, &pinned, &all?)?)
     }
 
     fn round(&self, n: usize) -> Result<Arc<Round>, Error> {

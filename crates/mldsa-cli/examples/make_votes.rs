@@ -104,7 +104,7 @@ fn files() -> Files {
                     let other = &validators[(validator.index + SETS.len()) % validators.len()];
                     let next = Vote::of(validator, round + 1, line);
                     tamper(&mut vote, other, &next);
-                    assert!(!vote.holds(), "the peer refuses the tampered vote {line}");
+                    assert!(!vote.holds(), "the peer rejects the tampered vote {line}");
                     *reason
                 });
             line += 1;
@@ -209,6 +209,7 @@ type Tamper = fn(&mut Vote, &Validator, &Vote);
 
 /// Which votes (counted from 0) are tampered with, how, and what the verdict
 /// is.
+#[rustfmt::skip]
 const TAMPERED: [(usize, Tamper, &str); 20] = [
     // One bit of c_tilde.
     (3, |vote, _, _| vote.sig[5] ^= 0x10, "challenge_mismatch"),
@@ -224,51 +225,19 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
         "response_norm",
     ),
     // The lowest bit of that coefficient: still in range.
-    (
-        32,
-        |vote, _, _| {
-            let z = vote.set.c_tilde_len();
-            vote.sig[z] ^= 1;
-        },
-        "challenge_mismatch",
-    ),
+    (32, |vote, _, _| { let z = vote.set.c_tilde_len(); vote.sig[z] ^= 1; }, "challenge_mismatch"),
     // Hint indices out of order.
     (40, |vote, _, _| vote.hint().0.swap(0, 1), "hint_encoding"),
     // A hint index twice.
-    (
-        51,
-        |vote, _, _| {
-            let (indices, _) = vote.hint();
-            indices[1] = indices[0];
-        },
-        "hint_encoding",
-    ),
+    (51, |vote, _, _| { let (indices, _) = vote.hint(); indices[1] = indices[0]; }, "hint_encoding"),
     // A counter above omega.
-    (
-        58,
-        |vote, _, _| {
-            let (_, counters) = vote.hint();
-            counters[counters.len() - 1] = 0xff;
-        },
-        "hint_encoding",
-    ),
+    (58, |vote, _, _| { let (_, counters) = vote.hint(); counters[counters.len() - 1] = 0xff; }, "hint_encoding"),
     // A counter below the one before it.
     (66, |vote, _, _| vote.hint().1[1] = 0, "hint_encoding"),
     // Something in the unused indices.
-    (
-        74,
-        |vote, _, _| {
-            let (indices, _) = vote.hint();
-            indices[indices.len() - 1] = 1;
-        },
-        "hint_encoding",
-    ),
+    (74, |vote, _, _| { let (indices, _) = vote.hint(); indices[indices.len() - 1] = 1; }, "hint_encoding"),
     // Another chain.
-    (
-        80,
-        |vote, _, _| vote.ctx = b"another-chain/v1/vote".to_vec(),
-        "challenge_mismatch",
-    ),
+    (80, |vote, _, _| vote.ctx = b"another-chain/v1/vote".to_vec(), "challenge_mismatch"),
     // No context.
     (91, |vote, _, _| vote.ctx.clear(), "challenge_mismatch"),
     // The last byte of the context becomes the first of the message.
@@ -281,41 +250,17 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
         "challenge_mismatch",
     ),
     // A context of 256 bytes.
-    (
-        107,
-        |vote, _, _| vote.ctx = vec![b'x'; 256],
-        "context_too_long",
-    ),
+    (107, |vote, _, _| vote.ctx = vec![b'x'; 256], "context_too_long"),
     // The vote for another block under this signature.
-    (
-        115,
-        |vote, _, next| vote.form = next.form.clone(),
-        "challenge_mismatch",
-    ),
+    (115, |vote, _, next| vote.form = next.form.clone(), "challenge_mismatch"),
     // The signature of another vote.
-    (
-        126,
-        |vote, _, next| vote.sig = next.sig.clone(),
-        "challenge_mismatch",
-    ),
+    (126, |vote, _, next| vote.sig = next.sig.clone(), "challenge_mismatch"),
     // A vote under another validator's key.
-    (
-        139,
-        |vote, other, _| vote.pk = other.pk.clone(),
-        "challenge_mismatch",
-    ),
+    (139, |vote, other, _| vote.pk = other.pk.clone(), "challenge_mismatch"),
     // The signature without its last byte.
-    (
-        148,
-        |vote, _, _| vote.sig.truncate(vote.sig.len() - 1),
-        "signature_length",
-    ),
+    (148, |vote, _, _| vote.sig.truncate(vote.sig.len() - 1), "signature_length"),
     // The public key without its last byte.
-    (
-        161,
-        |vote, _, _| vote.pk.truncate(vote.pk.len() - 1),
-        "public_key_length",
-    ),
+    (161, |vote, _, _| vote.pk.truncate(vote.pk.len() - 1), "public_key_length"),
     // The digest under the name of another hash of the same length.
     (
         175,
@@ -331,11 +276,7 @@ const TAMPERED: [(usize, Tamper, &str); 20] = [
         "challenge_mismatch",
     ),
     // The digest as if it were the message.
-    (
-        183,
-        |vote, _, _| vote.form = Form::Pure(vote.text().clone()),
-        "challenge_mismatch",
-    ),
+    (183, |vote, _, _| vote.form = Form::Pure(vote.text().clone()), "challenge_mismatch"),
     // Every coefficient of z at its smallest value and no hint.
     (
         204,

@@ -5,6 +5,7 @@ mod committee;
 mod dirs;
 mod pins;
 mod registrations;
+mod rule;
 mod steps;
 mod store;
 
@@ -46,13 +47,18 @@ each attempt (openings, commitments, responses), `--store` one member's own, mad
 with mode 0700; its secrets and its guard have mode 0600.
 
   init      all members, once
-  plan      one member, for each epoch: matrix, members and contents
+  plan      one member, for each epoch: matrix, members, quorum rule and contents
+  status    anyone: members, fingerprints, digests, missing messages; binds nothing
   root      all members
-  agree     all members, after comparing the printed digest over another channel
+  agree     all members, after comparing the digest of `status` over another channel
   open      all members, for each attempt; then commit, then respond
   combine   one member; after a miss all members `retire`: the next attempt
   close     all members, when the epoch is over, or
   rotate    with a new seed
+  endorse   members of the epoch before: the committee of the next one
+
+`verify` trusts no directory: its --store has pinned the committee's identity
+(`trust`), or an earlier committee that has endorsed it, or --identity gives it.
 
 EXIT CODE  0 done or valid, 1 invalid, not enough signers, another decision, or to
 be retried with the next attempt, 2 unusable or refused.";
@@ -64,8 +70,14 @@ enum Step {
     Plan(PlanArgs),
     /// Announce the root over the member's keys of the epoch
     Root(EpochArgs),
-    /// Acknowledge the list of all roots after comparing its digest
+    /// Acknowledge the list of all roots, whose digest --expect-roots gives
     Agree(EpochArgs),
+    /// Show the committee of an epoch, what is missing and what comes next
+    Status(EpochArgs),
+    /// Pin the committee that --identity gives in the store of a verifier
+    Trust(EpochArgs),
+    /// Endorse the committee that --identity gives as the next one
+    Endorse(EpochArgs),
     /// Publish the member's key for the decision, with its path to the root
     Open(DecisionArgs),
     /// Publish a commitment, the first message of an attempt
@@ -89,8 +101,15 @@ impl Args {
         match &self.step {
             Step::Run(args) => files.read([&*args.subject.payload]).print(),
             Step::Init(args) => files.read([&*args.committee, &args.store.store]).print(),
-            Step::Plan(args) => files.read([&*args.committee]).print(),
-            Step::Root(args) | Step::Agree(args) => files
+            Step::Plan(args) => files
+                .read([&*args.committee])
+                .read(args.weights.as_deref())
+                .print(),
+            Step::Root(args)
+            | Step::Agree(args)
+            | Step::Status(args)
+            | Step::Trust(args)
+            | Step::Endorse(args) => files
                 .read([&*args.committee.committee, &args.store.store])
                 .print(),
             Step::Close(args) | Step::Rotate(args) => files.read([&*args.store.store]).print(),
@@ -101,8 +120,7 @@ impl Args {
             Step::Verify(args) => {
                 let files = files
                     .read([&*args.committee.committee, &args.store.store, &args.round])
-                    .read([&*args.aggregate, &args.subject.payload])
-                    .read(args.weights.as_deref());
+                    .read([&*args.aggregate, &args.subject.payload]);
                 reported(files, args.results())
             }
         }
@@ -126,12 +144,29 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             Ok(Status::Good)
         }
         Step::Plan(args) => {
-            Committee::plan(args)?;
+            print(Committee::plan(args)?.describe())?;
             Ok(Status::Good)
         }
         Step::Root(args) => {
             let store = Store::open(&args.store.store)?;
-            Committee::open(&args.committee.committee, args.committee.epoch)?.announce(&store)?;
+            Committee::of(&args.committee)?.announce(&store)?;
+            Ok(Status::Good)
+        }
+        Step::Status(args) => {
+            print(Committee::of(&args.committee)?.status(&args.store.store)?)?;
+            Ok(Status::Good)
+        }
+        Step::Trust(args) => {
+            let committee = expected(&args.committee)?;
+            print(committee.describe())?;
+            committee.trust(&args.store.store)?;
+            Ok(Status::Good)
+        }
+        Step::Endorse(args) => {
+            let store = Store::open(&args.store.store)?;
+            let committee = expected(&args.committee)?;
+            print(committee.describe())?;
+            committee.endorse(&store)?;
             Ok(Status::Good)
         }
         Step::Agree(args) => {
@@ -160,12 +195,27 @@ fn attempt(args: &DecisionArgs) -> io::Result<Attempt> {
     Attempt::new(args, signing_task(&args.round.subject)?)
 }
 
-/// Prints the digest of the list of roots, pins and acknowledges the list.
+/// The committee with the identity that the arguments must give.
+fn expected(args: &CommitteeArgs) -> io::Result<Committee> {
+    if args.identity.is_none() {
+        let why = "--identity is required: get it from a source that you trust";
+        return Err(io::Error::other(why));
+    }
+    Committee::of(args)
+}
+
+/// Prints members and list of roots, pins and acknowledges the list.
 fn agree(args: &CommitteeArgs, store: &Store) -> io::Result<()> {
-    let committee = Committee::open(&args.committee, args.epoch)?;
+    let committee = Committee::of(args)?;
     let (pinned, pins) = committee.pin(&store.path)?;
+    if args.expect_roots.is_none() {
+        let why = "--expect-roots is required: compare the digest that `status` prints over \
+                   another channel";
+        return Err(io::Error::other(why));
+    }
     expect_roots(&pinned, args.expect_roots.as_deref())?;
-    print(format!("roots: {}\n", encode_string(pinned.digest())))?;
+    let digest = encode_string(pinned.digest());
+    print(format!("{}roots: {digest}\n", committee.describe()))?;
     pins.keep()?;
     committee.acknowledge(store, &pinned)
 }
@@ -227,6 +277,7 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
     let committee = || CommitteeArgs {
         committee: at("committee"),
         epoch: 1,
+        identity: None,
         expect_roots: None,
     };
     let paths: Vec<PathBuf> = (0..args.members)
@@ -243,9 +294,13 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         contents: vec![args.subject.content.clone()],
         attempts: None,
         members: Vec::new(),
+        all_registered: true,
+        quorum: None,
+        weights: None,
+        threshold: None,
+        after: None,
     };
-    Committee::plan(&plan)?;
-    let shared = Committee::open(&plan.committee, 1)?;
+    let shared = Committee::plan(&plan)?;
     for store in &stores {
         shared.announce(store)?;
     }
@@ -280,7 +335,8 @@ fn run_committee(args: &RunArgs) -> io::Result<Status> {
         all(Attempt::commit)?;
         all(Attempt::respond)?;
         // The combiner pins the list in a directory of its own.
-        let combiner = decision(&at("combiner"));
+        let mut combiner = decision(&at("combiner"));
+        combiner.committee.identity = Some(shared.identity());
         match Attempt::new(&combiner, task.clone())?.combine(&at("aggregate")) {
             Err(StepError::Refused(Error::Round(error))) if error.is_miss() => {
                 all(Attempt::retire)?;

@@ -18,8 +18,8 @@ use crate::terminal::{output_error, standard_output};
 
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
-    /// One JSON object a line; - reads standard input. A line is answered as soon
-    /// as nothing more is waiting
+    /// One JSON object a line; - is standard input. Lines are answered as soon as
+    /// no more input is ready
     file: PathBuf,
 
     /// Worker threads [default: one per processor]
@@ -30,7 +30,7 @@ pub(crate) struct BatchArgs {
     #[arg(long)]
     pub(crate) allow_weak_prehash: bool,
 
-    /// Implementation; the answers do not depend on it
+    /// Implementation; results do not depend on it
     #[arg(long, value_enum, default_value_t = Engine::Core)]
     pub(crate) engine: Engine,
 

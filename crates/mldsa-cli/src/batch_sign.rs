@@ -1,7 +1,7 @@
 //! `mldsa batch-sign`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use mldsa_core::zeroize_stack;
@@ -36,7 +36,7 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings with
   {"set":"ML-DSA-44","seed":".."}
   The key is "seed" (32 bytes) or "sk" (the expanded private key of FIPS 204,
   checked for consistency). Signing is hedged with 32 fresh random bytes a line;
-  "rnd" (32 bytes) gives them, and --deterministic takes zeros. Every signature is
+  "rnd" (32 bytes) replaces them, and --deterministic uses zeros. Every signature is
   verified before it is written, several at a time. A line with only a key returns
   its public key. Hash names as in `batch-verify`.
 
@@ -76,23 +76,27 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         // Moves of keys leave copies on the stack.
         |fields| zeroize_stack::<LINE_STACK, _>(|| fields.and_then(|fields| job(&fields, args))),
         |jobs| answers(&pool, args.batch.engine, jobs),
-        |output, answer| {
-            match &answer {
-                Ok(Answer { sig: Some(_), .. }) => signed += 1,
-                Ok(Answer { sig: None, .. }) => keys += 1,
-                Err(_) => unusable += 1,
+        |output, answer| match answer {
+            Ok(Answer { pk, sig: Some(sig) }) => {
+                signed += 1;
+                write!(output, "\"pk\":\"{pk}\",\"sig\":\"{sig}\"")
             }
-            print(output, &answer)
+            Ok(Answer { pk, sig: None }) => {
+                keys += 1;
+                write!(output, "\"pk\":\"{pk}\"")
+            }
+            Err(error) => {
+                unusable += 1;
+                print_error(output, &error)
+            }
         },
     )?;
-    batch.finish(
-        &[
-            (signed, "signed"),
-            (keys, "public keys"),
-            (unusable, "unusable"),
-        ],
-        signed,
-    );
+    let counts = [
+        (signed, "signed"),
+        (keys, "public keys"),
+        (unusable, "unusable"),
+    ];
+    batch.finish(&counts, signed);
     Ok(if unusable == 0 {
         Status::Good
     } else {
@@ -163,13 +167,5 @@ fn private_key(fields: &Fields<'_>) -> Result<PrivateKey, LineError> {
         (None, Some(sk)) => Ok(PrivateKey::Expanded(sk)),
         (Some(_), Some(_)) => Err(LineError::new("both \"seed\" and \"sk\"")),
         (None, None) => Err(LineError::new("neither \"seed\" nor \"sk\"")),
-    }
-}
-
-fn print(output: &mut dyn Write, answer: &Result<Answer, LineError>) -> io::Result<()> {
-    match answer {
-        Ok(Answer { pk, sig: Some(sig) }) => write!(output, "\"pk\":\"{pk}\",\"sig\":\"{sig}\""),
-        Ok(Answer { pk, sig: None }) => write!(output, "\"pk\":\"{pk}\""),
-        Err(error) => print_error(output, error),
     }
 }

@@ -1,7 +1,7 @@
 //! `mldsa batch-verify`.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use batch_verify::{BatchVerifier, Item, Message, Mode, RejectReason, Threads};
@@ -49,7 +49,7 @@ const HELP: &str = r#"INPUT  One JSON object a line; all values are strings with
   {"set":"ML-DSA-65","pk":"..","sig":"..","msg":"..","ctx":".."}
   {"set":"ML-DSA-44","pk":"..","sig":"..","mu":".."}
   {"set":"ML-DSA-87","pk":"..","sig":"..","prehash":"SHA2-512","digest":".."}
-  "cert" in the place of "pk" is an X.509 certificate in DER, of which only the
+  "cert" instead of "pk" is an X.509 certificate in DER, of which only the
   public key is used. Sets may be mixed. "ctx" belongs to "msg" and "prehash".
   Names are written as here. Hashes: SHA2-224, SHA2-256, SHA2-384, SHA2-512,
   SHA2-512/224, SHA2-512/256, SHA3-224, SHA3-256, SHA3-384, SHA3-512, SHAKE-128,
@@ -62,11 +62,11 @@ OUTPUT  One JSON object for every line, in order:
   {"line":4,"skipped":true}    only with --mode first-invalid or any-invalid
   Reasons, the first that applies:
     context_too_long    more than 255 bytes of ctx
-    public_key_length   pk has not the length of the set
-    signature_length    sig has not the length of the set
+    public_key_length   the length of pk is not that of the set
+    signature_length    the length of sig is not that of the set
     hint_encoding       the hint is not canonically encoded
     response_norm       a coefficient of z is out of range
-    challenge_mismatch  for another message, context or key, or damaged
+    challenge_mismatch  sig is for another message, context or key, or damaged
   Errors: bad JSON, bad hex, an unknown set, hash or field, a field missing,
   given twice or not a string, a wrong length of mu or digest, ctx with mu, a
   weak hash without --allow-weak-prehash, a line too long, an empty line.
@@ -97,7 +97,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
     let mut batch = args.batch.open(MAX_LINES)?;
     let verifiers = Verifiers::new(args, &batch)?;
-    let mut counts = Counts::default();
+    let (mut valid, mut invalid, mut unusable, mut skipped) = (0, 0, 0, 0);
     let mut stopped = false;
     batch.for_each_line(
         FIELDS,
@@ -106,34 +106,43 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
             if stopped {
                 return jobs.iter().map(|_| Verdict::Skipped).collect();
             }
-            let verdicts = verifiers.judge(jobs);
-            stopped = args.mode != ModeArg::Full
-                && verdicts
-                    .iter()
-                    .any(|verdict| matches!(verdict, Verdict::Invalid(_)));
+            let verdicts = verifiers.verify(jobs);
+            stopped = args.mode != ModeArg::Full && Verifiers::lowest_invalid(&verdicts).is_some();
             verdicts
         },
-        |output, verdict| {
-            counts.add(&verdict);
-            verdict.print(output)
+        |output, verdict| match verdict {
+            Verdict::Valid => {
+                valid += 1;
+                output.write_all(b"\"valid\":true")
+            }
+            Verdict::Invalid(reason) => {
+                invalid += 1;
+                write!(output, "\"valid\":false,\"reason\":\"{reason}\"")
+            }
+            Verdict::Unusable(error) => {
+                unusable += 1;
+                print_error(output, &error)
+            }
+            Verdict::Skipped => {
+                skipped += 1;
+                output.write_all(b"\"skipped\":true")
+            }
         },
     )?;
-    let Counts {
-        valid,
-        invalid,
-        unusable,
-        skipped,
-    } = counts;
-    batch.finish(
-        &[
-            (valid, "valid"),
-            (invalid, "invalid"),
-            (unusable, "unusable"),
-            (skipped, "skipped"),
-        ],
-        valid + invalid,
-    );
-    Ok(counts.status())
+    let counts = [
+        (valid, "valid"),
+        (invalid, "invalid"),
+        (unusable, "unusable"),
+        (skipped, "skipped"),
+    ];
+    batch.finish(&counts, valid + invalid);
+    Ok(match (valid, invalid, unusable) {
+        (_, _, 1..) => Status::Unusable,
+        (_, 1.., _) => Status::Invalid,
+        (1.., ..) => Status::Good,
+        // Nothing was verified: not "all valid".
+        _ => Status::Unusable,
+    })
 }
 
 /// A usable line.
@@ -190,7 +199,7 @@ impl Job {
 
     /// The tiers of `mldsa-lowmem` differ in signing only.
     fn verify_lowmem<P: ParameterSet>(&self) -> Result<(), RejectReason> {
-        // Contexts too long were answered before.
+        // Contexts too long were rejected before.
         let context = Context::new(&self.request.context).map_err(|_| RejectReason::Other)?;
         let pk = PublicKey::<P>::from_bytes(&self.pk).map_err(|_| RejectReason::PublicKeyLength)?;
         match &self.request.message {
@@ -205,7 +214,7 @@ impl Job {
     }
 }
 
-/// The answer to one line.
+/// Result of one line.
 enum Verdict {
     Valid,
     Invalid(&'static str),
@@ -213,52 +222,12 @@ enum Verdict {
     Skipped,
 }
 
-impl Verdict {
-    fn print(&self, output: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Valid => output.write_all(b"\"valid\":true"),
-            Self::Invalid(reason) => write!(output, "\"valid\":false,\"reason\":\"{reason}\""),
-            Self::Unusable(error) => print_error(output, error),
-            Self::Skipped => output.write_all(b"\"skipped\":true"),
-        }
-    }
-}
-
-impl From<batch_verify::Verdict> for Verdict {
-    fn from(verdict: batch_verify::Verdict) -> Self {
+impl From<Result<(), RejectReason>> for Verdict {
+    fn from(verdict: Result<(), RejectReason>) -> Self {
         match verdict {
-            batch_verify::Verdict::Valid => Self::Valid,
-            batch_verify::Verdict::Rejected(reason) => Self::Invalid(reason.name()),
-            batch_verify::Verdict::Skipped => Self::Skipped,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    valid: u64,
-    invalid: u64,
-    unusable: u64,
-    skipped: u64,
-}
-
-impl Counts {
-    fn add(&mut self, verdict: &Verdict) {
-        *match verdict {
-            Verdict::Valid => &mut self.valid,
-            Verdict::Invalid(_) => &mut self.invalid,
-            Verdict::Unusable(_) => &mut self.unusable,
-            Verdict::Skipped => &mut self.skipped,
-        } += 1;
-    }
-
-    fn status(self) -> Status {
-        match self {
-            Self { unusable: 1.., .. } => Status::Unusable,
-            Self { invalid: 1.., .. } => Status::Invalid,
-            Self { valid: 1.., .. } => Status::Good,
-            // Nothing was verified: not "all valid".
-            _ => Status::Unusable,
+            Ok(()) => Self::Valid,
+            Err(RejectReason::NotVerified) => Self::Skipped,
+            Err(reason) => Self::Invalid(reason.name()),
         }
     }
 }
@@ -298,7 +267,7 @@ impl Verifiers {
     }
 
     /// The verdicts on a chunk, in order.
-    fn judge(&self, jobs: Vec<Result<Job, LineError>>) -> Vec<Verdict> {
+    fn verify(&self, jobs: Vec<Result<Job, LineError>>) -> Vec<Verdict> {
         let mut items = Vec::with_capacity(jobs.len());
         let mut verdicts = Vec::with_capacity(jobs.len());
         for job in &jobs {
@@ -313,9 +282,9 @@ impl Verifiers {
             verdicts.push(verdict);
         }
 
-        self.judge_set(&self.ml_dsa_44, Set::MlDsa44, &jobs, &items, &mut verdicts);
-        self.judge_set(&self.ml_dsa_65, Set::MlDsa65, &jobs, &items, &mut verdicts);
-        self.judge_set(&self.ml_dsa_87, Set::MlDsa87, &jobs, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_44, Set::MlDsa44, &jobs, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_65, Set::MlDsa65, &jobs, &items, &mut verdicts);
+        self.verify_set(&self.ml_dsa_87, Set::MlDsa87, &jobs, &items, &mut verdicts);
 
         drop(items);
         let lowest = Self::lowest_invalid(&verdicts).unwrap_or(verdicts.len());
@@ -330,7 +299,7 @@ impl Verifiers {
     }
 
     /// Verifies the items of one set up to the early exit of the sets before it.
-    fn judge_set<P: ParameterSet>(
+    fn verify_set<P: ParameterSet>(
         &self,
         verifier: &BatchVerifier<P>,
         set: Set,
@@ -343,7 +312,7 @@ impl Verifiers {
             (ModeArg::FirstInvalid, Some(lowest)) => lowest,
             (ModeArg::AnyInvalid, Some(_)) => 0,
         };
-        let (places, batch): (Vec<usize>, Vec<Item<'_>>) = items[..end]
+        let (indices, batch): (Vec<usize>, Vec<Item<'_>>) = items[..end]
             .iter()
             .enumerate()
             .filter_map(|(index, item)| match item {
@@ -353,41 +322,38 @@ impl Verifiers {
             .unzip();
         let outcomes = match self.engine {
             Engine::Core => verifier.verify(batch.iter().copied()).into_verdicts(),
-            _ => self.judge_lowmem::<P>(&places, jobs),
+            _ => self.verify_lowmem::<P>(&indices, jobs),
         };
-        for (place, outcome) in places.into_iter().zip(outcomes) {
-            verdicts[place] = outcome.into();
+        for (index, outcome) in indices.into_iter().zip(outcomes) {
+            verdicts[index] = outcome.into();
         }
     }
 
-    /// The outcomes at `places`, each verified alone; items after an early exit are skipped.
-    fn judge_lowmem<P: ParameterSet>(
+    /// The verdicts at `indices`, each item verified alone; items after an early exit are skipped.
+    fn verify_lowmem<P: ParameterSet>(
         &self,
-        places: &[usize],
+        indices: &[usize],
         jobs: &[Result<Job, LineError>],
-    ) -> Vec<batch_verify::Verdict> {
+    ) -> Vec<Result<(), RejectReason>> {
         let end = AtomicUsize::new(usize::MAX);
-        let judge = |&place: &usize| {
-            let Ok(job) = &jobs[place] else {
-                return batch_verify::Verdict::Skipped;
+        let verify = |&index: &usize| {
+            let Ok(job) = &jobs[index] else {
+                return Err(RejectReason::NotVerified);
             };
-            if place > end.load(Ordering::Relaxed) {
-                return batch_verify::Verdict::Skipped;
+            if index > end.load(Ordering::Relaxed) {
+                return Err(RejectReason::NotVerified);
             }
-            match job.verify_lowmem::<P>() {
-                Ok(()) => batch_verify::Verdict::Valid,
-                Err(reason) => {
-                    let new_end = match self.mode {
-                        ModeArg::Full => usize::MAX,
-                        ModeArg::FirstInvalid => place,
-                        ModeArg::AnyInvalid => 0,
-                    };
-                    end.fetch_min(new_end, Ordering::Relaxed);
-                    batch_verify::Verdict::Rejected(reason)
-                }
-            }
+            job.verify_lowmem::<P>().inspect_err(|_| {
+                let new_end = match self.mode {
+                    ModeArg::Full => usize::MAX,
+                    ModeArg::FirstInvalid => index,
+                    ModeArg::AnyInvalid => 0,
+                };
+                end.fetch_min(new_end, Ordering::Relaxed);
+            })
         };
-        self.pool.install(|| places.par_iter().map(judge).collect())
+        self.pool
+            .install(|| indices.par_iter().map(verify).collect())
     }
 
     fn lowest_invalid(verdicts: &[Verdict]) -> Option<usize> {

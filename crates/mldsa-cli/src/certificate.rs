@@ -85,7 +85,7 @@ mod tests {
         let Certificate { key, .. } = Certificate::from_der(&der).expect("a certificate");
         let begin = memchr::memmem::find(&der, &key).expect("is in there");
         let around = (0..begin).chain(begin + key.len()..der.len());
-        let (mut accepted, mut refused) = (0, 0);
+        let (mut accepted, mut rejected) = (0, 0);
         for at in around {
             let byte = der[at];
             for change in [1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xff] {
@@ -95,12 +95,12 @@ mod tests {
                         assert_eq!(certificate.key, key);
                         accepted += 1;
                     }
-                    Err(_) => refused += 1,
+                    Err(_) => rejected += 1,
                 }
             }
             der[at] = byte;
         }
         // Letters of names and bytes of the signature; headers and lengths.
-        assert!(accepted > 500 && refused > 500, "{accepted} {refused}");
+        assert!(accepted > 500 && rejected > 500, "{accepted} {rejected}");
     }
 }

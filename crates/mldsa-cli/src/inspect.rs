@@ -2,7 +2,6 @@
 
 use core::fmt::Write as _;
 use std::io;
-use std::path::PathBuf;
 
 use base16ct::lower::encode_string;
 use mldsa_core::PrivateKeyForm;
@@ -11,7 +10,7 @@ use serde_json::Value;
 use crate::Status;
 use crate::certificate::Claims;
 use crate::json_request::with_set;
-use crate::keyfile::{Content, KeyFile, KeyOptions};
+use crate::keyfile::{Content, KeyFileArgs};
 use crate::paths::Files;
 use crate::terminal::print;
 
@@ -19,11 +18,8 @@ use crate::terminal::print;
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    /// A private or public key, or a certificate: PEM, DER, raw or hex; - is standard input
-    key: PathBuf,
-
     #[command(flatten)]
-    options: KeyOptions,
+    key: KeyFileArgs,
 
     /// Print one JSON object
     #[arg(long)]
@@ -33,26 +29,23 @@ pub(crate) struct Args {
 const HELP: &str = "\
 Prints kind, format, set and form, whether the key passed every check, a
 fingerprint and the hash tr of the public key (SHAKE256, 64 bytes) of which it is
-the first 16 bytes. Nothing secret. Of a certificate also its fields, which
-are not verified: neither signature nor dates nor names. With --json one
-object with the same names, all values strings but `consistent`.
+the first 16 bytes. Secrets are not printed. A certificate's fields are printed
+too and are not verified: neither signature nor dates nor names. --json prints
+one object with the same names; all values except `consistent` are strings.
 
-EXIT CODE  0 a good key, 1 its parts do not belong together or are out of range,
-2 no key could be read.";
+EXIT CODE  0 a consistent key, 1 its parts do not belong together or are out of
+range, 2 no key could be read.";
 
 const UNCHECKED: &str = "signature, names, dates and extensions of the certificate";
 
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read([&*self.key])
-            .read(self.options.files())
-            .print()
+        self.key.files().print()
     }
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = KeyFile::read(&args.key, &args.options)?;
+    let file = args.key.read()?;
     let (kind, form) = match &file.content {
         Content::Public(_) if file.claims.is_some() => ("certificate", None),
         Content::Public(_) => ("public key", None),

@@ -154,7 +154,7 @@ impl Structure {
 }
 
 /// Whether the bytes of a raw public key have 48 characters of ASCII in a row, zero bytes not
-/// counted (UTF-16): a private key as text with padding. (99/256)^48 at each place, 2^-54 in all
+/// counted (UTF-16): a private key as text with padding. (99/256)^48 at each position, 2^-54 in all
 /// of 2592 random bytes. Without branches on the bytes, which may be secret.
 pub(crate) fn has_text(bytes: &[u8]) -> bool {
     let mut run = 0u32;

@@ -1,6 +1,5 @@
 //! Keys in files: PEM, DER, raw or hex, detected by the content.
 
-use core::iter::once;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,12 +19,13 @@ use crate::json_request::{Set, with_set};
 use crate::key_format::{
     Format, NOT_SPKI, SEED_LEN, Structure, decode_public, has_text, is_der, set_parser,
 };
+use crate::paths::Files;
 
 /// The key of a command over files.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
-    /// The key: PEM, DER, raw or hex; - is standard input. Signing needs a private
-    /// one, for everything else the public one or a certificate of it is enough
+    /// The key: PEM, DER, raw or hex; - is standard input. `sign` needs a private key,
+    /// `verify` and `mu` also accept a public key or a certificate of one
     #[arg(long = "key", short = 'k', value_name = "FILE")]
     pub(crate) path: PathBuf,
 
@@ -38,14 +38,39 @@ impl KeyArgs {
         KeyFile::read(&self.path, &self.options)
     }
 
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        once(&*self.path).chain(self.options.files())
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.path])
+            .read(self.options.files())
+    }
+}
+
+/// A key file as the argument of a command.
+#[derive(clap::Args)]
+pub(crate) struct KeyFileArgs {
+    /// A key, or a certificate of one: PEM, DER, raw or hex; - is standard input
+    #[arg(value_name = "KEY")]
+    pub(crate) path: PathBuf,
+
+    #[command(flatten)]
+    options: KeyOptions,
+}
+
+impl KeyFileArgs {
+    pub(crate) fn read(&self) -> io::Result<KeyFile> {
+        KeyFile::read(&self.path, &self.options)
+    }
+
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default()
+            .read([&*self.path])
+            .read(self.options.files())
     }
 }
 
 /// Options that a key file may need.
 #[derive(clap::Args)]
-pub(crate) struct KeyOptions {
+struct KeyOptions {
     /// Parameter set, needed for a bare seed
     #[arg(long, value_parser = set_parser(), ignore_case = true)]
     set: Option<Set>,
@@ -55,7 +80,7 @@ pub(crate) struct KeyOptions {
 }
 
 impl KeyOptions {
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+    fn files(&self) -> impl Iterator<Item = &Path> {
         self.password.file().into_iter()
     }
 }
@@ -124,7 +149,7 @@ const NO_KEY: &str = "DER, but of no key that can be used";
 impl KeyFile {
     /// Reads a key file. A bare seed needs the option for the set; with any other file the option
     /// has to agree.
-    pub(crate) fn read(path: &Path, options: &KeyOptions) -> io::Result<Self> {
+    fn read(path: &Path, options: &KeyOptions) -> io::Result<Self> {
         let bytes = read_small(path)?;
         let password = options.password.read()?;
         let password = password.as_ref().map(|password| &password[..]);

@@ -10,7 +10,7 @@ use crate::Status;
 use crate::input::{read_small, unusable};
 use crate::json_request::{Set, with_set};
 use crate::key_format::{Format, set_parser};
-use crate::keyfile::{KeyFile, KeyOptions, encode_private, encode_public, exactly};
+use crate::keyfile::{KeyFileArgs, encode_private, encode_public, exactly};
 use crate::output::{Content, Output, OutputArgs, write_each};
 use crate::paths::Files;
 use crate::random::random;
@@ -41,9 +41,9 @@ pub(crate) struct Args {
 
 const HELP: &str = "\
 A file is created with mode 0600 and replaces nothing unless --force is given.
-The seed is the whole key: 32 bytes to back up. --pub writes the public key next
-to it, `mldsa pubkey` at any later time; if one of the two files cannot be written,
-the other one is not changed.
+The seed is the whole key: 32 bytes to back up. --pub writes the public key too;
+if one of the two files cannot be written, the other one is not changed.
+`mldsa pubkey` writes the public key later.
 
 EXIT CODE  0 the key is written, 2 it is not.";
 
@@ -51,11 +51,8 @@ EXIT CODE  0 the key is written, 2 it is not.";
 #[derive(clap::Args)]
 #[command(after_long_help = CONVERT_HELP)]
 pub(crate) struct ConvertArgs {
-    /// A private key: PEM, DER, raw or hex; - is standard input
-    key: PathBuf,
-
     #[command(flatten)]
-    options: KeyOptions,
+    key: KeyFileArgs,
 
     #[command(flatten)]
     encoding: EncodingArgs,
@@ -65,8 +62,8 @@ pub(crate) struct ConvertArgs {
 }
 
 const CONVERT_HELP: &str = "\
-The key is checked first. A key that was read as expanded has no seed to write;
-`mldsa pubkey` writes public keys. A file is created with mode 0600.
+The key is checked first. An expanded key has no seed and can be written as expanded
+only. `mldsa pubkey` writes public keys. A file is created with mode 0600.
 
 EXIT CODE  0 the key is written, 2 it is not.";
 
@@ -113,10 +110,7 @@ impl Args {
 
 impl ConvertArgs {
     pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read([&*self.key])
-            .read(self.options.files())
-            .write([self.output.path()])
+        self.key.files().write([self.output.path()])
     }
 }
 
@@ -150,11 +144,11 @@ fn generate<P: ParameterSet>(args: &Args) -> io::Result<Status> {
 pub(crate) fn convert(args: &ConvertArgs) -> io::Result<Status> {
     let EncodingArgs { form, format } = args.encoding;
     let output = args.output.prepare(Content::Secret)?;
-    let file = KeyFile::read(&args.key, &args.options)?;
+    let file = args.key.read()?;
     let encoded = with_set!(file.set, P => file
         .signing_key::<P>()
         .and_then(|key| encode_private(&key, format, form.into())))
-    .map_err(|why| unusable(&args.key, why))?;
+    .map_err(|why| unusable(&args.key.path, why))?;
     output.write(&encoded)?;
     Ok(Status::Good)
 }

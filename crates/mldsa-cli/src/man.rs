@@ -21,7 +21,7 @@ pub(crate) struct CompletionsArgs {
 /// Write the manual pages, one for each command
 #[derive(clap::Args)]
 pub(crate) struct ManArgs {
-    /// A directory that exists; no page in it is replaced
+    /// An existing directory; existing pages are not replaced
     dir: PathBuf,
 }
 

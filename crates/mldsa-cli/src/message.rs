@@ -10,11 +10,16 @@ use sha3::digest::{ExtendableOutput, Update, XofReader};
 
 use crate::input::{self, read_small, without_mark};
 use crate::json_request::{check_strength, hash_from_name};
-use crate::keyfile::{exactly, from_hex};
+use crate::keyfile::{KeyArgs, exactly, from_hex};
+use crate::paths::Files;
 
+/// Key and message of a command.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("context").multiple(false))]
 pub(crate) struct MessageArgs {
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+
     /// The message; - is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -54,12 +59,12 @@ fn parse_hash(name: &str) -> Result<PreHash, String> {
 }
 
 impl MessageArgs {
-    pub(crate) fn path(&self) -> &Path {
-        &self.file
+    pub(crate) fn files(&self) -> Files<'_> {
+        self.key.files().read([&*self.file])
     }
 
     /// The context, at most 255 bytes, or `None` if it is longer.
-    fn context(&self) -> Option<Context<'_>> {
+    pub(crate) fn context(&self) -> Option<Context<'_>> {
         let bytes = match (&self.ctx, &self.ctx_hex) {
             (Some(text), _) => text.as_bytes(),
             (None, Some(HexArg(bytes))) => bytes,
@@ -74,22 +79,22 @@ impl MessageArgs {
         Ok(Mu::from_bytes(*mu))
     }
 
-    /// `mu` of the message under `key`; `None` if the context is too long.
-    pub(crate) fn mu<P: ParameterSet>(&self, key: &VerifyingKey<P>) -> io::Result<Option<Mu>> {
-        let Some(context) = self.context() else {
-            return Ok(None);
-        };
+    /// `mu` of the message under `key`.
+    pub(crate) fn mu<P: ParameterSet>(&self, key: &VerifyingKey<P>) -> io::Result<Mu> {
+        let context = self
+            .context()
+            .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?;
         let Some(hash) = self.prehash else {
             let mut mu = MuBuilder::from_tr(key.tr(), context);
             self.stream(|piece| mu.update(piece))?;
-            return Ok(Some(mu.finish()));
+            return Ok(mu.finish());
         };
         if !self.allow_weak_prehash {
             check_strength::<P>(hash).map_err(io::Error::other)?;
         }
         let digest = self.digest(hash)?;
         let digest = PreHashed::<P>::new_allow_weak(hash, &digest).map_err(io::Error::other)?;
-        Ok(Some(digest.mu(key.tr(), context)))
+        Ok(digest.mu(key.tr(), context))
     }
 
     fn digest(&self, hash: PreHash) -> io::Result<Vec<u8>> {

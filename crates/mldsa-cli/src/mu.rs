@@ -5,7 +5,7 @@ use std::io;
 use crate::Status;
 use crate::input::unusable;
 use crate::json_request::with_set;
-use crate::keyfile::{KeyArgs, encode_bytes};
+use crate::keyfile::encode_bytes;
 use crate::message::MessageArgs;
 use crate::output::{Content, OutputArgs};
 use crate::paths::Files;
@@ -14,9 +14,6 @@ use crate::paths::Files;
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    key: KeyArgs,
-
     #[command(flatten)]
     message: MessageArgs,
 
@@ -30,16 +27,13 @@ pub(crate) struct Args {
 
 const HELP: &str = "\
 mu binds public key, context and message; the private key is not needed. The
-signer of a mu trusts its maker.
+signer of mu has to trust the party that computed it.
 
 EXIT CODE  0 written, 2 not.";
 
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read(self.key.files())
-            .read([self.message.path()])
-            .write([self.output.path()])
+        self.message.files().write([self.output.path()])
     }
 }
 
@@ -50,14 +44,13 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         Content::Text
     };
     let output = args.output.prepare(content)?;
-    let file = args.key.read()?;
+    let file = args.message.key.read()?;
     let mu = with_set!(file.set, P => {
         let key = file
             .verifying_key::<P>()
-            .map_err(|why| unusable(&args.key.path, why))?;
+            .map_err(|why| unusable(&args.message.key.path, why))?;
         args.message.mu(&key)?
-    })
-    .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?;
+    });
     output.write(&encode_bytes(mu.as_bytes(), !args.raw))?;
     Ok(Status::Good)
 }

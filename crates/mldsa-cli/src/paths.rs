@@ -34,7 +34,7 @@ impl<'a> Files<'a> {
         self.write([STANDARD.as_ref()])
     }
 
-    /// Rejects an output that is an input, two outputs in one place, and a stream that is read
+    /// Rejects an output that is an input, two outputs in one location, and a stream that is read
     /// twice.
     pub(crate) fn check(&self) -> io::Result<()> {
         let stdin = FileId::of(STANDARD.as_ref(), standard_input);
@@ -69,7 +69,7 @@ impl<'a> Files<'a> {
             }
             if self.outputs[..n]
                 .iter()
-                .any(|other| same_place(other, path))
+                .any(|other| same_location(other, path))
             {
                 return rejected(format!("{}: is named for two results", name(path)));
             }
@@ -168,20 +168,20 @@ pub(crate) fn is_still(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Whether two paths, which need not exist, are one place.
-pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
+/// Whether two paths, which need not exist, are one location.
+pub(crate) fn same_location(a: &Path, b: &Path) -> bool {
     let [first, second] = [a, b].map(|path| FileId::of(path, standard_output));
     a == b || (first.is_some() && first == second) || {
-        let place = resolved(a);
-        place.is_some() && place == resolved(b)
+        let location = resolved(a);
+        location.is_some() && location == resolved(b)
     }
 }
 
 /// Whether `path` is `directory` or inside it; neither need exist.
 pub(crate) fn is_inside(path: &Path, directory: &Path) -> bool {
-    resolved(path).is_some_and(|place| {
-        let mut ancestors = place.ancestors();
-        ancestors.any(|ancestor| same_place(ancestor, directory))
+    resolved(path).is_some_and(|location| {
+        let mut ancestors = location.ancestors();
+        ancestors.any(|ancestor| same_location(ancestor, directory))
     })
 }
 
@@ -190,14 +190,14 @@ pub(crate) fn is_inside(path: &Path, directory: &Path) -> bool {
 fn resolved(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().find_map(|existing| {
-        let mut place = fs::canonicalize(existing).ok()?;
+        let mut location = fs::canonicalize(existing).ok()?;
         for component in path.strip_prefix(existing).ok()?.components() {
             match component {
-                Component::ParentDir => drop(place.pop()),
-                name => place.push(name),
+                Component::ParentDir => drop(location.pop()),
+                name => location.push(name),
             }
         }
-        Some(place)
+        Some(location)
     })
 }
 
@@ -226,7 +226,11 @@ mod tests {
             ("com", "com/../real", false, false),
         ] {
             let [a, b] = [a, b].map(|name| folder.path().join(name));
-            let found = (same_place(&a, &b), same_place(&b, &a), is_inside(&a, &b));
+            let found = (
+                same_location(&a, &b),
+                same_location(&b, &a),
+                is_inside(&a, &b),
+            );
             assert_eq!(
                 found,
                 (same, same, inside),

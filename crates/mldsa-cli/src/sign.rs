@@ -7,7 +7,7 @@ use mldsa_core::{ParameterSet, Randomness};
 use crate::Status;
 use crate::input::unusable;
 use crate::json_request::with_set;
-use crate::keyfile::{KeyArgs, KeyFile, encode_bytes};
+use crate::keyfile::{KeyFile, encode_bytes};
 use crate::message::MessageArgs;
 use crate::output::{Content, OutputArgs};
 use crate::paths::Files;
@@ -17,9 +17,6 @@ use crate::random::random;
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    key: KeyArgs,
-
     #[command(flatten)]
     message: MessageArgs,
 
@@ -47,10 +44,7 @@ EXIT CODE  0 signed, 2 not.";
 
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read(self.key.files())
-            .read([self.message.path()])
-            .write([self.output.path()])
+        self.message.files().write([self.output.path()])
     }
 }
 
@@ -61,7 +55,7 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
         Content::Binary
     };
     let output = args.output.prepare(content)?;
-    let file = args.key.read()?;
+    let file = args.message.key.read()?;
     let signature = with_set!(file.set, P => sign::<P>(args, &file))?;
     output.write(&encode_bytes(&signature, args.hex))?;
     Ok(Status::Good)
@@ -70,14 +64,12 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 fn sign<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Vec<u8>> {
     let mut key = file
         .signing_key::<P>()
-        .map_err(|why| unusable(&args.key.path, why))?;
+        .map_err(|why| unusable(&args.message.key.path, why))?;
     key.set_self_verification(true);
     let mu = if args.mu {
         args.message.read_mu()?
     } else {
-        args.message
-            .mu(key.verifying_key())?
-            .ok_or_else(|| io::Error::other("context longer than 255 bytes"))?
+        args.message.mu(key.verifying_key())?
     };
     let signature = if args.deterministic {
         key.sign_mu(&mu, Randomness::Deterministic)

@@ -1,7 +1,8 @@
-//! Implementations of `--engine`. Answers do not depend on the choice.
+//! Implementations of `--engine`. Results do not depend on the choice.
 
 use base16ct::lower::encode_string;
 use clap::ValueEnum;
+use mldsa_core::internals::ct::{difference, is_zero};
 use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{
     BatchSigner, Context, KeyError, ParameterSet, PreHash, PreHashed, PreparedSigningKey,
@@ -11,7 +12,6 @@ use mldsa_lowmem::{
     Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, Tier, Workspace,
     keygen_from_seed,
 };
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::json_request::{Message, Request};
@@ -43,11 +43,12 @@ pub(crate) enum PrivateKey {
 impl PrivateKey {
     /// Whether the bytes are equal. Constant time in the bytes.
     fn is_equal(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Seed(seed), Self::Seed(other)) => seed[..].ct_eq(&other[..]).into(),
-            (Self::Expanded(sk), Self::Expanded(other)) => sk[..].ct_eq(other).into(),
-            _ => false,
-        }
+        let (a, b): (&[u8], &[u8]) = match (self, other) {
+            (Self::Seed(seed), Self::Seed(other)) => (&seed[..], &other[..]),
+            (Self::Expanded(sk), Self::Expanded(other)) => (sk, other),
+            _ => return false,
+        };
+        a.len() == b.len() && is_zero(difference(a, b))
     }
 }
 
@@ -70,7 +71,7 @@ impl Order {
             .map_err(|_| LineError::new("field \"ctx\" has more than 255 bytes"))
     }
 
-    fn hedge(&self) -> Randomness<'_> {
+    fn randomness(&self) -> Randomness<'_> {
         let rnd = self.rnd.as_ref();
         rnd.map_or(Randomness::Deterministic, |rnd| Randomness::Hedged(rnd))
     }
@@ -147,21 +148,21 @@ fn sign_core<P: ParameterSet>(jobs: &[&Job]) -> Vec<Result<Answer, LineError>> {
             })
         })
         .collect();
-    let mut places = Vec::new();
+    let mut indices = Vec::new();
     let mut orders = Vec::new();
-    for (place, (job, &number)) in jobs.iter().zip(&numbers).enumerate() {
+    for (index, (job, &number)) in jobs.iter().zip(&numbers).enumerate() {
         if let (Some(order), Some(key)) = (&job.order, &prepared[number]) {
             match sign_job(key.as_prepared_ref(), order) {
                 Ok(job) => {
-                    places.push(place);
+                    indices.push(index);
                     orders.push(job);
                 }
-                Err(error) => answers[place] = Err(error),
+                Err(error) => answers[index] = Err(error),
             }
         }
     }
     BatchSigner::new().sign(orders, |n, signature| {
-        let answer = &mut answers[places[n]];
+        let answer = &mut answers[indices[n]];
         match signature {
             Ok(signature) => {
                 if let Ok(answer) = answer {
@@ -178,12 +179,12 @@ fn sign_job<'a, P: ParameterSet>(
     key: PreparedSigningKeyRef<'a, P>,
     order: &'a Order,
 ) -> Result<SignJob<'a, P>, LineError> {
-    let (context, hedge) = (order.context()?, order.hedge());
+    let (context, randomness) = (order.context()?, order.randomness());
     Ok(match &order.request.message {
-        Message::Bytes(message) => SignJob::new(key, message, context, hedge),
-        Message::Mu(mu) => SignJob::mu(key, *mu, hedge),
+        Message::Bytes(message) => SignJob::new(key, message, context, randomness),
+        Message::Mu(mu) => SignJob::mu(key, *mu, randomness),
         Message::PreHashed { hash, digest } => {
-            SignJob::prehashed(key, &pre_hashed(*hash, digest)?, context, hedge)
+            SignJob::prehashed(key, &pre_hashed(*hash, digest)?, context, randomness)
         }
     })
 }
@@ -193,31 +194,31 @@ struct Keys<P: ParameterSet> {
     seeded: Vec<SigningKey<P>>,
     expanded: Vec<Result<SigningKey<P>, LineError>>,
     /// For every key whether it is from a seed, and its index among those.
-    places: Vec<(bool, usize)>,
+    origins: Vec<(bool, usize)>,
 }
 
 impl<P: ParameterSet> Keys<P> {
     fn import(given: &[&PrivateKey]) -> Self {
         let mut seeds = Zeroizing::new(Vec::with_capacity(given.len()));
         let mut expanded = Vec::with_capacity(given.len());
-        let mut places = Vec::with_capacity(given.len());
+        let mut origins = Vec::with_capacity(given.len());
         for key in given {
             match key {
                 PrivateKey::Seed(seed) => {
-                    places.push((true, seeds.len()));
+                    origins.push((true, seeds.len()));
                     seeds.push(***seed);
                 }
                 PrivateKey::Expanded(sk) => {
-                    places.push((false, expanded.len()));
+                    origins.push((false, expanded.len()));
                     let key = SigningKey::from_expanded_bytes(sk);
-                    expanded.push(key.map_err(|error| refused::<P>(sk, error)));
+                    expanded.push(key.map_err(|error| key_error::<P>(sk, error)));
                 }
             }
         }
         let mut keys = Self {
             seeded: SigningKey::from_seeds(&seeds),
             expanded,
-            places,
+            origins,
         };
         // A fault during signing can reveal the key.
         for key in keys
@@ -231,7 +232,7 @@ impl<P: ParameterSet> Keys<P> {
     }
 
     fn get(&self, number: usize) -> Result<&SigningKey<P>, &LineError> {
-        match self.places[number] {
+        match self.origins[number] {
             (true, n) => Ok(&self.seeded[n]),
             (false, n) => self.expanded[n].as_ref(),
         }
@@ -247,7 +248,7 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineErr
             ExpandedKey::<P>::new(expanded.expose().as_ref())
         }
         PrivateKey::Expanded(sk) => {
-            let key = ExpandedKey::<P>::checked(sk).map_err(|e| refused::<P>(sk, e))?;
+            let key = ExpandedKey::<P>::checked(sk).map_err(|e| key_error::<P>(sk, e))?;
             key.write_public_key(&mut pk);
             Ok(key)
         }
@@ -256,16 +257,16 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineErr
         .and_then(|key| key.with_public_key(pk.as_ref()))
         .map_err(|error| failed(&error))?;
     let sign = |order: &Order| {
-        let (context, hedge) = (order.context()?, order.hedge());
+        let (context, randomness) = (order.context()?, order.randomness());
         let mut workspace = Workspace::<P, T>::new();
         let mut signer = MlDsaSigner::new(&key, &mut workspace);
         let mut signature = vec![0; P::SIG_LEN];
         let out = &mut signature;
         let signed = match &order.request.message {
-            Message::Bytes(message) => signer.sign(message, context, hedge, out),
-            Message::Mu(mu) => signer.sign_mu(mu, hedge, out),
+            Message::Bytes(message) => signer.sign(message, context, randomness, out),
+            Message::Mu(mu) => signer.sign_mu(mu, randomness, out),
             Message::PreHashed { hash, digest } => {
-                signer.sign_prehashed(&pre_hashed(*hash, digest)?, context, hedge, out)
+                signer.sign_prehashed(&pre_hashed(*hash, digest)?, context, randomness, out)
             }
         };
         signed.map_err(|error| failed(&error))?;
@@ -277,7 +278,7 @@ fn sign_lowmem<P: ParameterSet, T: Tier<P>>(job: &Job) -> Result<Answer, LineErr
     })
 }
 
-fn refused<P: ParameterSet>(sk: &[u8], error: KeyError) -> LineError {
+fn key_error<P: ParameterSet>(sk: &[u8], error: KeyError) -> LineError {
     LineError::new(match error {
         KeyError::Length => format!(
             "field \"sk\" has {} bytes, not the {} of {}",
@@ -285,7 +286,7 @@ fn refused<P: ParameterSet>(sk: &[u8], error: KeyError) -> LineError {
             P::SK_LEN,
             P::NAME
         ),
-        error => format!("field \"sk\" is refused: {error}"),
+        error => format!("field \"sk\" is rejected: {error}"),
     })
 }
 

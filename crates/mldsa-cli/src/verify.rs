@@ -9,7 +9,7 @@ use mldsa_core::{ParameterSet, VerifyError};
 use crate::Status;
 use crate::input::unusable;
 use crate::json_request::{Set, with_set};
-use crate::keyfile::{KeyArgs, KeyFile};
+use crate::keyfile::KeyFile;
 use crate::message::{MessageArgs, read_signature};
 use crate::paths::Files;
 use crate::terminal::{complain, print};
@@ -18,9 +18,6 @@ use crate::terminal::{complain, print};
 #[derive(clap::Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    key: KeyArgs,
-
     /// The signature: raw or hex
     #[arg(long, short, value_name = "FILE")]
     sig: PathBuf,
@@ -36,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Print no verdict: the exit code tells it
+    /// Print nothing; the exit code is the verdict
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
 }
@@ -49,33 +46,30 @@ EXIT CODE  0 valid, 1 invalid, 2 key, signature or message could not be read."#;
 
 impl Args {
     pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read(self.key.files())
-            .read([&*self.sig, self.message.path()])
-            .print()
+        self.message.files().read([&*self.sig]).print()
     }
 }
 
 pub(crate) fn run(args: &Args) -> io::Result<Status> {
-    let file = args.key.read()?;
-    let refusal = with_set!(file.set, P => verify::<P>(args, &file))?.err();
+    let file = args.message.key.read()?;
+    let rejection = with_set!(file.set, P => verify::<P>(args, &file))?.err();
     let set = file.set.name();
-    let text = match (&refusal, args.json) {
+    let text = match (&rejection, args.json) {
         (None, false) => "valid\n".into(),
-        (Some(Refusal { reason, .. }), false) => format!("invalid: {reason}\n"),
+        (Some(Rejection { reason, .. }), false) => format!("invalid: {reason}\n"),
         (None, true) => format!("{{\"set\":\"{set}\",\"valid\":true}}\n"),
-        (Some(Refusal { reason, .. }), true) => {
+        (Some(Rejection { reason, .. }), true) => {
             format!("{{\"set\":\"{set}\",\"valid\":false,\"reason\":\"{reason}\"}}\n")
         }
     };
     if !args.quiet {
         print(&text)?;
     }
-    Ok(match refusal {
+    Ok(match rejection {
         None => Status::Good,
-        Some(refusal) => {
+        Some(rejection) => {
             if !args.quiet {
-                complain(refusal.sentence);
+                complain(rejection.sentence);
             }
             Status::Invalid
         }
@@ -83,12 +77,12 @@ pub(crate) fn run(args: &Args) -> io::Result<Status> {
 }
 
 /// The reason for an invalid signature: a word for programs, a sentence for users.
-struct Refusal {
+struct Rejection {
     reason: &'static str,
     sentence: String,
 }
 
-impl Refusal {
+impl Rejection {
     fn of<P: ParameterSet>(error: VerifyError, signature: &[u8]) -> Self {
         let sentence = match error {
             VerifyError::SignatureLength => match Set::from_signature_len(signature.len()) {
@@ -116,25 +110,22 @@ impl Refusal {
     }
 }
 
-fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), Refusal>> {
+fn verify<P: ParameterSet>(args: &Args, file: &KeyFile) -> io::Result<Result<(), Rejection>> {
     let key = file
         .verifying_key::<P>()
-        .map_err(|why| unusable(&args.key.path, why))?;
+        .map_err(|why| unusable(&args.message.key.path, why))?;
     let signature = read_signature(&args.sig, P::SIG_LEN)?;
     let mu = if args.mu {
         args.message.read_mu()?
+    } else if args.message.context().is_none() {
+        return Ok(Err(Rejection {
+            reason: "context_too_long",
+            sentence: "a context has 255 bytes at most".into(),
+        }));
     } else {
-        match args.message.mu(&key)? {
-            Some(mu) => mu,
-            None => {
-                return Ok(Err(Refusal {
-                    reason: "context_too_long",
-                    sentence: "a context has 255 bytes at most".into(),
-                }));
-            }
-        }
+        args.message.mu(&key)?
     };
     Ok(key
         .verify_mu(&mu, &signature)
-        .map_err(|error| Refusal::of::<P>(error, &signature)))
+        .map_err(|error| Rejection::of::<P>(error, &signature)))
 }

@@ -2,6 +2,7 @@
 //! pinned by the caller.
 
 use core::fmt;
+#[cfg(feature = "process-backend")]
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::hash::keccak::Permutation;
@@ -46,6 +47,7 @@ pub(crate) mod differential;
 mod silent;
 
 /// Number of the backend that [`set_default_backend`] chose, from 1; 0 if none.
+#[cfg(feature = "process-backend")]
 static DEFAULT: AtomicUsize = AtomicUsize::new(0);
 
 /// A handle to the kernels of one instruction set, proof that this CPU has it.
@@ -70,11 +72,11 @@ impl Backend {
 
     /// The fastest backend of this CPU. Depends on the CPU only, never on data.
     pub fn detect() -> Self {
-        let chosen = match DEFAULT.load(Ordering::Relaxed) {
-            0 => Self::available().last(),
-            n => Self::available().nth(n - 1),
-        };
-        chosen.unwrap_or(Self::PORTABLE)
+        #[cfg(feature = "process-backend")]
+        if let Some(n) = DEFAULT.load(Ordering::Relaxed).checked_sub(1) {
+            return Self::available().nth(n).unwrap_or(Self::PORTABLE);
+        }
+        Self::available().last().unwrap_or(Self::PORTABLE)
     }
 
     /// Every backend that this build holds and this CPU can run, slowest first.
@@ -152,12 +154,9 @@ impl Backend {
 }
 
 /// Makes `backend` the answer of [`Backend::detect`], and so the backend of every key that is
-/// made from now on in the whole process: for command lines, tests and benchmarks. Existing
-/// keys keep theirs. Verdicts and signatures do not change.
-#[cfg_attr(
-    not(feature = "unstable-internals"),
-    allow(dead_code, unreachable_pub, reason = "internals export it")
-)]
+/// made from now on in the whole process: for programs of this workspace and their tests.
+/// Existing keys keep theirs. Verdicts and signatures do not change.
+#[cfg(feature = "process-backend")]
 pub fn set_default_backend(backend: Backend) {
     let n = Backend::available().position(|other| other == backend);
     DEFAULT.store(n.map_or(0, |n| n + 1), Ordering::Relaxed);
@@ -188,10 +187,6 @@ impl fmt::Debug for Backend {
 /// no lane idle.
 ///
 /// Constant time in the data; lengths are public. States and blocks are wiped.
-#[cfg_attr(
-    not(feature = "unstable-internals"),
-    allow(unreachable_pub, reason = "sibling crates export it")
-)]
 pub fn shake256_lanes<'a>(backend: Backend, hashes: impl IntoIterator<Item = LaneHash<'a>>) {
     let mut hashes = hashes.into_iter();
     match backend.kernels().shake256 {

@@ -5,13 +5,13 @@
 //!
 //! | unit | call | cost |
 //! | --- | --- | --- |
-//! | decode a key | [`VerifyingKey::from_bytes`](crate::VerifyingKey::from_bytes) | [`decode_key`] |
-//! | expand a key | [`VerifyingKey::prepare_in`](crate::VerifyingKey::prepare_in) | [`expand_key`] |
-//! | decode a signature | [`Signature::from_bytes`](crate::Signature::from_bytes) | [`decode_signature`] |
-//! | hash a message | [`MuBuilder`](crate::MuBuilder) | [`hash_message`] |
-//! | verify | [`PreparedVerifyingKeyRef::verify_mu`](crate::no_alloc::PreparedVerifyingKeyRef::verify_mu) | [`verify_core`] |
+//! | decode a key | [`VerifyingKey::from_bytes`](crate::VerifyingKey::from_bytes) | [`Operations::decode_key`] |
+//! | expand a key | [`VerifyingKey::prepare_in`](crate::VerifyingKey::prepare_in) | [`Operations::expand_key`] |
+//! | decode a signature | [`Signature::from_bytes`](crate::Signature::from_bytes) | [`Operations::decode_signature`] |
+//! | hash a message | [`MuBuilder`](crate::MuBuilder) | [`Operations::hash_message`] |
+//! | verify | [`PreparedVerifyingKeyRef::verify_mu`](crate::no_alloc::PreparedVerifyingKeyRef::verify_mu) | [`Operations::verify_core`] |
 //!
-//! `VerifyingKey::verify` costs `hash_message`, `expand_key` and `verify_core`.
+//! `VerifyingKey::verify` costs `hash_message`, `expand_key` and `verify_core` together.
 //! A signature that is rejected never costs more than one that is accepted. The
 //! counts are exact but for rejection sampling: an expanded entry of A takes at
 //! least five Keccak permutations of its own and a challenge at least one (which
@@ -48,6 +48,60 @@ impl Operations {
         products: 0,
         unpacked: 0,
     };
+
+    /// Decoding a public key: `tr`, the hash of its bytes.
+    #[must_use]
+    pub const fn decode_key<P: ParameterSet>() -> Self {
+        Self {
+            keccak: shake256(P::PK_LEN as u64),
+            ..Self::NONE
+        }
+    }
+
+    /// Expanding a public key: A, and t1 transformed.
+    #[must_use]
+    pub const fn expand_key<P: ParameterSet>() -> Self {
+        Self {
+            expanded: (P::K * P::L) as u64,
+            ntt: P::K as u64,
+            ..Self::NONE
+        }
+    }
+
+    /// Decoding a signature: length, hint, norm of z. Neither key nor message.
+    #[must_use]
+    pub const fn decode_signature<P: ParameterSet>() -> Self {
+        Self {
+            unpacked: P::L as u64,
+            ..Self::NONE
+        }
+    }
+
+    /// `mu` of a message of `message_len` bytes under a context of `ctx_len`.
+    #[must_use]
+    pub const fn hash_message(message_len: u64, ctx_len: u8) -> Self {
+        let prefix = CRH_LEN as u64 + 2 + ctx_len as u64;
+        Self {
+            keccak: shake256(message_len.saturating_add(prefix)),
+            ..Self::NONE
+        }
+    }
+
+    /// Verification of `mu` under a prepared key, its own decoding of the signature
+    /// included.
+    #[must_use]
+    pub const fn verify_core<P: ParameterSet>() -> Self {
+        let w1_len = (P::K * P::PARAMS.w1_poly_len()) as u64;
+        Self {
+            // SampleInBall, and the commitment hash over mu and w1.
+            keccak: 1 + shake256(CRH_LEN as u64 + w1_len),
+            expanded: 0,
+            ntt: P::L as u64 + 1,
+            inv_ntt: P::K as u64,
+            products: (P::K * (P::L + 1)) as u64,
+            unpacked: P::L as u64,
+        }
+    }
 }
 
 impl Add for Operations {
@@ -70,60 +124,6 @@ const fn shake256(len: u64) -> u64 {
     len / 136 + 1
 }
 
-/// Decoding a public key: `tr`, the hash of its bytes.
-#[must_use]
-pub const fn decode_key<P: ParameterSet>() -> Operations {
-    Operations {
-        keccak: shake256(P::PK_LEN as u64),
-        ..Operations::NONE
-    }
-}
-
-/// Expanding a public key: A, and t1 transformed.
-#[must_use]
-pub const fn expand_key<P: ParameterSet>() -> Operations {
-    Operations {
-        expanded: (P::K * P::L) as u64,
-        ntt: P::K as u64,
-        ..Operations::NONE
-    }
-}
-
-/// Decoding a signature: length, hint, norm of z. Neither key nor message.
-#[must_use]
-pub const fn decode_signature<P: ParameterSet>() -> Operations {
-    Operations {
-        unpacked: P::L as u64,
-        ..Operations::NONE
-    }
-}
-
-/// `mu` of a message of `message_len` bytes under a context of `ctx_len`.
-#[must_use]
-pub const fn hash_message(message_len: u64, ctx_len: u8) -> Operations {
-    let prefix = CRH_LEN as u64 + 2 + ctx_len as u64;
-    Operations {
-        keccak: shake256(message_len.saturating_add(prefix)),
-        ..Operations::NONE
-    }
-}
-
-/// Verification of `mu` under a prepared key, its own decoding of the signature
-/// included.
-#[must_use]
-pub const fn verify_core<P: ParameterSet>() -> Operations {
-    let w1_len = (P::K * P::PARAMS.w1_poly_len()) as u64;
-    Operations {
-        // SampleInBall, and the commitment hash over mu and w1.
-        keccak: 1 + shake256(CRH_LEN as u64 + w1_len),
-        expanded: 0,
-        ntt: P::L as u64 + 1,
-        inv_ntt: P::K as u64,
-        products: (P::K * (P::L + 1)) as u64,
-        unpacked: P::L as u64,
-    }
-}
-
 #[cfg(test)]
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
@@ -144,21 +144,21 @@ mod tests {
         let encoded = key.verifying_key().as_bytes();
 
         let (_, found) = count(|backend| tr(backend.permutation(), encoded.as_ref()));
-        assert_eq!(found, decode_key::<P>());
+        assert_eq!(found, Operations::decode_key::<P>());
 
         let (_, found) = count(|backend| {
             let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
             let vk = VerifyingKey::<P>::from_bytes(encoded.as_ref()).unwrap();
             let _ = vk.with_backend(backend).prepare_in(&mut memory);
         });
-        assert_eq!(found, expand_key::<P>());
+        assert_eq!(found, Operations::expand_key::<P>());
 
         let (mu, found) = count(|backend| {
             let mut mu = MuBuilder::start(backend.permutation(), key.verifying_key().tr(), 0, ctx);
             mu.update(&message);
             mu.finish()
         });
-        assert_eq!(found, hash_message(300, 4));
+        assert_eq!(found, Operations::hash_message(300, 4));
 
         let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
         let (verdict, found) = count(|backend| {
@@ -167,7 +167,10 @@ mod tests {
             prepared.verify_mu(&mu, signature.as_ref())
         });
         assert_eq!(verdict, Ok(()));
-        assert_eq!(found, expand_key::<P>() + verify_core::<P>());
+        assert_eq!(
+            found,
+            Operations::expand_key::<P>() + Operations::verify_core::<P>()
+        );
 
         // Decoding alone needs no kernel.
         let (_, found) = count(|_| Signature::<P>::from_bytes(signature.as_ref()).unwrap());
@@ -183,7 +186,7 @@ mod tests {
                 vk.verify_mu(&mu, &bad)
             });
             assert!(verdict.is_err());
-            let accepted = expand_key::<P>() + verify_core::<P>();
+            let accepted = Operations::expand_key::<P>() + Operations::verify_core::<P>();
             assert!(found.keccak <= accepted.keccak && found.products <= accepted.products);
         }
     }

@@ -2,9 +2,7 @@
 //! 3.7 and 5.4.
 
 pub(crate) mod keccak;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod xof;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod transcript;
 #[cfg(feature = "hash-ml-dsa")]
 pub(crate) mod prehash;

@@ -1,42 +1,16 @@
-//! The algorithms of FIPS 204 one by one, for validation suites, and all of
-//! [`internals`](crate::internals). Misuse breaks security; nothing here is covered
-//! by semantic versioning. Switching it on changes no behaviour.
+//! The algorithms of FIPS 204 behind their checks, for validation suites. Misuse breaks
+//! security; nothing here is covered by semantic versioning. Switching it on changes no
+//! behaviour.
 
-pub use crate::hash::transcript::mu_from_m_prime;
-pub use crate::hash::xof::{Shake128, Sponge};
+#[doc(hidden)]
 pub use crate::internals::*;
-#[cfg(mldsa_ct_check)]
-pub use crate::memory::secret::ct_check;
-pub use crate::params::{D, Q};
-pub use crate::scheme::keygen::{check_expanded, check_secret_range, keygen_internal};
-pub use crate::scheme::keygen_many::keygen_many;
+pub use crate::scheme::keygen::{check_expanded, keygen_internal};
 
 use crate::error::{SignError, VerifyError};
-use crate::hash::transcript::{Mu, Randomness};
+use crate::hash::transcript::Randomness;
 use crate::keys::no_alloc::SignInto;
 use crate::keys::{SigningKey, VerifyingKey};
 use crate::params::ParameterSet;
-
-/// Branch-free selection.
-pub mod ct {
-    pub use crate::memory::ct::*;
-}
-/// Z_q.
-pub mod field {
-    pub use crate::ring::field::*;
-}
-/// The number-theoretic transform.
-pub mod ntt {
-    pub use crate::ring::ntt::*;
-}
-/// Rounding.
-pub mod rounding {
-    pub use crate::ring::rounding::*;
-}
-/// Pseudorandom sampling.
-pub mod sample {
-    pub use crate::sample::*;
-}
 
 /// Algorithm 7 on a given M' (the ACVP internal interface).
 ///
@@ -69,19 +43,4 @@ pub fn verify_internal<P: ParameterSet>(
         &mu_from_m_prime(key.backend().permutation(), key.tr(), &[m_prime]),
         signature,
     )
-}
-
-/// [`SigningKey::sign_mu_into`] that reports every rejected attempt: for tests
-/// that must reach a rejection, and for statistics.
-///
-/// # Errors
-/// As [`SigningKey::sign_into`].
-pub fn sign_mu_observed<P: ParameterSet>(
-    key: &SigningKey<P>,
-    mu: &Mu,
-    randomness: Randomness<'_>,
-    out: &mut [u8],
-    observe: &mut dyn FnMut(Rejection),
-) -> Result<(), SignError> {
-    key.sign_mu_observed(mu, randomness, out, observe)
 }

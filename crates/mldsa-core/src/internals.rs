@@ -1,33 +1,56 @@
-//! Interface of the other crates of this workspace. Hidden, not for users, and not
-//! covered by semantic versioning; misuse breaks security. The feature changes no
+//! Interface of the other crates of this workspace and of its tests. Hidden, not for users,
+//! and not covered by semantic versioning; misuse breaks security. The feature changes no
 //! behaviour.
 
 mod verification;
 
 pub use self::verification::{Verification, verify_lanes};
-pub use crate::backend::{set_default_backend, shake256_lanes};
+#[cfg(feature = "process-backend")]
+pub use crate::backend::set_default_backend;
+pub use crate::backend::shake256_lanes;
 pub use crate::coding::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };
 pub use crate::coding::expansion::{Expansion, PackedPoly};
 pub use crate::hash::keccak::Permutation;
-pub use crate::hash::transcript::{CommitmentHash, ExpandedSeed, expand_seed, rho_pp, tr};
-pub use crate::hash::xof::{LaneHash, Shake256};
+pub use crate::hash::transcript::{
+    CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
+};
+pub use crate::hash::xof::{LaneHash, Shake128, Shake256, Sponge};
 pub use crate::lanes::job::JobMessage;
 pub use crate::memory::array::{Array, Element, Wipe, Zeroed};
+#[cfg(mldsa_ct_check)]
+pub use crate::memory::secret::ct_check;
 pub use crate::memory::secret::{Secret, declassify, declassify_in_place};
 pub use crate::params::{
-    CRH_LEN, MAX_SIGN_ATTEMPTS, N, Params, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
+    CRH_LEN, D, MAX_SIGN_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
 };
 pub use crate::ring::poly::{NttPoly, Poly};
-pub use crate::scheme::keygen::keygen_from_rho_p;
+pub use crate::scheme::keygen::{check_secret_range, keygen_from_rho_p};
+pub use crate::scheme::keygen_many::keygen_many;
 pub use crate::scheme::sign::Rejection;
 
-use crate::hash::transcript::Randomness;
+use crate::error::SignError;
+use crate::hash::transcript::{Mu, Randomness};
+use crate::keys::SigningKey;
+use crate::keys::no_alloc::SignInto;
+use crate::params::ParameterSet;
 
 /// Branch-free selection.
 pub mod ct {
-    pub use crate::memory::ct::{difference, is_negative, is_zero};
+    pub use crate::memory::ct::*;
+}
+/// Z_q.
+pub mod field {
+    pub use crate::ring::field::*;
+}
+/// The number-theoretic transform.
+pub mod ntt {
+    pub use crate::ring::ntt::*;
+}
+/// Rounding.
+pub mod rounding {
+    pub use crate::ring::rounding::*;
 }
 /// Hint vectors.
 pub mod hint {
@@ -39,7 +62,7 @@ pub mod pack {
 }
 /// Pseudorandom sampling.
 pub mod sample {
-    pub use crate::sample::{expand_mask_packed, expand_mask_poly, rej_bounded_packed};
+    pub use crate::sample::*;
 }
 /// Uniform sampling from centred intervals.
 pub mod interval {
@@ -65,4 +88,19 @@ pub mod window {
 /// The 32 bytes `rnd` of FIPS 204 algorithm 2.
 pub fn randomness_bytes<'a>(randomness: &'a Randomness<'_>) -> &'a [u8; SEED_LEN] {
     randomness.rnd()
+}
+
+/// [`SigningKey::sign_mu_into`] that reports every rejected attempt: for tests
+/// that must reach a rejection, and for statistics.
+///
+/// # Errors
+/// As [`SigningKey::sign_into`].
+pub fn sign_mu_observed<P: ParameterSet>(
+    key: &SigningKey<P>,
+    mu: &Mu,
+    randomness: Randomness<'_>,
+    out: &mut [u8],
+    observe: &mut dyn FnMut(Rejection),
+) -> Result<(), SignError> {
+    key.sign_mu_observed(mu, randomness, out, observe)
 }

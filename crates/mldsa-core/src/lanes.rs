@@ -1,7 +1,6 @@
 //! Several signatures side by side: what a verification is given, hashing in
 //! lanes, verification in lanes.
 
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod job;
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod sponge;

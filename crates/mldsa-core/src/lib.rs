@@ -35,6 +35,13 @@
 
 #![no_std]
 #![deny(missing_docs)]
+#![cfg_attr(
+    not(feature = "hazmat"),
+    allow(
+        unreachable_pub,
+        reason = "`internals` and `hazmat` export items of private modules"
+    )
+)]
 // AArch64 without vector registers, or with words the other way round.
 #![cfg_attr(
     all(
@@ -55,19 +62,15 @@ extern crate alloc;
 extern crate std;
 
 // Lowest first: a module uses only those above it, and so do the modules inside
-// each folder (tests/structure.rs). They are private. `internals` and `hazmat` export
-// items of some, which cannot be reached without these features: `unreachable_pub` is
-// silent there.
+// each folder (tests/structure.rs). They are private.
 mod memory;
 mod error;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see above"))]
 mod params;
 #[cfg(test)]
 mod random;
 mod ring;
 mod coding;
 mod hash;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see above"))]
 mod sample;
 mod lanes;
 mod backend;

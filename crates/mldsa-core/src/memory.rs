@@ -3,7 +3,5 @@
 
 pub(crate) mod array;
 mod barrier;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod ct;
-#[cfg_attr(not(feature = "hazmat"), allow(unreachable_pub, reason = "see lib.rs"))]
 pub(crate) mod secret;

@@ -278,7 +278,7 @@ fn homes() -> Vec<Vec<String>> {
 }
 
 /// `docs/architecture.md` gives each algorithm the home that it has, in rows of
-/// number, name, home and other forms, and the other forms are files that exist.
+/// number, name, link to the home and other forms, and the other forms are files that exist.
 #[test]
 fn the_table_of_algorithms_is_true() {
     let page = read(&architecture());
@@ -288,7 +288,12 @@ fn the_table_of_algorithms_is_true() {
         if let ["", number, name, home, others, ""] = cells[..]
             && number.parse::<usize>().is_ok()
         {
-            rows.push((number, name, home.trim_matches('`').to_owned()));
+            let (file, target) = home
+                .strip_prefix('[')
+                .and_then(|link| link.strip_suffix(')')?.split_once("]("))
+                .expect("a link to the home");
+            assert_eq!(target, format!("../crates/mldsa-core/src/{file}"));
+            rows.push((number, name, file.to_owned()));
             for other in others.split(", ").filter(|other| !other.is_empty()) {
                 let other = other.trim_matches('`');
                 let file = match other.split_once('/') {

@@ -1,20 +1,29 @@
 //! Cache of prepared keys.
 
-use alloc::boxed::Box;
 use core::fmt;
+use core::hash::{BuildHasher, Hash};
+use core::num::NonZeroUsize;
+use std::hash::RandomState;
+use std::vec::Vec;
 
+use lru::LruCache;
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreparedVerifyingKey, VerifyingKey,
 };
 
-use crate::lru::LruMap;
 use crate::{OutOfGas, PrecompileOutput, Set, charged, split};
+
+#[cfg(test)]
+mod tests;
 
 /// A bounded cache of prepared keys. Verdicts and gas are those of
 /// [`execute`](crate::execute): the look-up compares all bytes of a key, and a prepared
 /// key gives the verdicts of the encoded key. The cache saves time only. Prices must not
-/// depend on it: with ever new keys, each call adds the expansion of the key and two
-/// look-ups in trees to the verification.
+/// depend on it: with ever new keys, each call adds the expansion of the key and one
+/// insertion to the verification.
+///
+/// Every call takes constant amortised time. The hash table has a random key, because the
+/// callers of the precompile choose the public keys.
 ///
 /// A key takes about 23, 40 or 70 KiB. The least recently used one is evicted first;
 /// `keys` bounds each set.
@@ -26,16 +35,16 @@ pub struct KeyCache {
 }
 
 /// Prepared keys by their encodings.
-type Prepared<P> = LruMap<Box<[u8]>, PreparedVerifyingKey<P>>;
+type Prepared<P> = LruCache<Vec<u8>, PreparedVerifyingKey<P>, RandomState>;
 
 impl KeyCache {
     /// A cache of at most `keys` keys per set. With 0 the cache stores no key.
-    pub const fn new(keys: usize) -> Self {
+    pub fn new(keys: usize) -> Self {
         Self {
             keys,
-            set44: LruMap::new(keys),
-            set65: LruMap::new(keys),
-            set87: LruMap::new(keys),
+            set44: bounded(keys, RandomState::new()),
+            set65: bounded(keys, RandomState::new()),
+            set87: bounded(keys, RandomState::new()),
         }
     }
 
@@ -49,15 +58,6 @@ impl KeyCache {
         self.len() == 0
     }
 
-    /// Whether the expansion of the encoded key `pk` is cached.
-    pub fn contains(&self, set: Set, pk: &[u8]) -> bool {
-        match set {
-            Set::MlDsa44 => self.set44.contains(pk),
-            Set::MlDsa65 => self.set65.contains(pk),
-            Set::MlDsa87 => self.set87.contains(pk),
-        }
-    }
-
     /// [`execute`](crate::execute) with this cache.
     ///
     /// # Errors
@@ -68,15 +68,13 @@ impl KeyCache {
         input: &[u8],
         gas_limit: u64,
     ) -> Result<PrecompileOutput, OutOfGas> {
-        charged(set.gas(input.len()), gas_limit, || {
-            if self.keys == 0 {
-                return crate::execute(set, input, gas_limit).is_ok_and(|output| output.valid);
-            }
-            match set {
-                Set::MlDsa44 => verify(&mut self.set44, input),
-                Set::MlDsa65 => verify(&mut self.set65, input),
-                Set::MlDsa87 => verify(&mut self.set87, input),
-            }
+        if self.keys == 0 {
+            return crate::execute(set, input, gas_limit);
+        }
+        charged(set.gas(input.len()), gas_limit, || match set {
+            Set::MlDsa44 => verify(&mut self.set44, input),
+            Set::MlDsa65 => verify(&mut self.set65, input),
+            Set::MlDsa87 => verify(&mut self.set87, input),
         })
     }
 }
@@ -87,12 +85,20 @@ impl fmt::Debug for KeyCache {
     }
 }
 
+/// An empty map of at most `capacity` entries, at least one. It grows on demand:
+/// `LruCache::new` allocates for all entries.
+fn bounded<K: Hash + Eq, V, S: BuildHasher>(capacity: usize, hasher: S) -> LruCache<K, V, S> {
+    let mut map = LruCache::unbounded_with_hasher(hasher);
+    map.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
+    map
+}
+
 fn verify<P: ParameterSet>(prepared: &mut Prepared<P>, input: &[u8]) -> bool {
     let Some((pk, signature, message)) = split::<P>(input) else {
         return false;
     };
-    let prepare = || Some(VerifyingKey::from_bytes(pk).ok()?.prepare());
+    let prepare = || VerifyingKey::from_bytes(pk).map(|key| key.prepare());
     prepared
-        .get_or_insert_with(pk, prepare)
-        .is_some_and(|key| key.verify(message, Context::EMPTY, signature).is_ok())
+        .try_get_or_insert_ref(pk, prepare)
+        .is_ok_and(|key| key.verify(message, Context::EMPTY, signature).is_ok())
 }

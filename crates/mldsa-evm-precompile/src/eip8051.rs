@@ -25,6 +25,9 @@ use mldsa_core::{Backend, MlDsa44, ParameterSet};
 
 use crate::{OutOfGas, PrecompileOutput, charged};
 
+#[cfg(test)]
+mod tests;
+
 const P: Params = MlDsa44::PARAMS;
 const K: usize = 4;
 const L: usize = 4;
@@ -37,11 +40,11 @@ const W1_LEN: usize = K * P.w1_poly_len();
 const C_TILDE_LEN: usize = P.c_tilde_len;
 
 /// Bytes of the message.
-pub const MESSAGE_LEN: usize = 32;
+const MESSAGE_LEN: usize = 32;
 /// Bytes of an expanded key: A, `tr`, t1.
-pub const KEY_LEN: usize = MATRIX_LEN + CRH_LEN + K * POLY_LEN;
+const KEY_LEN: usize = MATRIX_LEN + CRH_LEN + K * POLY_LEN;
 /// Bytes of an input: message, signature, expanded key.
-pub const INPUT_LEN: usize = MESSAGE_LEN + MlDsa44::SIG_LEN + KEY_LEN;
+const INPUT_LEN: usize = MESSAGE_LEN + MlDsa44::SIG_LEN + KEY_LEN;
 /// Gas of either precompile.
 pub const GAS: u64 = 4_500;
 
@@ -75,7 +78,7 @@ pub fn execute(
 
 /// Verdict of [`execute`] for a message of any length, as in the vectors of the
 /// proposal.
-pub fn verify(variant: Variant, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+fn verify(variant: Variant, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     verified(variant, key, message, signature).is_some()
 }
 

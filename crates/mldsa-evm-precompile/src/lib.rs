@@ -4,7 +4,7 @@
 //! [`execute`] is EIP-8355: the input is encoded public key, signature and message,
 //! concatenated; the context is empty; the output is one or zero in 32 bytes. The only
 //! error is [`OutOfGas`]. The feature `eip-8051` adds the two precompiles of that proposal,
-//! the feature `alloc` a bounded cache of prepared keys.
+//! the feature `std` a bounded cache of prepared keys.
 //!
 //! ```
 //! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
@@ -25,23 +25,19 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "alloc")]
-extern crate alloc;
-#[cfg(test)]
+#[cfg(any(feature = "std", test))]
 extern crate std;
 
-#[cfg(feature = "alloc")]
+#[cfg(feature = "std")]
 mod cache;
 #[cfg(feature = "eip-8051")]
 pub mod eip8051;
-#[cfg(feature = "alloc")]
-mod lru;
 
 use core::fmt;
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyingKey};
 
-#[cfg(feature = "alloc")]
+#[cfg(feature = "std")]
 pub use crate::cache::KeyCache;
 
 /// Gas per 32 bytes of message, rounded up.
@@ -72,7 +68,7 @@ impl Set {
     }
 
     /// Length of the public key, the first part of the input, in bytes.
-    pub const fn pk_len(self) -> usize {
+    const fn pk_len(self) -> usize {
         match self {
             Self::MlDsa44 => MlDsa44::PK_LEN,
             Self::MlDsa65 => MlDsa65::PK_LEN,
@@ -81,7 +77,7 @@ impl Set {
     }
 
     /// Length of the signature, the second part of the input, in bytes.
-    pub const fn sig_len(self) -> usize {
+    const fn sig_len(self) -> usize {
         match self {
             Self::MlDsa44 => MlDsa44::SIG_LEN,
             Self::MlDsa65 => MlDsa65::SIG_LEN,
@@ -90,7 +86,7 @@ impl Set {
     }
 
     /// Gas of EIP-8355 without the message.
-    pub const fn base_gas(self) -> u64 {
+    const fn base_gas(self) -> u64 {
         match self {
             Self::MlDsa44 => 6_500,
             Self::MlDsa65 => 9_000,

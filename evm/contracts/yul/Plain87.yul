@@ -394,7 +394,7 @@ mstore(0, same)
 return(0, 32)
 }
 
-// width bits of calldata at bit at behind from, little endian
+// width bits of calldata at bit at after from, little endian
 function bits(from, at, width) -> v {
     for { let b := 0 } lt(b, width) { b := add(b, 1) } {
         let i := add(at, b)

@@ -52,7 +52,8 @@ impl Receipt {
 pub struct Chain {
     db: CacheDB<EmptyDB>,
     nonce: u64,
-    spec: SpecId,
+    /// The rules that it is under.
+    pub rules: Rules,
     floor: bool,
     precompiles: MldsaPrecompiles,
 }
@@ -85,14 +86,14 @@ impl Chain {
         Self {
             db,
             nonce: 0,
-            spec: rules.spec,
+            rules,
             floor: true,
             precompiles: MldsaPrecompiles::new(rules.spec, DRAFT_ADDRESSES),
         }
     }
 
     fn transact(&mut self, from: Address, kind: TxKind, data: Vec<u8>, gas: u64) -> Receipt {
-        let (spec, floor) = (self.spec, self.floor);
+        let (spec, floor) = (self.rules.spec, self.floor);
         let mut evm = Context::mainnet()
             .with_db(&mut self.db)
             .modify_cfg_chained(|cfg| {
@@ -145,6 +146,16 @@ impl Chain {
         self.call_from(SENDER, to, data)
     }
 
+    /// Whether a call returns one.
+    pub fn accepts(&mut self, to: Address, data: impl Into<Vec<u8>>) -> bool {
+        self.call(to, data).accepts()
+    }
+
+    /// Whether a call returns zero.
+    pub fn refuses(&mut self, to: Address, data: impl Into<Vec<u8>>) -> bool {
+        self.call(to, data).refuses()
+    }
+
     /// A transaction from `from`.
     pub fn call_from(&mut self, from: Address, to: Address, data: impl Into<Vec<u8>>) -> Receipt {
         self.transact(from, TxKind::Call(to), data.into(), TRANSACTION_CAP)
@@ -171,15 +182,15 @@ impl Chain {
 
     /// A call of any gas, for the plain twin: the rules of Cancun have no cap.
     pub fn call_uncapped(&mut self, to: Address, data: impl Into<Vec<u8>>) -> Receipt {
-        let spec = core::mem::replace(&mut self.spec, SpecId::CANCUN);
+        let spec = core::mem::replace(&mut self.rules.spec, SpecId::CANCUN);
         let receipt = self.transact(SENDER, TxKind::Call(to), data.into(), 1 << 40);
-        self.spec = spec;
+        self.rules.spec = spec;
         receipt
     }
 
     fn create(&mut self, init_code: Vec<u8>) -> Receipt {
         // From EIP-8037 on the cap is for everything but new state.
-        let gas = if self.spec.is_enabled_in(SpecId::AMSTERDAM) {
+        let gas = if self.rules.spec.is_enabled_in(SpecId::AMSTERDAM) {
             16 * TRANSACTION_CAP
         } else {
             TRANSACTION_CAP
@@ -226,13 +237,8 @@ impl Chain {
 
     /// Adds to a balance.
     pub fn give(&mut self, address: Address, amount: U256) {
-        let mut info = self
-            .db
-            .cache
-            .accounts
-            .get(&address)
-            .map(|account| account.info.clone())
-            .unwrap_or_default();
+        let account = self.db.cache.accounts.get(&address);
+        let mut info = account.map_or_else(AccountInfo::default, |account| account.info.clone());
         info.balance += amount;
         self.db.insert_account_info(address, info);
     }

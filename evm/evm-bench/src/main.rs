@@ -24,9 +24,6 @@ struct Arguments {
     /// Write the rows as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw the gas per bit of security as SVG
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -60,8 +57,12 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("\nPublished by others");
     for row in rows::published() {
         println!(
-            "{:<15} {:<29} {:>11}  {}",
-            row.scheme, row.bench, row.gas, row.notes
+            "{:<15} {:<31} {:>10} {:>7.0}/bit  {}",
+            row.scheme,
+            row.bench,
+            row.gas,
+            row.gas as f64 / rows::equivalent_bits(&row.scheme) as f64,
+            row.notes
         );
     }
     let write = |file: &Option<PathBuf>, text: fn(&[rows::Row], &Origin) -> String| {
@@ -72,7 +73,6 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     };
     write(&arguments.jsonl, rows::jsonl)?;
     write(&arguments.csv, rows::csv)?;
-    write(&arguments.plot, rows::plot)?;
     Ok(())
 }
 

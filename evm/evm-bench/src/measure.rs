@@ -2,10 +2,11 @@
 
 use evm_bench::abi;
 use evm_bench::cases::{Key, Random};
-use evm_bench::chain::{Chain, Receipt};
+use evm_bench::chain::{Chain, Receipt, SENDER};
 use evm_bench::contracts::{Deployed, bound_input, tail};
 use evm_bench::gas::{NEXT, NEXT_CODE_LIMIT, Rules, TODAY, revm_version};
-use evm_bench::rows::Row;
+use evm_bench::rows::{Row, equivalent_bits};
+use indexmap::IndexMap;
 use mldsa_evm_gen::key::{ExpandedKey, parts, parts_within};
 use mldsa_evm_gen::lanes::Layout;
 use mldsa_evm_gen::verifier::PARTS;
@@ -21,50 +22,44 @@ struct Gas {
     floor: u64,
 }
 
-impl Gas {
-    /// If the floor decided, the execution is measured again without one.
-    fn of(receipt: &Receipt, chain: &mut Chain, to: Address, input: &[u8]) -> Self {
-        let hidden = receipt.gas == receipt.floor;
-        Self {
-            whole: receipt.gas,
-            inner: if hidden {
-                chain.inner(to, input)
-            } else {
-                receipt.inner
-            },
-            floor: receipt.floor,
-        }
-    }
-}
-
 /// The measured figures, to print and to write.
 #[derive(Default)]
 pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
-    /// Scheme, name, and the gas of both rule sets.
-    lines: Vec<(String, String, [Option<Gas>; 2])>,
+    /// By scheme and name, the gas of both rule sets.
+    lines: IndexMap<(String, String), [Option<Gas>; 2]>,
 }
 
 impl Table {
-    fn add(&mut self, rules: Rules, scheme: &str, bench: &str, gas: Gas, notes: &str) {
-        let surfaces = [
-            ("", gas.whole),
-            (".inner", gas.inner),
-            (".floor", gas.floor),
-        ];
-        for (suffix, gas) in surfaces {
-            self.row(rules, scheme, &format!("{bench}{suffix}"), gas, notes);
+    /// Measures a transaction. If the floor decided its gas, its execution is measured again
+    /// without one.
+    fn transaction(
+        &mut self,
+        chain: &mut Chain,
+        (scheme, bench, notes): (&str, &str, &str),
+        [from, to]: [Address; 2],
+        input: &[u8],
+    ) -> Receipt {
+        let receipt = chain.call_from(from, to, input);
+        let inner = if receipt.gas == receipt.floor {
+            chain.inner(to, input)
+        } else {
+            receipt.inner
+        };
+        let gas = Gas {
+            whole: receipt.gas,
+            inner,
+            floor: receipt.floor,
+        };
+        for (suffix, gas) in [("", gas.whole), (".inner", inner), (".floor", gas.floor)] {
+            self.row(chain.rules, scheme, &format!("{bench}{suffix}"), gas, notes);
         }
-        let which = usize::from(rules == NEXT);
-        let same = |line: &&mut (String, String, _)| line.0 == scheme && line.1 == bench;
-        match self.lines.iter_mut().find(same) {
-            Some(line) => line.2[which] = Some(gas),
-            None => {
-                let mut both = [None; 2];
-                both[which] = Some(gas);
-                self.lines.push((scheme.to_owned(), bench.to_owned(), both));
-            }
-        }
+        let line = self
+            .lines
+            .entry((scheme.to_owned(), bench.to_owned()))
+            .or_default();
+        line[usize::from(chain.rules == NEXT)] = Some(gas);
+        receipt
     }
 
     fn row(&mut self, rules: Rules, scheme: &str, bench: &str, gas: u64, notes: &str) {
@@ -82,16 +77,34 @@ impl Table {
         println!("\nWhole transactions, gas (32-byte message, empty context)");
         println!("left {}; right {}", TODAY.title, NEXT.title);
         println!(
-            "{:<16} {:<17} {:>10} {:>10} {:>10} | {:>10} {:>10} {:>10}",
-            "scheme", "what", "whole", "execution", "floor", "whole", "execution", "floor"
+            "{:<16} {:<17} {:>10} {:>10} {:>10} {:>10} | {:>10} {:>10} {:>10} {:>10}",
+            "scheme",
+            "what",
+            "whole",
+            "execution",
+            "floor",
+            "gas/bit",
+            "whole",
+            "execution",
+            "floor",
+            "gas/bit"
         );
-        for (scheme, bench, both) in &self.lines {
+        for ((scheme, bench), both) in &self.lines {
+            let bits = equivalent_bits(scheme);
             let [today, next] = both.map(|gas| {
-                gas.map_or_else(String::new, |gas| {
-                    format!("{:>10} {:>10} {:>10}", gas.whole, gas.inner, gas.floor)
-                })
+                gas.map_or_else(
+                    String::new,
+                    |Gas {
+                         whole,
+                         inner,
+                         floor,
+                     }| {
+                        let per_bit = (whole as f64 / bits as f64).round();
+                        format!("{whole:>10} {inner:>10} {floor:>10} {per_bit:>10}")
+                    },
+                )
             });
-            println!("{scheme:<16} {bench:<17} {today:>32} | {next:>32}");
+            println!("{scheme:<16} {bench:<17} {today:>43} | {next:>43}");
         }
     }
 }
@@ -161,27 +174,32 @@ pub(crate) fn measure(rules: Rules, layout: Layout, table: &mut Table) {
     let notes = "A z - c t1 with both transforms, in NTT lanes; inner part of verify-code";
     table.row(rules, &scheme, MATRIX_CORE, core, notes);
 
+    let Deployed {
+        key_verifier,
+        registry,
+        stateless,
+        ..
+    } = deployed;
+    let mut measured = |chain: &mut Chain, bench, notes, from, to, input: &[u8]| {
+        table.transaction(chain, (&scheme, bench, notes), [from, to], input)
+    };
+
     // Variant a, valid and every kind of invalid.
-    let receipt = deployed.verify_code(&on_chain, &signature, &tail);
+    let notes = "all of FIPS 204 pure; key words in contract code bound by code hash";
+    let chain = &mut deployed.chain;
+    let receipt = measured(chain, "verify-code", notes, SENDER, key_verifier, &input);
     assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.key_verifier, &input);
-    table.add(
-        rules,
-        &scheme,
-        "verify-code",
-        gas,
-        "all of FIPS 204 pure; key words in contract code bound by code hash",
-    );
     let hint = p.c_tilde_len + p.l * p.z_poly_len();
+    let (counts, end) = (hint + p.omega, hint + p.omega + p.k);
     let mut worst = 0;
     for at in [
         0,
         p.c_tilde_len,
         p.c_tilde_len + 3,
         hint,
-        hint + p.omega - 1,
-        hint + p.omega,
-        hint + p.omega + p.k - 1,
+        counts - 1,
+        counts,
+        end - 1,
     ] {
         for bit in [0, 4, 7] {
             let mut other = signature.clone();
@@ -196,98 +214,50 @@ pub(crate) fn measure(rules: Rules, layout: Layout, table: &mut Table) {
         receipt.gas
     );
 
-    // Variant d, then b.
-    let receipt = deployed.register(&pair.pk);
+    // Variant d, then b, then c.
+    let chain = &mut deployed.chain;
+    let notes = "expands the key on chain, stores its commitment";
+    let receipt = measured(chain, "register-proof", notes, SENDER, registry, &pair.pk);
     assert_eq!(receipt.output, key.commitment());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.registry, &pair.pk);
-    table.add(
-        rules,
-        &scheme,
-        "register-proof",
-        gas,
-        "expands the key on chain, stores its commitment",
-    );
+    let notes = "all of FIPS 204 pure; matrix in calldata bound to a proven commitment in one slot";
     let input = bound_input(&key, &signature, &tail);
-    let receipt = deployed.verify_calldata(&key, &signature, &tail);
+    let receipt = measured(chain, "verify-calldata", notes, SENDER, registry, &input);
     assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.registry, &input);
-    table.add(
-        rules,
-        &scheme,
-        "verify-calldata",
-        gas,
-        "all of FIPS 204 pure; matrix in calldata bound to a proven commitment in one slot",
-    );
-
-    // Variant c.
+    let notes = "all of FIPS 204 pure, from the encoded key";
     let input = [&pair.pk[..], &signature, &tail].concat();
-    let receipt = deployed.verify_stateless(&pair.pk, &signature, &tail);
+    let receipt = measured(chain, "verify-stateless", notes, SENDER, stateless, &input);
     assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, deployed.stateless, &input);
-    table.add(
-        rules,
-        &scheme,
-        "verify-stateless",
-        gas,
-        "all of FIPS 204 pure, from the encoded key",
-    );
 
     // Interfaces over variant a.
-    let erc7913 = deployed.deploy_erc7913(deployed.key_verifier, 52, p.sig_len());
-    let hash: [u8; 32] = message.clone().try_into().expect("32 bytes");
-    let input = abi::verify(&on_chain.reference(), &hash, &signature);
-    let receipt = deployed.chain.call(erc7913, &input[..]);
-    assert_eq!(receipt.output[..4], abi::VERIFY);
-    let gas = Gas::of(&receipt, &mut deployed.chain, erc7913, &input);
-    table.add(
-        rules,
-        &scheme,
-        "erc7913",
-        gas,
-        "verify-code behind ERC-7913",
-    );
+    let erc7913 = deployed.deploy_erc7913(key_verifier, 52, p.sig_len());
     let (account, _) = deployed.deploy_account(ENTRY_POINT, &on_chain);
-    let bound = deployed.chain.call(account, abi::message_hash(&hash));
-    let signature = pair.sign(b"ERC-1271", &bound.output);
-    let input = abi::is_valid_signature(&hash, &signature);
-    let receipt = deployed.chain.call(account, &input[..]);
+    let chain = &mut deployed.chain;
+    let hash: [u8; 32] = message.clone().try_into().expect("32 bytes");
+    let notes = "verify-code called through ERC-7913";
+    let input = abi::verify(&on_chain.reference(), &hash, &signature);
+    let receipt = measured(chain, "erc7913", notes, SENDER, erc7913, &input);
+    assert_eq!(receipt.output[..4], abi::VERIFY);
+    let notes = "verify-code called through ERC-1271";
+    let bound = chain.call(account, abi::message_hash(&hash));
+    let input = abi::is_valid_signature(&hash, &pair.sign(b"ERC-1271", &bound.output));
+    let receipt = measured(chain, "erc1271", notes, SENDER, account, &input);
     assert_eq!(receipt.output[..4], abi::IS_VALID_SIGNATURE);
-    let gas = Gas::of(&receipt, &mut deployed.chain, account, &input);
-    table.add(
-        rules,
-        &scheme,
-        "erc1271",
-        gas,
-        "verify-code behind ERC-1271",
-    );
-    let signature = pair.sign(b"ERC-4337", &hash);
-    let input = abi::validate_user_op(account, &hash, &signature, 0);
-    let receipt = deployed.chain.call_from(ENTRY_POINT, account, &input[..]);
+    let notes = "validateUserOp of an account over verify-code; without the entry point";
+    let input = abi::validate_user_op(account, &hash, &pair.sign(b"ERC-4337", &hash), 0);
+    let receipt = measured(chain, "erc4337", notes, ENTRY_POINT, account, &input);
     assert!(receipt.refuses(), "zero is valid: {receipt:?}");
     assert_ne!(receipt.gas, receipt.floor);
-    let gas = Gas::of(&receipt, &mut deployed.chain, account, &input);
-    table.add(
-        rules,
-        &scheme,
-        "erc4337",
-        gas,
-        "validateUserOp of an account over verify-code; without the entry point",
-    );
 
     // The precompile.
-    let which = Set::ALL[match set {
-        44 => 0,
-        65 => 1,
-        _ => 2,
-    }];
-    let signature = pair.sign(b"", &message);
+    let mut precompiles = Set::ALL.into_iter().zip(DRAFT_ADDRESSES);
+    let (which, address) = precompiles
+        .find(|(which, _)| which.name() == scheme)
+        .expect("a set");
     let input = [&pair.pk[..], &signature, &message].concat();
-    let address = DRAFT_ADDRESSES[which as usize];
-    let receipt = deployed.chain.call(address, &input[..]);
+    let receipt = measured(chain, "precompile", "EIP-8355", SENDER, address, &input);
     assert!(receipt.accepts());
-    let gas = Gas::of(&receipt, &mut deployed.chain, address, &input);
-    assert_eq!(gas.inner, which.gas(input.len()));
-    table.add(rules, &scheme, "precompile", gas, "EIP-8355");
+    let execution = chain.inner(address, &input);
+    assert_eq!(execution, which.gas(input.len()));
 }
 
 /// Measures key recovery on secp256k1, the baseline.
@@ -302,15 +272,9 @@ pub(crate) fn ecrecover(rules: Rules, table: &mut Table) {
     .expect("hex");
     let mut chain = Chain::new(rules);
     let address = Address::with_last_byte(1);
-    let receipt = chain.call(address, &input[..]);
+    let notes = "everything; broken by a quantum computer";
+    let names = ("ECDSA-secp256k1", "ecrecover", notes);
+    let receipt = table.transaction(&mut chain, names, [SENDER, address], &input);
     let signer = hex::decode("a94f5374fce5edbc8e2a8697c15331677e6ebf0b").expect("hex");
     assert_eq!(receipt.output[12..], signer);
-    let gas = Gas::of(&receipt, &mut chain, address, &input);
-    table.add(
-        rules,
-        "ECDSA-secp256k1",
-        "ecrecover",
-        gas,
-        "everything; broken by a quantum computer",
-    );
 }

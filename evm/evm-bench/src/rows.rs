@@ -76,7 +76,7 @@ pub fn check(rows: &[Row]) -> Result<(), String> {
 
 /// Bits of strength of a scheme by its category; category 2 has no entry in the
 /// mapping of the dataset and is declared with 128.
-fn equivalent_bits(scheme: &str) -> u64 {
+pub fn equivalent_bits(scheme: &str) -> u64 {
     match scheme {
         "ML-DSA-65" => 192,
         "ML-DSA-87" | "Falcon-1024" => 256,
@@ -176,65 +176,57 @@ pub fn jsonl(rows: &[Row], origin: &Origin) -> String {
 
 /// Figures of others, as published, with what they verify.
 pub fn published() -> Vec<Row> {
-    let row = |scheme: &str, bench: &str, gas, notes: &str, source: &str| Row {
-        scheme: scheme.to_owned(),
-        bench: bench.to_owned(),
-        profile: PUBLISHED,
-        gas,
-        notes: format!("published. {notes}"),
-        provenance: source.to_owned(),
-    };
-    vec![
-        row(
+    [
+        (
             "ML-DSA-44",
             "verify-solidity-published",
             8_200_226,
             "all of FIPS 204, expanded key in code",
             "ZKNOX Solidity verifier, measured in revm",
         ),
-        row(
+        (
             "ML-DSA-44",
             "verify-solidity-older-published",
             20_160_000,
             "all of FIPS 204; above the transaction cap",
             "ZKNOX Solidity verifier, older",
         ),
-        row(
+        (
             "ML-DSA-44-ETH",
             "verify-solidity-published",
             4_900_000,
             "another hash: not FIPS 204",
             "ZKNOX, Keccak variant",
         ),
-        row(
+        (
             "ML-DSA-44-ETH",
             "verify-solidity-older-published",
             13_500_000,
             "another hash: not FIPS 204",
             "ZKNOX, Keccak variant, older",
         ),
-        row(
+        (
             "ML-DSA-65",
             "matrix-core-published",
             1_499_354,
             "A z - c t1 only, matrix unbound: no verification",
             "PreA",
         ),
-        row(
+        (
             "ML-DSA-65",
             "verify-poc-published",
             68_901_612,
             "hints ignored, wrong tau, no mu; above the transaction cap",
             "PreA",
         ),
-        row(
+        (
             "Falcon-1024",
             "verify-published",
             10_336_055,
             "Keccak counter hash, uncompressed signature, key in transform form; execution only",
             "Falcon verifier",
         ),
-        row(
+        (
             "ECDSA-secp256k1",
             "ecrecover-published",
             21_126,
@@ -242,46 +234,13 @@ pub fn published() -> Vec<Row> {
             "dataset baseline",
         ),
     ]
-}
-
-/// Gas per secure bit of whole transactions as a picture: one bar a row, logarithmic.
-pub fn plot(rows: &[Row], origin: &Origin) -> String {
-    let mut bars: Vec<(String, f64, bool)> = rows
-        .iter()
-        .filter(|row| row.profile != NEXT.profile && !row.bench.contains('.'))
-        .map(|row| {
-            let bits = equivalent_bits(&row.scheme) as f64;
-            let published = row.profile == PUBLISHED;
-            let mut label = format!("{} {}", row.scheme, row.bench);
-            if published {
-                label = format!("{label} ({})", row.notes.trim_start_matches("published. "));
-            }
-            (label, row.gas as f64 / bits, published)
-        })
-        .collect();
-    bars.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let (left, width, line) = (620.0, 520.0, 20.0);
-    let scale = |value: f64| (value.log10() - 2.0) / 4.0 * width;
-    let height = 70.0 + line * bars.len() as f64;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"10\" y=\"20\" font-size=\"14\">Gas per secure bit, whole transaction, rules of today (evm-bench --plot, {})</text>\n<text x=\"10\" y=\"38\">Logarithmic. Denominator: bits of the category (128 for ML-DSA-44). Grey: published by others.</text>\n",
-        left + width + 100.0,
-        &origin.time[..10],
-    );
-    for (n, (label, value, published)) in bars.iter().enumerate() {
-        let y = 50.0 + line * n as f64;
-        let colour = if *published { "#999" } else { "#2a6fb0" };
-        let label = label.replace('&', "&amp;").replace('<', "&lt;");
-        svg.push_str(&format!(
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{label}</text><rect x=\"{left}\" y=\"{}\" width=\"{:.1}\" height=\"14\" fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{}\">{value:.0}</text>\n",
-            left - 8.0,
-            y + 12.0,
-            y + 1.0,
-            scale(*value),
-            left + scale(*value) + 5.0,
-            y + 12.0,
-        ));
-    }
-    svg.push_str("</svg>\n");
-    svg
+    .map(|(scheme, bench, gas, notes, source)| Row {
+        scheme: scheme.to_owned(),
+        bench: bench.to_owned(),
+        profile: PUBLISHED,
+        gas,
+        notes: format!("published. {notes}"),
+        provenance: source.to_owned(),
+    })
+    .into()
 }

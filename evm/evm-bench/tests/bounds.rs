@@ -50,20 +50,22 @@ fn forward(lane: &[u64]) -> Vec<i32> {
 
 /// Patterns of largest and smallest values: all of one, alternating in every period.
 fn patterns(low: u64, high: u64) -> Vec<Vec<u64>> {
+    let alternating = |bit: usize, first: u64, second: u64| {
+        let value = |j: usize| if j >> bit & 1 == 0 { first } else { second };
+        (0..256).map(value).collect()
+    };
     let mut list = vec![vec![low; 256], vec![high; 256]];
     for bit in 0..8 {
-        list.push(
-            (0..256)
-                .map(|j| if j >> bit & 1 == 0 { low } else { high })
-                .collect(),
-        );
-        list.push(
-            (0..256)
-                .map(|j| if j >> bit & 1 == 1 { low } else { high })
-                .collect(),
-        );
+        list.extend([alternating(bit, low, high), alternating(bit, high, low)]);
     }
     list
+}
+
+/// Patterns of the extremes of z.
+fn z_patterns(layout: &Layout) -> Vec<Vec<u64>> {
+    let bias = layout.start_bias * Q as u64;
+    let gamma1 = layout.p.gamma1() as u64;
+    patterns(bias - gamma1, bias + gamma1)
 }
 
 #[test]
@@ -71,9 +73,7 @@ fn transforms_at_their_extremes() {
     for layout in Layout::all() {
         let mut deployed = Deployed::new(layout);
         let kernels = deployed.deploy_with_tables("Kernels");
-        let bias = layout.start_bias * Q as u64;
-        let gamma1 = layout.p.gamma1() as u64;
-        let patterns = patterns(bias - gamma1, bias + gamma1);
+        let patterns = z_patterns(&layout);
         for shift in 0..patterns.len() {
             // Another pattern in every lane, so that a carry would show.
             let input: Vec<_> = (0..layout.forward.count)
@@ -121,9 +121,7 @@ fn product_at_its_extremes() {
     for layout in Layout::all() {
         let mut deployed = Deployed::new(layout);
         let kernels = deployed.deploy_with_tables("Kernels");
-        let bias = layout.start_bias * Q as u64;
-        let gamma1 = layout.p.gamma1() as u64;
-        let patterns = patterns(bias - gamma1, bias + gamma1);
+        let patterns = z_patterns(&layout);
         const ALL_BITS: i32 = (1 << 23) - 1;
         for (n, a) in [Q - 1, Q - 1, ALL_BITS, ALL_BITS, 1, 0]
             .into_iter()

@@ -172,20 +172,10 @@ fn precompile() {
         let pair = Key::new(layout.name, &[2; 32]);
         let signature = pair.sign(b"", b"Hello world");
         let mut input = [&pair.pk[..], &signature, b"Hello world"].concat();
-        assert!(
-            deployed
-                .chain
-                .call(DRAFT_ADDRESSES[n], &input[..])
-                .accepts()
-        );
-        assert!(deployed.chain.call(DRAFT_ADDRESSES[n], b"short").refuses());
+        assert!(deployed.chain.accepts(DRAFT_ADDRESSES[n], &input[..]));
+        assert!(deployed.chain.refuses(DRAFT_ADDRESSES[n], b"short"));
         input[pair.pk.len()] ^= 1;
-        assert!(
-            deployed
-                .chain
-                .call(DRAFT_ADDRESSES[n], &input[..])
-                .refuses()
-        );
+        assert!(deployed.chain.refuses(DRAFT_ADDRESSES[n], &input[..]));
 
         let gas = set.gas(input.len());
         let reservoir = 123;

@@ -2,8 +2,8 @@
 //!
 //! [`Copies::Same`]: a word holds one lane four times, so a rotation is one shift;
 //! the valid window narrows by at most 57 bits a round, and after three rounds its
-//! middle 64 bits are copied again. The middle lies 96 bits up, so that all lanes
-//! are then rotated by 32, which the round constants of every second triple follow.
+//! middle 64 bits are copied again. The middle is then 96 bits higher, so that all
+//! lanes are rotated by 32. The round constants of every second triple are too.
 //!
 //! [`Copies::Four`]: a word holds a lane of four independent states.
 //!
@@ -73,7 +73,7 @@ fn rotation(x: usize, y: usize) -> usize {
 }
 
 /// `rounds` rounds between the states at `s0` and `s1`, starting from `s0`; the
-/// address of the round constants stands in memory at `constants`.
+/// memory word at `constants` is the address of the round constants.
 pub fn rounds(copies: Copies, rounds: usize, s0: usize, s1: usize, constants: usize) -> Asm {
     let mut a = Asm::new::<&str>([]);
     for round in 0..rounds {
@@ -110,7 +110,7 @@ fn one_round(
     let column = |x: usize| (0..5).filter(|&y| complemented(x, y)).count() % 2 == 1;
     let theta = |x: usize| column((x + 4) % 5) ^ column((x + 1) % 5);
     for row in 0..5 {
-        // Rho and pi: (x, y) goes to (y, 2 x + 3 y).
+        // Rho and pi: (x, y) moves to (y, 2 x + 3 y).
         let mut polarity = [false; 5];
         for (to, polarity) in polarity.iter_mut().enumerate() {
             let (x, y) = ((to + 3 * row) % 5, to);

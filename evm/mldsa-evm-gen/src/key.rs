@@ -57,8 +57,8 @@ pub fn parts_within(layout: &Layout, limit: usize) -> usize {
         .unwrap_or(1)
 }
 
-/// Where the words lie, in order: every part is filled with whole words; the later
-/// parts begin with STOP.
+/// Position of the words in the parts, in order. Every part is filled with whole words; the
+/// later parts begin with STOP.
 pub fn segments(layout: &Layout) -> Vec<Segment> {
     let parts = parts(layout);
     let (mut part, mut from) = (0, reference_at(parts));

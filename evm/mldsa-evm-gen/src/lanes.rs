@@ -50,7 +50,7 @@ pub struct Layout {
     pub name: u8,
     /// The numbers of the set.
     pub p: Params,
-    /// Lanes of z and c. Column j of A with its -t1 2^13 stands in lane
+    /// Lanes of z and c. Column j of A with its -t1 2^13 is in lane
     /// `j % count` of group `j / count` of the matrix, and in the mirrored lane of
     /// the vector.
     pub forward: Lanes,
@@ -150,8 +150,7 @@ impl Layout {
         (column / count, (count - 1 - column % count) * width)
     }
 
-    /// Bits by which matrix words are moved up so that what lies above the sum
-    /// falls off the word.
+    /// Left shift of the matrix words. It drops the bits above the sum from the word.
     pub fn lift(&self) -> usize {
         256 - self.forward.count * self.forward.width
     }

@@ -3,7 +3,7 @@
 //!
 //! Each direction has three stages of 3, 3 and 2 layers, which keep 8, 8 and 4 words
 //! on the stack. Products by zeta are Shoup's: with `z' = floor(zeta 2^s / q)`,
-//! `r = y zeta - floor(y z' / 2^s) q` lies in `[0, q (1 + y / 2^s)]`.
+//! `r = y zeta - floor(y z' / 2^s) q` is in `[0, q (1 + y / 2^s)]`.
 
 use mldsa_core::hazmat::{N, Q};
 use ruint::aliases::U256;
@@ -287,7 +287,7 @@ impl Kernel {
     }
 
     /// The range of every word after the kernel, from its range before, having
-    /// checked that no lane overflows or goes below zero on the way.
+    /// checked that no lane overflows or is negative on the way.
     pub fn bounds(&self, before: &[Range]) -> Result<Vec<Range>, String> {
         let Lanes {
             width,

@@ -107,7 +107,7 @@ pub fn empty_state() -> String {
     )
 }
 
-/// SHAKE256: `shake(p, n)` takes n bytes at p, writes behind them, and leaves the
+/// SHAKE256: `shake(p, n)` takes n bytes at p, writes after them, and leaves the
 /// first block ready; `squeeze(p)` writes a block as lanes, `lanes(from, to, n)`
 /// turns n chunks of 32 bytes into lanes, `absorb(p)` takes a block of lanes.
 pub fn shake256() -> String {

@@ -1,10 +1,10 @@
-//! What is committed is what the generator writes; bounds hold on intervals; keys and
+//! The committed files are the output of the generator; bounds hold on intervals; keys and
 //! words convert both ways.
 
 use std::path::Path;
 
 use mldsa_core::hazmat::{Q, rounding};
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, SigningKey};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_evm_gen::key::{self, ExpandedKey};
 use mldsa_evm_gen::lanes::{Layout, ones};
 use mldsa_evm_gen::ntt::{self, Kernel, Range};
@@ -26,61 +26,45 @@ fn committed_contracts_are_the_emitted_ones() {
     assert_eq!(files, emitted.len());
 }
 
-/// The range of every word after a stage whose words all begin in `range`.
-fn after(kernel: &Kernel, range: Range) -> Range {
-    let ranges = kernel.bounds(&vec![range; kernel.words]).expect("bounds");
+/// The range of every word after `kernels`, if all words begin in `start`.
+fn through(kernels: &[Kernel], start: Range, name: &str) -> Result<Range, String> {
+    kernels.iter().try_fold(start, |range, kernel| {
+        let ranges = kernel.bounds(&vec![range; kernel.words])?;
+        let low = ranges.iter().map(|range| range.low).min().unwrap();
+        let high = ranges.iter().map(|range| range.high).max().unwrap();
+        let [from, to] = [low, high].map(|end| end as f64 / f64::from(Q));
+        println!("{name}: [{from:.3} q, {to:.3} q]");
+        Ok(Range { low, high })
+    })
+}
+
+/// The range of z, shifted by the bias of its transform.
+fn start_of(layout: &Layout) -> Range {
+    let gamma1 = layout.p.gamma1() as u128;
+    let bias = u128::from(layout.start_bias) * Q as u128;
     Range {
-        low: ranges.iter().map(|range| range.low).min().unwrap(),
-        high: ranges.iter().map(|range| range.high).max().unwrap(),
+        low: bias - gamma1,
+        high: bias + gamma1,
     }
 }
 
 /// No lane overflows for any z that passes the norm check and any matrix of 23 bits.
 #[test]
 fn bounds_hold_on_intervals() {
-    let q = Q as u128;
     for layout in Layout::all() {
-        let gamma1 = layout.p.gamma1() as u128;
-        let bias = u128::from(layout.start_bias) * q;
-        let start = Range {
-            low: bias - gamma1,
-            high: bias + gamma1,
-        };
-        let z = ntt::forward(&layout).iter().fold(start, |range, kernel| {
-            let range = after(kernel, range);
-            println!(
-                "ML-DSA-{} forward: [{:.3} q, {:.3} q]",
-                layout.name,
-                range.low as f64 / q as f64,
-                range.high as f64 / q as f64
-            );
-            range
-        });
+        let set = layout.name;
+        let start = start_of(&layout);
+        let z = through(&ntt::forward(&layout), start, &format!("{set} forward")).unwrap();
         // Every lane of the product is a sum of at most all columns of a group; the
         // groups are added before the sum is cut off.
         let sum = layout.columns() as u128 * z.high * ((1 << 23) - 1);
-        println!(
-            "ML-DSA-{} product: 2^{:.2} of 2^{}",
-            layout.name,
-            (sum as f64).log2(),
-            layout.forward.width
-        );
-        assert!(sum < 1 << layout.forward.width);
+        let (bits, width) = ((sum as f64).log2(), layout.forward.width);
+        println!("{set} product: 2^{bits:.2} of 2^{width}");
+        assert!(sum < 1 << width);
 
-        let start = Range {
-            low: 0,
-            high: q - 1,
-        };
-        let w = ntt::inverse(&layout).iter().fold(start, |range, kernel| {
-            let range = after(kernel, range);
-            println!(
-                "ML-DSA-{} inverse: [{:.3} q, {:.3} q]",
-                layout.name,
-                range.low as f64 / q as f64,
-                range.high as f64 / q as f64
-            );
-            range
-        });
+        let high = Q as u128 - 1;
+        let start = Range { low: 0, high };
+        let w = through(&ntt::inverse(&layout), start, &format!("{set} inverse")).unwrap();
         // Inputs of HighBits and the hints.
         assert!(w.high < 1 << 31);
     }
@@ -90,28 +74,12 @@ fn bounds_hold_on_intervals() {
 #[test]
 fn narrower_lanes_are_refused() {
     for mut layout in Layout::all() {
-        let q = Q as u128;
-        let bias = u128::from(layout.start_bias) * q;
-        let range = Range {
-            low: bias - (1 << 19),
-            high: bias + (1 << 19),
+        let holds = |layout: &Layout| {
+            through(&ntt::forward(layout), start_of(layout), "narrower lanes").is_ok()
         };
-        let fails = |layout: &Layout| {
-            ntt::forward(layout)
-                .iter()
-                .try_fold(range, |range, kernel| {
-                    kernel
-                        .bounds(&vec![range; kernel.words])
-                        .map(|ranges| Range {
-                            low: ranges.iter().map(|r| r.low).min().unwrap(),
-                            high: ranges.iter().map(|r| r.high).max().unwrap(),
-                        })
-                })
-                .is_err()
-        };
-        assert!(!fails(&layout));
+        assert!(holds(&layout));
         layout.forward.width = layout.forward.shoup + layout.forward.quotient - 1;
-        assert!(fails(&layout));
+        assert!(!holds(&layout));
     }
 }
 
@@ -142,30 +110,11 @@ fn high_bits_of_every_value() {
 }
 
 fn keys() -> [(Layout, Vec<u8>); 3] {
-    [
-        (
-            44,
-            SigningKey::<MlDsa44>::from_seed(&[1; 32])
-                .verifying_key()
-                .as_ref()
-                .to_vec(),
-        ),
-        (
-            65,
-            SigningKey::<MlDsa65>::from_seed(&[1; 32])
-                .verifying_key()
-                .as_ref()
-                .to_vec(),
-        ),
-        (
-            87,
-            SigningKey::<MlDsa87>::from_seed(&[1; 32])
-                .verifying_key()
-                .as_ref()
-                .to_vec(),
-        ),
-    ]
-    .map(|(set, pk)| (Layout::of(set), pk))
+    fn of<P: ParameterSet>(set: u8) -> (Layout, Vec<u8>) {
+        let key = SigningKey::<P>::from_seed(&[1; 32]);
+        (Layout::of(set), key.verifying_key().as_ref().to_vec())
+    }
+    [of::<MlDsa44>(44), of::<MlDsa65>(65), of::<MlDsa87>(87)]
 }
 
 #[test]

@@ -6,8 +6,7 @@ use aleph_bft::{
     Index, Keychain, MultiKeychain, NodeCount, NodeIndex, PartialMultisignature as _, SignatureSet,
 };
 use batch_verify::{
-    Attestation, BatchVerifier, Committee, CommitteeVerifier, MemberId, QuorumRule, Threads,
-    Threshold,
+    BatchVerifier, Committee, CommitteeVerifier, MemberId, QuorumRule, Threads, Threshold,
 };
 use harness::{Kind, Meter, Signer, Strategy, ThreadTime, flip_bit};
 use mldsa_core::{ParameterSet, SigningKey};
@@ -69,7 +68,7 @@ impl<P: ParameterSet> Validators<P> {
         }
         let attestations: Option<Vec<_>> = signatures
             .iter()
-            .map(|(index, signature)| Some(Attestation::new(self.member(index)?, signature)))
+            .map(|(index, signature)| Some((self.member(index)?, &signature[..])))
             .collect();
         attestations.is_some_and(|attestations| {
             let rule = QuorumRule::Certificate;

@@ -1,11 +1,15 @@
 //! Vote admission: verification of arrived messages and of the engine's questions.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
-use batch_verify::{RejectReason, Verdict, VerificationService, Vote};
+use batch_verify::{Pending, RejectReason, ServiceError, Source, VerificationService, Vote};
 use harness::{Kind, Meter, Strategy, ThreadTime};
 use mldsa_core::ParameterSet;
+
+/// Verdict on a message.
+type Verdict = Result<(), RejectReason>;
 
 use crate::chain::Height;
 use crate::epochs::Epochs;
@@ -22,6 +26,13 @@ pub struct Rejections {
     pub unverified: BTreeMap<u64, u64>,
     /// Verified and admitted, by sender.
     pub admitted: BTreeMap<u64, u64>,
+    /// Of the unverified ones: submitted to the queue of the service and found valid.
+    pub late_valid: u64,
+    /// The same, found invalid.
+    pub late_invalid: u64,
+    /// The same, of an epoch that the service does not retain: no verdict, and no fault of the
+    /// sender.
+    pub other_epoch: u64,
 }
 
 /// Vote admission of one validator.
@@ -34,6 +45,8 @@ pub(crate) struct VoteAdmission<P: ParameterSet> {
     height: Height,
     meter: Arc<Meter>,
     rejections: Rejections,
+    /// Answers to late messages.
+    late: Vec<Pending<Result<(), ServiceError>>>,
 }
 
 impl<P: ParameterSet> VoteAdmission<P> {
@@ -57,12 +70,42 @@ impl<P: ParameterSet> VoteAdmission<P> {
             height: Height::default(),
             meter,
             rejections: Rejections::default(),
+            late: Vec::new(),
         };
         Ok(admission)
     }
 
-    pub(crate) fn rejections(&self) -> &Rejections {
-        &self.rejections
+    /// The counts, after the answers to all late messages.
+    pub(crate) fn rejections(&mut self) -> Rejections {
+        for answer in mem::take(&mut self.late) {
+            self.count_late(answer.wait());
+        }
+        self.rejections.clone()
+    }
+
+    /// Submits a message of another height with the lowest priority. Its verdict changes nothing
+    /// for the engine.
+    fn submit_late(&mut self, peer: u64, message: &Message<P>) {
+        let Some(signed) = message.signed() else {
+            return;
+        };
+        let Some(vote) = self.vote(&signed) else {
+            return;
+        };
+        match self.service.submit(Source::peer(peer).catch_up(), &vote) {
+            Ok(answer) => self.late.push(answer),
+            Err(error) => self.count_late(Err(error)),
+        }
+    }
+
+    fn count_late(&mut self, answer: Result<(), ServiceError>) {
+        let rejections = &mut self.rejections;
+        *match answer {
+            Ok(()) => &mut rejections.late_valid,
+            Err(ServiceError::OtherEpoch) => &mut rejections.other_epoch,
+            Err(ServiceError::Rejected(_)) => &mut rejections.late_invalid,
+            Err(error) => panic!("a late message has no answer: {error}"),
+        } += 1;
     }
 
     /// Filters arrived messages, each with its sender: drops heights below `height` or after the
@@ -70,7 +113,7 @@ impl<P: ParameterSet> VoteAdmission<P> {
     pub(crate) fn admit(
         &mut self,
         height: Height,
-        mut arrived: Vec<(u64, Message<P>)>,
+        arrived: Vec<(u64, Message<P>)>,
     ) -> Vec<Message<P>> {
         if height > self.height {
             let next = self.epochs.after(height);
@@ -80,18 +123,24 @@ impl<P: ParameterSet> VoteAdmission<P> {
             self.height = height;
         }
         let last_epoch = self.epochs.after(height).number;
-        arrived.retain(|(peer, message)| {
-            let of_message = message.height();
-            let keep = of_message >= height && self.epochs.at(of_message).number <= last_epoch;
-            if !keep && message.kind().is_some() {
-                *self.rejections.unverified.entry(*peer).or_default() += 1;
+        let (mut arrived, dropped): (Vec<_>, Vec<_>) =
+            arrived.into_iter().partition(|(_, message)| {
+                let of_message = message.height();
+                of_message >= height && self.epochs.at(of_message).number <= last_epoch
+            });
+        for (peer, message) in dropped {
+            if message.kind().is_none() {
+                continue;
             }
-            keep
-        });
+            *self.rejections.unverified.entry(peer).or_default() += 1;
+            if self.strategy == Strategy::Batched && self.epochs.change() {
+                self.submit_late(peer, &message);
+            }
+        }
         if self.strategy == Strategy::Batched {
             let mut verdicts = self.verify_arrived(&arrived).into_iter();
             arrived.retain(|(_, message)| {
-                message.kind().is_none() || verdicts.next().is_some_and(|v| v.is_valid())
+                message.kind().is_none() || verdicts.next().is_some_and(|v| v.is_ok())
             });
         }
         arrived.into_iter().map(|(_, message)| message).collect()
@@ -108,7 +157,7 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let verdicts = self.verdicts(&signed);
         let library = library.elapsed();
         for ((peer, _), verdict) in senders.iter().zip(&verdicts) {
-            let count = match verdict.check() {
+            let count = match *verdict {
                 Ok(()) => self.rejections.admitted.entry(*peer).or_default(),
                 Err(reason) => self.rejections.by_peer.entry((*peer, reason)).or_default(),
             };
@@ -122,7 +171,7 @@ impl<P: ParameterSet> VoteAdmission<P> {
                 continue;
             }
             let bytes = of_kind.iter().map(|at| signed[*at].len()).sum();
-            let invalid = of_kind.iter().filter(|at| !verdicts[**at].is_valid());
+            let invalid = of_kind.iter().filter(|at| verdicts[**at].is_err());
             let invalid = invalid.count();
             let share = of_kind.len() as f64 / signed.len() as f64;
             let library = library.mul_f64(share);
@@ -135,19 +184,19 @@ impl<P: ParameterSet> VoteAdmission<P> {
 
     /// Verdicts on signatures, in one batch with [`Strategy::Batched`].
     pub(crate) fn verdicts(&self, signed: &[Signed]) -> Vec<Verdict> {
-        let unknown = Verdict::Rejected(RejectReason::UnknownMember);
+        let unknown = Err(RejectReason::UnknownMember);
         let votes: Vec<Option<Vote<'_>>> = signed.iter().map(|s| self.vote(s)).collect();
         if self.strategy == Strategy::Batched {
             let report = self.service.verify_votes(votes.iter().copied().flatten());
             let mut of_members = report.into_verdicts().into_iter();
-            let mut next = || of_members.next().unwrap_or(Verdict::Skipped);
+            let mut next = || of_members.next().unwrap_or(Err(RejectReason::NotVerified));
             let verdict = |vote: &Option<_>| if vote.is_some() { next() } else { unknown };
             return votes.iter().map(verdict).collect();
         }
-        let invalid = Verdict::Rejected(RejectReason::ChallengeMismatch);
+        let invalid = Err(RejectReason::ChallengeMismatch);
         let verdict = |signed| {
             if self.is_valid(signed) {
-                Verdict::Valid
+                Ok(())
             } else {
                 invalid
             }
@@ -199,7 +248,7 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let (start, before) = (ThreadTime::now(), self.verified_by_service());
         let verdicts = self.verdicts(votes);
         let time = start.elapsed();
-        let first = verdicts.iter().position(|verdict| !verdict.is_valid());
+        let first = verdicts.iter().position(|verdict| verdict.is_err());
         let verified = match self.strategy {
             Strategy::Batched => (self.verified_by_service() - before) as usize,
             _ => votes.len(),

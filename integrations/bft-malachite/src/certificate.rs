@@ -9,8 +9,9 @@ use arc_malachitebft_core_types::{
 use mldsa_core::ParameterSet;
 
 use crate::admission::VoteAdmission;
-use crate::chain::{Chain, Height};
+use crate::chain::{Address, Chain, Height};
 use crate::message::{Signed, vote_bytes};
+use crate::scheme::Signature;
 
 type Verdict<P> = Result<(), CertificateError<Chain<P>>>;
 
@@ -24,11 +25,10 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let (height, signatures) = (certificate.height, &certificate.commit_signatures);
         let value = NilOrVal::Val(certificate.value_id);
         let bytes = vote_bytes(VoteType::Precommit, height, certificate.round, value);
-        let votes = signatures.iter();
-        let votes = votes.map(|s| Signed::new(s.address, height, bytes.clone(), &s.signature));
+        let votes = signatures.iter().map(|s| (s.address, &s.signature));
         self.certificate(
             height,
-            &votes.collect::<Vec<_>>(),
+            &of_one(height, &bytes, votes),
             thresholds.quorum,
             |vote| CertificateError::InvalidCommitSignature(signatures[vote].clone()),
         )
@@ -56,11 +56,10 @@ impl<P: ParameterSet> VoteAdmission<P> {
         let (height, signatures) = (certificate.height, &certificate.polka_signatures);
         let value = NilOrVal::Val(certificate.value_id);
         let bytes = vote_bytes(VoteType::Prevote, height, certificate.round, value);
-        let votes = signatures.iter();
-        let votes = votes.map(|s| Signed::new(s.address, height, bytes.clone(), &s.signature));
+        let votes = signatures.iter().map(|s| (s.address, &s.signature));
         self.certificate(
             height,
-            &votes.collect::<Vec<_>>(),
+            &of_one(height, &bytes, votes),
             thresholds.quorum,
             |vote| CertificateError::InvalidPolkaSignature(signatures[vote].clone()),
         )
@@ -124,4 +123,15 @@ impl<P: ParameterSet> VoteAdmission<P> {
         self.first_invalid(votes)
             .map_or(Ok(()), |vote| Err(invalid(vote)))
     }
+}
+
+/// Votes for one message.
+fn of_one<'a>(
+    height: Height,
+    bytes: &[u8],
+    votes: impl Iterator<Item = (Address, &'a Signature)>,
+) -> Vec<Signed> {
+    votes
+        .map(|(by, signature)| Signed::new(by, height, bytes.to_vec(), signature))
+        .collect()
 }

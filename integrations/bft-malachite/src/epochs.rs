@@ -82,6 +82,11 @@ impl<P: ParameterSet> Epochs<P> {
         })
     }
 
+    /// Whether the run has more than one epoch.
+    pub(crate) fn change(&self) -> bool {
+        self.epochs.len() > 1
+    }
+
     /// Epoch of a height. Heights after the last epoch belong to it.
     pub(crate) fn at(&self, height: Height) -> &Epoch<P> {
         let index = height.0.saturating_sub(1).checked_div(self.length);

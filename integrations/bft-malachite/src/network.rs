@@ -12,7 +12,7 @@ use arc_malachitebft_core_types::{
     ExtendedCommitCertificate, NilOrVal, Round, SignedMessage, ValidatorSet as _, VoteExtensions,
     VoteType,
 };
-use batch_verify::{Attestation, QuorumRule};
+use batch_verify::QuorumRule;
 use harness::{Meter, Row, Signer, Strategy, flip_bit, signing_key};
 use mldsa_core::{ParameterSet, SigningKey};
 
@@ -243,7 +243,7 @@ impl<P: ParameterSet> Network<P> {
             let message = vote_bytes(VoteType::Precommit, height, round, value);
             let attestations = signatures.iter().filter_map(|s| {
                 let member = epoch.member(s.address)?;
-                Some(Attestation::new(member, s.signature.as_ref()))
+                Some((member, s.signature.as_ref()))
             });
             let attestations: Vec<_> = attestations.collect();
             let verifier = epoch.committee.verifier();
@@ -269,14 +269,12 @@ impl<P: ParameterSet> Network<P> {
             .max();
         row.certificate_bytes = largest.map(|signatures| signatures * P::SIG_LEN);
         let failed_rounds = certificates.map(|c| c.round.as_i64()).sum();
-        let rejections = self
-            .validators
-            .iter()
-            .map(|v| v.admission().rejections().clone());
+        let rejections = self.validators.iter_mut().map(Validator::rejections);
+        let rejections = rejections.collect();
         Ok(Run {
             row,
             decided,
-            rejections: rejections.collect(),
+            rejections,
             counts: self.validators.iter().map(Validator::counts).collect(),
             quorums: self.quorums(strategy)?,
             delivered: self.delivered,

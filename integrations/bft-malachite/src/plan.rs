@@ -114,6 +114,11 @@ impl Run {
         if strategy == Strategy::Batched {
             self.check_peers(plan)?;
         }
+        let late_invalid: u64 = self.rejections.iter().map(|r| r.late_invalid).sum();
+        ensure!(
+            late_invalid == 0 || plan.byzantine + plan.forgeries_per_vote > 0,
+            "{late_invalid} late votes of honest validators rejected"
+        );
         for [_, _, power, total] in &self.quorums {
             ensure!(3 * power > 2 * total, "a decision without a quorum");
         }

@@ -14,7 +14,7 @@ use arc_malachitebft_core_types::{
 use harness::Signer;
 use mldsa_core::ParameterSet;
 
-use crate::admission::VoteAdmission;
+use crate::admission::{Rejections, VoteAdmission};
 use crate::chain::{Address, Chain, Height, Value};
 use crate::message::{Message, of_consensus, proposal_bytes, vote_bytes};
 use crate::scheme::{CONTEXT, Signature};
@@ -155,8 +155,8 @@ impl<P: ParameterSet> Validator<P> {
         &self.host.decided
     }
 
-    pub(crate) fn admission(&self) -> &VoteAdmission<P> {
-        &self.host.admission
+    pub(crate) fn rejections(&mut self) -> Rejections {
+        self.host.admission.rejections()
     }
 
     pub(crate) fn counts(&self) -> Counts {

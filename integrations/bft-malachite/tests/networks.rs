@@ -1,6 +1,6 @@
 //! Small networks, each with one fault, with every strategy.
 
-use bft_malachite::{Forgery, Plan, Run, STRATEGIES, run};
+use bft_malachite::{Forgery, Plan, Rejections, Run, STRATEGIES, run};
 use harness::Strategy;
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 
@@ -114,6 +114,9 @@ fn validator_set_with_unequal_stake_changes() {
         .iter()
         .flat_map(|r| r.unverified.values());
     assert!(late.sum::<u64>() > 0);
+    // The queue of the service verified them, or said that their epoch is over.
+    let sum = |of: fn(&Rejections) -> u64| runs[0].rejections.iter().map(of).sum::<u64>();
+    assert!(sum(|r| r.late_valid) > 0 && sum(|r| r.other_epoch) > 0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mladsa_aggregate::errors::JournalError;
 use mladsa_aggregate::{
     AgreedRoots, EpochPlan, EpochTree, Error, FileWriteOnceStore, MasterSeed, MemberId,
-    OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registry, TaskId,
+    OneTimeKeyJournal, PinnedRoots, QuorumRule, Registry, TaskId,
 };
 use mldsa_core::Randomness;
 
@@ -50,9 +50,6 @@ impl Member {
         *self.member.id()
     }
 
-    pub(crate) fn policy(&self) -> QuorumPolicy {
-        QuorumPolicy::two_thirds(self.agreed.registry())
-    }
 }
 
 /// Guard files. In production the mark is on another device, so that no backup contains both.
@@ -71,7 +68,9 @@ impl Committee {
         let registrations = members
             .iter()
             .map(|m| m.register(Randomness::Deterministic));
-        let registry = Registry::new(&[7; 32], registrations.collect::<Result<Vec<_>, _>>()?)?;
+        let registrations = registrations.collect::<Result<Vec<_>, _>>()?;
+        let registry = Registry::new(&[7; 32], registrations, &QuorumRule::TwoThirds)?;
+        let identity = registry.identity(epoch);
         let plan = plan(n as usize, epoch, checkpoints)?;
 
         let (mut guards, mut trees, mut roots) = (Vec::new(), Vec::new(), Vec::new());
@@ -96,7 +95,7 @@ impl Committee {
         }
         let agreed: Result<Vec<_>, _> = pinned
             .iter()
-            .map(|p| AgreedRoots::new(p, &acknowledgements))
+            .map(|p| AgreedRoots::from_pin(&identity, p, &acknowledgements))
             .collect();
         let members = members.into_iter().zip(trees).zip(agreed?).zip(homes);
         Ok(Self {

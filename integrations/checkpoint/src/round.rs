@@ -91,7 +91,6 @@ impl Round<'_> {
             member.member.clone(),
             member.tree.clone(),
             member.agreed.clone(),
-            member.policy(),
             self.task.clone(),
             TIMEOUT,
         )
@@ -242,8 +241,7 @@ impl Round<'_> {
         }
         let keys = verifier.agreed.authenticate_each(&openings);
         let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let policy = verifier.policy();
-        let round = aggregate.verify(&verifier.agreed, &keys, &self.task, &policy)?;
+        let round = aggregate.verify(&verifier.agreed, &keys, &self.task)?;
 
         // An independent FIPS 204 implementation accepts the signature, and no other message.
         let signature: &[u8] = aggregate.signature().as_ref();

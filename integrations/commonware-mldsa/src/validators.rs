@@ -3,8 +3,7 @@
 use std::fmt;
 
 use batch_verify::{
-    BatchVerifier, Committee, CommitteeError, CommitteeVerifier, Duplicates, KeyStorage, MemberId,
-    Threads,
+    BatchVerifier, BuildError, Committee, CommitteeVerifier, KeyStorage, MemberId, Threads,
 };
 use commonware_consensus::simplex::{scheme::Namespace, types::Subject};
 use commonware_cryptography::{
@@ -38,11 +37,11 @@ impl<P: ParameterSet> Validators<P> {
     /// vote.
     ///
     /// # Errors
-    /// [`CommitteeError`]: no members, a repeated key, or a namespace longer than 246 bytes.
+    /// [`BuildError`]: no members, a repeated key, or a namespace longer than 246 bytes.
     pub fn new(
         namespace: &[u8],
         members: &Map<Identity, PublicKey<P>>,
-    ) -> Result<Self, CommitteeError> {
+    ) -> Result<Self, BuildError> {
         let namespace = Namespace::derive(namespace);
         let notarize = Committee::builder(&namespace.notarize)
             // Packed keys need less memory traffic; other work of the engine evicts the caches.
@@ -57,7 +56,7 @@ impl<P: ParameterSet> Validators<P> {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn next(&self, members: &Map<Identity, PublicKey<P>>) -> Result<Self, CommitteeError> {
+    pub fn next(&self, members: &Map<Identity, PublicKey<P>>) -> Result<Self, BuildError> {
         let epoch = self.notarize.epoch() + 1;
         let notarize = self.notarize.successor_ordered(epoch, weighted(members))?;
         Self::with_committee(members, self.namespace.clone(), notarize)
@@ -67,15 +66,12 @@ impl<P: ParameterSet> Validators<P> {
         members: &Map<Identity, PublicKey<P>>,
         namespace: Namespace,
         notarize: Committee<P>,
-    ) -> Result<Self, CommitteeError> {
+    ) -> Result<Self, BuildError> {
         let nullify = notarize.with_context(&namespace.nullify)?;
         let finalize = notarize.with_context(&namespace.finalize)?;
         let verifier = BatchVerifier::builder()
             .threads(Threads::Inline)
-            // The engine passes one vote per signer.
-            .duplicates(Duplicates::Verify)
-            .build_for(notarize.clone())
-            .map_err(|_| CommitteeError::ThreadPool)?
+            .build_for(notarize.clone())?
             .with_committee(nullify.clone())
             .with_committee(finalize.clone());
         Ok(Self {
@@ -123,7 +119,7 @@ impl<P: ParameterSet> Validators<P> {
         let votes: Vec<_> = votes.iter().map(Vote::of_member).collect();
         let report = self.verifier.verify(votes.iter().copied().flatten());
         let mut verdicts = report.verdicts().iter();
-        let mut next = || verdicts.next().is_some_and(|verdict| verdict.is_valid());
+        let mut next = || verdicts.next().is_some_and(|verdict| verdict.is_ok());
         votes.iter().map(|vote| vote.is_some() && next()).collect()
     }
 }

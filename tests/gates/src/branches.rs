@@ -3,10 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
-use crate::{Verdict, compiler, root, succeed, target, unknown};
+use crate::{Verdict, compiler, cross, installed, succeed, target, unknown};
 
 mod list;
 mod reader;
@@ -109,34 +107,8 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     if all && !some && absent.is_empty() {
         complaints.extend(list::unused(&compiler, &used));
     }
-    if !complaints.is_empty() {
-        Verdict::Failed(format!(
-            "\n  {}\nread each: it needs a barrier, or a line in tests/gates/src/branches/list.rs",
-            complaints.join("\n  ")
-        ))
-    } else if absent.is_empty() {
-        Verdict::Passed
-    } else {
-        Verdict::NotRun(absent.join("; "))
-    }
-}
-
-pub(crate) fn installed(target: &str) -> Result<(), String> {
-    let output = Command::new("rustc")
-        .args(["--print", "target-libdir", "--target", target])
-        .current_dir(root())
-        .output();
-    let folder = output.map_or_else(
-        |_| String::new(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    );
-    if !folder.is_empty() && Path::new(&folder).is_dir() {
-        Ok(())
-    } else {
-        Err(format!(
-            "no standard library for {target} (tools/install-targets.sh {target})"
-        ))
-    }
+    let advice = "\nread each: it needs a barrier, or a line in tests/gates/src/branches/list.rs";
+    Verdict::of(&complaints, advice, &absent)
 }
 
 /// Compiles everything anew, because what is fresh leaves no assembler, and reads it.
@@ -149,12 +121,9 @@ pub(crate) fn compile(
 ) -> Result<Found, String> {
     let folder = target().join("branches");
     let _ = fs::remove_dir_all(folder.join(name));
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cross(name, &folder);
     cargo
-        .args(["build", "--quiet", "--release", "-p", "mldsa-gate-roots"])
-        .args(["--target", name, "--features", features])
-        .current_dir(root())
-        .env("CARGO_TARGET_DIR", &folder)
+        .args(["-p", "mldsa-gate-roots", "--features", features])
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level)
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", units)
         // Names that tell one instance of a generic function from another.

@@ -11,10 +11,7 @@ pub(crate) fn run(_: &[String]) -> Verdict {
     if let Some(reason) = missing("valgrind") {
         return Verdict::NotRun(reason);
     }
-    match check() {
-        Ok(()) => Verdict::Passed,
-        Err(reason) => Verdict::Failed(reason),
-    }
+    check().into()
 }
 
 fn check() -> Result<(), String> {

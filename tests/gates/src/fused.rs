@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::branches::{self, Dialect};
-use crate::{Verdict, unknown};
+use crate::{Verdict, installed, unknown};
 
 /// Functions that stand alone, and why.
 type Alone = &'static [(&'static str, &'static [&'static str])];
@@ -51,8 +51,8 @@ const X86: Alone = &[
             "backend::avx2::secret_rows::unpack_t0_ntt",
             "backend::avx2::secret_streams::expand_masks",
             "backend::avx2::secret_streams::expand_s",
-            "backend::avx2::shake256",
-            "backend::avx2::verify",
+            "backend::avx2::lanes::shake256",
+            "backend::avx2::lanes::verify",
             "backend::avx2::verify::prepare",
             "backend::avx512::reject::Stream::expand",
             "backend::avx512::secret_rows::commit_row",
@@ -81,14 +81,13 @@ const X86: Alone = &[
         "a loop over rows or entries, whose frame must be released before its caller continues",
         &[
             "backend::avx2::product::product_of",
-            "backend::avx2::reject::expand_four",
-            "backend::avx2::secret_streams::squeeze_four",
+            "backend::avx2::streams::squeeze",
             "backend::avx2::unpack::unpack_t1_ntt",
             "backend::avx2::verify::encoded",
             "backend::avx2::verify::pack_row",
             "backend::avx2::verify::prepared",
             "backend::avx2::verify::transform",
-            "backend::avx2::verify_up_to",
+            "backend::avx2::lanes::verify_up_to",
             "backend::avx2::w1::inv_ntt_use_hint",
             "backend::avx512::product::RowSums::add",
             "backend::avx512::product::product_of",
@@ -108,7 +107,6 @@ const X86: Alone = &[
             "backend::avx2::keccak::permute_x1",
             "backend::avx2::keccak::permute_x4",
             "backend::avx2::keccak::permute_x4_and_one",
-            "backend::avx2::reject::permute",
             "backend::avx512::ninth_state::NinthState::permute",
             "backend::avx512::keccak_x1::digest",
             "backend::avx512::keccak_x1::permute_x1",
@@ -130,15 +128,13 @@ const X86: Alone = &[
         "one transform or one sampler for several entries, through memory",
         &[
             "backend::avx2::ntt::inv_ntt",
-            "backend::avx2::secret_rows::centred_inv_ntt",
-            "backend::avx2::secret_streams::accept",
+            "backend::avx2::streams::accept",
             "backend::avx512::reject::accept_last",
         ],
     ),
     (
         "once in a call",
         &[
-            "backend::avx2::detect",
             "backend::avx2::keccak::X4::splat",
             "backend::avx512::tuning::prefer_spare_lane",
             "backend::avx512::detect",
@@ -196,7 +192,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     let mut complaints = Vec::new();
     let mut absent = Vec::new();
     for (target, dialect, features, places, alone) in TARGETS {
-        if let Err(reason) = branches::installed(target) {
+        if let Err(reason) = installed(target) {
             absent.push(reason);
             continue;
         }
@@ -237,17 +233,9 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
             ));
         }
     }
-    if !complaints.is_empty() {
-        Verdict::Failed(format!(
-            "\n  {}\nmake it fuse (#[inline(always)], docs/simd.md), or list it in \
-             tests/gates/src/fused.rs",
-            complaints.join("\n  ")
-        ))
-    } else if absent.is_empty() {
-        Verdict::Passed
-    } else {
-        Verdict::NotRun(absent.join("; "))
-    }
+    let advice = "\nmake it fuse (#[inline(always)], docs/simd.md), or list it in \
+                  tests/gates/src/fused.rs";
+    Verdict::of(&complaints, advice, &absent)
 }
 
 /// `a::b` of `a::b::{closure#0}`.

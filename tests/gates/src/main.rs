@@ -2,7 +2,7 @@
 //! negative controls too, and fails if one is not detected.
 
 use core::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 mod branches;
@@ -20,6 +20,25 @@ enum Verdict {
     Passed,
     Failed(String),
     NotRun(String),
+}
+
+impl Verdict {
+    /// Of complaints, with advice for them, and of reasons why parts were not run.
+    fn of(complaints: &[String], advice: &str, absent: &[String]) -> Self {
+        if !complaints.is_empty() {
+            Self::Failed(format!("\n  {}{advice}", complaints.join("\n  ")))
+        } else if !absent.is_empty() {
+            Self::NotRun(absent.join("; "))
+        } else {
+            Self::Passed
+        }
+    }
+}
+
+impl From<Result<(), String>> for Verdict {
+    fn from(result: Result<(), String>) -> Self {
+        result.map_or_else(Self::Failed, |()| Self::Passed)
+    }
 }
 
 /// The exit status if nothing failed and something was not run.
@@ -153,6 +172,47 @@ fn cargo(command: &str, profile: &str) -> Command {
         // With the paths of functions that were inlined.
         .env("CARGO_PROFILE_RELEASE_DEBUG", "1");
     cargo
+}
+
+/// `cargo build` in the release profile for `target`, in a target folder of its own.
+fn cross(target: &str, folder: &Path) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["build", "--quiet", "--locked", "--release"])
+        .args(["--target", target])
+        .current_dir(root())
+        .env("CARGO_TARGET_DIR", folder);
+    cargo
+}
+
+/// Whether a standard library for `target` is installed, otherwise the reason.
+fn installed(target: &str) -> Result<(), String> {
+    let output = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .current_dir(root())
+        .output();
+    let folder = output.map_or_else(
+        |_| String::new(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    );
+    if !folder.is_empty() && Path::new(&folder).is_dir() {
+        Ok(())
+    } else {
+        Err(format!(
+            "no standard library for {target} (tools/install-targets.sh {target})"
+        ))
+    }
+}
+
+/// Whether a symbol is of function `path`, an instance of it or a closure in it.
+fn is_of(symbol: &str, path: &str) -> bool {
+    let mut places = symbol.match_indices(path);
+    places.any(|(at, _)| is_after_name(&symbol[at + path.len()..]))
+}
+
+/// Whether a name is complete before `rest`.
+fn is_after_name(rest: &str) -> bool {
+    !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// The release of the compiler in use, as `1.95.0`.

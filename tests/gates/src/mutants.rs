@@ -29,10 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Verdict {
     if !known.is_ok_and(|output| output.status.success()) {
         return Verdict::NotRun("there is no cargo-mutants: cargo install cargo-mutants".into());
     }
-    match check(arguments) {
-        Ok(()) => Verdict::Passed,
-        Err(reason) => Verdict::Failed(reason),
-    }
+    check(arguments).into()
 }
 
 /// First the unit tests of each file alone, side by side in one build; what they

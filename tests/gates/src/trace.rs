@@ -157,13 +157,7 @@ impl Gate {
     }
 
     fn verdict(self) -> Verdict {
-        if !self.failures.is_empty() {
-            Verdict::Failed(self.failures.join("; "))
-        } else if !self.not_run.is_empty() {
-            Verdict::NotRun(self.not_run.join("; "))
-        } else {
-            Verdict::Passed
-        }
+        Verdict::of(&self.failures, "", &self.not_run)
     }
 
     /// An entry that no run needs would hide a leak one day.

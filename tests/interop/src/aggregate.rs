@@ -9,7 +9,7 @@ use mladsa_aggregate::storage::{LogStorage, MarkStorage};
 use mladsa_aggregate::test_util::{Commitment, Opening, Response, SignerSet};
 use mladsa_aggregate::{
     Acknowledgement, Aggregate, AgreedRoots, EpochPlan, EpochTree, Error, MasterSeed, Member,
-    MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, QuorumPolicy, Registration,
+    MemberId, MemoryWriteOnceStore, OneTimeKeyJournal, PinnedRoots, QuorumRule, Registration,
     Registry, RootAnnouncement, SigningTask, TaskId, WriteOnceStore,
 };
 use mldsa_core::Randomness;
@@ -51,7 +51,7 @@ impl Committee {
         let members = [member(0)?, member(1)?];
         let entries = [members[0].register(hedge)?, members[1].register(hedge)?];
         let registration = entries[0].to_bytes();
-        let registry = Registry::new(&[7; 32], entries)?;
+        let registry = Registry::new(&[7; 32], entries, &QuorumRule::TwoThirds)?;
         let task = SigningTask::decision(TaskId::new(b"label")?, b"FUZZ", b"payload")?;
         let plan = EpochPlan::new(1, vec![task.id().clone()])?;
         let mut journals = [
@@ -69,7 +69,7 @@ impl Committee {
         for (member, journal) in members.iter().zip(&mut journals) {
             acknowledgements.push(member.acknowledge(&pinned, journal, hedge)?);
         }
-        let agreed = AgreedRoots::new(&pinned, &acknowledgements)?;
+        let agreed = AgreedRoots::from_pin(&registry.identity(1), &pinned, &acknowledgements)?;
         let attempt = task.id().attempt(0)?;
         let (mut openings, mut keys) = (Vec::new(), Vec::new());
         for ((member, tree), journal) in members.iter().zip(&trees).zip(&journals) {
@@ -190,8 +190,7 @@ pub fn aggregate(data: &[u8]) {
 
 /// No input is a valid aggregate, because the committee has signed nothing.
 fn assert_invalid(committee: &Committee, aggregate: &Aggregate) {
-    let policy = QuorumPolicy::two_thirds(&committee.registry);
-    let verdict = aggregate.verify(&committee.agreed, &[], &committee.task, &policy);
+    let verdict = aggregate.verify(&committee.agreed, &[], &committee.task);
     assert!(verdict.is_err());
 }
 

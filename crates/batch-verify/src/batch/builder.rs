@@ -1,7 +1,7 @@
 //! Builder of verifiers.
 
-use core::fmt;
 use core::marker::PhantomData;
+use core::num::NonZeroUsize;
 use std::hash::RandomState;
 use std::sync::Arc;
 
@@ -9,21 +9,19 @@ use mldsa_core::{Backend, ParameterSet};
 
 use super::engine::Engine;
 use super::lanes::Lanes;
-use super::options::{BatchSize, Duplicates, Mode};
+use super::options::Mode;
 use super::verifier::{BatchVerifier, CommitteeVerifier};
 use crate::executor::Pool;
-use crate::{Committee, Threads};
+use crate::{BuildError, Committee, Threads};
 
-/// Options of a verifier: [`Mode::Full`], [`Threads::Shared`], [`BatchSize::Auto`] and
-/// [`Duplicates::Once`] by default.
+/// Options of a verifier: [`Mode::Full`] and [`Threads::Shared`] by default.
 #[derive(Debug)]
 #[must_use]
 pub struct BatchVerifierBuilder<P: ParameterSet> {
     mode: Mode,
     threads: Threads,
-    batch_size: BatchSize,
+    batch_size: Option<NonZeroUsize>,
     inline_below: usize,
-    duplicates: Duplicates,
     key_cache_bytes: usize,
     allow_weak_prehash: bool,
     backend: Backend,
@@ -35,9 +33,8 @@ impl<P: ParameterSet> Default for BatchVerifierBuilder<P> {
         Self {
             mode: Mode::Full,
             threads: Threads::Shared,
-            batch_size: BatchSize::Auto,
+            batch_size: None,
             inline_below: 9,
-            duplicates: Duplicates::Once,
             key_cache_bytes: 8 << 20,
             allow_weak_prehash: false,
             backend: Backend::detect(),
@@ -64,9 +61,14 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
         Self { threads, ..self }
     }
 
-    /// Number of items that a worker verifies at once.
-    pub fn batch_size(self, batch_size: BatchSize) -> Self {
-        Self { batch_size, ..self }
+    /// Number of items that a worker verifies at once, at least 1. Verdicts do not depend on
+    /// it, and multiples of 8 fill the lanes. Without this option 8 to 32, chosen for each
+    /// batch so that a worker has four chunks.
+    pub fn batch_size(self, items: usize) -> Self {
+        Self {
+            batch_size: NonZeroUsize::new(items.max(1)),
+            ..self
+        }
     }
 
     /// Batches of fewer items stay on the calling thread (9: more than fit into lanes at
@@ -76,11 +78,6 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
             inline_below: items,
             ..self
         }
-    }
-
-    /// Treatment of duplicates.
-    pub fn duplicates(self, duplicates: Duplicates) -> Self {
-        Self { duplicates, ..self }
     }
 
     /// Upper bound on the memory for prepared keys that are in no committee (8 MiB), with the
@@ -114,8 +111,7 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     /// Builds a verifier for items that carry their public keys.
     ///
     /// # Errors
-    /// [`BuildError::BatchSize`] for a batch size of zero, [`BuildError::ThreadPool`] when
-    /// the pool has zero threads or cannot be started.
+    /// [`BuildError::ThreadPool`] when the pool has zero threads or cannot be started.
     pub fn build(self) -> Result<BatchVerifier<P>, BuildError> {
         Ok(BatchVerifier {
             engine: self.engine()?,
@@ -136,15 +132,11 @@ impl<P: ParameterSet> BatchVerifierBuilder<P> {
     }
 
     fn engine(self) -> Result<Engine<P>, BuildError> {
-        if self.batch_size == BatchSize::Fixed(0) {
-            return Err(BuildError::BatchSize);
-        }
         let pool = Pool::new(self.threads).ok_or(BuildError::ThreadPool)?;
         let mut engine = Engine::new(pool, self.key_cache_bytes, self.backend);
         engine.mode = self.mode;
         engine.batch_size = self.batch_size;
         engine.inline_below = self.inline_below;
-        engine.duplicates = self.duplicates;
         engine.allow_weak_prehash = self.allow_weak_prehash;
         Ok(engine)
     }
@@ -157,33 +149,11 @@ impl<P: ParameterSet> Engine<P> {
             lanes: Lanes::new(key_cache_bytes, backend),
             pool,
             mode: Mode::Full,
-            batch_size: BatchSize::Auto,
+            batch_size: None,
             inline_below: 9,
-            duplicates: Duplicates::Once,
             allow_weak_prehash: false,
             hasher: RandomState::new(),
             idle: Arc::default(),
         }
     }
 }
-
-/// Reason why a verifier or a service could not be built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// A fixed batch size of zero.
-    BatchSize,
-    /// A pool of zero threads, or the threads could not be started.
-    ThreadPool,
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BatchSize => "a batch size of zero",
-            Self::ThreadPool => "the threads could not be started",
-        })
-    }
-}
-
-impl core::error::Error for BuildError {}

@@ -1,19 +1,21 @@
 //! Division of a batch among workers, and early exits.
 
+use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::hash::RandomState;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use mldsa_core::ParameterSet;
 
 use super::LANES;
 use super::lanes::{Lanes, MAX_CALL};
-use super::options::{BatchSize, Duplicates, Mode};
-use super::plan::{Planned, Segment, sort, take_duplicates};
+use super::options::Mode;
+use super::plan::{Planned, Segment, take_duplicates};
 use super::resolve::Resolved;
 use crate::executor::Pool;
-use crate::{Duplicate, RejectReason, Report, Summary, Verdict};
+use crate::reason::{self, Verdict};
+use crate::{RejectReason, Report};
 
 /// Modes that stop early work in windows of this many items, doubling, so that an early
 /// failure costs little. The same for any number of threads, because duplicates are detected
@@ -21,15 +23,18 @@ use crate::{Duplicate, RejectReason, Report, Summary, Verdict};
 const FIRST_WINDOW: usize = 4 * LANES;
 const LAST_WINDOW: usize = 512 * LANES;
 
+/// Verdict on an item that is not verified, or not yet.
+const SKIPPED: Verdict = Err(RejectReason::NotVerified);
+
 /// Everything that a verifier holds but the keys.
 #[derive(Clone)]
 pub(crate) struct Engine<P: ParameterSet> {
     pub(crate) lanes: Lanes<P>,
     pub(crate) pool: Pool,
     pub(crate) mode: Mode,
-    pub(crate) batch_size: BatchSize,
+    /// Items that a worker verifies at once; chosen for each batch if there are none.
+    pub(crate) batch_size: Option<NonZeroUsize>,
     pub(crate) inline_below: usize,
-    pub(crate) duplicates: Duplicates,
     pub(crate) allow_weak_prehash: bool,
     pub(crate) hasher: RandomState,
     /// Memory of calls that have ended; one for each that ran at the same time.
@@ -40,11 +45,10 @@ pub(crate) struct Engine<P: ParameterSet> {
 pub(crate) struct Scratch<P: ParameterSet> {
     /// Empty; only its allocation is kept.
     items: Vec<Option<Resolved<'static, P>>>,
-    /// [`Verdict::code`] of every item.
+    /// [`reason::code`] of every verdict.
     codes: Vec<AtomicU8>,
     plan: Vec<Planned>,
     segments: Vec<Segment>,
-    duplicates: Vec<Duplicate>,
 }
 
 impl<P: ParameterSet> Default for Scratch<P> {
@@ -54,7 +58,6 @@ impl<P: ParameterSet> Default for Scratch<P> {
             codes: Vec::new(),
             plan: Vec::new(),
             segments: Vec::new(),
-            duplicates: Vec::new(),
         }
     }
 }
@@ -72,7 +75,6 @@ fn recycle<'b, P: ParameterSet>(
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'r> {
     pub(crate) mode: Mode,
-    pub(crate) duplicates: Duplicates,
     /// On the calling thread, without the pool.
     pub(crate) alone: bool,
     /// Set when the rest may be left out.
@@ -84,7 +86,6 @@ impl<P: ParameterSet> Engine<P> {
     pub(crate) fn request(&self) -> Request<'static> {
         Request {
             mode: self.mode,
-            duplicates: self.duplicates,
             alone: false,
             cancel: None,
         }
@@ -96,69 +97,59 @@ impl<P: ParameterSet> Engine<P> {
         request: Request<'_>,
         items: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
     ) -> Report {
-        let (mut verdicts, mut duplicates) = (Vec::new(), Vec::new());
-        let summary = self.run(request, items, &mut verdicts, |found| {
-            duplicates.extend_from_slice(found);
-        });
-        Report {
-            verdicts,
-            duplicates,
-            summary,
-        }
+        let mut report = Report::default();
+        self.run(request, items, &mut report);
+        report
     }
 
-    /// Replaces the content of `verdicts` by one verdict per item, and passes the duplicates
-    /// to `report`.
+    /// [`report`](Self::report) into the memory of an earlier one.
     pub(crate) fn run<'a>(
         &self,
         request: Request<'_>,
         items: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
-        verdicts: &mut Vec<Verdict>,
-        report: impl FnOnce(&[Duplicate]),
-    ) -> Summary {
+        report: &mut Report,
+    ) {
         let start = Instant::now();
-        let mut scratch = self.lock().pop().unwrap_or_default();
+        let idle = self.idle().and_then(|mut idle| idle.pop());
+        let mut scratch = idle.unwrap_or_default();
+        let mut duplicates = core::mem::take(&mut report.duplicates);
+        duplicates.clear();
+        // A panic of the caller's iterator leaves no old verdict.
+        report.verdicts.clear();
         let mut run = Run {
             engine: self,
             request,
             lowest: AtomicUsize::new(usize::MAX),
             items: recycle(core::mem::take(&mut scratch.items)),
             scratch: &mut scratch,
+            duplicates,
         };
-        let threads = run.windows(items);
+        (report.threads, report.batch_size) = run.windows(items);
         let lowest = match request.mode {
             Mode::FirstInvalid => run.lowest.into_inner(),
             Mode::Full | Mode::AnyInvalid => usize::MAX,
         };
-        let items = recycle(run.items);
+        let (items, mut duplicates) = (recycle(run.items), run.duplicates);
         scratch.items = items;
-        verdicts.clear();
         let codes = scratch.codes.iter_mut().enumerate();
-        verdicts.extend(codes.map(|(index, code)| match index {
-            index if index > lowest => Verdict::Skipped,
-            _ => Verdict::from_code(*code.get_mut()),
-        }));
-        scratch
-            .duplicates
-            .retain(|duplicate| duplicate.index <= lowest);
-        scratch
-            .duplicates
-            .sort_unstable_by_key(|duplicate| duplicate.index);
-        report(&scratch.duplicates);
-        let mut summary = Summary {
-            duplicates: scratch.duplicates.len(),
-            threads: threads.0,
-            batch_size: threads.1,
-            ..Summary::default()
-        };
-        self.lock().push(scratch);
-        summary.count(verdicts);
-        summary.elapsed = start.elapsed();
-        summary
+        report
+            .verdicts
+            .extend(codes.map(|(index, code)| match index {
+                index if index > lowest => SKIPPED,
+                _ => reason::verdict(*code.get_mut()),
+            }));
+        if let Some(mut idle) = self.idle() {
+            idle.push(scratch);
+        }
+        duplicates.retain(|(index, _)| *index <= lowest);
+        duplicates.sort_unstable();
+        report.duplicates = duplicates;
+        report.elapsed = start.elapsed();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Scratch<P>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Does not wait: in a child process another thread's lock is never released.
+    fn idle(&self) -> Option<MutexGuard<'_, Vec<Scratch<P>>>> {
+        self.idle.try_lock().ok()
     }
 }
 
@@ -172,6 +163,8 @@ struct Run<'a, 'r, P: ParameterSet> {
     /// `None` for an item that was rejected when it was resolved.
     items: Vec<Option<Resolved<'a, P>>>,
     scratch: &'r mut Scratch<P>,
+    /// Indices of duplicates, each with that of the first of them.
+    duplicates: Vec<(usize, usize)>,
 }
 
 impl<'a, P: ParameterSet> Run<'a, '_, P> {
@@ -181,24 +174,10 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         mut source: impl Iterator<Item = Result<Resolved<'a, P>, RejectReason>>,
     ) -> (usize, usize) {
         self.scratch.codes.clear();
-        self.scratch.duplicates.clear();
-        let Request {
-            mode, duplicates, ..
-        } = self.request;
-        let reject = duplicates == Duplicates::Reject;
-        let mut window = match mode {
+        let mut window = match self.request.mode {
             Mode::Full => usize::MAX,
             Mode::FirstInvalid | Mode::AnyInvalid => FIRST_WINDOW,
         };
-        if reject {
-            // Over the whole batch, so that verdicts do not depend on windows.
-            self.resolve(&mut source, usize::MAX);
-            self.plan(0..self.items.len(), true);
-            for duplicate in &self.scratch.duplicates {
-                let rejected = Verdict::Rejected(RejectReason::Duplicate);
-                *self.scratch.codes[duplicate.index].get_mut() = rejected.code();
-            }
-        }
         let (mut start, mut threads, mut batch_size) = (0_usize, 1, 0);
         loop {
             self.resolve(&mut source, start.saturating_add(window));
@@ -211,22 +190,20 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
             } else {
                 self.engine.pool.workers()
             };
-            let before = self.scratch.duplicates.len();
-            self.plan(start..end, duplicates == Duplicates::Once);
+            let before = self.duplicates.len();
+            self.plan(start..end);
             let chunk = self.divide(threads);
             batch_size = batch_size.max(chunk);
             self.verify(chunk);
-            if !reject {
-                for duplicate in &self.scratch.duplicates[before..] {
-                    let code = *self.scratch.codes[duplicate.first].get_mut();
-                    *self.scratch.codes[duplicate.index].get_mut() = code;
-                }
+            for &(index, first) in &self.duplicates[before..] {
+                let code = *self.scratch.codes[first].get_mut();
+                *self.scratch.codes[index].get_mut() = code;
             }
             start = end;
             window = window.saturating_mul(2).min(LAST_WINDOW.max(window));
         }
         // Items that were never resolved are skipped.
-        let skipped = source.map(|_| AtomicU8::new(Verdict::Skipped.code()));
+        let skipped = source.map(|_| AtomicU8::new(reason::code(SKIPPED)));
         self.scratch.codes.extend(skipped);
         (threads, batch_size)
     }
@@ -240,47 +217,37 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
         while self.items.len() < end
             && let Some(item) = source.next()
         {
-            let verdict = match &item {
-                Ok(_) => Verdict::Skipped,
-                Err(reason) => Verdict::Rejected(*reason),
-            };
-            self.scratch.codes.push(AtomicU8::new(verdict.code()));
+            let code = reason::code(
+                item.as_ref()
+                    .map_or_else(|reason| Err(*reason), |_| SKIPPED),
+            );
+            self.scratch.codes.push(AtomicU8::new(code));
             self.items.push(item.ok());
         }
     }
 
-    /// Fills the plan with the items of `range` that are to be verified, sorted by key.
-    fn plan(&mut self, range: core::ops::Range<usize>, detect_duplicates: bool) {
-        let Scratch {
-            codes,
-            plan,
-            duplicates,
-            ..
-        } = &mut *self.scratch;
+    /// Fills the plan with the items of `range` that are to be verified, sorted by key and
+    /// without duplicates.
+    fn plan(&mut self, range: core::ops::Range<usize>) {
+        let plan = &mut self.scratch.plan;
         plan.clear();
         for index in range {
             match &self.items[index] {
-                Some(item) if *codes[index].get_mut() == Verdict::Skipped.code() => {
-                    plan.push(Planned {
-                        key: item.sort_key(),
-                        tag: if detect_duplicates { item.tag() } else { 0 },
-                        index,
-                    });
-                }
-                _ => {
+                Some(item) => plan.push(Planned {
+                    key: item.sort_key(),
+                    tag: item.tag(),
+                    index,
+                }),
+                None => {
                     let lowest = self.lowest.get_mut();
                     *lowest = index.min(*lowest);
                 }
             }
         }
-        if detect_duplicates {
-            let items = &self.items;
-            // Only planned items are asked for.
-            let item = |index: usize| items[index].as_ref();
-            take_duplicates(&self.engine.hasher, plan, duplicates, item);
-        } else {
-            sort(plan);
-        }
+        let items = &self.items;
+        // Only planned items are asked for.
+        let item = |index: usize| items[index].as_ref();
+        take_duplicates(&self.engine.hasher, plan, &mut self.duplicates, item);
     }
 
     /// Divides the plan into one segment a worker, in whole chunks. The order being that of
@@ -288,11 +255,9 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
     fn divide(&mut self, threads: usize) -> usize {
         let count = self.scratch.plan.len();
         let chunk = match (self.engine.batch_size, self.request.mode) {
-            (BatchSize::Fixed(size), _) => size.clamp(1, count.max(1)),
-            (BatchSize::Auto, Mode::Full) => {
-                (count / (4 * threads)).clamp(LANES, MAX_CALL) / LANES * LANES
-            }
-            (BatchSize::Auto, Mode::FirstInvalid | Mode::AnyInvalid) => LANES,
+            (Some(size), _) => size.get().min(count.max(1)),
+            (None, Mode::Full) => (count / (4 * threads)).clamp(LANES, MAX_CALL) / LANES * LANES,
+            (None, Mode::FirstInvalid | Mode::AnyInvalid) => LANES,
         };
         let chunks = count.div_ceil(chunk);
         let workers = threads.min(chunks).max(1);
@@ -359,8 +324,8 @@ impl<'a, P: ParameterSet> Run<'a, '_, P> {
                 Some((planned.index, item))
             });
             self.engine.lanes.verify(items, |index, verdict| {
-                self.scratch.codes[index].store(verdict.code(), Ordering::Relaxed);
-                if !verdict.is_valid() {
+                self.scratch.codes[index].store(reason::code(verdict), Ordering::Relaxed);
+                if verdict.is_err() {
                     self.lowest.fetch_min(index, Ordering::Relaxed);
                 }
             });

@@ -9,9 +9,10 @@ use mldsa_core::{
 };
 
 use super::resolve::{Key, Resolved};
+use crate::RejectReason;
 use crate::committee::{Expanded, KeyCache, KeyTable, MemberKey};
 use crate::item::Payload;
-use crate::{RejectReason, Verdict};
+use crate::reason::Verdict;
 
 /// Signatures in one call of the core: several times the number of lanes, so that a
 /// signature rejected early leaves its lane to another.
@@ -78,23 +79,19 @@ impl<P: ParameterSet> Lanes<P> {
                         *slot = Some(candidate);
                     }
                 }
-                Err(reason) => report(index, Verdict::Rejected(reason)),
+                Err(reason) => report(index, Err(reason)),
             }
         }
         let Some(Some(first)) = candidates.first() else {
             return;
         };
-        let mut lanes = [self.lane(first); MAX_CALL];
-        let mut count = 0;
-        for (lane, candidate) in lanes.iter_mut().zip(candidates.iter().flatten()) {
-            *lane = self.lane(candidate);
-            count += 1;
-        }
+        let count = candidates.iter().flatten().count();
+        let lane = |n: usize| self.lane(candidates[n].as_ref().unwrap_or(first));
         // Rejected until the core decides otherwise.
         let mut results = [Err(VerifyError::ChallengeMismatch); MAX_CALL];
-        verify_lanes(|n| lanes[n], &mut results[..count]);
+        verify_lanes(lane, &mut results[..count]);
         for (candidate, result) in candidates.iter().flatten().zip(results) {
-            report(candidate.index, self.verdict(candidate, result).into());
+            report(candidate.index, self.verdict(candidate, result));
         }
     }
 

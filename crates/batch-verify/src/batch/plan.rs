@@ -6,7 +6,6 @@ use core::sync::atomic::AtomicUsize;
 use mldsa_core::ParameterSet;
 
 use super::resolve::Resolved;
-use crate::Duplicate;
 
 /// Position of an item in the order of verification. Sorted by key, signatures of one signer
 /// are neighbours and meet the prepared key in the CPU's cache; sorted by tag, duplicates are.
@@ -37,7 +36,7 @@ const DUPLICATE: usize = usize::MAX;
 pub(crate) fn take_duplicates<'a, P: ParameterSet>(
     hasher: &impl BuildHasher,
     plan: &mut Vec<Planned>,
-    duplicates: &mut Vec<Duplicate>,
+    duplicates: &mut Vec<(usize, usize)>,
     item: impl Fn(usize) -> Option<&'a Resolved<'a, P>>,
 ) {
     sort(plan);
@@ -63,7 +62,7 @@ pub(crate) fn take_duplicates<'a, P: ParameterSet>(
                 if let Some(first) =
                     first.find(|&first| item(first).is_some_and(|it| it.content() == later))
                 {
-                    duplicates.push(Duplicate { index, first });
+                    duplicates.push((index, first));
                     run[n].index = DUPLICATE;
                 }
             }

@@ -11,9 +11,7 @@ use super::options::Mode;
 use super::resolve::Resolved;
 use crate::committee::KeyTable;
 use crate::executor::Pool;
-use crate::{
-    Committee, Executor, Item, Message, RejectReason, Rejection, Report, Summary, Verdict, Vote,
-};
+use crate::{Committee, Item, RejectReason, Rejection, Report, Vote};
 
 /// Verifies batches of [`Item`]s, which carry their public keys and contexts.
 ///
@@ -92,25 +90,27 @@ impl<P: ParameterSet> BatchVerifier<P> {
     /// Verifies `items`; the report has one verdict per item, in input order. The iterator
     /// runs once, on this thread.
     pub fn verify<'a>(&self, items: impl IntoIterator<Item = Item<'a>>) -> Report {
-        let report = self
-            .engine
-            .report(self.engine.request(), self.resolve(items));
-        self.with_caches(report)
+        let mut report = Report::default();
+        let _ = self.verify_into(items, &mut report);
+        report
     }
 
-    /// [`verify`](Self::verify) into memory of the caller, whose content is replaced.
-    /// Allocates only while keys are added to the key cache, once it has seen a batch of that
-    /// size and if the call runs inline or on a thread of the pool.
-    pub fn verify_into<'a>(
+    /// [`verify`](Self::verify) into the memory of an earlier report, whose content is
+    /// replaced. Allocates only while keys are added to the key cache, once it has seen a
+    /// batch of that size and if the call runs inline or on a thread of the pool.
+    #[must_use = "a report that is not checked may hide rejections"]
+    pub fn verify_into<'r, 'a>(
         &self,
         items: impl IntoIterator<Item = Item<'a>>,
-        verdicts: &mut Vec<Verdict>,
-    ) -> Summary {
+        report: &'r mut Report,
+    ) -> &'r Report {
         let items = self.resolve(items);
-        let summary = self
-            .engine
-            .run(self.engine.request(), items, verdicts, |_| {});
-        self.caches(summary)
+        self.engine.run(self.engine.request(), items, report);
+        if let Some(cache) = &self.engine.lanes.key_cache {
+            (report.cache_hits, report.cache_misses) = cache.hits_and_misses();
+            report.cache_bytes = cache.memory_bytes();
+        }
+        report
     }
 
     /// Whether every item is valid. Stops early; the verifier's mode is not used.
@@ -138,26 +138,6 @@ impl<P: ParameterSet> BatchVerifier<P> {
         items
             .into_iter()
             .map(move |item| Resolved::item(&item, weak))
-    }
-
-    fn with_caches(&self, report: Report) -> Report {
-        Report {
-            summary: self.caches(report.summary),
-            ..report
-        }
-    }
-
-    fn caches(&self, summary: Summary) -> Summary {
-        let Some(cache) = &self.engine.lanes.key_cache else {
-            return summary;
-        };
-        let (cache_hits, cache_misses) = cache.hits_and_misses();
-        Summary {
-            cache_bytes: cache.memory_bytes(),
-            cache_hits,
-            cache_misses,
-            ..summary
-        }
     }
 }
 
@@ -211,15 +191,6 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         }
     }
 
-    /// A verifier with the same options on the threads of an executor, for engines that bring
-    /// their own with each call.
-    #[must_use]
-    pub fn with_executor(&self, executor: Arc<dyn Executor>) -> Self {
-        let mut next = self.clone();
-        next.engine.pool = Pool::Custom(executor);
-        next
-    }
-
     /// Verifies one vote on this thread, without batch machinery and without allocation.
     ///
     /// # Errors
@@ -232,26 +203,32 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
     /// Verifies `votes`; the report has one verdict per vote, in input order. The iterator
     /// runs once, on this thread: `votes.iter().map(|vote| Vote::new(..))` verifies any type.
     pub fn verify<'a>(&self, votes: impl IntoIterator<Item = Vote<'a>>) -> Report {
-        let report = self.report(self.engine.request(), votes);
-        Report {
-            summary: self.caches(report.summary),
-            ..report
-        }
+        let mut report = Report::default();
+        let _ = self.verify_into(votes, &mut report);
+        report
     }
 
-    /// [`verify`](Self::verify) into memory of the caller, whose content is replaced.
-    /// Allocates nothing once it has seen a batch of that size, if the call runs inline or on
-    /// a thread of the pool and the committee has no [`KeyStorage::Lru`](crate::KeyStorage).
-    pub fn verify_into<'a>(
+    /// [`verify`](Self::verify) into the memory of an earlier report, whose content is
+    /// replaced. Allocates nothing once it has seen a batch of that size, if the call runs
+    /// inline or on a thread of the pool and the committee has no
+    /// [`KeyStorage::Lru`](crate::KeyStorage).
+    #[must_use = "a report that is not checked may hide rejections"]
+    pub fn verify_into<'r, 'a>(
         &self,
         votes: impl IntoIterator<Item = Vote<'a>>,
-        verdicts: &mut Vec<Verdict>,
-    ) -> Summary {
+        report: &'r mut Report,
+    ) -> &'r Report {
         let votes = self.resolve(votes);
-        let summary = self
-            .engine
-            .run(self.engine.request(), votes, verdicts, |_| {});
-        self.caches(summary)
+        self.engine.run(self.engine.request(), votes, report);
+        (report.cache_bytes, report.cache_hits, report.cache_misses) = (0, 0, 0);
+        let tables = self.committees.iter().map(Committee::table);
+        for cache in tables.filter_map(KeyTable::cache) {
+            let (hits, misses) = cache.hits_and_misses();
+            report.cache_bytes += cache.memory_bytes();
+            report.cache_hits += hits;
+            report.cache_misses += misses;
+        }
+        report
     }
 
     /// Whether every vote is valid. Stops early; the verifier's mode is not used.
@@ -285,28 +262,6 @@ impl<P: ParameterSet> CommitteeVerifier<P> {
         let votes = votes.into_iter();
         votes.map(move |vote| Resolved::vote(&self.committees, &vote, weak))
     }
-
-    fn caches(&self, mut summary: Summary) -> Summary {
-        let tables = self.committees.iter().map(Committee::table);
-        for cache in tables.filter_map(KeyTable::cache) {
-            let (hits, misses) = cache.hits_and_misses();
-            summary.cache_bytes += cache.memory_bytes();
-            summary.cache_hits += hits;
-            summary.cache_misses += misses;
-        }
-        summary
-    }
-
-    /// Votes for one message.
-    pub(crate) fn attested<'a>(
-        &self,
-        request: Request<'_>,
-        message: Message<'a>,
-        attestations: impl Iterator<Item = crate::Attestation<'a>>,
-    ) -> Vec<Verdict> {
-        let votes = attestations.map(|attestation| attestation.vote(message));
-        self.report(request, votes).verdicts
-    }
 }
 
 impl<P: ParameterSet> fmt::Debug for BatchVerifier<P> {
@@ -328,7 +283,6 @@ impl<P: ParameterSet> Engine<P> {
             .field("pool", &self.pool)
             .field("mode", &self.mode)
             .field("batch_size", &self.batch_size)
-            .field("duplicates", &self.duplicates)
             .finish_non_exhaustive()
     }
 }

@@ -5,9 +5,9 @@ use core::marker::PhantomData;
 use mldsa_core::{Backend, ParameterSet};
 
 use super::keys::{Choices, KeyTable};
-use super::{Committee, CommitteeError, KeyStorage, Threshold};
-use crate::Threads;
+use super::{Committee, KeyStorage, Threshold};
 use crate::executor::Pool;
+use crate::{BuildError, Threads};
 
 /// Options of a [`Committee`]: epoch 0, [`Threshold::TWO_THIRDS`], [`KeyStorage::BySize`] and
 /// [`Threads::Shared`] by default. Successors take them over.
@@ -65,20 +65,20 @@ impl<P: ParameterSet> CommitteeBuilder<P> {
     /// Keys are encoded, or [`VerifyingKey`](mldsa_core::VerifyingKey)s.
     ///
     /// # Errors
-    /// [`CommitteeError::KeyLength`], [`CommitteeError::DuplicateKey`],
-    /// [`CommitteeError::ZeroWeight`], [`CommitteeError::Empty`],
-    /// [`CommitteeError::TooMany`], [`CommitteeError::ContextTooLong`],
-    /// [`CommitteeError::ThreadPool`].
+    /// [`BuildError::KeyLength`], [`BuildError::DuplicateKey`],
+    /// [`BuildError::ZeroWeight`], [`BuildError::Empty`],
+    /// [`BuildError::TooMany`], [`BuildError::ContextTooLong`],
+    /// [`BuildError::ThreadPool`].
     pub fn build<K: AsRef<[u8]>>(
         self,
         members: impl IntoIterator<Item = (K, u64)>,
-    ) -> Result<Committee<P>, CommitteeError> {
+    ) -> Result<Committee<P>, BuildError> {
         let (keys, weights): (Vec<K>, Vec<u64>) = members.into_iter().unzip();
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         let choices = Choices {
             storage: self.storage,
             backend: self.backend,
-            pool: Pool::new(self.threads).ok_or(CommitteeError::ThreadPool)?,
+            pool: Pool::new(self.threads).ok_or(BuildError::ThreadPool)?,
         };
         let table = KeyTable::new(&keys, choices)?;
         Committee::assemble(

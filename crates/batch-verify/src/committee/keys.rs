@@ -6,9 +6,10 @@ use std::sync::Arc;
 use mldsa_core::no_alloc::PreparedVerifyingKeyRef;
 use mldsa_core::{Backend, ParameterSet, VerifyingKey};
 
+use super::KeyStorage;
 use super::arena::{Arena, Member, expansion, settle};
 use super::cache::{Expanded, KeyCache};
-use super::{CommitteeError, KeyStorage};
+use crate::BuildError;
 use crate::executor::Pool;
 
 /// Immutable table of public keys by index; clones share it.
@@ -43,26 +44,22 @@ pub(crate) enum MemberKey<'a, P: ParameterSet> {
 }
 
 impl<P: ParameterSet> KeyTable<P> {
-    pub(super) fn new(keys: &[&[u8]], choices: Choices) -> Result<Self, CommitteeError> {
+    pub(super) fn new(keys: &[&[u8]], choices: Choices) -> Result<Self, BuildError> {
         Self::assemble(keys, None, choices)
     }
 
     /// A table of `keys` that shares what this one has expanded.
-    pub(super) fn successor(&self, keys: &[&[u8]]) -> Result<Self, CommitteeError> {
+    pub(super) fn successor(&self, keys: &[&[u8]]) -> Result<Self, BuildError> {
         Self::assemble(keys, Some(self), self.0.choices.clone())
     }
 
-    fn assemble(
-        keys: &[&[u8]],
-        old: Option<&Self>,
-        choices: Choices,
-    ) -> Result<Self, CommitteeError> {
+    fn assemble(keys: &[&[u8]], old: Option<&Self>, choices: Choices) -> Result<Self, BuildError> {
         if keys.len() > i32::MAX as usize {
-            return Err(CommitteeError::TooMany);
+            return Err(BuildError::TooMany);
         }
         // The lowest index is reported, for any scheduling.
         if let Some(index) = keys.iter().position(|key| key.len() != P::PK_LEN) {
-            return Err(CommitteeError::KeyLength { index });
+            return Err(BuildError::KeyLength { index });
         }
         let by_bytes = order(keys)?;
         let known = |key: &[u8]| {
@@ -83,7 +80,7 @@ impl<P: ParameterSet> KeyTable<P> {
             }
         });
         if let Some(index) = members.iter().position(Option::is_none) {
-            return Err(CommitteeError::KeyLength { index });
+            return Err(BuildError::KeyLength { index });
         }
         let mut members: Vec<Member<P>> = members.into_iter().flatten().collect();
         let mut arenas = old.map_or_else(Vec::new, |old| old.0.arenas.clone());
@@ -162,12 +159,12 @@ impl<P: ParameterSet> Clone for KeyTable<P> {
 }
 
 /// Indices ordered by encoded key.
-fn order(keys: &[&[u8]]) -> Result<Vec<u32>, CommitteeError> {
+fn order(keys: &[&[u8]]) -> Result<Vec<u32>, BuildError> {
     let mut by_bytes: Vec<u32> = (0..).zip(keys).map(|(index, _)| index).collect();
     by_bytes.sort_unstable_by_key(|&index| (keys[index as usize], index));
     let mut pairs = by_bytes.windows(2);
     match pairs.find(|pair| keys[pair[0] as usize] == keys[pair[1] as usize]) {
-        Some(pair) => Err(CommitteeError::DuplicateKey {
+        Some(pair) => Err(BuildError::DuplicateKey {
             first: pair[0] as usize,
             second: pair[1] as usize,
         }),

@@ -54,10 +54,9 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
     /// Index of the member whose vote this might be: of the committee, and of the length of a
     /// signature.
     fn usable(&self, vote: usize) -> Option<usize> {
-        let vote = &self.quorum.votes[vote];
-        let usable =
-            vote.signature.len() == P::SIG_LEN && self.quorum.committee.contains(vote.member);
-        usable.then_some(vote.member.index() as usize)
+        let (member, signature) = self.quorum.votes[vote];
+        let usable = signature.len() == P::SIG_LEN && self.quorum.committee.contains(member);
+        usable.then_some(member.index() as usize)
     }
 
     pub(super) fn verify(mut self, verify: Verify<'_>) -> Result<QuorumReport, QuorumError> {
@@ -78,7 +77,7 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
             let window = self.window(round, needed, least);
             let verdicts = verify(Mode::Full, &window);
             for (&vote, verdict) in window.iter().zip(verdicts) {
-                self.record(vote, verdict.is_valid());
+                self.record(vote, verdict.is_ok());
             }
             // After a failure, enough for all lanes of all workers, and more each time.
             let lanes = LANES.saturating_mul(self.quorum.workers);
@@ -141,5 +140,65 @@ impl<'s, 'q, 'a, P: ParameterSet> AnyValid<'s, 'q, 'a, P> {
             }
             self.carried_by.push(vote);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use mldsa_core::{MlDsa44, SigningKey};
+
+    use super::*;
+    use crate::quorum::QuorumRule;
+    use crate::{Committee, RejectReason, Threshold};
+
+    /// With one vote missing, forgeries are verified in windows for all workers that double,
+    /// and each vote is looked at once.
+    #[test]
+    fn a_missing_vote_makes_no_window_of_one() {
+        let members = 40_u8;
+        let keys = (0..members).map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]));
+        let keys: Vec<_> = keys.collect();
+        let committee = Committee::<MlDsa44>::builder(b"test");
+        let committee = committee.build(keys.iter().map(|key| (key.verifying_key(), 1)));
+        let committee = committee.unwrap();
+        let id = |n: u8| committee.member(n.into()).unwrap();
+        let (good, forged) = ([1; 2420], [0; 2420]);
+        let needed = committee.required_weight(Threshold::TWO_THIRDS);
+        let mut votes: Vec<_> = (0..needed as u8 - 1).map(|n| (id(n), &good[..])).collect();
+        votes.extend((0..2000).map(|_| (id(members - 1), &forged[..])));
+        let (calls, looked) = (Cell::new(0), Cell::new(0));
+        let count = |votes: &[(crate::MemberId, &[u8])]| {
+            let quorum = Quorum {
+                committee: &committee,
+                votes,
+                threshold: Threshold::TWO_THIRDS,
+                workers: 16,
+            };
+            (calls.set(0), looked.set(0));
+            quorum.verify(QuorumRule::AnyValid, &|_, window| {
+                calls.set(calls.get() + 1);
+                looked.set(looked.get() + window.len());
+                let verdict = |vote: &usize| match votes[*vote].1[0] {
+                    1 => Ok(()),
+                    _ => Err(RejectReason::ChallengeMismatch),
+                };
+                window.iter().map(verdict).collect()
+            })
+        };
+        let verified = needed - 1;
+        let missing = QuorumError::Insufficient {
+            needed,
+            claimed: needed,
+            verified,
+        };
+        assert_eq!(count(&votes), Err(missing));
+        // 128 forgeries, 256, 512, 1,024 and the rest, after the first window.
+        assert!(calls.get() <= 6);
+        assert_eq!(looked.get(), votes.len());
+        votes.push((id(members - 1), &good));
+        let report = count(&votes).unwrap();
+        assert_eq!((report.weight(), report.examined()), (needed, votes.len()));
     }
 }

@@ -3,8 +3,8 @@
 use mldsa_core::ParameterSet;
 
 use super::{Quorum, QuorumError, QuorumReport, Verify};
+use crate::RejectReason;
 use crate::batch::Mode;
-use crate::{RejectReason, Verdict};
 
 impl<P: ParameterSet> Quorum<'_, '_, P> {
     /// See [`QuorumRule::Certificate`](super::QuorumRule::Certificate).
@@ -18,22 +18,22 @@ impl<P: ParameterSet> Quorum<'_, '_, P> {
         } = self;
         let unknown = votes
             .iter()
-            .position(|vote| !committee.contains(vote.member));
+            .position(|(member, _)| !committee.contains(*member));
         if let Some(vote) = unknown {
             return Err(QuorumError::UnknownMember { vote });
         }
         let mut seen = vec![None::<usize>; committee.len()];
         let mut distinct = Vec::with_capacity(votes.len().min(seen.len()));
         let mut weight = 0;
-        for (second, vote) in votes.iter().enumerate() {
-            let seen = &mut seen[vote.member.index() as usize];
+        for (second, (member, signature)) in votes.iter().enumerate() {
+            let seen = &mut seen[member.index() as usize];
             match *seen {
                 None => {
                     *seen = Some(second);
                     distinct.push(second);
-                    weight += self.weight(vote.member);
+                    weight += self.weight(*member);
                 }
-                Some(first) if votes[first].signature != vote.signature => {
+                Some(first) if votes[first].1 != *signature => {
                     return Err(QuorumError::ConflictingClaims { first, second });
                 }
                 Some(_) if allow_repeats => {}
@@ -51,10 +51,9 @@ impl<P: ParameterSet> Quorum<'_, '_, P> {
         let verdicts = verify(Mode::FirstInvalid, &distinct);
         for (at, &vote) in distinct.iter().enumerate() {
             // A missing verdict is a rejection too.
-            let verdict = verdicts.get(at).copied().unwrap_or(Verdict::Skipped);
-            verdict
-                .check()
-                .map_err(|reason: RejectReason| QuorumError::Rejected { vote, reason })?;
+            let missing = Err(RejectReason::NotVerified);
+            let verdict = verdicts.get(at).copied().unwrap_or(missing);
+            verdict.map_err(|reason| QuorumError::Rejected { vote, reason })?;
         }
         Ok(QuorumReport {
             weight,

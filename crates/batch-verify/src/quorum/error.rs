@@ -13,11 +13,6 @@ pub enum QuorumError {
         /// Index of the vote.
         vote: usize,
     },
-    /// A vote for a subject that is not in the list.
-    UnknownSubject {
-        /// Index of the vote.
-        vote: usize,
-    },
     /// One vote is contained twice, byte for byte.
     Duplicate {
         /// Index of the earlier.
@@ -50,13 +45,15 @@ pub enum QuorumError {
         /// Reason.
         reason: RejectReason,
     },
+    /// A submitted quorum without an answer: the service was shut down, its workers are gone,
+    /// or the answer was taken before.
+    Abandoned,
 }
 
 impl fmt::Display for QuorumError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownMember { vote } => write!(f, "vote {vote} is by an unknown member"),
-            Self::UnknownSubject { vote } => write!(f, "vote {vote} is for an unknown subject"),
             Self::Duplicate { first, second } => {
                 write!(f, "votes {first} and {second} are duplicates")
             }
@@ -73,6 +70,7 @@ impl fmt::Display for QuorumError {
                 "a weight of {needed} is needed, {claimed} has votes, {verified} was verified"
             ),
             Self::Rejected { vote, reason } => write!(f, "vote {vote} is rejected: {reason}"),
+            Self::Abandoned => f.write_str("the quorum was abandoned"),
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Options of a service, and what is submitted to it.
+//! Options of a service, and the origin of votes.
 
 use core::fmt;
-use std::sync::Arc;
 use std::thread;
 
 use mldsa_core::ParameterSet;
@@ -10,80 +9,53 @@ use super::VerificationService;
 use super::worker::Shared;
 use crate::batch::Engine;
 use crate::executor::{Pool, catch};
-use crate::{BuildError, Committee, MemberId, RejectReason, Threads, Vote};
+use crate::{BuildError, Committee, RejectReason, Threads};
 
-/// A vote that owns its bytes.
-///
-/// No part of it is a context or a message representative: a vote from the network never
-/// brings the chain it is verified for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnedVote {
-    /// The claimed signer.
-    pub member: MemberId,
-    /// The signed message; votes for one message share it.
-    pub message: Arc<[u8]>,
-    /// The encoded signature.
-    pub signature: Box<[u8]>,
-}
-
-impl OwnedVote {
-    /// A vote by `member`.
-    pub fn new(
-        member: MemberId,
-        message: impl Into<Arc<[u8]>>,
-        signature: impl Into<Box<[u8]>>,
-    ) -> Self {
-        Self {
-            member,
-            message: message.into(),
-            signature: signature.into(),
-        }
-    }
-
-    /// The vote, borrowed.
-    #[must_use]
-    pub fn as_vote(&self) -> Vote<'_> {
-        Vote::new(self.member, &*self.message, &self.signature)
-    }
-}
-
-/// Order of verification when more is queued than a batch holds. One slot in eight is reserved
-/// for each lower priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Priority {
-    /// Votes of the round that is being decided.
-    #[default]
-    CurrentRound,
-    /// Votes of the next round.
-    NextRound,
-    /// Votes of earlier heights, while a node catches up.
-    CatchUp,
-}
-
-/// Origin and urgency of a submitted vote.
+/// Origin and urgency of a submitted vote. When more is queued than a batch holds, votes of the
+/// current round come first; one slot in eight is reserved for the next round, and one for
+/// earlier heights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Source {
     pub(super) peer: Option<u64>,
-    pub(super) priority: Priority,
+    /// Index into the queues.
+    pub(super) priority: u8,
 }
 
 impl Source {
-    /// A vote that the network peer with this number has sent.
+    /// A vote of the current round that the network peer with this number has sent.
     #[must_use]
-    pub const fn peer(peer: u64, priority: Priority) -> Self {
+    pub const fn peer(peer: u64) -> Self {
         Self {
             peer: Some(peer),
-            priority,
+            priority: 0,
         }
     }
 
-    /// A vote of the node itself: without budget, with a share of the queue of its own, and
-    /// served in turn with the peers.
+    /// A vote of the current round by the node itself: without budget, with a share of the
+    /// queue of its own, and served in turn with the peers.
     #[must_use]
-    pub const fn own(priority: Priority) -> Self {
+    pub const fn own() -> Self {
         Self {
             peer: None,
-            priority,
+            priority: 0,
+        }
+    }
+
+    /// The same origin for a vote of the next round.
+    #[must_use]
+    pub const fn next_round(self) -> Self {
+        Self {
+            priority: 1,
+            ..self
+        }
+    }
+
+    /// The same origin for a vote of an earlier height, while a node catches up.
+    #[must_use]
+    pub const fn catch_up(self) -> Self {
+        Self {
+            priority: 2,
+            ..self
         }
     }
 }

@@ -1,24 +1,24 @@
 //! Handle of a service: submission, synchronous verification, epochs.
 
 use core::fmt;
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 
 use mldsa_core::ParameterSet;
 
 use super::queue::Push;
-use super::state::queued_bytes;
+use super::state::{QueuedVote, queued_bytes};
 use super::worker::{Shared, Worker};
-use super::{Drain, OwnedVote, PendingVerdict, ServiceBuilder, ServiceError, ServiceStats, Source};
-use crate::batch::Mode;
-use crate::{Committee, CommitteeVerifier, RejectReason, Report, Verdict, Vote};
+use super::{Pending, ServiceBuilder, ServiceError, ServiceStats, Source};
+use crate::batch::{Mode, Request, Resolved};
+use crate::{Committee, RejectReason, Report, Vote};
 
 /// Verifies votes as they arrive from the network, in batches, on threads of its own.
 ///
 /// *Submitted* votes are queued: a batch is taken whenever a worker is free, so that a lone
 /// vote is verified at once and many share lanes. Peers are served in turn, and a full queue
 /// evicts from the peer that has most in it. *Synchronous* calls (`verify`, `verify_votes`,
-/// `verify_quorum`, `tally`) are answered from the cache or verified on the calling thread,
+/// `verify_quorum`) are answered from the cache or verified on the calling thread,
 /// and wait for nothing else. Both share one cache of valid votes.
 ///
 /// A vote is verified by the committee of its [`MemberId`](crate::MemberId). The current
@@ -27,8 +27,14 @@ use crate::{Committee, CommitteeVerifier, RejectReason, Report, Verdict, Vote};
 ///
 /// Clones are handles of one service; dropping the last one shuts it down.
 ///
+/// A child process made by `fork` has no workers: submissions, drains and earlier answers are
+/// [`ServiceError::Abandoned`] there at once, and synchronous calls work, unless another thread
+/// was in one of the calls of this handle at the fork. Build a new service in the child.
+///
+/// Verdicts and order depend on no clock; a monotonic one measures the queued time.
+///
 /// ```
-/// use batch_verify::{Committee, OwnedVote, Priority, Source, VerificationService};
+/// use batch_verify::{Committee, Source, VerificationService, Vote};
 /// use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
 ///
 /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
@@ -38,11 +44,11 @@ use crate::{Committee, CommitteeVerifier, RejectReason, Report, Verdict, Vote};
 ///
 /// let member = committee.member(0).expect("one member");
 /// let signature = key.sign(b"vote", context, Randomness::Deterministic)?;
-/// let vote = OwnedVote::new(member, *b"vote", signature.as_ref());
+/// let vote = Vote::new(member, b"vote", signature.as_ref());
 /// // From peer 17, verified while the engine does something else.
-/// let answer = service.submit(Source::peer(17, Priority::CurrentRound), vote.clone())?;
+/// let answer = service.submit(Source::peer(17), &vote)?;
 /// // On this thread, or from the cache.
-/// service.verify(&vote.as_vote())?;
+/// service.verify(&vote)?;
 /// answer.wait()?;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -64,6 +70,9 @@ impl<P: ParameterSet> Drop for Handle<P> {
         self.0.abandon(ServiceError::ShuttingDown, true);
     }
 }
+
+/// Answer to a submitted vote.
+type PendingVerdict = Pending<Result<(), ServiceError>>;
 
 impl<P: ParameterSet> VerificationService<P> {
     /// Options of a service that begins with `committee`.
@@ -108,11 +117,12 @@ impl<P: ParameterSet> VerificationService<P> {
         shared.cache.retain(&committees);
     }
 
-    /// Submits a vote. Dropping the answer cancels it; [`PendingVerdict::detach`] keeps it.
+    /// Submits a vote, which is copied unless it is answered at once. Dropping the answer
+    /// cancels it; [`Pending::detach`] keeps it.
     ///
     /// # Errors
     /// [`ServiceError`], if the vote was answered at once: all but `Evicted`.
-    pub fn submit(&self, source: Source, vote: OwnedVote) -> Result<PendingVerdict, ServiceError> {
+    pub fn submit(&self, source: Source, vote: &Vote<'_>) -> Result<PendingVerdict, ServiceError> {
         let answer = self.enqueue(source, vote);
         self.shared().notify();
         answer
@@ -121,23 +131,27 @@ impl<P: ParameterSet> VerificationService<P> {
     /// Submits votes that have arrived together, each as [`submit`](Self::submit) does and
     /// with its own answer, in order.
     #[must_use]
-    pub fn submit_all(
+    pub fn submit_all<'a>(
         &self,
-        votes: impl IntoIterator<Item = (Source, OwnedVote)>,
+        votes: impl IntoIterator<Item = (Source, Vote<'a>)>,
     ) -> Vec<Result<PendingVerdict, ServiceError>> {
         let votes = votes.into_iter();
         let answers = votes
-            .map(|(source, vote)| self.enqueue(source, vote))
+            .map(|(source, vote)| self.enqueue(source, &vote))
             .collect();
         self.shared().notify_all();
         answers
     }
 
-    fn enqueue(&self, source: Source, vote: OwnedVote) -> Result<PendingVerdict, ServiceError> {
+    fn enqueue(&self, source: Source, vote: &Vote<'_>) -> Result<PendingVerdict, ServiceError> {
         let shared = self.shared();
         let peer = source.peer;
-        shared.lock().stats.votes += 1;
-        let committee = match self.screen(&vote) {
+        shared.votes.fetch_add(1, Ordering::Relaxed);
+        if shared.is_forked() {
+            return Err(ServiceError::Abandoned);
+        }
+        let committees = shared.committees();
+        let committee = match self.screen(&committees, vote) {
             Ok(committee) => committee,
             Err(error) => {
                 if let ServiceError::Rejected(reason) = error {
@@ -148,28 +162,26 @@ impl<P: ParameterSet> VerificationService<P> {
             }
         };
         let (reply, receiver) = oneshot::channel();
-        let cached = {
-            let committee = core::slice::from_ref(&committee);
-            let lookup = shared.cache.lookup(committee, &vote.as_vote());
-            lookup.is_some_and(|lookup| shared.cache.get(&lookup))
-        };
-        if cached {
+        let pending = shared.pending(receiver, || Err(ServiceError::Abandoned));
+        if shared.cache.get(core::slice::from_ref(committee), vote) {
             shared.limit(peer, |limiter, peer| limiter.on_verdict(peer, Ok(())));
             let _ = reply.send(Ok(()));
-            return Ok(PendingVerdict::new(receiver, None));
+            return Ok(pending);
         }
-        let bytes = queued_bytes(&vote);
+        let bytes = queued_bytes(vote);
         match shared.limit(peer, |limiter, peer| limiter.try_acquire(peer, bytes)) {
             Some(None | Some(true)) => {}
             Some(Some(false)) => return Err(shared.lock().stats.count(ServiceError::PeerBudget)),
             None => return Err(ServiceError::HookPanicked),
         }
         let cancelled = Arc::new(AtomicBool::new(false));
+        let (vote, flag) = (QueuedVote::new(vote), Arc::clone(&cancelled));
         let mut state = shared.lock();
-        let entry = state.entry(vote, committee, peer, Arc::clone(&cancelled), reply);
+        let entry = state.entry(vote, committee.clone(), source, flag, reply);
         let open = !state.closed && state.has_workers();
+        let queue = usize::from(source.priority);
         let pushed = match open {
-            true => state.queues[source.priority as usize].push(peer, bytes, entry),
+            true => state.queues[queue].push(peer, bytes, entry),
             false => Push::Full(entry),
         };
         let (error, entries) = match pushed {
@@ -187,17 +199,20 @@ impl<P: ParameterSet> VerificationService<P> {
         }
         match error {
             Some(error) => Err(error),
-            None => Ok(PendingVerdict::new(receiver, Some(cancelled))),
+            None => Ok(pending.with_flag(cancelled)),
         }
     }
 
     /// The committee of a vote that may be queued.
-    fn screen(&self, vote: &OwnedVote) -> Result<Committee<P>, ServiceError> {
+    fn screen<'c>(
+        &self,
+        committees: &'c [Committee<P>],
+        vote: &Vote<'_>,
+    ) -> Result<&'c Committee<P>, ServiceError> {
         let shared = self.shared();
         if shared.lock().closed {
             return Err(ServiceError::ShuttingDown);
         }
-        let committees = shared.committees();
         let mut committees = committees.iter();
         let committee = committees.find(|committee| committee.contains(vote.member));
         let committee = committee.ok_or(ServiceError::OtherEpoch)?;
@@ -207,7 +222,7 @@ impl<P: ParameterSet> VerificationService<P> {
         if vote.message.len() > shared.max_message_bytes {
             return Err(ServiceError::TooLarge);
         }
-        Ok(committee.clone())
+        Ok(committee)
     }
 
     /// Verifies one vote: from the cache, or alone on this thread. No limit applies.
@@ -215,25 +230,20 @@ impl<P: ParameterSet> VerificationService<P> {
     /// # Errors
     /// The reason of the rejection.
     pub fn verify(&self, vote: &Vote<'_>) -> Result<(), RejectReason> {
-        let committees = self.shared().committees();
         let shared = self.shared();
-        let lookup = shared.cache.lookup(&committees, vote);
-        if let Some(lookup) = &lookup {
-            if shared.cache.get(lookup) {
-                shared.lock().stats.votes += 1;
-                return Ok(());
-            }
-            shared.cache.record_miss();
+        shared.votes.fetch_add(1, Ordering::Relaxed);
+        let read = shared.read_committees();
+        if shared.cache.get(&read, vote) {
+            return Ok(());
         }
-        let resolved = crate::batch::Resolved::vote(&committees, vote, false);
+        let committees = Arc::clone(&read);
+        drop(read);
+        let resolved = Resolved::vote(&committees, vote, false);
         let verdict = resolved.and_then(|vote| shared.engine.lanes.verify_one(&vote));
-        if let (Ok(()), Some(lookup)) = (verdict, &lookup) {
-            shared.cache.insert(lookup);
+        if verdict.is_ok() {
+            shared.cache.insert(&committees, vote);
         }
-        let mut state = shared.lock();
-        state.stats.votes += 1;
-        state.stats.verified += 1;
-        state.stats.rejected += u64::from(verdict.is_err());
+        shared.count_verified(1, usize::from(verdict.is_err()));
         verdict
     }
 
@@ -248,67 +258,61 @@ impl<P: ParameterSet> VerificationService<P> {
     #[must_use]
     pub fn is_cached(&self, vote: &Vote<'_>) -> bool {
         let shared = self.shared();
-        let committees = shared.committees();
-        let lookup = shared.cache.lookup(&committees, vote);
-        lookup.is_some_and(|lookup| shared.cache.contains(&lookup))
+        shared.cache.contains(&shared.committees(), vote)
     }
 
     pub(super) fn report(
         &self,
-        committees: &Arc<[Committee<P>]>,
+        committees: &[Committee<P>],
         mode: Mode,
         votes: &[Vote<'_>],
     ) -> Report {
         let shared = self.shared();
-        let lookups: Vec<_> = votes
-            .iter()
-            .map(|vote| shared.cache.lookup(committees, vote))
-            .collect();
-        let hit = |lookup: &Option<_>| {
-            lookup
-                .as_ref()
-                .is_some_and(|lookup| shared.cache.get(lookup))
-        };
-        let cached: Vec<bool> = lookups.iter().map(hit).collect();
-        let fresh: Vec<usize> = (0..votes.len()).filter(|&index| !cached[index]).collect();
-        let verifier = CommitteeVerifier {
-            engine: shared.engine.clone(),
-            committees: Arc::clone(committees),
-        };
-        let request = crate::batch::Request {
+        shared
+            .votes
+            .fetch_add(votes.len() as u64, Ordering::Relaxed);
+        let fresh = shared.cache.misses(committees, votes);
+        if fresh.is_empty() {
+            return Report {
+                verdicts: vec![Ok(()); votes.len()],
+                ..Report::default()
+            };
+        }
+        let request = Request {
             mode,
+            // The threads of a pool end at a fork.
+            alone: shared.is_forked(),
             ..shared.engine.request()
         };
-        let mut report = verifier.report(request, fresh.iter().map(|&index| votes[index]));
-        let mut verdicts = vec![Verdict::Valid; votes.len()];
+        let resolved = fresh
+            .iter()
+            .map(|&index| Resolved::vote(committees, &votes[index], false));
+        let mut report = shared.engine.report(request, resolved);
+        shared.count_verified(fresh.len(), report.rejected().count());
+        let mut verdicts = vec![Ok(()); votes.len()];
         for (&index, &verdict) in fresh.iter().zip(&report.verdicts) {
             verdicts[index] = verdict;
-            if let (Verdict::Valid, Some(lookup)) = (verdict, &lookups[index]) {
-                shared.cache.insert(lookup);
+            if verdict.is_ok() {
+                shared.cache.insert(committees, &votes[index]);
             }
-            shared.cache.record_miss();
         }
-        for duplicate in &mut report.duplicates {
-            duplicate.index = fresh[duplicate.index];
-            duplicate.first = fresh[duplicate.first];
+        for (index, first) in &mut report.duplicates {
+            (*index, *first) = (fresh[*index], fresh[*first]);
         }
-        let mut state = shared.lock();
-        state.stats.votes += votes.len() as u64;
-        state.stats.verified += fresh.len() as u64;
-        state.stats.rejected += report.summary.rejected() as u64;
-        drop(state);
-        report.summary.items = votes.len();
-        report.summary.valid_items += votes.len() - fresh.len();
         report.verdicts = verdicts;
         report
     }
 
     /// The end of everything that was accepted before this call. What is submitted later does
     /// not delay it.
-    pub fn drain(&self) -> Drain {
+    #[must_use]
+    pub fn drain(&self) -> Pending<()> {
         let (done, receiver) = oneshot::channel();
-        self.shared().lock().drain(done);
-        Drain::new(receiver)
+        let shared = self.shared();
+        if !shared.is_forked() {
+            shared.lock().drain(done);
+        }
+        shared.pending(receiver, || ())
     }
 
     /// Accepts nothing more. Queued votes are answered with [`ServiceError::ShuttingDown`],
@@ -320,18 +324,7 @@ impl<P: ParameterSet> VerificationService<P> {
     /// Counters.
     #[must_use]
     pub fn stats(&self) -> ServiceStats {
-        let shared = self.shared();
-        let cache = shared.cache.stats();
-        let state = shared.lock();
-        ServiceStats {
-            queued_votes: state.queues.iter().map(|queue| queue.len()).sum(),
-            queued_bytes: state.queues.iter().map(|queue| queue.bytes()).sum(),
-            cached_votes: cache.entries,
-            cached_bytes: cache.bytes,
-            cache_hits: cache.hits,
-            cache_misses: cache.misses,
-            ..state.stats
-        }
+        self.shared().stats()
     }
 }
 

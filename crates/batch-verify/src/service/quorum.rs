@@ -5,13 +5,9 @@ use std::sync::Arc;
 use mldsa_core::ParameterSet;
 
 use super::state::MAX_JOBS;
-use super::{PendingQuorum, ServiceError, VerificationService};
-use crate::batch::Mode;
-use crate::quorum::{Quorum, tally};
-use crate::{
-    Attestation, Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, Tally,
-    Threshold, Vote,
-};
+use super::{Pending, ServiceError, VerificationService};
+use crate::quorum::{Quorum, vote};
+use crate::{Committee, MemberId, Message, QuorumError, QuorumReport, QuorumRule, Threshold, Vote};
 
 impl<P: ParameterSet> VerificationService<P> {
     /// [`CommitteeVerifier::verify_quorum`](crate::CommitteeVerifier::verify_quorum) in
@@ -19,12 +15,12 @@ impl<P: ParameterSet> VerificationService<P> {
     /// the committees of those epochs.
     ///
     /// # Errors
-    /// Every [`QuorumError`] but `UnknownSubject`.
+    /// Every [`QuorumError`] but `Abandoned`.
     pub fn verify_quorum<'a>(
         &self,
         committee: &Committee<P>,
         message: impl Into<Message<'a>>,
-        votes: &[Attestation<'a>],
+        votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
     ) -> Result<QuorumReport, QuorumError> {
         self.verify_threshold(committee, message, votes, rule, committee.threshold())
@@ -33,17 +29,16 @@ impl<P: ParameterSet> VerificationService<P> {
     /// [`verify_quorum`](Self::verify_quorum) against another threshold.
     ///
     /// # Errors
-    /// Every [`QuorumError`] but `UnknownSubject`.
+    /// Every [`QuorumError`] but `Abandoned`.
     pub fn verify_threshold<'a>(
         &self,
         committee: &Committee<P>,
         message: impl Into<Message<'a>>,
-        votes: &[Attestation<'a>],
+        votes: &[(MemberId, &'a [u8])],
         rule: QuorumRule,
         threshold: Threshold,
     ) -> Result<QuorumReport, QuorumError> {
         let message = message.into();
-        let committees: Arc<[Committee<P>]> = Arc::new([committee.clone()]);
         let quorum = Quorum {
             committee,
             votes,
@@ -51,30 +46,16 @@ impl<P: ParameterSet> VerificationService<P> {
             workers: self.shared().engine.pool.workers(),
         };
         quorum.verify(rule, &|mode, indices| {
-            let votes = indices.iter().map(|&index| votes[index].vote(message));
+            let votes = indices.iter().map(|&index| vote(votes[index], message));
             let votes: Vec<Vote<'_>> = votes.collect();
-            self.report(&committees, mode, &votes).verdicts
-        })
-    }
-
-    /// [`CommitteeVerifier::tally`](crate::CommitteeVerifier::tally) in `committee`.
-    ///
-    /// # Errors
-    /// [`QuorumError::UnknownSubject`].
-    pub fn tally<'a>(
-        &self,
-        committee: &Committee<P>,
-        subjects: &[Message<'a>],
-        votes: &[(usize, Attestation<'a>)],
-    ) -> Result<Tally, QuorumError> {
-        let committees: Arc<[Committee<P>]> = Arc::new([committee.clone()]);
-        tally(committee, subjects, votes, |votes| {
-            self.report(&committees, Mode::Full, votes).verdicts
+            let committees = core::slice::from_ref(committee);
+            self.report(committees, mode, &votes).verdicts
         })
     }
 
     /// [`verify_quorum`](Self::verify_quorum) on a worker of the service, before queued votes:
-    /// the same answer, later. Votes are moved, and the message is shared by all.
+    /// the same answer, later, or [`QuorumError::Abandoned`]. Votes are moved, and the message
+    /// is shared by all.
     ///
     /// # Errors
     /// [`ServiceError::QueueFull`] if 64 quorums wait, [`ServiceError::ShuttingDown`],
@@ -85,7 +66,7 @@ impl<P: ParameterSet> VerificationService<P> {
         message: impl Into<Arc<[u8]>>,
         votes: Vec<(MemberId, Box<[u8]>)>,
         rule: QuorumRule,
-    ) -> Result<PendingQuorum, ServiceError> {
+    ) -> Result<Pending<Result<QuorumReport, QuorumError>>, ServiceError> {
         let message = message.into();
         let (reply, receiver) = oneshot::channel();
         let (service, committee) = (self.weak(), committee.clone());
@@ -94,13 +75,16 @@ impl<P: ParameterSet> VerificationService<P> {
             let Some(service) = service.upgrade() else {
                 return;
             };
-            let votes: Vec<Attestation<'_>> = votes
+            let votes: Vec<(MemberId, &[u8])> = votes
                 .iter()
-                .map(|(member, signature)| Attestation::new(*member, signature))
+                .map(|(member, signature)| (*member, &**signature))
                 .collect();
             let answer = service.verify_quorum(&committee, &*message, &votes, rule);
             let _ = reply.send(answer);
         };
+        if self.shared().is_forked() {
+            return Err(ServiceError::Abandoned);
+        }
         let mut state = self.shared().lock();
         if state.closed {
             return Err(ServiceError::ShuttingDown);
@@ -113,7 +97,8 @@ impl<P: ParameterSet> VerificationService<P> {
         }
         state.push_job(Box::new(run));
         drop(state);
-        self.shared().notify();
-        Ok(PendingQuorum::new(receiver))
+        let shared = self.shared();
+        shared.notify();
+        Ok(shared.pending(receiver, || Err(QuorumError::Abandoned)))
     }
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use lru::LruCache;
-use mldsa_core::ParameterSet;
+use mldsa_core::{ParameterSet, PreHash};
 
 use super::queue::{FairQueue, Peer};
-use super::{OwnedVote, ServiceError, ServiceStats};
-use crate::Committee;
+use super::{ServiceError, ServiceStats, Source};
+use crate::{Committee, MemberId, Message, Vote};
 
 pub(super) struct State<P: ParameterSet> {
     /// By priority.
@@ -36,7 +36,7 @@ pub(super) struct Job {
 
 /// A queued vote.
 pub(super) struct Entry<P: ParameterSet> {
-    pub(super) vote: OwnedVote,
+    pub(super) vote: QueuedVote,
     /// One committee: the one of the member id.
     pub(super) committee: Committee<P>,
     pub(super) peer: Peer,
@@ -48,6 +48,8 @@ pub(super) struct Entry<P: ParameterSet> {
 
 /// Peers that are remembered as suspects.
 const MAX_SUSPECTS: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
+/// Bytes of a queued vote without message and signature.
+const ENTRY_BYTES: usize = 256;
 /// Bytes of messages after which a batch takes no more votes.
 const BATCH_MESSAGE_BYTES: usize = 64 << 10;
 /// Quorums that may be queued.
@@ -82,16 +84,16 @@ impl<P: ParameterSet> State<P> {
     /// A vote that is about to be queued.
     pub(super) fn entry(
         &mut self,
-        vote: OwnedVote,
+        vote: QueuedVote,
         committee: Committee<P>,
-        peer: Peer,
+        source: Source,
         cancelled: Arc<AtomicBool>,
         reply: oneshot::Sender<Result<(), ServiceError>>,
     ) -> Entry<P> {
         Entry {
             vote,
             committee,
-            peer,
+            peer: source.peer,
             since: Instant::now(),
             cancelled,
             reply,
@@ -154,7 +156,7 @@ impl<P: ParameterSet> State<P> {
             let Some((_, entry)) = popped.next() else {
                 break;
             };
-            bytes += entry.vote.message.len();
+            bytes += entry.vote.message;
             batch.push_back(entry);
         }
         batch
@@ -164,11 +166,51 @@ impl<P: ParameterSet> State<P> {
 impl<P: ParameterSet> Entry<P> {
     /// Bytes that a vote takes in the queue, for limits and budgets.
     pub(super) fn bytes(&self) -> usize {
-        queued_bytes(&self.vote)
+        self.vote.bytes.len() + ENTRY_BYTES
+    }
+}
+
+/// Copy of a vote, in one allocation.
+pub(super) struct QueuedVote {
+    member: MemberId,
+    prehash: Option<PreHash>,
+    /// Message, then signature.
+    bytes: Box<[u8]>,
+    /// Length of the message.
+    message: usize,
+}
+
+impl QueuedVote {
+    pub(super) fn new(vote: &Vote<'_>) -> Self {
+        let message = vote.message.len();
+        let mut bytes = Vec::with_capacity(message + vote.signature.len());
+        vote.message.pieces(|piece| bytes.extend_from_slice(piece));
+        bytes.extend_from_slice(vote.signature);
+        Self {
+            member: vote.member,
+            prehash: match vote.message {
+                Message::PreHashed { hash, .. } => Some(hash),
+                Message::Bytes(_) | Message::Parts(_) => None,
+            },
+            bytes: bytes.into(),
+            message,
+        }
+    }
+
+    pub(super) fn as_vote(&self) -> Vote<'_> {
+        let (message, signature) = self.bytes.split_at(self.message);
+        let message = match self.prehash {
+            Some(hash) => Message::PreHashed {
+                hash,
+                digest: message,
+            },
+            None => Message::Bytes(message),
+        };
+        Vote::new(self.member, message, signature)
     }
 }
 
 /// Bytes that a vote takes in the queue, for limits and budgets.
-pub(super) fn queued_bytes(vote: &OwnedVote) -> usize {
-    vote.message.len() + vote.signature.len() + 256
+pub(super) fn queued_bytes(vote: &Vote<'_>) -> usize {
+    vote.message.len() + vote.signature.len() + ENTRY_BYTES
 }

@@ -14,9 +14,7 @@ pub struct ServiceStats {
     pub votes: u64,
     /// Votes that were answered from the cache.
     pub cache_hits: u64,
-    /// Votes that had to be verified because the cache did not have them.
-    pub cache_misses: u64,
-    /// Votes that were verified.
+    /// Votes that were verified, because the cache did not have them.
     pub verified: u64,
     /// Verified votes that are invalid, and votes with a wrong length.
     pub rejected: u64,
@@ -60,7 +58,6 @@ impl fmt::Display for ServiceStats {
         for (name, value) in [
             ("votes_total", self.votes),
             ("cache_hits_total", self.cache_hits),
-            ("cache_misses_total", self.cache_misses),
             ("verified_total", self.verified),
             ("rejected_total", self.rejected),
             ("other_epoch_total", self.other_epoch),

@@ -1,9 +1,10 @@
 //! State of a service and its workers.
 
 use core::mem;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::process;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use mldsa_core::ParameterSet;
@@ -11,10 +12,10 @@ use mldsa_core::ParameterSet;
 use super::cache::VerdictCache;
 use super::queue::Peer;
 use super::state::{Entry, Job, State};
-use super::{RateLimiter, ServiceBuilder, ServiceError};
-use crate::batch::{Duplicates, Engine, Mode, Request, Resolved};
+use super::{Pending, RateLimiter, ServiceBuilder, ServiceError, ServiceStats};
+use crate::batch::{Engine, Mode, Request, Resolved};
 use crate::executor::catch;
-use crate::{Committee, RejectReason, Summary, Verdict};
+use crate::{Committee, RejectReason};
 
 /// State that handles and workers share.
 pub(super) struct Shared<P: ParameterSet> {
@@ -26,6 +27,15 @@ pub(super) struct Shared<P: ParameterSet> {
     pub(super) limiter: Option<Box<dyn RateLimiter>>,
     pub(super) max_message_bytes: usize,
     batch: usize,
+    /// Votes that were submitted or verified synchronously.
+    pub(super) votes: AtomicU64,
+    /// Votes that were verified.
+    verified: AtomicU64,
+    /// Votes that were verified and are invalid.
+    rejected: AtomicU64,
+    process: u32,
+    #[cfg(test)]
+    panics: core::sync::atomic::AtomicBool,
     state: Mutex<State<P>>,
     work: Condvar,
 }
@@ -52,22 +62,71 @@ impl<P: ParameterSet> Shared<P> {
             cache: VerdictCache::new(builder.cache_bytes),
             max_message_bytes: builder.max_message_bytes,
             batch: builder.batch,
+            votes: AtomicU64::new(0),
+            verified: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
+            process: process::id(),
+            #[cfg(test)]
+            panics: Default::default(),
             state: Mutex::new(State::new(builder.queue_bytes, workers)),
             work: Condvar::new(),
             limiter: builder.rate_limiter,
         }
     }
 
+    pub(super) fn read_committees(&self) -> RwLockReadGuard<'_, Arc<[Committee<P>]>> {
+        let committees = self.committees.read();
+        committees.unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn committees(&self) -> Arc<[Committee<P>]> {
-        let committees = self
-            .committees
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&committees)
+        Arc::clone(&self.read_committees())
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State<P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this process is a child of the one that built the service. No worker runs in
+    /// it, and the lock may be held for ever.
+    pub(super) fn is_forked(&self) -> bool {
+        self.process != process::id()
+    }
+
+    pub(super) fn pending<T>(
+        &self,
+        receiver: oneshot::Receiver<T>,
+        abandoned: fn() -> T,
+    ) -> Pending<T> {
+        Pending::new(receiver, abandoned, self.process)
+    }
+
+    /// Counts votes that were verified.
+    pub(super) fn count_verified(&self, votes: usize, rejected: usize) {
+        self.verified.fetch_add(votes as u64, Ordering::Relaxed);
+        self.rejected.fetch_add(rejected as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn stats(&self) -> ServiceStats {
+        let cache = self.cache.stats();
+        let verified = self.verified.load(Ordering::Relaxed);
+        let rejected = self.rejected.load(Ordering::Relaxed);
+        let mut stats = ServiceStats::default();
+        if !self.is_forked() {
+            let state = self.lock();
+            stats = state.stats;
+            stats.queued_votes = state.queues.iter().map(|queue| queue.len()).sum();
+            stats.queued_bytes = state.queues.iter().map(|queue| queue.bytes()).sum();
+        }
+        ServiceStats {
+            votes: self.votes.load(Ordering::Relaxed),
+            verified,
+            rejected: stats.rejected + rejected,
+            cache_hits: cache.hits,
+            cached_votes: cache.entries,
+            cached_bytes: cache.bytes,
+            ..stats
+        }
     }
 
     pub(super) fn notify(&self) {
@@ -114,6 +173,9 @@ impl<P: ParameterSet> Shared<P> {
 
     /// Answers everything that is queued with an error.
     pub(super) fn abandon(&self, error: ServiceError, close: bool) {
+        if self.is_forked() {
+            return;
+        }
         let mut state = self.lock();
         state.closed |= close;
         let mut entries = Vec::new();
@@ -141,10 +203,14 @@ impl<P: ParameterSet> Shared<P> {
     fn verify(&self, entries: &mut VecDeque<Entry<P>>) {
         let request = Request {
             mode: Mode::Full,
-            duplicates: Duplicates::Once,
             alone: true,
             cancel: None,
         };
+        #[cfg(test)]
+        assert!(
+            !self.panics.swap(false, Ordering::Relaxed),
+            "a planted fault"
+        );
         let plan: Vec<Planned> = entries.iter().map(|entry| self.plan(entry)).collect();
         let fresh = entries.iter().zip(&plan);
         let fresh = fresh.filter(|(_, planned)| **planned == Planned::Fresh);
@@ -155,20 +221,22 @@ impl<P: ParameterSet> Shared<P> {
                 Resolved::vote(committee, &entry.vote.as_vote(), false)
             }),
         );
-        self.count(entries, &plan, &report.summary);
+        self.count_verified(report.verdicts.len(), report.rejected().count());
+        self.count(entries, &plan);
         let mut verdicts = report.verdicts.into_iter();
         for planned in plan {
             let verdict = match planned {
                 Planned::Cancelled => None,
                 Planned::Cached => Some(Ok(())),
-                Planned::Fresh => Some(verdicts.next().unwrap_or(Verdict::Skipped).check()),
+                Planned::Fresh => verdicts.next(),
             };
             let Some(entry) = entries.pop_front() else {
                 return;
             };
             if planned == Planned::Fresh {
                 if verdict == Some(Ok(())) {
-                    self.insert(&entry);
+                    let committee = core::slice::from_ref(&entry.committee);
+                    self.cache.insert(committee, &entry.vote.as_vote());
                 }
                 if let Some(verdict) = verdict {
                     self.on_verified(entry.peer, verdict);
@@ -189,19 +257,18 @@ impl<P: ParameterSet> Shared<P> {
             return Planned::Cancelled;
         }
         // An equal vote may have been verified since this one was submitted.
-        match self.is_hit(entry) {
+        let committee = core::slice::from_ref(&entry.committee);
+        match self.cache.get(committee, &entry.vote.as_vote()) {
             true => Planned::Cached,
             false => Planned::Fresh,
         }
     }
 
-    fn count(&self, entries: &VecDeque<Entry<P>>, plan: &[Planned], summary: &Summary) {
+    fn count(&self, entries: &VecDeque<Entry<P>>, plan: &[Planned]) {
         let now = Instant::now();
         let mut state = self.lock();
         let stats = &mut state.stats;
         stats.batches += 1;
-        stats.verified += summary.items as u64;
-        stats.rejected += summary.rejected() as u64;
         for (entry, planned) in entries.iter().zip(plan) {
             if *planned == Planned::Cancelled {
                 stats.cancelled += 1;
@@ -221,23 +288,6 @@ impl<P: ParameterSet> Shared<P> {
         match verdict {
             Ok(()) => drop(state.suspects.pop(&peer)),
             Err(_) => drop(state.suspects.put(peer, ())),
-        }
-    }
-
-    fn is_hit(&self, entry: &Entry<P>) -> bool {
-        let committee = core::slice::from_ref(&entry.committee);
-        let lookup = self.cache.lookup(committee, &entry.vote.as_vote());
-        let hit = lookup.is_some_and(|lookup| self.cache.get(&lookup));
-        if !hit {
-            self.cache.record_miss();
-        }
-        hit
-    }
-
-    fn insert(&self, entry: &Entry<P>) {
-        let committee = core::slice::from_ref(&entry.committee);
-        if let Some(lookup) = self.cache.lookup(committee, &entry.vote.as_vote()) {
-            self.cache.insert(&lookup);
         }
     }
 }
@@ -263,6 +313,7 @@ impl<P: ParameterSet> Worker<P> {
                 Task::Batch(mut entries) => {
                     catch(|| self.0.verify(&mut entries));
                     // None are left, unless verification panicked.
+                    self.0.lock().stats.abandoned += entries.len() as u64;
                     for entry in entries {
                         self.0.answer(entry, Err(ServiceError::Abandoned));
                     }
@@ -301,5 +352,44 @@ impl<P: ParameterSet> Drop for Worker<P> {
         if last && !closed {
             self.0.abandon(ServiceError::Abandoned, false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
+
+    use super::*;
+    use crate::{Source, VerificationService, Vote};
+
+    /// Waiters of a batch that panics get an error, and the worker continues.
+    #[test]
+    fn a_batch_that_panics_is_abandoned() {
+        let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+        let committee = Committee::<MlDsa44>::builder(b"test").build([(key.verifying_key(), 1)]);
+        let committee = committee.unwrap();
+        let context = Context::new(b"test").unwrap();
+        let signature = key.sign(b"vote", context, Randomness::Deterministic);
+        let signature = signature.unwrap();
+        let vote = Vote::new(committee.member(0).unwrap(), b"vote", signature.as_ref());
+        let (send, receive) = mpsc::channel();
+        let builder = VerificationService::builder(committee).threads(1);
+        let builder = builder.spawn(move |work| send.send(work).unwrap());
+        let service = builder.build().unwrap();
+        service.shared().panics.store(true, Ordering::Relaxed);
+        let submit = |peer| service.submit(Source::peer(peer), &vote).unwrap();
+        let answers = [1, 2, 3].map(submit);
+        let drain = service.drain();
+        std::thread::spawn(receive.recv().unwrap());
+        drain.wait();
+        for answer in answers {
+            assert_eq!(answer.wait(), Err(ServiceError::Abandoned));
+        }
+        assert_eq!(submit(1).wait(), Ok(()));
+        let stats = service.stats();
+        assert_eq!((stats.abandoned, stats.verified), (3, 1));
+        assert_eq!((stats.queued_votes, stats.queued_bytes), (0, 0));
     }
 }

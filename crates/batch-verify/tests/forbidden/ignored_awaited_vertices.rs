@@ -3,11 +3,10 @@
 
 use batch_verify::*;
 
-async fn f<V: SignedVertex + Send + Sync + 'static>(
-    verifier: &CommitteeVerifier<mldsa_core::MlDsa44>,
-    vertices: Vec<V>,
-) {
-    verify_vertex_signatures_batch_async(verifier, vertices).await;
+async fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, vertices: Vec<Vec<u8>>, member: MemberId) {
+    verifier
+        .verify_vertex_signatures_batch_async(vertices, move |vertex| Vote::new(member, b"block", vertex))
+        .await;
 }
 
 fn main() {}

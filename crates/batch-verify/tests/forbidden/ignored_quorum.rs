@@ -3,7 +3,7 @@
 
 use batch_verify::*;
 
-fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, votes: &[Attestation]) {
+fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, votes: &[(MemberId, &[u8])]) {
     verifier.verify_quorum(b"block", votes, QuorumRule::AnyValid);
 }
 

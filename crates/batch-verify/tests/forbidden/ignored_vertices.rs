@@ -3,8 +3,8 @@
 
 use batch_verify::*;
 
-fn f<V: SignedVertex>(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, vertices: &[V]) {
-    verify_vertex_signatures_batch(verifier, vertices);
+fn f(verifier: &CommitteeVerifier<mldsa_core::MlDsa44>, vertices: &[Vec<u8>], member: MemberId) {
+    verifier.verify_vertex_signatures_batch(vertices, |vertex| Vote::new(member, b"block", vertex));
 }
 
 fn main() {}

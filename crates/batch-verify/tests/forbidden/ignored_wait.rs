@@ -3,7 +3,7 @@
 
 use batch_verify::*;
 
-fn f(pending: PendingVerdict) {
+fn f(pending: Pending<Result<(), ServiceError>>) {
     pending.wait();
 }
 

@@ -4,7 +4,7 @@
 use batch_verify::*;
 
 fn f() -> MemberId {
-    MemberId { committee: [0; 16], index: 3 }
+    MemberId { committee: [0; 32], index: 3 }
 }
 
 fn main() {}

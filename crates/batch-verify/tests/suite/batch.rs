@@ -5,15 +5,15 @@ use core::cell::Cell;
 use std::sync::LazyLock;
 
 use batch_verify::{
-    BatchSize, BatchVerifier, BuildError, Committee, CommitteeVerifier, Item, MemberId, Message,
-    Mode, RejectReason, Rejection, Report, Threads, Verdict, Vote,
+    BatchVerifier, BuildError, Committee, CommitteeVerifier, Item, MemberId, Message, Mode,
+    RejectReason, Rejection, Report, Threads, Vote,
 };
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash, PreHashed, Randomness,
 };
 use proptest::prelude::*;
 
-use crate::fixture::{CONTEXT, committee, context, keys, public, sign};
+use crate::fixture::{CONTEXT, Verdict, committee, context, keys, public, sign};
 
 /// Votes with the expected verdicts.
 struct Pool<P: ParameterSet> {
@@ -48,14 +48,14 @@ impl<P: ParameterSet> Pool<P> {
                 member: member(n),
                 signature: sign(&keys[n % 4], &message),
                 message,
-                verdict: Verdict::Valid,
+                verdict: Ok(()),
             }
         };
         let mut entries: Vec<Entry> = (0..4).map(honest).collect();
         let mut bad = |reason: RejectReason, tamper: &dyn Fn(&mut Entry)| {
             let mut entry = honest(entries.len());
             tamper(&mut entry);
-            entry.verdict = Verdict::Rejected(reason);
+            entry.verdict = Err(reason);
             entries.push(entry);
         };
         bad(RejectReason::UnknownMember, &|entry| {
@@ -115,7 +115,7 @@ static VERIFIERS: LazyLock<Vec<(Mode, CommitteeVerifier<MlDsa44>)>> = LazyLock::
 fn assert_report(mode: Mode, report: &Report, alone: &[Verdict]) {
     let verdicts = report.verdicts();
     assert_eq!(verdicts.len(), alone.len());
-    let lowest = alone.iter().position(|verdict| *verdict != Verdict::Valid);
+    let lowest = alone.iter().position(|verdict| *verdict != Ok(()));
     match mode {
         Mode::Full => assert_eq!(verdicts, alone),
         Mode::FirstInvalid => {
@@ -124,38 +124,36 @@ fn assert_report(mode: Mode, report: &Report, alone: &[Verdict]) {
             assert!(
                 verdicts[end..]
                     .iter()
-                    .all(|verdict| *verdict == Verdict::Skipped)
+                    .all(|verdict| *verdict == Err(RejectReason::NotVerified))
             );
         }
         Mode::AnyInvalid => {
             for (verdict, alone) in verdicts.iter().zip(alone) {
-                assert!(verdict == alone || *verdict == Verdict::Skipped);
+                assert!(verdict == alone || *verdict == Err(RejectReason::NotVerified));
             }
             assert_eq!(report.first_rejected().is_some(), lowest.is_some());
-            assert!(lowest.is_some() || report.summary().skipped == 0);
+            assert!(lowest.is_some() || report.skipped() == 0);
         }
     }
-    let summary = report.summary();
     assert_eq!(report.all_valid(), lowest.is_none() && !alone.is_empty());
     assert_eq!(report.require_all().is_ok(), report.all_valid());
     assert_eq!(
-        summary.valid_items + summary.rejected() + summary.skipped,
+        report.valid_items() + report.rejected().count() + report.skipped(),
         alone.len()
     );
-    assert_eq!(summary.rejected(), report.rejected().count());
 }
 
 fn check(picks: &[usize]) {
     let entries: Vec<&Entry> = picks.iter().map(|&pick| &POOL.entries[pick]).collect();
     let votes = || entries.iter().map(|entry| entry.vote());
     let alone: Vec<Verdict> = entries.iter().map(|entry| entry.verdict).collect();
-    let lowest = alone.iter().position(|verdict| *verdict != Verdict::Valid);
-    let mut verdicts = vec![Verdict::Valid; 7];
+    let lowest = alone.iter().position(|verdict| *verdict != Ok(()));
+    let mut memory = Report::default();
     for (mode, verifier) in VERIFIERS.iter() {
         assert_report(*mode, &verifier.verify(votes()), &alone);
         if *mode == Mode::Full {
-            let summary = verifier.verify_into(votes(), &mut verdicts);
-            assert_eq!((summary.items, &verdicts), (alone.len(), &alone));
+            let report = verifier.verify_into(votes(), &mut memory);
+            assert_eq!(report.verdicts(), alone);
         }
         // The mode is not used.
         let all = verifier
@@ -178,9 +176,9 @@ fn verdicts_are_those_of_the_core() {
             let key = pool.committee.key(entry.member);
             let alone = key.map(|key| key.verify(&entry.message, context(), &entry.signature));
             let valid = alone.is_some_and(|result| result.is_ok());
-            assert_eq!(valid, entry.verdict.is_valid());
+            assert_eq!(valid, entry.verdict.is_ok());
             let one = pool.committee.verify(&entry.vote());
-            assert_eq!(Verdict::from(one), entry.verdict);
+            assert_eq!(one, entry.verdict);
             let verifier = pool.verifier(Mode::Full, Threads::Inline);
             assert_eq!(verifier.verify_one(&entry.vote()), one);
         }
@@ -188,7 +186,6 @@ fn verdicts_are_those_of_the_core() {
         let report = report.verify(pool.entries.iter().map(Entry::vote));
         let expected: Vec<Verdict> = pool.entries.iter().map(|entry| entry.verdict).collect();
         assert_eq!(report.verdicts(), expected, "{}", P::NAME);
-        let summary = report.summary();
         for (reason, count) in [
             (RejectReason::UnknownMember, 1),
             (RejectReason::SignatureLength, 2),
@@ -197,7 +194,8 @@ fn verdicts_are_those_of_the_core() {
             (RejectReason::ChallengeMismatch, 3),
             (RejectReason::Duplicate, 0),
         ] {
-            assert_eq!(summary.rejected_for(reason), count, "{reason}");
+            let found = report.rejected().filter(|(_, found)| *found == reason);
+            assert_eq!(found.count(), count, "{reason}");
         }
     }
     check::<MlDsa44>();
@@ -288,7 +286,7 @@ fn forms() {
             (short, &strong_sig, Err(DigestLength)),
             (weak_message, &weak_sig, Err(WeakPreHash)),
         ];
-        let verdict = |(_, _, result): &(_, _, Result<(), RejectReason>)| Verdict::from(*result);
+        let verdict = |(_, _, result): &(_, _, Verdict)| *result;
         let expected: Vec<Verdict> = cases.iter().map(verdict).collect();
         let votes = cases.map(|(message, signature, _)| Vote::new(member, message, signature));
         let items = cases.map(|(message, sig, _)| Item::new(pk, context(), message, sig));
@@ -300,8 +298,8 @@ fn forms() {
             assert_eq!(strangers.verify(items).verdicts(), expected, "{}", P::NAME);
         }
         for ((vote, item), verdict) in votes.iter().zip(&items).zip(expected) {
-            assert_eq!(Verdict::from(committee.verify(vote)), verdict);
-            assert_eq!(Verdict::from(strangers.verify_one(item)), verdict);
+            assert_eq!(committee.verify(vote), verdict);
+            assert_eq!(strangers.verify_one(item), verdict);
         }
         let weak_vote = Vote::new(member, weak_message, &weak_sig);
         let lenient = build(true).build_for(committee.clone()).unwrap();
@@ -326,7 +324,7 @@ fn forms() {
         ];
         let report = strangers.verify(cases.map(|(item, _)| item));
         for (found, (_, expected)) in report.verdicts().iter().zip(cases) {
-            assert_eq!(*found, Verdict::from(expected));
+            assert_eq!(*found, expected);
         }
     }
     check::<MlDsa44>(PreHash::Shake128, PreHash::Sha2_224);
@@ -353,11 +351,8 @@ fn several_committees() {
         Vote::new(ids[0], b"7", commit.as_ref()),
         Vote::new(ids[1], b"7", &vote),
     ]);
-    let wrong = Verdict::Rejected(RejectReason::ChallengeMismatch);
-    assert_eq!(
-        report.verdicts(),
-        [Verdict::Valid, Verdict::Valid, wrong, wrong]
-    );
+    let wrong = Err(RejectReason::ChallengeMismatch);
+    assert_eq!(report.verdicts(), [Ok(()), Ok(()), wrong, wrong]);
     let one = votes
         .verifier()
         .verify([Vote::new(ids[1], b"7", commit.as_ref())]);
@@ -372,8 +367,6 @@ fn builder_refuses() {
         build(Threads::Dedicated(0)).unwrap_err(),
         BuildError::ThreadPool
     );
-    let zero = BatchVerifier::<MlDsa44>::builder().batch_size(BatchSize::Fixed(0));
-    assert_eq!(zero.build().unwrap_err(), BuildError::BatchSize);
 }
 
 #[test]
@@ -391,7 +384,7 @@ fn early_exit_skips_the_rest() {
             let rejected = Some((place, RejectReason::ChallengeMismatch));
             assert_eq!(report.first_rejected(), rejected);
             assert_eq!(report.verdicts().len(), 4000);
-            assert!(report.summary().skipped >= 4000 - windows, "{place}");
+            assert!(report.skipped() >= 4000 - windows, "{place}");
         }
     }
     let empty = POOL.verifier(Mode::Full, Threads::Inline).verify_all([]);
@@ -412,6 +405,16 @@ fn a_panic_of_the_caller_is_the_callers() {
             verifier.verify(votes).all_valid()
         }));
         assert!(panicked.is_err());
+        // No verdict of an earlier batch is left.
+        let mut memory = verifier.verify((0..100).map(|n| POOL.entries[n % 4].vote()));
+        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            let votes = (0..100).map(|n| match n {
+                60 => panic!("the caller's fault"),
+                n => POOL.entries[n % 4].vote(),
+            });
+            verifier.verify_into(votes, &mut memory).all_valid()
+        }));
+        assert!(panicked.is_err() && !memory.all_valid());
         let votes = (0..100).map(|n| POOL.entries[n % 4].vote());
         assert!(verifier.verify(votes).all_valid());
     }

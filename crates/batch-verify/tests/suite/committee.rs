@@ -1,11 +1,11 @@
 //! Committees and their successors.
 
-use batch_verify::{Committee, CommitteeError, KeyStorage, RejectReason, Threads, Threshold, Vote};
+use batch_verify::{BuildError, Committee, KeyStorage, RejectReason, Threads, Threshold, Vote};
 use mldsa_core::{MlDsa44, MlDsa87, SigningKey};
 
 use crate::fixture::{CONTEXT, KEYS, committee, keys, public, sign};
 
-fn build(members: &[(&[u8], u64)]) -> Result<Committee<MlDsa44>, CommitteeError> {
+fn build(members: &[(&[u8], u64)]) -> Result<Committee<MlDsa44>, BuildError> {
     let builder = Committee::builder(CONTEXT)
         .epoch(1)
         .threads(Threads::Inline);
@@ -111,16 +111,16 @@ fn weights_follow_the_keys() {
 fn refused_members() {
     let [a, b] = [0, 1].map(|n| public(&KEYS[n]));
     let error = |members: &[(&[u8], u64)]| build(members).unwrap_err();
-    assert_eq!(error(&[]), CommitteeError::Empty);
+    assert_eq!(error(&[]), BuildError::Empty);
     assert_eq!(
         error(&[(a, 1), (&b[1..], 1)]),
-        CommitteeError::KeyLength { index: 1 }
+        BuildError::KeyLength { index: 1 }
     );
     assert_eq!(
         error(&[(a, 1), (b, 0)]),
-        CommitteeError::ZeroWeight { index: 1 }
+        BuildError::ZeroWeight { index: 1 }
     );
-    let twice = CommitteeError::DuplicateKey {
+    let twice = BuildError::DuplicateKey {
         first: 1,
         second: 3,
     };
@@ -132,29 +132,26 @@ fn refused_members() {
         let next = first.successor(2, changes.iter().copied());
         next.unwrap_err()
     };
-    assert_eq!(error(&[(a, 0), (b, 0)]), CommitteeError::Empty);
+    assert_eq!(error(&[(a, 0), (b, 0)]), BuildError::Empty);
     assert_eq!(
         error(&[(c, 1), (&a[1..], 0)]),
-        CommitteeError::KeyLength { index: 1 }
+        BuildError::KeyLength { index: 1 }
     );
-    let contradiction = CommitteeError::DuplicateKey {
+    let contradiction = BuildError::DuplicateKey {
         first: 0,
         second: 2,
     };
     assert_eq!(error(&[(c, 1), (b, 2), (c, 2)]), contradiction);
     for epoch in [0, 1] {
         let next = first.successor(epoch, [(c, 1)]);
-        assert_eq!(next.unwrap_err(), CommitteeError::Epoch { current: 1 });
+        assert_eq!(next.unwrap_err(), BuildError::Epoch { current: 1 });
     }
     // The longest context, and one byte more.
     assert!(first.with_context([7; 255]).is_ok());
     let long = first.with_context([7; 256]).unwrap_err();
-    assert_eq!(long, CommitteeError::ContextTooLong);
+    assert_eq!(long, BuildError::ContextTooLong);
     let threads = Committee::<MlDsa44>::builder(CONTEXT).threads(Threads::Dedicated(0));
-    assert_eq!(
-        threads.build([(a, 1)]).unwrap_err(),
-        CommitteeError::ThreadPool
-    );
+    assert_eq!(threads.build([(a, 1)]).unwrap_err(), BuildError::ThreadPool);
 }
 
 /// The digest, and with it every member id, depends on everything that defines a committee.

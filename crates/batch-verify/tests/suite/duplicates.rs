@@ -1,14 +1,15 @@
-//! Duplicates and decoys: the verdict of an item depends on the item alone and, where
-//! duplicates are rejected, on an earlier identical one.
+//! Duplicates and decoys: the verdict of an item depends on the item alone.
 
 use std::sync::LazyLock;
 
 use batch_verify::{
-    BatchVerifier, Committee, CommitteeVerifier, Duplicates, Item, Message, Mode, RejectReason,
-    Report, Threads, Verdict, Vote,
+    BatchVerifier, Committee, CommitteeVerifier, Item, Message, Mode, RejectReason, Report,
+    Threads, Vote,
 };
 use mldsa_core::{Context, MlDsa44, MuBuilder, Randomness, SigningKey, VerifyingKey};
 use proptest::prelude::*;
+
+use crate::fixture::Verdict;
 
 const CONTEXT: &[u8] = b"chain/v1";
 const OTHER: &[u8] = b"chain/v2";
@@ -133,11 +134,11 @@ fn alone(pick: Pick) -> Verdict {
         2 => key.verify_mu(&material.mus[pick.message], signature),
         _ => key.verify(MESSAGES[pick.message], context, signature),
     };
-    Verdict::from(result.map_err(RejectReason::from))
+    result.map_err(RejectReason::from)
 }
 
 /// The verdicts by the documentation, and which items duplicate which.
-fn model(duplicates: Duplicates, picks: &[Pick]) -> (Vec<Verdict>, Vec<(usize, usize)>) {
+fn model(picks: &[Pick]) -> (Vec<Verdict>, Vec<(usize, usize)>) {
     let mut repeats = Vec::new();
     let verdicts = picks
         .iter()
@@ -146,13 +147,8 @@ fn model(duplicates: Duplicates, picks: &[Pick]) -> (Vec<Verdict>, Vec<(usize, u
             let first = picks[..index]
                 .iter()
                 .position(|earlier| earlier.content() == pick.content());
-            if let Some(first) = first
-                && duplicates != Duplicates::Verify
-            {
+            if let Some(first) = first {
                 repeats.push((index, first));
-                if duplicates == Duplicates::Reject {
-                    return Verdict::Rejected(RejectReason::Duplicate);
-                }
             }
             alone(*pick)
         })
@@ -164,9 +160,9 @@ fn model(duplicates: Duplicates, picks: &[Pick]) -> (Vec<Verdict>, Vec<(usize, u
 struct Verifiers(CommitteeVerifier<MlDsa44>, BatchVerifier<MlDsa44>);
 
 impl Verifiers {
-    fn new(duplicates: Duplicates, mode: Mode, threads: Threads) -> Self {
+    fn new(mode: Mode, threads: Threads) -> Self {
         let builder = || {
-            let builder = BatchVerifier::builder().duplicates(duplicates).mode(mode);
+            let builder = BatchVerifier::builder().mode(mode);
             builder.threads(threads.clone())
         };
         let [here, other] = MATERIAL.committees.clone();
@@ -187,51 +183,46 @@ impl Verifiers {
     }
 }
 
-const POLICIES: [Duplicates; 3] = [Duplicates::Once, Duplicates::Verify, Duplicates::Reject];
-
-static VERIFIERS: LazyLock<Vec<(Duplicates, Mode, Verifiers)>> = LazyLock::new(|| {
+static VERIFIERS: LazyLock<Vec<(Mode, Verifiers)>> = LazyLock::new(|| {
     let mut all = Vec::new();
-    for duplicates in POLICIES {
-        for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
-            for threads in [Threads::Inline, Threads::Dedicated(2)] {
-                all.push((duplicates, mode, Verifiers::new(duplicates, mode, threads)));
-            }
+    for mode in [Mode::Full, Mode::FirstInvalid, Mode::AnyInvalid] {
+        for threads in [Threads::Inline, Threads::Dedicated(2)] {
+            all.push((mode, Verifiers::new(mode, threads)));
         }
     }
     all
 });
 
 fn check(picks: &[Pick]) {
-    for (duplicates, mode, verifiers) in VERIFIERS.iter() {
+    for (mode, verifiers) in VERIFIERS.iter() {
         for (picks, report) in verifiers.verify(picks) {
-            check_report(*duplicates, *mode, &picks, &report);
+            check_report(*mode, &picks, &report);
         }
     }
 }
 
-fn check_report(duplicates: Duplicates, mode: Mode, picks: &[Pick], report: &Report) {
-    let (verdicts, repeats) = model(duplicates, picks);
-    let found: Vec<_> = report
-        .duplicates()
-        .iter()
-        .map(|duplicate| (duplicate.index, duplicate.first))
-        .collect();
-    let lowest = verdicts.iter().position(|verdict| !verdict.is_valid());
+fn check_report(mode: Mode, picks: &[Pick], report: &Report) {
+    let (verdicts, repeats) = model(picks);
+    let found = report.duplicates();
+    let lowest = verdicts.iter().position(|verdict| !verdict.is_ok());
     match mode {
         Mode::Full => {
-            assert_eq!(report.verdicts(), verdicts, "{duplicates:?}");
-            assert_eq!(found, repeats, "{duplicates:?}");
+            assert_eq!(report.verdicts(), verdicts);
+            assert_eq!(found, repeats);
         }
         Mode::FirstInvalid => {
             let end = lowest.map_or(verdicts.len(), |lowest| lowest + 1);
-            assert_eq!(report.verdicts()[..end], verdicts[..end], "{duplicates:?}");
+            assert_eq!(report.verdicts()[..end], verdicts[..end]);
             let rest = &report.verdicts()[end..];
-            assert!(rest.iter().all(|verdict| *verdict == Verdict::Skipped));
+            assert!(
+                rest.iter()
+                    .all(|verdict| *verdict == Err(RejectReason::NotVerified))
+            );
             assert!(found.iter().all(|repeat| repeats.contains(repeat)));
         }
         Mode::AnyInvalid => {
             for (verdict, model) in report.verdicts().iter().zip(&verdicts) {
-                assert!(verdict == model || *verdict == Verdict::Skipped);
+                assert!(verdict == model || *verdict == Err(RejectReason::NotVerified));
             }
             assert_eq!(report.first_rejected().is_some(), lowest.is_some());
             assert!(found.iter().all(|repeat| repeats.contains(repeat)));
@@ -288,28 +279,20 @@ proptest! {
         check(&picks);
     }
 
-    /// Removing an item changes no other verdict, unless the other one duplicates it.
+    /// Removing an item changes no other verdict.
     #[test]
     fn neighbours_do_not_matter(picks in crowd(), out in any::<proptest::sample::Index>()) {
         let out = out.index(picks.len());
         let mut fewer = picks.clone();
         fewer.remove(out);
-        for duplicates in POLICIES {
-            let (_, _, verifiers) = VERIFIERS
-                .iter()
-                .find(|(d, mode, _)| *d == duplicates && *mode == Mode::Full)
-                .unwrap();
-            let run = |picks: &[Pick]| {
-                let [_, (_, report)] = verifiers.verify(picks);
-                report.into_verdicts()
-            };
-            let mut before = run(&picks);
-            let _ = before.remove(out);
-            for (n, (before, after)) in before.iter().zip(run(&fewer)).enumerate() {
-                let earlier_identical = n >= out && fewer[n].content() == picks[out].content();
-                prop_assert!(*before == after || earlier_identical, "{duplicates:?} {n}");
-            }
-        }
+        let (_, verifiers) = &VERIFIERS[0];
+        let run = |picks: &[Pick]| {
+            let [_, (_, report)] = verifiers.verify(picks);
+            report.into_verdicts()
+        };
+        let mut before = run(&picks);
+        let _ = before.remove(out);
+        prop_assert_eq!(before, run(&fewer));
     }
 }
 
@@ -331,5 +314,5 @@ fn a_decoy_hides_nothing() {
         check(&[honest, decoy, honest]);
         check(&[decoy, honest, decoy, honest, decoy]);
     }
-    assert_eq!(alone(honest), Verdict::Valid);
+    assert_eq!(alone(honest), Ok(()));
 }

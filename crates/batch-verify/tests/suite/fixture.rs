@@ -4,11 +4,33 @@ use core::time::Duration;
 use std::sync::{LazyLock, mpsc};
 use std::thread;
 
-use batch_verify::{
-    Attestation, Committee, MemberId, OwnedVote, Priority, RejectReason, Source, Threads, Verdict,
-    VerificationService,
-};
+use batch_verify::{Committee, MemberId, RejectReason, Source, Threads, VerificationService, Vote};
 use mldsa_core::{Context, MlDsa44, ParameterSet, Randomness, SigningKey};
+
+/// Verdict on one item.
+pub(crate) type Verdict = Result<(), RejectReason>;
+
+/// A vote that owns its bytes.
+#[derive(Clone)]
+pub(crate) struct OwnedVote {
+    pub(crate) member: MemberId,
+    pub(crate) message: Vec<u8>,
+    pub(crate) signature: Vec<u8>,
+}
+
+impl OwnedVote {
+    pub(crate) fn new(member: MemberId, message: &[u8], signature: impl Into<Vec<u8>>) -> Self {
+        Self {
+            member,
+            message: message.to_vec(),
+            signature: signature.into(),
+        }
+    }
+
+    pub(crate) fn as_vote(&self) -> Vote<'_> {
+        Vote::new(self.member, &self.message, &self.signature)
+    }
+}
 
 pub(crate) const CONTEXT: &[u8] = b"test/v1";
 pub(crate) const MEMBERS: usize = 6;
@@ -59,7 +81,7 @@ pub(crate) static VOTES: LazyLock<Vec<OwnedVote>> = LazyLock::new(|| {
             let message = n.to_le_bytes();
             let mut signature = sign(&KEYS[n % MEMBERS], &message);
             signature[3] ^= u8::from(is_forged(n));
-            OwnedVote::new(member(n % MEMBERS), message, signature)
+            OwnedVote::new(member(n % MEMBERS), &message, signature)
         })
         .collect()
 });
@@ -75,10 +97,6 @@ pub(crate) fn expected(n: usize) -> Result<(), RejectReason> {
     }
 }
 
-pub(crate) fn verdict(n: usize) -> Verdict {
-    expected(n).into()
-}
-
 /// A vote whose signature is well-formed and does not verify.
 pub(crate) fn forgery(member: MemberId, message: &[u8]) -> OwnedVote {
     static SIGNATURE: LazyLock<Vec<u8>> = LazyLock::new(|| sign(&KEYS[0], b"something else"));
@@ -91,19 +109,24 @@ pub(crate) fn forgery(member: MemberId, message: &[u8]) -> OwnedVote {
 }
 
 pub(crate) fn from_peer(peer: u64) -> Source {
-    Source::peer(peer, Priority::CurrentRound)
+    Source::peer(peer)
 }
 
 pub(crate) fn own() -> Source {
-    Source::own(Priority::CurrentRound)
+    Source::own()
+}
+
+/// A vote of a quorum.
+pub(crate) fn attestation(member: MemberId, signature: &[u8]) -> (MemberId, &[u8]) {
+    (member, signature)
 }
 
 /// A quorum's votes of the members at `indices`.
-pub(crate) fn attestations<'a>(
+pub(crate) fn attestations(
     indices: impl IntoIterator<Item = usize>,
-    signatures: &'a [Vec<u8>],
-) -> Vec<Attestation<'a>> {
-    let vote = |n: usize| Attestation::new(member(n), &signatures[n]);
+    signatures: &[Vec<u8>],
+) -> Vec<(MemberId, &[u8])> {
+    let vote = |n: usize| attestation(member(n), &signatures[n]);
     indices.into_iter().map(vote).collect()
 }
 

@@ -5,14 +5,15 @@
 use std::sync::{Arc, LazyLock};
 
 use batch_verify::{
-    BatchSize, BatchVerifier, BatchVerifierBuilder, Committee, CommitteeBuilder, CommitteeVerifier,
-    Duplicates, Item, KeyStorage, MemberId, Message, Mode, RejectReason, Report, Threads, Verdict,
-    Vote,
+    BatchVerifier, BatchVerifierBuilder, Committee, CommitteeBuilder, CommitteeVerifier, Item,
+    KeyStorage, MemberId, Message, Mode, RejectReason, Report, Threads, Vote,
 };
 use mldsa_core::{
     Backend, Context, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash, PreHashed,
     Randomness, SigningKey, VerifyingKey,
 };
+
+use crate::fixture::Verdict;
 
 const CONTEXT: &[u8] = b"load/v1";
 const MEMBERS: u8 = 5;
@@ -86,7 +87,7 @@ fn mu<P: ParameterSet>(key: &VerifyingKey<P>, message: &[u8]) -> Mu {
 /// The verdict of the core on one entry, by its key.
 fn alone<P: ParameterSet>(entry: &Entry) -> Verdict {
     let Ok(key) = VerifyingKey::<P>::from_bytes(&entry.key) else {
-        return Verdict::Rejected(RejectReason::PublicKeyLength);
+        return Err(RejectReason::PublicKeyLength);
     };
     let result = match entry.form {
         Form::Bytes | Form::Parts => key.verify(&entry.message, context(), &entry.signature),
@@ -94,12 +95,12 @@ fn alone<P: ParameterSet>(entry: &Entry) -> Verdict {
         Form::Digest => match PreHashed::new(PreHash::Sha2_512, &entry.message) {
             Ok(digest) => key.verify_prehashed(&digest, context(), &entry.signature),
             Err(error) if entry.signature.len() == P::SIG_LEN => {
-                return Verdict::Rejected(error.into());
+                return Err(error.into());
             }
-            Err(_) => return Verdict::Rejected(RejectReason::SignatureLength),
+            Err(_) => return Err(RejectReason::SignatureLength),
         },
     };
-    Verdict::from(result.map_err(RejectReason::from))
+    result.map_err(RejectReason::from)
 }
 
 fn entries<P: ParameterSet>() -> Vec<Entry> {
@@ -193,7 +194,7 @@ impl<P: ParameterSet> Load<P> {
     fn new() -> Self {
         let entries = entries::<P>();
         let verdicts: Vec<Verdict> = entries.iter().map(alone::<P>).collect();
-        assert!(verdicts[..40].iter().all(|verdict| verdict.is_valid()));
+        assert!(verdicts[..40].iter().all(|verdict| verdict.is_ok()));
         for reason in [
             RejectReason::PublicKeyLength,
             RejectReason::SignatureLength,
@@ -202,7 +203,7 @@ impl<P: ParameterSet> Load<P> {
             RejectReason::ResponseNorm,
             RejectReason::ChallengeMismatch,
         ] {
-            let seen = verdicts.contains(&Verdict::Rejected(reason));
+            let seen = verdicts.contains(&Err(reason));
             assert!(seen, "{reason} {}", P::NAME);
         }
         let key = |seed| {
@@ -275,16 +276,14 @@ impl<P: ParameterSet> Load<P> {
             .iter()
             .zip(&self.verdicts)
             .map(|(entry, verdict)| match entry.signer {
-                Ok(index) if index >= MEMBERS.into() => {
-                    Verdict::Rejected(RejectReason::UnknownMember)
-                }
+                Ok(index) if index >= MEMBERS.into() => Err(RejectReason::UnknownMember),
                 _ => *verdict,
             })
             .collect();
         self.check_report(mode, &voted, &verdicts, &report);
         if picks.len() < 30 {
             for (vote, pick) in votes.zip(voted) {
-                assert_eq!(Verdict::from(committee.verify(&vote)), verdicts[pick]);
+                assert_eq!(committee.verify(&vote), verdicts[pick]);
             }
         }
     }
@@ -293,7 +292,7 @@ impl<P: ParameterSet> Load<P> {
 impl<P: ParameterSet> Load<P> {
     fn check_report(&self, mode: Mode, picks: &[usize], verdicts: &[Verdict], report: &Report) {
         let alone: Vec<Verdict> = picks.iter().map(|&pick| verdicts[pick]).collect();
-        let lowest = alone.iter().position(|verdict| !verdict.is_valid());
+        let lowest = alone.iter().position(|verdict| !verdict.is_ok());
         let end = match (mode, lowest) {
             (Mode::FirstInvalid, Some(lowest)) => lowest + 1,
             _ => alone.len(),
@@ -301,7 +300,7 @@ impl<P: ParameterSet> Load<P> {
         let at = (mode, picks.len());
         if mode == Mode::AnyInvalid {
             let agrees = |(&verdict, &alone): (&Verdict, &Verdict)| {
-                verdict == alone || verdict == Verdict::Skipped
+                verdict == alone || verdict == Err(RejectReason::NotVerified)
             };
             assert!(report.verdicts().iter().zip(&alone).all(agrees), "{at:?}");
             assert_eq!(
@@ -312,12 +311,15 @@ impl<P: ParameterSet> Load<P> {
         } else {
             assert_eq!(report.verdicts()[..end], alone[..end], "{at:?}");
             let mut rest = report.verdicts()[end..].iter();
-            assert!(rest.all(|&verdict| verdict == Verdict::Skipped), "{at:?}");
+            assert!(
+                rest.all(|&verdict| verdict == Err(RejectReason::NotVerified)),
+                "{at:?}"
+            );
         }
         for duplicate in report.duplicates() {
-            assert!(duplicate.first < duplicate.index, "{at:?}");
-            let [first, index] =
-                [duplicate.first, duplicate.index].map(|n| &self.entries[picks[n]]);
+            let &(index, first) = duplicate;
+            assert!(first < index, "{at:?}");
+            let [first, index] = [first, index].map(|n| &self.entries[picks[n]]);
             assert!(first.is_one_item_with(index), "{at:?}");
         }
     }
@@ -387,7 +389,7 @@ fn every_size_and_number_of_workers() {
     for size in 1..=257 {
         let verifiers = Both::new(&committee, |builder| {
             let builder = builder.threads(Threads::Pool(Arc::clone(&pool)));
-            builder.batch_size(BatchSize::Fixed(size))
+            builder.batch_size(size)
         });
         LOAD.check(&verifiers, Mode::Full, &LOAD.picks(257, size as u64));
     }
@@ -412,17 +414,14 @@ fn every_storage_and_backend() {
                     .key_storage(storage)
                     .backend(backend);
                 let committee = load.committee(builder);
-                for duplicates in [Duplicates::Once, Duplicates::Verify] {
-                    let verifiers = Both::new(&committee, |builder| {
-                        builder
-                            .threads(Threads::Dedicated(2))
-                            .key_cache_bytes(2 * key_bytes)
-                            .duplicates(duplicates)
-                            .backend(backend)
-                    });
-                    for (round, size) in [3, 20, 70, 70].into_iter().enumerate() {
-                        load.check(&verifiers, Mode::Full, &load.picks(size, round as u64));
-                    }
+                let verifiers = Both::new(&committee, |builder| {
+                    builder
+                        .threads(Threads::Dedicated(2))
+                        .key_cache_bytes(2 * key_bytes)
+                        .backend(backend)
+                });
+                for (round, size) in [3, 20, 70, 70].into_iter().enumerate() {
+                    load.check(&verifiers, Mode::Full, &load.picks(size, round as u64));
                 }
             }
         }
@@ -477,5 +476,5 @@ fn near_duplicates() {
         .map(|signature| Vote::new(member, &entry.message, signature));
     let report = committee.verifier().verify(votes);
     assert!(report.duplicates().is_empty());
-    assert!(report.summary().valid_items <= 1);
+    assert!(report.valid_items() <= 1);
 }

@@ -1,7 +1,7 @@
-//! Verdicts are read back as they were written, by stable names.
+//! Reports and reasons are written by stable names; reasons are read back.
 
-use batch_verify::{BatchVerifier, Item, RejectReason, Threads, Verdict};
-use mldsa_core::{Context, MlDsa44};
+use batch_verify::{BatchVerifier, Item, Mode, RejectReason, Threads};
+use mldsa_core::{Context, MlDsa44, SigningKey};
 use serde_json::json;
 
 #[test]
@@ -10,14 +10,8 @@ fn verdicts() {
         assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
         let read: RejectReason = serde_json::from_value(json!(reason.name())).unwrap();
         assert_eq!(read, reason);
-        let verdict = Verdict::Rejected(reason);
-        let value = serde_json::to_value(verdict).unwrap();
-        assert_eq!(value, json!({ "invalid": reason.name() }));
-        assert_eq!(serde_json::from_value::<Verdict>(value).unwrap(), verdict);
     }
     assert!(serde_json::from_value::<RejectReason>(json!("fine")).is_err());
-    assert_eq!(serde_json::to_value(Verdict::Valid).unwrap(), "valid");
-    assert_eq!(serde_json::to_value(Verdict::Skipped).unwrap(), "skipped");
 
     let verifier = BatchVerifier::<MlDsa44>::builder().threads(Threads::Inline);
     let verifier = verifier.build().unwrap();
@@ -25,8 +19,20 @@ fn verdicts() {
     let report = serde_json::to_value(verifier.verify([item; 2])).unwrap();
     let invalid = json!({ "invalid": "public_key_length" });
     assert_eq!(report["verdicts"], json!([invalid, invalid]));
-    assert_eq!(
-        report["summary"]["rejected"],
-        json!({ "public_key_length": 2 })
+    let first = BatchVerifier::<MlDsa44>::builder().mode(Mode::FirstInvalid);
+    let report = first.build().unwrap().verify([item; 2]);
+    let report = serde_json::to_value(report).unwrap();
+    assert_eq!(report["verdicts"], json!([invalid, "skipped"]));
+
+    let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+    let signature = key.sign_hedged(b"vote", Context::EMPTY).unwrap();
+    let item = Item::new(
+        key.verifying_key(),
+        Context::EMPTY,
+        b"vote",
+        signature.as_ref(),
     );
+    let report = serde_json::to_value(verifier.verify([item; 2])).unwrap();
+    assert_eq!(report["verdicts"], json!(["valid", "valid"]));
+    assert_eq!(report["duplicates"], json!([[1, 0]]));
 }

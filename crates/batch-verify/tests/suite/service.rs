@@ -2,17 +2,18 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::sync::Arc;
 use std::thread;
 
 use batch_verify::{
-    BuildError, MemberId, OwnedVote, PendingQuorumError, Priority, QuorumError, QuorumRule,
-    RejectReason, ServiceError, Source, VerificationService, Vote,
+    BuildError, MemberId, Message, QuorumError, QuorumRule, RejectReason, ServiceError, Source,
+    VerificationService, Vote,
 };
 
+use mldsa_core::{MlDsa44, PreHash, PreHashed, Randomness};
+
 use crate::fixture::{
-    COMMITTEE, KEYS, MEMBERS, VOTES, block_on, committee, expected, forgery, from_peer, held,
-    is_forged, member, own, public, returns, service, sign, verdict,
+    COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, block_on, committee, context, expected, forgery,
+    from_peer, held, is_forged, member, own, public, returns, service, sign,
 };
 
 fn answer(n: usize) -> Result<(), ServiceError> {
@@ -25,21 +26,17 @@ fn every_vote_has_the_verdict_of_the_committee() {
         let builder = VerificationService::builder(COMMITTEE.clone());
         let service = builder.threads(threads).build().unwrap();
         let all = (0..60).map(|n| {
-            let priority = [
-                Priority::CurrentRound,
-                Priority::NextRound,
-                Priority::CatchUp,
-            ][n % 3];
             let source = match n % 4 {
-                0 => Source::own(priority),
-                peer => Source::peer(peer as u64, priority),
+                0 => Source::own(),
+                peer => Source::peer(peer as u64),
             };
-            (source, VOTES[n].clone())
+            let source = [source, source.next_round(), source.catch_up()][n % 3];
+            (source, VOTES[n].as_vote())
         });
         let (single, list): (Vec<_>, Vec<_>) = all.enumerate().partition(|(n, _)| n % 2 == 0);
         let single: Vec<_> = single
             .into_iter()
-            .map(|(n, (source, vote))| (n, service.submit(source, vote)))
+            .map(|(n, (source, vote))| (n, service.submit(source, &vote)))
             .collect();
         let places: Vec<usize> = list.iter().map(|(n, _)| *n).collect();
         let list = service.submit_all(list.into_iter().map(|(_, vote)| vote));
@@ -70,7 +67,7 @@ fn synchronous_calls() {
     let (service, _worker) = held(|builder| builder);
     let report = service.verify_votes(VOTES.iter().take(30).map(OwnedVote::as_vote));
     for (n, found) in report.verdicts().iter().enumerate() {
-        assert_eq!(*found, verdict(n));
+        assert_eq!(*found, expected(n));
     }
     for (n, vote) in VOTES.iter().enumerate() {
         assert_eq!(service.is_cached(&vote.as_vote()), n < 30 && !is_forged(n));
@@ -87,7 +84,10 @@ fn synchronous_calls() {
         let message = batch_verify::Message::Parts(&parts);
         let in_parts = Vote::new(vote.member, message, &vote.signature);
         assert_eq!(service.verify(&in_parts), Ok(()));
-        assert_eq!(service.submit(own(), vote.clone()).unwrap().wait(), Ok(()));
+        assert_eq!(
+            service.submit(own(), &vote.as_vote()).unwrap().wait(),
+            Ok(())
+        );
     }
     let stats = service.stats();
     assert_eq!(stats.verified, verified);
@@ -97,14 +97,64 @@ fn synchronous_calls() {
     for at in [0, 63, 64, 1000, 2419] {
         let mut signature = vote.signature.clone();
         signature[at] ^= 1;
-        let changed = OwnedVote::new(vote.member, Arc::clone(&vote.message), signature);
+        let changed = OwnedVote::new(vote.member, &vote.message, signature);
         assert!(!service.is_cached(&changed.as_vote()));
         assert!(service.verify(&changed.as_vote()).is_err());
     }
-    let other_member = Vote::new(member(1), &*vote.message, &vote.signature);
+    let other_member = Vote::new(member(1), &vote.message, &vote.signature);
     let other_message = Vote::new(vote.member, b"other", &vote.signature);
     for changed in [other_member, other_message] {
         assert!(!service.is_cached(&changed) && service.verify(&changed).is_err());
+    }
+}
+
+/// Every form of message is queued with the verdict of the committee.
+#[test]
+fn forms_in_the_queue() {
+    let service = service();
+    let digest = [7; 64];
+    let prehashed = PreHashed::<MlDsa44>::new(PreHash::Sha2_512, &digest).unwrap();
+    let signature = KEYS[0].sign_prehashed(&prehashed, context(), Randomness::Deterministic);
+    let signature = signature.unwrap();
+    let whole = sign(&KEYS[0], &digest);
+    let message = |hash, digest| Message::PreHashed { hash, digest };
+    let parts = [&digest[..10], &[], &digest[10..]];
+    let mismatch = Err(ServiceError::Rejected(RejectReason::ChallengeMismatch));
+    let weak = Err(ServiceError::Rejected(RejectReason::WeakPreHash));
+    let length = Err(ServiceError::Rejected(RejectReason::DigestLength));
+    for (message, signature, expected) in [
+        (Message::Bytes(&digest), &whole[..], Ok(())),
+        (Message::Parts(&parts), &whole, Ok(())),
+        (message(PreHash::Sha2_512, &digest), &whole, mismatch),
+        (
+            message(PreHash::Sha2_512, &digest),
+            signature.as_ref(),
+            Ok(()),
+        ),
+        (
+            message(PreHash::Sha3_512, &digest),
+            signature.as_ref(),
+            mismatch,
+        ),
+        (
+            message(PreHash::Sha2_512, &digest[1..]),
+            signature.as_ref(),
+            length,
+        ),
+        (
+            message(PreHash::Sha2_224, &digest[..28]),
+            signature.as_ref(),
+            weak,
+        ),
+        (Message::Bytes(&digest), signature.as_ref(), mismatch),
+    ] {
+        let vote = Vote::new(member(0), message, signature);
+        let answer = service.submit(own(), &vote).unwrap();
+        assert_eq!(answer.wait(), expected, "{message:?}");
+        assert_eq!(
+            service.verify(&vote).map_err(ServiceError::Rejected),
+            expected
+        );
     }
 }
 
@@ -119,18 +169,18 @@ fn epochs() {
         .successor_ordered(3, reversed.iter().copied())
         .unwrap();
     // In flight while the committee changes, and after it: verified by its own.
-    let early = service.submit(from_peer(1), VOTES[0].clone()).unwrap();
+    let early = service.submit(from_peer(1), &VOTES[0].as_vote()).unwrap();
     service.set_committee(second.clone());
     assert_eq!(service.committee(), second);
-    let late = service.submit(from_peer(1), VOTES[1].clone()).unwrap();
+    let late = service.submit(from_peer(1), &VOTES[1].as_vote()).unwrap();
     let new = second.member(0).unwrap();
-    let vote = OwnedVote::new(new, *b"new", sign(&KEYS[MEMBERS - 1], b"new"));
-    let current = service.submit(from_peer(1), vote).unwrap();
+    let vote = OwnedVote::new(new, b"new", sign(&KEYS[MEMBERS - 1], b"new"));
+    let current = service.submit(from_peer(1), &vote.as_vote()).unwrap();
     // The current committee again changes nothing.
     service.set_committee(second.clone());
     service.set_committee(third);
     // No longer retained: no fault of the sender, and no verdict.
-    let gone = service.submit(from_peer(1), VOTES[2].clone());
+    let gone = service.submit(from_peer(1), &VOTES[2].as_vote());
     assert_eq!(gone.unwrap_err(), ServiceError::OtherEpoch);
     assert_eq!(
         service.verify(&VOTES[2].as_vote()),
@@ -156,7 +206,7 @@ fn epochs() {
 fn the_cache_follows_the_committee() {
     let (service, _worker) = held(|builder| builder.retained_committees(1));
     for n in 0..MEMBERS {
-        let vote = OwnedVote::new(member(n), *b"v", sign(&KEYS[n], b"v"));
+        let vote = OwnedVote::new(member(n), b"v", sign(&KEYS[n], b"v"));
         assert_eq!(service.verify(&vote.as_vote()), Ok(()));
     }
     let next = COMMITTEE.successor(2, [(public(&KEYS[0]), 0)]).unwrap();
@@ -188,12 +238,7 @@ fn quorums_on_the_workers() {
     assert_eq!(submit(owned(0..0)).unwrap_err(), ServiceError::QueueFull);
     worker.start();
     assert_eq!(block_on(enough).unwrap().carried_by(), [0, 1, 2, 3, 4]);
-    assert!(matches!(
-        few.wait(),
-        Err(PendingQuorumError::NoQuorum(
-            QuorumError::Insufficient { .. }
-        ))
-    ));
+    assert!(matches!(few.wait(), Err(QuorumError::Insufficient { .. })));
     for pending in more {
         assert!(pending.wait().is_err());
     }
@@ -205,7 +250,7 @@ fn quorums_on_the_workers() {
 #[test]
 fn refused_at_once() {
     let (service, _worker) = held(|builder| builder.max_message_bytes(10));
-    let submit = |vote| service.submit(from_peer(3), vote).map(drop);
+    let submit = |vote: OwnedVote| service.submit(from_peer(3), &vote.as_vote()).map(drop);
     let vote = |message: &[u8], len: usize| OwnedVote::new(member(0), message, vec![0; len]);
     let length = Err(ServiceError::Rejected(RejectReason::SignatureLength));
     for len in [0, 2419, 2421, 300_000] {
@@ -216,7 +261,7 @@ fn refused_at_once() {
     assert_eq!(submit(vote(&[0; 11], 2420)), Err(ServiceError::TooLarge));
     assert_eq!(submit(vote(&[0; 10], 2420)), Ok(()));
     let other = committee(&KEYS[..2]).member(0).unwrap();
-    let vote = OwnedVote::new(other, *b"x", vec![0; 2420]);
+    let vote = OwnedVote::new(other, b"x", vec![0; 2420]);
     assert_eq!(submit(vote), Err(ServiceError::OtherEpoch));
     let stats = service.stats();
     assert_eq!(
@@ -236,7 +281,7 @@ fn a_drain_ends_at_its_boundary() {
     let mut context = Context::from_waker(Waker::noop());
     let mut empty = service.drain();
     assert!(Pin::new(&mut empty).poll(&mut context).is_ready());
-    let first = service.submit(from_peer(1), VOTES[0].clone()).unwrap();
+    let first = service.submit(from_peer(1), &VOTES[0].as_vote()).unwrap();
     let mut drain = service.drain();
     assert!(Pin::new(&mut drain).poll(&mut context).is_pending());
     // A peer that never stops: after each answer it submits two more. The drain ends all the
@@ -246,7 +291,7 @@ fn a_drain_ends_at_its_boundary() {
         let mut answered = 0_u64;
         for n in 0_u64.. {
             let vote = forgery(member(1), &n.to_le_bytes());
-            match flooding.submit(Source::peer(9, Priority::CatchUp), vote) {
+            match flooding.submit(Source::peer(9).catch_up(), &vote.as_vote()) {
                 Ok(pending) if n % 2 == 0 => answered += u64::from(pending.wait().is_err()),
                 Ok(pending) => pending.detach(),
                 Err(ServiceError::ShuttingDown) => return answered,
@@ -269,7 +314,7 @@ fn shutdown_answers_everything() {
     let (service, worker) = held(|builder| builder);
     let pending: Vec<_> = VOTES
         .iter()
-        .map(|vote| service.submit(own(), vote.clone()).unwrap())
+        .map(|vote| service.submit(own(), &vote.as_vote()).unwrap())
         .collect();
     let quorum = service
         .submit_quorum(&COMMITTEE, *b"b", vec![], QuorumRule::AnyValid)
@@ -279,10 +324,10 @@ fn shutdown_answers_everything() {
     for pending in pending {
         assert_eq!(pending.wait(), Err(ServiceError::ShuttingDown));
     }
-    assert_eq!(quorum.wait(), Err(PendingQuorumError::Abandoned));
+    assert_eq!(quorum.wait(), Err(QuorumError::Abandoned));
     drain.wait();
     assert_eq!(
-        service.submit(own(), VOTES[0].clone()).unwrap_err(),
+        service.submit(own(), &VOTES[0].as_vote()).unwrap_err(),
         ServiceError::ShuttingDown
     );
     assert_eq!(service.stats().shutting_down, 61);
@@ -299,7 +344,7 @@ fn the_last_handle_ends_the_service() {
     let clone = service.clone();
     drop(service);
     assert_eq!(
-        clone.submit(own(), VOTES[0].clone()).unwrap().wait(),
+        clone.submit(own(), &VOTES[0].as_vote()).unwrap().wait(),
         Ok(())
     );
     drop(clone);
@@ -312,7 +357,7 @@ fn cancelled_votes_are_not_verified() {
     let mut kept = Vec::new();
     for (n, vote) in VOTES.iter().enumerate() {
         let pending = service
-            .submit(from_peer(n as u64 % 3), vote.clone())
+            .submit(from_peer(n as u64 % 3), &vote.as_vote())
             .unwrap();
         match n % 3 {
             0 => drop(pending),
@@ -341,7 +386,7 @@ fn cancelled_votes_are_not_verified() {
 #[test]
 fn an_answer_is_taken_once() {
     let service = service();
-    let mut pending = service.submit(own(), VOTES[0].clone()).unwrap();
+    let mut pending = service.submit(own(), &VOTES[0].as_vote()).unwrap();
     assert_eq!(block_on(&mut pending), Ok(()));
     assert_eq!(block_on(&mut pending), Err(ServiceError::Abandoned));
     assert_eq!(pending.wait(), Err(ServiceError::Abandoned));

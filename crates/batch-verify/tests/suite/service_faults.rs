@@ -4,13 +4,13 @@
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Wake;
 use std::thread;
 
-use batch_verify::{
-    OwnedVote, Priority, RateLimiter, RejectReason, ServiceError, Source, VerificationService,
-};
+use batch_verify::{RateLimiter, RejectReason, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{COMMITTEE, VOTES, expected, from_peer, held, own, returns};
@@ -100,7 +100,7 @@ fn hooks_that_panic() {
                         let mut counts = [0; 3];
                         for n in 0..60 {
                             let peer = (n as u64 + thread) % 6;
-                            match service.submit(from_peer(peer), VOTES[n].clone()) {
+                            match service.submit(from_peer(peer), &VOTES[n].as_vote()) {
                                 Ok(pending) if n % 5 == 4 => drop(pending),
                                 Ok(pending) => {
                                     assert_eq!(pending.wait(), answer(n));
@@ -154,7 +154,7 @@ fn workers_that_never_start() {
             drop(work);
         });
         let service = service.build().unwrap();
-        let submitted = service.submit(own(), VOTES[0].clone());
+        let submitted = service.submit(own(), &VOTES[0].as_vote());
         assert_eq!(submitted.unwrap_err(), ServiceError::Abandoned);
         let quorum = batch_verify::QuorumRule::AnyValid;
         let quorum = service.submit_quorum(&COMMITTEE, *b"b", vec![], quorum);
@@ -164,7 +164,7 @@ fn workers_that_never_start() {
     }
     // Dropped after votes were queued.
     let (service, worker) = held(|builder| builder);
-    let pending = service.submit(own(), VOTES[0].clone()).unwrap();
+    let pending = service.submit(own(), &VOTES[0].as_vote()).unwrap();
     let drain = service.drain();
     drop(worker);
     assert_eq!(pending.wait(), Err(ServiceError::Abandoned));
@@ -185,7 +185,7 @@ fn one_worker_of_two_vanishes() {
     let service = builder.build().unwrap();
     for n in 0..20 {
         assert_eq!(
-            service.submit(own(), VOTES[n].clone()).unwrap().wait(),
+            service.submit(own(), &VOTES[n].as_vote()).unwrap().wait(),
             answer(n)
         );
     }
@@ -203,7 +203,7 @@ fn wakers_that_panic() {
     let (service, worker) = held(|builder| builder);
     let waker = Waker::from(Arc::new(Bad));
     let mut pending: Vec<_> = (0..20)
-        .map(|n| service.submit(own(), VOTES[n].clone()).unwrap())
+        .map(|n| service.submit(own(), &VOTES[n].as_vote()).unwrap())
         .collect();
     let mut drain = service.drain();
     let mut context = Context::from_waker(&waker);
@@ -212,7 +212,7 @@ fn wakers_that_panic() {
     }
     assert!(Pin::new(&mut drain).poll(&mut context).is_pending());
     worker.start();
-    let last = service.submit(own(), VOTES[30].clone()).unwrap();
+    let last = service.submit(own(), &VOTES[30].as_vote()).unwrap();
     assert_eq!(last.wait(), answer(30));
     service.drain().wait();
     let mut context = Context::from_waker(Waker::noop());
@@ -244,18 +244,15 @@ fn everything_at_once() {
                     scope.spawn(move || {
                         for n in 0..60_u64 {
                             let roll = dice(thread, n);
-                            let vote = VOTES[(roll % 60) as usize].clone();
-                            let priority = [
-                                Priority::CurrentRound,
-                                Priority::NextRound,
-                                Priority::CatchUp,
-                            ][(roll / 60 % 3) as usize];
+                            let vote = &VOTES[(roll % 60) as usize];
                             let source = match thread {
-                                0 => Source::own(priority),
-                                _ => Source::peer(thread, priority),
+                                0 => Source::own(),
+                                _ => Source::peer(thread),
                             };
+                            let source = [source, source.next_round(), source.catch_up()]
+                                [(roll / 60 % 3) as usize];
                             let right = answer((roll % 60) as usize);
-                            match service.submit(source, vote) {
+                            match service.submit(source, &vote.as_vote()) {
                                 Ok(pending) if roll % 7 == 0 => drop(pending),
                                 Ok(pending) if roll % 7 == 1 => pending.detach(),
                                 Ok(pending) => {
@@ -297,11 +294,7 @@ fn copies_in_the_queue_share_a_verification() {
     let (service, worker) = held(|builder| builder.batch(8));
     let vote = &VOTES[0];
     let copies: Vec<_> = (0..50)
-        .map(|n| {
-            service
-                .submit(from_peer(n), OwnedVote::clone(vote))
-                .unwrap()
-        })
+        .map(|n| service.submit(from_peer(n), &vote.as_vote()).unwrap())
         .collect();
     worker.start();
     for copy in copies {
@@ -310,4 +303,24 @@ fn copies_in_the_queue_share_a_verification() {
     // One batch of eight, in which copies are duplicates; the others hit the cache.
     let stats = service.stats();
     assert_eq!((stats.verified, stats.cache_hits), (8, 42));
+}
+
+/// A jump of the wall clock changes nothing: no source file asks for it.
+#[test]
+fn no_wall_clock() {
+    fn check(folder: &Path) -> usize {
+        let mut files = 0;
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files += check(&path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("SystemTime"), "{}", path.display());
+            files += 1;
+        }
+        files
+    }
+    assert!(check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) > 20);
 }

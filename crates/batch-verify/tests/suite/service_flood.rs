@@ -4,12 +4,14 @@ use core::pin::Pin;
 use core::task::{Context, Waker};
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
+use std::thread;
 
-use batch_verify::{OwnedVote, Priority, ServiceError, Source, VerificationService};
+use batch_verify::{ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
-    COMMITTEE, KEYS, MEMBERS, VOTES, expected, forgery, from_peer, held, member, own, sign,
+    COMMITTEE, KEYS, MEMBERS, OwnedVote, VOTES, expected, forgery, from_peer, held, member, own,
+    sign,
 };
 
 /// Bytes of a queued vote with a message of 8 bytes.
@@ -28,15 +30,18 @@ fn lost_beside(peers: u64) -> (usize, usize) {
     let mut flood = |service: &VerificationService<MlDsa44>, count: usize| {
         for _ in 0..count {
             n += 1;
-            if let Ok(one) = service.submit(from_peer(1000 + n % peers), forged(n)) {
+            if let Ok(one) = service.submit(from_peer(1000 + n % peers), &forged(n).as_vote()) {
                 one.detach();
             }
         }
     };
     flood(&service, 10_000);
     for vote in 0..30 {
-        pending.push((vote, service.submit(from_peer(1), VOTES[vote].clone())));
-        pending.push((vote + 30, service.submit(own(), VOTES[vote + 30].clone())));
+        pending.push((vote, service.submit(from_peer(1), &VOTES[vote].as_vote())));
+        pending.push((
+            vote + 30,
+            service.submit(own(), &VOTES[vote + 30].as_vote()),
+        ));
         flood(&service, 100);
     }
     let stats = service.stats();
@@ -75,17 +80,17 @@ fn peers_are_served_in_turn() {
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
     for n in 0..400 {
         service
-            .submit(from_peer(2 + n % 3), forged(n))
+            .submit(from_peer(2 + n % 3), &forged(n).as_vote())
             .unwrap()
             .detach();
     }
-    let honest = service.submit(from_peer(1), VOTES[0].clone()).unwrap();
+    let honest = service.submit(from_peer(1), &VOTES[0].as_vote()).unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     let waker = Waker::from(Arc::new(Log(1, Arc::clone(&order))));
     let mut honest = honest;
     let mut context = Context::from_waker(&waker);
     assert!(Pin::new(&mut honest).poll(&mut context).is_pending());
-    let late = service.submit(from_peer(2), VOTES[1].clone()).unwrap();
+    let late = service.submit(from_peer(2), &VOTES[1].as_vote()).unwrap();
     worker.start();
     assert_eq!(late.wait(), Ok(()));
     // Long before the last vote of a peer with a hundred more.
@@ -95,18 +100,15 @@ fn peers_are_served_in_turn() {
 /// Votes of the current round are verified first; lower priorities have one slot in eight each.
 #[test]
 fn priorities() {
-    let priorities = [
-        Priority::CatchUp,
-        Priority::NextRound,
-        Priority::CurrentRound,
-    ];
+    let peer = Source::peer(1);
+    let sources = [peer.catch_up(), peer.next_round(), peer];
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut pending = Vec::new();
-    for (class, priority) in priorities.into_iter().enumerate() {
+    for (class, source) in sources.into_iter().enumerate() {
         for n in 0..16 {
-            let vote = VOTES[16 * class + n].clone();
-            let mut answer = service.submit(Source::peer(1, priority), vote).unwrap();
+            let vote = VOTES[16 * class + n].as_vote();
+            let mut answer = service.submit(source, &vote).unwrap();
             // One worker answers in the order of verification.
             let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
             let mut context = Context::from_waker(&waker);
@@ -138,14 +140,14 @@ fn a_member_fills_its_own_share_of_the_cache() {
     let service = VerificationService::builder(COMMITTEE.clone()).threads(1);
     let service = service.cache_bytes(40 * 3000).build().unwrap();
     let honest: Vec<OwnedVote> = (1..MEMBERS)
-        .map(|n| OwnedVote::new(member(n), *b"height 7", sign(&KEYS[n], b"height 7")))
+        .map(|n| OwnedVote::new(member(n), b"height 7", sign(&KEYS[n], b"height 7")))
         .collect();
     for vote in &honest {
         assert_eq!(service.verify(&vote.as_vote()), Ok(()));
     }
     for height in 0..200_u64 {
         let message = height.to_le_bytes();
-        let vote = OwnedVote::new(member(0), message, sign(&KEYS[0], &message));
+        let vote = OwnedVote::new(member(0), &message, sign(&KEYS[0], &message));
         assert_eq!(service.verify(&vote.as_vote()), Ok(()));
         assert!(service.stats().cached_bytes <= 40 * 3000);
     }
@@ -161,15 +163,17 @@ fn suspected_peers_yield() {
     assert_eq!(service.verify(&VOTES[1].as_vote()), Ok(()));
     // Malformed votes are answered at once, and make their senders suspects.
     for peer in 100..200 {
-        let vote = OwnedVote::new(member(0), *b"x", vec![0; 3]);
-        assert!(service.submit(from_peer(peer), vote).is_err());
-        let replay = service.submit(from_peer(peer), VOTES[1].clone()).unwrap();
+        let vote = OwnedVote::new(member(0), b"x", vec![0; 3]);
+        assert!(service.submit(from_peer(peer), &vote.as_vote()).is_err());
+        let replay = service
+            .submit(from_peer(peer), &VOTES[1].as_vote())
+            .unwrap();
         assert_eq!(replay.wait(), Ok(()));
     }
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut pending = Vec::new();
     let mut submit = |class: usize, peer: u64, vote: OwnedVote| {
-        let mut answer = service.submit(from_peer(peer), vote).unwrap();
+        let mut answer = service.submit(from_peer(peer), &vote.as_vote()).unwrap();
         let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
         let mut context = Context::from_waker(&waker);
         assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
@@ -181,4 +185,67 @@ fn suspected_peers_yield() {
     service.drain().wait();
     let order = order.lock().unwrap();
     assert_eq!(order[..24].iter().sum::<usize>(), 21);
+}
+
+/// Peers that submit forgeries without a pause while the worker runs: an honest peer and the
+/// node itself lose no vote, and the queue keeps its bound.
+#[test]
+fn honest_votes_get_their_verdicts_during_a_flood() {
+    let queue_bytes = 4000 * VOTE_BYTES;
+    for peers in [1, 10, 1000] {
+        let service = VerificationService::builder(COMMITTEE.clone()).threads(1);
+        let service = service.queue_bytes(queue_bytes).cache_bytes(0);
+        let service = service.build().unwrap();
+        thread::scope(|scope| {
+            let flood = scope.spawn(|| {
+                for n in 0..20_000 {
+                    if let Ok(answer) =
+                        service.submit(from_peer(1000 + n % peers), &forged(n).as_vote())
+                    {
+                        answer.detach();
+                    }
+                }
+            });
+            for n in (0..VOTES.len()).cycle() {
+                for source in [from_peer(1), own()] {
+                    let answer = service.submit(source, &VOTES[n].as_vote()).unwrap();
+                    assert_eq!(answer.wait(), expected(n).map_err(ServiceError::Rejected));
+                }
+                assert!(service.stats().queued_bytes <= queue_bytes + VOTE_BYTES);
+                if flood.is_finished() {
+                    break;
+                }
+            }
+        });
+        service.drain().wait();
+        let stats = service.stats();
+        assert_eq!((stats.queued_votes, stats.queued_bytes), (0, 0));
+        let lost = stats.queue_full + stats.evicted;
+        assert_eq!(stats.verified + lost, stats.votes, "{stats:?}");
+    }
+}
+
+/// Thousands of other peers do not make the service forget that a peer forges.
+#[test]
+fn suspects_are_remembered_beyond_thousands_of_others() {
+    let (service, worker) = held(|builder| builder.batch(8));
+    for peer in 0..5000 {
+        let vote = OwnedVote::new(member(0), b"x", vec![0; 3]);
+        assert!(service.submit(from_peer(peer), &vote.as_vote()).is_err());
+    }
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut pending = Vec::new();
+    let mut submit = |class: usize, peer: u64, vote: OwnedVote| {
+        let mut answer = service.submit(from_peer(peer), &vote.as_vote()).unwrap();
+        let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
+        let mut context = Context::from_waker(&waker);
+        assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+        pending.push(answer);
+    };
+    (0..40).for_each(|n| submit(0, 0, forged(n)));
+    (0..21).for_each(|n| submit(1, 5000, forged(100 + n)));
+    worker.start();
+    service.drain().wait();
+    // Of eight turns one is of the suspect.
+    assert_eq!(order.lock().unwrap()[..8].iter().sum::<usize>(), 7);
 }

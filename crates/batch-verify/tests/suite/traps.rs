@@ -1,18 +1,18 @@
 //! Misuse and attacks that once succeeded, one test each. Those that do not compile any more
 //! are in `tests/forbidden`; floods are in `service_flood`.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 
 use batch_verify::{
-    Attestation, BatchVerifier, Committee, Executor, Message, OwnedVote, QuorumError, QuorumRule,
-    RejectReason, ServiceError, Threads, Threshold, VerificationService, Vote,
+    BatchVerifier, Committee, QuorumError, QuorumRule, RejectReason, ServiceError, Threads,
+    Threshold, VerificationService, Vote,
 };
 use mldsa_core::{Context, MlDsa44, Randomness};
 
 use crate::fixture::{
-    COMMITTEE, CONTEXT, KEYS, MEMBERS, VOTES, attestations, block_on, committee, context, expected,
-    forgery, from_peer, held, member, own, public, returns, service, sign,
+    COMMITTEE, CONTEXT, KEYS, MEMBERS, OwnedVote, VOTES, attestation, attestations, block_on,
+    committee, context, expected, forgery, from_peer, held, member, own, public, returns, service,
+    sign,
 };
 
 const BLOCK: &[u8] = b"block 7";
@@ -28,7 +28,7 @@ fn an_oversized_vote_stops_no_quorum() {
     let long = vec![0; (256 << 10) + 1];
     let service = service();
     for n in 0..MEMBERS {
-        let mut votes = vec![Attestation::new(member(n), &long)];
+        let mut votes = vec![attestation(member(n), &long)];
         votes.extend(attestations(0..MEMBERS, &signatures));
         let rule = QuorumRule::AnyValid;
         let counted = COMMITTEE
@@ -43,7 +43,7 @@ fn an_oversized_vote_stops_no_quorum() {
         );
         let owned = votes
             .iter()
-            .map(|vote| (vote.member, Box::from(vote.signature)))
+            .map(|(member, signature)| (*member, Box::from(*signature)))
             .collect();
         let pending = service
             .submit_quorum(&COMMITTEE, BLOCK, owned, rule)
@@ -86,13 +86,13 @@ fn ids_are_bound_to_their_epoch() {
     let in_flight: Vec<_> = (0..MEMBERS)
         .map(|n| {
             service
-                .submit(from_peer(n as u64), VOTES[n].clone())
+                .submit(from_peer(n as u64), &VOTES[n].as_vote())
                 .unwrap()
         })
         .collect();
     service.set_committee(next.clone());
     // Submitted later under an old id: an error that blames no peer.
-    let late = service.submit(from_peer(0), VOTES[0].clone());
+    let late = service.submit(from_peer(0), &VOTES[0].as_vote());
     assert_eq!(late.unwrap_err(), ServiceError::OtherEpoch);
     worker.start();
     for (n, answer) in in_flight.into_iter().enumerate() {
@@ -119,7 +119,7 @@ fn weights_and_thresholds_belong_to_the_keys() {
     let signatures = signatures();
     let quorum = |committee: &Committee<MlDsa44>, signer: usize| {
         let member = committee.member_of(public(&KEYS[signer])).unwrap();
-        let vote = [Attestation::new(member, &signatures[signer])];
+        let vote = [attestation(member, &signatures[signer])];
         committee
             .verifier()
             .verify_quorum(BLOCK, &vote, QuorumRule::Certificate)
@@ -141,8 +141,11 @@ fn weights_and_thresholds_belong_to_the_keys() {
 fn a_lone_vote_takes_nothing_along() {
     let (service, _worker) = held(|builder| builder.max_message_bytes(256 << 10));
     for n in 0..7_u64 {
-        let costly = OwnedVote::new(member(0), vec![n as u8; 256 << 10], vec![1; 2420]);
-        service.submit(from_peer(9), costly).unwrap().detach();
+        let costly = OwnedVote::new(member(0), &[n as u8; 256 << 10], vec![1; 2420]);
+        service
+            .submit(from_peer(9), &costly.as_vote())
+            .unwrap()
+            .detach();
     }
     let before = service.stats();
     assert_eq!(service.verify(&VOTES[0].as_vote()), Ok(()));
@@ -158,8 +161,11 @@ fn a_lone_vote_takes_nothing_along() {
 fn large_messages_end_a_batch() {
     let (service, worker) = held(|builder| builder.max_message_bytes(256 << 10));
     for n in 0..9_u64 {
-        let costly = OwnedVote::new(member(0), vec![n as u8; 256 << 10], vec![1; 2420]);
-        service.submit(from_peer(9 + n), costly).unwrap().detach();
+        let costly = OwnedVote::new(member(0), &[n as u8; 256 << 10], vec![1; 2420]);
+        service
+            .submit(from_peer(9 + n), &costly.as_vote())
+            .unwrap()
+            .detach();
     }
     worker.start();
     service.drain().wait();
@@ -183,7 +189,7 @@ fn the_nodes_own_work_delays_no_vote() {
     }
     occupied.wait();
     let service = service();
-    let answer = service.submit(own(), VOTES[0].clone()).unwrap();
+    let answer = service.submit(own(), &VOTES[0].as_vote()).unwrap();
     assert_eq!(block_on(answer), Ok(()));
     assert_eq!(service.verify(&VOTES[1].as_vote()), Ok(()));
     release.wait();
@@ -209,8 +215,8 @@ fn a_replay_stops_no_quorum() {
     let signatures = signatures();
     let forged = sign(&KEYS[0], b"another block");
     let foreign = committee(&KEYS[..2]).member(0).unwrap();
-    let junk = Attestation::new(foreign, &forged);
-    let mut votes = vec![junk, junk, Attestation::new(member(0), &forged)];
+    let junk = attestation(foreign, &forged);
+    let mut votes = vec![junk, junk, attestation(member(0), &forged)];
     votes.push(votes[2]);
     votes.extend(attestations([1, 1, 2, 3, 4, 5, 5], &signatures));
     let report = COMMITTEE
@@ -219,74 +225,13 @@ fn a_replay_stops_no_quorum() {
     assert_eq!(report.unwrap().weight(), 5);
 }
 
-/// Counts how often threads are asked for, which is once a window.
-struct Counted(AtomicUsize);
-
-impl Executor for Counted {
-    fn workers(&self) -> usize {
-        16
-    }
-
-    fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// With one vote missing, forgeries are verified in windows for all workers that double, and
-/// each vote is looked at once.
-#[test]
-fn a_missing_vote_makes_no_window_of_one() {
-    let members = 200;
-    let keys: Vec<_> = crate::fixture::keys::<MlDsa44>(members);
-    let committee = committee(&keys);
-    let good: Vec<Vec<u8>> = keys.iter().map(|key| sign(key, BLOCK)).collect();
-    let id = |n: usize| committee.member(n as u32).unwrap();
-    let needed = committee.required_weight(committee.threshold()) as usize;
-    let mut votes: Vec<_> = (0..needed - 1)
-        .map(|n| Attestation::new(id(n), &good[n]))
-        .collect();
-    let forged: Vec<Vec<u8>> = (0..2000_usize)
-        .map(|n| {
-            let mut signature = vec![0xff; 2420];
-            signature[..8].copy_from_slice(&n.to_le_bytes());
-            signature
-        })
-        .collect();
-    let last = id(members as usize - 1);
-    votes.extend(
-        forged
-            .iter()
-            .map(|signature| Attestation::new(last, signature)),
-    );
-    let counted = Arc::new(Counted(AtomicUsize::new(0)));
-    let executor = Arc::clone(&counted) as Arc<dyn Executor>;
-    let verifier = committee.verifier().with_executor(executor);
-    let rule = QuorumRule::AnyValid;
-    let error = verifier.verify_quorum(BLOCK, &votes, rule).unwrap_err();
-    let (needed, claimed) = (needed as u128, needed as u128);
-    let verified = needed - 1;
-    assert_eq!(
-        error,
-        QuorumError::Insufficient {
-            needed,
-            claimed,
-            verified
-        }
-    );
-    // 128 forgeries, 256, 512, 1,024 and the rest, after the first window.
-    assert!(counted.0.load(Ordering::Relaxed) <= 6);
-    votes.push(Attestation::new(last, &good[members as usize - 1]));
-    let report = verifier.verify_quorum(BLOCK, &votes, rule).unwrap();
-    assert_eq!((report.weight(), report.examined()), (needed, votes.len()));
-}
-
 /// A forged second vote in a member's name is a conflict of claims, and no evidence.
 #[test]
 fn unverified_conflicts_are_no_evidence() {
     let signatures = signatures();
     let forged = sign(&KEYS[1], b"another block");
     let mut votes = attestations(0..5, &signatures);
-    votes.push(Attestation::new(member(0), &forged));
+    votes.push(attestation(member(0), &forged));
     let verifier = COMMITTEE.verifier();
     let error = verifier
         .verify_quorum(BLOCK, &votes, QuorumRule::Certificate)
@@ -312,12 +257,11 @@ fn unverified_conflicts_are_no_evidence() {
 fn many_answers_are_cancelled() {
     let votes = 20_000_usize;
     let (service, worker) = held(|builder| builder.queue_bytes(usize::MAX).cache_bytes(0));
-    let signature: Box<[u8]> = vec![1; 2420].into();
-    let message: Arc<[u8]> = BLOCK.into();
+    let signature = vec![1; 2420];
     let mut answers: Vec<_> = (0..votes)
         .map(|n| {
-            let vote = OwnedVote::new(member(n % MEMBERS), Arc::clone(&message), signature.clone());
-            Some(service.submit(from_peer(n as u64 % 10), vote).unwrap())
+            let vote = Vote::new(member(n % MEMBERS), BLOCK, &signature);
+            Some(service.submit(from_peer(n as u64 % 10), &vote).unwrap())
         })
         .collect();
     for n in 0..votes {
@@ -336,13 +280,13 @@ fn own_votes_starve_no_peer() {
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
     for n in 0..800_u64 {
         let vote = forgery(member(0), &n.to_le_bytes());
-        service.submit(own(), vote).unwrap().detach();
+        service.submit(own(), &vote.as_vote()).unwrap().detach();
     }
-    let peers = service.submit(from_peer(1), VOTES[0].clone()).unwrap();
+    let peers = service.submit(from_peer(1), &VOTES[0].as_vote()).unwrap();
     let after: Vec<_> = (0..8)
         .map(|n: u64| {
             service
-                .submit(own(), forgery(member(1), &n.to_le_bytes()))
+                .submit(own(), &forgery(member(1), &n.to_le_bytes()).as_vote())
                 .unwrap()
         })
         .collect();
@@ -362,13 +306,8 @@ fn a_member_counts_once() {
         .sign(BLOCK, context(), Randomness::Hedged(&[5; 32]))
         .unwrap();
     let votes = [&signature[..], &signature, hedged.as_ref()];
-    let votes = votes.map(|signature| Attestation::new(member(0), signature));
+    let votes = votes.map(|signature| attestation(member(0), signature));
     let verifier = COMMITTEE.verifier();
-    let subject = [Message::Bytes(BLOCK)];
-    let tally = verifier
-        .tally(&subject, &votes.map(|vote| (0, vote)))
-        .unwrap();
-    assert_eq!((tally.weights, tally.distinct), (vec![1], 1));
     let quorum =
         verifier.verify_threshold(BLOCK, &votes, QuorumRule::AnyValid, Threshold::ONE_THIRD);
     let missing = QuorumError::Insufficient {
@@ -397,7 +336,7 @@ fn a_blocked_pool_gets_its_answer() {
             .unwrap();
         let (send, receive) = mpsc::channel();
         pool.spawn(move || {
-            let answer = service.submit(own(), VOTES[0].clone()).unwrap();
+            let answer = service.submit(own(), &VOTES[0].as_vote()).unwrap();
             let valid = block_on(answer).is_ok();
             let batch = service.verify_votes(VOTES.iter().map(OwnedVote::as_vote));
             let again = verifier.verify(VOTES.iter().map(OwnedVote::as_vote));

@@ -3,39 +3,23 @@
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Waker};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, mpsc};
 
-use batch_verify::{
-    BatchVerifier, CommitteeVerifier, Executor, MemberId, Message, SignedVertex, Threads,
-    verify_vertex_signatures_batch, verify_vertex_signatures_batch_async,
-};
+use batch_verify::{BatchVerifier, CommitteeVerifier, Report, Threads, Vote};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{COMMITTEE, VOTES, block_on, expected};
 
-/// A vote as a vertex, which counts how often its author is asked.
-#[derive(Clone)]
-struct Vertex(usize, Arc<AtomicUsize>);
+/// A vote as a vertex.
+#[derive(Clone, Copy)]
+struct Vertex(usize);
 
-impl SignedVertex for Vertex {
-    fn author(&self) -> MemberId {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        VOTES[self.0].member
-    }
-
-    fn message(&self) -> Message<'_> {
-        Message::Bytes(&VOTES[self.0].message)
-    }
-
-    fn signature(&self) -> &[u8] {
-        &VOTES[self.0].signature
-    }
+fn vote(vertex: &Vertex) -> Vote<'_> {
+    VOTES[vertex.0].as_vote()
 }
 
-fn vertices() -> (Vec<Vertex>, Arc<AtomicUsize>) {
-    let count = Arc::new(AtomicUsize::new(0));
-    let vertices = (0..VOTES.len()).map(|n| Vertex(n, Arc::clone(&count)));
-    (vertices.collect(), count)
+fn vertices() -> Vec<Vertex> {
+    (0..VOTES.len()).map(Vertex).collect()
 }
 
 fn verifier(threads: Threads) -> CommitteeVerifier<MlDsa44> {
@@ -43,76 +27,90 @@ fn verifier(threads: Threads) -> CommitteeVerifier<MlDsa44> {
     builder.build_for(COMMITTEE.clone()).unwrap()
 }
 
-fn all() -> Vec<bool> {
-    (0..VOTES.len()).map(|n| expected(n).is_ok()).collect()
+fn check(report: &Report) {
+    assert_eq!(report.verdicts().len(), VOTES.len());
+    for (n, verdict) in report.verdicts().iter().enumerate() {
+        assert_eq!(*verdict, expected(n));
+    }
 }
 
 #[test]
-fn one_boolean_per_vertex() {
+fn one_verdict_per_vertex() {
     for threads in [Threads::Dedicated(2), Threads::Shared, Threads::Inline] {
         let verifier = verifier(threads);
-        let (vertices, count) = vertices();
-        let verdicts = verify_vertex_signatures_batch(&verifier, &vertices);
-        assert_eq!(*verdicts, *all());
-        // Shown once, on this thread.
+        let (vertices, count) = (vertices(), AtomicUsize::new(0));
+        let report = verifier.verify_vertex_signatures_batch(&vertices, |vertex| {
+            count.fetch_add(1, Ordering::Relaxed);
+            vote(vertex)
+        });
+        check(&report);
+        assert!(!report.all_valid());
+        // Asked once, on this thread.
         assert_eq!(count.load(Ordering::Relaxed), vertices.len());
-        assert!(!verdicts.all_valid());
-        assert!(verify_vertex_signatures_batch(&verifier, &vertices[..3]).all_valid());
-        let none = verify_vertex_signatures_batch(&verifier, &vertices[..0]);
-        assert!(none.is_empty() && !none.all_valid());
+        let few = |count| verifier.verify_vertex_signatures_batch(&vertices[..count], vote);
+        assert!(few(3).all_valid() && !few(0).all_valid());
         let futures =
-            [0; 4].map(|_| verify_vertex_signatures_batch_async(&verifier, vertices.clone()));
+            [0; 4].map(|_| verifier.verify_vertex_signatures_batch_async(vertices.clone(), vote));
         for future in futures {
-            assert_eq!(Vec::from(block_on(future)), all());
+            check(&block_on(future));
         }
     }
 }
 
-type Work = Box<dyn FnOnce() + Send>;
-
-/// Keeps what is spawned.
-#[derive(Default)]
-struct Kept(Mutex<Vec<Work>>);
-
-impl Executor for Kept {
-    fn workers(&self) -> usize {
-        1
-    }
-
-    fn run(&self, _: usize, _: &(dyn Fn(usize) + Sync)) {}
-
-    fn spawn(&self, work: Work) {
-        self.0.lock().unwrap().push(work);
-    }
+/// A verifier on a pool whose only thread waits until the sender is dropped.
+fn blocked() -> (CommitteeVerifier<MlDsa44>, mpsc::Sender<()>) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = Arc::new(pool.unwrap());
+    let (release, blocked) = mpsc::channel::<()>();
+    pool.spawn(move || {
+        let _ = blocked.recv();
+    });
+    (verifier(Threads::Pool(pool)), release)
 }
 
 #[test]
 fn a_dropped_future_cancels_the_batch() {
-    let kept = Arc::new(Kept::default());
-    let verifier = verifier(Threads::Executor(Arc::clone(&kept) as Arc<dyn Executor>));
-    let (vertices, count) = vertices();
-    drop(verify_vertex_signatures_batch_async(&verifier, vertices));
-    let work = kept.0.lock().unwrap().pop().unwrap();
-    work();
-    // Resolved at most, and not verified; the next batch is verified.
-    assert!(count.load(Ordering::Relaxed) <= VOTES.len());
-    let (vertices, _) = self::vertices();
-    let future = verify_vertex_signatures_batch_async(&verifier, vertices);
-    let work = kept.0.lock().unwrap().pop().unwrap();
-    work();
-    assert_eq!(*block_on(future), *all());
+    let (verifier, release) = blocked();
+    let future = verifier.verify_vertex_signatures_batch_async(vertices(), vote);
+    drop(future);
+    let (sender, receiver) = mpsc::channel();
+    let last = verifier.verify_vertex_signatures_batch_async(vertices(), move |vertex| {
+        // The pool has one thread, which is done with the first batch.
+        let _ = sender.send(());
+        vote(vertex)
+    });
+    assert!(receiver.try_recv().is_err());
+    drop(release);
+    check(&block_on(last));
+    assert!(receiver.try_recv().is_ok());
 }
 
-/// An executor that drops the work loses nothing, and no verdict is invented.
+/// A panic of the closure on the pool loses nothing, and no verdict is invented: the task
+/// that awaits verifies the batch itself.
 #[test]
-fn work_that_is_dropped_is_done_by_the_task_that_awaits() {
-    let kept = Arc::new(Kept::default());
-    let verifier = verifier(Threads::Executor(Arc::clone(&kept) as Arc<dyn Executor>));
-    let (vertices, count) = vertices();
-    let mut future = verify_vertex_signatures_batch_async(&verifier, vertices);
+fn a_batch_that_panics_is_verified_by_the_task_that_awaits() {
+    std::panic::set_hook(Box::new(|_| {}));
+    for threads in [Threads::Dedicated(1), Threads::Shared] {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&calls);
+        let verifier = verifier(threads);
+        let future = verifier.verify_vertex_signatures_batch_async(vertices(), move |vertex| {
+            let call = counter.fetch_add(1, Ordering::Relaxed);
+            assert!(call != 30, "the caller's fault");
+            vote(vertex)
+        });
+        check(&block_on(future));
+        assert_eq!(calls.load(Ordering::Relaxed), 31 + VOTES.len());
+    }
+    let _ = std::panic::take_hook();
+}
+
+#[test]
+fn a_future_is_pending_until_a_thread_is_free() {
+    let (verifier, release) = blocked();
+    let mut future = verifier.verify_vertex_signatures_batch_async(vertices(), vote);
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut future).poll(&mut context).is_pending());
-    assert_eq!(count.load(Ordering::Relaxed), 0);
-    kept.0.lock().unwrap().clear();
-    assert_eq!(*block_on(future), *all());
+    drop(release);
+    check(&block_on(future));
 }

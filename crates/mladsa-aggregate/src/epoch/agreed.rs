@@ -10,9 +10,9 @@ use crate::epoch::merkle::Node;
 use crate::epoch::message::Subject;
 use crate::epoch::pinned::PinnedRoots;
 use crate::epoch::plan::EpochPlan;
-use crate::epoch::policy::two_thirds;
+use crate::epoch::quorum::two_thirds;
 use crate::epoch::registry::Registry;
-use crate::epoch::statement::{Acknowledgement, Statement};
+use crate::epoch::statement::{Acknowledgement, Endorsement, Statement};
 use crate::error::RootsError;
 use crate::journal::one_time::OneTimeKeyJournal;
 use crate::keys::member::Member;
@@ -21,8 +21,8 @@ use crate::wire::framing::hash_lp;
 use crate::wire::task::AttemptId;
 
 impl Member {
-    /// Acknowledges a list of roots. The application compares its digest over another channel
-    /// first. The journal binds the seed to this list for the epoch.
+    /// Acknowledges a list of roots. The application compares its digest, which covers the
+    /// committee's identity, over another channel first. The journal binds the seed to this list for the epoch.
     ///
     /// # Errors
     /// [`RootsError::UnknownMember`]; [`RootsError::Journal`] if the seed serves another plan
@@ -68,9 +68,77 @@ fn message(epoch: u64, digest: &Node) -> [u8; 64] {
     hash_lp(&[], &[b"F.roots", &epoch.to_be_bytes(), digest])
 }
 
-/// List of roots that more than two thirds of the registry have acknowledged. Any two such
-/// lists of an epoch have more than a third of the members in common. If one of those is
-/// honest, the lists are the same, because its journal acknowledges one list only.
+impl Member {
+    /// Endorses a committee by its identity in `epoch`, which is later than that of `previous`.
+    /// The application compares the identity over another channel first.
+    ///
+    /// # Errors
+    /// [`RootsError::UnknownMember`] if this member is not in the committee of `previous`;
+    /// [`RootsError::OtherEpoch`] unless `epoch` is later; [`RootsError::Journal`] if the seed
+    /// has endorsed another committee for the epoch; [`RootsError::SigningFault`].
+    pub fn endorse(
+        &self,
+        previous: &AgreedRoots,
+        epoch: u64,
+        identity: &[u8; 32],
+        journal: &mut OneTimeKeyJournal,
+        hedge: Randomness<'_>,
+    ) -> Result<Endorsement, RootsError> {
+        let position = previous.registry().position(&self.id);
+        position.ok_or(RootsError::UnknownMember)?;
+        if epoch <= previous.plan().epoch() {
+            return Err(RootsError::OtherEpoch);
+        }
+        journal.check_seed(&self.seed)?;
+        journal.endorse(epoch, identity)?;
+        let message = endorsement_message(&previous.identity(), epoch, identity);
+        let signature = self.sign(b"F.next", &message, hedge);
+        Ok(Endorsement(Statement {
+            id: self.id,
+            epoch,
+            value: *identity,
+            signature: signature.ok_or(RootsError::SigningFault)?,
+        }))
+    }
+}
+
+fn endorsement_message(previous: &Node, epoch: u64, identity: &Node) -> [u8; 64] {
+    let parts: [&[u8]; 4] = [b"F.next", previous, &epoch.to_be_bytes(), identity];
+    hash_lp(&[], &parts)
+}
+
+impl Endorsement {
+    /// Verifies that a member of the committee of `previous` endorses this identity for `epoch`.
+    ///
+    /// # Errors
+    /// [`RootsError::UnknownMember`], [`RootsError::InvalidSignature`];
+    /// [`RootsError::OtherEpoch`] for another epoch, or one that is not later;
+    /// [`RootsError::OtherCommittee`] for another committee.
+    pub fn verify(
+        &self,
+        previous: &AgreedRoots,
+        epoch: u64,
+        identity: &[u8; 32],
+    ) -> Result<(), RootsError> {
+        if self.0.epoch != epoch || epoch <= previous.plan().epoch() {
+            return Err(RootsError::OtherEpoch);
+        }
+        if self.0.value != *identity {
+            return Err(RootsError::OtherCommittee);
+        }
+        let message = endorsement_message(&previous.identity(), epoch, identity);
+        self.0.verify(previous.registry(), b"F.next", &message)
+    }
+}
+
+/// List of roots of a trusted committee that more than two thirds of the registry have
+/// acknowledged. Any two such lists of an epoch have more than a third of the members in common.
+/// If one of those is honest, the lists are the same, because its journal acknowledges one list
+/// only.
+///
+/// The committee is trusted because the application pinned its identity ([`Self::from_pin`]), or
+/// because a trusted committee endorsed it ([`Self::successor_of`]). There is no other
+/// constructor.
 #[derive(Clone)]
 pub struct AgreedRoots {
     pinned: PinnedRoots,
@@ -79,12 +147,58 @@ pub struct AgreedRoots {
 }
 
 impl AgreedRoots {
-    /// Counts the valid acknowledgements of the pinned list and ignores all others.
+    /// The list of a committee whose [identity](Registry::identity) the application has from a
+    /// source that it trusts. Counts the valid acknowledgements and ignores all others.
     ///
     /// # Errors
-    /// [`RootsError::NotAgreed`] unless more than two thirds of the registry acknowledge the
-    /// list.
-    pub fn new<'a>(
+    /// [`RootsError::OtherCommittee`]; [`RootsError::NotAgreed`] unless more than two thirds of
+    /// the registry acknowledge the list.
+    pub fn from_pin<'a>(
+        identity: &[u8; 32],
+        pinned: &PinnedRoots,
+        acknowledgements: impl IntoIterator<Item = &'a Acknowledgement>,
+    ) -> Result<Self, RootsError> {
+        let epoch = pinned.plan().epoch();
+        if pinned.registry().identity(epoch) != *identity {
+            return Err(RootsError::OtherCommittee);
+        }
+        Self::count(pinned, acknowledgements)
+    }
+
+    /// The list of a committee of a later epoch that a quorum, and more than two thirds, of the
+    /// committee of `previous` have endorsed. Invalid endorsements are ignored.
+    ///
+    /// # Errors
+    /// [`RootsError::NotEndorsed`]; [`RootsError::NotAgreed`].
+    pub fn successor_of<'a, 'b>(
+        previous: &Self,
+        pinned: &PinnedRoots,
+        acknowledgements: impl IntoIterator<Item = &'a Acknowledgement>,
+        endorsements: impl IntoIterator<Item = &'b Endorsement>,
+    ) -> Result<Self, RootsError> {
+        let epoch = pinned.plan().epoch();
+        let next = pinned.registry().identity(epoch);
+        let registry = previous.registry();
+        let mut endorsed = alloc::vec![false; registry.len()];
+        for endorsement in endorsements {
+            let at = registry.position(endorsement.id());
+            if let Some(slot) = at.and_then(|at| endorsed.get_mut(at))
+                && !*slot
+            {
+                *slot = endorsement.verify(previous, epoch, &next).is_ok();
+            }
+        }
+        let ids = registry.ids().zip(&endorsed);
+        let ids: Vec<_> = ids
+            .filter_map(|(id, endorsed)| endorsed.then_some(id))
+            .collect();
+        if ids.len() < two_thirds(registry.len()) || !registry.is_quorum(ids) {
+            return Err(RootsError::NotEndorsed);
+        }
+        Self::count(pinned, acknowledgements)
+    }
+
+    fn count<'a>(
         pinned: &PinnedRoots,
         acknowledgements: impl IntoIterator<Item = &'a Acknowledgement>,
     ) -> Result<Self, RootsError> {
@@ -150,6 +264,12 @@ impl AgreedRoots {
             Some(true) => Ok(root),
             _ => Err(RootsError::NotAgreed),
         }
+    }
+
+    /// Identity of the committee in this epoch.
+    #[must_use]
+    pub fn identity(&self) -> [u8; 32] {
+        self.registry().identity(self.plan().epoch())
     }
 
     pub(crate) fn subject(&self, attempt: &AttemptId) -> Subject {

@@ -129,10 +129,10 @@ impl EpochPlan {
             .flat_map(|task| (0..self.attempts).filter_map(|attempt| task.attempt(attempt).ok()))
     }
 
-    /// Digest of matrix, members and tasks, to which a seed is bound for the epoch.
+    /// Digest of committee and tasks, to which a seed is bound for the epoch.
     pub(crate) fn binding(&self, registry: &Registry) -> Node {
-        let parts: [&[u8]; 3] = [registry.matrix().rho(), registry.root(), &self.digest()];
-        hash_lp(b"MLADSA epoch", &parts)
+        let identity = registry.identity(self.epoch);
+        hash_lp(b"MLADSA epoch", &[&identity, &self.digest()])
     }
 
     fn digest(&self) -> Node {

@@ -7,6 +7,7 @@ use core::fmt;
 use mldsa_core::{MlDsa87, ParameterSet, Randomness, Signature, VerifyingKey};
 
 use crate::epoch::merkle::{Node, leaves, root};
+use crate::epoch::quorum::{Quorum, QuorumRule};
 use crate::error::{EncodingError, RegistrationError};
 use crate::keys::matrix::Matrix;
 use crate::keys::member::{Member, is_signed};
@@ -83,12 +84,13 @@ fn proof_message(id: &MemberId, key: &VerifyingKey<MlDsa87>) -> [u8; 64] {
     hash_lp(&[], &[b"F.pop", id.as_bytes(), key.as_bytes()])
 }
 
-/// Registered members of a committee in id order, with the matrix that they share. All proofs
-/// of possession of a value of this type are verified.
+/// Registered members of a committee in id order, with the matrix that they share and the
+/// quorum rule. All proofs of possession of a value of this type are verified.
 pub struct Registry {
     matrix: Matrix,
     entries: Vec<(MemberId, VerifyingKey<MlDsa87>)>,
     root: Node,
+    quorum: Quorum,
 }
 
 impl Registry {
@@ -99,10 +101,12 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistrationError::NoMembers`], [`RegistrationError::TooManyMembers`],
-    /// [`RegistrationError::InvalidProof`], [`RegistrationError::DuplicateMember`].
+    /// [`RegistrationError::InvalidProof`], [`RegistrationError::DuplicateMember`];
+    /// [`RegistrationError::Threshold`], [`RegistrationError::UnknownMember`] for the rule.
     pub fn new(
         rho: &[u8; 32],
         registrations: impl IntoIterator<Item = Registration>,
+        rule: &QuorumRule,
     ) -> Result<Arc<Self>, RegistrationError> {
         let mut entries = Vec::new();
         for Registration { id, key, proof } in registrations {
@@ -126,10 +130,13 @@ impl Registry {
             .map(|(id, key)| ([id.as_bytes()], key.as_bytes().as_slice()))
             .collect();
         let root = root(&leaves(&parts)).ok_or(RegistrationError::NoMembers)?;
+        let ids: Vec<_> = entries.iter().map(|(id, _)| id).collect();
+        let quorum = Quorum::new(rule, &ids)?;
         Ok(Arc::new(Self {
             matrix: Matrix::expand(rho),
             entries,
             root,
+            quorum,
         }))
     }
 
@@ -146,6 +153,26 @@ impl Registry {
     #[must_use]
     pub fn root(&self) -> &[u8; 32] {
         &self.root
+    }
+
+    /// Identity of this committee in an epoch: digest of the scheme, the matrix, the names and
+    /// registration keys, the weights, the quorum rule and the epoch. A verifier pins it: see
+    /// [`AgreedRoots::from_pin`](crate::AgreedRoots::from_pin).
+    #[must_use]
+    pub fn identity(&self, epoch: u64) -> [u8; 32] {
+        let (rho, epoch, quorum) = (
+            self.matrix.rho(),
+            epoch.to_be_bytes(),
+            self.quorum.to_bytes(),
+        );
+        let parts: [&[u8]; 5] = [b"ML-ADSA-87", rho, &self.root, &epoch, &quorum];
+        hash_lp(b"MLADSA committee", &parts)
+    }
+
+    /// Whether members of this registry, each named once, meet its quorum rule.
+    pub(crate) fn is_quorum<'a>(&self, signers: impl IntoIterator<Item = &'a MemberId>) -> bool {
+        let positions = signers.into_iter().filter_map(|id| self.position(id));
+        self.quorum.is_met(positions)
     }
 
     /// The number of members.

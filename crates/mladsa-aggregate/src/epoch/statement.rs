@@ -1,4 +1,4 @@
-//! Signed statements of an epoch: root announcements and acknowledgements.
+//! Signed statements of an epoch: root announcements, acknowledgements, endorsements.
 
 use alloc::vec::Vec;
 
@@ -174,5 +174,34 @@ impl Acknowledgement {
     /// [`EncodingError::Length`], [`EncodingError::Signature`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
         Statement::from_bytes(ACKNOWLEDGEMENT, bytes).map(Self)
+    }
+}
+
+/// Signed endorsement of the committee of a later epoch by a member of a committee. The journal
+/// of the member admits no other committee for that epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endorsement(pub(super) Statement);
+
+const ENDORSEMENT: &[u8; 8] = b"MLADSAC1";
+
+impl Endorsement {
+    /// The member.
+    #[must_use]
+    pub fn id(&self) -> &MemberId {
+        &self.0.id
+    }
+
+    /// Encodes as `"MLADSAC1" || lp(id) || BE64(epoch) || identity || signature`.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_bytes(ENDORSEMENT)
+    }
+
+    /// Decodes an endorsement. [`Self::verify`] verifies the signature.
+    ///
+    /// # Errors
+    /// [`EncodingError::Length`], [`EncodingError::Signature`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncodingError> {
+        Statement::from_bytes(ENDORSEMENT, bytes).map(Self)
     }
 }

@@ -148,7 +148,7 @@ impl OneTimeKeyJournal {
         self.states.closed()
     }
 
-    /// The last epoch that the seed has served or closed. The journal of a seed that replaces
+    /// The last epoch that the seed has served or closed, or whose committee it has endorsed. The journal of a seed that replaces
     /// it must close all epochs up to this one.
     #[must_use]
     pub fn last_epoch(&self) -> Option<u64> {
@@ -196,6 +196,11 @@ impl OneTimeKeyJournal {
     /// Binds the seed to a plan, registry and matrix for `epoch`.
     pub(crate) fn bind_plan(&mut self, epoch: u64, plan: &Digest) -> Result<(), JournalError> {
         self.record(&[Entry::Plan(epoch, *plan)])
+    }
+
+    /// Records the committee that the member endorses for `epoch`.
+    pub(crate) fn endorse(&mut self, epoch: u64, identity: &Digest) -> Result<(), JournalError> {
+        self.record(&[Entry::Endorsed(epoch, *identity)])
     }
 
     /// Binds the seed to a plan and to a list of roots for `epoch`.

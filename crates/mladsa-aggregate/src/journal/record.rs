@@ -147,6 +147,10 @@ impl Codec {
             }
             Entry::Retired(attempt) => (5, Some(attempt)),
             Entry::Closed(_) => (6, None),
+            Entry::Endorsed(_, value) => {
+                body[56..88].copy_from_slice(value);
+                (7, None)
+            }
         };
         body[0] = kind;
         body[8..16].copy_from_slice(&before.count.to_be_bytes());
@@ -189,6 +193,7 @@ pub(crate) fn decode(record: &[u8; RECORD_LEN]) -> Option<Entry> {
         4 => Entry::Responded(attempt, value),
         5 => Entry::Retired(attempt),
         6 => Entry::Closed(epoch),
+        7 => Entry::Endorsed(epoch, first),
         _ => return None,
     })
 }

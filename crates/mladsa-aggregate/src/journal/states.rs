@@ -30,12 +30,17 @@ pub(crate) enum Entry {
     Retired(Attempt),
     /// End of this epoch and of all before it.
     Closed(u64),
+    /// Identity of the committee that the member endorses for this epoch.
+    Endorsed(u64, Digest),
 }
 
 impl Entry {
     pub(crate) fn epoch(&self) -> u64 {
         match self {
-            Self::Plan(epoch, _) | Self::Roots(epoch, _) | Self::Closed(epoch) => *epoch,
+            Self::Plan(epoch, _)
+            | Self::Roots(epoch, _)
+            | Self::Endorsed(epoch, _)
+            | Self::Closed(epoch) => *epoch,
             Self::Committed(attempt, ..) | Self::Responded(attempt, _) | Self::Retired(attempt) => {
                 attempt.epoch
             }
@@ -70,6 +75,7 @@ struct Epoch {
 pub(crate) struct States {
     closed: Option<u64>,
     epochs: BTreeMap<u64, Epoch>,
+    endorsed: BTreeMap<u64, Digest>,
 }
 
 impl States {
@@ -83,6 +89,10 @@ impl States {
             (Entry::Closed(_), _) => Ok(!is_closed),
             (Entry::Retired(_), _) if is_closed => Ok(false),
             _ if is_closed => conflict,
+            (Entry::Endorsed(_, committee), _) => match self.endorsed.get(&epoch) {
+                Some(other) if other != committee => conflict,
+                known => Ok(known.is_none()),
+            },
             (Entry::Plan(..), None) => Ok(true),
             (_, None) => conflict,
             (Entry::Plan(_, plan), Some(known)) if known.plan == *plan => Ok(false),
@@ -106,7 +116,12 @@ impl States {
         let (attempt, progress) = match entry {
             Entry::Closed(epoch) => {
                 self.epochs = self.epochs.split_off(&epoch.saturating_add(1));
+                self.endorsed = self.endorsed.split_off(&epoch.saturating_add(1));
                 self.closed = Some(*epoch);
+                return;
+            }
+            Entry::Endorsed(epoch, committee) => {
+                self.endorsed.insert(*epoch, *committee);
                 return;
             }
             Entry::Plan(epoch, plan) => {
@@ -156,7 +171,7 @@ impl States {
     }
 
     pub(crate) fn last_epoch(&self) -> Option<u64> {
-        let served = self.epochs.keys().next_back();
+        let served = self.epochs.keys().chain(self.endorsed.keys()).max();
         self.closed.max(served.copied())
     }
 }

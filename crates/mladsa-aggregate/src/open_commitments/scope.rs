@@ -10,7 +10,6 @@ use mldsa_core::{MlDsa87, Randomness, Signature};
 use crate::epoch::authenticate::AuthenticatedKey;
 use crate::epoch::merkle::{Node, leaf, leaves};
 use crate::epoch::message::{SignedMessage, Subject};
-use crate::epoch::policy::QuorumPolicy;
 use crate::epoch::proof::verify;
 use crate::epoch::registry::Registry;
 use crate::epoch::tree::leaf_parts;
@@ -179,7 +178,6 @@ impl OpenCommitments {
         aggregate: &Aggregate,
         keys: &[AuthenticatedKey],
         task: &SigningTask,
-        policy: &QuorumPolicy,
         consumed: &mut S,
     ) -> Result<Arc<Round>, VerifyError> {
         if !aggregate.has_open_commitments() {
@@ -188,7 +186,7 @@ impl OpenCommitments {
         let attempt = aggregate.attempt_id().attempt();
         let expected = self.attempt_id(task, attempt)?;
         aggregate.check_claims(self.epoch, expected.task(), task)?;
-        let keys = aggregate.signer_keys(&self.registry, &self.source(), keys, policy)?;
+        let keys = aggregate.signer_keys(&self.registry, &self.source(), keys)?;
         let round = self.round(task, attempt, keys)?;
         aggregate.verify_round(&round)?;
         match consumed.write(&consumed_name(task), &task.digest()) {

@@ -9,7 +9,6 @@ use mldsa_core::{MlDsa87, Signature};
 use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::authenticate::AuthenticatedKey;
 use crate::epoch::merkle::Node;
-use crate::epoch::policy::QuorumPolicy;
 use crate::epoch::registry::Registry;
 use crate::error::{EncodingError, VerifyError};
 use crate::member_id::MemberId;
@@ -93,7 +92,7 @@ impl Aggregate {
             .collect())
     }
 
-    /// Verifies that a quorum signed the expected task: computes the aggregate key from the
+    /// Verifies that a quorum of the committee signed the expected task: computes the aggregate key from the
     /// signer set and the members' authenticated keys, then verifies the signature. `keys` may
     /// contain the keys of more members, attempts and epochs. Returns the round, which names
     /// the signers.
@@ -103,7 +102,7 @@ impl Aggregate {
     ///
     /// # Errors
     /// [`VerifyError::OtherTask`], [`VerifyError::OtherEpoch`], [`VerifyError::QuorumMissed`],
-    /// [`VerifyError::OtherRegistry`], [`VerifyError::OpenCommitments`];
+    /// [`VerifyError::OpenCommitments`];
     /// [`VerifyError::MissingKey`] if the key of a signer is not in `keys`;
     /// [`VerifyError::Encoding`], [`VerifyError::Round`]; [`VerifyError::InvalidSignature`].
     pub fn verify(
@@ -111,13 +110,12 @@ impl Aggregate {
         agreed: &AgreedRoots,
         keys: &[AuthenticatedKey],
         task: &SigningTask,
-        policy: &QuorumPolicy,
     ) -> Result<Arc<Round>, VerifyError> {
         if self.mode != CommitmentMode::Offset {
             return Err(VerifyError::OpenCommitments);
         }
         self.check_claims(agreed.plan().epoch(), task.id().as_bytes(), task)?;
-        let keys = self.signer_keys(agreed.registry(), agreed.digest(), keys, policy)?;
+        let keys = self.signer_keys(agreed.registry(), agreed.digest(), keys)?;
         let round = Round::new(agreed, task, self.attempt.attempt(), keys)?;
         self.verify_round(&round)?;
         Ok(round)
@@ -143,16 +141,17 @@ impl Aggregate {
         same.then_some(()).ok_or(VerifyError::OtherTask)
     }
 
-    /// The keys of the signers for this attempt with the given source, if they meet the policy.
+    /// The keys of the signers for this attempt with the given source, if they are a quorum.
     pub(crate) fn signer_keys(
         &self,
         registry: &Registry,
         source: &Node,
         keys: &[AuthenticatedKey],
-        policy: &QuorumPolicy,
     ) -> Result<Vec<AuthenticatedKey>, VerifyError> {
         let signers = self.signers(registry)?;
-        policy.check(registry, signers.iter())?;
+        if !registry.is_quorum(&signers) {
+            return Err(VerifyError::QuorumMissed);
+        }
         let mut known: Vec<&AuthenticatedKey> = keys
             .iter()
             .filter(|key| key.attempt == self.attempt && key.source == *source)

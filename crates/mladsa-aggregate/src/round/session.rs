@@ -9,7 +9,6 @@ use core::{fmt, mem};
 use crate::epoch::agreed::AgreedRoots;
 use crate::epoch::authenticate::AuthenticatedKey;
 use crate::epoch::message::{Equivocation, MessageKind, SignedMessage, Unverified};
-use crate::epoch::policy::QuorumPolicy;
 use crate::epoch::tree::EpochTree;
 use crate::error::{JournalError, RootsError, RoundError};
 use crate::journal::one_time::OneTimeKeyJournal;
@@ -62,7 +61,6 @@ pub struct Session {
     member: Arc<Member>,
     tree: Arc<EpochTree>,
     agreed: AgreedRoots,
-    policy: QuorumPolicy,
     task: SigningTask,
     timeout: u64,
     deadline: Option<u64>,
@@ -90,7 +88,6 @@ impl Session {
         member: Arc<Member>,
         tree: Arc<EpochTree>,
         agreed: AgreedRoots,
-        policy: QuorumPolicy,
         task: SigningTask,
         timeout: u64,
     ) -> Self {
@@ -99,7 +96,6 @@ impl Session {
             member,
             tree,
             agreed,
-            policy,
             task,
             timeout,
             deadline: None,
@@ -269,8 +265,8 @@ impl Session {
             }
             Err(error) => return Err(error),
         };
-        let (registry, signers) = (self.agreed.registry(), self.signers.iter());
-        if self.policy.check(registry, signers).is_err() {
+        let registry = self.agreed.registry();
+        if !registry.is_quorum(&self.signers) {
             self.fail(RoundError::QuorumMissed, events);
             return Ok(());
         }

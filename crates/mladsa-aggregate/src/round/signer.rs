@@ -247,6 +247,7 @@ mod tests {
     use super::*;
     use crate::epoch::pinned::PinnedRoots;
     use crate::epoch::plan::EpochPlan;
+    use crate::epoch::quorum::QuorumRule;
     use crate::epoch::registry::Registry;
     use crate::epoch::write_once::MemoryWriteOnceStore;
     use crate::keys::seed::MasterSeed;
@@ -259,7 +260,7 @@ mod tests {
         let member = Member::new(id, MasterSeed::from_bytes(&[1; 32]), &[2; 32]);
         let mut journal = OneTimeKeyJournal::in_memory(&member.seed).unwrap();
         let entry = member.register(Randomness::Deterministic).unwrap();
-        let registry = Registry::new(&[3; 32], [entry]).unwrap();
+        let registry = Registry::new(&[3; 32], [entry], &QuorumRule::TwoThirds).unwrap();
         let id = TaskId::new(b"x").unwrap();
         let plan = EpochPlan::new(1, vec![id.clone()]).unwrap();
         let tree = member.epoch_tree(&registry, &plan).unwrap();
@@ -267,7 +268,9 @@ mod tests {
         let mut store = MemoryWriteOnceStore::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root.unwrap()]).unwrap();
         let acknowledgement = member.acknowledge(&pinned, &mut journal, Randomness::Deterministic);
-        let agreed = AgreedRoots::new(&pinned, &[acknowledgement.unwrap()]).unwrap();
+        let agreed =
+            AgreedRoots::from_pin(&registry.identity(1), &pinned, &[acknowledgement.unwrap()])
+                .unwrap();
         let attempt = id.attempt(0).unwrap();
         let opening = member.open(&agreed, &tree, &attempt, &journal).unwrap();
         let key = agreed.authenticate(&opening).unwrap();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mladsa_aggregate::errors::{RoundError, VerifyError};
+use mladsa_aggregate::errors::{RootsError, RoundError, VerifyError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
 use mldsa_core::Randomness;
@@ -31,11 +31,16 @@ pub fn member(n: usize) -> Member {
     Member::new(id(n), seed, &bytes32("xi", n))
 }
 
+/// A registry in which every member is a quorum.
 pub fn registry(members: &[Member]) -> Arc<Registry> {
+    registry_with(members, &QuorumRule::Count(1))
+}
+
+pub fn registry_with(members: &[Member], rule: &QuorumRule) -> Arc<Registry> {
     let entries = members
         .iter()
         .map(|member| member.register(Randomness::Deterministic).unwrap());
-    Registry::new(&RHO, entries).unwrap()
+    Registry::new(&RHO, entries, rule).unwrap()
 }
 
 pub fn task_id(name: &str) -> TaskId {
@@ -72,6 +77,12 @@ pub fn agree(
     (trees, acknowledge(members, journals, &pinned))
 }
 
+/// The agreement on a list of roots of a committee that the caller trusts.
+pub fn agreed(pinned: &PinnedRoots, all: &[Acknowledgement]) -> Result<AgreedRoots, RootsError> {
+    let identity = pinned.registry().identity(pinned.plan().epoch());
+    AgreedRoots::from_pin(&identity, pinned, all)
+}
+
 /// The agreement of all members on a list of roots.
 pub fn acknowledge(
     members: &[Member],
@@ -83,7 +94,7 @@ pub fn acknowledge(
         acknowledgement.unwrap()
     };
     let all: Vec<_> = members.iter().zip(journals).map(acknowledge).collect();
-    AgreedRoots::new(pinned, &all).unwrap()
+    agreed(pinned, &all).unwrap()
 }
 
 pub fn journal(member: &Member) -> OneTimeKeyJournal {
@@ -104,7 +115,11 @@ impl Committee {
     }
 
     pub fn of(members: Vec<Member>, names: &[&str]) -> Self {
-        let registry = registry(&members);
+        Self::with_rule(members, names, &QuorumRule::Count(1))
+    }
+
+    pub fn with_rule(members: Vec<Member>, names: &[&str], rule: &QuorumRule) -> Self {
+        let registry = registry_with(&members, rule);
         let mut journals: Vec<_> = members.iter().map(journal).collect();
         let (trees, agreed) = agree(&members, &mut journals, &registry, &plan(names));
         Self {
@@ -151,15 +166,14 @@ impl Committee {
         signers.iter().map(commit).unzip()
     }
 
-    /// Verifies `aggregate` for a verifier that accepts a single signer.
+    /// Verifies `aggregate` by the rule of the registry.
     pub fn verify(
         &self,
         aggregate: &Aggregate,
         keys: &[AuthenticatedKey],
         task: &SigningTask,
     ) -> Result<Arc<Round>, VerifyError> {
-        let policy = QuorumPolicy::count(self.agreed.registry(), 1).unwrap();
-        aggregate.verify(&self.agreed, keys, task, &policy)
+        aggregate.verify(&self.agreed, keys, task)
     }
 
     pub fn all(&self) -> Vec<usize> {

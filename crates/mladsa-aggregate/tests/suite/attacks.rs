@@ -23,7 +23,7 @@ fn opened(
 ) -> (AgreedRoots, SignedMessage) {
     let members = [member(0)];
     let entry = members[0].register(Randomness::Deterministic).unwrap();
-    let registry = Registry::new(rho, [entry]).unwrap();
+    let registry = Registry::new(rho, [entry], &QuorumRule::TwoThirds).unwrap();
     let plan = EpochPlan::new(epoch, vec![task_id("x")]).unwrap();
     let (trees, agreed) = agree(&members, journal, &registry, &plan);
     let message = members[0].open(&agreed, &trees[0], &attempt_id("x", 0), &journal[0]);
@@ -59,7 +59,7 @@ fn seed_serves_one_plan_in_an_epoch() {
     let entry = members
         .each_ref()
         .map(|m| m.register(Randomness::Deterministic).unwrap());
-    let rematrixed = Registry::new(&[9; 32], entry).unwrap();
+    let rematrixed = Registry::new(&[9; 32], entry, &QuorumRule::TwoThirds).unwrap();
     let mut journal = journal(&members[0]);
     let mut announce = |registry: &Arc<Registry>, names: &[&str]| {
         let tree = members[0].epoch_tree(registry, &plan(names)).unwrap();
@@ -138,7 +138,8 @@ fn forge(committee: &Committee, n: usize, others: &[usize]) -> Forgery {
     ]
     .concat();
     let plan: [u8; 32] = shake(&plan);
-    let binding = [&b"MLADSA epoch"[..], &lp(&[&RHO, registry.root(), &plan])].concat();
+    let identity = registry.identity(EPOCH);
+    let binding = [&b"MLADSA epoch"[..], &lp(&[&identity, &plan])].concat();
     let binding: [u8; 32] = shake(&binding);
     let message: [u8; 64] = shake(&lp(&[b"F.kt", &epoch, &binding, &root]));
     let signature = hostile::sign(&id(n), b"F.kt", &message);
@@ -209,7 +210,7 @@ fn forged_list_of_roots_is_not_agreed_on() {
         let own = committee.members[n].acknowledge(honest, journal, Randomness::Deterministic);
         acknowledgements.push(own.unwrap());
     }
-    let result = AgreedRoots::new(&pinned, &acknowledgements);
+    let result = agreed(&pinned, &acknowledgements);
     assert_eq!(result.unwrap_err(), RootsError::NotAgreed);
 }
 
@@ -234,7 +235,6 @@ fn forgery_succeeds_if_roots_are_agreed_on_after_openings() {
     let mallory = &committee.members[2];
     let message = hostile::opening(mallory, &attempt, &forgery.opening, &agreed);
     keys.push(agreed.authenticate(&message).unwrap());
-    let policy = QuorumPolicy::two_thirds(agreed.registry());
     let expected = task("x", b"pay mallory");
     let round = Round::new(&agreed, &expected, 0, keys.clone()).unwrap();
     let ctx = Context::new(b"TEST").unwrap();
@@ -251,13 +251,13 @@ fn forgery_succeeds_if_roots_are_agreed_on_after_openings() {
         signature.as_ref(),
     ];
     let forged = Aggregate::from_bytes(&object.concat()).unwrap();
-    forged.verify(&agreed, &keys, &expected, &policy).unwrap();
+    forged.verify(&agreed, &keys, &expected).unwrap();
     // Under the list agreed on before the openings, the opening is invalid, and so are keys of
     // the other list.
     let message = hostile::opening(mallory, &attempt, &forgery.opening, &committee.agreed);
     let result = committee.agreed.authenticate(&message);
     assert_eq!(result.unwrap_err(), RoundError::InvalidOpening);
-    let result = forged.verify(&committee.agreed, &keys, &expected, &policy);
+    let result = forged.verify(&committee.agreed, &keys, &expected);
     assert_eq!(result.unwrap_err(), VerifyError::MissingKey);
 }
 

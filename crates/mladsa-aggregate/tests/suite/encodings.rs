@@ -93,7 +93,7 @@ fn signed_objects_are_strict() {
     let readers: [(&[u8], Read<'_>); 5] = [
         (&registration, &|bytes| {
             let registration = Registration::from_bytes(bytes)?;
-            Ok(Registry::new(&RHO, [registration]).map(drop)?)
+            Ok(Registry::new(&RHO, [registration], &QuorumRule::TwoThirds).map(drop)?)
         }),
         (&announcement, &|bytes| {
             Ok(RootAnnouncement::from_bytes(bytes)?.verify(registry, plan)?)

@@ -21,3 +21,4 @@ mod roots;
 mod session;
 mod signing;
 mod structure;
+mod trust;

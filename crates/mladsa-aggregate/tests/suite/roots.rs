@@ -16,7 +16,9 @@ const HEDGE: Randomness<'static> = Randomness::Deterministic;
 #[test]
 fn registry_requires_proofs_of_possession() {
     let entries: Vec<Registration> = (0..3).map(|n| member(n).register(HEDGE).unwrap()).collect();
-    let error = |entries: &[Registration]| Registry::new(&RHO, entries.to_vec()).unwrap_err();
+    let error = |entries: &[Registration]| {
+        Registry::new(&RHO, entries.to_vec(), &QuorumRule::TwoThirds).unwrap_err()
+    };
     assert_eq!(error(&[]), RegistrationError::NoMembers);
     let twice = [entries[0].clone(), entries[1].clone(), entries[0].clone()];
     assert_eq!(error(&twice), RegistrationError::DuplicateMember);
@@ -29,8 +31,8 @@ fn registry_requires_proofs_of_possession() {
         assert_eq!(error(&[changed]), RegistrationError::InvalidProof);
     }
     // The order of entries does not matter.
-    let forward = Registry::new(&RHO, entries.clone()).unwrap();
-    let backward = Registry::new(&RHO, entries.into_iter().rev()).unwrap();
+    let forward = Registry::new(&RHO, entries.clone(), &QuorumRule::TwoThirds).unwrap();
+    let backward = Registry::new(&RHO, entries.into_iter().rev(), &QuorumRule::TwoThirds).unwrap();
     assert_eq!(forward.root(), backward.root());
 }
 
@@ -98,7 +100,7 @@ impl Setup {
         let pinned = PinnedRoots::pin(&mut store, &self.registry, &self.plan, &self.roots[..n]);
         let pinned = pinned.unwrap();
         let all: Vec<_> = (0..n).map(|n| self.acknowledge(n, &pinned)).collect();
-        AgreedRoots::new(&pinned, &all).unwrap()
+        agreed(&pinned, &all).unwrap()
     }
 }
 
@@ -155,7 +157,7 @@ fn agreement_requires_more_than_two_thirds() {
     let pinned = pinned.unwrap();
     let all: Vec<_> = (0..3).map(|n| setup.acknowledge(n, &pinned)).collect();
     let not_agreed = |list: &[Acknowledgement]| {
-        let error = AgreedRoots::new(&pinned, list).unwrap_err();
+        let error = agreed(&pinned, list).unwrap_err();
         assert_eq!(error, RootsError::NotAgreed);
     };
     not_agreed(&all[..2]);
@@ -165,11 +167,11 @@ fn agreement_requires_more_than_two_thirds() {
     let forged = Acknowledgement::from_bytes(&forged).unwrap();
     assert_eq!(forged.verify(&pinned), Err(RootsError::InvalidSignature));
     not_agreed(&[&all[..2], &[forged]].concat());
-    AgreedRoots::new(&pinned, &all).unwrap();
+    agreed(&pinned, &all).unwrap();
     // A member without a root may acknowledge too, but cannot sign; nor can a member that has
     // not acknowledged.
     let witness = setup.acknowledge(3, &pinned);
-    let agreed = AgreedRoots::new(&pinned, &[&all[..2], &[witness]].concat()).unwrap();
+    let agreed = agreed(&pinned, &[&all[..2], &[witness]].concat()).unwrap();
     assert!(agreed.ids().eq(&[id(0), id(1)]));
     let (tree, journal) = (&setup.trees[2], &setup.journals[2]);
     let result = setup.members[2].open(&agreed, tree, &attempt_id("x", 0), journal);

@@ -25,7 +25,8 @@ struct Network {
 
 impl Network {
     fn new() -> Self {
-        let committee = Committee::new(N, &["x"]);
+        let committee =
+            Committee::with_rule((0..N).map(member).collect(), &["x"], &QuorumRule::TwoThirds);
         let sessions = (0..N).map(|n| session(&committee, n, 0)).collect();
         Self {
             committee,
@@ -94,18 +95,16 @@ impl Network {
         assert!(aggregates.all(|aggregate| aggregate == first));
         let keys = self.committee.keys(signers, first.attempt_id());
         let agreed = &self.committee.agreed;
-        let policy = QuorumPolicy::two_thirds(agreed.registry());
-        let verified = first.verify(agreed, &keys, &task("x", b"payload"), &policy);
+        let verified = first.verify(agreed, &keys, &task("x", b"payload"));
         verified.unwrap();
     }
 }
 
 fn session(committee: &Committee, n: usize, attempt: u8) -> Session {
     let agreed = committee.agreed.clone();
-    let policy = QuorumPolicy::two_thirds(agreed.registry());
     let (member, tree) = (Arc::new(member(n)), Arc::new(committee.trees[n].clone()));
     let task = task("x", b"payload");
-    Session::new(member, tree, agreed, policy, task, 100).starting_at(attempt, &[])
+    Session::new(member, tree, agreed, task, 100).starting_at(attempt, &[])
 }
 
 fn is_send<T: Send + 'static>(_: &T) {}
@@ -246,7 +245,8 @@ fn invalid_contribution_is_reported_once() {
 /// A session that could not begin, or that failed with an error, has ended.
 #[test]
 fn ended_session_has_no_more_events() {
-    let committee = Committee::new(N, &["x"]);
+    let committee =
+        Committee::with_rule((0..N).map(member).collect(), &["x"], &QuorumRule::TwoThirds);
     let mut journals: Vec<_> = committee.members.iter().map(journal).collect();
     let mut own = session(&committee, 0, EpochPlan::DEFAULT_ATTEMPTS + 1);
     let mut tick = |n: usize, session: &mut Session, now| session.tick(now, &mut journals[n]);

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use mladsa_aggregate::errors::{RoundError, VerifyError};
+use mladsa_aggregate::errors::{RegistrationError, RoundError, VerifyError};
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
+use mldsa_core::Randomness;
 
 use crate::committee::*;
 use crate::peer;
@@ -264,41 +265,9 @@ fn verification_requires_the_expected_task_and_a_quorum() {
     let mut committee = Committee::new(4, &["quorum"]);
     let (aggregate, round) = committee.sign(&[1, 3], "quorum", b"payload");
     let keys = committee.keys(&[1, 3], round.attempt_id());
-    let registry = committee.agreed.registry();
     let expected = task("quorum", b"payload");
-    let verify = |policy: &QuorumPolicy, task: &SigningTask| {
-        let round = aggregate.verify(&committee.agreed, &keys, task, policy);
-        round.map(drop)
-    };
-    let missed = Err(VerifyError::QuorumMissed);
-    let count = |n| QuorumPolicy::count(registry, n).unwrap();
-    assert_eq!(verify(&count(2), &expected), Ok(()));
-    assert_eq!(verify(&count(3), &expected), missed);
-    let two_thirds = QuorumPolicy::two_thirds(registry);
-    assert_eq!(verify(&two_thirds, &expected), missed);
-    for n in [0, 5] {
-        let error = QuorumPolicy::count(registry, n).unwrap_err();
-        assert_eq!(error, VerifyError::Threshold);
-    }
-    let weights = |weights: &[(MemberId, u64)], threshold| {
-        QuorumPolicy::weights(registry, weights, threshold)
-    };
-    let three = [(id(0), 10), (id(1), 3), (id(3), 4)];
-    assert_eq!(verify(&weights(&three, 7).unwrap(), &expected), Ok(()));
-    assert_eq!(verify(&weights(&three, 8).unwrap(), &expected), missed);
-    for (list, threshold, error) in [
-        (&three[..], 0, VerifyError::Threshold),
-        (&three[..], 18, VerifyError::Threshold),
-        (&[(id(0), 1), (id(0), 1)], 1, VerifyError::DuplicateMember),
-        (&[(id(9), 1)], 1, VerifyError::UnknownMember),
-        (&[(id(0), u64::MAX), (id(1), 1)], 1, VerifyError::Threshold),
-    ] {
-        assert_eq!(weights(list, threshold).unwrap_err(), error);
-    }
-    let other = Committee::new(2, &["quorum"]);
-    let foreign = QuorumPolicy::count(other.agreed.registry(), 1).unwrap();
-    let other_registry = Err(VerifyError::OtherRegistry);
-    assert_eq!(verify(&foreign, &expected), other_registry);
+    let result = committee.verify(&aggregate, &keys, &expected);
+    assert_eq!(result.map(drop), Ok(()));
 
     let id = || task_id("quorum");
     for other in [
@@ -307,7 +276,59 @@ fn verification_requires_the_expected_task_and_a_quorum() {
         SigningTask::consensus(id(), b"TEST", b"payload"),
         SigningTask::decision(id(), b"TEST", b"other"),
     ] {
-        let result = verify(&count(1), &other.unwrap());
-        assert_eq!(result, Err(VerifyError::OtherTask));
+        let result = committee.verify(&aggregate, &keys, &other.unwrap());
+        assert_eq!(result.unwrap_err(), VerifyError::OtherTask);
+    }
+}
+
+/// The rule is part of the identity: a verifier of one committee cannot be made to apply the rule
+/// of another.
+#[test]
+fn quorum_rule_is_checked_and_part_of_the_identity() {
+    let weights = |weights: &[(usize, u64)], threshold| QuorumRule::Weights {
+        weights: weights.iter().map(|(n, w)| (id(*n), *w)).collect(),
+        threshold,
+    };
+    let three = [(0, 10), (1, 3), (3, 4)];
+    let mut identities = Vec::new();
+    for (rule, is_quorum) in [
+        (QuorumRule::Count(2), true),
+        (QuorumRule::Count(4), false),
+        (QuorumRule::TwoThirds, false),
+        (weights(&three, 7), true),
+        (weights(&three, 8), false),
+    ] {
+        let members = (0..4).map(member).collect();
+        let mut committee = Committee::with_rule(members, &["quorum"], &rule);
+        let (aggregate, round) = committee.sign(&[1, 3], "quorum", b"payload");
+        let keys = committee.keys(&[1, 3], round.attempt_id());
+        let result = committee.verify(&aggregate, &keys, &task("quorum", b"payload"));
+        let expected = if is_quorum {
+            Ok(())
+        } else {
+            Err(VerifyError::QuorumMissed)
+        };
+        assert_eq!(result.map(drop), expected);
+        assert!(!identities.contains(&committee.agreed.identity()));
+        identities.push(committee.agreed.identity());
+    }
+    let entries: Vec<_> = (0..4)
+        .map(|n| member(n).register(Randomness::Deterministic).unwrap())
+        .collect();
+    let double = weights(&[(0, 1), (0, 1)], 1);
+    for (rule, error) in [
+        (QuorumRule::Count(0), RegistrationError::Threshold),
+        (QuorumRule::Count(5), RegistrationError::Threshold),
+        (weights(&three, 0), RegistrationError::Threshold),
+        (weights(&three, 18), RegistrationError::Threshold),
+        (double, RegistrationError::DuplicateMember),
+        (weights(&[(9, 1)], 1), RegistrationError::UnknownMember),
+        (
+            weights(&[(0, u64::MAX), (1, 1)], 1),
+            RegistrationError::Threshold,
+        ),
+    ] {
+        let result = Registry::new(&RHO, entries.clone(), &rule);
+        assert_eq!(result.unwrap_err(), error);
     }
 }

@@ -38,9 +38,33 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     pub(crate) attempts: Option<u8>,
 
-    /// The members of this epoch [default: all registered members]
-    #[arg(long, value_delimiter = ',')]
+    /// The members of this epoch
+    #[arg(
+        long,
+        value_delimiter = ',',
+        required_unless_present = "all_registered"
+    )]
     pub(crate) members: Vec<String>,
+
+    /// Take all registered members: check the printed names and fingerprints
+    #[arg(long, conflicts_with = "members")]
+    pub(crate) all_registered: bool,
+
+    /// Least number of signers [default: more than two thirds of the members]
+    #[arg(long, conflicts_with_all = ["weights", "threshold"])]
+    pub(crate) quorum: Option<usize>,
+
+    /// Weights of the members, one `name weight` a line; - is standard input
+    #[arg(long, value_name = "FILE", requires = "threshold")]
+    pub(crate) weights: Option<PathBuf>,
+
+    /// Least weight of the signers
+    #[arg(long, requires = "weights")]
+    pub(crate) threshold: Option<u64>,
+
+    /// The earlier epoch whose committee endorses this one
+    #[arg(long, value_name = "EPOCH")]
+    pub(crate) after: Option<u64>,
 }
 
 /// Make a member: its secrets, its guard and its registration
@@ -105,7 +129,7 @@ pub(crate) struct CombineArgs {
     pub(crate) out: PathBuf,
 }
 
-/// Verify that enough members signed what you expect
+/// Verify that a quorum of a committee that you trust signed what you expect
 #[derive(clap::Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
@@ -124,22 +148,6 @@ pub(crate) struct VerifyArgs {
 
     #[command(flatten)]
     pub(crate) subject: SubjectArgs,
-
-    /// Least number of signers
-    #[arg(
-        long,
-        required_unless_present_any = ["weights", "threshold"],
-        conflicts_with_all = ["weights", "threshold"],
-    )]
-    pub(crate) quorum: Option<usize>,
-
-    /// Weights of the members, one `name weight` a line; - is standard input
-    #[arg(long, value_name = "FILE", requires = "threshold")]
-    pub(crate) weights: Option<PathBuf>,
-
-    /// Least weight of the signers
-    #[arg(long, requires = "weights")]
-    pub(crate) threshold: Option<u64>,
 
     /// Write the ordinary ML-DSA-87 public key, for `mldsa verify`: a new file
     #[arg(long)]
@@ -167,6 +175,10 @@ pub(crate) struct CommitteeArgs {
     /// The epoch
     #[arg(long, default_value_t = 1)]
     pub(crate) epoch: u64,
+
+    /// The identity of the committee, from another channel
+    #[arg(long, value_name = "HEX")]
+    pub(crate) identity: Option<String>,
 
     /// The digest of the list of roots, from another channel
     #[arg(long, value_name = "HEX")]

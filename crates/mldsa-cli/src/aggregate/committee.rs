@@ -1,5 +1,6 @@
 //! Directory of a committee: `registrations/`, `epoch-N/plan.json`, `epoch-N/roots/`,
-//! `epoch-N/acknowledgements/`.
+//! `epoch-N/acknowledgements/`, `epoch-N/endorsements/`. Nothing in it is trusted before
+//! [`Committee::agreed`] has compared it with an identity or an epoch that the store has pinned.
 
 use std::fs;
 use std::io;
@@ -8,19 +9,21 @@ use std::sync::Arc;
 
 use base16ct::lower::encode_string;
 use mladsa_aggregate::{
-    Acknowledgement, AgreedRoots, EpochPlan, EpochTree, Error, MemberId, PinnedRoots, Registry,
-    RootAnnouncement,
+    Acknowledgement, AgreedRoots, Endorsement, EpochPlan, EpochTree, Error, MemberId, PinnedRoots,
+    QuorumRule, Registry, RootAnnouncement, WriteOnceStore,
 };
 use mldsa_core::Randomness;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use super::args::PlanArgs;
+use super::args::{CommitteeArgs, PlanArgs};
 use super::dirs::{
     TempPaths, content_label, expect_apart, file_name, files_in, member_id, named, publish,
     publish_new, read, read_up_to, refused,
 };
 use super::pins::Pins;
 use super::registrations::{read_registration, read_registry, registrations};
+use super::rule::rule;
 use super::store::Store;
 use crate::random::random;
 use crate::terminal::complain;
@@ -37,22 +40,32 @@ struct PlanFile {
     attempts: u8,
     contents: Vec<String>,
     members: Vec<String>,
-    registry_root: String,
+    /// In the order of the members; none: one each.
+    weights: Option<Vec<u64>>,
+    threshold: u64,
+    /// The earlier epoch whose committee endorses this one.
+    after: Option<u64>,
+    identity: String,
 }
+
+/// Greatest number of committees between a trusted epoch and the one that is verified.
+const MAX_SUCCESSORS: u8 = 32;
 
 /// One epoch in the directory of a committee. Only files of members of the plan are read.
 pub(crate) struct Committee {
+    path: PathBuf,
     epoch: PathBuf,
+    file: PlanFile,
     pub(crate) registry: Arc<Registry>,
     pub(crate) plan: EpochPlan,
 }
 
 impl Committee {
-    /// Fixes an epoch over the registrations present.
-    pub(crate) fn plan(args: &PlanArgs) -> io::Result<()> {
+    /// Fixes an epoch.
+    pub(crate) fn plan(args: &PlanArgs) -> io::Result<Self> {
         let directory = registrations(&args.committee);
         let mut ids = Vec::new();
-        if args.members.is_empty() {
+        if args.all_registered {
             for path in files_in(&directory)? {
                 match read_registration(&path) {
                     Ok(registration) => ids.push(*registration.id()),
@@ -63,9 +76,20 @@ impl Committee {
         for id in &args.members {
             ids.push(member_id(id.as_bytes())?);
         }
-        let rho = *random()?;
-        let registry = read_registry(&directory, &rho, &ids)?;
-        let plan = PlanFile {
+        let (rho, rule) = (*random()?, rule(args)?);
+        let registry = read_registry(&directory, &rho, &ids, &rule)?;
+        let (weights, threshold) = match rule {
+            QuorumRule::Weights { weights, threshold } => {
+                let weight = |id: &MemberId| weights.iter().find(|(other, _)| other == id);
+                let weights = registry
+                    .ids()
+                    .map(|id| weight(id).map_or(0, |(_, weight)| *weight));
+                (Some(weights.collect()), threshold)
+            }
+            QuorumRule::Count(count) => (None, count as u64),
+            QuorumRule::TwoThirds => (None, 2 * registry.len() as u64 / 3 + 1),
+        };
+        let file = PlanFile {
             rho: encode_string(&rho),
             epoch: args.epoch,
             attempts: args
@@ -73,10 +97,13 @@ impl Committee {
                 .unwrap_or(EpochPlan::attempts_for(registry.len())),
             contents: args.contents.clone(),
             members: registry.ids().map(file_name).collect(),
-            registry_root: encode_string(registry.root()),
+            weights,
+            threshold,
+            after: args.after,
+            identity: encode_string(&registry.identity(args.epoch)),
         };
-        plan.parse()?;
-        let json = serde_json::to_vec_pretty(&plan)?;
+        let parsed = file.parse()?;
+        let json = serde_json::to_vec_pretty(&file)?;
         if json.len() as u64 > MAX_PLAN {
             return Err(io::Error::other("too many or too long contents for a plan"));
         }
@@ -85,26 +112,203 @@ impl Committee {
         let planned = made
             .directory(&epoch)
             .and_then(|()| publish_new(&epoch.join("plan.json"), &json));
-        made.unless(planned)
+        made.unless(planned)?;
+        Ok(Self {
+            path: args.committee.clone(),
+            epoch,
+            file,
+            registry,
+            plan: parsed.plan,
+        })
     }
 
-    pub(crate) fn open(path: &Path, epoch: u64) -> io::Result<Self> {
+    /// Opens the epoch of the arguments and compares its identity with the given one.
+    pub(crate) fn of(args: &CommitteeArgs) -> io::Result<Self> {
+        let committee = Self::open(&args.committee, args.epoch)?;
+        match &args.identity {
+            Some(identity) if !committee.file.identity.eq_ignore_ascii_case(identity) => {
+                let why = format!("the committee is {}", committee.file.identity);
+                Err(io::Error::other(why))
+            }
+            _ => Ok(committee),
+        }
+    }
+
+    fn open(path: &Path, epoch: u64) -> io::Result<Self> {
         let directory = path.join(format!("epoch-{epoch}"));
         let name = directory.join("plan.json");
         // Without the text of the file, which may have control characters.
         let file: PlanFile = serde_json::from_slice(&read_up_to(&name, MAX_PLAN)?)
             .map_err(|error| named(&name, format!("line {}: not a plan", error.line())))?;
-        let (rho, plan, ids) = file.parse().map_err(|error| named(&name, error))?;
-        let registry = read_registry(&registrations(path), &rho, &ids)?;
-        if encode_string(registry.root()) != file.registry_root || plan.epoch() != epoch {
+        let Plan {
+            rho,
+            plan,
+            ids,
+            rule,
+        } = file.parse().map_err(|error| named(&name, error))?;
+        let registry = read_registry(&registrations(path), &rho, &ids, &rule)?;
+        if encode_string(&registry.identity(epoch)) != file.identity || plan.epoch() != epoch {
             let why = "a registration is not the one that was planned with";
             return Err(named(&name, why));
         }
         Ok(Self {
+            path: path.into(),
             epoch: directory,
+            file,
             registry,
             plan,
         })
+    }
+
+    /// Identity, quorum rule, and the members with the SHA-256 of their keys.
+    pub(crate) fn describe(&self) -> String {
+        let PlanFile {
+            identity,
+            weights,
+            threshold,
+            epoch,
+            ..
+        } = &self.file;
+        let n = self.registry.len();
+        let rule = match weights {
+            None => format!("{threshold} of {n} members"),
+            Some(weights) => {
+                let sum: u64 = weights.iter().sum();
+                format!("weight {threshold} of {sum}")
+            }
+        };
+        let mut text = format!("committee: {identity}\nepoch: {epoch}\nquorum: {rule}\n");
+        for (at, id) in self.registry.ids().enumerate() {
+            let key = self
+                .registry
+                .key(id)
+                .map(|key| Sha256::digest(key.as_bytes()));
+            let fingerprint = encode_string(&key.unwrap_or_default());
+            text += &format!("member: {id} {fingerprint}");
+            if let Some(weight) = weights.as_ref().and_then(|weights| weights.get(at)) {
+                text += &format!(" weight {weight}");
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// State of the epoch for its members: digest of the list, missing messages, next step. Binds
+    /// nothing.
+    pub(crate) fn status(&self, store: &Path) -> io::Result<String> {
+        let mut text = self.describe();
+        let roots = self.roots()?;
+        let missing = |has: &dyn Fn(&MemberId) -> bool| {
+            let ids = self.registry.ids().filter(|id| !has(id));
+            ids.map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        let no_root = missing(&|id| roots.iter().any(|root| root.id() == id));
+        text += &format!("missing roots: {no_root}\n");
+        if roots.is_empty() {
+            return Ok(text + "next: root\n");
+        }
+        let (pinned, _) = self.pin(store)?;
+        let acknowledged = self.acknowledgements(&pinned)?;
+        let missing = missing(&|id| acknowledged.iter().any(|known| known.id() == id));
+        text += &format!("roots: {}\n", encode_string(pinned.digest()));
+        text += &format!("missing acknowledgements: {missing}\n");
+        let is_agreed = AgreedRoots::from_pin(&self.id(), &pinned, &acknowledged).is_ok();
+        text += match (no_root.is_empty(), is_agreed) {
+            (_, true) => "next: open, commit, respond, combine\n",
+            (true, false) => "next: agree\n",
+            (false, false) => "next: root, or agree without the missing members\n",
+        };
+        Ok(text)
+    }
+
+    /// The identity in hex.
+    pub(crate) fn identity(&self) -> String {
+        self.file.identity.clone()
+    }
+
+    fn id(&self) -> [u8; 32] {
+        self.registry.identity(self.plan.epoch())
+    }
+
+    /// Pins the identity in `store`, so that `verify` trusts it and its successors.
+    pub(crate) fn trust(&self, store: &Path) -> io::Result<()> {
+        self.expect_apart(store)?;
+        let mut pins = Pins::new(store);
+        let pinned = pins.write(&self.pin_name(), &self.id());
+        pinned.map_err(|error| named(store, error))?;
+        pins.keep()
+    }
+
+    fn pin_name(&self) -> String {
+        format!("epoch-{}.committee", self.plan.epoch())
+    }
+
+    /// Publishes the endorsement of this committee by a member of the one before it.
+    pub(crate) fn endorse(&self, store: &Store) -> io::Result<()> {
+        let previous = self.previous(&store.path, MAX_SUCCESSORS)?;
+        let previous = previous.ok_or_else(|| io::Error::other("the plan is after no epoch"))?;
+        let (rnd, mut guard) = (random()?, store.guard()?);
+        let (epoch, hedge) = (self.plan.epoch(), Randomness::Hedged(&rnd));
+        let member = &store.member;
+        let signed = member.endorse(&previous, epoch, &self.id(), &mut guard, hedge);
+        let bytes = signed.map_err(refused)?.to_bytes();
+        self.share("endorsements", member.id(), &bytes)
+    }
+
+    /// The trusted committee of the earlier epoch that the plan names.
+    fn previous(&self, store: &Path, left: u8) -> io::Result<Option<AgreedRoots>> {
+        let Some(after) = self.file.after.filter(|after| *after < self.plan.epoch()) else {
+            return Ok(None);
+        };
+        let previous = Self::open(&self.path, after)?;
+        let (pinned, pins) = previous.pin(store)?;
+        previous
+            .trusted(store, &pinned, pins.is_new(), left)
+            .map(Some)
+    }
+
+    /// The agreement on `pinned`, by a committee that the store trusts: `is_new` is false for a list
+    /// that the store had pinned when the committee was trusted.
+    fn trusted(
+        &self,
+        store: &Path,
+        pinned: &PinnedRoots,
+        is_new: bool,
+        left: u8,
+    ) -> io::Result<AgreedRoots> {
+        let acknowledgements = self.acknowledgements(pinned)?;
+        let pin = Pins::new(store).read(&self.pin_name());
+        let pin = pin.map_err(|error| named(store, error))?;
+        let agreed = match (pin, left.checked_sub(1)) {
+            (Some(pin), _) if *pin == self.id() => {
+                AgreedRoots::from_pin(&self.id(), pinned, &acknowledgements)
+            }
+            (Some(pin), _) => {
+                let why = format!("another committee is pinned: {}", encode_string(&pin));
+                return Err(named(store, why));
+            }
+            (None, _) if !is_new => AgreedRoots::from_pin(&self.id(), pinned, &acknowledgements),
+            (None, Some(left)) => {
+                let Some(previous) = self.previous(store, left)? else {
+                    return Err(self.not_trusted());
+                };
+                let endorsements =
+                    self.read_each("endorsements", previous.registry(), |bytes| {
+                        Ok(Endorsement::from_bytes(bytes)?)
+                    })?;
+                AgreedRoots::successor_of(&previous, pinned, &acknowledgements, &endorsements)
+            }
+            (None, None) => return Err(self.not_trusted()),
+        };
+        agreed.map_err(refused)
+    }
+
+    fn not_trusted(&self) -> io::Error {
+        let epoch = self.plan.epoch();
+        io::Error::other(format!(
+            "the committee of epoch {epoch} is not trusted: get its identity from a source that you \
+             trust, not from this directory, and give it as --identity, or pin it with `trust`; a member runs `agree`"
+        ))
     }
 
     /// Publishes the root of a member's keys.
@@ -175,41 +379,51 @@ impl Committee {
         if let Some(pinned) = known.map_err(|error| named(store, error))? {
             return Ok((pinned, pins));
         }
-        let roots = self.read_each("roots", |bytes| {
-            let root = RootAnnouncement::from_bytes(bytes)?;
-            root.verify(&self.registry, &self.plan)?;
-            Ok(root)
-        })?;
+        let roots = self.roots()?;
         let pinned = PinnedRoots::pin(&mut pins, &self.registry, &self.plan, &roots);
         Ok((pinned.map_err(|error| named(store, error))?, pins))
     }
 
-    /// The pinned list with the acknowledgements of all members. `expected` is its digest, from
-    /// another channel.
+    fn roots(&self) -> io::Result<Vec<RootAnnouncement>> {
+        self.read_each("roots", &self.registry, |bytes| {
+            let root = RootAnnouncement::from_bytes(bytes)?;
+            root.verify(&self.registry, &self.plan)?;
+            Ok(root)
+        })
+    }
+
+    fn acknowledgements(&self, pinned: &PinnedRoots) -> io::Result<Vec<Acknowledgement>> {
+        self.read_each("acknowledgements", &self.registry, |bytes| {
+            let acknowledgement = Acknowledgement::from_bytes(bytes)?;
+            acknowledgement.verify(pinned)?;
+            Ok(acknowledgement)
+        })
+    }
+
+    /// The list of roots on which a trusted committee has agreed. The committee is trusted if its
+    /// identity was given, which [`Self::of`] has compared, or by the pins of the store.
     pub(crate) fn agreed(
         &self,
         store: &Path,
-        expected: Option<&str>,
+        args: &CommitteeArgs,
     ) -> io::Result<(AgreedRoots, Pins)> {
         let (pinned, pins) = self.pin(store)?;
-        expect_roots(&pinned, expected)?;
-        let acknowledgements = self.read_each("acknowledgements", |bytes| {
-            let acknowledgement = Acknowledgement::from_bytes(bytes)?;
-            acknowledgement.verify(&pinned)?;
-            Ok(acknowledgement)
-        })?;
-        let agreed = AgreedRoots::new(&pinned, &acknowledgements).map_err(refused)?;
+        expect_roots(&pinned, args.expect_roots.as_deref())?;
+        let is_new = pins.is_new() && args.identity.is_none();
+        let agreed = self.trusted(store, &pinned, is_new, MAX_SUCCESSORS)?;
         Ok((agreed, pins))
     }
 
-    /// The messages of the plan's members in a directory. Malformed ones are reported and skipped.
+    /// The messages of the members of a registry in a directory. Malformed ones are reported and
+    /// skipped.
     fn read_each<T>(
         &self,
         directory: &str,
+        registry: &Registry,
         parse: impl Fn(&[u8]) -> Result<T, Error>,
     ) -> io::Result<Vec<T>> {
         let mut found = Vec::new();
-        for id in self.registry.ids() {
+        for id in registry.ids() {
             let path = self.epoch.join(directory).join(file_name(id));
             match read(&path) {
                 Ok(bytes) => match parse(&bytes) {
@@ -239,8 +453,16 @@ fn skipped(error: io::Error) {
     complain(format_args!("skipped {error}"));
 }
 
+/// The decoded content of `plan.json`.
+struct Plan {
+    rho: [u8; 32],
+    plan: EpochPlan,
+    ids: Vec<MemberId>,
+    rule: QuorumRule,
+}
+
 impl PlanFile {
-    fn parse(&self) -> io::Result<([u8; 32], EpochPlan, Vec<MemberId>)> {
+    fn parse(&self) -> io::Result<Plan> {
         let bad = || io::Error::other("not the hex digits that belong there");
         let unhex = |text: &str| base16ct::mixed::decode_vec(text).map_err(|_| bad());
         let rho = unhex(&self.rho)?.try_into().map_err(|_| bad())?;
@@ -248,6 +470,21 @@ impl PlanFile {
         let contents = contents.collect::<Result<_, _>>()?;
         let plan = EpochPlan::with_attempts(self.epoch, contents, self.attempts);
         let ids = self.members.iter().map(|id| member_id(&unhex(id)?));
-        Ok((rho, plan.map_err(refused)?, ids.collect::<Result<_, _>>()?))
+        let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
+        let threshold = self.threshold;
+        let rule = match &self.weights {
+            Some(weights) if weights.len() == ids.len() => QuorumRule::Weights {
+                weights: ids.iter().copied().zip(weights.iter().copied()).collect(),
+                threshold,
+            },
+            None if usize::try_from(threshold).is_ok() => QuorumRule::Count(threshold as usize),
+            _ => return Err(io::Error::other("not the weights of the members")),
+        };
+        Ok(Plan {
+            rho,
+            plan: plan.map_err(refused)?,
+            ids,
+            rule,
+        })
     }
 }

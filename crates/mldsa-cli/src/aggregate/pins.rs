@@ -24,6 +24,11 @@ impl Pins {
         }
     }
 
+    /// Whether a list is not stored yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.new.is_some()
+    }
+
     /// Rejects a result whose path is the new list's, or a directory of it.
     pub(crate) fn check_result(&self, result: &Path) -> io::Result<()> {
         match &self.new {

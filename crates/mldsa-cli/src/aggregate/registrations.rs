@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mladsa_aggregate::{Member, MemberId, Registration, Registry};
+use mladsa_aggregate::{Member, MemberId, QuorumRule, Registration, Registry};
 use mldsa_core::Randomness;
 
 use super::dirs::{TempPaths, file_name, named, publish_first, read, refused};
@@ -58,9 +58,10 @@ pub(crate) fn read_registry(
     directory: &Path,
     rho: &[u8; 32],
     ids: &[MemberId],
+    rule: &QuorumRule,
 ) -> io::Result<Arc<Registry>> {
     let entries = ids
         .iter()
         .map(|id| read_registration(&directory.join(file_name(id))));
-    Registry::new(rho, entries.collect::<io::Result<Vec<_>>>()?).map_err(refused)
+    Registry::new(rho, entries.collect::<io::Result<Vec<_>>>()?, rule).map_err(refused)
 }

@@ -10,7 +10,7 @@ use mladsa_aggregate::steps::{
     AttemptId, AuthenticatedKey, Challenge, Combiner, CommitmentSet, MessageKind, Round,
     SignedMessage,
 };
-use mladsa_aggregate::{Aggregate, AgreedRoots, MemberId, QuorumPolicy, SigningTask};
+use mladsa_aggregate::{Aggregate, AgreedRoots, MemberId, SigningTask};
 
 use sha2::{Digest, Sha256};
 
@@ -24,7 +24,6 @@ use super::dirs::{
 use super::pins::Pins;
 use super::store::Store;
 use crate::input;
-use crate::input::without_mark;
 use crate::output::{Content, Existing, Output, write_each_after};
 use crate::paths::Files;
 use crate::terminal::print;
@@ -64,11 +63,10 @@ pub(crate) struct Attempt {
 impl Attempt {
     /// An error without an agreement on the list of roots.
     pub(crate) fn new(args: &DecisionArgs, task: SigningTask) -> io::Result<Self> {
-        let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
-        let expected = args.committee.expect_roots.as_deref();
+        let committee = Committee::of(&args.committee)?;
         let round = &args.round;
         expect_apart("--round", &round.round, &args.store.store)?;
-        let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
+        let (agreed, pins) = committee.agreed(&args.store.store, &args.committee)?;
         let attempt = task.id().attempt(round.attempt).map_err(refused)?;
         committee.plan.index(&attempt).map_err(refused)?;
         let cohort: Result<Vec<_>, _> = round
@@ -240,12 +238,10 @@ fn public_keys(
 }
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
-    let committee = Committee::open(&args.committee.committee, args.committee.epoch)?;
-    let expected = args.committee.expect_roots.as_deref();
+    let committee = Committee::of(&args.committee)?;
     expect_apart("--round", &args.round, &args.store.store)?;
-    let (agreed, pins) = committee.agreed(&args.store.store, expected)?;
+    let (agreed, pins) = committee.agreed(&args.store.store, &args.committee)?;
     let task = signing_task(&args.subject)?;
-    let policy = policy(args, &agreed)?;
     // An aggregate with another payload than the expected one may be longer.
     let limit = task.payload().len() as u64 + (1 << 14);
     let bytes = read_named(&args.aggregate, limit)?;
@@ -253,7 +249,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     let aggregate = Aggregate::from_bytes(&bytes).map_err(malformed)?;
     let signers = aggregate.signers(agreed.registry())?;
     let keys = public_keys(&args.round, &agreed, &signers, aggregate.attempt_id())?;
-    let round = aggregate.verify(&agreed, &keys, &task, &policy)?;
+    let round = aggregate.verify(&agreed, &keys, &task)?;
     let results = [
         &round.aggregate_key().as_bytes()[..],
         aggregate.signature().as_ref(),
@@ -279,55 +275,6 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), StepError> {
     })?)
 }
 
-/// 8,192 names of 64 bytes, each with a weight.
-const MAX_WEIGHTS: u64 = 1 << 20;
-
-/// The quorum policy: a number of members, or weights (`name weight` lines) and a threshold.
-fn policy(args: &VerifyArgs, agreed: &AgreedRoots) -> Result<QuorumPolicy, StepError> {
-    let registry = agreed.registry();
-    match (&args.weights, args.quorum, args.threshold) {
-        (None, Some(quorum), None) => {
-            Ok(QuorumPolicy::count(registry, quorum).map_err(|error| {
-                let members = registry.len();
-                let why = format!("--quorum {quorum}: {error}, there are {members} members");
-                io::Error::other(why)
-            })?)
-        }
-        (Some(path), None, Some(threshold)) => {
-            let bytes = read_named(path, MAX_WEIGHTS)?;
-            let text = str::from_utf8(without_mark(&bytes))
-                .map_err(|_| input::unusable(path, "not text"))?;
-            let (mut weights, mut sum) = (Vec::new(), 0u64);
-            for (number, line) in text.lines().enumerate() {
-                let Some(line) = Some(line.trim()).filter(|line| !line.is_empty()) else {
-                    continue;
-                };
-                // Without the text of the line, which may have control characters.
-                let bad = || {
-                    let why = format!("line {}: not a member's name and a weight", number + 1);
-                    input::unusable(path, why)
-                };
-                let (id, weight) = line.rsplit_once(char::is_whitespace).ok_or_else(bad)?;
-                let id = MemberId::new(id.trim().as_bytes()).map_err(|_| bad())?;
-                let weight = weight.parse().map_err(|_| bad())?;
-                let total = sum.checked_add(weight);
-                sum = total.ok_or_else(|| input::unusable(path, "a sum of 2^64 or more"))?;
-                weights.push((id, weight));
-            }
-            let unusable = |error| match error {
-                VerifyError::Threshold if sum == 0 => input::unusable(path, "no weight above 0"),
-                VerifyError::Threshold => {
-                    let why = format!("--threshold {threshold}: not in 1 to {sum}, their weight");
-                    io::Error::other(why)
-                }
-                error => input::unusable(path, error),
-            };
-            Ok(QuorumPolicy::weights(registry, &weights, threshold).map_err(unusable)?)
-        }
-        _ => Err(io::Error::other("--quorum, or --weights with --threshold").into()),
-    }
-}
-
 /// Signers and decision, and the size: with and without openings, and of a list of signatures.
 fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyError> {
     let registry = agreed.registry();
@@ -340,6 +287,7 @@ fn report(aggregate: &Aggregate, agreed: &AgreedRoots) -> Result<String, VerifyE
     let lines = [
         format!("signers: {n} of {}: {}", registry.len(), names.join(" ")),
         format!("payload: SHA-256 {}", encode_string(&payload)),
+        format!("committee: {}", encode_string(&agreed.identity())),
         format!("roots: {}", encode_string(agreed.digest())),
         format!("attempt: {}", aggregate.attempt_id().attempt()),
         format!("hints: {} of 75", aggregate.hint_weight()),

@@ -4,6 +4,7 @@ mod pins;
 mod run;
 mod steps;
 mod stores;
+mod trust;
 
 use core::ops::Deref;
 use std::fs;
@@ -114,7 +115,7 @@ impl Place {
         for n in members {
             self.good(&own("init", n, &format!("--id m{n}")));
         }
-        self.good("plan --committee committee --content slot-7");
+        self.good("plan --committee committee --all-registered --content slot-7");
     }
 
     /// Brings three members up to the agreement on the roots of an epoch; returns its digest.
@@ -124,18 +125,41 @@ impl Place {
                 self.good(&own("init", n, &format!("--id m{n}")));
             }
         }
-        let plan = format!("plan --committee committee --epoch {epoch} --content slot-6");
+        let plan = format!(
+            "plan --committee committee --epoch {epoch} --all-registered --quorum 1 --content slot-6"
+        );
         self.good(&format!("{plan} --content slot-7"));
         self.refused(&format!("{plan} --content slot-7"), "exists");
         self.each("root", [0, 1, 2], &format!("--epoch {epoch}"));
-        let agreed = self.good(&own("agree", 0, &format!("--epoch {epoch}")));
-        let digest = agreed.lines()[0]
-            .strip_prefix("roots: ")
-            .unwrap()
-            .to_owned();
+        self.agree([0, 1, 2], epoch);
+        self.status(epoch, "roots")
+    }
+
+    /// All members compare and acknowledge the list of roots.
+    fn agree<const N: usize>(&self, members: [usize; N], epoch: usize) {
+        let digest = self.status(epoch, "roots");
         let expected = format!("--epoch {epoch} --expect-roots {digest}");
-        self.each("agree", [0, 1, 2], &expected);
-        digest
+        self.each("agree", members, &expected);
+    }
+
+    /// A line of `status`.
+    fn status(&self, epoch: usize, line: &str) -> String {
+        let shown = self.good(&format!(
+            "status --committee committee --store nobody --epoch {epoch}"
+        ));
+        let lines = shown.lines();
+        let line = lines
+            .iter()
+            .find_map(|text| text.strip_prefix(&format!("{line}: ")));
+        line.unwrap().to_owned()
+    }
+
+    /// `verify` with a store of its own and the identity that the plan names.
+    fn verify(&self, aggregate: &str, round: &str, more: &str) -> String {
+        let epoch = more.split("--epoch ").nth(1).unwrap_or("1");
+        let epoch = epoch.split_whitespace().next().unwrap().parse().unwrap();
+        let identity = self.status(epoch, "committee");
+        verify(aggregate, round, &format!("--identity {identity} {more}"))
     }
 
     /// Runs attempts of three members until one succeeds; returns its directory.
@@ -171,7 +195,7 @@ fn member(step: &str, n: usize, more: &str) -> String {
     own(step, n, &format!("{attempt} {more}"))
 }
 
-/// `verify` with a store of its own; `more` is the policy and further options.
+/// `verify` with a store of its own.
 fn verify(aggregate: &str, round: &str, more: &str) -> String {
     format!(
         "verify --committee committee --store verifier --round {round} --aggregate {aggregate} \

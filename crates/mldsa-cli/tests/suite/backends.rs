@@ -37,7 +37,7 @@ fn one_backend_is_chosen_and_each_can_be() {
 }
 
 #[test]
-fn an_unknown_backend_is_refused() {
+fn an_unknown_backend_is_rejected() {
     let run = mldsa(&args!["--backend abacus backends"], b"");
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("portable"), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! `mldsa batch-sign`: the same bytes as the peer, round trips, refusals.
+//! `mldsa batch-sign`: the same bytes as the peer, round trips, rejected lines.
 
 use crate::peer::{Form, HASHES, SETS, Set, bytes, digest, message_fields, object, seed};
 use crate::tool::{ENGINES, args, mldsa};
@@ -15,30 +15,28 @@ struct Case {
 }
 
 impl Case {
+    /// Number of cases: every hash, the pure form and `mu` under every set, each with both forms of
+    /// the key, with and without `rnd`.
+    const COUNT: usize = 3 * (HASHES.len() + 8);
+
     fn new(number: usize) -> Self {
         let label = format!("sign {number}");
-        let random = bytes(&label, 8);
-        let set = SETS[number % 3];
+        let random = bytes(&label, 2);
+        let (set, kind) = (SETS[number % 3], number / 3);
         let msg = bytes(&format!("{label} msg"), usize::from(random[0]) * 2);
-        let as_mu = random[1] % 4 == 1;
-        let form = match random[1] % 4 {
-            0 => {
-                let hash = HASHES[usize::from(random[3]) % HASHES.len()];
-                Form::PreHashed(hash, digest(hash, &msg))
-            }
-            _ => Form::Pure(msg),
-        };
+        let ctx_len = usize::from(random[1]) * (kind >> 1 & 1);
         Self {
             set,
-            key: seed(&format!("{label} key {}", number % 20)),
-            form,
-            ctx: bytes(
-                &format!("{label} ctx"),
-                usize::from(random[4]) * usize::from(random[5] & 1),
-            ),
-            rnd: (random[6] & 1 == 1).then(|| seed(&format!("{label} rnd"))),
-            from_sk: random[7] & 1 == 1,
-            as_mu,
+            // Neighbours share a key.
+            key: seed(&format!("sign key {}", number / 6)),
+            form: match HASHES.get(kind) {
+                Some(hash) => Form::PreHashed(hash, digest(hash, &msg)),
+                None => Form::Pure(msg),
+            },
+            ctx: bytes(&format!("{label} ctx"), ctx_len),
+            rnd: (kind & 1 == 1).then(|| seed(&format!("{label} rnd"))),
+            from_sk: number & 1 == 1,
+            as_mu: kind >= HASHES.len() + 4,
         }
     }
 
@@ -65,16 +63,14 @@ impl Case {
 /// Byte-identical to the peer, verified by the peer and by `batch-verify`.
 #[test]
 fn deterministic_signatures_equal_those_of_the_peer() {
-    let cases: Vec<Case> = (0..330).map(Case::new).collect();
+    let cases: Vec<Case> = (0..Case::COUNT).map(Case::new).collect();
     let input: String = cases.iter().map(Case::sign_line).collect();
     let args = args!["batch-sign - --allow-weak-prehash --deterministic --threads"];
     let signed = mldsa(&args![..args, "2"], input.as_bytes());
     assert_eq!(signed.code, 0, "{}", signed.stderr);
-    assert!(
-        signed
-            .stderr
-            .starts_with("330 lines: 330 signed, 0 public keys, 0 unusable in ")
-    );
+    let n = Case::COUNT;
+    let summary = format!("{n} lines: {n} signed, 0 public keys, 0 unusable in ");
+    assert!(signed.stderr.starts_with(&summary), "{}", signed.stderr);
 
     let mut votes = String::new();
     assert_eq!(signed.lines().len(), cases.len());
@@ -102,7 +98,7 @@ fn deterministic_signatures_equal_those_of_the_peer() {
         let again = mldsa(&args![..args, threads], input.as_bytes());
         assert_eq!(again.stdout, signed.stdout);
     }
-    for engine in ENGINES {
+    for engine in &ENGINES[1..] {
         let again = mldsa(&args![..args, "2 --engine", engine], input.as_bytes());
         assert!(again.stdout == signed.stdout, "{engine} answers otherwise");
         assert_eq!(again.code, 0);
@@ -202,77 +198,36 @@ fn hostile_lines() {
     let with_key = |rest: &str| line(&format!("\"seed\":\"{seed_hex}\",{rest}"));
     let with_sk = |sk: &[u8]| line(&format!("\"sk\":\"{}\"", hex::encode(sk)));
     let ctx = |len| with_key(&format!(r#""msg":"","ctx":"{}""#, "00".repeat(len)));
-    let unrelated = r#"field "sk" is refused: private key parts do not belong"#;
+    let unrelated = r#"field "sk" is rejected: private key parts do not belong"#;
     let (mu, weak) = ("00".repeat(64), "00".repeat(28));
+    #[rustfmt::skip]
     let cases = [
         (line(&format!("\"seed\":\"{seed_hex}\"")), ""),
         (with_key(r#""msg":"""#), ""),
         (ctx(255), ""),
         (ctx(256), r#"field "ctx" has more than 255 bytes"#),
         (line(r#""msg":"""#), r#"neither "seed" nor "sk""#),
-        (
-            with_key(&format!(r#""sk":"{sk_hex}""#)),
-            r#"both "seed" and "sk""#,
-        ),
-        (
-            line(&format!(r#""seed":"{seed_hex}00""#)),
-            r#"field "seed" has 33 bytes, not 32"#,
-        ),
+        (with_key(&format!(r#""sk":"{sk_hex}""#)), r#"both "seed" and "sk""#),
+        (line(&format!(r#""seed":"{seed_hex}00""#)), r#"field "seed" has 33 bytes, not 32"#),
         (line(r#""seed":"""#), r#"field "seed" has 0 bytes, not 32"#),
-        (
-            line(&format!(r#""sk":"{sk_hex}00""#)),
-            r#"field "sk" has 2561 bytes, not the 2560 of ML-DSA-44"#,
-        ),
-        (
-            with_sk(&out_of_range),
-            r#"field "sk" is refused: secret coefficient out of range"#,
-        ),
+        (line(&format!(r#""sk":"{sk_hex}00""#)), r#"field "sk" has 2561 bytes, not the 2560 of ML-DSA-44"#),
+        (with_sk(&out_of_range), r#"field "sk" is rejected: secret coefficient out of range"#),
         (with_sk(&other_t0), unrelated),
         (with_sk(&other_tr), unrelated),
         (with_sk(&other_rho), unrelated),
-        (
-            with_key(r#""msg":"","rnd":"00""#),
-            r#"field "rnd" has 1 bytes, not 32"#,
-        ),
-        (
-            with_key(&format!(r#""rnd":"{seed_hex}""#)),
-            r#""rnd" without a message"#,
-        ),
+        (with_key(r#""msg":"","rnd":"00""#), r#"field "rnd" has 1 bytes, not 32"#),
+        (with_key(&format!(r#""rnd":"{seed_hex}""#)), r#""rnd" without a message"#),
         (with_key(r#""ctx":"00""#), r#""ctx" without a message"#),
-        (
-            with_key(r#""digest":"00""#),
-            r#""digest" without "prehash""#,
-        ),
-        (
-            with_key(r#""prehash":"SHA2-256""#),
-            r#"field "digest" is missing"#,
-        ),
-        (
-            with_key(r#""prehash":"MD5","digest":"00""#),
-            "unknown hash, none of SHA2-256",
-        ),
-        (
-            with_key(&format!(r#""prehash":"SHA2-224","digest":"{weak}""#)),
-            "SHA2-224 is too weak for ML-DSA-44",
-        ),
-        (
-            with_key(r#""mu":"00""#),
-            r#"field "mu" has 1 bytes, not 64"#,
-        ),
-        (
-            with_key(&format!(r#""mu":"{mu}","ctx":"""#)),
-            r#""ctx" and "mu""#,
-        ),
-        (
-            with_key(&format!(r#""mu":"{mu}","msg":"""#)),
-            "more than one of",
-        ),
+        (with_key(r#""digest":"00""#), r#""digest" without "prehash""#),
+        (with_key(r#""prehash":"SHA2-256""#), r#"field "digest" is missing"#),
+        (with_key(r#""prehash":"MD5","digest":"00""#), "unknown hash, none of SHA2-256"),
+        (with_key(&format!(r#""prehash":"SHA2-224","digest":"{weak}""#)), "SHA2-224 is too weak for ML-DSA-44"),
+        (with_key(r#""mu":"00""#), r#"field "mu" has 1 bytes, not 64"#),
+        (with_key(&format!(r#""mu":"{mu}","ctx":"""#)), r#""ctx" and "mu""#),
+        (with_key(&format!(r#""mu":"{mu}","msg":"""#)), "more than one of"),
         (with_key(r#""pk":"00""#), "unknown field in position"),
         (with_key(r#""msg":7"#), r#"field "msg" is not a string"#),
-        (
-            r#"{"set":"Dilithium2"}"#.into(),
-            "unknown set, none of ML-DSA-44",
-        ),
+        (r#"{"set":"Dilithium2"}"#.into(), "unknown set, none of ML-DSA-44"),
         (String::new(), "empty line"),
         ("{]".into(), "bad JSON at column 2"),
     ];

@@ -111,7 +111,7 @@ fn certificate_key_verifies() {
 
 #[test]
 fn other_certificates_are_rejected() {
-    let folder = Folder::new("certificate-refused");
+    let folder = Folder::new("certificate-rejected");
     let (text, der) = published("ml-dsa-44");
     let (foreign, foreign_der) = published("ecdsa");
     let pem = |label: &str, der: &[u8]| {

@@ -161,7 +161,7 @@ fn passwords() {
 
 #[test]
 fn malformed_and_costly_files_are_rejected() {
-    let folder = Folder::new("encrypted-refused");
+    let folder = Folder::new("encrypted-rejected");
     folder.put("password", PASSWORD);
     let inspect = "inspect file --password-file password";
     let parameters = |kdf| Parameters {

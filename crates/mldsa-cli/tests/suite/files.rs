@@ -171,71 +171,25 @@ fn verdicts_and_unusable_input() {
     let [at_most, too_long] = [255, 256].map(|len| format!("--ctx-hex {}", "aa".repeat(len)));
     let other = "another message, context or key";
     let short = json("false,\"reason\":\"signature_length\"");
-    for (sig, options, code, stdout, stderr) in [
+    #[rustfmt::skip]
+    let cases = [
         (&signature[..], "", 0, "valid\n".into(), ""),
         (&upper, "", 0, "valid\n".into(), ""),
         (&signature, "--json", 0, json("true"), ""),
         (&signature, "--quiet", 0, String::new(), ""),
-        (
-            &signature[1..],
-            "",
-            1,
-            invalid("signature_length"),
-            "not 2419",
-        ),
+        (&signature[1..], "", 1, invalid("signature_length"), "not 2419"),
         (&signature[1..], "--json", 1, short, "not 2419"),
         (&signature[1..], "-q", 1, String::new(), ""),
         (b"", "", 1, invalid("signature_length"), "not 0"),
-        (
-            b"x",
-            "",
-            1,
-            invalid("signature_length"),
-            "has 2420 bytes, not 1",
-        ),
-        (
-            &[0; 3309],
-            "",
-            1,
-            invalid("signature_length"),
-            "an ML-DSA-65 signature; the key",
-        ),
-        (
-            &bad_hint,
-            "",
-            1,
-            invalid("hint_encoding"),
-            "no signature of any message",
-        ),
-        (
-            &bad_norm,
-            "",
-            1,
-            invalid("response_norm"),
-            "no signature of any message",
-        ),
-        (
-            &signature,
-            "--ctx x",
-            1,
-            invalid("challenge_mismatch"),
-            other,
-        ),
-        (
-            &signature,
-            &at_most,
-            1,
-            invalid("challenge_mismatch"),
-            other,
-        ),
-        (
-            &signature,
-            &too_long,
-            1,
-            invalid("context_too_long"),
-            "at most",
-        ),
-    ] {
+        (b"x", "", 1, invalid("signature_length"), "has 2420 bytes, not 1"),
+        (&[0; 3309], "", 1, invalid("signature_length"), "an ML-DSA-65 signature; the key"),
+        (&bad_hint, "", 1, invalid("hint_encoding"), "no signature of any message"),
+        (&bad_norm, "", 1, invalid("response_norm"), "no signature of any message"),
+        (&signature, "--ctx x", 1, invalid("challenge_mismatch"), other),
+        (&signature, &at_most, 1, invalid("challenge_mismatch"), other),
+        (&signature, &too_long, 1, invalid("context_too_long"), "at most"),
+    ];
+    for (sig, options, code, stdout, stderr) in cases {
         folder.put("sig", sig);
         let run = folder.run(&format!("verify -k pk -s sig {options}"), b"m");
         assert_eq!((run.code, run.stdout), (code, stdout), "{options}");

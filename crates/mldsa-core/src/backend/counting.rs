@@ -1,4 +1,4 @@
-//! The portable table with counters, for the tests of `cost`.
+//! The portable table with counters, for the tests of `cost` and of zeroization.
 
 use core::cell::Cell;
 use std::thread_local;
@@ -8,6 +8,7 @@ use super::{Backend, portable};
 use crate::cost::Operations;
 
 thread_local! {
+    static WIPES: Cell<usize> = const { Cell::new(0) };
     static COUNTS: Cell<Operations> = const { Cell::new(Operations::NONE) };
 }
 
@@ -16,6 +17,14 @@ pub(crate) fn count<T>(act: impl FnOnce(Backend) -> T) -> (T, Operations) {
     COUNTS.set(Operations::NONE);
     let result = act(Backend(&KERNELS));
     (result, COUNTS.get())
+}
+
+/// Runs `act` on a backend that counts how often the registers are cleared, which
+/// `ZeroizeKernelState` does together with the frames.
+pub(crate) fn count_wipes<T>(act: impl FnOnce(Backend) -> T) -> (T, usize) {
+    WIPES.set(0);
+    let result = act(Backend(&KERNELS));
+    (result, WIPES.get())
 }
 
 fn add(change: impl FnOnce(&mut Operations)) {
@@ -53,6 +62,10 @@ static KERNELS: Kernels = Kernels {
     inv_ntt_use_hint: |gamma2, w_hat, hint, w1| {
         add(|counts| counts.inv_ntt += 1);
         (portable::KERNELS.inv_ntt_use_hint)(gamma2, w_hat, hint, w1);
+    },
+    clear_registers: || {
+        WIPES.set(WIPES.get() + 1);
+        (portable::KERNELS.clear_registers)();
     },
     ..portable::KERNELS
 };

@@ -15,7 +15,42 @@ use crate::params::{GAMMA2_32, GAMMA2_88, N, Q, T0_POLY_LEN, T1_POLY_LEN};
 use crate::random::Random;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::ring::rounding::low_bits;
-use crate::sample::rej_bounded_block;
+use crate::sample::{rej_bounded_block, rej_ntt_block_vartime};
+
+/// That the coefficients agree modulo q.
+pub(crate) fn residues_agree(a: &[i32; N], b: &[i32; N]) {
+    for (n, (a, b)) in a.iter().zip(b).enumerate() {
+        assert_eq!(a.rem_euclid(Q), b.rem_euclid(Q), "coefficient {n}");
+    }
+}
+
+/// `sum(a b) 2^-32 mod q` in wide integers.
+pub(crate) fn plain_product(terms: &[(&[i32; N], &[i32; N])]) -> [i32; N] {
+    // 2^-32 mod q
+    const INVERSE: i128 = 8_265_825;
+    const { assert!((1i128 << 32) * INVERSE % Q as i128 == 1) };
+    core::array::from_fn(|n| {
+        let products = terms
+            .iter()
+            .map(|(a, b)| i128::from(a[n]) * i128::from(b[n]));
+        (products.sum::<i128>() * INVERSE).rem_euclid(i128::from(Q)) as i32
+    })
+}
+
+/// Algorithm 30 from a state that is ready to be squeezed: the coefficients, and the number of
+/// blocks that they take.
+pub(crate) fn filled_plainly(state: &mut [u64; 25]) -> ([i32; N], usize) {
+    let (mut out, mut filled, mut blocks) = ([0; N], 0, 0);
+    while filled < N {
+        if blocks > 0 {
+            keccak_f1600(state);
+        }
+        let bytes: Vec<u8> = state.iter().flat_map(|word| word.to_le_bytes()).collect();
+        filled = rej_ntt_block_vartime(&bytes[..168], &mut out, filled);
+        blocks += 1;
+    }
+    (out, blocks)
+}
 
 #[test]
 fn permutations() {

@@ -233,6 +233,84 @@ macro_rules! lane_entries {
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use lane_entries;
 
+/// The table of a backend whose kernels take eight coefficients at a time: they are in the
+/// modules of the same names, for `$cpu`.
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+macro_rules! eight_kernels {
+    (
+        $name:literal, $cpu:ident, $lanes:ident, $keccak_f1600:expr, $mask_lanes:literal,
+        $expand_a_interleaved:expr
+    ) => {
+        Kernels {
+            name: $name,
+            dispatched: counter!(),
+            keccak_f1600: $keccak_f1600,
+            ntt: secret_entry!(|src, dst| rows::transform(src, dst)),
+            inv_ntt: secret_entry!(|src, dst| rows::inverse_transform(src, dst)),
+            row_product: secret_entry!(|a, b, out| product::row_product(a, b, out)),
+            product_inv_ntt: secret_entry!(|a, b, out| secret_rows::product_inv_ntt(a, b, out)),
+            expand_a: entry!(|rho, l, first, out| {
+                reject::expand_a(
+                    $cpu::here(),
+                    rho,
+                    l,
+                    first,
+                    out,
+                    &mut InterleavedHash::empty(),
+                )
+            }),
+            expand_a_interleaved: $expand_a_interleaved,
+            expand_s: secret_entry!(|rho_p, eta, first, out| {
+                secret_streams::expand_s($cpu::here(), rho_p, eta, first, out)
+            }),
+            expand_masks: secret_entry!(|seeds, len, out| {
+                secret_streams::expand_masks($cpu::here(), seeds, len, out)
+            }),
+            mask_lanes: $mask_lanes,
+            unpack_mask_ntt: secret_entry!(|gamma1_bits, bytes, out| {
+                secret_rows::unpack_mask_ntt(gamma1_bits, bytes, out)
+            }),
+            pack_eta: secret_entry!(|eta, s, out| pack::pack_eta(eta, s, out)),
+            unpack_eta_ntt: secret_entry!(|eta, bytes, out| {
+                secret_rows::unpack_eta_ntt(eta, bytes, out)
+            }),
+            unpack_t0_ntt: secret_entry!(|bytes, out| secret_rows::unpack_t0_ntt(bytes, out)),
+            public_row: secret_entry!(|eta, a_row, s1_hat, s2, t1, t0| {
+                secret_rows::public_row(eta, a_row, s1_hat, s2, t1, t0)
+            }),
+            commit_row: secret_entry!(|gamma2, a_row, y_hat, w, w1| {
+                secret_rows::commit_row(gamma2, a_row, y_hat, w, w1)
+            }),
+            respond_row: secret_entry!(|gamma1_bits, bound, c_hat, s1_hat, y_hat, out| {
+                secret_rows::respond_row(gamma1_bits, bound, c_hat, s1_hat, y_hat, out)
+            }),
+            low_bits_row: secret_entry!(|gamma2, bound, c_hat, s2_hat, w| {
+                secret_rows::low_bits_row(gamma2, bound, c_hat, s2_hat, w)
+            }),
+            hint_row: secret_entry!(|gamma2, c_hat, t0_hat, w, bitmap| {
+                hint_row::hint_row(gamma2, c_hat, t0_hat, w, bitmap)
+            }),
+            unpack_z_ntt: entry!(|gamma1_bits, bound, bytes, out| {
+                rows::unpack_z_ntt(gamma1_bits, bound, bytes, out)
+            }),
+            inv_ntt_use_hint: entry!(|gamma2, w_hat, hint, w1| {
+                rows::inv_ntt_use_hint(gamma2, w_hat, hint, w1)
+            }),
+            prepare: Some(entry!(|p, pk, rows| verify::prepare(
+                $cpu::here(),
+                p,
+                pk,
+                rows
+            ))),
+            clear_registers: entry!(|| vector::clear_registers()),
+            shake256: Some(entry!(|hashes| $lanes::shake256(hashes))),
+            verify: Some(entry!(|p, job, results| $lanes::verify(p, job, results))),
+        }
+    };
+}
+#[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) use eight_kernels;
+
 /// Forces a frame aligned to 64 bytes. Without it the compiler, which decides
 /// before it knows of any spill, puts spilled vectors across cache lines.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]

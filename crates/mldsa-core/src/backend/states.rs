@@ -1,14 +1,13 @@
 //! Keccak states in lanes: one word of each state in a vector.
 #![allow(unsafe_code)]
 
-use crate::hash::keccak::Word;
 use crate::lanes::sponge::{Block, LaneSponge, MAX_LANES};
 
 /// A vector of one word of each state.
 ///
 /// # Safety
 /// The type is `LANES` words of 64 bits and nothing else, whatever their value.
-pub(crate) unsafe trait LaneWord: Word {
+pub(crate) unsafe trait LaneWord: Copy {
     /// Number of states, at most [`MAX_LANES`].
     const LANES: usize;
 

@@ -146,7 +146,7 @@ impl MuBuilder {
 
 /// `mu = H(tr || M', 64)` for an M' that the caller formatted: the message of
 /// the internal interfaces, algorithms 7 and 8.
-#[cfg(feature = "hazmat")]
+#[cfg(feature = "unstable-internals")]
 #[must_use]
 pub fn mu_from_m_prime(keccak: Permutation, tr: &[u8; CRH_LEN], m_prime: &[&[u8]]) -> Mu {
     let mut hash = Shake256::new(keccak);

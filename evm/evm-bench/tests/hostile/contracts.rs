@@ -8,7 +8,7 @@ use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::Layout;
 use revm::primitives::Address;
 
-use super::{ENTRY_POINT, Scene, answering, chain_with, first4, proxy};
+use super::{Scene, answering, chain_with, first4, proxy};
 
 /// A verifier that does not exist, or returns something else than a word of one or zero.
 #[test]
@@ -57,14 +57,9 @@ fn verifiers_that_answer_otherwise() {
     let expand = scene.deployed.expand;
     let arguments = [word(expand), word(fake)];
     let (registry, _) = scene.deployed.deploy("Registry44", &arguments);
-    assert!(
-        scene
-            .deployed
-            .chain
-            .call(registry, &scene.pair.pk[..])
-            .success
-    );
-    assert!(!scene.deployed.chain.call(registry, bound).success);
+    let chain = &mut scene.deployed.chain;
+    assert!(chain.call(registry, &scene.pair.pk[..]).success);
+    assert!(!chain.call(registry, bound).success);
 }
 
 /// A verifier returns the same verdict through any kind of call. Proofs are in the storage
@@ -88,7 +83,7 @@ fn through_proxies() {
             }
             let mut other = input.clone();
             *other.last_mut().unwrap() ^= 1;
-            assert!(chain.call(proxy, other).refuses());
+            assert!(chain.refuses(proxy, other));
         }
     }
     let chain = &mut scene.deployed.chain;
@@ -98,13 +93,13 @@ fn through_proxies() {
     let receipt = chain.call(delegating, &stranger.pk[..]);
     assert_eq!(receipt.output, foreign.commitment());
     // Proven in the storage of the proxy only.
-    assert!(chain.call(delegating, foreign.commitment()).accepts());
-    assert!(chain.call(registry, foreign.commitment()).refuses());
+    assert!(chain.accepts(delegating, foreign.commitment()));
+    assert!(chain.refuses(registry, foreign.commitment()));
     // A registration again changes nothing.
     let again = chain.call(registry, &scene.pair.pk[..]);
     assert_eq!(again.output, scene.key.commitment());
-    assert!(chain.call(registry, scene.key.commitment()).accepts());
-    assert!(chain.call(registry, foreign.commitment()).refuses());
+    assert!(chain.accepts(registry, scene.key.commitment()));
+    assert!(chain.refuses(registry, foreign.commitment()));
 }
 
 /// An account that delegates to a key contract (EIP-7702) is no key contract, and a
@@ -113,6 +108,7 @@ fn through_proxies() {
 fn accounts_that_look_like_keys() {
     for layout in Layout::all() {
         let mut scene = Scene::new(layout);
+        let key_verifier = scene.deployed.key_verifier;
         let tail = tail(b"", &scene.hash);
         let signature = scene.signature.clone();
         let delegating = Address::with_last_byte(0x77);
@@ -121,7 +117,7 @@ fn accounts_that_look_like_keys() {
         let designator = [&[0xef, 1, 0], scene.on_chain.address.as_slice()].concat();
         for hash in [scene.on_chain.hash, keccak256(&[&designator]), [0; 32]] {
             let input = [delegating.as_slice(), &hash, &signature, &tail].concat();
-            let receipt = chain.call(scene.deployed.key_verifier, input);
+            let receipt = chain.call(key_verifier, input);
             assert!(receipt.refuses(), "{receipt:?}");
         }
         // The head alone, a truncated key, and bytes after it.
@@ -131,11 +127,8 @@ fn accounts_that_look_like_keys() {
         for code in [whole[..14].to_vec(), whole[..half].to_vec()] {
             let address = chain_with(&mut scene.deployed.chain, &code);
             let input = [address.as_slice(), &keccak256(&[&code]), &signature, &tail].concat();
-            let receipt = scene
-                .deployed
-                .chain
-                .call(scene.deployed.key_verifier, input);
-            assert!(receipt.refuses(), "{} bytes: {receipt:?}", code.len());
+            let chain = &mut scene.deployed.chain;
+            assert!(chain.refuses(key_verifier, input), "{} bytes", code.len());
         }
         // Any contract of ours in the place of a key.
         for address in [
@@ -145,11 +138,7 @@ fn accounts_that_look_like_keys() {
         ] {
             let hash = scene.deployed.chain.code_hash(address);
             let input = [address.as_slice(), &hash, &signature, &tail].concat();
-            let receipt = scene
-                .deployed
-                .chain
-                .call(scene.deployed.key_verifier, input);
-            assert!(receipt.refuses());
+            assert!(scene.deployed.chain.refuses(key_verifier, input));
         }
     }
 }
@@ -160,14 +149,7 @@ fn accounts_that_look_like_keys() {
 fn validation_uses_what_bundlers_allow() {
     for layout in Layout::all() {
         let mut scene = Scene::new(layout);
-        let erc7913 =
-            scene
-                .deployed
-                .deploy_erc7913(scene.deployed.key_verifier, 52, scene.signature.len());
-        let account = scene
-            .deployed
-            .deploy_account(ENTRY_POINT, &scene.on_chain)
-            .0;
+        let ([erc7913, account], _) = scene.interfaces();
         let Deployed {
             key_verifier,
             core,

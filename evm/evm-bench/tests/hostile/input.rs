@@ -44,23 +44,10 @@ fn every_length() {
 fn too_little_gas_is_never_an_answer() {
     let mut scene = Scene::new(Layout::of(44));
     let len = scene.signature.len();
-    let over_code = scene
-        .deployed
-        .deploy_erc7913(scene.deployed.key_verifier, 52, len);
-    let over_key =
-        scene
-            .deployed
-            .deploy_erc7913(scene.deployed.stateless, scene.pair.pk.len(), len);
-    let account = scene
-        .deployed
-        .deploy_account(ENTRY_POINT, &scene.on_chain)
-        .0;
-    let message = scene
-        .deployed
-        .chain
-        .call(account, abi::message_hash(&scene.hash));
-    let for_1271 = scene.pair.sign(b"ERC-1271", &message.output);
-    let for_4337 = scene.pair.sign(b"ERC-4337", &scene.hash);
+    let ([over_code, account], [for_1271, for_4337]) = scene.interfaces();
+    let stateless = scene.deployed.stateless;
+    let pk = scene.pair.pk.clone();
+    let over_key = scene.deployed.deploy_erc7913(stateless, pk.len(), len);
     let yes = |receipt: &Receipt| receipt.accepts();
     let zero = |receipt: &Receipt| receipt.refuses();
     let verified = |receipt: &Receipt| first4(receipt) == abi::VERIFY;
@@ -68,40 +55,22 @@ fn too_little_gas_is_never_an_answer() {
     let [code, bound, encoded] = scene.valid();
     let reference = scene.on_chain.reference();
     type Right<'a> = &'a dyn Fn(&Receipt) -> bool;
+    let (hash, signature) = (&scene.hash, &scene.signature);
+    let verify_code = abi::verify(&reference, hash, signature);
+    let verify_key = abi::verify(&pk, hash, signature);
+    let approve = abi::is_valid_signature(hash, &for_1271);
+    let validate = abi::validate_user_op(account, hash, &for_4337, 0);
+    let commitment = scene.key.commitment();
+    let registered = |receipt: &Receipt| receipt.success && receipt.output == commitment;
     let calls: [(Address, Address, Vec<u8>, Right<'_>); 8] = [
         (SENDER, code.0, code.1, &yes),
         (SENDER, bound.0, bound.1, &yes),
         (SENDER, encoded.0, encoded.1, &yes),
-        (
-            SENDER,
-            over_code,
-            abi::verify(&reference, &scene.hash, &scene.signature),
-            &verified,
-        ),
-        (
-            SENDER,
-            over_key,
-            abi::verify(&scene.pair.pk, &scene.hash, &scene.signature),
-            &verified,
-        ),
-        (
-            SENDER,
-            account,
-            abi::is_valid_signature(&scene.hash, &for_1271),
-            &approved,
-        ),
-        (
-            ENTRY_POINT,
-            account,
-            abi::validate_user_op(account, &scene.hash, &for_4337, 0),
-            &zero,
-        ),
-        (
-            SENDER,
-            scene.deployed.registry,
-            scene.pair.pk.clone(),
-            &|receipt| receipt.success && receipt.output == scene.key.commitment(),
-        ),
+        (SENDER, over_code, verify_code, &verified),
+        (SENDER, over_key, verify_key, &verified),
+        (SENDER, account, approve, &approved),
+        (ENTRY_POINT, account, validate, &zero),
+        (SENDER, scene.deployed.registry, pk, &registered),
     ];
     let mut random = Random::new("too little gas");
     for (n, (from, to, input, right)) in calls.into_iter().enumerate() {
@@ -143,19 +112,7 @@ fn too_little_gas_is_never_an_answer() {
 fn malformed_abi() {
     let mut scene = Scene::new(Layout::of(44));
     let len = scene.signature.len();
-    let erc7913 = scene
-        .deployed
-        .deploy_erc7913(scene.deployed.key_verifier, 52, len);
-    let account = scene
-        .deployed
-        .deploy_account(ENTRY_POINT, &scene.on_chain)
-        .0;
-    let message = scene
-        .deployed
-        .chain
-        .call(account, abi::message_hash(&scene.hash));
-    let signed = scene.pair.sign(b"ERC-1271", &message.output);
-    let signed_operation = scene.pair.sign(b"ERC-4337", &scene.hash);
+    let ([erc7913, account], [signed, signed_operation]) = scene.interfaces();
     let verify = abi::verify(&scene.on_chain.reference(), &scene.hash, &scene.signature);
     let approve = abi::is_valid_signature(&scene.hash, &signed);
     let validate = abi::validate_user_op(account, &scene.hash, &signed_operation, 0);

@@ -4,6 +4,7 @@
 mod contracts;
 mod input;
 
+use evm_bench::abi;
 use evm_bench::cases::Key;
 use evm_bench::chain::{Chain, Receipt};
 use evm_bench::contracts::{Deployed, KeyOnChain, bound_input, tail};
@@ -40,6 +41,19 @@ impl Scene {
             signature,
             hash,
         }
+    }
+
+    /// ERC-7913 over variant a, an account, and the owner's signatures for ERC-1271 and
+    /// ERC-4337.
+    fn interfaces(&mut self) -> ([Address; 2], [Vec<u8>; 2]) {
+        let deployed = &mut self.deployed;
+        let (verifier, len) = (deployed.key_verifier, self.signature.len());
+        let erc7913 = deployed.deploy_erc7913(verifier, 52, len);
+        let (account, _) = deployed.deploy_account(ENTRY_POINT, &self.on_chain);
+        let message = deployed.chain.call(account, abi::message_hash(&self.hash));
+        let for_1271 = self.pair.sign(b"ERC-1271", &message.output);
+        let for_4337 = self.pair.sign(b"ERC-4337", &self.hash);
+        ([erc7913, account], [for_1271, for_4337])
     }
 
     /// Contracts and inputs of the variants a, b and c.

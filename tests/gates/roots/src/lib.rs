@@ -71,30 +71,23 @@ macro_rules! set {
                 SeedKey::from_seed(xi)
             }
 
-            tier!(Minimal, minimal, minimal_expanded);
-            tier!(CacheW0, cache_w0, cache_w0_expanded);
-            tier!(Balanced, balanced, balanced_expanded);
-            tier!(CacheMatrix, cache_matrix, cache_matrix_expanded);
+            tier!(Minimal: minimal, minimal_expanded);
+            tier!(CacheW0: cache_w0, cache_w0_expanded);
+            tier!(Balanced: balanced, balanced_expanded);
+            tier!(CacheMatrix: cache_matrix, cache_matrix_expanded);
         }
     };
 }
 
 macro_rules! tier {
-    ($tier:ident, $seed:ident, $expanded:ident) => {
+    ($tier:ident: $seed:ident, $expanded:ident) => {
+        tier!($tier, $seed(SeedKey<Set>));
+        tier!($tier, $expanded(ExpandedKey<'_, Set>));
+    };
+    ($tier:ident, $sign:ident($key:ty)) => {
         #[inline(never)]
-        pub fn $seed(
-            key: &SeedKey<Set>,
-            workspace: &mut Workspace<Set, mldsa_lowmem::$tier>,
-            mu: &Mu,
-            hedge: Randomness<'_>,
-            out: &mut [u8],
-        ) -> bool {
-            lowmem_sign(key, workspace, mu, hedge, out)
-        }
-
-        #[inline(never)]
-        pub fn $expanded(
-            key: &ExpandedKey<'_, Set>,
+        pub fn $sign(
+            key: &$key,
             workspace: &mut Workspace<Set, mldsa_lowmem::$tier>,
             mu: &Mu,
             hedge: Randomness<'_>,

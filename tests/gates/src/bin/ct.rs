@@ -277,17 +277,19 @@ mod check {
         let public = |signature: Result<Signature<P>, SignError>| {
             expect_public(signature.expect("signs").as_ref(), "signature");
         };
+        macro_rules! every_mode {
+            ($key:expr) => {
+                public($key.sign(b"message", ctx, Randomness::Deterministic));
+                public($key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
+                public($key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
+                public($key.sign_mu(&mu, Randomness::Hedged(&rnd)));
+            };
+        }
         if prepared {
             let key = key.prepare();
-            public(key.sign(b"message", ctx, Randomness::Deterministic));
-            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
+            every_mode!(key);
         } else {
-            public(key.sign(b"message", ctx, Randomness::Deterministic));
-            public(key.sign(b"message", ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_prehashed(&digest, ctx, Randomness::Hedged(&rnd)));
-            public(key.sign_mu(&mu, Randomness::Hedged(&rnd)));
+            every_mode!(key);
             let mut out = P::SignatureBytes::zeroed();
             let signed =
                 no_alloc::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
@@ -348,7 +350,7 @@ mod check {
         let seed = MasterSeed::from_bytes(&secret([0x5a; 32]));
         let member = Member::new(id, seed, &[0xa5; 32]);
         let hedge = Randomness::Deterministic;
-        let registry = Registry::new(&[7; 32], [member.register(hedge)?])?;
+        let registry = Registry::new(&[7; 32], [member.register(hedge)?], &QuorumRule::TwoThirds)?;
         let task = SigningTask::decision(TaskId::new(b"decision")?, b"context", b"payload")?;
         let attempt = task.id().attempt(0)?;
         let plan = EpochPlan::new(1, vec![task.id().clone()])?;
@@ -361,7 +363,11 @@ mod check {
         let mut store = MemoryWriteOnceStore::default();
         let pinned = PinnedRoots::pin(&mut store, &registry, &plan, &[root])?;
         let acknowledgement = member.acknowledge(&pinned, &mut journal, hedge)?;
-        let agreed = AgreedRoots::new(&pinned, &[acknowledgement])?;
+        let agreed = AgreedRoots::from_pin(
+            &registry.identity(plan.epoch()),
+            &pinned,
+            &[acknowledgement],
+        )?;
         let opening = member.open(&agreed, &tree, &attempt, &journal)?;
         expect_public(opening.body(), "t");
         let key = agreed.authenticate(&opening)?;

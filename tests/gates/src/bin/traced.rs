@@ -101,16 +101,26 @@ fn core_operation<P: ParameterSet>(
     let (sk, mus) = rest.split_at_checked(P::SK_LEN)?;
     let mu = Mu::from_bytes(*header[35..].first_chunk()?);
     let mut out = P::SignatureBytes::zeroed();
+    let hash = |parts: &[&[u8]], out: &mut [u8]| {
+        Shake256::digest(Backend::PORTABLE.permutation(), parts, out);
+    };
+    let key = || {
+        Some(
+            SigningKey::<P>::from_expanded_bytes(sk)
+                .ok()?
+                .with_backend(backend),
+        )
+    };
     match operation {
         "keygen" => {
             let k_seed = SecretKeyParts::parse(&P::PARAMS, sk).ok()?.k_seed;
             let mut rho_p = [0; 64];
-            Shake256::digest(Backend::PORTABLE.permutation(), &[k_seed], &mut rho_p);
+            hash(&[k_seed], &mut rho_p);
             let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
             watched(&mut || {
                 hazmat::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, k_seed, &mut pk, &mut sk);
             });
-            Shake256::digest(Backend::PORTABLE.permutation(), &[sk.as_ref()], digest);
+            hash(&[sk.as_ref()], digest);
         }
         "import" => {
             let mut pk = P::PublicKeyBytes::zeroed();
@@ -119,26 +129,22 @@ fn core_operation<P: ParameterSet>(
             });
         }
         "sign" => {
-            let key = SigningKey::<P>::from_expanded_bytes(sk)
-                .ok()?
-                .with_backend(backend);
+            let key = key()?;
             watched(&mut || {
                 let signed = key.sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
-            Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
+            hash(&[out.as_ref()], digest);
         }
         "sign-prepared" => {
-            let key = SigningKey::<P>::from_expanded_bytes(sk)
-                .ok()?
-                .with_backend(backend);
+            let key = key()?;
             watched(&mut || {
                 let signed =
                     key.prepare()
                         .sign_mu_into(&mu, Randomness::Deterministic, out.as_mut());
                 signed.expect("a signature");
             });
-            Shake256::digest(Backend::PORTABLE.permutation(), &[out.as_ref()], digest);
+            hash(&[out.as_ref()], digest);
         }
         "keygen-batch" => {
             let xis: [[u8; 32]; BATCH] = core::array::from_fn(|n| {
@@ -152,13 +158,10 @@ fn core_operation<P: ParameterSet>(
             let mut keys: Vec<_> = keys.map(|((xi, pk), sk)| (xi, pk, sk)).collect();
             watched(&mut || hazmat::keygen_many::<P>(backend, &mut keys));
             let sks = sks.each_ref().map(|sk| sk.as_ref());
-            Shake256::digest(Backend::PORTABLE.permutation(), &sks, digest);
+            hash(&sks, digest);
         }
         "sign-batch" => {
-            let key = SigningKey::<P>::from_expanded_bytes(sk)
-                .ok()?
-                .with_backend(backend);
-            let key = key.prepare();
+            let key = key()?.prepare();
             let (mus, _) = mus.as_chunks();
             let mut signatures =
                 core::array::from_fn::<_, BATCH, _>(|_| P::SignatureBytes::zeroed());
@@ -177,7 +180,7 @@ fn core_operation<P: ParameterSet>(
                 });
             });
             let signatures: Vec<_> = signatures.iter().map(|s| s.as_ref()).collect();
-            Shake256::digest(Backend::PORTABLE.permutation(), &signatures, digest);
+            hash(&signatures, digest);
         }
         _ => {
             let planted = operations::Operation::named(operation)?;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::reader::Kind;
+use crate::{is_after_name, is_of};
 
 /// Functions that see no secret, or secrets only as they are published.
 #[rustfmt::skip] // One line for each entry.
@@ -18,7 +19,8 @@ const PUBLIC: &[(&str, &str)] = &[
     ("mldsa_core::backend::avx2::verify", VERIFICATION),
     ("mldsa_core::backend::avx2::product::product_of", VERIFICATION),
     ("mldsa_core::backend::avx2::reject", "A is public"),
-    ("mldsa_core::backend::avx2::verify_up_to", VERIFICATION),
+    ("mldsa_core::backend::avx2::lanes::verify", VERIFICATION),
+    ("mldsa_core::backend::avx2::lanes::verify_up_to", VERIFICATION),
     ("mldsa_core::backend::avx512::verify", VERIFICATION),
     ("mldsa_core::backend::neon::verify", VERIFICATION),
     ("mldsa_core::keys::verifying::VerifyingKey::verify_job", VERIFICATION),
@@ -109,12 +111,13 @@ const SECRET: &[(&str, usize, usize, &str)] = &[
     ("mldsa_core::coding::pack", 0, 2, LEFT),
     ("mldsa_core::lanes::sponge::Input::next_block", 0, 1, LENGTHS),
     ("mldsa_core::backend::Backend::detect", 0, 4, "what the CPU has"),
-    ("mldsa_core::backend::avx2::secret_streams::accept", 0, 17, REFUSED),
+    ("mldsa_core::backend::avx2::streams::accept", 0, 17, REFUSED),
     ("mldsa_core::backend::avx512::secret_streams::accept", 0, 2, REFUSED),
-    ("mldsa_core::backend::neon::secret_streams::accept", 0, 3, REFUSED),
+    ("mldsa_core::backend::neon::streams::accept", 0, 3, REFUSED),
     ("mldsa_core::scheme::keygen::check_secret_range", 0, 1, PARAMETERS),
     ("mldsa_core::scheme::keygen::unpack_ntt", 0, 1, LAYERS),
     ("mldsa_core::scheme::sign::challenge", 0, 1, LAYERS),
+    ("mldsa_core::scheme::sign::sign_internal", 0, 1, "at opt-level z in one codegen unit the transform of the masks is inlined: the lengths of the two halves of a block"),
     ("mldsa_core::scheme::sign::respond_hints", 3, 4, "ct0 (twice where the loop is rotated) and hint weight verdicts; layers of the transform"),
     ("mldsa_core::streaming::row_steps::response_row_reaches", 0, 1, PARAMETERS),
     ("mldsa_core::streaming::window::expand_compact", 0, 1, REFUSED_A),
@@ -156,7 +159,7 @@ const PUBLIC_VALUES: &[(&str, Kind, usize, &str)] = &[
     ("mldsa_core::backend::avx512::w1", Kind::Division, 1, LENGTHS),
     ("mldsa_core::backend::portable::commit_row", Kind::Division, 1, LENGTHS),
     ("mldsa_core::coding::pack", Kind::Division, 2, LENGTHS),
-    ("mldsa_core::cost::hash_message", Kind::Division, 1, LENGTHS),
+    ("mldsa_core::cost::Operations::hash_message", Kind::Division, 1, LENGTHS),
     ("mldsa_core::sample::expand_a", Kind::Division, 2, "the index of an entry of A"),
     ("mldsa_core::sample::expand_mask_poly", Kind::Division, 2, LENGTHS),
     ("mldsa_core::sample::rej_bounded_packed", Kind::Division, 2, LENGTHS),
@@ -215,14 +218,9 @@ pub(super) fn allowed(
             0
         };
     }
-    let matches = |pattern: &str| {
-        let after = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        if foreign {
-            name.match_indices(pattern)
-                .any(|(at, _)| after(&name[at + pattern.len()..]))
-        } else {
-            name.strip_prefix(pattern).is_some_and(after)
-        }
+    let matches = |pattern: &str| match foreign {
+        true => is_of(name, pattern),
+        false => name.strip_prefix(pattern).is_some_and(is_after_name),
     };
     if foreign || !NOT_PUBLIC.iter().any(|pattern| matches(pattern)) {
         for (pattern, _) in PUBLIC {

@@ -1,12 +1,11 @@
 //! Traces of the host's program, built for AArch64 Linux, in QEMU's user mode.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::mpsc::Receiver;
 
-use super::device::{Printed, folder, follow, no_library};
+use super::device::{Printed, folder, follow, limited};
 use super::record::Record;
-use crate::{missing, root, succeed};
+use crate::{cross, installed, missing, succeed};
 
 pub(super) const TRIPLE: &str = "aarch64-unknown-linux-gnu";
 const EMULATOR: &str = "qemu-aarch64";
@@ -18,39 +17,21 @@ pub(super) const BACKENDS: [&str; 3] = ["portable", "neon", "neon-sha3"];
 /// The function of the program at which what counts begins and ends.
 pub(super) const BOUNDARY: &str = "traced::boundary";
 
-/// A run may not take longer, in seconds.
-const LIMIT: &str = "600";
-
 /// Why it cannot be run here.
 pub(super) fn lacking() -> Option<String> {
     missing(EMULATOR)
         .or_else(|| missing(LINKER))
         .or_else(|| missing("cc"))
-        .or_else(|| no_library(TRIPLE))
+        .or_else(|| installed(TRIPLE).err())
 }
 
 /// Builds the program, at fixed addresses and with the C library in it.
 pub(super) fn build() -> Result<PathBuf, String> {
     let target = folder().join("arm");
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cross(TRIPLE, &target);
     cargo
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--release",
-            "--target",
-            TRIPLE,
-        ])
-        .args([
-            "-p",
-            "mldsa-gates",
-            "--no-default-features",
-            "--bin",
-            "traced",
-        ])
-        .current_dir(root())
-        .env("CARGO_TARGET_DIR", &target)
+        .args(["-p", "mldsa-gates", "--no-default-features"])
+        .args(["--bin", "traced"])
         .env("CARGO_PROFILE_RELEASE_DEBUG", "1")
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
         .env(
@@ -77,9 +58,9 @@ pub(super) fn start(
     } else {
         "max"
     };
-    let mut emulator = Command::new("timeout");
+    let mut emulator = limited(EMULATOR);
     emulator
-        .args([LIMIT, EMULATOR, "-cpu", cpu, "-plugin"])
+        .args(["-cpu", cpu, "-plugin"])
         .arg(plugin)
         .arg(program)
         .args(["marked", operation, place])

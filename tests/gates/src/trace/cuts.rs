@@ -49,10 +49,7 @@ pub(super) const HOST: Cuts = &[
     ("mldsa_core::backend::avx2::reject::expand_a", MATRIX),
     ("mldsa_core::backend::avx512::verify::expand_a", MATRIX),
     ("mldsa_core::sample::expand_s", REFUSALS),
-    (
-        "mldsa_core::backend::avx2::secret_streams::accept",
-        REFUSALS,
-    ),
+    ("mldsa_core::backend::avx2::streams::accept", REFUSALS),
     (
         "mldsa_core::backend::avx512::secret_streams::accept",
         REFUSALS,
@@ -70,10 +67,7 @@ pub(super) const ARM: Cuts = &[
     ("mldsa_core::sample::expand_a", MATRIX),
     ("mldsa_core::backend::neon::reject::expand_a", MATRIX),
     ("mldsa_core::sample::expand_s", REFUSALS),
-    (
-        "mldsa_core::backend::neon::secret_streams::accept",
-        REFUSALS,
-    ),
+    ("mldsa_core::backend::neon::streams::accept", REFUSALS),
     (
         "mldsa_core::sample::Challenge::sample_in_ball_vartime",
         CHALLENGE,

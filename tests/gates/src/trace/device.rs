@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::record::Record;
-use crate::{missing, root, succeed, target};
+use crate::{cross, installed, missing, root, succeed, target};
 
 /// A target triple and how QEMU runs it.
 pub(super) struct Device {
@@ -43,6 +43,13 @@ pub(super) const DEVICES: [Device; 3] = [
 /// A run may not take longer, in seconds.
 const LIMIT: &str = "600";
 
+/// `emulator` with that limit.
+pub(super) fn limited(emulator: &str) -> Command {
+    let mut command = Command::new("timeout");
+    command.args([LIMIT, emulator]);
+    command
+}
+
 pub(super) fn folder() -> PathBuf {
     target().join("trace")
 }
@@ -66,25 +73,16 @@ impl Device {
     pub(super) fn missing(&self) -> Option<String> {
         missing(self.emulator)
             .or_else(|| missing("cc"))
-            .or_else(|| no_library(self.triple))
+            .or_else(|| installed(self.triple).err())
     }
 
     /// Builds the program at an `opt-level`, with the sets wanted.
     pub(super) fn build(&self, level: &str, sets: &[&str]) -> Result<PathBuf, String> {
         let target = folder().join(format!("opt-{level}"));
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = cross(self.triple, &target);
         cargo
-            .args([
-                "build",
-                "--quiet",
-                "--locked",
-                "--release",
-                "--target",
-                self.triple,
-            ])
             .args(["--features", &sets.join(",")])
             .current_dir(root().join("tests/gates/device"))
-            .env("CARGO_TARGET_DIR", &target)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level)
             .env_remove("RUSTFLAGS");
         succeed(&mut cargo)?;
@@ -104,9 +102,8 @@ impl Device {
             input.display(),
             self.input_at
         );
-        let mut emulator = Command::new("timeout");
+        let mut emulator = limited(self.emulator);
         emulator
-            .args([LIMIT, self.emulator])
             .args(self.machine)
             .args(["-display", "none", "-monitor", "none", "-serial", "none"])
             .args(["-semihosting-config", "enable=on,target=native"])
@@ -116,18 +113,6 @@ impl Device {
             .arg(program);
         follow(&mut emulator, None)
     }
-}
-
-/// Why there is nothing to compile for a target with.
-pub(super) fn no_library(triple: &str) -> Option<String> {
-    let mut rustc = Command::new("rustc");
-    rustc.args(["--print", "target-libdir", "--target", triple]);
-    let folder = rustc.output().ok()?.stdout;
-    let folder = String::from_utf8_lossy(&folder).trim().to_owned();
-    let core = fs::read_dir(folder)
-        .ok()
-        .is_some_and(|mut files| files.next().is_some());
-    (!core).then(|| format!("no core for {triple}"))
 }
 
 /// Starts an emulator with the plugin and returns the trace as it comes, and what the

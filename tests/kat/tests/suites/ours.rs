@@ -20,6 +20,33 @@ use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier}
 use mldsa_kat::set::Set;
 use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Minimal, Tier};
 
+/// Name and set of a form for the parameter set `P`.
+macro_rules! named {
+    ($this:ident => $name:expr) => {
+        fn name(&$this) -> String {
+            $name
+        }
+
+        fn set(&self) -> &'static Set {
+            Set::named(P::NAME)
+        }
+    };
+}
+
+/// Verification with a key object.
+macro_rules! verify_with {
+    ($key:ident, $backend:expr, $tr:expr, $message:expr, $sig:expr) => {
+        match $message {
+            Message::Pure { ctx, msg } => $key.verify(msg, context(ctx)?, $sig),
+            Message::PreHashed { ctx, hash, digest } => {
+                $key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, $sig)
+            }
+            other => $key.verify_mu(&mu_of::<P>($backend, $tr, other)?, $sig),
+        }
+        .map_err(verify_refusal)
+    };
+}
+
 mod batch;
 mod lowmem;
 
@@ -239,13 +266,7 @@ fn mu_of<P: ParameterSet>(
 }
 
 impl<P: ParameterSet> Verifier for Keys<P> {
-    fn name(&self) -> String {
-        name::<P>("keys", self.0)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => name::<P>("keys", self.0));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = verifying_key::<P>(self.0, pk)?;
@@ -310,24 +331,11 @@ impl<P: ParameterSet> Scheme for Keys<P> {
 }
 
 impl<P: ParameterSet> Verifier for Prepared<P> {
-    fn name(&self) -> String {
-        name::<P>("prepared", self.0)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => name::<P>("prepared", self.0));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = verifying_key::<P>(self.0, pk)?.prepare();
-        match message {
-            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
-            Message::PreHashed { ctx, hash, digest } => {
-                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
-            }
-            other => key.verify_mu(&mu_of::<P>(self.0, key.tr(), other)?, sig),
-        }
-        .map_err(verify_refusal)
+        verify_with!(key, self.0, key.tr(), message, sig)
     }
 }
 
@@ -366,13 +374,7 @@ impl<P: ParameterSet> Scheme for Prepared<P> {
 }
 
 impl<P: ParameterSet> Verifier for InMemory<P> {
-    fn name(&self) -> String {
-        name::<P>("prepared in memory", self.0)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => name::<P>("prepared in memory", self.0));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = verifying_key::<P>(self.0, pk)?;
@@ -387,13 +389,7 @@ impl<P: ParameterSet> Verifier for InMemory<P> {
 }
 
 impl<P: ParameterSet> Verifier for Decoded<P> {
-    fn name(&self) -> String {
-        name::<P>("decoded", Backend::detect())
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => name::<P>("decoded", Backend::detect()));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = verifying_key::<P>(Backend::detect(), pk)?;
@@ -409,13 +405,7 @@ impl<P: ParameterSet> Verifier for Decoded<P> {
 }
 
 impl<P: ParameterSet> Verifier for Encodings<P> {
-    fn name(&self) -> String {
-        name::<P>("encodings", Backend::detect())
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => name::<P>("encodings", Backend::detect()));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;

@@ -10,7 +10,7 @@ fn failed_steps_pin_nothing() {
     let pinned = |store: &str| place.exists(&format!("{store}/epoch-1.roots"));
     place.good(&own("root", 0, ""));
     // Too early, and not the expected list.
-    place.refused(&member("open", 0, ""), "not acknowledged");
+    place.refused(&member("open", 0, ""), "not trusted");
     place.refused(&own("agree", 0, "--expect-roots ab"), "list of roots is");
     assert!(!pinned("member-0"));
     // A store in the shared directory is rejected, and one that other users can write into.
@@ -29,12 +29,12 @@ fn failed_steps_pin_nothing() {
             place.fails(code, &own("root", 0, ""), "");
         }
         // The digest cannot be printed.
-        place.with_closed_output(&own("agree", 0, ""));
+        let digest = place.status(1, "roots");
+        place.with_closed_output(&own("agree", 0, &format!("--expect-roots {digest}")));
         assert!(!pinned("member-0") && !place.exists("committee/epoch-1/acknowledgements"));
     }
-    for step in ["root", "agree"] {
-        place.each(step, [0, 1, 2], "");
-    }
+    place.each("root", [0, 1, 2], "");
+    place.agree([0, 1, 2], 1);
     assert!(pinned("member-0"));
     for step in ["open", "commit", "respond"] {
         for n in 0..3 {
@@ -52,10 +52,11 @@ fn failed_steps_pin_nothing() {
         assert!(!place.exists("new") && !place.exists("stranger"));
     }
     // Results at the path of the list, and at impossible paths.
+    let identity = place.status(1, "committee");
     let combine = |store: &str, round: &str, out: &str| {
         format!(
             "combine --committee committee --store {store} --round {round} --payload payload \
-             --content slot-7 --out {out}"
+             --content slot-7 --out {out} --identity {identity}"
         )
     };
     let kept_apart = "neither in the other";
@@ -93,28 +94,25 @@ fn failed_steps_pin_nothing() {
         place.with_closed_output(&format!("{} --ctx TEST", combine("unheard", "round", out)));
         assert!(!place.exists("unheard") && !place.exists("unread"));
     }
-    let verify = |more: &str| verify("aggregate", "round", &format!("--content slot-7 {more}"));
+    let verify =
+        |more: &str| place.verify("aggregate", "round", &format!("--content slot-7 {more}"));
     let opening = format!("round/{}.opening", hex::encode("m1"));
     place.rename(&opening, "away");
-    place.refused(&verify("--quorum 3"), "opening");
+    place.refused(&verify(""), "opening");
     place.rename("away", &opening);
-    place.refused(&verify("--quorum 4"), "3 members");
     place.put("payload", b"something else");
-    place.invalid(&verify("--quorum 3"), "another task");
+    place.invalid(&verify(""), "another task");
     place.put("payload", b"what is decided");
-    let inside = verify("--quorum 3").replace("--round round", "--round verifier/round");
+    let inside = verify("").replace("--round round", "--round verifier/round");
     place.refused(&inside, kept_apart);
     for (result, why) in [
         ("nowhere/sig", "nowhere/sig"),
         ("verifier", "list of roots is kept"),
         ("folder/", "is a directory"),
     ] {
-        let run = place.refused(
-            &verify(&format!("--quorum 3 --pk-out pk --sig-out {result}")),
-            why,
-        );
+        let run = place.refused(&verify(&format!("--pk-out pk --sig-out {result}")), why);
         assert!(run.stdout.is_empty() && !place.exists("pk") && !place.exists("verifier"));
     }
-    place.good(&verify("--quorum 3"));
+    place.good(&verify(""));
     assert!(pinned("verifier"));
 }

@@ -40,14 +40,10 @@ fn run_makes_an_aggregate() {
     let run = place.good(command);
     let names = "member-0000 member-0001 member-0002 member-0003 member-0004";
     assert_eq!(run.lines()[0], format!("signers: 5 of 5: {names}"));
-    let attempt = run.lines()[3].strip_prefix("attempt: ").unwrap();
+    let attempt = run.lines()[4].strip_prefix("attempt: ").unwrap();
     place.rename("all/committee", "committee");
     let verify = |aggregate: &str, more: &str| {
-        verify(
-            aggregate,
-            &format!("all/round-{attempt}"),
-            &format!("--quorum 5 {more}"),
-        )
+        place.verify(aggregate, &format!("all/round-{attempt}"), more)
     };
     let out = "--pk-out pk --sig-out sig --message-out message --ctx-out ctx";
     let verified = place.good(&verify("all/aggregate", out));
@@ -62,7 +58,7 @@ fn run_makes_an_aggregate() {
         ),
         "a list of 5 signatures: 23135 bytes".into(),
     ];
-    assert_eq!(run.lines()[5..], totals);
+    assert_eq!(run.lines()[6..], totals);
     // A result on standard output is alone there.
     let mut to_stdout = place.command(&verify("all/aggregate", "--sig-out -"));
     let output = to_stdout.output().unwrap();
@@ -89,7 +85,7 @@ fn run_makes_an_aggregate() {
 }
 
 #[test]
-fn verify_requires_policy_and_decision() {
+fn verify_requires_the_expected_decision() {
     let place = Place::new("policy");
     let digest = place.agreed(1);
     for step in ["open", "commit", "respond"] {
@@ -100,51 +96,25 @@ fn verify_requires_policy_and_decision() {
         return;
     }
     assert_eq!(combined.code, 0, "{}", combined.stderr);
-    let verify = |more: &str| verify("aggregate", "round", &format!("--content slot-7 {more}"));
-    place.refused(&verify(""), "--quorum");
-    place.invalid(&verify("--quorum 2"), "too few");
-    place.refused(&verify("--quorum 0"), "out of range");
-    place.refused(&verify("--threshold 1"), "--weights <FILE>");
-    place.refused(&verify("--quorum 4"), "there are 3 members");
-    let alone = place.good(&verify(&format!("--quorum 1 --expect-roots {digest}")));
+    let verify =
+        |more: &str| place.verify("aggregate", "round", &format!("--content slot-7 {more}"));
+    let identity = place.status(1, "committee");
+    let alone = place.good(&verify(&format!("--expect-roots {digest}")));
     let payload = "847fb2c33a0510a8b4f606d8392fdac8659fe657b3206b7e0f99b6d432ff4f7d";
     let expected = [
         "signers: 1 of 3: m0".into(),
         format!("payload: SHA-256 {payload}"),
+        format!("committee: {identity}"),
         format!("roots: {digest}"),
     ];
-    assert_eq!(alone.lines()[..3], expected);
-    place.refused(&verify("--quorum 1 --expect-roots 00"), "list of roots is");
-    place.put("weights", b"m0 5\nm1 7\n");
-    place.good(&verify("--weights weights --threshold 5"));
-    place.invalid(&verify("--weights weights --threshold 6"), "too few");
-    place.refused(&verify("--weights weights"), "--threshold");
-    for out in ["0", "13"] {
-        let args = verify(&format!("--weights weights --threshold {out}"));
-        place.refused(&args, &format!("--threshold {out}: not in 1 to 12"));
-    }
-    let threshold = verify("--threshold 5 --weights weights");
-    place.put("weights", "\u{feff}m0 5\r\n\r\nm1 7\r\n".as_bytes());
-    place.good(&threshold);
-    for (text, why) in [
-        (&b"m0 5\nm1 \x1b[2J\n"[..], "line 2: not a member's name"),
-        (b"m0 5\nm9 7\n", "unknown member"),
-        (b"m\xff 5\n", "not text"),
-        (b"m0 18446744073709551615\nm1 1\n", "2^64"),
-        (b"m0 0\nm1 0\n", "no weight above 0"),
-    ] {
-        place.put("weights", text);
-        let run = place.refused(&threshold, why);
-        assert!(run.stderr.contains("weights") && !run.stderr.contains('\u{1b}'));
-    }
-    place.remove("weights");
-    place.refused(&threshold, "weights");
+    assert_eq!(alone.lines()[..4], expected);
+    place.refused(&verify("--expect-roots 00"), "list of roots is");
     // Another payload, kind, label or domain than the expected one.
     place.put("payload", b"something else");
-    place.invalid(&verify("--quorum 1"), "another task");
+    place.invalid(&verify(""), "another task");
     place.put("payload", b"what is decided");
-    place.invalid(&verify("--quorum 1 --consensus"), "another task");
-    let label = verify("--quorum 1").replace("slot-7", "slot-6");
+    place.invalid(&verify("--consensus"), "another task");
+    let label = verify("").replace("slot-7", "slot-6");
     place.invalid(&label, "another task");
 }
 
@@ -169,8 +139,59 @@ fn an_aggregate_can_be_written_to_a_pipe() {
     // If the report cannot be written, no result is.
     #[cfg(unix)]
     {
-        let more = "--content slot-7 --quorum 1 --pk-out pk";
-        place.with_closed_output(&verify("aggregate", "round", more));
+        let more = "--content slot-7 --pk-out pk";
+        place.with_closed_output(&place.verify("aggregate", "round", more));
         assert!(!place.exists("pk") && !place.exists("verifier"));
+    }
+}
+
+/// The rule is fixed by the plan.
+#[test]
+fn plans_have_a_quorum_rule() {
+    let place = Place::new("policy");
+    for n in 0..3 {
+        place.good(&own("init", n, &format!("--id m{n}")));
+    }
+    let plan = |epoch: usize, more: &str| {
+        format!("plan --committee committee --all-registered --content c --epoch {epoch} {more}")
+    };
+    let range = "threshold of the quorum rule out of range";
+    for (more, why) in [
+        ("--quorum 0", range),
+        ("--quorum 4", range),
+        ("--threshold 1", "--weights <FILE>"),
+        ("--weights weights", "--threshold"),
+        ("--weights weights --threshold 1", "weights"),
+    ] {
+        place.refused(&plan(1, more), why);
+    }
+    place.refused("plan --committee committee --content c", "--members");
+    let with_weights = |threshold: u64| format!("--weights weights --threshold {threshold}");
+    for (text, threshold, why) in [
+        (&b"m0 5\nm1 \x1b[2J\n"[..], 5, "line 2: not a member's name"),
+        (b"m0 5\nm9 7\n", 5, "unknown member"),
+        (b"m\xff 5\n", 5, "not text"),
+        (b"m0 18446744073709551615\nm1 1\n", 5, range),
+        (b"m0 0\nm1 0\n", 1, range),
+        (b"m0 5\nm1 7\n", 13, range),
+    ] {
+        place.put("weights", text);
+        let run = place.refused(&plan(1, &with_weights(threshold)), why);
+        assert!(!run.stderr.contains('\u{1b}') && !place.exists("committee/epoch-1"));
+    }
+    place.put("weights", "\u{feff}m0 5\r\n\r\nm1 7\r\n".as_bytes());
+    for (epoch, more, rule) in [
+        (1, with_weights(5), "weight 5 of 12"),
+        (2, "--quorum 2".into(), "2 of 3 members"),
+        (3, String::new(), "3 of 3 members"),
+    ] {
+        let planned = place.good(&plan(epoch, &more));
+        assert_eq!(planned.lines()[2], format!("quorum: {rule}"));
+        assert_eq!(planned.lines().len(), 6);
+        assert_eq!(place.status(epoch, "quorum"), rule);
+        assert_eq!(
+            planned.lines()[0],
+            format!("committee: {}", place.status(epoch, "committee"))
+        );
     }
 }

@@ -17,16 +17,20 @@ fn steps_make_an_aggregate() {
     }
     // A junk file is reported and skipped.
     place.put("committee/registrations/junk", b"junk");
-    let planned = place.good("plan --committee committee --content slot-7");
+    let planned = place.good("plan --committee committee --all-registered --content slot-7");
     assert!(planned.stderr.contains("skipped") && planned.stderr.contains("junk"));
     place.each("root", [0, 1, 2], "");
     place.put("committee/epoch-1/roots/junk", b"junk");
     // No step before an agreement on the roots.
-    place.refused(&member("open", 0, ""), "not acknowledged");
-    place.each("agree", [0, 1], "");
+    place.refused(&member("open", 0, ""), "not trusted");
+    place.refused(&own("agree", 0, ""), "--expect-roots is required");
+    assert_eq!(place.status(1, "missing acknowledgements"), "m0 m1 m2");
+    place.agree([0, 1], 1);
     place.refused(&own("agree", 2, "--expect-roots ab"), "list of roots is");
     place.refused(&member("open", 0, ""), "not acknowledged");
-    place.good(&own("agree", 2, ""));
+    assert_eq!(place.status(1, "missing acknowledgements"), "m2");
+    place.agree([2], 1);
+    assert_eq!(place.status(1, "next"), "open, commit, respond, combine");
     for n in 0..3 {
         place.good(&member("open", n, ""));
     }
@@ -97,7 +101,7 @@ fn steps_make_an_aggregate() {
         }
     } else {
         assert_eq!(combined.code, 0, "{}", combined.stderr);
-        place.good(&verify("aggregate", "round", "--quorum 3 --content slot-7"));
+        place.good(&place.verify("aggregate", "round", "--content slot-7"));
     }
     // The key is used up either way, and the plan has no fifth attempt.
     place.refused(&member("commit", 0, "--cohort m0,m1"), "already used");
@@ -112,8 +116,12 @@ fn malformed_messages_are_skipped_and_reported() {
     let last = hex::encode("m3");
     let reported = |run: &Run| run.stderr.contains("skipped") && run.stderr.contains(&last);
     for (step, directory) in [("root", "roots"), ("agree", "acknowledgements")] {
+        let more = match step {
+            "root" => String::new(),
+            _ => format!("--expect-roots {}", place.status(1, "roots")),
+        };
         for n in 0..4 {
-            let run = place.good(&own(step, n, ""));
+            let run = place.good(&own(step, n, &more));
             assert!(step == "root" || reported(&run), "{}", run.stderr);
         }
         place.put(&format!("committee/epoch-1/{directory}/{last}"), b"junk");
@@ -156,7 +164,7 @@ fn large_and_irregular_files_are_rejected() {
             let _ = fs::remove_file(place.path(name));
             make(name);
             if is_planned {
-                place.run("plan --committee committee --epoch 9 --content a");
+                place.run("plan --committee committee --all-registered --epoch 9 --content a");
                 let _ = fs::remove_dir_all(place.path("committee/epoch-9"));
             } else {
                 let run = place.run(&member("commit", 0, "--cohort m0,m1"));
@@ -174,7 +182,7 @@ fn large_and_irregular_files_are_rejected() {
     place.put("committee/epoch-1/plan.json", &plan);
     // An aggregate that is longer than the expected payload allows.
     huge("alone");
-    place.refused(&verify("alone", "round", "--quorum 1"), "too long");
+    place.refused(&place.verify("alone", "round", ""), "too long");
 }
 
 /// Two epochs with the same members and labels, and a change of members.
@@ -184,8 +192,8 @@ fn messages_of_an_old_epoch_are_rejected() {
     let first = place.agreed(1);
     let round = place.signed(1, "first");
     let verify = |aggregate: &str, round: &str, epoch: &str| {
-        let more = format!("--epoch {epoch} --quorum 3 --content slot-7");
-        verify(aggregate, round, &more)
+        let more = format!("--epoch {epoch} --content slot-7");
+        place.verify(aggregate, round, &more)
     };
     place.good(&verify("first", &round, "1"));
     assert_ne!(first, place.agreed(2));
@@ -214,7 +222,6 @@ fn messages_of_an_old_epoch_are_rejected() {
     let plan = "plan --committee committee --epoch 3 --members m0,m2,m3 --content slot-7";
     place.good(plan);
     place.refused(&own("root", 1, "--epoch 3"), "");
-    for step in ["root", "agree"] {
-        place.each(step, [0, 2, 3], "--epoch 3");
-    }
+    place.each("root", [0, 2, 3], "--epoch 3");
+    place.agree([0, 2, 3], 3);
 }

@@ -56,13 +56,15 @@ fn stores_are_private() {
 fn a_rotated_seed_serves_no_epoch_of_the_old_one() {
     let place = Place::new("rotation");
     place.agreed(1);
-    place.agreed(2);
+    let digest = place.agreed(2);
+    let agree = own("agree", 0, &format!("--epoch 2 --expect-roots {digest}"));
+    let agree_is_refused = |why: &str| drop(place.refused(&agree, why));
     let rotate = |epoch: usize| format!("rotate --store member-0 --epoch {epoch}");
     // The second epoch has begun.
     place.refused(&rotate(1), "epoch 2");
-    place.good(&own("agree", 0, "--epoch 2"));
+    place.agree([0], 2);
     place.good(&rotate(2));
-    place.refused(&own("agree", 0, "--epoch 2"), "epoch is closed");
+    agree_is_refused("epoch is closed");
     // A power failure before the new guard was made: the old epochs stay closed, with either command
     // that completes the store and for any epoch.
     for complete in [own("init", 0, "--id m0"), rotate(1)] {
@@ -70,9 +72,9 @@ fn a_rotated_seed_serves_no_epoch_of_the_old_one() {
         for name in ["log", "mark"] {
             place.remove(&format!("member-0/guard-1.{name}"));
         }
-        place.refused(&own("agree", 0, "--epoch 2"), "incomplete");
+        agree_is_refused("incomplete");
         place.good(&complete);
-        place.refused(&own("agree", 0, "--epoch 2"), "epoch is closed");
+        agree_is_refused("epoch is closed");
     }
     // The next seed serves no closed epoch either.
     place.good("close --store member-0 --epoch 7");
@@ -141,7 +143,7 @@ fn a_store_is_made_and_rotated_by_one_process() {
     for args in [
         "init --committee committee --store new --id new",
         "init --committee new --store new-2 --id new",
-        "plan --committee committee --content slot-7",
+        "plan --committee committee --all-registered --content slot-7",
         &rotate(3),
     ] {
         let script = format!("ulimit -f 0; exec \"$0\" aggregate {args} 2>/dev/null");
@@ -153,7 +155,7 @@ fn a_store_is_made_and_rotated_by_one_process() {
             assert!(!place.exists(name), "{name}");
         }
     }
-    place.good("plan --committee committee --content slot-7");
+    place.good("plan --committee committee --all-registered --content slot-7");
     place.good(&rotate(3));
     // A committee that cannot be made.
     let init = "init --committee payload/committee --store own/store --id m1";

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Unusable, invalid and valid lines, each with its own answer: `valid`, `invalid` with a reason, or
+/// Unusable, invalid and valid lines, each with its own result: `valid`, `invalid` with a reason, or
 /// the beginning of an error.
 #[test]
 fn hostile_lines() {
@@ -18,6 +18,7 @@ fn hostile_lines() {
     let unknown = "unknown field in position";
     let more = r#"more than one of "msg", "mu" and "prehash""#;
     let both = r#""ctx" and "mu", which contains a context already"#;
+    #[rustfmt::skip]
     let cases = [
         (good.clone(), "valid"),
         (format!(" \t{good} "), "valid"),
@@ -26,10 +27,7 @@ fn hostile_lines() {
         (a.with("sig", Some("")), "invalid signature_length"),
         (a.with("sig", Some(&other_len)), "invalid signature_length"),
         (a.with("pk", Some("00")), "invalid public_key_length"),
-        (
-            a.with("set", Some("ML-DSA-65")),
-            "invalid public_key_length",
-        ),
+        (a.with("set", Some("ML-DSA-65")), "invalid public_key_length"),
         (a.with("ctx", Some(&long_ctx)), "invalid context_too_long"),
         (a.with("ctx", Some("00")), "invalid challenge_mismatch"),
         (a.with("msg", Some("")), "invalid challenge_mismatch"),
@@ -39,10 +37,7 @@ fn hostile_lines() {
         ("[]".into(), not_object),
         ("null".into(), not_object),
         ("\u{feff}{}".into(), not_object),
-        (
-            "{".into(),
-            "bad JSON at column 1: EOF while parsing an object",
-        ),
+        ("{".into(), "bad JSON at column 1: EOF while parsing an object"),
         (good[..good.len() - 1].into(), bad_json),
         (format!("{good}{good}"), bad_json),
         (format!("{good},"), bad_json),
@@ -58,61 +53,25 @@ fn hostile_lines() {
         (a.with("comment", Some("x")), unknown),
         (a.with("seed", Some("00")), unknown),
         (format!("{{\"{}\":1}}", "x".repeat(900_000)), unknown),
-        (
-            good.replace("{", "{\"msg\":\"61\","),
-            r#"field "msg" is given twice"#,
-        ),
-        (
-            a.with("set", Some("ML-DSA-88")),
-            "unknown set, none of ML-DSA-44",
-        ),
-        (
-            a.with("set", Some("ml-dsa-44")),
-            "unknown set, none of ML-DSA-44",
-        ),
+        (good.replace("{", "{\"msg\":\"61\","), r#"field "msg" is given twice"#),
+        (a.with("set", Some("ML-DSA-88")), "unknown set, none of ML-DSA-44"),
+        (a.with("set", Some("ml-dsa-44")), "unknown set, none of ML-DSA-44"),
         (a.with("set", None), r#"field "set" is missing"#),
         (a.with("pk", None), r#"field "pk" is missing"#),
         (a.with("sig", None), r#"field "sig" is missing"#),
         (a.with("msg", None), r#"none of "msg", "mu" and "prehash""#),
         (a.with("mu", Some(&mu)), more),
-        (
-            a.with("digest", Some("00")),
-            r#""digest" without "prehash""#,
-        ),
-        (
-            a.with("msg", Some("0")),
-            r#"field "msg" is not hex: odd number"#,
-        ),
-        (
-            a.with("pk", Some("0g")),
-            r#"field "pk" is not hex: bad character"#,
-        ),
-        (
-            a.with("sig", Some("0x00")),
-            r#"field "sig" is not hex: bad character"#,
-        ),
-        (
-            a.with("ctx", Some("é")),
-            r#"field "ctx" is not hex: bad character"#,
-        ),
-        (
-            a.as_mu().replace("\"}", "00\"}"),
-            r#"field "mu" has 65 bytes, not 64"#,
-        ),
+        (a.with("digest", Some("00")), r#""digest" without "prehash""#),
+        (a.with("msg", Some("0")), r#"field "msg" is not hex: odd number"#),
+        (a.with("pk", Some("0g")), r#"field "pk" is not hex: bad character"#),
+        (a.with("sig", Some("0x00")), r#"field "sig" is not hex: bad character"#),
+        (a.with("ctx", Some("é")), r#"field "ctx" is not hex: bad character"#),
+        (a.as_mu().replace("\"}", "00\"}"), r#"field "mu" has 65 bytes, not 64"#),
         (a.as_mu().replace("\"}", "\",\"ctx\":\"\"}"), both),
-        (
-            hashed.with("digest", Some("00")),
-            r#"field "digest" has 1 bytes, not the 64 of"#,
-        ),
+        (hashed.with("digest", Some("00")), r#"field "digest" has 1 bytes, not the 64 of"#),
         (hashed.with("digest", None), r#"field "digest" is missing"#),
-        (
-            hashed.with("prehash", Some("SHA512")),
-            "unknown hash, none of SHA2-256",
-        ),
-        (
-            hashed.with("prehash", Some("SHA3-512")),
-            "invalid challenge_mismatch",
-        ),
+        (hashed.with("prehash", Some("SHA512")), "unknown hash, none of SHA2-256"),
+        (hashed.with("prehash", Some("SHA3-512")), "invalid challenge_mismatch"),
         (hashed.line(), "valid"),
     ];
     let cases = cases.map(|(line, answer)| (line.into_bytes(), answer));

@@ -54,23 +54,13 @@ fn inspect_golden() {
         &tr[..32]
     );
     let bad = format!("consistent:  no: {unrelated}");
-    for (args, code, kind, format, rest) in [
-        (
-            "key.pem",
-            0,
-            "private key",
-            "PEM",
-            format!("form:        seed\n{good}"),
-        ),
+    #[rustfmt::skip]
+    let keys = [
+        ("key.pem", 0, "private key", "PEM", format!("form:        seed\n{good}")),
         ("pk.raw --set 44", 0, "public key", "raw", good),
-        (
-            "sk.hex",
-            1,
-            "private key",
-            "hex",
-            format!("form:        expanded\n{bad}"),
-        ),
-    ] {
+        ("sk.hex", 1, "private key", "hex", format!("form:        expanded\n{bad}")),
+    ];
+    for (args, code, kind, format, rest) in keys {
         let run = folder.run(&format!("inspect {args}"), b"");
         let expected =
             format!("kind:        {kind}\nformat:      {format}\nset:         ML-DSA-44\n{rest}\n");
@@ -122,6 +112,8 @@ const ENCODINGS: [(&str, &str); 10] = [
     ("expanded", "hex"),
 ];
 
+/// Every format is read and written under every set; every pair of formats under one set, and from
+/// one format under the others.
 #[test]
 fn every_format_of_every_key_is_read_and_written() {
     let folder = Folder::new("formats");
@@ -135,14 +127,15 @@ fn every_format_of_every_key_is_read_and_written() {
         }
         for (known, encoding) in ENCODINGS {
             let from = format!("{known}.{encoding} --set {}", number(set));
-            for format in ["pem", "der", "raw", "hex"] {
+            let all = set == Set::MlDsa44 || (known, encoding) == ("both", "der");
+            for format in &["hex", "pem", "der", "raw"][..if all { 4 } else { 1 }] {
                 folder.good(&format!(
                     "pubkey {from} --format {format} --force -o public"
                 ));
                 let run = folder.good("pubkey public --format hex");
                 assert_eq!(run.stdout.trim_end(), hex::encode(&pk));
             }
-            for (form, format) in ENCODINGS {
+            for (form, format) in ENCODINGS.into_iter().filter(|_| all) {
                 let args = format!("convert {from} --form {form} --format {format}");
                 let args = format!("{args} --force -o converted");
                 if known == "expanded" && form != "expanded" {
@@ -180,7 +173,7 @@ fn private_keys_are_not_read_as_raw_public_keys() {
         bytes
     };
     let json = format!("{{\"alg\":\"ML-DSA-44\",\"priv\":\"{SEED_HEX}\"}}");
-    let mut refused = 0;
+    let mut rejected = 0;
     for len in [1312, 1952, 2592] {
         let attribute = pkcs8_with_attribute(&seed, len);
         let mut malformed = attribute.clone();
@@ -204,13 +197,13 @@ fn private_keys_are_not_read_as_raw_public_keys() {
                 // A private key gives its own public key or none.
                 let run = folder.run("pubkey key --format hex", b"");
                 assert!((run.code == 0 && run.stdout == pk) || run.stdout.is_empty());
-                refused += usize::from(run.code == 2);
+                rejected += usize::from(run.code == 2);
                 let run = folder.run("inspect key", b"");
                 assert!(!run.stdout.contains("public key"), "{}", run.stdout);
             }
         }
     }
-    assert!(refused >= 57, "{refused}");
+    assert!(rejected >= 57, "{rejected}");
     // The noise alone is a public key.
     folder.put("key", &noise[..1952]);
     folder.good("pubkey key");

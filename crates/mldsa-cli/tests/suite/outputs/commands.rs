@@ -98,7 +98,7 @@ fn no_command_writes_into_its_inputs() {
             .all(|file| fs::read(file).unwrap() == file.as_bytes())
     };
     let mut tried = 0;
-    let mut refused = |args: &[&str], to: &str| {
+    let mut rejected = |args: &[&str], to: &str| {
         let log = File::options().append(true).open(to).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_mldsa"))
             .args(args)
@@ -123,15 +123,15 @@ fn no_command_writes_into_its_inputs() {
             // An option of a result: the input, its other names, and standard output that is one.
             for option in results {
                 for name in [*input, &hard, &soft] {
-                    refused(&args![..args, option, name], "/dev/null");
+                    rejected(&args![..args, option, name], "/dev/null");
                 }
                 for name in ["-", "/dev/stdout"] {
-                    refused(&args![..args, option, name], &hard);
+                    rejected(&args![..args, option, name], &hard);
                 }
             }
             if !combine {
-                refused(&args, input);
-                refused(&args, &hard);
+                rejected(&args, input);
+                rejected(&args, &hard);
             }
             fs::remove_file(hard).unwrap();
             fs::remove_file(soft).unwrap();

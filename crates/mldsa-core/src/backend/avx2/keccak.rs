@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use crate::backend::cpu::Avx2;
-use crate::backend::kernels::align_frame;
+use crate::backend::kernels::{Kernels, align_frame};
 use crate::backend::states::{LaneWord, States};
 use crate::hash::keccak::{Word, keccak_f1600, permute_interleaved};
 use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
@@ -87,6 +87,18 @@ pub(super) fn permute_x4_and_one(state: &mut [X4; 25], one: &mut [u64; 25]) {
 #[target_feature(enable = "bmi1,bmi2")]
 pub(super) fn permute_x1(state: &mut [u64; 25]) {
     keccak_f1600(state);
+}
+
+/// CPU features of the kernels of this folder. A value is the proof that this CPU has them.
+pub(super) trait Cpu: Widths<Wide = States<X4>> {
+    /// The table of this backend.
+    fn kernels(self) -> &'static Kernels;
+}
+
+impl Cpu for Avx2 {
+    fn kernels(self) -> &'static Kernels {
+        self.kernels()
+    }
 }
 
 impl Widths for Avx2 {

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::keccak::{X4, permute_x4, permute_x4_and_one, transpose_x4};
+use super::keccak::{Cpu, X4, permute_x4, permute_x4_and_one, transpose_x4};
 use super::vector::put_at;
 use super::vector::spread;
 use crate::backend::accepted::ACCEPTED;
@@ -17,12 +17,16 @@ const RATE: usize = 168;
 /// but for a probability below 2^-100.
 const BLOCKS: usize = 5;
 /// Bytes of them, with room for whole vectors.
-const STREAM: usize = RATE * BLOCKS + 24;
+pub(super) const STREAM: usize = RATE * BLOCKS + 24;
+
+/// Entries that fill four states.
+pub(super) const GROUP: usize = 4;
 
 /// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a_interleaved`]. Bounds:
 /// `0 <= out < q`.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn expand_a(
+pub(super) fn expand_a<C: Cpu>(
+    _cpu: C,
     rho: &[u8; SEED_LEN],
     l: usize,
     first: usize,
@@ -38,7 +42,7 @@ pub(super) fn expand_a(
 /// each of ours.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn expand_four(
+fn expand_four(
     rho: &[u8; SEED_LEN],
     l: usize,
     first: usize,

@@ -134,9 +134,22 @@ aligned_load!(i32, 8; i64, 4; u8, 32);
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn get(poly: &[i32; N], n: usize) -> Eight {
-    let chunk = &poly.as_chunks::<8>().0[n];
+    get_at(&poly.as_chunks().0[n])
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn get_at(values: &[i32; 8]) -> Eight {
     // SAFETY: 32 bytes.
-    unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) }
+    unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
+}
+
+/// Eight numbers of one byte, signed.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn widened(values: &[i8; 8]) -> Eight {
+    // SAFETY: eight bytes.
+    _mm256_cvtepi8_epi32(unsafe { _mm_loadl_epi64(values.as_ptr().cast()) })
 }
 
 /// Writes register n of a polynomial.

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use super::ntt::{get_pair, inv_ntt};
 use super::pack::{in_order, pack_fours, pack_sixes};
-use super::vector::get;
+use super::vector::{Eight, get};
 use crate::backend::transform::{Order, Vector};
 use crate::memory::array::Zeroed;
 use crate::params::N;
@@ -94,7 +94,7 @@ pub(super) fn hundred_twenty_eighths(a: __m256i, b: __m256i) -> __m256i {
 /// `floor(s factor / 2^16)` and that over 2^8 or 2^6, rounded.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn rounded<const SIX_BITS: bool>(s: __m256i) -> __m256i {
+fn rounded<const SIX_BITS: bool>(s: __m256i) -> __m256i {
     let (factor, round) = if SIX_BITS {
         (11_275, 1 << 7)
     } else {
@@ -124,6 +124,19 @@ pub(super) fn use_hint<const SIX_BITS: bool>(s: __m256i, hint: [i16; 16]) -> __m
     // SAFETY: 32 bytes.
     let hint = unsafe { _mm256_loadu_si256(hint.as_ptr().cast()) };
     _mm256_sub_epi16(r1, _mm256_and_si256(down, hint))
+}
+
+/// One bit for each of 32 coefficients: whether the high bits of the two differ.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn changed_high_bits<const SIX_BITS: bool>(pairs: [(Eight, Eight); 4]) -> [u8; 4] {
+    let high = |a, b| wrapped::<SIX_BITS>(rounded::<SIX_BITS>(hundred_twenty_eighths(a, b)));
+    let same = |n: usize| {
+        let ((a, a_after), (b, b_after)) = (pairs[n], pairs[n + 1]);
+        _mm256_cmpeq_epi16(high(a, b), high(a_after, b_after))
+    };
+    let same = _mm256_packs_epi16(same(0), same(2));
+    (!_mm256_movemask_epi8(in_order(same))).to_le_bytes()
 }
 
 /// `-1..=44` to `0..44`, or `-1..=16` to `0..16`.

@@ -11,9 +11,11 @@ use super::unpack::{Range, challenge_ntt, load, store, unpack_t1_ntt, unpack_z_n
 use super::w1::{hint_masks, in_order, inv_ntt_use_hint, use_hint};
 use super::word::{X4, X8, permute_x4, permute_x8, permute_x8_and_one};
 use super::*;
-use crate::backend::differential::hashes_equal_single_ones;
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 use crate::backend::differential::single_verifications_with_hashes_of_any_length;
+use crate::backend::differential::{
+    filled_plainly, hashes_equal_single_ones, plain_product, residues_agree,
+};
 use crate::coding::expansion::{Expansion, PackedPoly};
 use crate::coding::pack;
 use crate::hash::keccak::keccak_f1600;
@@ -78,12 +80,6 @@ fn private(poly: &[i32; N]) -> NttPoly {
     out
 }
 
-fn congruent(a: &[i32; N], b: &[i32; N]) {
-    for (n, (a, b)) in a.iter().zip(b).enumerate() {
-        assert_eq!(a.rem_euclid(Q), b.rem_euclid(Q), "coefficient {n}");
-    }
-}
-
 /// Random polynomials within a bound, then the extremes.
 fn polys(random: &mut Random, bound: i32) -> Vec<[i32; N]> {
     let mut all: Vec<_> = (0..50).map(|_| random.poly(bound)).collect();
@@ -113,8 +109,8 @@ fn transforms_equal_the_portable_ones_up_to_their_bounds() {
                 assert!(out.0.iter().all(|&x| i64::from(x).abs() < limit));
                 let mut expected = NttPoly::zeroed();
                 crate::ring::ntt::ntt(&Poly(a.map(|x| x % Q)), &mut expected);
-                congruent(&standard(&out), &expected.0);
-                congruent(&private(&standard(&out)).0, &out.0);
+                residues_agree(&standard(&out), &expected.0);
+                residues_agree(&private(&standard(&out)).0, &out.0);
             }
         }
         // Inverse: up to q, where the sums reach 256 q.
@@ -191,8 +187,8 @@ fn unpacked_z_and_its_norm() {
                 let ordered =
                     written(|out| second = unpack_z_ntt::<BITS, Standard>(bytes, beta, out));
                 assert!(own.0.iter().all(|&x| 0 < x && x < 22 * Q));
-                congruent(&standard(&own), &expected.0);
-                congruent(&ordered.0, &expected.0);
+                residues_agree(&standard(&own), &expected.0);
+                residues_agree(&ordered.0, &expected.0);
                 assert_eq!(first, !plain.norm_reaches(bound));
                 assert_eq!(second, first);
             });
@@ -242,31 +238,17 @@ fn unpacked_t1_and_challenges_in_every_range() {
                 let own = written(|out| unpack_t1_ntt::<Private>(&bytes, range, out));
                 let ordered = written(|out| unpack_t1_ntt::<Standard>(&bytes, range, out));
                 assert!(own.0.iter().all(|&x| low <= x && x < high));
-                congruent(&standard(&own), &expected);
-                congruent(&ordered.0, &expected);
+                residues_agree(&standard(&own), &expected);
+                residues_agree(&ordered.0, &expected);
             }
             let c = Poly(random.poly(1));
             let mut c_hat = NttPoly::zeroed();
             crate::ring::ntt::ntt(&c, &mut c_hat);
             let c = c.0.map(|x| x as i8);
             let own = written(|out| challenge_ntt::<Standard>(&c, Range::Reduced, out));
-            congruent(&own.0, &c_hat.0);
+            residues_agree(&own.0, &c_hat.0);
         }
     });
-}
-
-/// `sum(a b) 2^-32 mod q` in wide integers.
-fn plain_product(terms: &[(&[i32; N], &[i32; N])]) -> [i32; N] {
-    // 2^-32 mod q
-    const INVERSE: i128 = 8_265_825;
-    const { assert!((1i128 << 32) * INVERSE % Q as i128 == 1) };
-    core::array::from_fn(|n| {
-        let sum: i128 = terms
-            .iter()
-            .map(|(a, b)| i128::from(a[n]) * i128::from(b[n]))
-            .sum();
-        (sum * INVERSE % i128::from(Q)) as i32
-    })
 }
 
 #[test]
@@ -311,7 +293,7 @@ fn products_at_their_largest_operands() {
                 for (i, out) in out.iter().enumerate() {
                     let row = &matrix[i * S::TERMS..][..S::TERMS];
                     let terms: Vec<_> = row.iter().zip(vector.iter().map(|b| &b.0)).collect();
-                    congruent(&out.0, &plain_product(&terms));
+                    residues_agree(&out.0, &plain_product(&terms));
                     assert!(out.0.iter().all(|x| x.abs() <= Q));
 
                     // The same row piece by piece, the last term as the cold path
@@ -327,7 +309,7 @@ fn products_at_their_largest_operands() {
                     let pieces = written(|out| sums.reduce(out));
                     let mut terms = terms;
                     terms[last] = (&reduced.0, &biased.0);
-                    congruent(&pieces.0, &plain_product(&terms));
+                    residues_agree(&pieces.0, &plain_product(&terms));
                     assert!(pieces.0.iter().all(|x| x.abs() <= Q));
                 }
             });
@@ -504,19 +486,7 @@ fn rejection_that_reaches_the_sixth_block() {
             let left = RATE * hashed.saturating_sub(4);
             assert_eq!(interleaved.state(), (&hash, left), "{busy} {hashed}");
             for (n, (poly, state)) in polys.iter().zip(&mut states).enumerate() {
-                let mut expected = [0; N];
-                let (mut filled, mut blocks) = (0, 0);
-                while filled < N {
-                    if blocks > 0 {
-                        keccak_f1600(state);
-                    }
-                    let mut bytes = [0; 168];
-                    for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(state.iter()) {
-                        *bytes = word.to_le_bytes();
-                    }
-                    filled = rej_ntt_block_vartime(&bytes, &mut expected, filled);
-                    blocks += 1;
-                }
+                let (expected, blocks) = filled_plainly(state);
                 assert_eq!(poly.0, expected, "lane {n} of {pattern:#x}");
                 assert_eq!(blocks > 5, pattern >> n & 1 == 1);
             }

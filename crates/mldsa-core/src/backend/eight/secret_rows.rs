@@ -1,9 +1,10 @@
 //! The rows of signing and key generation. Constant time; verdicts are secret.
 
+use super::fields::{eta_field, field, short_field};
 use super::ntt::{inv_ntt, ntt};
 use super::pack::pack;
-use super::product::{Sums, row_sums};
-use super::unpack::{eta_field, field, short_field};
+use super::product::row_sums;
+use super::sums::{Sums, Term};
 use super::vector::{Largest, get, magnitude, positive, put, shift_left, shift_right};
 use super::w1::{high_bits, low_bits};
 use crate::backend::transform::{Order, Standard, Vector, response};
@@ -117,7 +118,10 @@ pub(super) fn respond_row(
     // transform.
     centred_inv_ntt(
         #[inline(always)]
-        |n| Sums::of(get(&c_hat.0, n), get(&s1_hat.0, n)).add_one(get(&y_hat.0, n)),
+        |n| {
+            let c = Term::of(get(&c_hat.0, n));
+            Sums::of(get(&s1_hat.0, n), c).add_one(get(&y_hat.0, n))
+        },
         z,
     );
     let mut largest = Largest::none();
@@ -165,7 +169,7 @@ pub(super) fn low_bits_row(
 pub(super) fn product_inv_ntt(a: &NttPoly, b: &NttPoly, out: &mut Poly) {
     centred_inv_ntt(
         #[inline(always)]
-        |n| Sums::of(get(&a.0, n), get(&b.0, n)),
+        |n| Sums::of(get(&a.0, n), Term::of(get(&b.0, n))),
         out,
     );
 }

@@ -14,10 +14,7 @@ use crate::hash::keccak::{self, Word, keccak_f1600, permute_interleaved};
 use crate::lanes::sponge::{Block, MAX_LANES, RATE, Widths};
 
 /// CPU features of the kernels of this folder. A value is the proof that this CPU has them.
-pub(super) trait Cpu: Copy
-where
-    Pair<Self>: Word,
-{
+pub(super) trait Cpu: Copy {
     /// The table of this backend.
     fn kernels(self) -> &'static Kernels;
     /// Two permutations. A state is the proof of the features.
@@ -343,10 +340,7 @@ fn words<C>(state: &mut [Pair<C>; 25]) -> &mut [uint64x2_t; 25] {
     unsafe { &mut *core::ptr::from_mut(state).cast() }
 }
 
-impl<C: Cpu> Widths for C
-where
-    Pair<C>: Word,
-{
+impl<C: Cpu> Widths for C {
     type Wide = States<Pair<C>>;
     type Narrow = States<Pair<C>>;
 
@@ -367,10 +361,7 @@ where
 }
 
 // SAFETY: one vector of 128 bits, and a mark of no size.
-unsafe impl<C: Cpu> LaneWord for Pair<C>
-where
-    Self: Word,
-{
+unsafe impl<C: Cpu> LaneWord for Pair<C> {
     const LANES: usize = 2;
 
     #[inline]
@@ -382,18 +373,16 @@ where
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn absorb_x2<C: Cpu>(state: &mut [Pair<C>; 25], blocks: &[&Block; MAX_LANES])
-where
-    Pair<C>: Word,
-{
+fn absorb_x2<C: Cpu>(state: &mut [Pair<C>; 25], blocks: &[&Block; MAX_LANES]) {
     for (n, words) in state.as_chunks_mut::<2>().0[..RATE / 16]
         .iter_mut()
         .enumerate()
     {
         let row = |lane: usize| vreinterpretq_u64_u8(bytes_at(blocks[lane], 16 * n));
         let (a, b) = (row(0), row(1));
-        words[0] = words[0].xor(words[0].with(vzip1q_u64(a, b)));
-        words[1] = words[1].xor(words[1].with(vzip2q_u64(a, b)));
+        for (word, column) in words.iter_mut().zip([vzip1q_u64(a, b), vzip2q_u64(a, b)]) {
+            *word = word.with(veorq_u64(word.0, column));
+        }
     }
     let last = |lane: usize| {
         blocks[lane]
@@ -401,6 +390,7 @@ where
             .map_or(0, |bytes| u64::from_le_bytes(*bytes))
     };
     let word = &mut state[RATE / 8 - 1];
-    *word = word.xor(word.with(vcombine_u64(vcreate_u64(last(0)), vcreate_u64(last(1)))));
+    let column = vcombine_u64(vcreate_u64(last(0)), vcreate_u64(last(1)));
+    *word = word.with(veorq_u64(word.0, column));
     C::permute_x2(state);
 }

@@ -5,7 +5,6 @@ use core::arch::aarch64::*;
 use super::keccak::{Cpu, Pair};
 use super::tuning::scalar_interleaved;
 use super::vector::{bytes, bytes_at, put_bytes_at, put_four};
-use crate::hash::keccak::Word;
 use crate::lanes::interleaved::InterleavedHash;
 use crate::params::{N, Q, SEED_LEN};
 use crate::ring::poly::NttPoly;
@@ -19,7 +18,12 @@ const BLOCKS: usize = 5;
 /// Bytes of them, with room for whole vectors.
 pub(super) const STREAM: usize = RATE * BLOCKS + 8;
 
-/// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a`]. Bounds: `0 <= out < q`.
+/// Entries that fill two states and three.
+pub(super) const GROUP: usize = 6;
+
+/// Algorithm 32, as [`crate::backend::kernels::Kernels::expand_a`]. `interleaved` gets one
+/// permutation with each of these; where it has nothing to hash, a third entry may. Bounds:
+/// `0 <= out < q`.
 #[inline(never)]
 #[target_feature(enable = "neon")]
 pub(super) fn expand_a<C: Cpu>(
@@ -28,26 +32,8 @@ pub(super) fn expand_a<C: Cpu>(
     l: usize,
     first: usize,
     out: &mut [NttPoly],
-) where
-    Pair<C>: Word,
-{
-    expand_entries(cpu, rho, l, first, out, &mut InterleavedHash::empty());
-}
-
-/// Entries in row order from `first` on. `side` gets one permutation with each of ours;
-/// where it has nothing to hash, a third entry may.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn expand_entries<C: Cpu>(
-    cpu: C,
-    rho: &[u8; SEED_LEN],
-    l: usize,
-    first: usize,
-    out: &mut [NttPoly],
     interleaved: &mut InterleavedHash<'_>,
-) where
-    Pair<C>: Word,
-{
+) {
     let (mut first, mut rest) = (first, out);
     while !rest.is_empty() {
         let most = if scalar_interleaved() && interleaved.is_empty() {
@@ -76,9 +62,7 @@ fn expand_group<C: Cpu>(
     first: usize,
     out: &mut [NttPoly],
     interleaved: &mut InterleavedHash<'_>,
-) where
-    Pair<C>: Word,
-{
+) {
     let entry = |n: usize| {
         let index = first + n.min(out.len() - 1);
         // Column, row, and the domain bits of SHAKE after 34 bytes.
@@ -111,9 +95,7 @@ pub(super) fn fill<C: Cpu>(
     mut third: Option<&mut [u64; 25]>,
     out: &mut [NttPoly],
     interleaved: &mut InterleavedHash<'_>,
-) where
-    Pair<C>: Word,
-{
+) {
     let mut streams = [[0; STREAM]; 3];
     squeeze(state, third.as_deref(), &mut streams, 0);
     for block in 1..BLOCKS {
@@ -139,9 +121,7 @@ fn permute<C: Cpu>(
     state: &mut [Pair<C>; 25],
     third: Option<&mut [u64; 25]>,
     interleaved: &mut InterleavedHash<'_>,
-) where
-    Pair<C>: Word,
-{
+) {
     if let Some(one) = third {
         C::permute_x2_and_one(state, one);
         return;

@@ -157,6 +157,15 @@ pub(super) fn get_at(values: &[i32; 8]) -> Eight {
     }
 }
 
+/// Eight numbers of one byte, signed.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn widened(values: &[i8; 8]) -> Eight {
+    // SAFETY: eight bytes.
+    let words = vmovl_s8(unsafe { vld1_s8(values.as_ptr()) });
+    Eight(vmovl_s16(vget_low_s16(words)), vmovl_high_s16(words))
+}
+
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn put_four(out: &mut [i32; 4], v: int32x4_t) {

@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 
 use super::ntt::{get_pair, inv_ntt};
 use super::pack::{pack_fours, pack_sixes};
-use super::vector::{Eight, get, low_bytes, positive, put_bytes_at};
+use super::vector::{Eight, bytes, get, low_bytes, positive, put_bytes_at};
 use crate::backend::transform::Order;
 use crate::memory::array::Zeroed;
 use crate::memory::secret::Secret;
@@ -82,7 +82,7 @@ fn encode<const SIX_BITS: bool>(w1: &[u8; N], out: &mut [u8]) {
 /// half and `1 / (2 gamma2)` is rounded up.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn rounded<const SIX_BITS: bool>(r: Eight) -> Eight {
+fn rounded<const SIX_BITS: bool>(r: Eight) -> Eight {
     r.map(
         #[inline(always)]
         |r| {
@@ -100,12 +100,31 @@ pub(super) fn rounded<const SIX_BITS: bool>(r: Eight) -> Eight {
 /// The wrap of algorithm 37 on bytes: 44 or 16 becomes 0.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn wrapped<const SIX_BITS: bool>(r1: uint8x16_t) -> uint8x16_t {
+fn wrapped<const SIX_BITS: bool>(r1: uint8x16_t) -> uint8x16_t {
     if SIX_BITS {
         vbicq_u8(r1, vcgtq_u8(r1, vdupq_n_u8(43)))
     } else {
         vandq_u8(r1, vdupq_n_u8(15))
     }
+}
+
+/// One bit for each of 32 coefficients: whether the high bits of the two differ.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn changed_high_bits<const SIX_BITS: bool>(pairs: [(Eight, Eight); 4]) -> [u8; 4] {
+    let high = |a: Eight, b: Eight| {
+        wrapped::<SIX_BITS>(low_bytes(rounded::<SIX_BITS>(a), rounded::<SIX_BITS>(b)))
+    };
+    let changed = |n: usize| {
+        let ((a, a_after), (b, b_after)) = (pairs[n], pairs[n + 1]);
+        let same = vceqq_u8(high(a, b), high(a_after, b_after));
+        let weights = bytes(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
+        vbicq_u8(weights, same)
+    };
+    let bits = vpaddq_u8(changed(0), changed(2));
+    let bits = vpaddq_u8(bits, bits);
+    let bits = vpaddq_u8(bits, bits);
+    vgetq_lane_u32::<0>(vreinterpretq_u32_u8(bits)).to_le_bytes()
 }
 
 /// Algorithm 38 on canonical coefficients.

@@ -2,9 +2,7 @@
 
 use core::marker::PhantomData;
 
-use batch_verify::{
-    BatchVerifier, Committee, Duplicates, Item, KeyStorage, RejectReason, Threads, Verdict, Vote,
-};
+use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, RejectReason, Threads, Vote};
 use mldsa_core::{Backend, ParameterSet, PreHash};
 use mldsa_kat::scheme::{Message, Refusal, Verifier};
 use mldsa_kat::set::Set;
@@ -27,18 +25,11 @@ pub(super) enum BatchKeys {
 }
 
 impl<P: ParameterSet> Verifier for Batch<P> {
-    fn name(&self) -> String {
-        name::<P>(&format!("batch {:?}", self.1), self.0)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => name::<P>(&format!("batch {:?}", self.1), self.0));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let builder = BatchVerifier::<P>::builder()
             .threads(Threads::Inline)
-            .duplicates(Duplicates::Verify)
             .allow_weak_prehash(true)
             .backend(self.0);
         let (message, ctx) = match message {
@@ -81,9 +72,9 @@ impl<P: ParameterSet> Verifier for Batch<P> {
             return Err(Refusal::Other);
         }
         match first {
-            Verdict::Valid => Ok(()),
-            Verdict::Skipped => Err(Refusal::Other),
-            Verdict::Rejected(reason) => Err(match reason {
+            Ok(()) => Ok(()),
+            Err(RejectReason::NotVerified) => Err(Refusal::Other),
+            Err(reason) => Err(match reason {
                 RejectReason::PublicKeyLength => Refusal::KeyLength,
                 RejectReason::DigestLength => Refusal::Digest,
                 RejectReason::SignatureLength => Refusal::SignatureLength,

@@ -17,24 +17,11 @@ use super::{context, hedge, key_refusal, mu_of, pair, prehashed, seed, verify_re
 pub(super) struct Lowmem<P, T>(pub(super) &'static str, pub(super) PhantomData<(P, T)>);
 
 impl<P: ParameterSet, T> Verifier for Lowmem<P, T> {
-    fn name(&self) -> String {
-        format!("lowmem {} {}", self.0, P::NAME)
-    }
-
-    fn set(&self) -> &'static Set {
-        Set::named(P::NAME)
-    }
+    named!(self => format!("lowmem {} {}", self.0, P::NAME));
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let key = PublicKey::<P>::from_bytes(pk).map_err(key_refusal)?;
-        match message {
-            Message::Pure { ctx, msg } => key.verify(msg, context(ctx)?, sig),
-            Message::PreHashed { ctx, hash, digest } => {
-                key.verify_prehashed(&prehashed(hash, digest)?, context(ctx)?, sig)
-            }
-            other => key.verify_mu(&mu_of::<P>(Backend::PORTABLE, &key.tr(), other)?, sig),
-        }
-        .map_err(verify_refusal)
+        verify_with!(key, Backend::PORTABLE, &key.tr(), message, sig)
     }
 }
 

@@ -1,0 +1,129 @@
+//! A child process made by `fork` gets errors or verdicts from the parent's service, and never
+//! waits for threads that it does not have.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(unsafe_code, reason = "`fork` is unsafe")]
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+use std::time::Instant;
+
+use batch_verify::{
+    Committee, QuorumRule, RejectReason, ServiceError, Source, Threads, VerificationService, Vote,
+};
+use mldsa_core::{Context, MlDsa44, Randomness, SigningKey};
+
+const CHILDREN: usize = 40;
+
+#[test]
+fn a_child_process_never_waits() {
+    let limit = std::env::var("MLDSA_TEST_HANG_SECONDS").ok();
+    let limit = limit.map_or(600, |seconds| seconds.parse().unwrap());
+    let context = Context::new(b"test").unwrap();
+    let key = SigningKey::<MlDsa44>::from_seed(&[1; 32]);
+    let builder = Committee::<MlDsa44>::builder(context).threads(Threads::Inline);
+    let committee = builder.build([(key.verifying_key(), 1)]).unwrap();
+    let member = committee.member(0).unwrap();
+    let signed: Vec<_> = (0..30_u64)
+        .map(|n| {
+            let message = n.to_le_bytes();
+            let signature = key.sign(&message, context, Randomness::Deterministic);
+            (message, signature.unwrap())
+        })
+        .collect();
+    let vote = |n: usize| Vote::new(member, &signed[n].0, signed[n].1.as_ref());
+    let service = VerificationService::builder(committee.clone()).threads(2);
+    let service = service
+        .batch_threads(Threads::Dedicated(2))
+        .build()
+        .unwrap();
+
+    let child = |pending: batch_verify::Pending<Result<(), ServiceError>>| {
+        assert_eq!(pending.wait(), Err(ServiceError::Abandoned));
+        let answer = service.submit(Source::peer(1), &vote(0));
+        assert_eq!(answer.unwrap_err(), ServiceError::Abandoned);
+        let quorum = service.submit_quorum(&committee, *b"b", vec![], QuorumRule::AnyValid);
+        assert_eq!(quorum.unwrap_err(), ServiceError::Abandoned);
+        service.drain().wait();
+        assert_eq!(service.verify(&vote(0)), Ok(()));
+        let wrong = Vote::new(member, b"other", vote(0).signature);
+        let mismatch = RejectReason::ChallengeMismatch;
+        assert_eq!(service.verify(&wrong), Err(mismatch));
+        let votes = (0..30).map(vote).chain([wrong]);
+        assert_eq!(
+            service.verify_votes(votes).first_rejected(),
+            Some((30, mismatch))
+        );
+        assert!(service.stats().votes > 0);
+        service.shutdown();
+        // A new service works.
+        let fresh = VerificationService::builder(committee.clone()).threads(1);
+        let fresh = fresh.build().unwrap();
+        let answer = fresh.submit(Source::own(), &vote(0)).unwrap();
+        assert_eq!(answer.wait(), Ok(()));
+    };
+
+    let stop = AtomicBool::new(false);
+    let hung = thread::scope(|scope| {
+        // Workers and these threads hold the locks of the service at the time of a fork.
+        for thread in 0..2 {
+            let (service, stop, vote) = (&service, &stop, &vote);
+            scope.spawn(move || {
+                let mut forged = vote(0).signature.to_vec();
+                for n in 0_u64.. {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    forged[..8].copy_from_slice(&n.to_le_bytes());
+                    let forged = Vote::new(member, b"flood", &forged);
+                    if let Ok(answer) = service.submit(Source::peer(thread), &forged) {
+                        answer.detach();
+                    }
+                    let _ = service.verify(&vote(n as usize % 30));
+                }
+            });
+        }
+        let mut failed = None;
+        for n in 0..CHILDREN {
+            let pending = service.submit(Source::own(), &vote(n % 30)).unwrap();
+            // SAFETY: the child only runs `child` and ends with `_exit`; the C library's
+            // allocator is usable after a fork.
+            match unsafe { libc::fork() } {
+                0 => {
+                    let held = catch_unwind(AssertUnwindSafe(|| child(pending))).is_ok();
+                    // SAFETY: ends the process without destructors.
+                    unsafe { libc::_exit(i32::from(!held)) }
+                }
+                process => failed = failed.or(wait(process, Duration::from_secs(limit)).err()),
+            }
+            if failed.is_some() {
+                break;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        failed
+    });
+    assert_eq!(hung, None);
+}
+
+/// Waits for a child; kills it if it does not end in time.
+fn wait(process: i32, limit: Duration) -> Result<(), String> {
+    assert!(process > 0, "fork failed");
+    let (since, mut status) = (Instant::now(), 0);
+    loop {
+        // SAFETY: `status` is valid for writes.
+        match unsafe { libc::waitpid(process, &raw mut status, libc::WNOHANG) } {
+            0 if since.elapsed() < limit => thread::sleep(Duration::from_millis(1)),
+            0 => {
+                // SAFETY: a child of this process that was not waited for.
+                unsafe { libc::kill(process, libc::SIGKILL) };
+                return Err("the child hangs".into());
+            }
+            _ if status == 0 => return Ok(()),
+            _ => return Err(format!("the child ended with status {status}")),
+        }
+    }
+}

@@ -1,0 +1,556 @@
+/* C interface of the ML-DSA (FIPS 204) library. Made from crates/mldsa-c; manual: docs/c.md. */
+
+#ifndef MLDSA_H
+#define MLDSA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Verification on the threads of a pool that all handles of the process share.
+#define MLDSA_THREADS_SHARED 0
+
+// Verification on the calling thread.
+#define MLDSA_THREADS_CALLING 1
+
+// All votes must be valid, one for each member.
+#define MLDSA_RULE_CERTIFICATE 0
+
+// As `MLDSA_RULE_CERTIFICATE`, but a vote may be repeated byte for byte; it counts once.
+#define MLDSA_RULE_CERTIFICATE_WITH_REPEATS 1
+
+// The valid votes suffice; others do not count.
+#define MLDSA_RULE_ANY_VALID 2
+
+// Bytes of a message representative.
+#define MLDSA_MU_LEN 64
+
+// SHA-256.
+#define MLDSA_HASH_SHA2_256 1
+
+// SHA-384.
+#define MLDSA_HASH_SHA2_384 2
+
+// SHA-512.
+#define MLDSA_HASH_SHA2_512 3
+
+// SHA-224.
+#define MLDSA_HASH_SHA2_224 4
+
+// SHA-512/224.
+#define MLDSA_HASH_SHA2_512_224 5
+
+// SHA-512/256.
+#define MLDSA_HASH_SHA2_512_256 6
+
+// SHA3-224.
+#define MLDSA_HASH_SHA3_224 7
+
+// SHA3-256.
+#define MLDSA_HASH_SHA3_256 8
+
+// SHA3-384.
+#define MLDSA_HASH_SHA3_384 9
+
+// SHA3-512.
+#define MLDSA_HASH_SHA3_512 10
+
+// SHAKE128 with 32 bytes of output.
+#define MLDSA_HASH_SHAKE128 11
+
+// SHAKE256 with 64 bytes of output.
+#define MLDSA_HASH_SHAKE256 12
+
+// Bytes of a seed.
+#define MLDSA_SEED_LEN 32
+
+// PKCS#8 with the seed alone: 54 bytes.
+#define MLDSA_PKCS8_SEED 0
+
+// PKCS#8 with the expanded key alone.
+#define MLDSA_PKCS8_EXPANDED 1
+
+// PKCS#8 with seed and expanded key.
+#define MLDSA_PKCS8_BOTH 2
+
+// ML-DSA-44.
+#define MLDSA_44 44
+
+// ML-DSA-65.
+#define MLDSA_65 65
+
+// ML-DSA-87.
+#define MLDSA_87 87
+
+// Verdict of a valid item. 0: not verified. Any other value is the status of the rejection.
+#define MLDSA_VERDICT_VALID 1
+
+// The version of the interface that a header describes.
+#define MLDSA_ABI_VERSION 1
+
+// Result of a call. 0 is success; for a verification, a valid signature.
+enum mldsa_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Success.
+  MLDSA_STATUS_OK = 0,
+  // A null pointer with a length other than 0, a null handle or a null output.
+  MLDSA_STATUS_NULL_POINTER = 2,
+  // A parameter set other than 44, 65 and 87, or an unknown hash or rule.
+  MLDSA_STATUS_ARGUMENT = 3,
+  // A context of more than 255 bytes.
+  MLDSA_STATUS_CONTEXT_LENGTH = 4,
+  // The output buffer is too small. The needed length was written.
+  MLDSA_STATUS_BUFFER_LENGTH = 5,
+  // A private or public key of the wrong length.
+  MLDSA_STATUS_KEY_LENGTH = 6,
+  // An expanded private key whose parts are out of range or inconsistent.
+  MLDSA_STATUS_KEY = 7,
+  // No key of ML-DSA in this DER or PEM.
+  MLDSA_STATUS_ENCODING = 8,
+  // The seed of this private key is not known.
+  MLDSA_STATUS_NO_SEED = 9,
+  // The operating system's random number generator failed.
+  MLDSA_STATUS_RANDOM = 10,
+  // Signing failed: by all probability a fault of the machine.
+  MLDSA_STATUS_SIGNING = 11,
+  // A self-test failed.
+  MLDSA_STATUS_SELF_TEST = 12,
+  // A committee without members.
+  MLDSA_STATUS_EMPTY_COMMITTEE = 13,
+  // One public key with two weights, or twice in a new committee.
+  MLDSA_STATUS_DUPLICATE_KEY = 14,
+  // A member of a new committee has weight 0.
+  MLDSA_STATUS_ZERO_WEIGHT = 15,
+  // The epoch of a successor is not later.
+  MLDSA_STATUS_EPOCH = 16,
+  // A length above the limit of the interface.
+  MLDSA_STATUS_TOO_LARGE = 17,
+  // A failure inside the library. The handles of the call may only be freed.
+  MLDSA_STATUS_INTERNAL = 18,
+  // The committee does not have this public key or index.
+  MLDSA_STATUS_UNKNOWN_MEMBER = 32,
+  // The public key has the wrong length for the parameter set.
+  MLDSA_STATUS_PUBLIC_KEY_LENGTH = 33,
+  // The signature has the wrong length for the parameter set.
+  MLDSA_STATUS_SIGNATURE_LENGTH = 34,
+  // The digest does not have the output length of its hash.
+  MLDSA_STATUS_DIGEST_LENGTH = 35,
+  // The hash is weaker than the parameter set.
+  MLDSA_STATUS_WEAK_PREHASH = 36,
+  // The hint is not canonically encoded.
+  MLDSA_STATUS_HINT_ENCODING = 37,
+  // A coefficient of z is out of range.
+  MLDSA_STATUS_RESPONSE_NORM = 38,
+  // The signature is not of this key, message and context.
+  MLDSA_STATUS_CHALLENGE_MISMATCH = 39,
+  // A rejection for another reason.
+  MLDSA_STATUS_REJECTED = 40,
+  // A part of a packed item is outside of the data.
+  MLDSA_STATUS_OUT_OF_BOUNDS = 41,
+  // The item was not verified because an earlier one was rejected.
+  MLDSA_STATUS_NOT_VERIFIED = 42,
+  // A certificate has one vote twice.
+  MLDSA_STATUS_DUPLICATE_VOTE = 43,
+  // A certificate has two different votes of one member.
+  MLDSA_STATUS_CONFLICTING_VOTES = 44,
+  // The votes do not reach the threshold.
+  MLDSA_STATUS_INSUFFICIENT_WEIGHT = 45,
+  // The gas limit is below the price.
+  MLDSA_STATUS_OUT_OF_GAS = 46,
+  // A batch without items.
+  MLDSA_STATUS_EMPTY_BATCH = 47,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mldsa_status mldsa_status;
+#else
+typedef int32_t mldsa_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Verifies batches of signatures of one parameter set. Keys that sign often are expanded once.
+// Any number of threads at once.
+typedef struct mldsa_batch mldsa_batch;
+
+// The members of an epoch with weights, threshold and context, expanded once. Immutable. Any
+// number of threads at once.
+typedef struct mldsa_committee mldsa_committee;
+
+// A message representative in the making: streams a message of any length. 1 thread.
+typedef struct mldsa_mu mldsa_mu;
+
+// A private key of any parameter set, wiped when it is freed. Any number of threads at once.
+typedef struct mldsa_private_key mldsa_private_key;
+
+// A public key of any parameter set. Any number of threads at once.
+typedef struct mldsa_public_key mldsa_public_key;
+
+// One signature with its public key.
+typedef struct {
+  // Encoded public key.
+  const uint8_t *public_key;
+  // Its bytes.
+  size_t public_key_len;
+  // Message.
+  const uint8_t *message;
+  // Its bytes.
+  size_t message_len;
+  // Signature.
+  const uint8_t *signature;
+  // Its bytes.
+  size_t signature_len;
+} mldsa_item;
+
+// One signature with its public key, as offsets into one buffer.
+typedef struct {
+  // Offset of the encoded public key.
+  uint32_t public_key;
+  // Its bytes.
+  uint32_t public_key_len;
+  // Offset of the message.
+  uint32_t message;
+  // Its bytes.
+  uint32_t message_len;
+  // Offset of the signature.
+  uint32_t signature;
+  // Its bytes.
+  uint32_t signature_len;
+} mldsa_packed_item;
+
+// One vote of a member.
+typedef struct {
+  // Index of the member in the committee.
+  uint32_t member;
+  // Message.
+  const uint8_t *message;
+  // Its bytes.
+  size_t message_len;
+  // Signature.
+  const uint8_t *signature;
+  // Its bytes.
+  size_t signature_len;
+} mldsa_vote;
+
+// One vote of a member, as offsets into one buffer.
+typedef struct {
+  // Index of the member in the committee.
+  uint32_t member;
+  // Offset of the message.
+  uint32_t message;
+  // Its bytes.
+  uint32_t message_len;
+  // Offset of the signature.
+  uint32_t signature;
+  // Its bytes.
+  uint32_t signature_len;
+} mldsa_packed_vote;
+
+// Result of a quorum.
+typedef struct {
+  // Verified weight, at most 2^64 - 1; 0 without a quorum.
+  uint64_t weight;
+  // Index of the vote that was rejected, or 2^64 - 1.
+  uint64_t vote;
+  // Status of its rejection, or 0.
+  int32_t reason;
+} mldsa_quorum;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Makes a batch verifier. `threads` is one of `MLDSA_THREADS`; expanded keys take at most
+// `cache_bytes` bytes. Free it with `mldsa_batch_free`.
+mldsa_status mldsa_batch_new(uint32_t set,
+                             uint32_t threads,
+                             size_t cache_bytes,
+                             mldsa_batch **batch);
+
+// Frees a batch verifier. Null is allowed.
+void mldsa_batch_free(mldsa_batch *batch);
+
+// Verifies `count` items under one context and writes one verdict for each: `MLDSA_VERDICT_VALID`
+// or the status of the rejection. Each verdict is the one that the item alone would have.
+// 0 if there is an item and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+mldsa_status mldsa_batch_verify(const mldsa_batch *batch,
+                                const uint8_t *context,
+                                size_t context_len,
+                                const mldsa_item *items,
+                                size_t count,
+                                uint8_t *verdicts);
+
+// `mldsa_batch_verify` of items whose parts are in one buffer, for languages whose memory must
+// not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
+mldsa_status mldsa_batch_verify_packed(const mldsa_batch *batch,
+                                       const uint8_t *context,
+                                       size_t context_len,
+                                       const uint8_t *data,
+                                       size_t data_len,
+                                       const mldsa_packed_item *items,
+                                       size_t count,
+                                       uint8_t *verdicts);
+
+// Makes a committee of `count` members: their concatenated public keys and their weights, none of
+// them 0. A quorum is more than `numerator / denominator` of the weight. All votes are under
+// `context`. `threads` is one of `MLDSA_THREADS`. Free it with `mldsa_committee_free`.
+mldsa_status mldsa_committee_new(uint32_t set,
+                                 uint32_t threads,
+                                 const uint8_t *context,
+                                 size_t context_len,
+                                 uint64_t epoch,
+                                 uint32_t numerator,
+                                 uint32_t denominator,
+                                 const uint8_t *public_keys,
+                                 size_t public_keys_len,
+                                 const uint64_t *weights,
+                                 size_t count,
+                                 mldsa_committee **committee);
+
+// Makes the committee of a later epoch. A key with a weight joins or gets that weight, a key
+// with weight 0 leaves. Changes that are already in force, and repetitions of a change, change
+// nothing. Members that stay keep their order and their expanded keys; the old committee stays
+// valid.
+mldsa_status mldsa_committee_successor(const mldsa_committee *committee,
+                                       uint64_t epoch,
+                                       const uint8_t *public_keys,
+                                       size_t public_keys_len,
+                                       const uint64_t *weights,
+                                       size_t count,
+                                       mldsa_committee **successor);
+
+// Frees a committee. Null is allowed.
+void mldsa_committee_free(mldsa_committee *committee);
+
+// Number of members; 0 for null.
+size_t mldsa_committee_len(const mldsa_committee *committee);
+
+// Writes the index of the member with a public key.
+mldsa_status mldsa_committee_index(const mldsa_committee *committee,
+                                   const uint8_t *public_key,
+                                   size_t public_key_len,
+                                   uint32_t *index);
+
+// Verifies `count` votes and writes one verdict for each: `MLDSA_VERDICT_VALID` or the status of
+// the rejection. 0 if there is a vote and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+mldsa_status mldsa_committee_verify(const mldsa_committee *committee,
+                                    const mldsa_vote *votes,
+                                    size_t count,
+                                    uint8_t *verdicts);
+
+// `mldsa_committee_verify` of votes whose parts are in one buffer. A part outside of `data` is
+// `MLDSA_STATUS_OUT_OF_BOUNDS`.
+mldsa_status mldsa_committee_verify_packed(const mldsa_committee *committee,
+                                           const uint8_t *data,
+                                           size_t data_len,
+                                           const mldsa_packed_vote *votes,
+                                           size_t count,
+                                           uint8_t *verdicts);
+
+// Whether votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
+// votes are not read. Writes the verified weight, or the vote that was rejected.
+mldsa_status mldsa_committee_quorum(const mldsa_committee *committee,
+                                    uint32_t rule,
+                                    const uint8_t *message,
+                                    size_t message_len,
+                                    const mldsa_vote *votes,
+                                    size_t count,
+                                    mldsa_quorum *quorum);
+
+// `mldsa_committee_quorum` of votes whose signatures are in one buffer.
+mldsa_status mldsa_committee_quorum_packed(const mldsa_committee *committee,
+                                           uint32_t rule,
+                                           const uint8_t *message,
+                                           size_t message_len,
+                                           const uint8_t *data,
+                                           size_t data_len,
+                                           const mldsa_packed_vote *votes,
+                                           size_t count,
+                                           mldsa_quorum *quorum);
+
+// Begins a message representative under a public key. Free it with `mldsa_mu_free`.
+mldsa_status mldsa_mu_new(const mldsa_public_key *key,
+                          const uint8_t *context,
+                          size_t context_len,
+                          mldsa_mu **mu);
+
+// Appends a piece of the message.
+mldsa_status mldsa_mu_update(mldsa_mu *mu, const uint8_t *message, size_t message_len);
+
+// Writes the representative of the message so far: exactly 64 bytes.
+mldsa_status mldsa_mu_finish(const mldsa_mu *mu, uint8_t *out, size_t out_len);
+
+// Frees and wipes the state. Null is allowed.
+void mldsa_mu_free(mldsa_mu *mu);
+
+// The precompile of EIP-8355: `input` is public key, signature and message, concatenated.
+// Writes the gas and whether the signature is valid (1 or 0); a malformed input is not valid.
+// `MLDSA_STATUS_OUT_OF_GAS` if the limit is below the price.
+mldsa_status mldsa_eip8355(uint32_t set,
+                           const uint8_t *input,
+                           size_t input_len,
+                           uint64_t gas_limit,
+                           uint64_t *gas_used,
+                           uint8_t *valid);
+
+// Generates a private key with the operating system's generator. Free it with
+// `mldsa_private_key_free`.
+mldsa_status mldsa_private_key_generate(uint32_t set, mldsa_private_key **key);
+
+// Makes a private key from its seed of 32 bytes (FIPS 204 algorithm 6).
+mldsa_status mldsa_private_key_from_seed(uint32_t set,
+                                         const uint8_t *seed,
+                                         size_t seed_len,
+                                         mldsa_private_key **key);
+
+// Makes a private key from its expanded encoding of 2560, 4032 or 4896 bytes. Every part is
+// checked, at the cost of a key generation. The seed of such a key is not known.
+mldsa_status mldsa_private_key_from_expanded(uint32_t set,
+                                             const uint8_t *expanded,
+                                             size_t expanded_len,
+                                             mldsa_private_key **key);
+
+// Makes a private key from PKCS#8 (RFC 9881: seed, expanded key or both), in DER or in PEM. The
+// parameter set is in it.
+mldsa_status mldsa_private_key_from_pkcs8(const uint8_t *pkcs8,
+                                          size_t pkcs8_len,
+                                          mldsa_private_key **key);
+
+// Wipes and frees a private key. Null is allowed.
+void mldsa_private_key_free(mldsa_private_key *key);
+
+// The parameter set of a private key; 0 for null.
+uint32_t mldsa_private_key_set(const mldsa_private_key *key);
+
+// Copies the seed: 32 secret bytes. `MLDSA_STATUS_NO_SEED` for a key that came without.
+mldsa_status mldsa_private_key_seed(const mldsa_private_key *key, uint8_t *buffer, size_t *len);
+
+// Copies the expanded encoding: secret.
+mldsa_status mldsa_private_key_expanded(const mldsa_private_key *key, uint8_t *buffer, size_t *len);
+
+// Copies PKCS#8 in DER, in one of the forms `MLDSA_PKCS8`: secret.
+mldsa_status mldsa_private_key_pkcs8(const mldsa_private_key *key,
+                                     uint32_t form,
+                                     uint8_t *buffer,
+                                     size_t *len);
+
+// Makes the public key of a private key. Free it with `mldsa_public_key_free`.
+mldsa_status mldsa_private_key_public_key(const mldsa_private_key *key,
+                                          mldsa_public_key **public_key);
+
+// Expands the key once, for keys that sign often. Idempotent.
+mldsa_status mldsa_private_key_prepare(const mldsa_private_key *key);
+
+// Signs a message (FIPS 204 algorithm 2). `randomness`: null for 32 fresh bytes of the operating
+// system (hedged, recommended), or 32 bytes; 32 zero bytes are deterministic signing.
+// `*signature_len` is the size of the buffer before and of the signature after the call.
+mldsa_status mldsa_sign(const mldsa_private_key *key,
+                        const uint8_t *message,
+                        size_t message_len,
+                        const uint8_t *context,
+                        size_t context_len,
+                        const uint8_t *randomness,
+                        uint8_t *signature,
+                        size_t *signature_len);
+
+// Signs a digest (HashML-DSA, FIPS 204 algorithm 4). `hash` is an `MLDSA_HASH` number; a hash
+// weaker than the parameter set is rejected. The rest as `mldsa_sign`.
+mldsa_status mldsa_sign_prehashed(const mldsa_private_key *key,
+                                  uint32_t hash,
+                                  const uint8_t *digest,
+                                  size_t digest_len,
+                                  const uint8_t *context,
+                                  size_t context_len,
+                                  const uint8_t *randomness,
+                                  uint8_t *signature,
+                                  size_t *signature_len);
+
+// Signs a message representative of 64 bytes. The rest as `mldsa_sign`.
+mldsa_status mldsa_sign_mu(const mldsa_private_key *key,
+                           const uint8_t *mu,
+                           size_t mu_len,
+                           const uint8_t *randomness,
+                           uint8_t *signature,
+                           size_t *signature_len);
+
+// Makes a public key from its encoding. Free it with `mldsa_public_key_free`.
+mldsa_status mldsa_public_key_new(uint32_t set,
+                                  const uint8_t *encoded,
+                                  size_t encoded_len,
+                                  mldsa_public_key **key);
+
+// Makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter set
+// is in it.
+mldsa_status mldsa_public_key_from_spki(const uint8_t *spki,
+                                        size_t spki_len,
+                                        mldsa_public_key **key);
+
+// Frees a public key. Null is allowed.
+void mldsa_public_key_free(mldsa_public_key *key);
+
+// The parameter set of a public key; 0 for null.
+uint32_t mldsa_public_key_set(const mldsa_public_key *key);
+
+// Copies the encoding. `*len` is the size of the buffer before and of the encoding after the
+// call.
+mldsa_status mldsa_public_key_bytes(const mldsa_public_key *key, uint8_t *buffer, size_t *len);
+
+// Copies SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
+mldsa_status mldsa_public_key_spki(const mldsa_public_key *key, uint8_t *buffer, size_t *len);
+
+// Expands the key once, for keys that verify often: 20, 36 or 64 KiB, and a third of the time
+// or less for each later verification. Idempotent.
+mldsa_status mldsa_public_key_prepare(const mldsa_public_key *key);
+
+// Verifies a signature (FIPS 204 algorithm 3). 0 for a valid one only.
+mldsa_status mldsa_verify(const mldsa_public_key *key,
+                          const uint8_t *message,
+                          size_t message_len,
+                          const uint8_t *context,
+                          size_t context_len,
+                          const uint8_t *signature,
+                          size_t signature_len);
+
+// Verifies a HashML-DSA signature (FIPS 204 algorithm 5) from the digest. `hash` is an
+// `MLDSA_HASH` number; a hash weaker than the parameter set is rejected.
+mldsa_status mldsa_verify_prehashed(const mldsa_public_key *key,
+                                    uint32_t hash,
+                                    const uint8_t *digest,
+                                    size_t digest_len,
+                                    const uint8_t *context,
+                                    size_t context_len,
+                                    const uint8_t *signature,
+                                    size_t signature_len);
+
+// Verifies a signature of a message representative of 64 bytes.
+mldsa_status mldsa_verify_mu(const mldsa_public_key *key,
+                             const uint8_t *mu,
+                             size_t mu_len,
+                             const uint8_t *signature,
+                             size_t signature_len);
+
+// Bytes of a public key: 1312, 1952 or 2592; 0 for an unknown parameter set.
+size_t mldsa_public_key_len(uint32_t set);
+
+// Bytes of an expanded private key: 2560, 4032 or 4896; 0 for an unknown parameter set.
+size_t mldsa_expanded_key_len(uint32_t set);
+
+// Bytes of a signature: 2420, 3309 or 4627; 0 for an unknown parameter set.
+size_t mldsa_signature_len(uint32_t set);
+
+// The name of a status in snake case; `unknown` for other numbers. Static, never null.
+const char *mldsa_status_name(int32_t status);
+
+// Version of this interface: `MLDSA_ABI_VERSION` of the header that fits the library. It changes
+// when a program that was compiled with another header must not use the library.
+uint32_t mldsa_abi_version(void);
+
+// Known answers of all parameter sets on this machine.
+mldsa_status mldsa_self_test(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* MLDSA_H */

@@ -1,0 +1,242 @@
+//! Batches of signatures under keys that are in no committee.
+
+use core::fmt;
+
+use batch_verify::{BatchVerifier, Item as CoreItem, Threads};
+use mldsa_core::Context;
+
+use crate::boundary::{free, guard, handle, items, output, store};
+use crate::messages::context;
+use crate::set::{Numbered, with_set};
+use crate::status::{Verdict, verdict_byte};
+use crate::{Status, VERDICT_VALID};
+
+/// Verification on the threads of a pool that all handles of the process share.
+pub const THREADS_SHARED: u32 = 0;
+/// Verification on the calling thread.
+pub const THREADS_CALLING: u32 = 1;
+
+pub(crate) fn threads(number: u32) -> Result<Threads, Status> {
+    match number {
+        THREADS_SHARED => Ok(Threads::Shared),
+        THREADS_CALLING => Ok(Threads::Inline),
+        _ => Err(Status::Argument),
+    }
+}
+
+/// One signature with its public key.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Item {
+    /// Encoded public key.
+    pub public_key: *const u8,
+    /// Its bytes.
+    pub public_key_len: usize,
+    /// Message.
+    pub message: *const u8,
+    /// Its bytes.
+    pub message_len: usize,
+    /// Signature.
+    pub signature: *const u8,
+    /// Its bytes.
+    pub signature_len: usize,
+}
+
+/// One signature with its public key, as offsets into one buffer.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PackedItem {
+    /// Offset of the encoded public key.
+    pub public_key: u32,
+    /// Its bytes.
+    pub public_key_len: u32,
+    /// Offset of the message.
+    pub message: u32,
+    /// Its bytes.
+    pub message_len: u32,
+    /// Offset of the signature.
+    pub signature: u32,
+    /// Its bytes.
+    pub signature_len: u32,
+}
+
+/// The bytes of an item.
+pub(crate) struct Parts<'a> {
+    key: &'a [u8],
+    message: &'a [u8],
+    signature: &'a [u8],
+}
+
+/// Bytes of a packed item.
+pub(crate) fn part(data: &[u8], offset: u32, len: u32) -> Result<&[u8], Status> {
+    let rest = data.get(offset as usize..).ok_or(Status::OutOfBounds)?;
+    rest.get(..len as usize).ok_or(Status::OutOfBounds)
+}
+
+/// Verifies batches of signatures of one parameter set. Keys that sign often are expanded once.
+/// Any number of threads at once.
+pub struct Batch(Box<dyn Verifier>);
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").finish_non_exhaustive()
+    }
+}
+
+/// A batch verifier without its type.
+trait Verifier: Send + Sync {
+    fn verify<'a>(
+        &self,
+        context: Context<'a>,
+        items: &mut dyn Iterator<Item = Parts<'a>>,
+    ) -> Vec<Verdict>;
+}
+
+impl<P: Numbered> Verifier for BatchVerifier<P> {
+    fn verify<'a>(
+        &self,
+        context: Context<'a>,
+        items: &mut dyn Iterator<Item = Parts<'a>>,
+    ) -> Vec<Verdict> {
+        let items =
+            items.map(|parts| CoreItem::new(parts.key, context, parts.message, parts.signature));
+        BatchVerifier::verify(self, items).into_verdicts()
+    }
+}
+
+/// Writes one byte per item: the verdicts of `verify` for the items that can be read, and the
+/// status of the others. Success if there is an item and all are valid.
+pub(crate) fn each<T>(
+    items: impl Iterator<Item = Result<T, Status>>,
+    out: &mut [u8],
+    verify: impl FnOnce(&mut dyn Iterator<Item = T>) -> Vec<Verdict>,
+) -> Result<(), Status> {
+    if out.is_empty() {
+        return Err(Status::EmptyBatch);
+    }
+    out.fill(0);
+    let mut readable = Vec::with_capacity(out.len());
+    let mut items = items.enumerate().filter_map(|(index, item)| match item {
+        Ok(item) => {
+            readable.push(index);
+            Some(item)
+        }
+        Err(status) => {
+            out[index] = status as u8;
+            None
+        }
+    });
+    let verdicts = verify(&mut items);
+    drop(items);
+    for (index, verdict) in readable.into_iter().zip(verdicts) {
+        out[index] = verdict_byte(verdict);
+    }
+    match out.iter().all(|byte| *byte == VERDICT_VALID) {
+        true => Ok(()),
+        false => Err(Status::Rejected),
+    }
+}
+
+/// Makes a batch verifier. `threads` is one of `MLDSA_THREADS`; expanded keys take at most
+/// `cache_bytes` bytes. Free it with `mldsa_batch_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_batch_new(
+    set: u32,
+    threads: u32,
+    cache_bytes: usize,
+    batch: *mut *mut Batch,
+) -> Status {
+    fn build<P: Numbered>(threads: Threads, cache_bytes: usize) -> Result<Batch, Status> {
+        let builder = BatchVerifier::<P>::builder().threads(threads);
+        let verifier = builder.key_cache_bytes(cache_bytes).build();
+        Ok(Batch(Box::new(verifier.map_err(|_| Status::Internal)?)))
+    }
+    let make = || {
+        let threads = self::threads(threads)?;
+        with_set!(set, P => build::<P>(threads, cache_bytes))
+    };
+    // SAFETY: the contract of the crate.
+    unsafe { store(batch, make) }
+}
+
+/// Frees a batch verifier. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_batch_free(batch: *mut Batch) {
+    // SAFETY: the contract of the crate.
+    unsafe { free(batch) }
+}
+
+/// Verifies `count` items under one context and writes one verdict for each: `MLDSA_VERDICT_VALID`
+/// or the status of the rejection. Each verdict is the one that the item alone would have.
+/// 0 if there is an item and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_batch_verify(
+    batch: *const Batch,
+    context: *const u8,
+    context_len: usize,
+    items: *const Item,
+    count: usize,
+    verdicts: *mut u8,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (batch, context, list, out) = unsafe {
+            (
+                handle(batch)?,
+                self::items(context, context_len)?,
+                self::items(items, count)?,
+                output(verdicts, count)?,
+            )
+        };
+        out.fill(0);
+        let context = self::context(context)?;
+        let parts = list.iter().map(|item| {
+            // SAFETY: the contract of the crate.
+            unsafe {
+                Ok(Parts {
+                    key: self::items(item.public_key, item.public_key_len)?,
+                    message: self::items(item.message, item.message_len)?,
+                    signature: self::items(item.signature, item.signature_len)?,
+                })
+            }
+        });
+        each(parts, out, |parts| batch.0.verify(context, parts))
+    })
+}
+
+/// `mldsa_batch_verify` of items whose parts are in one buffer, for languages whose memory must
+/// not contain pointers. A part outside of `data` is `MLDSA_STATUS_OUT_OF_BOUNDS`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_batch_verify_packed(
+    batch: *const Batch,
+    context: *const u8,
+    context_len: usize,
+    data: *const u8,
+    data_len: usize,
+    items: *const PackedItem,
+    count: usize,
+    verdicts: *mut u8,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (batch, context, data, list, out) = unsafe {
+            (
+                handle(batch)?,
+                self::items(context, context_len)?,
+                self::items(data, data_len)?,
+                self::items(items, count)?,
+                output(verdicts, count)?,
+            )
+        };
+        out.fill(0);
+        let context = self::context(context)?;
+        let parts = list.iter().map(|item| {
+            Ok(Parts {
+                key: part(data, item.public_key, item.public_key_len)?,
+                message: part(data, item.message, item.message_len)?,
+                signature: part(data, item.signature, item.signature_len)?,
+            })
+        });
+        each(parts, out, |parts| batch.0.verify(context, parts))
+    })
+}

@@ -1,0 +1,484 @@
+//! Committees: the validators of an epoch, their votes and quorums.
+
+use core::fmt;
+
+use batch_verify::{
+    BatchVerifier, CommitteeVerifier, MemberId, QuorumError, QuorumReport, QuorumRule, Threads,
+    Threshold, Vote as CoreVote,
+};
+
+use crate::Status;
+use crate::batch::{each, part, threads};
+use crate::boundary::{free, guard, handle, items, output, store, write};
+use crate::set::{Numbered, with_set};
+
+/// All votes must be valid, one for each member.
+pub const RULE_CERTIFICATE: u32 = 0;
+/// As `MLDSA_RULE_CERTIFICATE`, but a vote may be repeated byte for byte; it counts once.
+pub const RULE_CERTIFICATE_WITH_REPEATS: u32 = 1;
+/// The valid votes suffice; others do not count.
+pub const RULE_ANY_VALID: u32 = 2;
+
+/// One vote of a member.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Vote {
+    /// Index of the member in the committee.
+    pub member: u32,
+    /// Message.
+    pub message: *const u8,
+    /// Its bytes.
+    pub message_len: usize,
+    /// Signature.
+    pub signature: *const u8,
+    /// Its bytes.
+    pub signature_len: usize,
+}
+
+/// One vote of a member, as offsets into one buffer.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PackedVote {
+    /// Index of the member in the committee.
+    pub member: u32,
+    /// Offset of the message.
+    pub message: u32,
+    /// Its bytes.
+    pub message_len: u32,
+    /// Offset of the signature.
+    pub signature: u32,
+    /// Its bytes.
+    pub signature_len: u32,
+}
+
+/// Result of a quorum.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Quorum {
+    /// Verified weight, at most 2^64 - 1; 0 without a quorum.
+    pub weight: u64,
+    /// Index of the vote that was rejected, or 2^64 - 1.
+    pub vote: u64,
+    /// Status of its rejection, or 0.
+    pub reason: i32,
+}
+
+/// The members of an epoch with weights, threshold and context, expanded once. Immutable. Any
+/// number of threads at once.
+pub struct Committee(Box<dyn Members>);
+
+impl fmt::Debug for Committee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Committee").finish_non_exhaustive()
+    }
+}
+
+/// Index of a member, message, signature.
+type Signed<'a> = (u32, &'a [u8], &'a [u8]);
+
+/// A committee without its type.
+trait Members: Send + Sync {
+    fn len(&self) -> usize;
+    fn index(&self, key: &[u8]) -> Option<u32>;
+    fn successor(&self, epoch: u64, keys: &[u8], weights: &[u64]) -> Result<Committee, Status>;
+    fn verify<'a>(
+        &self,
+        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
+        out: &mut [u8],
+    ) -> Result<(), Status>;
+    fn quorum<'a>(
+        &self,
+        rule: QuorumRule,
+        message: &'a [u8],
+        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
+    ) -> Result<Quorum, (Status, Quorum)>;
+}
+
+impl<P: Numbered> Members for CommitteeVerifier<P> {
+    fn len(&self) -> usize {
+        self.committee().len()
+    }
+
+    fn index(&self, key: &[u8]) -> Option<u32> {
+        self.committee().member_of(key).map(MemberId::index)
+    }
+
+    fn successor(&self, epoch: u64, keys: &[u8], weights: &[u64]) -> Result<Committee, Status> {
+        let changes = members::<P>(keys, weights)?;
+        let committee = self.committee().successor(epoch, changes)?;
+        Ok(Committee(Box::new(self.for_committee(committee))))
+    }
+
+    fn verify<'a>(
+        &self,
+        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
+        out: &mut [u8],
+    ) -> Result<(), Status> {
+        let votes = votes.map(|vote| {
+            let (member, message, signature) = vote?;
+            let member = self.committee().member(member);
+            let member = member.ok_or(Status::UnknownMember)?;
+            Ok(CoreVote::new(member, message, signature))
+        });
+        each(votes, out, |votes| {
+            CommitteeVerifier::verify(self, votes).into_verdicts()
+        })
+    }
+
+    fn quorum<'a>(
+        &self,
+        rule: QuorumRule,
+        message: &'a [u8],
+        votes: &mut dyn Iterator<Item = Result<Signed<'a>, Status>>,
+    ) -> Result<Quorum, (Status, Quorum)> {
+        let any_valid = rule == QuorumRule::AnyValid;
+        // Index of each attestation among the votes.
+        let (mut attestations, mut indices) = (Vec::new(), Vec::new());
+        for (index, vote) in votes.enumerate() {
+            let attestation = vote.and_then(|(member, _, signature)| {
+                let member = self.committee().member(member);
+                let member = member.ok_or(Status::UnknownMember)?;
+                Ok((member, signature))
+            });
+            match attestation {
+                Ok(attestation) => {
+                    attestations.push(attestation);
+                    indices.push(index);
+                }
+                Err(_) if any_valid => {}
+                Err(status) => return Err(rejected(status, index, status)),
+            }
+        }
+        match self.verify_quorum(message, &attestations, rule) {
+            Ok(report) => Ok(reached(&report)),
+            Err(error) => Err(match error {
+                QuorumError::UnknownMember { vote } => {
+                    rejected(Status::UnknownMember, indices[vote], Status::UnknownMember)
+                }
+                QuorumError::Duplicate { second, .. } => rejected(
+                    Status::DuplicateVote,
+                    indices[second],
+                    Status::DuplicateVote,
+                ),
+                QuorumError::ConflictingClaims { second, .. } => {
+                    let status = Status::ConflictingVotes;
+                    rejected(status, indices[second], status)
+                }
+                QuorumError::Rejected { vote, reason } => {
+                    rejected(Status::Rejected, indices[vote], reason.into())
+                }
+                QuorumError::Insufficient { .. } => (Status::InsufficientWeight, NO_QUORUM),
+                _ => (Status::Internal, NO_QUORUM),
+            }),
+        }
+    }
+}
+
+const NO_QUORUM: Quorum = Quorum {
+    weight: 0,
+    vote: u64::MAX,
+    reason: 0,
+};
+
+fn reached(report: &QuorumReport) -> Quorum {
+    Quorum {
+        weight: u64::try_from(report.weight()).unwrap_or(u64::MAX),
+        ..NO_QUORUM
+    }
+}
+
+fn rejected(status: Status, vote: usize, reason: Status) -> (Status, Quorum) {
+    let quorum = Quorum {
+        weight: 0,
+        vote: vote as u64,
+        reason: reason as i32,
+    };
+    (status, quorum)
+}
+
+/// Pairs of key and weight from concatenated keys.
+fn members<'a, P: Numbered>(
+    keys: &'a [u8],
+    weights: &'a [u64],
+) -> Result<impl Iterator<Item = (&'a [u8], u64)>, Status> {
+    if !keys.len().is_multiple_of(P::PK_LEN) || keys.len() / P::PK_LEN != weights.len() {
+        return Err(Status::KeyLength);
+    }
+    Ok(keys.chunks_exact(P::PK_LEN).zip(weights.iter().copied()))
+}
+
+/// Makes a committee of `count` members: their concatenated public keys and their weights, none of
+/// them 0. A quorum is more than `numerator / denominator` of the weight. All votes are under
+/// `context`. `threads` is one of `MLDSA_THREADS`. Free it with `mldsa_committee_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_new(
+    set: u32,
+    threads: u32,
+    context: *const u8,
+    context_len: usize,
+    epoch: u64,
+    numerator: u32,
+    denominator: u32,
+    public_keys: *const u8,
+    public_keys_len: usize,
+    weights: *const u64,
+    count: usize,
+    committee: *mut *mut Committee,
+) -> Status {
+    fn build<P: Numbered>(
+        threads: Threads,
+        context: &[u8],
+        epoch: u64,
+        threshold: Threshold,
+        keys: &[u8],
+        weights: &[u64],
+    ) -> Result<Committee, Status> {
+        let builder = batch_verify::Committee::<P>::builder(context)
+            .epoch(epoch)
+            .threshold(threshold)
+            .threads(threads.clone());
+        let committee = builder.build(members::<P>(keys, weights)?)?;
+        let verifier = BatchVerifier::<P>::builder().threads(threads);
+        let verifier = verifier.build_for(committee);
+        Ok(Committee(Box::new(verifier.map_err(|_| Status::Internal)?)))
+    }
+    let make = || {
+        // SAFETY: the contract of the crate.
+        let (context, keys, weights) = unsafe {
+            (
+                items(context, context_len)?,
+                items(public_keys, public_keys_len)?,
+                items(weights, count)?,
+            )
+        };
+        let threads = self::threads(threads)?;
+        let threshold = Threshold::more_than(numerator, denominator).ok_or(Status::Argument)?;
+        with_set!(set, P => build::<P>(threads, context, epoch, threshold, keys, weights))
+    };
+    // SAFETY: the contract of the crate.
+    unsafe { store(committee, make) }
+}
+
+/// Makes the committee of a later epoch. A key with a weight joins or gets that weight, a key
+/// with weight 0 leaves. Changes that are already in force, and repetitions of a change, change
+/// nothing. Members that stay keep their order and their expanded keys; the old committee stays
+/// valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_successor(
+    committee: *const Committee,
+    epoch: u64,
+    public_keys: *const u8,
+    public_keys_len: usize,
+    weights: *const u64,
+    count: usize,
+    successor: *mut *mut Committee,
+) -> Status {
+    let make = || {
+        // SAFETY: the contract of the crate.
+        let (committee, keys, weights) = unsafe {
+            (
+                handle(committee)?,
+                items(public_keys, public_keys_len)?,
+                items(weights, count)?,
+            )
+        };
+        committee.0.successor(epoch, keys, weights)
+    };
+    // SAFETY: the contract of the crate.
+    unsafe { store(successor, make) }
+}
+
+/// Frees a committee. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_free(committee: *mut Committee) {
+    // SAFETY: the contract of the crate.
+    unsafe { free(committee) }
+}
+
+/// Number of members; 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_len(committee: *const Committee) -> usize {
+    // SAFETY: the contract of the crate.
+    unsafe { handle(committee) }.map_or(0, |committee| committee.0.len())
+}
+
+/// Writes the index of the member with a public key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_index(
+    committee: *const Committee,
+    public_key: *const u8,
+    public_key_len: usize,
+    index: *mut u32,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (committee, key) = unsafe { (handle(committee)?, items(public_key, public_key_len)?) };
+        let found = committee.0.index(key).ok_or(Status::UnknownMember)?;
+        // SAFETY: the contract of the crate.
+        unsafe { write(index, found) }
+    })
+}
+
+/// The parts of a vote.
+///
+/// # Safety
+/// The contract of the crate.
+unsafe fn signed<'a>(vote: &Vote) -> Result<Signed<'a>, Status> {
+    // SAFETY: the contract of this function.
+    let (message, signature) = unsafe {
+        (
+            items(vote.message, vote.message_len)?,
+            items(vote.signature, vote.signature_len)?,
+        )
+    };
+    Ok((vote.member, message, signature))
+}
+
+fn packed<'a>(data: &'a [u8], vote: &PackedVote) -> Result<Signed<'a>, Status> {
+    let message = part(data, vote.message, vote.message_len)?;
+    let signature = part(data, vote.signature, vote.signature_len)?;
+    Ok((vote.member, message, signature))
+}
+
+/// Verifies `count` votes and writes one verdict for each: `MLDSA_VERDICT_VALID` or the status of
+/// the rejection. 0 if there is a vote and all are valid; `MLDSA_STATUS_REJECTED` if some are not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_verify(
+    committee: *const Committee,
+    votes: *const Vote,
+    count: usize,
+    verdicts: *mut u8,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (committee, list, out) = unsafe {
+            (
+                handle(committee)?,
+                items(votes, count)?,
+                output(verdicts, count)?,
+            )
+        };
+        // SAFETY: the contract of the crate.
+        let mut votes = list.iter().map(|vote| unsafe { signed(vote) });
+        committee.0.verify(&mut votes, out)
+    })
+}
+
+/// `mldsa_committee_verify` of votes whose parts are in one buffer. A part outside of `data` is
+/// `MLDSA_STATUS_OUT_OF_BOUNDS`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_verify_packed(
+    committee: *const Committee,
+    data: *const u8,
+    data_len: usize,
+    votes: *const PackedVote,
+    count: usize,
+    verdicts: *mut u8,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (committee, data, list, out) = unsafe {
+            (
+                handle(committee)?,
+                items(data, data_len)?,
+                items(votes, count)?,
+                output(verdicts, count)?,
+            )
+        };
+        let mut votes = list.iter().map(|vote| packed(data, vote));
+        committee.0.verify(&mut votes, out)
+    })
+}
+
+fn rule(number: u32) -> Result<QuorumRule, Status> {
+    match number {
+        RULE_CERTIFICATE => Ok(QuorumRule::Certificate),
+        RULE_CERTIFICATE_WITH_REPEATS => Ok(QuorumRule::CertificateWithRepeats),
+        RULE_ANY_VALID => Ok(QuorumRule::AnyValid),
+        _ => Err(Status::Argument),
+    }
+}
+
+/// Whether votes for `message` reach the threshold under one of `MLDSA_RULE`. The messages of the
+/// votes are not read. Writes the verified weight, or the vote that was rejected.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_quorum(
+    committee: *const Committee,
+    rule: u32,
+    message: *const u8,
+    message_len: usize,
+    votes: *const Vote,
+    count: usize,
+    quorum: *mut Quorum,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (committee, message, list) = unsafe {
+            write(quorum, NO_QUORUM)?;
+            (
+                handle(committee)?,
+                items(message, message_len)?,
+                items(votes, count)?,
+            )
+        };
+        let mut votes = list.iter().map(|vote| {
+            // SAFETY: the contract of the crate.
+            let signature = unsafe { items(vote.signature, vote.signature_len) }?;
+            Ok((vote.member, &[][..], signature))
+        });
+        let result = committee.0.quorum(self::rule(rule)?, message, &mut votes);
+        // SAFETY: the contract of the crate.
+        unsafe { quorum_out(result, quorum) }
+    })
+}
+
+/// `mldsa_committee_quorum` of votes whose signatures are in one buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_committee_quorum_packed(
+    committee: *const Committee,
+    rule: u32,
+    message: *const u8,
+    message_len: usize,
+    data: *const u8,
+    data_len: usize,
+    votes: *const PackedVote,
+    count: usize,
+    quorum: *mut Quorum,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (committee, message, data, list) = unsafe {
+            write(quorum, NO_QUORUM)?;
+            (
+                handle(committee)?,
+                items(message, message_len)?,
+                items(data, data_len)?,
+                items(votes, count)?,
+            )
+        };
+        let mut votes = list.iter().map(|vote| {
+            let signature = part(data, vote.signature, vote.signature_len)?;
+            Ok((vote.member, &[][..], signature))
+        });
+        let result = committee.0.quorum(self::rule(rule)?, message, &mut votes);
+        // SAFETY: the contract of the crate.
+        unsafe { quorum_out(result, quorum) }
+    })
+}
+
+/// Writes a quorum and returns its status.
+///
+/// # Safety
+/// `out` is null or valid for a write.
+unsafe fn quorum_out(
+    result: Result<Quorum, (Status, Quorum)>,
+    out: *mut Quorum,
+) -> Result<(), Status> {
+    let (status, quorum) = match result {
+        Ok(quorum) => (Ok(()), quorum),
+        Err((status, quorum)) => (Err(status), quorum),
+    };
+    // SAFETY: the contract of this function.
+    unsafe { write(out, quorum) }?;
+    status
+}

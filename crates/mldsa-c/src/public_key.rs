@@ -1,0 +1,261 @@
+//! Public keys and verification of one signature.
+
+use core::fmt;
+use std::sync::OnceLock;
+
+use mldsa_core::spki::{DecodePublicKey, EncodePublicKey};
+use mldsa_core::{
+    Context, Mu, PreHash, PreHashed, PreparedVerifyingKey, VerifyError, VerifyingKey,
+};
+
+use crate::boundary::{copy_out, free, guard, handle, items, store};
+use crate::messages::{context, hash, mu};
+use crate::set::{Numbered, with_set};
+use crate::{SET_44, SET_65, SET_87, Status};
+
+/// A public key of any parameter set. Any number of threads at once.
+pub struct PublicKey(pub(crate) Box<dyn Verifier>);
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PublicKey").field(&self.0.set()).finish()
+    }
+}
+
+/// A signed message.
+pub(crate) enum Signed<'a> {
+    Pure(&'a [u8], Context<'a>),
+    PreHashed(PreHash, &'a [u8], Context<'a>),
+    Mu(Mu),
+}
+
+/// A public key without its type.
+pub(crate) trait Verifier: Send + Sync {
+    fn set(&self) -> u32;
+    fn encoded(&self) -> &[u8];
+    fn tr(&self) -> &[u8; 64];
+    fn spki(&self) -> Result<Vec<u8>, Status>;
+    fn prepare(&self);
+    fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status>;
+}
+
+struct Key<P: Numbered> {
+    key: VerifyingKey<P>,
+    prepared: OnceLock<PreparedVerifyingKey<P>>,
+}
+
+impl<P: Numbered> Verifier for Key<P> {
+    fn set(&self) -> u32 {
+        P::NUMBER
+    }
+
+    fn encoded(&self) -> &[u8] {
+        self.key.as_ref()
+    }
+
+    fn tr(&self) -> &[u8; 64] {
+        self.key.tr()
+    }
+
+    fn spki(&self) -> Result<Vec<u8>, Status> {
+        let document = self.key.to_public_key_der();
+        Ok(document.map_err(|_| Status::Encoding)?.into_vec())
+    }
+
+    fn prepare(&self) {
+        self.prepared.get_or_init(|| self.key.prepare());
+    }
+
+    fn verify(&self, message: &Signed<'_>, signature: &[u8]) -> Result<(), Status> {
+        let result = match (self.prepared.get(), message) {
+            (Some(key), Signed::Pure(message, context)) => key.verify(message, *context, signature),
+            (None, Signed::Pure(message, context)) => self.key.verify(message, *context, signature),
+            (Some(key), Signed::Mu(mu)) => key.verify_mu(mu, signature),
+            (None, Signed::Mu(mu)) => self.key.verify_mu(mu, signature),
+            (Some(key), Signed::PreHashed(hash, digest, context)) => {
+                key.verify_prehashed(&PreHashed::new(*hash, digest)?, *context, signature)
+            }
+            (None, Signed::PreHashed(hash, digest, context)) => {
+                self.key
+                    .verify_prehashed(&PreHashed::new(*hash, digest)?, *context, signature)
+            }
+        };
+        result.map_err(|error: VerifyError| error.into())
+    }
+}
+
+impl PublicKey {
+    pub(crate) fn new<P: Numbered>(key: VerifyingKey<P>) -> Self {
+        let prepared = OnceLock::new();
+        Self(Box::new(Key { key, prepared }))
+    }
+}
+
+/// Makes a public key from its encoding. Free it with `mldsa_public_key_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_public_key_new(
+    set: u32,
+    encoded: *const u8,
+    encoded_len: usize,
+    key: *mut *mut PublicKey,
+) -> Status {
+    let make = || {
+        // SAFETY: the contract of the crate.
+        let encoded = unsafe { items(encoded, encoded_len) }?;
+        with_set!(set, P => Ok(PublicKey::new(VerifyingKey::<P>::from_bytes(encoded)?)))
+    };
+    // SAFETY: the contract of the crate.
+    unsafe { store(key, make) }
+}
+
+/// Makes a public key from SubjectPublicKeyInfo (RFC 9881), in DER or in PEM. The parameter set
+/// is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_public_key_from_spki(
+    spki: *const u8,
+    spki_len: usize,
+    key: *mut *mut PublicKey,
+) -> Status {
+    fn read<P: Numbered>(bytes: &[u8]) -> Option<PublicKey> {
+        let key = match core::str::from_utf8(bytes) {
+            Ok(text) if text.starts_with("-----BEGIN") => {
+                VerifyingKey::<P>::from_public_key_pem(text)
+            }
+            _ => VerifyingKey::<P>::from_public_key_der(bytes),
+        };
+        key.ok().map(PublicKey::new)
+    }
+    let make = || {
+        // SAFETY: the contract of the crate.
+        let bytes = unsafe { items(spki, spki_len) }?;
+        let sets = [SET_44, SET_65, SET_87].into_iter();
+        let mut found = sets.filter_map(|set| with_set!(set, P => Ok(read::<P>(bytes))).ok()?);
+        found.next().ok_or(Status::Encoding)
+    };
+    // SAFETY: the contract of the crate.
+    unsafe { store(key, make) }
+}
+
+/// Frees a public key. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_public_key_free(key: *mut PublicKey) {
+    // SAFETY: the contract of the crate.
+    unsafe { free(key) }
+}
+
+/// The parameter set of a public key; 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_public_key_set(key: *const PublicKey) -> u32 {
+    // SAFETY: the contract of the crate.
+    unsafe { handle(key) }.map_or(0, |key| key.0.set())
+}
+
+/// Copies the encoding. `*len` is the size of the buffer before and of the encoding after the
+/// call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_public_key_bytes(
+    key: *const PublicKey,
+    buffer: *mut u8,
+    len: *mut usize,
+) -> Status {
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe { copy_out(handle(key)?.0.encoded(), buffer, len) })
+}
+
+/// Copies SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_public_key_spki(
+    key: *const PublicKey,
+    buffer: *mut u8,
+    len: *mut usize,
+) -> Status {
+    // SAFETY: the contract of the crate.
+    guard(|| unsafe { copy_out(&handle(key)?.0.spki()?, buffer, len) })
+}
+
+/// Expands the key once, for keys that verify often: 20, 36 or 64 KiB, and a third of the time
+/// or less for each later verification. Idempotent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_public_key_prepare(key: *const PublicKey) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        unsafe { handle(key) }?.0.prepare();
+        Ok(())
+    })
+}
+
+/// Verifies a signature (FIPS 204 algorithm 3). 0 for a valid one only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verify(
+    key: *const PublicKey,
+    message: *const u8,
+    message_len: usize,
+    context: *const u8,
+    context_len: usize,
+    signature: *const u8,
+    signature_len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (key, message, context, signature) = unsafe {
+            (
+                handle(key)?,
+                items(message, message_len)?,
+                items(context, context_len)?,
+                items(signature, signature_len)?,
+            )
+        };
+        let signed = Signed::Pure(message, self::context(context)?);
+        key.0.verify(&signed, signature)
+    })
+}
+
+/// Verifies a HashML-DSA signature (FIPS 204 algorithm 5) from the digest. `hash` is an
+/// `MLDSA_HASH` number; a hash weaker than the parameter set is rejected.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verify_prehashed(
+    key: *const PublicKey,
+    hash: u32,
+    digest: *const u8,
+    digest_len: usize,
+    context: *const u8,
+    context_len: usize,
+    signature: *const u8,
+    signature_len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (key, digest, context, signature) = unsafe {
+            (
+                handle(key)?,
+                items(digest, digest_len)?,
+                items(context, context_len)?,
+                items(signature, signature_len)?,
+            )
+        };
+        let signed = Signed::PreHashed(self::hash(hash)?, digest, self::context(context)?);
+        key.0.verify(&signed, signature)
+    })
+}
+
+/// Verifies a signature of a message representative of 64 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mldsa_verify_mu(
+    key: *const PublicKey,
+    mu: *const u8,
+    mu_len: usize,
+    signature: *const u8,
+    signature_len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the contract of the crate.
+        let (key, mu, signature) = unsafe {
+            (
+                handle(key)?,
+                items(mu, mu_len)?,
+                items(signature, signature_len)?,
+            )
+        };
+        key.0.verify(&Signed::Mu(self::mu(mu)?), signature)
+    })
+}

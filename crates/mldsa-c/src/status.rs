@@ -1,0 +1,221 @@
+//! Results of calls and verdicts on items.
+
+use core::ffi::{CStr, c_char};
+
+use batch_verify::{BuildError, RejectReason};
+use mldsa_core::{KeyError, PreHashError, SignError, VerifyError};
+
+use crate::boundary::guard;
+
+/// Verdict of a valid item. 0: not verified. Any other value is the status of the rejection.
+pub const VERDICT_VALID: u8 = 1;
+
+/// Result of a call. 0 is success; for a verification, a valid signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+#[must_use]
+pub enum Status {
+    /// Success.
+    Ok = 0,
+    /// A null pointer with a length other than 0, a null handle or a null output.
+    NullPointer = 2,
+    /// A parameter set other than 44, 65 and 87, or an unknown hash or rule.
+    Argument = 3,
+    /// A context of more than 255 bytes.
+    ContextLength = 4,
+    /// The output buffer is too small. The needed length was written.
+    BufferLength = 5,
+    /// A private or public key of the wrong length.
+    KeyLength = 6,
+    /// An expanded private key whose parts are out of range or inconsistent.
+    Key = 7,
+    /// No key of ML-DSA in this DER or PEM.
+    Encoding = 8,
+    /// The seed of this private key is not known.
+    NoSeed = 9,
+    /// The operating system's random number generator failed.
+    Random = 10,
+    /// Signing failed: by all probability a fault of the machine.
+    Signing = 11,
+    /// A self-test failed.
+    SelfTest = 12,
+    /// A committee without members.
+    EmptyCommittee = 13,
+    /// One public key with two weights, or twice in a new committee.
+    DuplicateKey = 14,
+    /// A member of a new committee has weight 0.
+    ZeroWeight = 15,
+    /// The epoch of a successor is not later.
+    Epoch = 16,
+    /// A length above the limit of the interface.
+    TooLarge = 17,
+    /// A failure inside the library. The handles of the call may only be freed.
+    Internal = 18,
+    /// The committee does not have this public key or index.
+    UnknownMember = 32,
+    /// The public key has the wrong length for the parameter set.
+    PublicKeyLength = 33,
+    /// The signature has the wrong length for the parameter set.
+    SignatureLength = 34,
+    /// The digest does not have the output length of its hash.
+    DigestLength = 35,
+    /// The hash is weaker than the parameter set.
+    WeakPrehash = 36,
+    /// The hint is not canonically encoded.
+    HintEncoding = 37,
+    /// A coefficient of z is out of range.
+    ResponseNorm = 38,
+    /// The signature is not of this key, message and context.
+    ChallengeMismatch = 39,
+    /// A rejection for another reason.
+    Rejected = 40,
+    /// A part of a packed item is outside of the data.
+    OutOfBounds = 41,
+    /// The item was not verified because an earlier one was rejected.
+    NotVerified = 42,
+    /// A certificate has one vote twice.
+    DuplicateVote = 43,
+    /// A certificate has two different votes of one member.
+    ConflictingVotes = 44,
+    /// The votes do not reach the threshold.
+    InsufficientWeight = 45,
+    /// The gas limit is below the price.
+    OutOfGas = 46,
+    /// A batch without items.
+    EmptyBatch = 47,
+}
+
+const NAMES: [(Status, &CStr); 34] = [
+    (Status::Ok, c"ok"),
+    (Status::NullPointer, c"null_pointer"),
+    (Status::Argument, c"argument"),
+    (Status::ContextLength, c"context_length"),
+    (Status::BufferLength, c"buffer_length"),
+    (Status::KeyLength, c"key_length"),
+    (Status::Key, c"key"),
+    (Status::Encoding, c"encoding"),
+    (Status::NoSeed, c"no_seed"),
+    (Status::Random, c"random"),
+    (Status::Signing, c"signing"),
+    (Status::SelfTest, c"self_test"),
+    (Status::EmptyCommittee, c"empty_committee"),
+    (Status::DuplicateKey, c"duplicate_key"),
+    (Status::ZeroWeight, c"zero_weight"),
+    (Status::Epoch, c"epoch"),
+    (Status::TooLarge, c"too_large"),
+    (Status::Internal, c"internal"),
+    (Status::UnknownMember, c"unknown_member"),
+    (Status::PublicKeyLength, c"public_key_length"),
+    (Status::SignatureLength, c"signature_length"),
+    (Status::DigestLength, c"digest_length"),
+    (Status::WeakPrehash, c"weak_prehash"),
+    (Status::HintEncoding, c"hint_encoding"),
+    (Status::ResponseNorm, c"response_norm"),
+    (Status::ChallengeMismatch, c"challenge_mismatch"),
+    (Status::Rejected, c"rejected"),
+    (Status::OutOfBounds, c"out_of_bounds"),
+    (Status::NotVerified, c"not_verified"),
+    (Status::DuplicateVote, c"duplicate_vote"),
+    (Status::ConflictingVotes, c"conflicting_votes"),
+    (Status::InsufficientWeight, c"insufficient_weight"),
+    (Status::OutOfGas, c"out_of_gas"),
+    (Status::EmptyBatch, c"empty_batch"),
+];
+
+/// The name of a status in snake case; `unknown` for other numbers. Static, never null.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_status_name(status: i32) -> *const c_char {
+    let mut names = NAMES.iter().filter(|(named, _)| *named as i32 == status);
+    names.next().map_or(c"unknown", |(_, name)| name).as_ptr()
+}
+
+/// Version of this interface: `MLDSA_ABI_VERSION` of the header that fits the library. It changes
+/// when a program that was compiled with another header must not use the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_abi_version() -> u32 {
+    ABI_VERSION
+}
+
+/// The version of the interface that a header describes.
+pub const ABI_VERSION: u32 = 1;
+
+/// Known answers of all parameter sets on this machine.
+#[unsafe(no_mangle)]
+pub extern "C" fn mldsa_self_test() -> Status {
+    guard(|| mldsa_core::self_test().map_err(|_| Status::SelfTest))
+}
+
+/// Verdict of `batch-verify`.
+pub(crate) type Verdict = Result<(), RejectReason>;
+
+/// The byte of a verdict.
+pub(crate) fn verdict_byte(verdict: Verdict) -> u8 {
+    match verdict {
+        Ok(()) => VERDICT_VALID,
+        Err(RejectReason::NotVerified) => 0,
+        Err(reason) => Status::from(reason) as u8,
+    }
+}
+
+impl From<RejectReason> for Status {
+    fn from(reason: RejectReason) -> Self {
+        match reason {
+            RejectReason::UnknownMember => Self::UnknownMember,
+            RejectReason::PublicKeyLength => Self::PublicKeyLength,
+            RejectReason::SignatureLength => Self::SignatureLength,
+            RejectReason::DigestLength => Self::DigestLength,
+            RejectReason::WeakPreHash => Self::WeakPrehash,
+            RejectReason::HintEncoding => Self::HintEncoding,
+            RejectReason::ResponseNorm => Self::ResponseNorm,
+            RejectReason::ChallengeMismatch => Self::ChallengeMismatch,
+            RejectReason::NotVerified => Self::NotVerified,
+            _ => Self::Rejected,
+        }
+    }
+}
+
+impl From<VerifyError> for Status {
+    fn from(error: VerifyError) -> Self {
+        RejectReason::from(error).into()
+    }
+}
+
+impl From<PreHashError> for Status {
+    fn from(error: PreHashError) -> Self {
+        RejectReason::from(error).into()
+    }
+}
+
+impl From<KeyError> for Status {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::Length => Self::KeyLength,
+            _ => Self::Key,
+        }
+    }
+}
+
+impl From<SignError> for Status {
+    fn from(error: SignError) -> Self {
+        match error {
+            SignError::Rng => Self::Random,
+            SignError::BufferLength => Self::BufferLength,
+            _ => Self::Signing,
+        }
+    }
+}
+
+impl From<BuildError> for Status {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Empty => Self::EmptyCommittee,
+            BuildError::KeyLength { .. } => Self::KeyLength,
+            BuildError::DuplicateKey { .. } => Self::DuplicateKey,
+            BuildError::ZeroWeight { .. } => Self::ZeroWeight,
+            BuildError::TooMany => Self::TooLarge,
+            BuildError::ContextTooLong => Self::ContextLength,
+            BuildError::Epoch { .. } => Self::Epoch,
+            _ => Self::Internal,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the C interface: the header, and C and C++ programs that are linked with the library.
+
+mod header;
+mod programs;
+mod vectors;

@@ -1,0 +1,203 @@
+//! Trust anchors of `verify`: a shared directory is none.
+
+use super::*;
+
+impl Place {
+    /// All steps of an epoch of the members `ids`, each with the store of its number, up to an
+    /// aggregate.
+    fn epoch(
+        &self,
+        committee: &str,
+        epoch: usize,
+        stores: &[&str],
+        plan: &str,
+    ) -> (String, String) {
+        let all = |step: &str, more: &str| {
+            for store in stores {
+                let more = format!("--store {store} --epoch {epoch} {more}");
+                self.good(&format!("{step} --committee {committee} {more}"));
+            }
+        };
+        let plan = format!("plan --committee {committee} --epoch {epoch} --attempts 8 {plan}");
+        let planned = self.good(&format!("{plan} --content decision"));
+        all("root", "");
+        let shown = self.good(&format!(
+            "status --committee {committee} --store nobody --epoch {epoch}"
+        ));
+        let lines = shown.lines();
+        let digest = lines.iter().find_map(|line| line.strip_prefix("roots: "));
+        all("agree", &format!("--expect-roots {}", digest.unwrap()));
+        let identity = planned.lines()[0]
+            .strip_prefix("committee: ")
+            .unwrap()
+            .to_owned();
+        for attempt in 0..8 {
+            let round = format!("{committee}-{epoch}-{attempt}");
+            let more = format!("--round {round} --payload payload --attempt {attempt}");
+            for step in ["open", "commit", "respond"] {
+                all(step, &more);
+            }
+            let combined = self.run(&format!(
+                "combine --committee {committee} --store {} --epoch {epoch} {more} --out {committee}-{epoch}",
+                stores[0]
+            ));
+            if combined.code == 0 {
+                return (identity, round);
+            }
+            assert_eq!(combined.code, 1, "{}", combined.stderr);
+            all("retire", &more);
+        }
+        panic!("eight misses in a row");
+    }
+
+    fn init(&self, committee: &str, stores: &[&str]) {
+        for store in stores {
+            let id = &store[store.len() - 2..];
+            self.good(&format!(
+                "init --committee {committee} --store {store} --id {id}"
+            ));
+        }
+    }
+}
+
+fn verify_epoch(committee: &str, epoch: usize, round: &str, more: &str) -> String {
+    format!(
+        "verify --committee {committee} --epoch {epoch} --round {round} --payload payload \
+         --aggregate {committee}-{epoch} {more}"
+    )
+}
+
+const HONEST: [&str; 4] = ["m0", "m1", "m2", "m3"];
+
+/// Each of them exited with 0: an epoch that one member made with two made-up names, a whole
+/// made-up directory, and made-up names that registered among the members.
+#[test]
+fn made_up_committees_are_rejected() {
+    let place = Place::new("anchor");
+    place.init("committee", &HONEST);
+    let (identity, round) = place.epoch("committee", 1, &HONEST, "--members m0,m1,m2,m3");
+    let good = |store: &str, more: &str| {
+        place.good(&verify_epoch(
+            "committee",
+            1,
+            &round,
+            &format!("--store {store} {more}"),
+        ))
+    };
+    let not_trusted = "is not trusted";
+    place.refused(
+        &verify_epoch("committee", 1, &round, "--store late"),
+        not_trusted,
+    );
+    assert!(!place.exists("late"));
+    good("seasoned", &format!("--identity {identity}"));
+    good("seasoned", "");
+
+    // One member alone makes epoch 2; it can even claim that epoch 2 follows on epoch 1.
+    place.init("committee", &["x4", "x5"]);
+    let few = ["m3", "x4", "x5"];
+    for (epoch, after) in [(2, ""), (3, "--after 1")] {
+        let plan = format!("--members m3,x4,x5 {after}");
+        let (_, its_round) = place.epoch("committee", epoch, &few, &plan);
+        let verify = |more: &str| verify_epoch("committee", epoch, &its_round, more);
+        place.refused(&verify("--store late"), not_trusted);
+        let why = if after.is_empty() {
+            not_trusted
+        } else {
+            "not endorsed by a quorum"
+        };
+        place.refused(&verify("--store seasoned"), why);
+        place.refused(
+            &verify(&format!("--store late --identity {identity}")),
+            "the committee is",
+        );
+    }
+    let next = place.status(3, "committee");
+    let endorse = |store: &str| {
+        format!("endorse --committee committee --epoch 3 --store {store} --identity {next}")
+    };
+    place.good(&endorse("m3"));
+    place.refused(&endorse("x4"), not_trusted);
+    let its_round = (0..8).map(|attempt| format!("committee-3-{attempt}"));
+    let its_round = its_round
+        .filter(|round| place.exists(round))
+        .last()
+        .unwrap();
+    let verify = verify_epoch("committee", 3, &its_round, "--store seasoned");
+    place.refused(&verify, "not endorsed by a quorum");
+
+    // Another directory of the same names.
+    let evil = ["evil-m0", "evil-m1", "evil-m2"];
+    place.init("evil", &evil);
+    let (other, its_round) = place.epoch("evil", 1, &evil, "--all-registered");
+    let verify = |more: &str| verify_epoch("evil", 1, &its_round, more);
+    place.refused(&verify("--store late"), not_trusted);
+    place.refused(
+        &verify(&format!("--store late --identity {identity}")),
+        "the committee is",
+    );
+    place.refused(&verify("--store seasoned"), "");
+    place.good(&verify(&format!("--store other --identity {other}")));
+
+    // Made-up names are in no plan that does not name them, and are shown in one that takes all.
+    place.refused(
+        "plan --committee committee --epoch 9 --content decision",
+        "--members",
+    );
+    let all =
+        place.good("plan --committee committee --epoch 9 --content decision --all-registered");
+    let names: Vec<_> = all
+        .lines()
+        .iter()
+        .filter_map(|line| line.strip_prefix("member: "))
+        .map(|line| line[..2].to_owned())
+        .collect();
+    assert_eq!(names, ["m0", "m1", "m2", "m3", "x4", "x5"]);
+}
+
+/// The committee of a later epoch is trusted with the endorsements of a quorum of the one before, or
+/// with a pin of its own.
+#[test]
+fn successors_need_a_quorum_of_the_committee_before() {
+    let place = Place::new("successor");
+    place.init("committee", &HONEST);
+    let (first, round) = place.epoch("committee", 1, &HONEST, "--members m0,m1,m2,m3");
+    let trust = "trust --committee committee --epoch 1 --store verifier";
+    place.refused(trust, "--identity is required");
+    place.refused(
+        &format!("{trust} --identity {}", "0".repeat(64)),
+        "the committee is",
+    );
+    place.good(&format!("{trust} --identity {first}"));
+    place.good(&verify_epoch("committee", 1, &round, "--store verifier"));
+    place.init("committee", &["m4"]);
+    let (next, round) = place.epoch(
+        "committee",
+        2,
+        &["m1", "m2", "m3", "m4"],
+        "--members m1,m2,m3,m4 --after 1",
+    );
+    let verify = verify_epoch("committee", 2, &round, "--store verifier");
+    for (store, enough) in [("m0", false), ("m1", false), ("m1", false), ("m2", true)] {
+        place.good(&format!(
+            "endorse --committee committee --epoch 2 --store {store} --identity {next}"
+        ));
+        place.fails(if enough { 0 } else { 2 }, &verify, "");
+    }
+    // Then the store has pinned epoch 2, without the endorsements.
+    fs::remove_dir_all(place.path("committee/epoch-2/endorsements")).unwrap();
+    place.good(&verify);
+    let fresh = verify_epoch("committee", 2, &round, "--store fresh");
+    place.refused(&fresh, "is not trusted");
+    place.good(&format!("{fresh} --identity {next}"));
+    // A pin of another committee is not replaced.
+    fs::create_dir(place.path("other")).unwrap();
+    place.good(&format!(
+        "trust --committee committee --epoch 2 --store other --identity {next}"
+    ));
+    fs::rename(place.path("committee/epoch-2"), place.path("epoch-2")).unwrap();
+    place.good("plan --committee committee --epoch 2 --members m0 --content decision");
+    let forked = place.status(2, "committee");
+    let again = format!("trust --committee committee --epoch 2 --store other --identity {forked}");
+    place.refused(&again, "other");
+}

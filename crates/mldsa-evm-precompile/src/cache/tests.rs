@@ -1,0 +1,159 @@
+//! A cache changes no answer and stays within its bound.
+
+use core::cell::Cell;
+use core::hash::BuildHasherDefault;
+use std::hash::DefaultHasher;
+use std::thread_local;
+
+use mldsa_core::{Randomness, SigningKey};
+
+use super::*;
+use crate::execute;
+
+fn input<P: ParameterSet>(seed: u8, flip: bool) -> Vec<u8> {
+    let key = SigningKey::<P>::from_seed(&[seed; 32]);
+    let signature = key
+        .sign(b"message", Context::EMPTY, Randomness::Deterministic)
+        .unwrap();
+    let mut input = [
+        key.verifying_key().as_bytes().as_ref(),
+        signature.as_ref(),
+        b"message",
+    ]
+    .concat();
+    if flip {
+        input[P::PK_LEN] ^= 1;
+    }
+    input
+}
+
+#[test]
+fn verdicts_equal_those_without_the_cache() {
+    for keys in [0, 1, 2, 8] {
+        let mut cache = KeyCache::new(keys);
+        for round in 0..3 {
+            for seed in 0..4 {
+                for flip in [false, true] {
+                    for (set, input) in [
+                        (Set::MlDsa44, input::<MlDsa44>(seed, flip)),
+                        (Set::MlDsa65, input::<MlDsa65>(seed, flip)),
+                        (Set::MlDsa87, input::<MlDsa87>(seed, flip)),
+                    ] {
+                        let answer = cache.execute(set, &input, 20_000);
+                        assert_eq!(
+                            answer,
+                            execute(set, &input, 20_000),
+                            "{keys} {round} {seed}"
+                        );
+                        assert_eq!(answer.unwrap().valid, !flip);
+                        assert!(cache.len() <= 3 * keys);
+                    }
+                }
+            }
+        }
+        assert_eq!(cache.len(), 3 * keys.min(4));
+        assert_eq!(cache.is_empty(), keys == 0);
+    }
+}
+
+/// Keys that differ in the last byte only are two keys.
+#[test]
+fn keys_differ_in_any_byte() {
+    let mut cache = KeyCache::new(4);
+    let honest = input::<MlDsa44>(1, false);
+    let mut other = honest.clone();
+    other[MlDsa44::PK_LEN - 1] ^= 1;
+    for _ in 0..2 {
+        assert!(cache.execute(Set::MlDsa44, &honest, 20_000).unwrap().valid);
+        assert!(!cache.execute(Set::MlDsa44, &other, 20_000).unwrap().valid);
+    }
+    assert_eq!(cache.len(), 2);
+}
+
+#[test]
+fn no_key_is_cached_without_gas_or_key() {
+    let mut cache = KeyCache::new(4);
+    assert!(
+        cache
+            .execute(Set::MlDsa44, &input::<MlDsa44>(1, false), 6_505)
+            .is_err()
+    );
+    assert!(!cache.execute(Set::MlDsa44, b"short", 6_500).unwrap().valid);
+    assert!(cache.is_empty());
+}
+
+/// The least recently used key is evicted first.
+#[test]
+fn least_recently_used_key_is_evicted() {
+    let mut cache = KeyCache::new(2);
+    let inputs = [1, 2, 3].map(|seed| input::<MlDsa44>(seed, false));
+    for n in [0, 1, 0, 2] {
+        cache.execute(Set::MlDsa44, &inputs[n], 20_000).unwrap();
+    }
+    let held = inputs.map(|input| cache.set44.contains(&input[..MlDsa44::PK_LEN]));
+    assert_eq!(held, [true, false, true]);
+}
+
+thread_local! {
+    static STEPS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A key that counts how often it is hashed and compared.
+#[derive(Clone)]
+struct Counted(u64);
+
+fn count_step() {
+    STEPS.set(STEPS.get() + 1);
+}
+
+impl Hash for Counted {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        count_step();
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        count_step();
+        self.0 == other.0
+    }
+}
+
+impl Eq for Counted {}
+
+/// Hashes and comparisons per look-up, in thousandths, of the look-ups of `keys`.
+fn steps(
+    map: &mut LruCache<Counted, u64, BuildHasherDefault<DefaultHasher>>,
+    keys: core::ops::Range<u64>,
+) -> u64 {
+    let look_ups = keys.end - keys.start;
+    STEPS.set(0);
+    for key in keys {
+        assert_eq!(
+            map.try_get_or_insert_ref(&Counted(key), || Ok::<_, ()>(key)),
+            Ok(&key)
+        );
+    }
+    1_000 * STEPS.get() / look_ups
+}
+
+/// A miss costs the same number of hashes and comparisons at 100 entries as at 25,600,
+/// while the map grows and when each miss evicts an entry. A hit takes two.
+#[test]
+fn steps_of_a_miss_do_not_depend_on_the_number_of_entries() {
+    for capacity in [100, 1_600, 25_600] {
+        let mut map = bounded(capacity as usize, BuildHasherDefault::default());
+        let growing = steps(&mut map, 0..capacity);
+        let evicting = steps(&mut map, capacity..10 * capacity);
+        assert_eq!(map.len() as u64, capacity);
+        let hits = steps(&mut map, 9 * capacity..10 * capacity);
+        assert!(growing < 6_000 && evicting < 6_000 && hits < 2_100);
+    }
+}
+
+/// The bound is no allocation.
+#[test]
+fn a_large_bound_allocates_nothing() {
+    assert!(KeyCache::new(usize::MAX).is_empty());
+}

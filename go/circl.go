@@ -1,0 +1,196 @@
+//go:build !(cgo && mldsa_cgo) && !mldsa_purego
+
+package mldsa
+
+import (
+	"bytes"
+	"crypto/sha3"
+	"crypto/subtle"
+
+	"github.com/cloudflare/circl/sign/mldsa/mldsa44"
+	"github.com/cloudflare/circl/sign/mldsa/mldsa65"
+	"github.com/cloudflare/circl/sign/mldsa/mldsa87"
+)
+
+// Implementation is the name of the implementation in use.
+const Implementation = "circl"
+
+// circlKey is a parsed public key of CIRCL, which is always expanded.
+type circlKey func(message, context, signature []byte) bool
+
+func (k circlKey) verify(message, context, signature []byte) bool {
+	return k(message, context, signature)
+}
+
+func (circlKey) prepare() {}
+
+func newVerifier(set Set, encoded []byte) (verifier, error) {
+	switch set {
+	case MLDSA44:
+		var key mldsa44.PublicKey
+		err := key.UnmarshalBinary(encoded)
+		return circlKey(func(m, c, s []byte) bool { return mldsa44.Verify(&key, m, c, s) }), err
+	case MLDSA65:
+		var key mldsa65.PublicKey
+		err := key.UnmarshalBinary(encoded)
+		return circlKey(func(m, c, s []byte) bool { return mldsa65.Verify(&key, m, c, s) }), err
+	default:
+		var key mldsa87.PublicKey
+		err := key.UnmarshalBinary(encoded)
+		return circlKey(func(m, c, s []byte) bool { return mldsa87.Verify(&key, m, c, s) }), err
+	}
+}
+
+// circlSigner is a private key of CIRCL.
+type circlSigner struct {
+	set    Set
+	secret []byte
+	packed []byte
+	public []byte
+	signTo func(message, context []byte, randomized bool, signature []byte) error
+}
+
+func signerFromSeed(set Set, seed []byte) (signer, error) {
+	xi := [SeedSize]byte(seed)
+	s := &circlSigner{set: set, secret: bytes.Clone(seed)}
+	switch set {
+	case MLDSA44:
+		pk, sk := mldsa44.NewKeyFromSeed(&xi)
+		s.use44(sk, pk)
+	case MLDSA65:
+		pk, sk := mldsa65.NewKeyFromSeed(&xi)
+		s.use65(sk, pk)
+	default:
+		pk, sk := mldsa87.NewKeyFromSeed(&xi)
+		s.use87(sk, pk)
+	}
+	return s, nil
+}
+
+// signerFromExpanded checks the range of s1 and s2 and tr. CIRCL has no way to check t0.
+func signerFromExpanded(set Set, expanded []byte) (signer, error) {
+	if !inRange(set, expanded) {
+		return nil, ErrKey
+	}
+	s := &circlSigner{set: set}
+	var err error
+	switch set {
+	case MLDSA44:
+		var sk mldsa44.PrivateKey
+		if err = sk.UnmarshalBinary(expanded); err == nil {
+			s.use44(&sk, sk.Public().(*mldsa44.PublicKey))
+		}
+	case MLDSA65:
+		var sk mldsa65.PrivateKey
+		if err = sk.UnmarshalBinary(expanded); err == nil {
+			s.use65(&sk, sk.Public().(*mldsa65.PublicKey))
+		}
+	default:
+		var sk mldsa87.PrivateKey
+		if err = sk.UnmarshalBinary(expanded); err == nil {
+			s.use87(&sk, sk.Public().(*mldsa87.PublicKey))
+		}
+	}
+	if err != nil {
+		return nil, ErrKey
+	}
+	tr := make([]byte, 64)
+	hash := sha3.NewSHAKE256()
+	hash.Write(s.public)
+	hash.Read(tr)
+	if subtle.ConstantTimeCompare(tr, expanded[64:128]) != 1 {
+		return nil, ErrKey
+	}
+	return s, nil
+}
+
+// inRange reports whether all coefficients of s1 and s2 are in [-eta, eta]. Constant time.
+func inRange(set Set, expanded []byte) bool {
+	polynomials, bits, most := 8, 3, 4
+	switch set {
+	case MLDSA65:
+		polynomials, bits, most = 11, 4, 8
+	case MLDSA87:
+		polynomials = 15
+	}
+	fields := expanded[128:][:polynomials*32*bits]
+	bad, buffer, have := 0, 0, 0
+	for _, b := range fields {
+		buffer |= int(b) << have
+		for have += 8; have >= bits; have -= bits {
+			bad |= most - buffer&(1<<bits-1)
+			buffer >>= bits
+		}
+	}
+	return bad >= 0
+}
+
+func (s *circlSigner) use44(sk *mldsa44.PrivateKey, pk *mldsa44.PublicKey) {
+	s.packed, s.public = sk.Bytes(), pk.Bytes()
+	s.signTo = func(m, c []byte, r bool, out []byte) error { return mldsa44.SignTo(sk, m, c, r, out) }
+}
+
+func (s *circlSigner) use65(sk *mldsa65.PrivateKey, pk *mldsa65.PublicKey) {
+	s.packed, s.public = sk.Bytes(), pk.Bytes()
+	s.signTo = func(m, c []byte, r bool, out []byte) error { return mldsa65.SignTo(sk, m, c, r, out) }
+}
+
+func (s *circlSigner) use87(sk *mldsa87.PrivateKey, pk *mldsa87.PublicKey) {
+	s.packed, s.public = sk.Bytes(), pk.Bytes()
+	s.signTo = func(m, c []byte, r bool, out []byte) error { return mldsa87.SignTo(sk, m, c, r, out) }
+}
+
+// sign passes on whether the signature is deterministic; CIRCL reads crypto/rand otherwise.
+func (s *circlSigner) sign(message, context []byte, randomness *[32]byte) ([]byte, error) {
+	signature := make([]byte, s.set.SignatureSize())
+	err := s.signTo(message, context, *randomness != [32]byte{}, signature)
+	return signature, err
+}
+
+func (s *circlSigner) seed() ([]byte, error) {
+	if s.secret == nil {
+		return nil, ErrNoSeed
+	}
+	return bytes.Clone(s.secret), nil
+}
+
+func (s *circlSigner) expanded() ([]byte, error)  { return bytes.Clone(s.packed), nil }
+func (s *circlSigner) publicKey() ([]byte, error) { return s.public, nil }
+
+// verifyBatch verifies one by one: CIRCL has no batches.
+func verifyBatch(b *Batch, verdicts []bool) {
+	for i, part := range b.parts {
+		verdicts[i] = b.keys[i].Verify(b.data[part.message:][:part.messageSize], b.context,
+			b.data[part.signature:][:part.signatureLen])
+	}
+}
+
+// circlMembers are the keys of a committee.
+type circlMembers struct {
+	set     Set
+	context []byte
+	keys    []verifier
+}
+
+func newMembers(set Set, context []byte, _ uint64, keys []byte, _ []uint64) (members, error) {
+	return (&circlMembers{set: set, context: bytes.Clone(context)}).successor(0, keys, nil)
+}
+
+func (c *circlMembers) successor(_ uint64, keys []byte, _ []uint64) (members, error) {
+	next := &circlMembers{c.set, c.context, append([]verifier(nil), c.keys...)}
+	for size := c.set.PublicKeySize(); len(keys) > 0; keys = keys[size:] {
+		key, err := newVerifier(c.set, keys[:size])
+		if err != nil {
+			return nil, err
+		}
+		next.keys = append(next.keys, key)
+	}
+	return next, nil
+}
+
+func (c *circlMembers) verify(data []byte, votes []packed, verdicts []bool) {
+	for i, vote := range votes {
+		verdicts[i] = c.keys[vote.member].verify(data[vote.message:][:vote.messageSize], c.context,
+			data[vote.signature:][:vote.signatureLen])
+	}
+}

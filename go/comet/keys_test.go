@@ -1,0 +1,132 @@
+package comet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/cometbft/cometbft/crypto"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/crypto/mldsa65"
+	"mldsa.example/go"
+)
+
+func pair(t *testing.T, n int) (PrivKey, mldsa65.PrivKey) {
+	t.Helper()
+	seed := bytes.Repeat([]byte{byte(n)}, 32)
+	ours, err := NewPrivKeyFromSeed(mldsa.MLDSA65, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := mldsa65.GenPrivKeyFromSeed(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
+}
+
+func TestKeysAreThoseOfCometBFT(t *testing.T) {
+	for n := range 30 {
+		ours, theirs := pair(t, n)
+		if !bytes.Equal(ours.Bytes(), theirs.Bytes()) || ours.Type() != theirs.Type() {
+			t.Fatal(n, "private key")
+		}
+		a, b := ours.PubKey(), theirs.PubKey()
+		if !bytes.Equal(a.Bytes(), b.Bytes()) || a.Type() != b.Type() || !bytes.Equal(a.Address(), b.Address()) {
+			t.Fatal(n, "public key")
+		}
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Fatal(n, "text")
+		}
+		msg := bytes.Repeat([]byte{1}, n)
+		sigA, errA := ours.Sign(msg)
+		sigB, errB := theirs.Sign(msg)
+		if errA != nil || errB != nil || !bytes.Equal(sigA, sigB) {
+			t.Fatal(n, "signature")
+		}
+		for _, both := range [][2]any{{ours, theirs}, {a, b}} {
+			x, errA := json.Marshal(both[0])
+			y, errB := json.Marshal(both[1])
+			if errA != nil || errB != nil || !bytes.Equal(x, y) {
+				t.Fatal(n, "JSON")
+			}
+		}
+		text, _ := json.Marshal(theirs)
+		var read PrivKey
+		if err := json.Unmarshal(text, &read); err != nil || !read.Equals(ours) {
+			t.Fatal(n, err)
+		}
+		text, _ = json.Marshal(b)
+		var public PubKey
+		if err := json.Unmarshal(text, &public); err != nil || !public.Equals(a) {
+			t.Fatal(n, err)
+		}
+		parsed, err := NewPrivKey(mldsa.MLDSA65, theirs.Bytes())
+		if err != nil || !parsed.PubKey().Equals(a) {
+			t.Fatal(n, err)
+		}
+	}
+}
+
+func TestZeroValuesAreThoseOfCometBFT(t *testing.T) {
+	if (PubKey{}).Bytes() != nil || (PubKey{}).VerifySignature(nil, make([]byte, 3309)) ||
+		(PubKey{}).Type() != mldsa65.KeyType || (PrivKey{}).Type() != mldsa65.KeyType {
+		t.Fatal("zero value")
+	}
+	if !bytes.Equal((PubKey{}).Address(), mldsa65.PubKey{}.Address()) {
+		t.Fatal("address")
+	}
+	ours, _ := pair(t, 1)
+	if ours.PubKey().Equals(PubKey{}) || (PubKey{}).Equals(ours.PubKey()) || !(PubKey{}).Equals(PubKey{}) {
+		t.Fatal("equality")
+	}
+}
+
+func TestBatchVerdictsAreThoseOfCometBFT(t *testing.T) {
+	for round := range 3 {
+		verifier := NewBatchVerifier(mldsa.MLDSA65)
+		var want []bool
+		for n := range 25 {
+			ours, theirs := pair(t, n)
+			msg := []byte(fmt.Sprint(round, n))
+			sig, _ := theirs.Sign(msg)
+			sig[(n*131+round)%len(sig)] ^= byte(n % 2)
+			if err := verifier.Add(ours.PubKey(), msg, sig); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, theirs.PubKey().VerifySignature(msg, sig))
+		}
+		if all, verdicts := verifier.Verify(); all || fmt.Sprint(verdicts) != fmt.Sprint(want) {
+			t.Fatal(verdicts, want)
+		}
+		if all, verdicts := verifier.Verify(); all || len(verdicts) != 0 {
+			t.Fatal("a verifier after Verify")
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	var verifier crypto.BatchVerifier = NewBatchVerifier(mldsa.MLDSA65)
+	ours, _ := pair(t, 1)
+	for _, key := range []crypto.PubKey{nil, ed25519.GenPrivKey().PubKey(), PubKey{}} {
+		if verifier.Add(key, nil, make([]byte, 3309)) == nil {
+			t.Fatal("added", key)
+		}
+	}
+	if verifier.Add(ours.PubKey(), nil, make([]byte, 3308)) == nil {
+		t.Fatal("added a short signature")
+	}
+	if all, _ := verifier.Verify(); all {
+		t.Fatal("an empty batch is valid")
+	}
+	if _, err := NewPubKey(mldsa.MLDSA65, make([]byte, 3)); err != ErrPubKeySize {
+		t.Fatal(err)
+	}
+	if _, err := NewPrivKey(mldsa.MLDSA65, make([]byte, 3)); err != ErrPrivKeySize {
+		t.Fatal(err)
+	}
+	if _, err := NewPrivKey(mldsa.MLDSA65, make([]byte, 4032)); err != ErrPrivKey {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,206 @@
+package mldsa
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rand"
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// PublicKey is a public key that was checked for its size.
+type PublicKey struct {
+	set     Set
+	encoded []byte
+	native  verifier
+	// batched is set after the first valid signature in a batch.
+	batched atomic.Bool
+	// expand expands the key once.
+	expand sync.Once
+}
+
+// verifier is what an implementation holds for a public key.
+type verifier interface {
+	verify(message, context, signature []byte) bool
+	// prepare expands the key for later verifications.
+	prepare()
+}
+
+// ParsePublicKey makes a public key from its encoding, which is copied.
+func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
+	if set.PublicKeySize() == 0 {
+		return nil, ErrSet
+	}
+	if len(encoded) != set.PublicKeySize() {
+		return nil, ErrKeySize
+	}
+	key := &PublicKey{set: set, encoded: bytes.Clone(encoded)}
+	var err error
+	key.native, err = newVerifier(set, key.encoded)
+	return key, err
+}
+
+// Set returns the parameter set.
+func (k *PublicKey) Set() Set { return k.set }
+
+// Bytes returns a copy of the encoding.
+func (k *PublicKey) Bytes() []byte { return bytes.Clone(k.encoded) }
+
+// MarshalBinary returns a copy of the encoding. It implements encoding.BinaryMarshaler.
+func (k *PublicKey) MarshalBinary() ([]byte, error) { return k.Bytes(), nil }
+
+// Equal reports whether other is a *PublicKey of the same set and bytes.
+func (k *PublicKey) Equal(other crypto.PublicKey) bool {
+	o, ok := other.(*PublicKey)
+	return ok && o != nil && k.set == o.set && bytes.Equal(k.encoded, o.encoded)
+}
+
+// Verify reports whether signature is valid for message and context. Any input is allowed.
+func (k *PublicKey) Verify(message, context, signature []byte) bool {
+	if len(context) > MaxContext || len(signature) != k.set.SignatureSize() {
+		return false
+	}
+	return k.native.verify(message, context, signature)
+}
+
+// Prepare expands the key, which makes verification several times faster and takes 20, 36 or 64
+// KiB until the key is collected. Later calls, and calls on copies, return immediately.
+func (k *PublicKey) Prepare() *Prepared {
+	k.expand.Do(k.native.prepare)
+	return &Prepared{k}
+}
+
+// Prepared is an expanded public key.
+type Prepared struct{ *PublicKey }
+
+// PrivateKey is a private key. It implements crypto.Signer.
+type PrivateKey struct {
+	public *PublicKey
+	native signer
+}
+
+// signer is what an implementation holds for a private key.
+type signer interface {
+	sign(message, context []byte, randomness *[32]byte) ([]byte, error)
+	seed() ([]byte, error)
+	expanded() ([]byte, error)
+	publicKey() ([]byte, error)
+}
+
+// GenerateKey makes a private key from the operating system's generator.
+func GenerateKey(set Set) (*PrivateKey, error) {
+	var seed [SeedSize]byte
+	defer clear(seed[:])
+	// Never fails: crypto/rand ends the program instead.
+	rand.Read(seed[:])
+	return NewPrivateKey(set, seed[:])
+}
+
+// NewPrivateKey makes a private key from its seed.
+func NewPrivateKey(set Set, seed []byte) (*PrivateKey, error) {
+	if set.PublicKeySize() == 0 {
+		return nil, ErrSet
+	}
+	if len(seed) != SeedSize {
+		return nil, ErrKeySize
+	}
+	native, err := signerFromSeed(set, seed)
+	return newPrivateKey(set, native, err)
+}
+
+// ParsePrivateKey makes a private key from its expanded encoding. Every part is checked.
+func ParsePrivateKey(set Set, expanded []byte) (*PrivateKey, error) {
+	if set.PublicKeySize() == 0 {
+		return nil, ErrSet
+	}
+	if len(expanded) != set.ExpandedKeySize() {
+		return nil, ErrKeySize
+	}
+	native, err := signerFromExpanded(set, expanded)
+	return newPrivateKey(set, native, err)
+}
+
+func newPrivateKey(set Set, native signer, err error) (*PrivateKey, error) {
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := native.publicKey()
+	if err != nil {
+		return nil, err
+	}
+	public, err := ParsePublicKey(set, encoded)
+	if err != nil {
+		return nil, err
+	}
+	return &PrivateKey{public, native}, nil
+}
+
+// Options are the options of PrivateKey.Sign.
+type Options struct {
+	// Context of the signature, at most 255 bytes.
+	Context []byte
+	// Deterministic signing, for messages whose signature must not change.
+	Deterministic bool
+}
+
+// HashFunc returns 0: the message is signed, not a digest.
+func (*Options) HashFunc() crypto.Hash { return 0 }
+
+// Public returns the *PublicKey.
+func (k *PrivateKey) Public() crypto.PublicKey { return k.public }
+
+// PublicKey returns the public key.
+func (k *PrivateKey) PublicKey() *PublicKey { return k.public }
+
+// Set returns the parameter set.
+func (k *PrivateKey) Set() Set { return k.public.set }
+
+// Sign signs the message itself. random is read for hedged signing; nil is crypto/rand. opts is nil,
+// an *Options, or another value whose HashFunc returns 0.
+func (k *PrivateKey) Sign(random io.Reader, message []byte, opts crypto.SignerOpts) ([]byte, error) {
+	options, ok := opts.(*Options)
+	if !ok || options == nil {
+		if opts != nil && !ok && opts.HashFunc() != 0 {
+			return nil, ErrOptions
+		}
+		options = &Options{}
+	}
+	if len(options.Context) > MaxContext {
+		return nil, ErrContext
+	}
+	var randomness [32]byte
+	if !options.Deterministic {
+		if random == nil {
+			random = rand.Reader
+		}
+		if _, err := io.ReadFull(random, randomness[:]); err != nil {
+			return nil, fmt.Errorf("mldsa: randomness: %w", err)
+		}
+	}
+	return k.native.sign(message, options.Context, &randomness)
+}
+
+// Seed returns the seed, or ErrNoSeed for a key that was parsed from its expanded encoding.
+func (k *PrivateKey) Seed() ([]byte, error) { return k.native.seed() }
+
+// Expanded returns the expanded encoding.
+func (k *PrivateKey) Expanded() ([]byte, error) { return k.native.expanded() }
+
+// MarshalBinary returns the expanded encoding. It implements encoding.BinaryMarshaler.
+func (k *PrivateKey) MarshalBinary() ([]byte, error) { return k.Expanded() }
+
+// Equal reports whether other is a *PrivateKey with the same expanded encoding, in constant time.
+func (k *PrivateKey) Equal(other crypto.PrivateKey) bool {
+	o, ok := other.(*PrivateKey)
+	if !ok || o == nil || k.Set() != o.Set() {
+		return false
+	}
+	a, errA := k.Expanded()
+	b, errB := o.Expanded()
+	defer clear(a)
+	defer clear(b)
+	return errA == nil && errB == nil && subtle.ConstantTimeCompare(a, b) == 1
+}

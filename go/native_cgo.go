@@ -1,0 +1,131 @@
+//go:build cgo && mldsa_cgo && !mldsa_purego
+
+package mldsa
+
+/*
+#cgo linux,amd64 CFLAGS: -I${SRCDIR}/native/linux_amd64/include
+#cgo linux,arm64 CFLAGS: -I${SRCDIR}/native/linux_arm64/include
+#cgo linux,amd64 LDFLAGS: ${SRCDIR}/native/linux_amd64/lib/libmldsa_c.a -lm -ldl -lpthread
+#cgo linux,arm64 LDFLAGS: ${SRCDIR}/native/linux_arm64/lib/libmldsa_c.a -lm -ldl -lpthread
+#cgo noescape mldsa_verify
+#cgo nocallback mldsa_verify
+#cgo noescape mldsa_sign
+#cgo nocallback mldsa_sign
+#cgo noescape mldsa_committee_verify_packed
+#cgo nocallback mldsa_committee_verify_packed
+#include "mldsa.h"
+*/
+import "C"
+
+import "unsafe"
+
+// Implementation is the name of the implementation in use.
+const Implementation = "mldsa_cgo"
+
+type cgo struct{}
+
+var abi cgo
+
+func u8(bytes []byte) *C.uint8_t { return (*C.uint8_t)(pointer(bytes)) }
+func size(bytes []byte) C.size_t { return C.size_t(len(bytes)) }
+func vk(p unsafe.Pointer) *C.mldsa_public_key {
+	return (*C.mldsa_public_key)(p)
+}
+func sk(p unsafe.Pointer) *C.mldsa_private_key {
+	return (*C.mldsa_private_key)(p)
+}
+
+func (cgo) version() uint32 { return uint32(C.mldsa_abi_version()) }
+
+func (cgo) publicKeyNew(set uint32, encoded []byte, key *unsafe.Pointer) int32 {
+	var made *C.mldsa_public_key
+	status := C.mldsa_public_key_new(C.uint32_t(set), u8(encoded), size(encoded), &made)
+	*key = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) publicKeyFree(key unsafe.Pointer) { C.mldsa_public_key_free(vk(key)) }
+
+func (cgo) publicKeyPrepare(key unsafe.Pointer) { C.mldsa_public_key_prepare(vk(key)) }
+
+func (cgo) publicKeyBytes(key unsafe.Pointer, out []byte) int32 {
+	n := size(out)
+	return int32(C.mldsa_public_key_bytes(vk(key), u8(out), &n))
+}
+
+func (cgo) verify(key unsafe.Pointer, message, context, signature []byte) int32 {
+	return int32(C.mldsa_verify(vk(key), u8(message), size(message), u8(context), size(context),
+		u8(signature), size(signature)))
+}
+
+func (cgo) privateKeyFromSeed(set uint32, seed []byte, key *unsafe.Pointer) int32 {
+	var made *C.mldsa_private_key
+	status := C.mldsa_private_key_from_seed(C.uint32_t(set), u8(seed), size(seed), &made)
+	*key = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) privateKeyFromExpanded(set uint32, expanded []byte, key *unsafe.Pointer) int32 {
+	var made *C.mldsa_private_key
+	status := C.mldsa_private_key_from_expanded(C.uint32_t(set), u8(expanded), size(expanded), &made)
+	*key = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) privateKeyFree(key unsafe.Pointer) { C.mldsa_private_key_free(sk(key)) }
+
+func (cgo) privateKeyPrepare(key unsafe.Pointer) { C.mldsa_private_key_prepare(sk(key)) }
+
+func (cgo) privateKeySeed(key unsafe.Pointer, out []byte) int32 {
+	n := size(out)
+	return int32(C.mldsa_private_key_seed(sk(key), u8(out), &n))
+}
+
+func (cgo) privateKeyExpanded(key unsafe.Pointer, out []byte) int32 {
+	n := size(out)
+	return int32(C.mldsa_private_key_expanded(sk(key), u8(out), &n))
+}
+
+func (cgo) privateKeyPublicKey(key unsafe.Pointer, public *unsafe.Pointer) int32 {
+	var made *C.mldsa_public_key
+	status := C.mldsa_private_key_public_key(sk(key), &made)
+	*public = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) sign(key unsafe.Pointer, message, context []byte, randomness *[32]byte, out []byte) int32 {
+	n := size(out)
+	return int32(C.mldsa_sign(sk(key), u8(message), size(message), u8(context), size(context),
+		u8(randomness[:]), u8(out), &n))
+}
+
+func (cgo) committeeNew(set uint32, context []byte, epoch uint64, keys []byte, weights []uint64,
+	committee *unsafe.Pointer) int32 {
+	var made *C.mldsa_committee
+	status := C.mldsa_committee_new(C.uint32_t(set), threadsCalling, u8(context), size(context),
+		C.uint64_t(epoch), 2, 3, u8(keys), size(keys), (*C.uint64_t)(unsafe.SliceData(weights)),
+		C.size_t(len(weights)), &made)
+	*committee = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) committeeSuccessor(old unsafe.Pointer, epoch uint64, keys []byte, weights []uint64,
+	committee *unsafe.Pointer) int32 {
+	var made *C.mldsa_committee
+	status := C.mldsa_committee_successor((*C.mldsa_committee)(old), C.uint64_t(epoch), u8(keys),
+		size(keys), (*C.uint64_t)(unsafe.SliceData(weights)), C.size_t(len(weights)), &made)
+	*committee = unsafe.Pointer(made)
+	return int32(status)
+}
+
+func (cgo) committeeFree(committee unsafe.Pointer) {
+	C.mldsa_committee_free((*C.mldsa_committee)(committee))
+}
+
+// The layouts agree, or this does not compile.
+var _ = [1]struct{}{}[unsafe.Sizeof(packed{})-C.sizeof_mldsa_packed_vote]
+
+func (cgo) committeeVerify(committee unsafe.Pointer, data []byte, votes []packed, out []byte) int32 {
+	return int32(C.mldsa_committee_verify_packed((*C.mldsa_committee)(committee), u8(data), size(data),
+		(*C.mldsa_packed_vote)(unsafe.Pointer(unsafe.SliceData(votes))), C.size_t(len(votes)), u8(out)))
+}

@@ -1,0 +1,173 @@
+//go:build mldsa_purego
+
+package mldsa
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// Implementation is the name of the implementation in use.
+const Implementation = "mldsa_purego"
+
+// library holds the functions of the C library.
+type library struct {
+	cVersion     func() uint32
+	cPublicNew   func(set uint32, encoded *byte, n uintptr, key *unsafe.Pointer) int32
+	cPublicFree  func(key unsafe.Pointer)
+	cPublicPrep  func(key unsafe.Pointer) int32
+	cPublicBytes func(key unsafe.Pointer, out *byte, n *uintptr) int32
+	cVerify      func(key unsafe.Pointer, message *byte, m uintptr, context *byte, c uintptr,
+		signature *byte, s uintptr) int32
+	cFromSeed     func(set uint32, seed *byte, n uintptr, key *unsafe.Pointer) int32
+	cFromExpanded func(set uint32, expanded *byte, n uintptr, key *unsafe.Pointer) int32
+	cPrivateFree  func(key unsafe.Pointer)
+	cPrivatePrep  func(key unsafe.Pointer) int32
+	cSeed         func(key unsafe.Pointer, out *byte, n *uintptr) int32
+	cExpanded     func(key unsafe.Pointer, out *byte, n *uintptr) int32
+	cPublic       func(key unsafe.Pointer, public *unsafe.Pointer) int32
+	cSign         func(key unsafe.Pointer, message *byte, m uintptr, context *byte, c uintptr,
+		randomness *byte, out *byte, n *uintptr) int32
+	cCommitteeNew func(set, threads uint32, context *byte, c uintptr, epoch uint64,
+		numerator, denominator uint32, keys *byte, k uintptr, weights *uint64, n uintptr,
+		committee *unsafe.Pointer) int32
+	cSuccessor func(old unsafe.Pointer, epoch uint64, keys *byte, k uintptr, weights *uint64,
+		n uintptr, committee *unsafe.Pointer) int32
+	cCommitteeFree func(committee unsafe.Pointer)
+	cVerifyPacked  func(committee unsafe.Pointer, data *byte, d uintptr, votes *packed, n uintptr,
+		out *byte) int32
+}
+
+var abi = load()
+
+// load opens the library: the file that MLDSA_LIBRARY names, the one that build-native.sh made, or
+// the one of the system.
+func load() *library {
+	candidates := []string{"libmldsa_c.so"}
+	if _, file, _, ok := runtime.Caller(0); ok {
+		platform := runtime.GOOS + "_" + runtime.GOARCH
+		built := filepath.Join(filepath.Dir(file), "native", platform, "lib", "libmldsa_c.so")
+		candidates = append([]string{built}, candidates...)
+	}
+	if named := os.Getenv("MLDSA_LIBRARY"); named != "" {
+		candidates = []string{named}
+	}
+	var reason error
+	for _, name := range candidates {
+		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		if err != nil {
+			reason = err
+			continue
+		}
+		return functions(handle)
+	}
+	panic(fmt.Sprintf("mldsa: no C library, see MLDSA_LIBRARY: %v", reason))
+}
+
+func functions(handle uintptr) *library {
+	l := &library{}
+	for name, function := range map[string]any{
+		"mldsa_abi_version":               &l.cVersion,
+		"mldsa_public_key_new":            &l.cPublicNew,
+		"mldsa_public_key_free":           &l.cPublicFree,
+		"mldsa_public_key_prepare":        &l.cPublicPrep,
+		"mldsa_public_key_bytes":          &l.cPublicBytes,
+		"mldsa_verify":                    &l.cVerify,
+		"mldsa_private_key_from_seed":     &l.cFromSeed,
+		"mldsa_private_key_from_expanded": &l.cFromExpanded,
+		"mldsa_private_key_free":          &l.cPrivateFree,
+		"mldsa_private_key_prepare":       &l.cPrivatePrep,
+		"mldsa_private_key_seed":          &l.cSeed,
+		"mldsa_private_key_expanded":      &l.cExpanded,
+		"mldsa_private_key_public_key":    &l.cPublic,
+		"mldsa_sign":                      &l.cSign,
+		"mldsa_committee_new":             &l.cCommitteeNew,
+		"mldsa_committee_successor":       &l.cSuccessor,
+		"mldsa_committee_free":            &l.cCommitteeFree,
+		"mldsa_committee_verify_packed":   &l.cVerifyPacked,
+	} {
+		purego.RegisterLibFunc(function, handle, name)
+	}
+	return l
+}
+
+func length(bytes []byte) uintptr { return uintptr(len(bytes)) }
+
+func (l *library) version() uint32 { return l.cVersion() }
+
+func (l *library) publicKeyNew(set uint32, encoded []byte, key *unsafe.Pointer) int32 {
+	return l.cPublicNew(set, pointer(encoded), length(encoded), key)
+}
+
+func (l *library) publicKeyFree(key unsafe.Pointer) { l.cPublicFree(key) }
+
+func (l *library) publicKeyPrepare(key unsafe.Pointer) { l.cPublicPrep(key) }
+
+func (l *library) publicKeyBytes(key unsafe.Pointer, out []byte) int32 {
+	n := length(out)
+	return l.cPublicBytes(key, pointer(out), &n)
+}
+
+func (l *library) verify(key unsafe.Pointer, message, context, signature []byte) int32 {
+	return l.cVerify(key, pointer(message), length(message), pointer(context), length(context),
+		pointer(signature), length(signature))
+}
+
+func (l *library) privateKeyFromSeed(set uint32, seed []byte, key *unsafe.Pointer) int32 {
+	return l.cFromSeed(set, pointer(seed), length(seed), key)
+}
+
+func (l *library) privateKeyFromExpanded(set uint32, expanded []byte, key *unsafe.Pointer) int32 {
+	return l.cFromExpanded(set, pointer(expanded), length(expanded), key)
+}
+
+func (l *library) privateKeyFree(key unsafe.Pointer) { l.cPrivateFree(key) }
+
+func (l *library) privateKeyPrepare(key unsafe.Pointer) { l.cPrivatePrep(key) }
+
+func (l *library) privateKeySeed(key unsafe.Pointer, out []byte) int32 {
+	n := length(out)
+	return l.cSeed(key, pointer(out), &n)
+}
+
+func (l *library) privateKeyExpanded(key unsafe.Pointer, out []byte) int32 {
+	n := length(out)
+	return l.cExpanded(key, pointer(out), &n)
+}
+
+func (l *library) privateKeyPublicKey(key unsafe.Pointer, public *unsafe.Pointer) int32 {
+	return l.cPublic(key, public)
+}
+
+func (l *library) sign(key unsafe.Pointer, message, context []byte, randomness *[32]byte, out []byte) int32 {
+	n := length(out)
+	return l.cSign(key, pointer(message), length(message), pointer(context), length(context),
+		&randomness[0], pointer(out), &n)
+}
+
+func (l *library) committeeNew(set uint32, context []byte, epoch uint64, keys []byte, weights []uint64,
+	committee *unsafe.Pointer) int32 {
+	return l.cCommitteeNew(set, threadsCalling, pointer(context), length(context), epoch, 2, 3,
+		pointer(keys), length(keys), unsafe.SliceData(weights), uintptr(len(weights)), committee)
+}
+
+func (l *library) committeeSuccessor(old unsafe.Pointer, epoch uint64, keys []byte, weights []uint64,
+	committee *unsafe.Pointer) int32 {
+	return l.cSuccessor(old, epoch, pointer(keys), length(keys), unsafe.SliceData(weights),
+		uintptr(len(weights)), committee)
+}
+
+func (l *library) committeeFree(committee unsafe.Pointer) { l.cCommitteeFree(committee) }
+
+// The size of mldsa_packed_vote, or this does not compile.
+var _ = [1]struct{}{}[unsafe.Sizeof(packed{})-20]
+
+func (l *library) committeeVerify(committee unsafe.Pointer, data []byte, votes []packed, out []byte) int32 {
+	return l.cVerifyPacked(committee, pointer(data), length(data), unsafe.SliceData(votes),
+		uintptr(len(votes)), pointer(out))
+}

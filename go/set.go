@@ -1,0 +1,77 @@
+// Package mldsa is ML-DSA (FIPS 204): keys, signatures, committees and batches.
+//
+// One interface has three implementations, selected by build tags, with identical verdicts and
+// identical deterministic signatures:
+//
+//   - mldsa_cgo: the Rust library, linked statically through cgo.
+//   - mldsa_purego: the Rust library, loaded at run time without cgo.
+//   - neither: CIRCL, in Go alone.
+//
+// build-native.sh makes the library for the first two. All types are safe for concurrent use
+// unless their documentation says otherwise.
+package mldsa
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Set is a parameter set of FIPS 204.
+type Set uint32
+
+// The parameter sets.
+const (
+	MLDSA44 Set = 44
+	MLDSA65 Set = 65
+	MLDSA87 Set = 87
+)
+
+// Sizes in bytes.
+const (
+	// SeedSize is the size of a private key seed.
+	SeedSize = 32
+	// MaxContext is the maximum size of a context.
+	MaxContext = 255
+)
+
+type sizes struct{ publicKey, expandedKey, signature int }
+
+func (s Set) sizes() sizes {
+	switch s {
+	case MLDSA44:
+		return sizes{1312, 2560, 2420}
+	case MLDSA65:
+		return sizes{1952, 4032, 3309}
+	case MLDSA87:
+		return sizes{2592, 4896, 4627}
+	}
+	return sizes{}
+}
+
+// PublicKeySize returns the size of a public key in bytes; 0 for an unknown set.
+func (s Set) PublicKeySize() int { return s.sizes().publicKey }
+
+// ExpandedKeySize returns the size of an expanded private key in bytes; 0 for an unknown set.
+func (s Set) ExpandedKeySize() int { return s.sizes().expandedKey }
+
+// SignatureSize returns the size of a signature in bytes; 0 for an unknown set.
+func (s Set) SignatureSize() int { return s.sizes().signature }
+
+// String returns the name in FIPS 204.
+func (s Set) String() string { return fmt.Sprintf("ML-DSA-%d", uint32(s)) }
+
+// Reasons of failures. Verification returns false instead.
+var (
+	ErrSet       = errors.New("mldsa: unknown parameter set")
+	ErrKeySize   = errors.New("mldsa: key of the wrong size")
+	ErrKey       = errors.New("mldsa: malformed private key")
+	ErrContext   = errors.New("mldsa: context longer than 255 bytes")
+	ErrOptions   = errors.New("mldsa: the message must not be hashed before")
+	ErrNoSeed    = errors.New("mldsa: the seed of this key is not known")
+	ErrCommittee = errors.New("mldsa: malformed committee")
+	ErrMember    = errors.New("mldsa: no such member")
+	ErrMixedSets = errors.New("mldsa: key of another parameter set")
+	ErrSignature = errors.New("mldsa: signature of the wrong size")
+	ErrTooLarge  = errors.New("mldsa: batch larger than 4 GiB")
+	ErrInternal  = errors.New("mldsa: internal failure")
+)
