@@ -12,10 +12,12 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, 
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
+use crate::scheme::masks::MaskStream;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the
-/// number of attempts is.
+/// number of attempts is. An attempt that line 23 rejects for both of its conditions counts as
+/// [`R0`](Self::R0), which is checked first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rejection {
     /// ||z|| >= gamma1 - beta.
@@ -118,27 +120,13 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut w = Secret::<P::Rows<Poly>>::zeroed();
     let mut c_hat = NttPoly::zeroed();
-    // Packed masks, of two attempts where lanes suffice: 7 rows of 640 bytes, or 8 of
-    // 576. Then in the first place those of z, secret until the attempt is accepted.
-    let mut rows = Secret::<[u8; 8 * 576]>::zeroed();
-    let rows = rows.expose_mut();
-    let len = p.l * p.z_poly_len();
-    let in_pairs = backend.kernels().mask_lanes >= 2 * p.l && rows.len() >= 2 * len;
+    let mut masks = MaskStream::new();
     let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
     let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
 
-    for attempt in 0..MAX_SIGN_ATTEMPTS {
+    for _ in 0..MAX_SIGN_ATTEMPTS {
         let (y_hat, w) = (y_hat.expose_mut().as_mut(), w.expose_mut().as_mut());
-        let place = if in_pairs { attempt % 2 } else { 0 };
-        let masks = usize::from(place) * len;
-        if place == 0 {
-            let kappa = attempt * p.l as u16;
-            let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| (rho_pp.expose(), kappa + n));
-            let count = if in_pairs { 2 * p.l } else { p.l };
-            let both = &mut rows[..count * p.z_poly_len()];
-            (backend.kernels().expand_masks)(&seeds[..count], p.z_poly_len(), both);
-        }
-        let masks = &rows[masks..masks + len];
+        let masks = masks.next_attempt(backend, p, rho_pp.expose());
         for (mask, y_hat) in masks.chunks_exact(p.z_poly_len()).zip(&mut *y_hat) {
             (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, mask, y_hat);
         }
@@ -146,10 +134,9 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         let c_tilde = &mut c_tilde[..p.c_tilde_len];
         commit(backend, p, key.a_hat, y_hat, mu, w, c_tilde);
         challenge(backend, p, c_tilde, &mut c_hat);
-        let z = &mut rows[..len];
-        let response = respond_z(backend, p, key, &c_hat, y_hat, z)
-            .and_then(|()| respond_low_bits(backend, p, key, &c_hat, w))
-            .and_then(|()| respond_hints(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
+        // In the place of the masks, which are in `y_hat` now.
+        let z = masks;
+        let response = respond(backend, p, key, &c_hat, y_hat, w, z, hints);
         match response {
             Ok(()) => {
                 encode(p, c_tilde, z, hints, out);
@@ -215,10 +202,30 @@ pub(super) fn transform_challenge(backend: Backend, c: &Challenge, c_hat: &mut N
     (backend.kernels().ntt)(&poly, c_hat);
 }
 
+/// Lines 18 to 30: z in `z` and the hint bitmaps in `hints`, or the rejection of the attempt.
+/// `y_hat` and `w` are overwritten. The low bits come first: they reject more often than z
+/// (0.57 / 0.68 / 0.61 of the attempts against 0.46 / 0.38 / 0.34).
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "the variables of the algorithm")]
+pub(super) fn respond(
+    backend: Backend,
+    p: &Params,
+    key: &SigningMaterial<'_>,
+    c_hat: &NttPoly,
+    y_hat: &mut [NttPoly],
+    w: &mut [Poly],
+    z: &mut [u8],
+    hints: &mut [u8],
+) -> Result<(), Rejection> {
+    respond_low_bits(backend, p, key, c_hat, w)?;
+    respond_z(backend, p, key, c_hat, y_hat, z)?;
+    respond_hints(backend, p, key, c_hat, w, &mut y_hat[0], hints)
+}
+
 /// Lines 18 to 21 and the first half of 23: z = y + c s1, packed, or its
 /// rejection. Rows are left early; coefficients never are.
 #[inline(never)]
-pub(super) fn respond_z(
+fn respond_z(
     backend: Backend,
     p: &Params,
     key: &SigningMaterial<'_>,
@@ -243,7 +250,7 @@ pub(super) fn respond_z(
 
 /// Line 22 and the second half of 23: w - c s2 in the place of w, or its rejection.
 #[inline(never)]
-pub(super) fn respond_low_bits(
+fn respond_low_bits(
     backend: Backend,
     p: &Params,
     key: &SigningMaterial<'_>,
@@ -263,7 +270,7 @@ pub(super) fn respond_low_bits(
 /// Lines 25 to 30: the hint bitmaps, left in `hints`, or a rejection. `t0_hat` is memory
 /// for a row of t0.
 #[inline(never)]
-pub(super) fn respond_hints(
+fn respond_hints(
     backend: Backend,
     p: &Params,
     key: &SigningMaterial<'_>,

@@ -18,8 +18,7 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet};
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::sign::{
-    SigningMaterial, commit_rows, declassify_challenge, encode, respond_hints, respond_low_bits,
-    respond_z, transform_challenge,
+    SigningMaterial, commit_rows, declassify_challenge, encode, respond, transform_challenge,
 };
 use crate::scheme::verify::verify_jobs;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
@@ -406,10 +405,7 @@ impl<'a, P: ParameterSet, T> Batch<'_, 'a, P, T> {
             let z = &mut self.packed.expose_mut()[..p.l * p.z_poly_len()];
             let hints = &mut self.hints.expose_mut()[..p.k * HINT_ROW_LEN];
             let (key, y_hat, w) = (&message.request.key, slot.y_hat.as_mut(), slot.w.as_mut());
-            // Low bits are out of range more often than z: first what ends most attempts.
-            let response = respond_low_bits(backend, p, key, &c_hat, w)
-                .and_then(|()| respond_z(backend, p, key, &c_hat, y_hat, z))
-                .and_then(|()| respond_hints(backend, p, key, &c_hat, w, &mut y_hat[0], hints));
+            let response = respond(backend, p, key, &c_hat, y_hat, w, z, hints);
             if response.is_err() && attempt < MAX_SIGN_ATTEMPTS - 1 {
                 continue;
             }
