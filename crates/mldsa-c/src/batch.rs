@@ -100,7 +100,7 @@ impl<P: Numbered> Verifier for BatchVerifier<P> {
     ) -> Vec<Verdict> {
         let items =
             items.map(|parts| CoreItem::new(parts.key, context, parts.message, parts.signature));
-        BatchVerifier::verify(self, items).into_verdicts()
+        Self::verify(self, items).into_verdicts()
     }
 }
 

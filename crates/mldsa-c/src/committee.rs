@@ -121,7 +121,7 @@ impl<P: Numbered> Members for CommitteeVerifier<P> {
             Ok(CoreVote::new(member, message, signature))
         });
         each(votes, out, |votes| {
-            CommitteeVerifier::verify(self, votes).into_verdicts()
+            Self::verify(self, votes).into_verdicts()
         })
     }
 

@@ -49,7 +49,6 @@ impl Member {
     pub(crate) fn id(&self) -> MemberId {
         *self.member.id()
     }
-
 }
 
 /// Guard files. In production the mark is on another device, so that no backup contains both.

@@ -176,7 +176,8 @@ mod tests {
                 threshold: Threshold::TWO_THIRDS,
                 workers: 16,
             };
-            (calls.set(0), looked.set(0));
+            calls.set(0);
+            looked.set(0);
             quorum.verify(QuorumRule::AnyValid, &|_, window| {
                 calls.set(calls.get() + 1);
                 looked.set(looked.get() + window.len());

@@ -87,7 +87,7 @@ fn successor_requires_a_quorum_of_the_previous_committee() {
     forged[100] ^= 1;
     let forged = Endorsement::from_bytes(&forged).unwrap();
     for third in [&endorsements[0], &other, &earlier, &forged] {
-        let list = [&endorsements[..2], std::slice::from_ref(third)].concat();
+        let list = [&endorsements[..2], core::slice::from_ref(third)].concat();
         assert_eq!(successor(&list).unwrap_err(), RootsError::NotEndorsed);
     }
     // A quorum of the old committee does not replace the acknowledgements of the new one.
