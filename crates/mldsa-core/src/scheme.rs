@@ -1,10 +1,10 @@
 //! The scheme: FIPS 204 section 6, algorithms 6 to 8.
 
+pub(crate) mod zeroize_kernels;
 mod incremental_tr;
 pub(crate) mod keygen;
 pub(crate) mod keygen_many;
 mod masks;
 pub(crate) mod sign;
-pub(crate) mod sign_many;
 pub(crate) mod verify;
-pub(crate) mod zeroize_kernels;
+pub(crate) mod sign_many;

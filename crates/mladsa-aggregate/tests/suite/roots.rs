@@ -53,9 +53,9 @@ fn plans_are_bounded() {
     let plan = EpochPlan::with_attempts(1, vec![task_id("b"), task_id("a")], 3).unwrap();
     assert_eq!((plan.len(), plan.attempts()), (6, 3));
     assert_eq!(plan.opening_len(), 6148 + 32 * 3);
-    // One attempt for each of f silent members, and four.
+    // Two attempts for each of f faulty members, and four; at most 64.
     let attempts = [1, 4, 16, 100, 8192].map(EpochPlan::attempts_for);
-    assert_eq!(attempts, [4, 5, 9, 37, 64]);
+    assert_eq!(attempts, [4, 6, 14, 64, 64]);
     assert_eq!(plan.index(&attempt_id("b", 2)), Ok(2));
     assert_eq!(plan.index(&attempt_id("a", 0)), Ok(3));
 }

@@ -26,6 +26,7 @@ aggregate root | $STORE | $SHARED $SECRET |
 aggregate agree | $STORE | $SHARED $SECRET |
 aggregate open | $STEP | $ROUND |
 aggregate commit | $STEP | $ROUND |
+aggregate reveal | $STEP | $ROUND |
 aggregate respond | $STEP | $ROUND |
 aggregate retire | $STEP | $ROUND |
 aggregate combine | $STEP | $ROUND | --out
