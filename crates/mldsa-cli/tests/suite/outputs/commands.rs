@@ -28,7 +28,7 @@ aggregate open | $STEP | $ROUND |
 aggregate commit | $STEP | $ROUND |
 aggregate reveal | $STEP | $ROUND |
 aggregate respond | $STEP | $ROUND |
-aggregate retire | $STEP | $ROUND |
+aggregate retire | $STORE | @/com/epoch-1/plan.json $SECRET @/store/guard-0.log |
 aggregate combine | $STEP | $ROUND | --out
 aggregate verify | $STEP --aggregate @/sig | @/sig @/payload $SECRET @/round/6d30.opening @/com/epoch-1/plan.json | --pk-out --sig-out --message-out --ctx-out
 aggregate close | --store @/store --epoch 1 | $SECRET |
