@@ -4,7 +4,6 @@ pub(crate) mod zeroize_kernels;
 mod incremental_tr;
 pub(crate) mod keygen;
 pub(crate) mod keygen_many;
-mod masks;
 pub(crate) mod sign;
 pub(crate) mod verify;
 pub(crate) mod sign_many;

@@ -12,7 +12,6 @@ use crate::params::{CRH_LEN, MAX_SIGN_ATTEMPTS, ParameterSet, Params, SEED_LEN, 
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::Challenge;
 use crate::scheme::keygen::unpack_ntt;
-use crate::scheme::masks::MaskStream;
 use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 
 /// Reason for the rejection of an attempt: algorithm 7 lines 23 and 28. Public, as the
@@ -120,13 +119,27 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     let mut y_hat = Secret::<P::Cols<NttPoly>>::zeroed();
     let mut w = Secret::<P::Rows<Poly>>::zeroed();
     let mut c_hat = NttPoly::zeroed();
-    let mut masks = MaskStream::new();
+    // Packed masks, of two attempts where lanes suffice: 7 rows of 640 bytes, or 8 of
+    // 576. Then in the first place those of z, secret until the attempt is accepted.
+    let mut rows = Secret::<[u8; 8 * 576]>::zeroed();
+    let rows = rows.expose_mut();
+    let len = p.l * p.z_poly_len();
+    let in_pairs = backend.kernels().mask_lanes >= 2 * p.l && rows.len() >= 2 * len;
     let mut hints = Secret::<[u8; 8 * HINT_ROW_LEN]>::zeroed();
     let hints = &mut hints.expose_mut()[..p.k * HINT_ROW_LEN];
 
-    for _ in 0..MAX_SIGN_ATTEMPTS {
+    for attempt in 0..MAX_SIGN_ATTEMPTS {
         let (y_hat, w) = (y_hat.expose_mut().as_mut(), w.expose_mut().as_mut());
-        let masks = masks.next_attempt(backend, p, rho_pp.expose());
+        let place = if in_pairs { attempt % 2 } else { 0 };
+        let masks = usize::from(place) * len;
+        if place == 0 {
+            let kappa = attempt * p.l as u16;
+            let seeds = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| (rho_pp.expose(), kappa + n));
+            let count = if in_pairs { 2 * p.l } else { p.l };
+            let both = &mut rows[..count * p.z_poly_len()];
+            (backend.kernels().expand_masks)(&seeds[..count], p.z_poly_len(), both);
+        }
+        let masks = &rows[masks..masks + len];
         for (mask, y_hat) in masks.chunks_exact(p.z_poly_len()).zip(&mut *y_hat) {
             (backend.kernels().unpack_mask_ntt)(p.gamma1_bits, mask, y_hat);
         }
@@ -134,8 +147,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         let c_tilde = &mut c_tilde[..p.c_tilde_len];
         commit(backend, p, key.a_hat, y_hat, mu, w, c_tilde);
         challenge(backend, p, c_tilde, &mut c_hat);
-        // In the place of the masks, which are in `y_hat` now.
-        let z = masks;
+        let z = &mut rows[..len];
         let response = respond(backend, p, key, &c_hat, y_hat, w, z, hints);
         match response {
             Ok(()) => {
