@@ -44,6 +44,7 @@ mod bounds;
 mod kernel_tests;
 
 /// The table, if this CPU can use it.
+#[inline(always)]
 pub(super) fn detect() -> Option<&'static Kernels> {
     Avx2::is_detected().then_some(&KERNELS)
 }
