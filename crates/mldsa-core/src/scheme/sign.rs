@@ -103,7 +103,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     out: &mut [u8],
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
-    let _zeroize = ZeroizeKernelState::<3_072>(backend);
+    let _zeroize = ZeroizeKernelState::<4_096>(backend);
     let p = &P::PARAMS;
     if out.len() != p.sig_len() {
         return Err(SignError::BufferLength);
