@@ -22,12 +22,13 @@ const CEILING: usize = 120 * 1024;
 /// many signatures.
 const VERIFICATION: usize = 64 * 1024;
 /// The most that optimised key generation, import and signing take on any backend,
-/// 44, 65 and 87: what they took on the portable one when this was promised.
+/// 44, 65 and 87: what they took on the portable one when this was promised, and 1 kB more for
+/// signing since its wipe of kernel frames covers 4 kB.
 const SECRET: [(&str, [usize; 3]); 4] = [
     ("keygen", [25_896, 41_256, 69_928]),
     ("import", [26_088, 41_448, 70_120]),
-    ("sign", [43_096, 63_576, 98_328]),
-    ("sign prepared", [18_136, 21_208, 25_304]),
+    ("sign", [44_120, 64_600, 99_352]),
+    ("sign prepared", [19_160, 22_232, 26_328]),
 ];
 
 /// The limits of the low-memory signer, in every parameter set and tier: keygen,
@@ -124,7 +125,7 @@ fn check(bless: bool) -> Result<Verdict, String> {
     // Planted: a byte too many has to be noticed.
     let planted = [
         ("ML-DSA-87 avx2 verify lanes", [0, VERIFICATION + 1, 0]),
-        ("ML-DSA-65 avx512 sign", [0, 0, 63_577]),
+        ("ML-DSA-65 avx512 sign", [0, 0, 64_601]),
         ("ML-DSA-44 portable keygen", [CEILING + 1, 0, 0]),
     ];
     for (name, depths) in planted {
