@@ -184,6 +184,21 @@ pub unsafe extern "C" fn mldsa_public_key_prepare(key: *const PublicKey) -> Stat
     })
 }
 
+/// Verifies a signature of one of the three forms of message.
+///
+/// # Safety
+/// The contract of the crate.
+unsafe fn verify(
+    key: *const PublicKey,
+    signature: *const u8,
+    signature_len: usize,
+    message: &Signed<'_>,
+) -> Result<(), Status> {
+    // SAFETY: the contract of this function.
+    let (key, signature) = unsafe { (handle(key)?, items(signature, signature_len)?) };
+    key.0.verify(message, signature)
+}
+
 /// Verifies a signature (FIPS 204 algorithm 3). 0 for a valid one only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_verify(
@@ -197,16 +212,11 @@ pub unsafe extern "C" fn mldsa_verify(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (key, message, context, signature) = unsafe {
-            (
-                handle(key)?,
-                items(message, message_len)?,
-                items(context, context_len)?,
-                items(signature, signature_len)?,
-            )
-        };
+        let (message, context) =
+            unsafe { (items(message, message_len)?, items(context, context_len)?) };
         let signed = Signed::Pure(message, self::context(context)?);
-        key.0.verify(&signed, signature)
+        // SAFETY: the contract of the crate.
+        unsafe { verify(key, signature, signature_len, &signed) }
     })
 }
 
@@ -225,16 +235,11 @@ pub unsafe extern "C" fn mldsa_verify_prehashed(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (key, digest, context, signature) = unsafe {
-            (
-                handle(key)?,
-                items(digest, digest_len)?,
-                items(context, context_len)?,
-                items(signature, signature_len)?,
-            )
-        };
+        let (digest, context) =
+            unsafe { (items(digest, digest_len)?, items(context, context_len)?) };
         let signed = Signed::PreHashed(self::hash(hash)?, digest, self::context(context)?);
-        key.0.verify(&signed, signature)
+        // SAFETY: the contract of the crate.
+        unsafe { verify(key, signature, signature_len, &signed) }
     })
 }
 
@@ -249,13 +254,9 @@ pub unsafe extern "C" fn mldsa_verify_mu(
 ) -> Status {
     guard(|| {
         // SAFETY: the contract of the crate.
-        let (key, mu, signature) = unsafe {
-            (
-                handle(key)?,
-                items(mu, mu_len)?,
-                items(signature, signature_len)?,
-            )
-        };
-        key.0.verify(&Signed::Mu(self::mu(mu)?), signature)
+        let mu = unsafe { items(mu, mu_len) }?;
+        let signed = Signed::Mu(self::mu(mu)?);
+        // SAFETY: the contract of the crate.
+        unsafe { verify(key, signature, signature_len, &signed) }
     })
 }

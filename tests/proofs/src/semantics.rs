@@ -106,7 +106,6 @@ pub(crate) fn compare(
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
     let (mut compared, mut bad) = (0, Vec::new());
     for (name, i) in &forms {
-        eprintln!("{name} {i:?}");
         match one(image, i, &folder) {
             Ok(()) => compared += 1,
             Err(text) => bad.push(format!("{name} ({i:?}): {text}", i = i.mnemonic())),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Wake;
 use std::thread;
 
-use batch_verify::{ServiceError, Source, VerificationService};
+use batch_verify::{Pending, ServiceError, Source, VerificationService};
 use mldsa_core::MlDsa44;
 
 use crate::fixture::{
@@ -84,17 +84,13 @@ fn peers_are_served_in_turn() {
             .unwrap()
             .detach();
     }
-    let honest = service.submit(from_peer(1), &VOTES[0].as_vote()).unwrap();
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let waker = Waker::from(Arc::new(Log(1, Arc::clone(&order))));
-    let mut honest = honest;
-    let mut context = Context::from_waker(&waker);
-    assert!(Pin::new(&mut honest).poll(&mut context).is_pending());
+    let mut honest = Awaited::default();
+    honest.submit(&service, 1, from_peer(1), &VOTES[0]);
     let late = service.submit(from_peer(2), &VOTES[1].as_vote()).unwrap();
     worker.start();
     assert_eq!(late.wait(), Ok(()));
     // Long before the last vote of a peer with a hundred more.
-    assert_eq!(*order.lock().unwrap(), [1]);
+    assert_eq!(honest.order(), [1]);
 }
 
 /// Votes of the current round are verified first; lower priorities have one slot in eight each.
@@ -103,26 +99,47 @@ fn priorities() {
     let peer = Source::peer(1);
     let sources = [peer.catch_up(), peer.next_round(), peer];
     let (service, worker) = held(|builder| builder.batch(8).cache_bytes(0));
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let mut pending = Vec::new();
+    let mut votes = Awaited::default();
     for (class, source) in sources.into_iter().enumerate() {
-        for n in 0..16 {
-            let vote = VOTES[16 * class + n].as_vote();
-            let mut answer = service.submit(source, &vote).unwrap();
-            // One worker answers in the order of verification.
-            let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
-            let mut context = Context::from_waker(&waker);
-            assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
-            pending.push(answer);
+        for vote in &VOTES[16 * class..][..16] {
+            votes.submit(&service, class, source, vote);
         }
     }
     worker.start();
     service.drain().wait();
-    let order = order.lock().unwrap();
+    let order = votes.order();
     assert_eq!(order[..8], [2, 2, 2, 2, 2, 2, 1, 0]);
     assert_eq!(order[8..16], [2, 2, 2, 2, 2, 2, 1, 0]);
     assert_eq!(order[16..24], [2, 2, 2, 2, 1, 1, 1, 0]);
     assert_eq!(order.len(), 48);
+}
+
+/// Answers that are awaited, and the classes of those that have come, in their order: one worker
+/// answers in the order of verification.
+#[derive(Default)]
+struct Awaited {
+    answers: Vec<Pending<Result<(), ServiceError>>>,
+    order: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Awaited {
+    fn submit(
+        &mut self,
+        service: &VerificationService<MlDsa44>,
+        class: usize,
+        source: Source,
+        vote: &OwnedVote,
+    ) {
+        let mut answer = service.submit(source, &vote.as_vote()).unwrap();
+        let waker = Waker::from(Arc::new(Log(class, Arc::clone(&self.order))));
+        let mut context = Context::from_waker(&waker);
+        assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+        self.answers.push(answer);
+    }
+
+    fn order(&self) -> Vec<usize> {
+        self.order.lock().unwrap().clone()
+    }
 }
 
 /// Writes its number when it is woken.
@@ -170,20 +187,15 @@ fn suspected_peers_yield() {
             .unwrap();
         assert_eq!(replay.wait(), Ok(()));
     }
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let mut pending = Vec::new();
-    let mut submit = |class: usize, peer: u64, vote: OwnedVote| {
-        let mut answer = service.submit(from_peer(peer), &vote.as_vote()).unwrap();
-        let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
-        let mut context = Context::from_waker(&waker);
-        assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
-        pending.push(answer);
+    let mut votes = Awaited::default();
+    let mut submit = |class, peer, vote: &OwnedVote| {
+        votes.submit(&service, class, from_peer(peer), vote);
     };
-    (0..400).for_each(|n| submit(0, 100 + n % 100, forged(n)));
-    (0..21).for_each(|n| submit(1, 1, VOTES[7 * (n % 8)].clone()));
+    (0..400).for_each(|n| submit(0, 100 + n % 100, &forged(n)));
+    (0..21).for_each(|n| submit(1, 1, &VOTES[7 * (n % 8)]));
     worker.start();
     service.drain().wait();
-    let order = order.lock().unwrap();
+    let order = votes.order();
     assert_eq!(order[..24].iter().sum::<usize>(), 21);
 }
 
@@ -233,19 +245,14 @@ fn suspects_are_remembered_beyond_thousands_of_others() {
         let vote = OwnedVote::new(member(0), b"x", vec![0; 3]);
         assert!(service.submit(from_peer(peer), &vote.as_vote()).is_err());
     }
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let mut pending = Vec::new();
-    let mut submit = |class: usize, peer: u64, vote: OwnedVote| {
-        let mut answer = service.submit(from_peer(peer), &vote.as_vote()).unwrap();
-        let waker = Waker::from(Arc::new(Log(class, Arc::clone(&order))));
-        let mut context = Context::from_waker(&waker);
-        assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
-        pending.push(answer);
+    let mut votes = Awaited::default();
+    let mut submit = |class, peer, vote: &OwnedVote| {
+        votes.submit(&service, class, from_peer(peer), vote);
     };
-    (0..40).for_each(|n| submit(0, 0, forged(n)));
-    (0..21).for_each(|n| submit(1, 5000, forged(100 + n)));
+    (0..40).for_each(|n| submit(0, 0, &forged(n)));
+    (0..21).for_each(|n| submit(1, 5000, &forged(100 + n)));
     worker.start();
     service.drain().wait();
     // Of eight turns one is of the suspect.
-    assert_eq!(order.lock().unwrap()[..8].iter().sum::<usize>(), 7);
+    assert_eq!(votes.order()[..8].iter().sum::<usize>(), 7);
 }
