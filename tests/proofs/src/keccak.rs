@@ -1,4 +1,4 @@
-//! Keccak-f[1600] on gates: every bit of every round is found by simulation and then shown to
+//! Keccak-f\[1600\] on gates: every bit of every round is found by simulation and then shown to
 //! be the one that FIPS 202 defines, by its algebraic normal form over the bits of the round
 //! before, which has degree two.
 

@@ -69,6 +69,7 @@ const NOT_PUBLIC: [&str; 5] = [
 /// Function; how many jumps on a sign, and on what was loaded from a row; why.
 #[rustfmt::skip] // One line for each entry.
 const SECRET: &[(&str, usize, usize, &str)] = &[
+    ("mldsa_core::backend::shake256_lanes", 0, 2, "the next hash of the caller's iterator: an optional reference in a slice"),
     ("mldsa_core::scheme::sign::respond_z", 1, 1, "z verdict of a row; number of rows"),
     ("mldsa_core::scheme::sign::encode", 0, 4, "lengths, and hints of the finished signature"),
     ("mldsa_core::scheme::sign::sign_expanded", 0, 9, "verdict on the range of s1 and s2, hints of the finished signature; lengths of sections"),
