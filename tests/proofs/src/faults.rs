@@ -1,8 +1,9 @@
 //! Faults: bits of instructions and of tables that are flipped, which a row has to refuse.
 
 use crate::image::Image;
+use crate::prove::prove;
 use crate::row::{Report, Verdict};
-use crate::statements::{Row, prove};
+use crate::rows::Row;
 
 /// Outcomes of the faults of one row.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,9 @@
 //! Checks of the machine code of the kernels of `mldsa-core`, for all inputs, on the program
 //! that is linked: `docs/proofs.md`.
 
+mod arithmetic;
 mod audit;
+mod domain;
 mod evaluate;
 mod exhaust;
 mod faults;
@@ -10,13 +12,24 @@ mod image;
 mod keccak;
 mod ledger;
 mod machine;
+mod memory;
+mod one_instruction;
+mod operands;
+mod prove;
+mod readings;
 mod reference;
 mod row;
+mod rows;
 mod scalar;
 mod semantics;
 mod statements;
 mod terms;
 mod vector;
+mod vector_arithmetic;
+mod vector_moves;
+mod vector_shuffles;
+mod verdict;
+mod words;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +38,9 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use image::Image;
+use prove::prove;
 use row::{Report, Verdict};
-use statements::Row;
+use rows::Row;
 
 const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
 /// Rows that take more than a few seconds: `quick` leaves them to `all`.
@@ -120,7 +134,7 @@ fn places(image: &Image, wanted: &dyn Fn(&Row) -> bool) -> Result<Vec<Place>, St
                 tables.len()
             ));
         };
-        for row in statements::rows() {
+        for row in rows::rows() {
             if wanted(&row) {
                 let at = entries
                     .iter()
@@ -135,12 +149,10 @@ fn places(image: &Image, wanted: &dyn Fn(&Row) -> bool) -> Result<Vec<Place>, St
         }
     }
     // Every entry has a row or a reason.
-    let with_rows: BTreeSet<_> = statements::rows().iter().map(|row| row.kernel).collect();
+    let with_rows: BTreeSet<_> = rows::rows().iter().map(|row| row.kernel).collect();
     for entry in &entries {
         let known = with_rows.contains(&entry[..])
-            || statements::WITHOUT_ROWS
-                .iter()
-                .any(|(name, _)| name == entry);
+            || rows::WITHOUT_ROWS.iter().any(|(name, _)| name == entry);
         if !known && entry != "mask_lanes" {
             return Err(format!("`{entry}` has neither a row nor a reason"));
         }
@@ -165,7 +177,7 @@ fn reports(
     std::thread::scope(|scope| {
         for _ in 0..2 {
             let work = || {
-                let rows = statements::rows();
+                let rows = rows::rows();
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some((backend, entry, kernel, parameter)) = list.get(n) else {
@@ -177,7 +189,7 @@ fn reports(
                     else {
                         break;
                     };
-                    let report = statements::prove(&image, backend, *entry, row, 0..stacks);
+                    let report = prove(&image, backend, *entry, row, 0..stacks);
                     print(&report);
                     if let Ok(mut done) = done.lock() {
                         done.insert(n, report);
@@ -266,7 +278,7 @@ fn faults(program: &Path, count: usize) -> Result<bool, String> {
         .into_iter()
         .enumerate()
     {
-        let report = statements::prove(&image, backend, entry, &row, 0..1);
+        let report = prove(&image, backend, entry, &row, 0..1);
         // Only a row that is proved says something when it is refused.
         if !report.is_proved() {
             continue;

@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 use crate::exhaust::{Checker, Cuts, Target};
 use crate::forms::{Vector, combination};
 use crate::image::Image;
-use crate::machine::{Bits, Machine, Step, Stop, Value, constant_bits};
+use crate::machine::Machine;
+use crate::memory::{Bits, Step, Stop, Value, constant_bits};
 use crate::reference::{Module, Q, centred};
 use crate::terms::{Lit, WordId};
 use std::rc::Rc;
@@ -116,7 +117,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 high,
                 slice,
             } => {
-                region = machine.region("an input", 1024 * count, false, 64);
+                region = machine.memory.region("an input", 1024 * count, false, 64);
                 coefficients(machine, region, 256 * count, (low, high), &mut words);
                 values.push(Value::Pointer(region, 0));
                 if slice {
@@ -124,17 +125,19 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 }
             }
             Argument::InOut { low, high } => {
-                region = machine.region("a polynomial", 1024, true, 64);
+                region = machine.memory.region("a polynomial", 1024, true, 64);
                 coefficients(machine, region, 256, (low, high), &mut words);
                 values.push(Value::Pointer(region, 0));
             }
             Argument::Fields { width, slice } => {
                 let len = 32 * usize::from(width);
-                region = machine.region("a byte string", len, false, 1);
+                region = machine.memory.region("a byte string", len, false, 1);
                 for n in 0..256 {
                     let word = machine.terms.input(width, 0, (1 << width) - 1, true);
                     let bits = machine.terms.bits(word);
-                    machine.set_bits(region, n * usize::from(width), &bits);
+                    machine
+                        .memory
+                        .set_bits(region, n * usize::from(width), &bits);
                     words.push(word);
                 }
                 values.push(Value::Pointer(region, 0));
@@ -143,10 +146,13 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 }
             }
             Argument::Output { len, slice } => {
-                region = machine.region("an output", len, true, if len == 1024 { 64 } else { 1 });
+                region =
+                    machine
+                        .memory
+                        .region("an output", len, true, if len == 1024 { 64 } else { 1 });
                 // Anything at all before.
                 let bits = machine.fresh(8 * len);
-                machine.set_bits(region, 0, &bits);
+                machine.memory.set_bits(region, 0, &bits);
                 values.push(Value::Pointer(region, 0));
                 if slice {
                     values.push(Value::Bits(constant_bits(len as u64, 64)));
@@ -154,11 +160,13 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
             }
             Argument::States(lanes) => {
                 // A vector of lanes has the alignment of its register.
-                region = machine.region("states", 200 * lanes, true, 8 * lanes as i64);
+                region = machine
+                    .memory
+                    .region("states", 200 * lanes, true, 8 * lanes as i64);
                 for n in 0..25 * lanes {
                     let word = machine.terms.input(64, 0, u64::MAX.into(), false);
                     let bits = machine.terms.bits(word);
-                    machine.set_bits(region, 64 * n, &bits);
+                    machine.memory.set_bits(region, 64 * n, &bits);
                     words.push(word);
                 }
                 values.push(Value::Pointer(region, 0));
@@ -184,7 +192,7 @@ fn coefficients(
     for n in 0..count {
         let word = machine.terms.input(32, low, high, true);
         let bits = machine.terms.bits(word);
-        machine.set_bits(region, 32 * n, &bits);
+        machine.memory.set_bits(region, 32 * n, &bits);
         words.push(word);
     }
 }
@@ -221,7 +229,11 @@ impl<'a> Execution<'a> {
 
     /// The bits of a region, all of which have to be written.
     pub(crate) fn output(&self, argument: usize) -> Result<Bits, String> {
-        let bits = self.machine.region_bits(self.regions[argument].0).to_vec();
+        let bits = self
+            .machine
+            .memory
+            .region_bits(self.regions[argument].0)
+            .to_vec();
         if bits.contains(&Lit::MAX) {
             Err("a part of an output is not written".into())
         } else {
