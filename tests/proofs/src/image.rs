@@ -7,7 +7,7 @@ use object::read::elf::ProgramHeader;
 use object::{Object, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
 
 /// One loaded segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Segment {
     start: u64,
     bytes: Vec<u8>,
@@ -15,7 +15,7 @@ struct Segment {
     executable: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Image {
     segments: Vec<Segment>,
     /// Addresses that relocation filled in, and what they hold.
@@ -122,14 +122,14 @@ impl Image {
         }
     }
 
-    /// Changes one bit, for the fault tests.
-    pub(crate) fn flip(&mut self, address: u64, bit: u8) {
+    /// Changes bits of a byte, for the fault tests.
+    pub(crate) fn change(&mut self, address: u64, bits: u8) {
         for segment in &mut self.segments {
             if let Some(byte) = segment
                 .bytes
                 .get_mut(address.wrapping_sub(segment.start) as usize)
             {
-                *byte ^= 1 << bit;
+                *byte ^= bits;
             }
         }
     }

@@ -1,7 +1,11 @@
 //! Runs rows on a program.
 
+use std::path::Path;
+
 use crate::audit::audit;
 use crate::image::Image;
+use crate::parallel;
+use crate::places::{BACKENDS, places};
 use crate::row::{Report, Verdict, execute, stopped};
 use crate::rows::Row;
 use crate::statements::Checked;
@@ -76,4 +80,50 @@ pub(crate) fn prove(
         }
     }
     report
+}
+
+/// Runs the rows, each with as many places of the stack.
+pub(crate) fn reports(
+    program: &Path,
+    wanted: &dyn Fn(&Row) -> bool,
+    stacks: i64,
+) -> Result<Vec<Report>, String> {
+    let image = Image::load(program)?;
+    let all = places(&image, wanted)?;
+    let reports = parallel::map(all.len(), |n| {
+        let (backend, entry, row) = &all[n];
+        let report = prove(&image, backend, *entry, row, 0..stacks);
+        print(&report);
+        report
+    })?;
+    for backend in BACKENDS {
+        let rows: Vec<_> = reports.iter().filter(|r| r.backend == backend).collect();
+        let proved = rows.iter().filter(|r| r.is_proved()).count();
+        let statements = rows
+            .iter()
+            .flat_map(|r| &r.verdicts)
+            .filter(|v| matches!(v, Verdict::Proved(_)))
+            .count();
+        println!(
+            "{backend}: {proved} of {} rows proved, {statements} of {} statements",
+            rows.len(),
+            4 * rows.len()
+        );
+    }
+    Ok(reports)
+}
+
+fn print(report: &Report) {
+    let names = ["value", "range", "constant time", "memory"];
+    let mut text = format!(
+        "{}::{} {}: {} instructions, {} cases",
+        report.backend, report.kernel, report.parameter, report.executed, report.exhausted
+    );
+    for (name, verdict) in names.iter().zip(&report.verdicts) {
+        match verdict {
+            Verdict::Proved(detail) => text.push_str(&format!("\n    {name}: proved {detail}")),
+            Verdict::Open(detail) => text.push_str(&format!("\n    {name}: open, {detail}")),
+        }
+    }
+    println!("{text}");
 }

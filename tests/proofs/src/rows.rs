@@ -1,5 +1,6 @@
 //! Rows: entries of a kernel table with their parameters, arguments and checks.
 
+use crate::bounds;
 use crate::reference::{D, centred, ntt};
 use crate::row::{Argument, Execution, check_fields, feature};
 use crate::statements::{
@@ -8,7 +9,7 @@ use crate::statements::{
 };
 
 /// Value, range, number of cases tried.
-type Check = Box<dyn Fn(&mut Execution<'_>) -> (Checked, Checked, usize)>;
+type Check = Box<dyn Fn(&mut Execution<'_>) -> (Checked, Checked, usize) + Send + Sync>;
 
 /// A row: entry of the table, parameter, arguments, and the check of value and range.
 pub(crate) struct Row {
@@ -18,30 +19,15 @@ pub(crate) struct Row {
     pub(crate) check: Check,
 }
 
-const POLY: Argument = Argument::Output {
+pub(crate) const POLY: Argument = Argument::Output {
     len: 1024,
     slice: false,
 };
-/// Forms of transforms: |x| < 11 q.
-const HAT: Argument = Argument::Polynomials {
-    count: 1,
-    low: 1 - 11 * QI,
-    high: 11 * QI - 1,
-    slice: false,
-};
-const CANONICAL: Argument = Argument::Polynomials {
-    count: 1,
-    low: 0,
-    high: QI - 1,
-    slice: false,
-};
-const GAMMA2: [(u64, u64); 2] = [(95_232, 78), (261_888, 196)];
-
-fn row(
+pub(crate) fn row(
     kernel: &'static str,
     parameter: impl Into<String>,
     arguments: Vec<Argument>,
-    check: impl Fn(&mut Execution<'_>) -> (Checked, Checked, usize) + 'static,
+    check: impl Fn(&mut Execution<'_>) -> (Checked, Checked, usize) + Send + Sync + 'static,
 ) -> Row {
     Row {
         kernel,
@@ -51,20 +37,23 @@ fn row(
     }
 }
 
-fn hats(count: usize) -> Argument {
+/// A polynomial in the range that the comment of the kernel states.
+fn input(kernel: &str, name: &str) -> Argument {
+    let (low, high) = bounds::of(kernel, name);
     Argument::Polynomials {
-        count,
-        low: 1 - 11 * QI,
-        high: 11 * QI - 1,
-        slice: true,
+        count: 1,
+        low,
+        high,
+        slice: false,
     }
 }
 
-fn matrix(count: usize) -> Argument {
+fn inputs(kernel: &str, name: &str, count: usize) -> Argument {
+    let (low, high) = bounds::of(kernel, name);
     Argument::Polynomials {
         count,
-        low: 0,
-        high: QI - 1,
+        low,
+        high,
         slice: true,
     }
 }
@@ -75,60 +64,43 @@ pub(crate) fn rows() -> Vec<Row> {
         row("keccak_f1600", "", vec![Argument::States(1)], |e| {
             (permutation(e, 1), Ok("all bits".into()), 0)
         }),
-        row(
-            "ntt",
-            "",
-            vec![
-                Argument::Polynomials {
-                    count: 1,
-                    low: 1 + 10 * QI - (1 << 31),
-                    high: (1 << 31) - 10 * QI - 1,
-                    slice: false,
-                },
-                POLY,
-            ],
-            |e| {
-                let wanted = ntt(&e.variables(0));
-                linear(e, 1, &wanted, (1 - (1 << 31), (1 << 31) - 1))
-            },
-        ),
-        row(
-            "inv_ntt",
-            "",
-            vec![
-                Argument::Polynomials {
-                    count: 1,
-                    low: 1 - QI,
-                    high: QI - 1,
-                    slice: false,
-                },
-                POLY,
-            ],
-            |e| {
-                let wanted = inverse_times_r(&e.variables(0));
-                linear(e, 1, &wanted, (1 - QI, QI - 1))
-            },
-        ),
-        row("product_inv_ntt", "", vec![HAT, HAT, POLY], |e| {
-            let wanted = inverse_times_r(&product(e, 0, 1));
-            let (value, range, n) = linear(e, 2, &wanted, (-(QI - 1) / 2, (QI - 1) / 2));
-            if range.is_ok() {
-                return (value, range, n);
-            }
-            // A function of a canonical word, for all residues.
-            let checked = e.cuts(&wanted).and_then(|cuts| {
-                let bits = e.output(2)?;
-                let all = feature(|r| u64::from(centred(r) as u32));
-                let (checked, n) = with_cuts(e, &cuts, |checker| {
-                    check_fields(checker, &bits, 32, &words(&cuts), &all)
-                });
-                checked.map(|_| n)
-            });
-            match checked {
-                Ok(n) => (value, Ok("centred".into()), n),
-                Err(text) => (value, Err(text), n),
-            }
+        row("ntt", "", vec![input("ntt", "in"), POLY], |e| {
+            let wanted = ntt(&e.variables(0));
+            linear(e, 1, &wanted, bounds::of("ntt", "out"))
         }),
+        row("inv_ntt", "", vec![input("inv_ntt", "in"), POLY], |e| {
+            let wanted = inverse_times_r(&e.variables(0));
+            linear(e, 1, &wanted, bounds::of("inv_ntt", "out"))
+        }),
+        row(
+            "product_inv_ntt",
+            "",
+            vec![
+                input("product_inv_ntt", "a"),
+                input("product_inv_ntt", "b"),
+                POLY,
+            ],
+            |e| {
+                let wanted = inverse_times_r(&product(e, 0, 1));
+                let (value, range, n) = linear(e, 2, &wanted, (-(QI - 1) / 2, (QI - 1) / 2));
+                if range.is_ok() {
+                    return (value, range, n);
+                }
+                // A function of a canonical word, for all residues.
+                let checked = e.cuts(&wanted).and_then(|cuts| {
+                    let bits = e.output(2)?;
+                    let all = feature(|r| u64::from(centred(r) as u32));
+                    let (checked, n) = with_cuts(e, &cuts, |checker| {
+                        check_fields(checker, &bits, 32, &words(&cuts), &all)
+                    });
+                    checked.map(|_| n)
+                });
+                match checked {
+                    Ok(n) => (value, Ok("centred".into()), n),
+                    Err(text) => (value, Err(text), n),
+                }
+            },
+        ),
         row(
             "unpack_t0_ntt",
             "",
@@ -141,7 +113,7 @@ pub(crate) fn rows() -> Vec<Row> {
             ],
             |e| {
                 let wanted = ntt(&offset(e, 0, 1 << (D - 1)));
-                linear(e, 1, &wanted, (1 - 11 * QI, 11 * QI - 1))
+                linear(e, 1, &wanted, bounds::of("unpack_t0_ntt", "out"))
             },
         ),
     ];
@@ -149,10 +121,14 @@ pub(crate) fn rows() -> Vec<Row> {
         rows.push(row(
             "row_product",
             format!("{terms} terms"),
-            vec![matrix(terms), hats(terms), POLY],
+            vec![
+                inputs("expand_a", "out", terms),
+                inputs("row_product", "b", terms),
+                POLY,
+            ],
             |e| {
                 let wanted = product(e, 0, 1);
-                linear(e, 2, &wanted, (1 - QI, QI - 1))
+                linear(e, 2, &wanted, bounds::of("row_product", "out"))
             },
         ));
     }
@@ -171,7 +147,7 @@ pub(crate) fn rows() -> Vec<Row> {
             arguments,
             move |e| {
                 let wanted = ntt(&offset(e, 1, 1 << bits));
-                linear(e, 2, &wanted, (1 - 11 * QI, 11 * QI - 1))
+                linear(e, 2, &wanted, bounds::of("unpack_mask_ntt", "out"))
             },
         ));
         for beta in if bits == 17 {
@@ -183,9 +159,9 @@ pub(crate) fn rows() -> Vec<Row> {
             let arguments = vec![
                 Argument::Number(bits.into()),
                 Argument::Number(bound),
-                HAT,
-                HAT,
-                HAT,
+                input("respond_row", "c_hat"),
+                input("respond_row", "s1_hat"),
+                input("respond_row", "y_hat"),
                 Argument::Output {
                     len: 32 * (usize::from(bits) + 1),
                     slice: true,
@@ -212,7 +188,8 @@ pub(crate) fn rows() -> Vec<Row> {
                 arguments,
                 move |e| {
                     let wanted = ntt(&offset(e, 2, 1 << bits));
-                    let (value, range, n) = linear(e, 3, &wanted, (1 - 11 * QI, 11 * QI - 1));
+                    let (value, range, n) =
+                        linear(e, 3, &wanted, bounds::of("unpack_z_ntt", "out"));
                     let gamma1 = 1i64 << bits;
                     let verdict = field_verdict(e, 2, bits + 1, &|field| {
                         (gamma1 - field as i64).unsigned_abs() < bound
@@ -252,7 +229,7 @@ pub(crate) fn rows() -> Vec<Row> {
             arguments,
             move |e| {
                 let wanted = ntt(&offset(e, 1, eta as u32));
-                let (value, range, n) = linear(e, 2, &wanted, (1 - 11 * QI, 11 * QI - 1));
+                let (value, range, n) = linear(e, 2, &wanted, bounds::of("unpack_eta_ntt", "out"));
                 let verdict = field_verdict(e, 1, width, &|field| field <= 2 * eta);
                 (both(value, verdict), range, n)
             },
@@ -260,8 +237,8 @@ pub(crate) fn rows() -> Vec<Row> {
         for terms in if eta == 2 { &[4usize, 7][..] } else { &[5][..] } {
             let arguments = vec![
                 Argument::Number(eta),
-                matrix(*terms),
-                hats(*terms),
+                inputs("public_row", "a", *terms),
+                inputs("public_row", "s1_hat", *terms),
                 Argument::Fields { width, slice: true },
                 Argument::Output {
                     len: 320,
@@ -280,16 +257,14 @@ pub(crate) fn rows() -> Vec<Row> {
             ));
         }
     }
+    let (low, high) = bounds::of("low_bits_row", "w");
     for (gamma2, beta) in [(95_232u64, 78u64), (261_888, 196), (261_888, 120)] {
         let arguments = vec![
             Argument::Number(gamma2),
             Argument::Number(gamma2 - beta),
-            HAT,
-            HAT,
-            Argument::InOut {
-                low: 0,
-                high: QI - 1,
-            },
+            input("low_bits_row", "c_hat"),
+            input("low_bits_row", "s2_hat"),
+            Argument::InOut { low, high },
         ];
         rows.push(row(
             "low_bits_row",
@@ -298,12 +273,12 @@ pub(crate) fn rows() -> Vec<Row> {
             move |e| low_bits(e, gamma2, gamma2 - beta),
         ));
     }
-    for (gamma2, _) in GAMMA2 {
+    for gamma2 in [95_232u64, 261_888] {
         let arguments = vec![
             Argument::Number(gamma2),
-            HAT,
-            HAT,
-            CANONICAL,
+            input("hint_row", "c_hat"),
+            input("hint_row", "t0_hat"),
+            input("hint_row", "w - c s2"),
             Argument::Output {
                 len: 32,
                 slice: false,
@@ -323,8 +298,8 @@ pub(crate) fn rows() -> Vec<Row> {
         for &terms in sizes {
             let arguments = vec![
                 Argument::Number(gamma2),
-                matrix(terms),
-                hats(terms),
+                inputs("commit_row", "a", terms),
+                inputs("commit_row", "y_hat", terms),
                 POLY,
                 Argument::Output {
                     len: 32 * width,

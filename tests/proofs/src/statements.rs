@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::bounds;
 use crate::exhaust::{Checker, Cuts, Target};
 use crate::forms::Vector;
 use crate::keccak;
@@ -131,7 +132,7 @@ pub(crate) fn commit_row(
     width: usize,
 ) -> (Checked, Checked, usize) {
     let wanted = inverse_times_r(&product(e, 1, 2));
-    let (value, range, _) = linear(e, 3, &wanted, (0, QI - 1));
+    let (value, range, _) = linear(e, 3, &wanted, bounds::of("commit_row", "w"));
     let (cuts, bits) = match (e.cuts(&wanted), e.output(4)) {
         (Ok(cuts), Ok(bits)) => (cuts, bits),
         (Err(text), _) | (_, Err(text)) => return (both(value, Err(text)), range, 0),
@@ -155,7 +156,7 @@ pub(crate) fn low_bits(
         .zip(&product)
         .map(|(w, p)| w.add_scaled(p, Q - 1))
         .collect();
-    let (value, range, _) = linear(e, 4, &wanted, (0, QI - 1));
+    let (value, range, _) = linear(e, 4, &wanted, bounds::of("low_bits_row", "w"));
     let (cuts, lit) = match (e.cuts(&wanted), e.verdict()) {
         (Ok(cuts), Ok(lit)) => (cuts, lit),
         (Err(text), _) | (_, Err(text)) => return (both(value, Err(text)), range, 0),
