@@ -14,7 +14,7 @@ use crate::row::{Report, Verdict};
 /// are proved.
 pub(crate) fn run(program: &Path, [code, tables]: [usize; 2]) -> Result<bool, String> {
     let image = Image::load(program)?;
-    let all = places(&image, &|_| true)?;
+    let all = places(&image, &|_, _| true)?;
     let reports = parallel::map(all.len(), |n| {
         let (backend, entry, row) = &all[n];
         prove(&image, backend, *entry, row, 0..1)

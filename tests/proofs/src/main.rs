@@ -37,18 +37,15 @@ mod vector_shuffles;
 mod verdict;
 mod words;
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 use image::Image;
-use prove::prove;
-use row::{Report, Verdict};
-use rows::Row;
+use places::{BACKENDS, places};
+use prove::reports;
+use row::Report;
 
-const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
 /// Rows that take more than a few seconds: `quick` leaves them to `all`.
 const SLOW: [&str; 3] = ["commit_row", "public_row", "respond_row"];
 const USAGE: &str = "usage: mldsa-proofs [quick | all [--write] | rows TEXT | semantics | reference | faults [CODE TABLES] | mutants | --elf PATH]";
@@ -76,22 +73,24 @@ fn run(arguments: &[&str]) -> Result<bool, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     match arguments {
         ["quick"] => {
-            let reports = reports(&own, &|row| !SLOW.contains(&row.kernel), 1)?;
+            let reports = reports(&own, &|_, row| !SLOW.contains(&row.kernel), 1)?;
             Ok(same_as_ledger(&reports)? & bounds::check())
         }
         ["all"] => {
-            let reports = reports(&own, &|_| true, 4)?;
+            let reports = reports(&own, &|_, _| true, 4)?;
             Ok(same_as_ledger(&reports)? & bounds::check() & semantics(&own)?)
         }
         ["all", "--write"] => {
-            let reports = reports(&own, &|_| true, 4)?;
+            let reports = reports(&own, &|_, _| true, 4)?;
             ledger::write(&reports, &BACKENDS)?;
             Ok(true)
         }
         ["rows", text] => {
             let reports = reports(
                 &own,
-                &|row| format!("{} {}", row.kernel, row.parameter).contains(text),
+                &|backend, row| {
+                    format!("{backend}::{} {}", row.kernel, row.parameter).contains(text)
+                },
                 1,
             )?;
             Ok(reports.iter().all(Report::is_proved))
@@ -105,7 +104,22 @@ fn run(arguments: &[&str]) -> Result<bool, String> {
         ["mutants"] => mutants::run(&own),
         ["reference"] => reference_vectors::compare(),
         ["--elf", path] => {
-            let reports = reports(Path::new(path), &|_| true, 1)?;
+            let reports = reports(Path::new(path), &|_, _| true, 1)?;
+            let found: Vec<_> = BACKENDS
+                .into_iter()
+                .filter(|backend| reports.iter().any(|r| r.backend == *backend))
+                .collect();
+            println!("found: kernel tables of {}", found.join(", "));
+            println!(
+                "proved: {} of {} rows",
+                reports.iter().filter(|r| r.is_proved()).count(),
+                reports.len()
+            );
+            let without: Vec<_> = rows::WITHOUT_ROWS.iter().map(|row| row.0).collect();
+            println!(
+                "not covered: {}; and all code outside the kernel tables",
+                without.join(", ")
+            );
             same_as_ledger(&reports)
         }
         _ => Err(USAGE.into()),
@@ -126,7 +140,7 @@ fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
 fn semantics(program: &Path) -> Result<bool, String> {
     let image = Image::load(program)?;
     let mut met = BTreeMap::new();
-    for (_, entry, row) in places(&image, &|_| true)? {
+    for (_, entry, row) in places(&image, &|_, _| true)? {
         let (machine, _) = row::execute(&image, entry, &row.arguments, 0);
         met.extend(machine.met);
     }

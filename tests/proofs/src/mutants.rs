@@ -349,7 +349,7 @@ pub(crate) fn run(program: &Path) -> Result<bool, String> {
         println!("{name}: {}", kind.unwrap_or("NOT REFUSED"));
         refused += usize::from(wanted);
     }
-    let all = places(&image, &|_| true)?;
+    let all = places(&image, &|_, _| true)?;
     let results = parallel::map(MUTANTS.len(), |n| {
         let (name, backend, kernel, parameter, mutant) = &MUTANTS[n];
         let found = all.iter().find(|(b, _, row)| {

@@ -30,7 +30,10 @@ fn entries() -> Result<Vec<String>, String> {
 /// A row of a backend with its address.
 pub(crate) type Place = (&'static str, u64, Row);
 
-pub(crate) fn places(image: &Image, wanted: &dyn Fn(&Row) -> bool) -> Result<Vec<Place>, String> {
+pub(crate) fn places(
+    image: &Image,
+    wanted: &dyn Fn(&str, &Row) -> bool,
+) -> Result<Vec<Place>, String> {
     let entries = entries()?;
     let mut places = Vec::new();
     for backend in BACKENDS {
@@ -49,7 +52,7 @@ pub(crate) fn places(image: &Image, wanted: &dyn Fn(&Row) -> bool) -> Result<Vec
             }
         };
         for row in rows::rows() {
-            if wanted(&row) {
+            if wanted(backend, &row) {
                 let at = entries
                     .iter()
                     .position(|entry| *entry == row.kernel)

@@ -85,7 +85,7 @@ pub(crate) fn prove(
 /// Runs the rows, each with as many places of the stack.
 pub(crate) fn reports(
     program: &Path,
-    wanted: &dyn Fn(&Row) -> bool,
+    wanted: &dyn Fn(&str, &Row) -> bool,
     stacks: i64,
 ) -> Result<Vec<Report>, String> {
     let image = Image::load(program)?;
