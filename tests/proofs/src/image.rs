@@ -166,6 +166,12 @@ impl Image {
         }
     }
 
+    /// Addresses of the functions whose mangled names contain a text.
+    pub(crate) fn functions(&self, text: &str) -> Vec<u64> {
+        let named = self.names.iter().filter(|(_, name)| name.contains(text));
+        named.map(|(&at, _)| at).collect()
+    }
+
     /// The kernel table of that name: a pointer to the name and its length come first in it.
     pub(crate) fn table(&self, name: &str) -> Vec<u64> {
         let is_name = |(&address, &text): (&u64, &u64)| {

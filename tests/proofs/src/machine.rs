@@ -8,9 +8,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction};
 use rustc_hash::FxHashMap;
 
 use crate::image::Image;
-use crate::memory::{
-    Bits, END, Memory, PROGRAM, STACK, STACK_LEN, Step, Stop, UNWRITTEN, Value, unknown,
-};
+use crate::memory::{Bits, END, Memory, PROGRAM, STACK, Step, Stop, UNWRITTEN, Value, unknown};
 use crate::terms::{Lit, Terms};
 
 /// Values of flags; `None` where no rule says what they are.
@@ -22,6 +20,7 @@ pub(crate) struct Flags {
     pub(crate) overflow: Option<Lit>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Machine<'a> {
     pub(crate) terms: Terms,
     pub(crate) general: Vec<Value>,
@@ -37,27 +36,32 @@ pub(crate) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(image: &'a Image) -> Self {
+        let mut machine = Self::without_vectors(Memory::new(image));
+        for n in 0..32 {
+            machine.vectors[n] = machine.fresh(512);
+        }
+        for n in 0..8 {
+            machine.masks[n] = machine.fresh(64);
+        }
+        machine
+    }
+
+    /// General registers that hold anything at all; the others have no value.
+    pub(crate) fn without_vectors(memory: Memory<'a>) -> Self {
         let mut machine = Self {
             terms: Terms::new(),
             general: vec![Value::Bits(vec![UNWRITTEN; 64]); 16],
             vectors: vec![vec![UNWRITTEN; 512]; 32],
             masks: vec![vec![UNWRITTEN; 64]; 8],
             flags: Flags::default(),
-            memory: Memory::new(image),
+            memory,
             executed: 0,
             limit: 400_000,
             decoded: FxHashMap::default(),
             met: BTreeMap::new(),
         };
-        // Registers hold anything at all.
         for n in 0..16 {
             machine.general[n] = Value::Bits(machine.fresh(64));
-        }
-        for n in 0..32 {
-            machine.vectors[n] = machine.fresh(512);
-        }
-        for n in 0..8 {
-            machine.masks[n] = machine.fresh(64);
         }
         machine
     }
@@ -73,7 +77,7 @@ impl<'a> Machine<'a> {
 
     /// The stack below the arguments, `16 step` bytes below a multiple of 64.
     pub(crate) fn set_stack(&mut self, step: i64, arguments: &[Value]) -> Step<()> {
-        let top = STACK_LEN - 512 - 16 * step;
+        let top = self.memory.stack_top - 512 - 16 * step;
         self.general[4] = Value::Pointer(STACK, top);
         for (n, value) in arguments.iter().enumerate() {
             self.memory
@@ -109,25 +113,7 @@ impl<'a> Machine<'a> {
             if self.executed > self.limit {
                 return unknown("too many instructions");
             }
-            let instruction = match self.decoded.get(&at) {
-                Some(known) => *known,
-                None => {
-                    let Some(code) = self.memory.image.code(at) else {
-                        return Err(Stop::Memory(format!("code at {at:#x}")));
-                    };
-                    let decoded = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
-                    if decoded.is_invalid() {
-                        return unknown(format!(
-                            "an invalid instruction at {}",
-                            self.memory.image.name(at)
-                        ));
-                    }
-                    let bytes = code[..decoded.len()].to_vec();
-                    self.met.entry(bytes).or_insert(at);
-                    self.decoded.insert(at, decoded);
-                    decoded
-                }
-            };
+            let instruction = self.instruction(at)?;
             let next = self.step(&instruction).map_err(|stop| {
                 let place = |text: String| {
                     format!(
@@ -150,6 +136,29 @@ impl<'a> Machine<'a> {
             ));
         }
         Ok(())
+    }
+
+    /// The instruction at an address.
+    pub(crate) fn instruction(&mut self, at: u64) -> Step<Instruction> {
+        Ok(match self.decoded.get(&at) {
+            Some(known) => *known,
+            None => {
+                let Some(code) = self.memory.image.code(at) else {
+                    return Err(Stop::Memory(format!("code at {at:#x}")));
+                };
+                let decoded = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
+                if decoded.is_invalid() {
+                    return unknown(format!(
+                        "an invalid instruction at {}",
+                        self.memory.image.name(at)
+                    ));
+                }
+                let bytes = code[..decoded.len()].to_vec();
+                self.met.entry(bytes).or_insert(at);
+                self.decoded.insert(at, decoded);
+                decoded
+            }
+        })
     }
 
     /// One instruction; the address of the next.

@@ -9,6 +9,7 @@ mod evaluate;
 mod exhaust;
 mod faults;
 mod forms;
+mod hints;
 mod image;
 mod keccak;
 mod ledger;
@@ -48,7 +49,7 @@ use row::Report;
 
 /// Rows that take more than a few seconds: `quick` leaves them to `all`.
 const SLOW: [&str; 3] = ["commit_row", "public_row", "respond_row"];
-const USAGE: &str = "usage: mldsa-proofs [quick | all [--write] | rows TEXT | semantics | reference | faults [CODE TABLES] | mutants | --elf PATH]";
+const USAGE: &str = "usage: mldsa-proofs [quick | all [--write] | rows TEXT | semantics | reference | hints | faults [CODE TABLES] | mutants | --elf PATH]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -102,6 +103,7 @@ fn run(arguments: &[&str]) -> Result<bool, String> {
             faults::run(&own, [number(code)?, number(tables)?])
         }
         ["mutants"] => mutants::run(&own),
+        ["hints"] => hints::check(&Image::load(&own)?),
         ["reference"] => reference_vectors::compare(),
         ["--elf", path] => {
             let reports = reports(Path::new(path), &|_, _| true, 1)?;

@@ -70,6 +70,7 @@ pub(crate) fn as_number(bits: &[Lit]) -> Option<u64> {
 }
 
 /// Regions of one execution, and the constants of the program.
+#[derive(Clone)]
 pub(crate) struct Memory<'a> {
     pub(crate) image: &'a Image,
     regions: Vec<Region>,
@@ -80,14 +81,19 @@ pub(crate) struct Memory<'a> {
 
 impl<'a> Memory<'a> {
     pub(crate) fn new(image: &'a Image) -> Self {
+        Self::with_stack(image, STACK_LEN)
+    }
+
+    /// With a stack of as many bytes.
+    pub(crate) fn with_stack(image: &'a Image, len: i64) -> Self {
         let mut memory = Self {
             image,
             regions: Vec::new(),
-            stack_top: STACK_LEN,
+            stack_top: len,
             data_read: BTreeMap::new(),
         };
         memory.region("program", 0, false, 1 << 12);
-        memory.region("stack", STACK_LEN as usize, true, 64);
+        memory.region("stack", len as usize, true, 64);
         memory.region("library", 0, false, 1);
         memory
     }
@@ -120,6 +126,21 @@ impl<'a> Memory<'a> {
 
     pub(crate) fn region_bits(&self, region: u32) -> &[Lit] {
         &self.regions[region as usize].bits
+    }
+
+    /// Takes the values from the bytes of a region that are others in `other`; whether there
+    /// were any.
+    pub(crate) fn forget_differences(&mut self, other: &Self, region: u32) -> bool {
+        let b = &other.regions[region as usize];
+        let a = &mut self.regions[region as usize];
+        let before = (a.bits.clone(), a.pointers.clone());
+        a.pointers.retain(|at, to| b.pointers.get(at) == Some(to));
+        for (mine, others) in a.bits.iter_mut().zip(&b.bits) {
+            if mine != others {
+                *mine = UNWRITTEN;
+            }
+        }
+        before != (a.bits.clone(), a.pointers.clone())
     }
 
     pub(crate) fn read(&mut self, (region, offset): (u32, i64), len: usize) -> Step<Bits> {

@@ -33,6 +33,8 @@ pub(crate) enum Argument {
         width: u8,
         slice: bool,
     },
+    /// Known bytes, as a slice.
+    Bytes(&'static [u8]),
     /// Bytes to be written.
     Output {
         len: usize,
@@ -144,6 +146,15 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 if slice {
                     values.push(Value::Bits(constant_bits(len as u64, 64)));
                 }
+            }
+            Argument::Bytes(bytes) => {
+                region = machine.memory.region("known bytes", bytes.len(), false, 1);
+                for (n, &byte) in bytes.iter().enumerate() {
+                    let bits = constant_bits(byte.into(), 8);
+                    machine.memory.set_bits(region, 8 * n, &bits);
+                }
+                values.push(Value::Pointer(region, 0));
+                values.push(Value::Bits(constant_bits(bytes.len() as u64, 64)));
             }
             Argument::Output { len, slice } => {
                 region =

@@ -5,7 +5,7 @@ use crate::reference::{D, centred, ntt};
 use crate::row::{Argument, Execution, check_fields, feature};
 use crate::statements::{
     Checked, QI, both, commit_row, field_verdict, hint_row, inverse_times_r, linear, low_bits,
-    offset, pack_eta, permutation, product, public_row, respond, with_cuts, words,
+    offset, pack_eta, permutation, product, public_row, respond, use_hints, with_cuts, words,
 };
 
 /// Value, range, number of cases tried.
@@ -36,6 +36,17 @@ pub(crate) fn row(
         check: Box::new(check),
     }
 }
+
+/// Every place of a hint.
+static PLACES: [u8; 256] = {
+    let mut places = [0; 256];
+    let mut n = 0;
+    while n < 256 {
+        places[n] = n as u8;
+        n += 1;
+    }
+    places
+};
 
 /// A polynomial in the range that the comment of the kernel states.
 fn input(kernel: &str, name: &str) -> Argument {
@@ -117,7 +128,7 @@ pub(crate) fn rows() -> Vec<Row> {
             },
         ),
     ];
-    for terms in [4, 5, 7] {
+    for terms in [4, 5, 6, 7, 8] {
         rows.push(row(
             "row_product",
             format!("{terms} terms"),
@@ -295,6 +306,26 @@ pub(crate) fn rows() -> Vec<Row> {
         } else {
             (4, &[5, 7][..])
         };
+        for (name, hints, hint) in [
+            ("no hint", &[][..], false),
+            ("all hints", &PLACES[..], true),
+        ] {
+            let arguments = vec![
+                Argument::Number(gamma2),
+                input("row_product", "out"),
+                Argument::Bytes(hints),
+                Argument::Output {
+                    len: 32 * width,
+                    slice: true,
+                },
+            ];
+            rows.push(row(
+                "inv_ntt_use_hint",
+                format!("gamma2 = {gamma2}, {name}"),
+                arguments,
+                move |e| use_hints(e, gamma2, hint, width),
+            ));
+        }
         for &terms in sizes {
             let arguments = vec![
                 Argument::Number(gamma2),
@@ -318,7 +349,7 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 /// Entries of the table that no row is about, and why.
-pub(crate) const WITHOUT_ROWS: [(&str, &str); 9] = [
+pub(crate) const WITHOUT_ROWS: [(&str, &str); 8] = [
     ("expand_a", "rejection sampling: branches on public data"),
     (
         "expand_a_interleaved",
@@ -331,10 +362,6 @@ pub(crate) const WITHOUT_ROWS: [(&str, &str); 9] = [
     (
         "expand_masks",
         "calls the sponge of the backend with lengths; no statement yet",
-    ),
-    (
-        "inv_ntt_use_hint",
-        "the positions of the hint, which are public, are indices",
     ),
     ("clear_registers", "has no result"),
     ("prepare", "a whole operation"),

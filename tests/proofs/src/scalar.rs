@@ -285,7 +285,7 @@ impl Machine<'_> {
         self.store(i, value)
     }
 
-    fn condition(&mut self, code: ConditionCode) -> Step<Lit> {
+    pub(crate) fn condition(&mut self, code: ConditionCode) -> Step<Lit> {
         let flag = |flag: Option<Lit>| flag.map_or_else(|| unknown("a flag without a rule"), Ok);
         let f = self.flags.clone();
         use ConditionCode as C;

@@ -3,7 +3,7 @@
 
 use crate::reference::{
     Algebra, D, Module, Q, centred, decompose, inverse_ntt, linear_steps, make_hint, ntt,
-    other_steps, power_2_round,
+    other_steps, power_2_round, use_hint,
 };
 
 /// FIPS 204 table 1.
@@ -408,17 +408,6 @@ impl Set {
         y[index..self.omega].iter().all(|&b| b == 0).then_some(rows)
     }
 
-    /// Algorithm 40.
-    fn use_hint(&self, hint: bool, r: u32) -> i64 {
-        let m = i64::from(Q - 1) / (2 * self.gamma2);
-        let (r1, r0) = decompose(r, self.gamma2);
-        match (hint, r0 > 0) {
-            (false, _) => r1,
-            (true, true) => (r1 + 1).rem_euclid(m),
-            (true, false) => (r1 - 1).rem_euclid(m),
-        }
-    }
-
     /// Algorithm 8 with mu.
     pub(crate) fn verify(&self, pk: &[u8], mu: &[u8], sig: &[u8]) -> bool {
         if pk.len() != self.public_key_len() || sig.len() != self.signature_len() {
@@ -451,7 +440,7 @@ impl Set {
             let w = inverse_ntt(&plus(row, &multiply(&c_hat, &ntt(&t1)), Q - 1));
             let high = w.iter().enumerate().map(|(n, &w)| {
                 let hinted = hint[i].iter().any(|&place| usize::from(place) == n);
-                self.use_hint(hinted, w)
+                use_hint(hinted, w, self.gamma2)
             });
             w1.extend(bit_pack(high, width));
         }

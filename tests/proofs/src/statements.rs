@@ -8,6 +8,7 @@ use crate::forms::Vector;
 use crate::keccak;
 use crate::reference::{
     D, Module, Q, centred, decompose, inverse, inverse_ntt, make_hint, power, power_2_round,
+    use_hint,
 };
 use crate::row::{Execution, check_fields, domains, feature};
 use crate::terms::WordId;
@@ -229,6 +230,24 @@ pub(crate) fn respond(e: &mut Execution<'_>, bits: u8, bound: u64) -> (Checked, 
     );
     let n = n + checker.exhausted;
     (both(packed, verdict), Ok("all bits".into()), n)
+}
+
+pub(crate) fn use_hints(
+    e: &mut Execution<'_>,
+    gamma2: u64,
+    hint: bool,
+    width: usize,
+) -> (Checked, Checked, usize) {
+    let wanted = inverse_times_r(&e.variables(1));
+    let (cuts, bits) = match (e.cuts(&wanted), e.output(3)) {
+        (Ok(cuts), Ok(bits)) => (cuts, bits),
+        (Err(text), _) | (_, Err(text)) => return failed(text),
+    };
+    let high = feature(|r| use_hint(hint, r, gamma2 as i64) as u64);
+    let (packed, n) = with_cuts(e, &cuts, |checker| {
+        check_fields(checker, &bits, width, &words(&cuts), &high)
+    });
+    (packed, Ok("all bits".into()), n)
 }
 
 pub(crate) fn public_row(e: &mut Execution<'_>, eta: u64) -> (Checked, Checked, usize) {

@@ -87,7 +87,7 @@ pub(crate) struct Word {
 }
 
 /// All terms of one execution.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub(crate) nodes: Vec<Node>,
     gates: FxHashMap<(bool, Lit, Lit), Lit>,
