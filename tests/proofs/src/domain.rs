@@ -271,13 +271,20 @@ impl Terms {
 
     /// The form with short definitions in the place of atoms that are forms.
     fn expanded(&self, form: &Form) -> Form {
+        let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();
+        let most = |form: &Form| {
+            let terms = form.terms.iter().map(|&(_, k)| bits(k));
+            terms.max().unwrap_or(0).max(bits(form.constant))
+        };
         let mut form = form.clone();
         for _ in 0..8 {
             let found = form.terms.iter().rev().find_map(|&(atom, k)| {
                 match &self.atoms[atom as usize].definition {
                     Definition::Form(inner)
                         if inner.terms.len() + form.terms.len() <= 16
-                            && inner.shift + form.shift < 60 =>
+                            && inner.shift + form.shift < 60
+                            && most(inner) + bits(k) <= 100
+                            && most(&form) + inner.shift <= 100 =>
                     {
                         Some((atom, k, inner))
                     }

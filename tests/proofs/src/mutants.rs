@@ -9,7 +9,7 @@ use crate::image::Image;
 use crate::parallel;
 use crate::places::{Place, places};
 use crate::prove::prove;
-use crate::reference::{Q, ZETA, inverse, power, round_constant};
+use crate::reference::{Q, ZETA, power, round_constant};
 use crate::row::{Argument, Report};
 use crate::rows::{POLY, row};
 

@@ -131,12 +131,16 @@ impl Terms {
             return (self.seal(word), -1, false);
         }
         let c = difference.constant;
+        let atom = self.seal(of);
+        // One atom in both: ranges are split by what is known about it.
+        let form = Form::atom(atom).scaled(sign).plus(&Form::constant(c));
+        self.words[word as usize].form = form;
         if sign > 0 {
             // a + c < 0
-            (self.seal(of), -c - 1, false)
+            (atom, -c - 1, false)
         } else {
             // c - a < 0
-            (self.seal(of), c, true)
+            (atom, c, true)
         }
     }
 

@@ -1,6 +1,6 @@
 //! Control flow, moves, products and divisions of instructions on general registers.
 
-use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic as M, OpKind, Register};
+use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic as M, Register};
 
 use crate::machine::{Flags, Machine};
 use crate::memory::{LIBRARY, PROGRAM, Step, Stop, Value, as_number, constant_bits, unknown};

@@ -4,7 +4,7 @@ use iced_x86::{Instruction, OpKind};
 
 use crate::machine::Machine;
 use crate::memory::{Bits, Step, as_number, unknown};
-use crate::terms::{Compare, Extreme, Lit, Terms, WordId};
+use crate::terms::{Compare, Extreme, Lit, Terms};
 use crate::vector::{broadcast_lane, lane_of_shuffle, width_of};
 
 /// Direction of a shift.

@@ -4,7 +4,7 @@ use iced_x86::Instruction;
 
 use crate::machine::Machine;
 use crate::memory::{Bits, Step, as_number, unknown};
-use crate::terms::{Lit, Terms};
+use crate::terms::Lit;
 use crate::vector::{broadcast_lane, lane_of_shuffle, select, width_of};
 
 impl Machine<'_> {
