@@ -83,7 +83,7 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    fn arithmetic(&mut self, i: &Instruction) -> Step<bool> {
+    pub(crate) fn arithmetic(&mut self, i: &Instruction) -> Step<bool> {
         let m = i.mnemonic();
         let known = matches!(
             m,

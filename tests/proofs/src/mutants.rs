@@ -320,7 +320,7 @@ fn changes(image: &Image, report: &Report, mutant: &Mutant) -> Option<Change> {
 
 /// Runs all mutants; whether each of them was made and refused.
 pub(crate) fn run(program: &Path) -> Result<bool, String> {
-    let mut image = Image::load(program)?;
+    let image = Image::load(program)?;
     core::hint::black_box(&PLANTED);
     let planted = image.table("planted");
     let mut refused = 0;

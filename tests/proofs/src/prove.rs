@@ -6,7 +6,7 @@ use crate::audit::audit;
 use crate::image::Image;
 use crate::parallel;
 use crate::places::{BACKENDS, places};
-use crate::row::{Report, Verdict, execute, stopped};
+use crate::row::{Execution, Report, Verdict, execute, stopped};
 use crate::rows::Row;
 use crate::statements::Checked;
 

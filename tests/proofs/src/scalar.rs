@@ -99,7 +99,6 @@ impl Machine<'_> {
         if let Value::Pointer(LIBRARY, slot) = target {
             let name = self
                 .memory
-                .memory
                 .image
                 .imports
                 .get(&(slot as u64))

@@ -22,15 +22,15 @@ impl Machine<'_> {
                 .flat_map(|n| bits[from(n) * lane..(from(n) + 1) * lane].to_vec())
                 .collect()
         };
-        let select = |n: usize| (immediate >> (2 * n) & 3) as usize;
+        let selector = |n: usize| (immediate >> (2 * n) & 3) as usize;
         let last = sources - 1;
         Ok(Some(match name {
             "pshufd" | "permilps" if sources == 2 => pick(&self.operand(i, last, to)?, 32, &|n| {
-                n / 4 * 4 + select(n % 4)
+                n / 4 * 4 + selector(n % 4)
             }),
             "pshuflw" => pick(&self.operand(i, last, to)?, 16, &|n| {
                 if n % 8 < 4 {
-                    n / 8 * 8 + select(n % 8)
+                    n / 8 * 8 + selector(n % 8)
                 } else {
                     n
                 }
@@ -39,11 +39,11 @@ impl Machine<'_> {
                 if n % 8 < 4 {
                     n
                 } else {
-                    n / 8 * 8 + 4 + select(n % 8 - 4)
+                    n / 8 * 8 + 4 + selector(n % 8 - 4)
                 }
             }),
             "permq" | "permpd" if sources == 2 => pick(&self.operand(i, last, to)?, 64, &|n| {
-                n / 4 * 4 + select(n % 4)
+                n / 4 * 4 + selector(n % 4)
             }),
             "movshdup" => pick(&self.operand(i, last, to)?, 32, &|n| n | 1),
             "movsldup" => pick(&self.operand(i, last, to)?, 32, &|n| n & !1),
@@ -74,7 +74,7 @@ impl Machine<'_> {
         immediate: u64,
     ) -> Step<Option<Bits>> {
         let to = a.len();
-        let select = |n: usize| (immediate >> (2 * n) & 3) as usize;
+        let selector = |n: usize| (immediate >> (2 * n) & 3) as usize;
         let lane = lane_of_shuffle(name);
         let unpack = |lane: usize, high: bool| -> Bits {
             let half = 64 / lane;
@@ -112,7 +112,7 @@ impl Machine<'_> {
             "shufps" => (0..to / 32)
                 .flat_map(|n| {
                     let source = if n % 4 < 2 { a } else { b };
-                    let at = 32 * (n / 4 * 4 + select(n % 4));
+                    let at = 32 * (n / 4 * 4 + selector(n % 4));
                     source[at..at + 32].to_vec()
                 })
                 .collect(),
