@@ -6,8 +6,8 @@ import (
 )
 
 // Keys is a bounded cache of public keys by their bytes, for programs that parse the same keys again
-// and again: all of them get one value, which is expanded once. The least recently used key leaves
-// first. A key that left stays usable.
+// and again: all of them get one value, which is expanded after its second valid signature. The least
+// recently used key leaves first. A key that left stays usable.
 type Keys struct {
 	mutex sync.Mutex
 	max   int
@@ -34,6 +34,7 @@ func (c *Keys) Parse(set Set, encoded []byte) (*PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
+	key.cached = true
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	id := keyID{set, string(key.encoded)}
