@@ -69,7 +69,7 @@ func (c *Committee) accepts(member Member) error {
 }
 
 func (c *Committee) add(member Member) {
-	c.index[string(member.Key.encoded)] = uint32(len(c.members))
+	c.index[member.Key.encoded] = uint32(len(c.members))
 	c.members = append(c.members, member)
 }
 
@@ -85,7 +85,7 @@ func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error
 		if err := c.accepts(change); err != nil {
 			return nil, err
 		}
-		id := string(change.Key.encoded)
+		id := change.Key.encoded
 		if weight, named := weights[id]; named && weight != change.Weight {
 			return nil, ErrCommittee
 		}
@@ -95,7 +95,7 @@ func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error
 		set: c.set, epoch: epoch, threshold: c.threshold, index: make(map[string]uint32, len(c.index)),
 	}
 	for _, member := range c.members {
-		if weight, named := weights[string(member.Key.encoded)]; named {
+		if weight, named := weights[member.Key.encoded]; named {
 			member.Weight = weight
 		}
 		if member.Weight > 0 {
@@ -103,7 +103,7 @@ func (c *Committee) Successor(epoch uint64, changes []Member) (*Committee, error
 		}
 	}
 	for _, change := range changes {
-		if _, known := next.index[string(change.Key.encoded)]; !known && change.Weight > 0 {
+		if _, known := next.index[change.Key.encoded]; !known && change.Weight > 0 {
 			next.add(change)
 		}
 	}
@@ -136,7 +136,7 @@ func (c *Committee) Index(key *PublicKey) (uint32, error) {
 	if key == nil || key.set != c.set {
 		return 0, ErrMember
 	}
-	index, ok := c.index[string(key.encoded)]
+	index, ok := c.index[key.encoded]
 	if !ok {
 		return 0, ErrMember
 	}

@@ -109,7 +109,7 @@ func ParseSPKI(data []byte) (*PublicKey, error) {
 
 // MarshalSPKI returns SubjectPublicKeyInfo in DER: 1334, 1974 or 2614 bytes.
 func (k *PublicKey) MarshalSPKI() ([]byte, error) {
-	key := asn1.BitString{Bytes: k.encoded, BitLength: 8 * len(k.encoded)}
+	key := asn1.BitString{Bytes: []byte(k.encoded), BitLength: 8 * len(k.encoded)}
 	return asn1.Marshal(publicKeyInfo{k.set.algorithm(), key})
 }
 
@@ -141,7 +141,7 @@ func ParsePKCS8(data []byte) (*PrivateKey, error) {
 	if err != nil {
 		return nil, ErrEncoding
 	}
-	if public && (info.PublicKey.BitLength%8 != 0 || !bytes.Equal(info.PublicKey.Bytes, key.public.encoded)) {
+	if public && (info.PublicKey.BitLength%8 != 0 || string(info.PublicKey.Bytes) != key.public.encoded) {
 		return nil, ErrEncoding
 	}
 	return key, nil

@@ -37,14 +37,14 @@ func (c *Keys) Parse(set Set, encoded []byte) (*PublicKey, error) {
 	key.cached = true
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	id := keyID{set, string(key.encoded)}
+	id := keyID{set, key.encoded}
 	if element, ok := c.keys[id]; ok {
 		return element.Value.(*PublicKey), nil
 	}
 	c.keys[id] = c.order.PushFront(key)
 	if c.order.Len() > c.max {
 		last := c.order.Remove(c.order.Back()).(*PublicKey)
-		delete(c.keys, keyID{last.set, string(last.encoded)})
+		delete(c.keys, keyID{last.set, last.encoded})
 	}
 	return key, nil
 }

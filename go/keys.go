@@ -1,7 +1,6 @@
 package mldsa
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/rand"
 	"crypto/subtle"
@@ -14,7 +13,7 @@ import (
 // PublicKey is a public key that was checked for its size.
 type PublicKey struct {
 	set     Set
-	encoded []byte
+	encoded string
 	native  verifier
 	// batched is set after the first valid signature in a batch.
 	batched atomic.Bool
@@ -40,9 +39,9 @@ func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 	if len(encoded) != set.PublicKeySize() {
 		return nil, ErrKeySize
 	}
-	key := &PublicKey{set: set, encoded: bytes.Clone(encoded)}
+	key := &PublicKey{set: set, encoded: string(encoded)}
 	var err error
-	key.native, err = newVerifier(set, key.encoded)
+	key.native, err = newVerifier(set, encoded)
 	return key, err
 }
 
@@ -50,7 +49,7 @@ func ParsePublicKey(set Set, encoded []byte) (*PublicKey, error) {
 func (k *PublicKey) Set() Set { return k.set }
 
 // Bytes returns a copy of the encoding.
-func (k *PublicKey) Bytes() []byte { return bytes.Clone(k.encoded) }
+func (k *PublicKey) Bytes() []byte { return []byte(k.encoded) }
 
 // MarshalBinary returns a copy of the encoding. It implements encoding.BinaryMarshaler.
 func (k *PublicKey) MarshalBinary() ([]byte, error) { return k.Bytes(), nil }
@@ -58,7 +57,7 @@ func (k *PublicKey) MarshalBinary() ([]byte, error) { return k.Bytes(), nil }
 // Equal reports whether other is a *PublicKey of the same set and bytes.
 func (k *PublicKey) Equal(other crypto.PublicKey) bool {
 	o, ok := other.(*PublicKey)
-	return ok && o != nil && k.set == o.set && bytes.Equal(k.encoded, o.encoded)
+	return ok && o != nil && k.set == o.set && k.encoded == o.encoded
 }
 
 // Verify reports whether signature is valid for message and context. Any input is allowed.

@@ -21,7 +21,7 @@ func NewMu(key *PublicKey, context []byte) (*Mu, error) {
 		return nil, ErrContext
 	}
 	m := &Mu{hash: sha3.NewSHAKE256()}
-	m.hash.Write(sha3.SumSHAKE256(key.encoded, MuSize))
+	m.hash.Write(sha3.SumSHAKE256([]byte(key.encoded), MuSize))
 	m.hash.Write([]byte{0, byte(len(context))})
 	m.hash.Write(context)
 	return m, nil

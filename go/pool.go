@@ -107,8 +107,8 @@ func withoutDuplicates(list []Member) []Member {
 	seen := map[string]bool{}
 	var kept []Member
 	for _, member := range list {
-		if !seen[string(member.Key.encoded)] {
-			seen[string(member.Key.encoded)] = true
+		if !seen[member.Key.encoded] {
+			seen[member.Key.encoded] = true
 			kept = append(kept, member)
 		}
 	}

@@ -23,6 +23,7 @@ typedef struct {
 static pattern patterns[MAX_PATTERNS];
 static size_t pattern_count;
 static volatile int watching;
+static int expected;
 static unsigned findings, blocks;
 static uint8_t seed[32], expanded[4896], signature[4627], pkcs8[8192];
 static const uint8_t zeros[32], message[] = "block 7";
@@ -31,7 +32,8 @@ static void find(const char *where, const uint8_t *memory, size_t len) {
   size_t i;
   for (i = 0; i < pattern_count; i++)
     if (memmem(memory, len, patterns[i].bytes, patterns[i].len) != NULL) {
-      if (findings++ < 20) fprintf(stderr, "%s: %s\n", where, patterns[i].name);
+      findings++;
+      if (!expected) printf("%s: %s\n", where, patterns[i].name);
       return;
     }
 }
@@ -132,14 +134,15 @@ static void *use(void *argument) {
   return NULL;
 }
 
-/* The searches find what is not wiped. */
+/* The search finds what is not wiped. A compiler may leave out stores before a call of `free`. */
 static void control(void) {
+  void (*volatile release)(void *) = free;
   uint8_t *block = malloc(200);
   if (block == NULL) abort();
   memcpy(block + 33, seed, 32);
-  watching = 1;
-  free(block);
-  watching = 0;
+  expected = watching = 1;
+  release(block);
+  expected = watching = 0;
   if (findings != 1) {
     printf("the search does not work\n");
     exit(1);

@@ -31,10 +31,7 @@ pub(crate) fn compile(compiler: &str, source: &str, suffix: &str) -> Program {
         .args(words)
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1"]);
     command.arg("-I").arg(package.join("include")).arg(&source);
-    command
-        .arg("-o")
-        .arg(&program)
-        .arg(archive());
+    command.arg("-o").arg(&program).arg(archive());
     command.args(["-lpthread", "-ldl", "-lm"]);
     let output = command.output().expect("a C compiler");
     assert!(
@@ -186,7 +183,10 @@ fn the_java_example_runs() {
 fn csharp(example: &Path) -> Option<Command> {
     let version = Command::new("dotnet").arg("--version").output();
     let version = version.map(|output| text(&output)).unwrap_or_default();
-    let major = version.split('.').next().and_then(|major| major.parse().ok());
+    let major = version
+        .split('.')
+        .next()
+        .and_then(|major| major.parse().ok());
     if major.is_some_and(|major: u32| major >= 10) {
         let mut command = Command::new("dotnet");
         command.arg("run").arg(example);
@@ -194,7 +194,9 @@ fn csharp(example: &Path) -> Option<Command> {
     }
     let program = folder().join("VerifyBatch.exe");
     let mut compiler = Command::new("mcs");
-    compiler.arg(format!("-out:{}", program.display())).arg(example);
+    compiler
+        .arg(format!("-out:{}", program.display()))
+        .arg(example);
     let output = compiler.output().ok()?;
     assert!(output.status.success(), "{}", text(&output));
     let mut command = Command::new("mono");

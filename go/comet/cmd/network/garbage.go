@@ -45,7 +45,8 @@ func runGarbage(config *cfg.Config) error {
 	validator.node, err = cmtnode.NewNode(config, validator, nodeKey,
 		proxy.DefaultClientCreator(config.ProxyApp, config.ABCI, config.DBDir()),
 		cmtnode.DefaultGenesisDocProviderFunc(config), cfg.DefaultDBProvider,
-		cmtnode.DefaultMetricsProvider(config.Instrumentation), log.NewTMLogger(os.Stdout))
+		cmtnode.DefaultMetricsProvider(config.Instrumentation),
+		log.NewFilter(log.NewTMLogger(os.Stdout), log.AllowInfo()))
 	if err != nil {
 		return err
 	}
