@@ -4,7 +4,7 @@
 //
 //	go run ./cmd/patch [-only-batch] [-sdk SDK] DIR
 //
-// DIR must not exist. It writes DIR.mod too: go.mod of this module with the copy instead of the
+// DIR must not exist, unless there is a SDK. It writes DIR.mod too: go.mod of this module with the copy instead of the
 // release, for -modfile.
 //
 // SDK gets a copy of the released Cosmos SDK that uses the patched CometBFT. Its crypto/keys/mldsa65
@@ -47,7 +47,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: patch [-only-batch] [-sdk SDK] DIR")
 		os.Exit(2)
 	}
-	err := patch(flag.Arg(0), *onlyBatch)
+	var err error
+	if _, missing := os.Stat(flag.Arg(0)); missing != nil || *sdkDir == "" {
+		err = patch(flag.Arg(0), *onlyBatch)
+	}
 	if err == nil && *sdkDir != "" {
 		err = patchSDK(*sdkDir, flag.Arg(0))
 	}
