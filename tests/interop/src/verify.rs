@@ -2,8 +2,8 @@
 //! itself is accepted.
 
 use mldsa_core::{
-    Backend, Context, MuBuilder, ParameterSet, Randomness, Signature, SigningKey, VerifyError, VerifyingKey,
-    no_alloc::PreparedVerifyingKeyStorage,
+    Backend, Context, MuBuilder, ParameterSet, Randomness, Signature, SigningKey, VerifyError,
+    VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
 
 use crate::{damage, split, with_set};
