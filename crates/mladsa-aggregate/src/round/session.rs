@@ -50,8 +50,9 @@ pub enum SessionEvent {
 /// member opens its key; the leader announces the signers of the attempt, in a signed message,
 /// from the members that have opened. The timeout of an attempt starts when a quorum has begun
 /// it: no key is used up while fewer members are present. At the timeout the attempt is retired
-/// and the next one begins. A leader leaves out the members that did not contribute to an earlier
-/// attempt, and after an attempt that missed every leader takes other signers if it can. A member
+/// and the next one begins. A leader leaves out the members that did not contribute to earlier
+/// attempts, those with the fewest such attempts last, and after an attempt that missed every leader
+/// takes other signers if it can. A member
 /// that receives messages of a later attempt from more than a third of the members begins that
 /// attempt.
 ///
@@ -86,9 +87,11 @@ pub struct Session {
     keys: BTreeMap<MemberId, AuthenticatedKey>,
     // messages that were rejected in this attempt
     rejected: BTreeSet<(MessageKind, MemberId)>,
-    // members that a leader leaves out, and those that are provably faulty
-    silent: BTreeSet<MemberId>,
+    // number of attempts in which each member was silent, and members that are provably faulty
+    silent: BTreeMap<MemberId, u32>,
     faulty: BTreeSet<MemberId>,
+    // whether a fault of this attempt was proved: honest members may have followed different messages
+    is_disputed: bool,
     // number of attempts that have missed
     misses: usize,
     step: Step,
@@ -126,8 +129,9 @@ impl Session {
             heard: BTreeMap::new(),
             keys: BTreeMap::new(),
             rejected: BTreeSet::new(),
-            silent: BTreeSet::new(),
+            silent: BTreeMap::new(),
             faulty: BTreeSet::new(),
+            is_disputed: false,
             misses: 0,
             step: Step::Opening,
             outcome: None,

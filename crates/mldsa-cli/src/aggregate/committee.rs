@@ -124,11 +124,6 @@ impl Committee {
         Ok(text)
     }
 
-    /// The identity in hex.
-    pub(crate) fn identity(&self) -> String {
-        self.file.identity.clone()
-    }
-
     fn id(&self) -> [u8; 32] {
         self.registry.identity(self.plan.epoch())
     }

@@ -94,6 +94,7 @@ impl Session {
                 if let Some(evidence) = Equivocation::new(known, &message)
                     && self.faulty.insert(id)
                 {
+                    self.is_disputed = true;
                     events.push(SessionEvent::Equivocation(Box::new(evidence)));
                 }
             }

@@ -1,6 +1,5 @@
 //! Leader of an attempt, and the choice of its signers.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::progress::Step;
@@ -71,28 +70,42 @@ impl Session {
         Ok(true)
     }
 
-    /// The members that can sign and are not left out.
-    fn expected(&self) -> Vec<MemberId> {
-        let is_left_out = |id| self.silent.contains(id) || self.faulty.contains(id);
-        let ids = self.agreed.ids();
-        ids.filter(|id| *id == self.member.id() || !is_left_out(*id))
-            .copied()
-            .collect()
+    /// The members among those that can sign which a leader takes: without provably faulty ones, and
+    /// without those that were silent, as far as the others are a quorum.
+    fn candidates(&self, has_opened: impl Fn(&MemberId) -> bool) -> Vec<MemberId> {
+        let own = self.member.id();
+        let count = |id: &MemberId| match self.silent.get(id) {
+            Some(count) if id != own => *count,
+            _ => 0,
+        };
+        let mut ids: Vec<_> = self.agreed.ids().copied().collect();
+        ids.retain(|id| has_opened(id) && (id == own || !self.faulty.contains(id)));
+        ids.sort_by_key(|id| (count(id), *id));
+        let mut enough = ids.iter().take_while(|id| count(id) == 0).count();
+        let registry = self.agreed.registry();
+        while enough < ids.len() && !registry.is_quorum(ids.iter().take(enough)) {
+            enough += 1;
+        }
+        ids.truncate(enough);
+        ids.sort_unstable();
+        ids
     }
 
-    /// The signers that this member chooses as the leader: all that have opened and are not left
-    /// out, when that are all that can be expected, or after a quarter of the timeout.
-    fn own_choice(&mut self, now: u64) -> Option<Vec<MemberId>> {
-        let registry = Arc::clone(self.agreed.registry());
+    /// The signers that this member chooses as the leader: all candidates, or those of them that have
+    /// opened after a quarter of the timeout.
+    fn own_choice(&self, now: u64) -> Option<Vec<MemberId>> {
+        let registry = self.agreed.registry();
         let is_enough = |ids: &Vec<MemberId>| registry.is_quorum(ids);
-        if !is_enough(&self.expected()) {
-            self.silent.clear();
+        let has_opened = |id: &MemberId| self.keys.contains_key(id);
+        let mut ids = self.candidates(|_| true);
+        if !ids.iter().all(has_opened) {
+            let started = self.started?;
+            if now < started.saturating_add(self.timeout / 4) {
+                return None;
+            }
+            ids = self.candidates(has_opened);
         }
-        let mut ids = self.expected();
-        let all = ids.len();
-        ids.retain(|id| self.keys.contains_key(id));
-        let is_gathered = |started: u64| now >= started.saturating_add(self.timeout / 4);
-        if !is_enough(&ids) || (ids.len() < all && !self.started.is_some_and(is_gathered)) {
+        if !is_enough(&ids) {
             return None;
         }
         // After a miss, a smaller quorum of other members: the cause of a miss is not known.

@@ -43,6 +43,7 @@ impl Session {
     ) -> Result<(), RoundError> {
         self.has_begun = true;
         self.started = None;
+        self.is_disputed = false;
         self.step = Step::Opening;
         self.keys.clear();
         self.rejected.clear();
@@ -101,9 +102,11 @@ impl Session {
     ) -> Result<(), RoundError> {
         self.retire(self.attempt, journal)?;
         missing.retain(|id| id != self.member.id());
-        // After an equivocation honest members may have followed different messages.
-        if !missing.iter().any(|id| self.faulty.contains(id)) {
-            self.silent.extend(&missing);
+        // More members than can be faulty wait for messages themselves.
+        if !self.is_disputed && missing.len() <= self.max_faulty() {
+            for id in &missing {
+                *self.silent.entry(*id).or_default() += 1;
+            }
         }
         events.push(SessionEvent::AttemptAbandoned(missing));
         self.attempt += 1;
@@ -135,6 +138,7 @@ impl Session {
 
     pub(super) fn invalid(&mut self, id: MemberId, events: &mut Vec<SessionEvent>) {
         self.faulty.insert(id);
+        self.is_disputed = true;
         events.push(SessionEvent::InvalidContribution(id));
     }
 

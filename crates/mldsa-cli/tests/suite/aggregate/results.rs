@@ -17,7 +17,7 @@ fn a_certificate_has_an_ordinary_signature() {
     let run = place.good(&verify("all", out));
     assert_eq!(run.lines()[0], "signers: 3 of 3: m0 m1 m2");
     // 8 leaves, two contents of 4 attempts: 6,144 + 4 + 96 bytes an opening.
-    let object = 4627 + 36 + "TEST".len() + "slot-7".len() + "what is decided".len() + 1;
+    let object = 4627 + 35 + "TEST".len() + "slot-7".len() + "what is decided".len() + 1;
     let totals = [
         format!("aggregate: {object} bytes, signature 4627 of them"),
         format!(
@@ -139,7 +139,7 @@ fn plans_have_a_quorum_rule() {
     ] {
         place.refused(&plan(1, more), why);
     }
-    place.refused("plan --committee committee --content c", "--members");
+    place.refused("plan --committee committee --content c", "--all-registered");
     let with_weights = |threshold: u64| format!("--weights weights --threshold {threshold}");
     for (text, threshold, why) in [
         (&b"m0 5\nm1 \x1b[2J\n"[..], 5, "line 2: not a member's name"),

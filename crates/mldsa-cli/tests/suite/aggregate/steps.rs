@@ -163,7 +163,7 @@ fn large_and_irregular_files_are_rejected() {
     let endless = |name: &str| {
         std::os::unix::fs::symlink("/dev/zero", place.path(name)).unwrap();
     };
-    place.good(&member("open", 0, ""));
+    place.good(&member("open", 0, "--cohort m0,m1"));
     for name in [
         "committee/epoch-1/acknowledgements/6d31",
         &message(1, "opening"),

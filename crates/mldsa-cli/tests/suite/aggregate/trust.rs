@@ -127,7 +127,7 @@ fn made_up_committees_are_rejected() {
     // Made-up names are in no plan that does not name them, and are shown in one that takes all.
     place.refused(
         "plan --committee committee --epoch 9 --content decision",
-        "--members",
+        "--all-registered",
     );
     let all =
         place.good("plan --committee committee --epoch 9 --content decision --all-registered");
