@@ -122,7 +122,7 @@ fn an_aggregate_can_be_written_to_a_pipe() {
 /// The rule is fixed by the plan.
 #[test]
 fn plans_have_a_quorum_rule() {
-    let place = Place::new("policy");
+    let place = Place::new("rules");
     for n in 0..3 {
         place.good(&own("init", n, &format!("--id m{n}")));
     }
