@@ -11,4 +11,5 @@ pub(crate) mod pinned;
 pub(crate) mod message;
 pub(crate) mod agreed;
 pub(crate) mod authenticate;
+#[cfg(any(test, feature = "insecure-open-commitments"))]
 pub(crate) mod proof;

@@ -173,15 +173,14 @@ impl Session {
     ) -> Result<Vec<SessionEvent>, RoundError> {
         self.run(now, journal, |session, journal, events| {
             match session.began {
-                None => return session.begin(now, journal, events),
+                None => session.begin(now, journal, events),
                 Some(began) if now >= began.saturating_add(session.timeout) => {
                     let missing = session.missing();
-                    return session.abandon(missing, now, journal, events);
+                    session.abandon(missing, now, journal, events)
                 }
                 Some(_) if now >= session.resend_at => session.send_again(now, events),
-                Some(_) => {}
+                Some(_) => Ok(()),
             }
-            Ok(())
         })
     }
 
@@ -263,21 +262,27 @@ impl Session {
         self.ids.get(at % self.ids.len().max(1)).copied()
     }
 
-    /// Sends the messages of this member again, and those of another one, in turn.
-    fn send_again(&mut self, now: u64, events: &mut Vec<SessionEvent>) {
+    /// Sends the messages of this member again, signed, and those of another one, in turn.
+    fn send_again(&mut self, now: u64, events: &mut Vec<SessionEvent>) -> Result<(), RoundError> {
         self.resend_at = now.saturating_add(self.interval());
         self.resends += 1;
         let n = self.ids.len().max(1);
         let other = self.ids.get((self.position() + self.resends) % n);
-        for ((attempt, _, id), message) in &self.inbox {
-            if *attempt == self.attempt && (id == self.member.id() || Some(id) == other) {
+        for ((attempt, _, id), message) in &mut self.inbox {
+            let is_own = id == self.member.id();
+            if *attempt == self.attempt && (is_own || Some(id) == other) {
+                if is_own && !message.is_signed() {
+                    *message = self.member.seal(message)?;
+                }
                 events.push(SessionEvent::Send(message.to_bytes()));
             }
         }
+        Ok(())
     }
 
     /// Stores a relevant message in the inbox. A copy of a stored message is recognised before
-    /// its signature is verified.
+    /// its signature is verified. A message without a signature can be of anyone: it replaces none,
+    /// and a signed one replaces it.
     fn store(&mut self, message: &[u8], events: &mut Vec<SessionEvent>) {
         if message.len() > MAX_MESSAGE_LEN {
             return;
@@ -302,18 +307,22 @@ impl Session {
         let Ok(message) = self.agreed.accept(message) else {
             return;
         };
-        let heard = self.heard.entry(id).or_default();
-        *heard = number.max(*heard);
+        if message.is_signed() || self.agreed.authenticate(&message).is_ok() {
+            let heard = self.heard.entry(id).or_default();
+            *heard = number.max(*heard);
+        } else if id == *self.member.id() {
+            return;
+        }
         match known {
-            Some(known) => {
+            Some(known) if known.is_signed() || !message.is_signed() => {
                 if let Some(evidence) = Equivocation::new(known, &message)
                     && self.faulty.insert(id)
                 {
                     events.push(SessionEvent::Equivocation(Box::new(evidence)));
                 }
             }
-            None if number - self.attempt <= LOOKAHEAD => drop(self.inbox.insert(key, message)),
-            None => {}
+            _ if number - self.attempt <= LOOKAHEAD => drop(self.inbox.insert(key, message)),
+            _ => {}
         }
     }
 
@@ -525,6 +534,11 @@ impl Session {
                 Step::Ended => Ok(()),
             };
             if let Err(error) = taken {
+                if !message.is_signed() {
+                    // Another one can be the message of this member.
+                    self.inbox.remove(&(self.attempt, kind, id));
+                    continue;
+                }
                 self.rejected.insert((kind, id));
                 // A message for another round proves no fault: its sender counts as silent.
                 if error != RoundError::OtherRound {
@@ -580,8 +594,8 @@ impl Session {
                 if is_leader {
                     let (subject, body) = (round.subject().clone(), round.signer_set().as_bytes());
                     let kind = MessageKind::Signers;
-                    let signers = self.member.seal(kind, subject, &[0; 64], body.to_vec())?;
-                    self.send(signers, events);
+                    let signers = self.member.message(kind, subject, &[0; 64], body.to_vec());
+                    self.send(self.member.seal_for_channel(signers)?, events);
                 }
                 self.send(hash, events);
             }

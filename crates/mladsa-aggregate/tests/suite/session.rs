@@ -49,6 +49,8 @@ struct Simulation {
     loss: u64,
     random: u64,
     now: u64,
+    // sends changed copies of all messages that have no signature
+    forging: bool,
     completed: Vec<Option<Aggregate>>,
     events: Vec<(usize, SessionEvent)>,
     messages: u64,
@@ -75,6 +77,7 @@ impl Simulation {
             loss,
             random: 0x9e37_79b9_7f4a_7c15,
             now: 1,
+            forging: false,
             completed: vec![None; n],
             events: Vec::new(),
             messages: 0,
@@ -143,12 +146,29 @@ impl Simulation {
                             0
                         };
                         let at = self.now + 1 + self.draw(10) + late;
+                        self.forge(to, &bytes);
                         self.in_transit.insert((at, self.messages), (to, bytes));
                     }
                 }
                 SessionEvent::Completed(aggregate) => self.completed[from] = Some(*aggregate),
                 other => self.events.push((from, other)),
             }
+        }
+    }
+
+    /// A changed copy that arrives before the message.
+    fn forge(&mut self, to: usize, bytes: &[u8]) {
+        let message = self.agreed.receive(bytes);
+        if self.forging
+            && let Ok(message) = message
+            && matches!(
+                message.kind(),
+                MessageKind::Opening | MessageKind::Commitment | MessageKind::Response
+            )
+        {
+            let forged = hostile::without_signature(&message, &self.agreed);
+            let key = (self.now, 1 << 32 | self.messages);
+            self.in_transit.insert(key, (to, forged.to_bytes()));
         }
     }
 
@@ -279,6 +299,17 @@ fn every_honest_member_completes() {
     }
 }
 
+/// Anyone can send messages without a signature under the name of a member. They stop nothing, and
+/// no member is blamed for them.
+#[test]
+fn forged_messages_without_signatures_stop_nothing() {
+    for faults in [&[Honest][..], &[Withholding]] {
+        let mut simulation = Simulation::new(&with_faults(4, faults), 0);
+        simulation.forging = true;
+        simulation.run();
+    }
+}
+
 /// A member loses its session at every time of an attempt, and continues with its journal.
 #[test]
 fn restarted_session_continues() {
@@ -310,7 +341,7 @@ fn foreign_messages_are_ignored() {
     // An outcome of another task is not one of this.
     let outcome = |simulation: &mut Simulation| {
         let session = simulation.sessions[0].as_mut().unwrap();
-        let message = b"MLADSAM3";
+        let message = b"MLADSAM4";
         let events = session.receive(message, 9_999, &mut simulation.journals[0]);
         assert_eq!(events.unwrap(), []);
     };
