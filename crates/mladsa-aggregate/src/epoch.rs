@@ -10,6 +10,7 @@ pub(crate) mod write_once;
 pub(crate) mod pinned;
 pub(crate) mod message;
 pub(crate) mod agreed;
+pub(crate) mod equivocation;
 pub(crate) mod authenticate;
 #[cfg(any(test, feature = "insecure-open-commitments"))]
 pub(crate) mod proof;
