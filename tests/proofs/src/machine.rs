@@ -6,9 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use std::rc::Rc;
+
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use rustc_hash::FxHashMap;
 
+use crate::aarch64;
 use crate::image::Image;
 use crate::terms::{Lit, Terms};
 
@@ -25,6 +28,17 @@ pub(crate) enum Stop {
     Unknown(String),
 }
 
+impl Stop {
+    /// The reason with the place where it arose.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Leak(text) => Self::Leak(format!("{text}, {place}")),
+            Self::Memory(text) => Self::Memory(format!("{text}, {place}")),
+            Self::Unknown(text) => Self::Unknown(format!("{text}, {place}")),
+        }
+    }
+}
+
 pub(crate) type Step<T> = Result<T, Stop>;
 
 pub(crate) fn unknown<T>(text: impl Into<String>) -> Step<T> {
@@ -38,7 +52,7 @@ const STACK: u32 = 1;
 pub(crate) const LIBRARY: u32 = 2;
 const STACK_LEN: i64 = 1 << 18;
 /// The offset at which a run ends.
-const END: i64 = 0x10;
+pub(crate) const END: i64 = 0x10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -82,10 +96,11 @@ pub(crate) struct Machine<'a> {
     pub(crate) flags: Flags,
     pub(crate) regions: Vec<Region>,
     pub(crate) executed: usize,
-    limit: usize,
+    pub(crate) limit: usize,
     /// The end of what a callee may write.
     stack_top: i64,
     decoded: FxHashMap<u64, Instruction>,
+    pub(crate) decoded_aarch64: FxHashMap<u64, Rc<aarch64::Instruction>>,
     pub(crate) met: BTreeMap<Vec<u8>, u64>,
     pub(crate) data_read: BTreeMap<u64, usize>,
 }
@@ -110,7 +125,7 @@ impl<'a> Machine<'a> {
         let mut machine = Self {
             image,
             terms: Terms::new(),
-            general: vec![Value::Bits(vec![UNWRITTEN; 64]); 16],
+            general: vec![Value::Bits(vec![UNWRITTEN; 64]); 32],
             vectors: vec![vec![UNWRITTEN; 512]; 32],
             masks: vec![vec![UNWRITTEN; 64]; 8],
             flags: Flags::default(),
@@ -119,6 +134,7 @@ impl<'a> Machine<'a> {
             limit: 400_000,
             stack_top: STACK_LEN,
             decoded: FxHashMap::default(),
+            decoded_aarch64: FxHashMap::default(),
             met: BTreeMap::new(),
             data_read: BTreeMap::new(),
         };
@@ -126,7 +142,7 @@ impl<'a> Machine<'a> {
         machine.region("stack", STACK_LEN as usize, true, 64);
         machine.region("library", 0, false, 1);
         // Registers hold anything at all.
-        for n in 0..16 {
+        for n in 0..32 {
             machine.general[n] = Value::Bits(machine.fresh(64));
         }
         for n in 0..32 {
@@ -150,7 +166,12 @@ impl<'a> Machine<'a> {
     /// The stack below the arguments, `16 step` bytes below a multiple of 64.
     pub(crate) fn set_stack(&mut self, step: i64, arguments: &[Value]) -> Step<()> {
         let top = STACK_LEN - 512 - 16 * step;
-        self.general[4] = Value::Pointer(STACK, top);
+        let register = if self.image.is_aarch64() {
+            aarch64::SP
+        } else {
+            Register::RSP.number()
+        };
+        self.general[register] = Value::Pointer(STACK, top);
         for (n, value) in arguments.iter().enumerate() {
             self.write_value((STACK, top + 8 * n as i64), value)?;
         }
@@ -274,7 +295,12 @@ impl<'a> Machine<'a> {
 
     pub(crate) fn general_value(&self, register: Register) -> Step<Value> {
         let value = &self.general[register.full_register().number()];
-        let width = 8 * register.size();
+        let from = if is_high_byte(register) { 8 } else { 0 };
+        self.part(value, from, 8 * register.size())
+    }
+
+    /// Bits of a register from that one on.
+    pub(crate) fn part(&self, value: &Value, from: usize, width: usize) -> Step<Value> {
         match value {
             Value::Pointer(..) if width == 64 => Ok(value.clone()),
             Value::Pointer(region, offset) => {
@@ -287,10 +313,9 @@ impl<'a> Machine<'a> {
                 }
             }
             Value::Bits(bits) => {
-                let from = if is_high_byte(register) { 8 } else { 0 };
                 let bits = &bits[from..from + width];
                 if bits.contains(&UNWRITTEN) {
-                    return Err(Stop::Memory(format!("{register:?} has no value")));
+                    return Err(Stop::Memory("a register has no value".into()));
                 }
                 Ok(Value::Bits(bits.to_vec()))
             }
@@ -450,6 +475,9 @@ impl<'a> Machine<'a> {
 
     /// Calls a function and runs until it returns.
     pub(crate) fn call(&mut self, entry: u64) -> Step<()> {
+        if self.image.is_aarch64() {
+            return self.call_aarch64(entry);
+        }
         let saved = [3, 4, 5, 12, 13, 14, 15].map(|n| (n, self.general[n].clone()));
         self.push(&Value::Pointer(PROGRAM, END))?;
         let mut at = entry;
@@ -478,18 +506,11 @@ impl<'a> Machine<'a> {
                 }
             };
             let next = self.step(&instruction).map_err(|stop| {
-                let place = |text: String| {
-                    format!(
-                        "{text}, {:?} at {}",
-                        instruction.mnemonic(),
-                        self.image.name(at)
-                    )
-                };
-                match stop {
-                    Stop::Leak(text) => Stop::Leak(place(text)),
-                    Stop::Memory(text) => Stop::Memory(place(text)),
-                    Stop::Unknown(text) => Stop::Unknown(place(text)),
-                }
+                stop.at(&format!(
+                    "{:?} at {}",
+                    instruction.mnemonic(),
+                    self.image.name(at)
+                ))
             })?;
             at = next;
         }
@@ -514,7 +535,9 @@ impl<'a> Machine<'a> {
 
     /// Code addresses that were executed, with the lengths of the instructions.
     pub(crate) fn code_executed(&self) -> Vec<(u64, usize)> {
-        self.decoded.iter().map(|(&at, i)| (at, i.len())).collect()
+        let aarch64 = self.decoded_aarch64.keys().map(|&at| (at, 4));
+        let x86 = self.decoded.iter().map(|(&at, i)| (at, i.len()));
+        x86.chain(aarch64).collect()
     }
 }
 

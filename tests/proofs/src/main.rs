@@ -1,6 +1,7 @@
 //! Checks of the machine code of the kernels of `mldsa-core`, for all inputs, on the program
 //! that is linked: `docs/proofs.md`.
 
+mod aarch64;
 mod audit;
 mod evaluate;
 mod exhaust;
@@ -20,7 +21,7 @@ mod vector;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -28,19 +29,34 @@ use image::Image;
 use row::{Report, Verdict};
 use statements::Row;
 
-const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
+const BACKENDS: [(&str, &str); 3] = [
+    ("portable", "portable"),
+    ("avx2", "avx2"),
+    ("avx512", "avx512"),
+];
+const AARCH64_BACKENDS: [(&str, &str); 3] = [
+    ("portable (AArch64)", "portable"),
+    ("neon", "neon"),
+    ("neon-sha3", "neon-sha3"),
+];
 /// Rows that take more than a few seconds: `quick` leaves them to `all`.
 const SLOW: [&str; 3] = ["commit_row", "public_row", "respond_row"];
-const USAGE: &str =
-    "usage: mldsa-proofs [quick | all [--write] | rows TEXT | semantics | faults N | --elf PATH]";
+const USAGE: &str = "usage: mldsa-proofs [aarch64] quick | all | rows TEXT | semantics | faults N
+       mldsa-proofs all --write | --elf PATH";
+/// The exit status if a tool or a target is missing.
+const NOT_RUN: u8 = 77;
+
+/// What a command established; `None` if it could not run.
+type Outcome = Result<Option<bool>, String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // Panics of the domain are open statements, not messages.
     std::panic::set_hook(Box::new(|_| {}));
     match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(Some(true)) => ExitCode::SUCCESS,
+        Ok(Some(false)) => ExitCode::FAILURE,
+        Ok(None) => ExitCode::from(NOT_RUN),
         Err(text) => {
             eprintln!("{text}");
             ExitCode::from(2)
@@ -48,7 +64,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[&str]) -> Result<bool, String> {
+fn run(arguments: &[&str]) -> Outcome {
     // Links every backend into this program, which is the one that is checked.
     let here: Vec<_> = mldsa_core::Backend::available()
         .map(mldsa_core::Backend::name)
@@ -56,35 +72,74 @@ fn run(arguments: &[&str]) -> Result<bool, String> {
     println!("backends of this CPU: {}", here.join(" "));
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     match arguments {
-        ["quick"] => {
-            let reports = reports(&own, &|row| !SLOW.contains(&row.kernel), 1)?;
-            same_as_ledger(&reports)
-        }
         ["all"] => {
-            let reports = reports(&own, &|_| true, 4)?;
-            Ok(same_as_ledger(&reports)? & semantics(&own)?)
+            let here = all(&own)?;
+            Ok(match aarch64_program()? {
+                None if here => None,
+                None => Some(false),
+                Some(program) => Some(here & all(&program)?),
+            })
         }
         ["all", "--write"] => {
-            let reports = reports(&own, &|_| true, 4)?;
-            ledger::write(&reports, &BACKENDS)?;
-            Ok(true)
+            let Some(other) = aarch64_program()? else {
+                return Ok(None);
+            };
+            let mut rows = reports(&own, &|_| true, 4)?;
+            rows.extend(reports(&other, &|_| true, 4)?);
+            let names: Vec<_> = BACKENDS.iter().chain(&AARCH64_BACKENDS).collect();
+            let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
+            ledger::write(&rows, &names)?;
+            Ok(Some(true))
         }
+        ["--elf", path] => {
+            let reports = reports(Path::new(path), &|_| true, 1)?;
+            same_as_ledger(&reports).map(Some)
+        }
+        ["aarch64", rest @ ..] => match aarch64_program()? {
+            Some(program) => command(&program, rest).map(Some),
+            None => Ok(None),
+        },
+        rest => command(&own, rest).map(Some),
+    }
+}
+
+/// The program that is checked for AArch64, if it can be built and its instructions compared.
+fn aarch64_program() -> Result<Option<PathBuf>, String> {
+    match aarch64::lacking() {
+        None => aarch64::build().map(Some),
+        Some(reason) => {
+            println!("AArch64: NOT RUN, {reason}");
+            Ok(None)
+        }
+    }
+}
+
+/// A command about one program.
+fn command(program: &Path, arguments: &[&str]) -> Result<bool, String> {
+    match arguments {
+        ["quick"] => {
+            let reports = reports(program, &|row| !SLOW.contains(&row.kernel), 1)?;
+            same_as_ledger(&reports)
+        }
+        ["all"] => all(program),
         ["rows", text] => {
             let reports = reports(
-                &own,
+                program,
                 &|row| format!("{} {}", row.kernel, row.parameter).contains(text),
                 1,
             )?;
             Ok(reports.iter().all(Report::is_proved))
         }
-        ["semantics"] => semantics(&own),
-        ["faults", count] => faults(&own, count.parse().map_err(|_| USAGE)?),
-        ["--elf", path] => {
-            let reports = reports(Path::new(path), &|_| true, 1)?;
-            same_as_ledger(&reports)
-        }
+        ["semantics"] => semantics(program),
+        ["faults", count] => faults(program, count.parse().map_err(|_| USAGE)?),
         _ => Err(USAGE.into()),
     }
+}
+
+/// All rows as the ledger has them, and all forms of instructions.
+fn all(program: &Path) -> Result<bool, String> {
+    let reports = reports(program, &|_| true, 4)?;
+    Ok(same_as_ledger(&reports)? & semantics(program)?)
 }
 
 /// Names of the entries of a table, in order, from the source of the library.
@@ -106,32 +161,98 @@ fn entries() -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// Backends of the program: name of the rows, and that of the table.
+fn backends(is_aarch64: bool) -> &'static [(&'static str, &'static str)] {
+    if is_aarch64 {
+        &AARCH64_BACKENDS
+    } else {
+        &BACKENDS
+    }
+}
+
+/// The rows of a program.
+fn rows(is_aarch64: bool) -> Vec<Row> {
+    let mut rows = statements::rows();
+    if is_aarch64 {
+        rows.extend(aarch64::rows());
+    }
+    rows
+}
+
+/// The program, and copies of it in which a variable has each of its values.
+struct Program {
+    image: Image,
+    answers: Vec<Image>,
+}
+
+impl Program {
+    fn load(path: &Path) -> Result<Self, String> {
+        let image = Image::load(path)?;
+        let answers = if image.is_aarch64() {
+            aarch64::choose(&|| Image::load(path))?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { image, answers })
+    }
+
+    fn of(&self, row: &Row) -> &Image {
+        row.answer.map_or(&self.image, |n| &self.answers[n])
+    }
+
+    fn of_mut(&mut self, row: &Row) -> &mut Image {
+        row.answer
+            .map_or(&mut self.image, |n| &mut self.answers[n])
+    }
+}
+
 /// A row of a backend with its address.
 type Place = (&'static str, u64, Row);
 
 fn places(image: &Image, wanted: &dyn Fn(&Row) -> bool) -> Result<Vec<Place>, String> {
     let entries = entries()?;
+    let is_aarch64 = image.is_aarch64();
     let mut places = Vec::new();
-    for backend in BACKENDS {
-        let tables = image.table(backend);
+    for &(backend, name) in backends(is_aarch64) {
+        let tables = image.table(name);
         let [table] = tables[..] else {
             return Err(format!(
-                "{} kernel tables of the name {backend}",
+                "{} kernel tables of the name {name}",
                 tables.len()
             ));
         };
-        for row in statements::rows() {
-            if wanted(&row) {
-                let at = entries
-                    .iter()
-                    .position(|entry| *entry == row.kernel)
-                    .ok_or("an entry without a name")?;
-                let entry = *image
-                    .pointers
-                    .get(&(table + 16 + 8 * at as u64))
-                    .ok_or("an entry without an address")?;
-                places.push((backend, entry, row));
+        let rows = rows(is_aarch64);
+        // Rows of this backend replace those of all.
+        let own: BTreeSet<_> = rows
+            .iter()
+            .filter(|row| row.backend == Some(backend))
+            .map(|row| row.kernel)
+            .collect();
+        for row in rows {
+            let is_here = match row.backend {
+                Some(only) => only == backend,
+                None => !own.contains(row.kernel),
+            };
+            if !is_here || !wanted(&row) {
+                continue;
             }
+            let entry = match row.function {
+                Some(name) => match image.functions(&[name])[..] {
+                    [entry] => entry,
+                    _ => return Err(format!("no function {name}")),
+                },
+                None => {
+                    let at = entries
+                        .iter()
+                        .position(|entry| *entry == row.kernel)
+                        .ok_or("an entry without a name")?;
+                    *image
+                        .pointers
+                        .get(&(table + 16 + 8 * at as u64))
+                        .ok_or("an entry without an address")?
+                }
+            };
+            places.push((backend, entry, row));
         }
     }
     // Every entry has a row or a reason.
@@ -154,30 +275,35 @@ fn reports(
     wanted: &dyn Fn(&Row) -> bool,
     stacks: i64,
 ) -> Result<Vec<Report>, String> {
-    let image = Image::load(program)?;
-    let all = places(&image, wanted)?;
+    let program = Program::load(program)?;
+    let is_aarch64 = program.image.is_aarch64();
+    let all = places(&program.image, wanted)?;
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     // Rows hold closures: a thread makes its own.
     let list: Vec<_> = all
         .iter()
-        .map(|(backend, entry, row)| (*backend, *entry, row.kernel, row.parameter.clone()))
+        .map(|(backend, entry, row)| {
+            let key = (row.kernel, row.parameter.clone(), row.backend);
+            (*backend, *entry, key)
+        })
         .collect();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             let work = || {
-                let rows = statements::rows();
+                let rows = rows(is_aarch64);
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((backend, entry, kernel, parameter)) = list.get(n) else {
+                    let Some((backend, entry, key)) = list.get(n) else {
                         break;
                     };
                     let Some(row) = rows
                         .iter()
-                        .find(|row| row.kernel == *kernel && row.parameter == *parameter)
+                        .find(|row| (row.kernel, row.parameter.clone(), row.backend) == *key)
                     else {
                         break;
                     };
-                    let report = statements::prove(&image, backend, *entry, row, 0..stacks);
+                    let image = program.of(row);
+                    let report = statements::prove(image, backend, *entry, row, 0..stacks);
                     print(&report);
                     if let Ok(mut done) = done.lock() {
                         done.insert(n, report);
@@ -198,8 +324,8 @@ fn reports(
     if reports.len() != list.len() {
         return Err("rows are missing".into());
     }
-    for backend in BACKENDS {
-        let rows: Vec<_> = reports.iter().filter(|r| r.backend == backend).collect();
+    for (backend, _) in backends(is_aarch64) {
+        let rows: Vec<_> = reports.iter().filter(|r| r.backend == *backend).collect();
         let proved = rows.iter().filter(|r| r.is_proved()).count();
         let statements = rows
             .iter()
@@ -242,14 +368,18 @@ fn same_as_ledger(reports: &[Report]) -> Result<bool, String> {
 
 /// Compares every form of instruction that the rows execute.
 fn semantics(program: &Path) -> Result<bool, String> {
-    let image = Image::load(program)?;
+    let program = Program::load(program)?;
     let mut met = BTreeMap::new();
-    for (_, entry, row) in places(&image, &|_| true)? {
-        let (machine, _) = row::execute(&image, entry, &row.arguments, 0);
+    for (_, entry, row) in places(&program.image, &|_| true)? {
+        let (machine, _) = row::execute(program.of(&row), entry, &row.arguments, 0);
         met.extend(machine.met);
     }
     println!("instructions met, without repetitions: {}", met.len());
-    let (compared, bad) = semantics::compare(&image, &met)?;
+    let (compared, bad) = if program.image.is_aarch64() {
+        aarch64::compare(&program.image, &met)?
+    } else {
+        semantics::compare(&program.image, &met)?
+    };
     bad.iter().for_each(|text| println!("{text}"));
     println!(
         "forms that agree with the CPU: {compared}; that differ or were not compared: {}",
@@ -260,20 +390,20 @@ fn semantics(program: &Path) -> Result<bool, String> {
 
 /// Faults of the rows that take little time, `count` of code and a fifth of tables in each.
 fn faults(program: &Path, count: usize) -> Result<bool, String> {
-    let mut image = Image::load(program)?;
+    let mut program = Program::load(program)?;
     let (mut refused, mut harmless) = (0, 0);
-    for (n, (backend, entry, row)) in places(&image, &|row| !SLOW.contains(&row.kernel))?
+    for (n, (backend, entry, row)) in places(&program.image, &|row| !SLOW.contains(&row.kernel))?
         .into_iter()
         .enumerate()
     {
-        let report = statements::prove(&image, backend, entry, &row, 0..1);
+        let report = statements::prove(program.of(&row), backend, entry, &row, 0..1);
         // Only a row that is proved says something when it is refused.
         if !report.is_proved() {
             continue;
         }
         let seed = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(n as u64 + 1);
         let tally = faults::inject(
-            &mut image,
+            program.of_mut(&row),
             (backend, entry, &row),
             &report,
             [count, count.div_ceil(5)],

@@ -25,6 +25,12 @@ pub(crate) struct Row {
     pub(crate) kernel: &'static str,
     pub(crate) parameter: String,
     pub(crate) arguments: Vec<Argument>,
+    /// The only backend that it is about, if it is not about all of them.
+    pub(crate) backend: Option<&'static str>,
+    /// A part of the name of a function that no table has.
+    pub(crate) function: Option<&'static str>,
+    /// Index of the image with the answer that the row assumes.
+    pub(crate) answer: Option<usize>,
     check: Check,
 }
 
@@ -48,7 +54,7 @@ const CANONICAL: Argument = Argument::Polynomials {
 };
 const GAMMA2: [(u64, u64); 2] = [(95_232, 78), (261_888, 196)];
 
-fn row(
+pub(crate) fn row(
     kernel: &'static str,
     parameter: impl Into<String>,
     arguments: Vec<Argument>,
@@ -58,6 +64,9 @@ fn row(
         kernel,
         parameter: parameter.into(),
         arguments,
+        backend: None,
+        function: None,
+        answer: None,
         check: Box::new(check),
     }
 }
@@ -84,7 +93,7 @@ fn matrix(count: usize) -> Argument {
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("keccak_f1600", "", vec![Argument::States(1)], |e| {
-            (permutation(e, 1), Ok("all bits".into()), 0)
+            (permutation(e, 0, 1), Ok("all bits".into()), 0)
         }),
         row(
             "ntt",
@@ -719,9 +728,10 @@ fn hint_row(e: &mut Execution<'_>, gamma2: u64) -> (Checked, Checked, usize) {
     (both(hints, verdict), Ok("all bits".into()), n + m)
 }
 
-fn permutation(e: &mut Execution<'_>, lanes: usize) -> Checked {
-    let out = e.output(0)?;
-    let inputs = e.inputs(0).to_vec();
+/// Whether an argument of interleaved states is permuted.
+pub(crate) fn permutation(e: &mut Execution<'_>, argument: usize, lanes: usize) -> Checked {
+    let out = e.output(argument)?;
+    let inputs = e.inputs(argument).to_vec();
     for lane in 0..lanes {
         let input: Vec<_> = (0..25)
             .flat_map(|n| e.machine.terms.bits(inputs[n * lanes + lane]))

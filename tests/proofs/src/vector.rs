@@ -7,7 +7,7 @@ use crate::terms::{Compare, Extreme, Lit, Terms, WordId};
 
 /// Direction of a shift.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shift {
+pub(crate) enum Shift {
     Left,
     Right,
     Arithmetic,
@@ -16,7 +16,7 @@ enum Shift {
 }
 
 impl Shift {
-    fn of(self, lane: &[Lit], count: u64) -> Bits {
+    pub(crate) fn of(self, lane: &[Lit], count: u64) -> Bits {
         let width = lane.len();
         let by = count.min(width as u64) as usize;
         let round = (count % width as u64) as usize;
@@ -1086,7 +1086,7 @@ impl Machine<'_> {
 }
 
 /// A lane under a condition that is data.
-fn select(terms: &mut Terms, condition: Lit, yes: &[Lit], no: &[Lit]) -> Bits {
+pub(crate) fn select(terms: &mut Terms, condition: Lit, yes: &[Lit], no: &[Lit]) -> Bits {
     if yes.len() > 64 {
         return yes
             .iter()
