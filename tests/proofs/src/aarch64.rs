@@ -13,10 +13,11 @@ use std::rc::Rc;
 
 pub(crate) use decode::Instruction;
 pub(crate) use program::{build, lacking};
-pub(crate) use rows::{choose, rows};
+pub(crate) use rows::{answers, rows};
 pub(crate) use semantics::compare;
 
-use crate::machine::{END, LIBRARY, Machine, PROGRAM, Step, Stop, Value, unknown};
+use crate::machine::Machine;
+use crate::memory::{END, LIBRARY, PROGRAM, Step, Stop, Value, unknown};
 use decode::Operand;
 
 /// The stack pointer and the link register among the general registers.
@@ -30,7 +31,10 @@ impl Machine<'_> {
     /// Calls a function and runs until it returns.
     pub(crate) fn call_aarch64(&mut self, entry: u64) -> Step<()> {
         let saved = |machine: &Self| {
-            let general: Vec<_> = SAVED.chain([SP]).map(|n| machine.general[n].clone()).collect();
+            let general: Vec<_> = SAVED
+                .chain([SP])
+                .map(|n| machine.general[n].clone())
+                .collect();
             let vectors: Vec<_> = SAVED_VECTORS
                 .map(|n| machine.vectors[n][..64].to_vec())
                 .collect();
@@ -46,7 +50,11 @@ impl Machine<'_> {
             }
             let instruction = self.fetch(at)?;
             at = self.step_aarch64(&instruction).map_err(|stop| {
-                stop.at(&format!("{} at {}", instruction.mnemonic, self.image.name(at)))
+                stop.at(&format!(
+                    "{} at {}",
+                    instruction.mnemonic,
+                    self.memory.image.name(at)
+                ))
             })?;
         }
         if saved(self) != before {
@@ -61,12 +69,19 @@ impl Machine<'_> {
         if let Some(known) = self.decoded_aarch64.get(&at) {
             return Ok(known.clone());
         }
-        let word = self.image.code(at).and_then(|code| code.first_chunk::<4>());
+        let word = self
+            .memory
+            .image
+            .code(at)
+            .and_then(|code| code.first_chunk::<4>());
         let Some(word) = word.filter(|_| at.is_multiple_of(4)) else {
             return Err(Stop::Memory(format!("code at {at:#x}")));
         };
         let Some(decoded) = Instruction::decode(u32::from_le_bytes(*word), at) else {
-            return unknown(format!("an invalid instruction at {}", self.image.name(at)));
+            return unknown(format!(
+                "an invalid instruction at {}",
+                self.memory.image.name(at)
+            ));
         };
         self.met.entry(word.to_vec()).or_insert(at);
         let decoded = Rc::new(decoded);
@@ -157,7 +172,13 @@ impl Machine<'_> {
     /// A function of another library, which returns to the link register and may change what
     /// a callee does not restore.
     fn outside(&mut self, slot: u64) -> Step<u64> {
-        let name = self.image.imports.get(&slot).cloned().unwrap_or_default();
+        let name = self
+            .memory
+            .image
+            .imports
+            .get(&slot)
+            .cloned()
+            .unwrap_or_default();
         let arguments = core::array::from_fn(|n| self.general[n].clone());
         let result = self.library(&name, arguments)?;
         for n in 1..=18 {

@@ -7,7 +7,7 @@ use object::read::elf::ProgramHeader;
 use object::{Object, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
 
 /// One loaded segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Segment {
     start: u64,
     bytes: Vec<u8>,
@@ -15,7 +15,7 @@ struct Segment {
     executable: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Image {
     architecture: object::Architecture,
     segments: Vec<Segment>,
@@ -88,12 +88,11 @@ impl Image {
             imports: BTreeMap::new(),
         };
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
-            let name = || symbol.name().unwrap_or("?").to_owned();
-            match symbol.kind() {
-                _ if !symbol.is_definition() => {}
-                object::SymbolKind::Text => drop(image.names.insert(symbol.address(), name())),
-                object::SymbolKind::Data => drop(image.statics.insert(name(), symbol.address())),
-                _ => {}
+            let name = symbol.name().unwrap_or("?").to_owned();
+            if symbol.is_definition() && symbol.kind() == object::SymbolKind::Text {
+                image.names.insert(symbol.address(), name);
+            } else if symbol.is_definition() && symbol.kind() == object::SymbolKind::Data {
+                image.statics.insert(name, symbol.address());
             }
         }
         for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
@@ -141,38 +140,32 @@ impl Image {
         self.architecture == object::Architecture::Aarch64
     }
 
-    /// The functions whose names contain all parts.
-    pub(crate) fn functions(&self, parts: &[&str]) -> Vec<u64> {
-        let fits = |name: &str| parts.iter().all(|part| name.contains(part));
-        let named = self.names.iter().filter(|(_, name)| fits(name));
-        named.map(|(&at, _)| at).collect()
-    }
-
-    /// From here on the byte of the variable whose name contains all parts is a constant.
-    pub(crate) fn assume(&mut self, parts: &[&str], value: u8) -> Result<(), String> {
+    /// The image in which the byte of the variable whose name contains all parts is a constant.
+    pub(crate) fn assuming(&self, parts: &[&str], value: u8) -> Result<Self, String> {
         let fits = |name: &str| parts.iter().all(|part| name.contains(part));
         let mut named = self.statics.iter().filter(|(name, _)| fits(name));
         let (Some((_, &start)), None) = (named.next(), named.next()) else {
             return Err(format!("no variable {}", parts.join(" ")));
         };
+        let mut image = self.clone();
         let assumed = Segment {
             start,
             bytes: vec![value],
             writable: false,
             executable: false,
         };
-        self.segments.insert(0, assumed);
-        Ok(())
+        image.segments.insert(0, assumed);
+        Ok(image)
     }
 
-    /// Changes one bit, for the fault tests.
-    pub(crate) fn flip(&mut self, address: u64, bit: u8) {
+    /// Changes bits of a byte, for the fault tests.
+    pub(crate) fn change(&mut self, address: u64, bits: u8) {
         for segment in &mut self.segments {
             if let Some(byte) = segment
                 .bytes
                 .get_mut(address.wrapping_sub(segment.start) as usize)
             {
-                *byte ^= 1 << bit;
+                *byte ^= bits;
             }
         }
     }
@@ -207,6 +200,12 @@ impl Image {
             Some((start, name)) => format!("{:#x} in {name}+{:#x}", address, address - start),
             None => format!("{address:#x}"),
         }
+    }
+
+    /// Addresses of the functions whose mangled names contain a text.
+    pub(crate) fn functions(&self, text: &str) -> Vec<u64> {
+        let named = self.names.iter().filter(|(_, name)| name.contains(text));
+        named.map(|(&at, _)| at).collect()
     }
 
     /// The kernel table of that name: a pointer to the name and its length come first in it.

@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use crate::exhaust::{Checker, Cuts, Target};
 use crate::forms::{Vector, combination};
 use crate::image::Image;
-use crate::machine::{Bits, Machine, Step, Stop, Value, constant_bits};
+use crate::machine::Machine;
+use crate::memory::{Bits, Step, Stop, Value, constant_bits};
 use crate::reference::{Module, Q, centred};
 use crate::terms::{Lit, WordId};
 use std::rc::Rc;
@@ -31,6 +32,8 @@ pub(crate) enum Argument {
         width: u8,
         slice: bool,
     },
+    /// Known bytes, as a slice.
+    Bytes(&'static [u8]),
     /// Bytes to be written.
     Output {
         len: usize,
@@ -106,7 +109,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 high,
                 slice,
             } => {
-                region = machine.region("an input", 1024 * count, false, 64);
+                region = machine.memory.region("an input", 1024 * count, false, 64);
                 coefficients(machine, region, 256 * count, (low, high), &mut words);
                 values.push(Value::Pointer(region, 0));
                 if slice {
@@ -114,17 +117,19 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                 }
             }
             Argument::InOut { low, high } => {
-                region = machine.region("a polynomial", 1024, true, 64);
+                region = machine.memory.region("a polynomial", 1024, true, 64);
                 coefficients(machine, region, 256, (low, high), &mut words);
                 values.push(Value::Pointer(region, 0));
             }
             Argument::Fields { width, slice } => {
                 let len = 32 * usize::from(width);
-                region = machine.region("a byte string", len, false, 1);
+                region = machine.memory.region("a byte string", len, false, 1);
                 for n in 0..256 {
                     let word = machine.terms.input(width, 0, (1 << width) - 1, true);
                     let bits = machine.terms.bits(word);
-                    machine.set_bits(region, n * usize::from(width), &bits);
+                    machine
+                        .memory
+                        .set_bits(region, n * usize::from(width), &bits);
                     words.push(word);
                 }
                 values.push(Value::Pointer(region, 0));
@@ -132,11 +137,23 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
                     values.push(Value::Bits(constant_bits(len as u64, 64)));
                 }
             }
+            Argument::Bytes(bytes) => {
+                region = machine.memory.region("known bytes", bytes.len(), false, 1);
+                for (n, &byte) in bytes.iter().enumerate() {
+                    let bits = constant_bits(byte.into(), 8);
+                    machine.memory.set_bits(region, 8 * n, &bits);
+                }
+                values.push(Value::Pointer(region, 0));
+                values.push(Value::Bits(constant_bits(bytes.len() as u64, 64)));
+            }
             Argument::Output { len, slice } => {
-                region = machine.region("an output", len, true, if len == 1024 { 64 } else { 1 });
+                region =
+                    machine
+                        .memory
+                        .region("an output", len, true, if len == 1024 { 64 } else { 1 });
                 // Anything at all before.
                 let bits = machine.fresh(8 * len);
-                machine.set_bits(region, 0, &bits);
+                machine.memory.set_bits(region, 0, &bits);
                 values.push(Value::Pointer(region, 0));
                 if slice {
                     values.push(Value::Bits(constant_bits(len as u64, 64)));
@@ -144,11 +161,13 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
             }
             Argument::States(lanes) => {
                 // A vector of lanes has the alignment of its register.
-                region = machine.region("states", 200 * lanes, true, 8 * lanes as i64);
+                region = machine
+                    .memory
+                    .region("states", 200 * lanes, true, 8 * lanes as i64);
                 for n in 0..25 * lanes {
                     let word = machine.terms.input(64, 0, u64::MAX.into(), false);
                     let bits = machine.terms.bits(word);
-                    machine.set_bits(region, 64 * n, &bits);
+                    machine.memory.set_bits(region, 64 * n, &bits);
                     words.push(word);
                 }
                 values.push(Value::Pointer(region, 0));
@@ -156,7 +175,7 @@ fn set_up(machine: &mut Machine<'_>, arguments: &[Argument], step: i64) -> Step<
         }
         regions.push((region, words));
     }
-    let registers: &[usize] = if machine.image.is_aarch64() {
+    let registers: &[usize] = if machine.memory.image.is_aarch64() {
         &[0, 1, 2, 3, 4, 5, 6, 7]
     } else {
         // RDI, RSI, RDX, RCX, R8, R9.
@@ -180,7 +199,7 @@ fn coefficients(
     for n in 0..count {
         let word = machine.terms.input(32, low, high, true);
         let bits = machine.terms.bits(word);
-        machine.set_bits(region, 32 * n, &bits);
+        machine.memory.set_bits(region, 32 * n, &bits);
         words.push(word);
     }
 }
@@ -217,7 +236,11 @@ impl<'a> Execution<'a> {
 
     /// The bits of a region, all of which have to be written.
     pub(crate) fn output(&self, argument: usize) -> Result<Bits, String> {
-        let bits = self.machine.region_bits(self.regions[argument].0).to_vec();
+        let bits = self
+            .machine
+            .memory
+            .region_bits(self.regions[argument].0)
+            .to_vec();
         if bits.contains(&Lit::MAX) {
             Err("a part of an output is not written".into())
         } else {

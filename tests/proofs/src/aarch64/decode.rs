@@ -91,6 +91,12 @@ impl Instruction {
             }
             operands.push(operand);
         }
+        // Of a lane that is repeated the text has other numbers of lanes.
+        if let Some(Operand::List(_, lane, lanes, None)) = operands.first_mut()
+            && mnemonic.trim().ends_with('r')
+        {
+            *lanes = (64 << (word >> 30 & 1)) / *lane;
+        }
         Some(Self {
             at,
             word,
@@ -109,8 +115,18 @@ impl Instruction {
         let mut out = self.mnemonic.clone();
         let is_operand = matches!(
             &self.mnemonic[..],
-            "add" | "adds" | "sub" | "subs" | "and" | "ands" | "orr" | "eor" | "movz" | "movn"
-                | "movi" | "mvni"
+            "add"
+                | "adds"
+                | "sub"
+                | "subs"
+                | "and"
+                | "ands"
+                | "orr"
+                | "eor"
+                | "movz"
+                | "movn"
+                | "movi"
+                | "mvni"
         );
         let number = |n: &Option<usize>| match n {
             None => "zero",
@@ -223,7 +239,11 @@ fn register(text: &str) -> Option<Operand> {
             let (count, letter) = arrangement.split_at(at);
             let lane = lane_width(letter)?;
             // In a list with an index the number of lanes is not written.
-            let count = if count.is_empty() { 0 } else { count.parse().ok()? };
+            let count = if count.is_empty() {
+                0
+            } else {
+                count.parse().ok()?
+            };
             Some(Operand::Vector(number, lane, count))
         }
         letter => Some(Operand::Scalar(number, lane_width(letter)?)),

@@ -1,9 +1,11 @@
 //! Semantics of instructions on general registers.
 
 use super::decode::{Instruction, Modifier, Operand};
-use crate::machine::{Bits, Flags, Machine, Step, Stop, Value, as_number, constant_bits, unknown};
+use crate::machine::{Flags, Machine};
+use crate::memory::{Bits, Step, Stop, Value, as_number, constant_bits, unknown};
 use crate::terms::{Compare, Lit, Terms};
-use crate::vector::{Shift, select};
+use crate::vector::select;
+use crate::vector_arithmetic::Shift;
 
 impl Machine<'_> {
     /// A general register of that width; no number is the zero register.
@@ -84,7 +86,7 @@ impl Machine<'_> {
                 let Some(&Operand::Target(target)) = i.operand(1) else {
                     return unknown("an address");
                 };
-                self.write_result(i, Value::Pointer(crate::machine::PROGRAM, target as i64))?;
+                self.write_result(i, Value::Pointer(crate::memory::PROGRAM, target as i64))?;
             }
             "movz" | "movn" | "movk" => {
                 let bits = self.moved(i, m, width)?;
@@ -92,7 +94,10 @@ impl Machine<'_> {
             }
             "add" | "adds" | "sub" | "subs" => self.sum(i, m, width)?,
             "adc" | "adcs" | "sbc" | "sbcs" => {
-                let (a, b) = (self.source_word(i, 1, width)?, self.source_word(i, 2, width)?);
+                let (a, b) = (
+                    self.source_word(i, 1, width)?,
+                    self.source_word(i, 2, width)?,
+                );
                 let Some(carry) = self.flags.carry else {
                     return unknown("a flag without a rule");
                 };
@@ -107,13 +112,19 @@ impl Machine<'_> {
                 self.write_result(i, Value::Bits(bits))?;
             }
             "extr" => {
-                let (high, low) = (self.source_word(i, 1, width)?, self.source_word(i, 2, width)?);
+                let (high, low) = (
+                    self.source_word(i, 1, width)?,
+                    self.source_word(i, 2, width)?,
+                );
                 let from = immediate(i, 3)? as usize % width;
                 let both: Bits = low.into_iter().chain(high).collect();
                 self.write_result(i, Value::Bits(both[from..from + width].to_vec()))?;
             }
             "lslv" | "lsrv" | "asrv" | "rorv" => {
-                let (a, by) = (self.source_word(i, 1, width)?, self.source_word(i, 2, width)?);
+                let (a, by) = (
+                    self.source_word(i, 1, width)?,
+                    self.source_word(i, 2, width)?,
+                );
                 // The count is taken modulo the width.
                 let Some(by) = as_number(&by) else {
                     return unknown("a shift by data");
@@ -160,7 +171,10 @@ impl Machine<'_> {
     fn sum(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
         let subtracts = m.starts_with("sub");
         let sets = m.ends_with('s');
-        let (a, b) = (self.source_value(i, 1, width)?, self.source_value(i, 2, width)?);
+        let (a, b) = (
+            self.source_value(i, 1, width)?,
+            self.source_value(i, 2, width)?,
+        );
         let (a, b) = match (a, b) {
             (Value::Bits(a), Value::Bits(b)) => (a, b),
             (Value::Pointer(x, p), Value::Pointer(y, r)) if subtracts && x == y => {
@@ -248,7 +262,10 @@ impl Machine<'_> {
     }
 
     fn logic(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
-        let (a, b) = (self.source_value(i, 1, width)?, self.source_value(i, 2, width)?);
+        let (a, b) = (
+            self.source_value(i, 1, width)?,
+            self.source_value(i, 2, width)?,
+        );
         let (a, b) = match (a, b) {
             (Value::Bits(a), Value::Bits(b)) => (a, b),
             // The register of zeros makes it a move.
@@ -288,7 +305,7 @@ impl Machine<'_> {
         let Some(mask) = as_number(mask) else {
             return Err(Stop::Leak("an address depends on data".into()));
         };
-        let align = self.regions[region as usize].align_of() as u64;
+        let align = self.memory.align_of(region) as u64;
         match m {
             "and" | "ands" if mask < align => {
                 let bits = constant_bits(at as u64 & mask, 64);
@@ -305,9 +322,7 @@ impl Machine<'_> {
             "and" if (!mask).wrapping_add(1).is_power_of_two() && !mask < align => {
                 self.write_result(i, Value::Pointer(region, at & mask as i64))
             }
-            "orr" if mask < align => {
-                self.write_result(i, Value::Pointer(region, at | mask as i64))
-            }
+            "orr" if mask < align => self.write_result(i, Value::Pointer(region, at | mask as i64)),
             _ => unknown("a mask on a pointer"),
         }
     }
@@ -326,7 +341,11 @@ impl Machine<'_> {
             bits[at..end].copy_from_slice(field);
             return Ok(bits);
         }
-        let top = if m == "sbfm" { field[field.len() - 1] } else { 0 };
+        let top = if m == "sbfm" {
+            field[field.len() - 1]
+        } else {
+            0
+        };
         let mut bits = vec![0; at];
         bits.extend(field);
         bits.resize(width, top);
@@ -337,11 +356,18 @@ impl Machine<'_> {
         let long = m.len() > 4;
         let narrow = if long { 32 } else { self.destination(i)?.1 };
         let width = self.destination(i)?.1;
-        let (a, b) = (self.source_word(i, 1, narrow)?, self.source_word(i, 2, narrow)?);
+        let (a, b) = (
+            self.source_word(i, 1, narrow)?,
+            self.source_word(i, 2, narrow)?,
+        );
         let addend = self.source_value(i, 3, width)?;
         let t = &mut self.terms;
         let (a, b) = (t.gather(&a), t.gather(&b));
-        let product = if long { t.wide(a, b, m.starts_with('s')) } else { t.mul(a, b) };
+        let product = if long {
+            t.wide(a, b, m.starts_with('s'))
+        } else {
+            t.mul(a, b)
+        };
         let subtracts = m.contains("sub");
         let addend = match addend {
             Value::Bits(bits) => bits,
@@ -353,14 +379,21 @@ impl Machine<'_> {
             }
         };
         let addend = t.gather(&addend);
-        let sum = if subtracts { t.sub(addend, product) } else { t.add(addend, product) };
+        let sum = if subtracts {
+            t.sub(addend, product)
+        } else {
+            t.add(addend, product)
+        };
         let bits = t.bits(sum);
         self.write_result(i, Value::Bits(bits))
     }
 
     /// Of constants, such as lengths.
     fn constant_arithmetic(&mut self, i: &Instruction, m: &str, width: usize) -> Step<()> {
-        let (a, b) = (self.source_word(i, 1, width)?, self.source_word(i, 2, width)?);
+        let (a, b) = (
+            self.source_word(i, 1, width)?,
+            self.source_word(i, 2, width)?,
+        );
         let (Some(a), Some(b)) = (as_number(&a), as_number(&b)) else {
             return match m {
                 "umulh" => unknown("a wide product of data"),
@@ -383,7 +416,10 @@ impl Machine<'_> {
             return unknown("a condition");
         };
         let condition = self.holds(name)?;
-        let (yes, no) = (self.source_value(i, 1, width)?, self.source_value(i, 2, width)?);
+        let (yes, no) = (
+            self.source_value(i, 1, width)?,
+            self.source_value(i, 2, width)?,
+        );
         let no = match (m, no) {
             ("csel", no) => no,
             (_, Value::Pointer(..)) => return unknown("arithmetic on a pointer"),
@@ -398,7 +434,11 @@ impl Machine<'_> {
                     _ => {
                         let inverted: Bits = no.iter().map(|bit| bit ^ 1).collect();
                         let inverted = t.gather(&inverted);
-                        if m == "csinv" { inverted } else { t.add(inverted, one) }
+                        if m == "csinv" {
+                            inverted
+                        } else {
+                            t.add(inverted, one)
+                        }
                     }
                 };
                 Value::Bits(t.bits(word))
@@ -427,7 +467,10 @@ impl Machine<'_> {
             return unknown("a condition");
         };
         let condition = self.holds(name)?;
-        let (a, b) = (self.source_word(i, 0, width)?, self.source_word(i, 1, width)?);
+        let (a, b) = (
+            self.source_word(i, 0, width)?,
+            self.source_word(i, 1, width)?,
+        );
         let flags = immediate(i, 2)?;
         self.added(&a, &b, m == "ccmp", None, true);
         let t = &mut self.terms;

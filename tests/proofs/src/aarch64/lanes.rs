@@ -2,9 +2,11 @@
 
 use super::decode::{Instruction, Operand};
 use super::general::{bit_of, immediate};
-use crate::machine::{Bits, Machine, Step, as_number, unknown};
+use crate::machine::Machine;
+use crate::memory::{Bits, Step, as_number, unknown};
 use crate::terms::{Compare, Extreme, Lit, Terms, WordId};
-use crate::vector::{Shift, select};
+use crate::vector::select;
+use crate::vector_arithmetic::Shift;
 
 /// Width and number of the lanes of a vector operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,10 +24,6 @@ impl Shape {
             }
             _ => None,
         }
-    }
-
-    pub(super) fn bits(self) -> usize {
-        self.lane * self.count
     }
 }
 
@@ -66,11 +64,17 @@ impl Machine<'_> {
     fn half_operand(&self, i: &Instruction, n: usize, (count, upper): (usize, bool)) -> Step<Bits> {
         let bits = self.vector_operand(i, n, count)?;
         let is_vector = matches!(i.operand(n), Some(Operand::Vector(..)));
-        Ok(if upper && is_vector { bits[64..].to_vec() } else { bits })
+        Ok(if upper && is_vector {
+            bits[64..].to_vec()
+        } else {
+            bits
+        })
     }
 
     fn words(&mut self, bits: &[Lit], lane: usize) -> Vec<WordId> {
-        bits.chunks(lane).map(|lane| self.terms.gather(lane)).collect()
+        bits.chunks(lane)
+            .map(|lane| self.terms.gather(lane))
+            .collect()
     }
 
     fn put_words(&mut self, i: &Instruction, words: &[WordId]) -> Step<bool> {
@@ -110,7 +114,11 @@ impl Machine<'_> {
         if two && i.operands.len() == 3 && Shape::of(i.operand(2)).is_some() {
             let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
             let t = &mut self.terms;
-            let bits = a.iter().zip(&b).map(|(&a, &b)| bit_of(t, m, a, b)).collect();
+            let bits = a
+                .iter()
+                .zip(&b)
+                .map(|(&a, &b)| bit_of(t, m, a, b))
+                .collect();
             return self.put_vector(i, bits);
         }
         match m {
@@ -134,7 +142,11 @@ impl Machine<'_> {
                 let t = &mut self.terms;
                 let mut bits = Vec::with_capacity(128);
                 for n in 0..128 {
-                    let second = if m == "eor3" { t.xor(b[n], c[n]) } else { t.and(b[n], c[n] ^ 1) };
+                    let second = if m == "eor3" {
+                        t.xor(b[n], c[n])
+                    } else {
+                        t.and(b[n], c[n] ^ 1)
+                    };
                     bits.push(t.xor(a[n], second));
                 }
                 self.put_vector(i, bits)
@@ -145,7 +157,11 @@ impl Machine<'_> {
                 let t = &mut self.terms;
                 let mut bits = Vec::with_capacity(128);
                 for (a, b) in a.chunks(to.lane).zip(b.chunks(to.lane)) {
-                    let b = if m == "rax1" { Shift::RotateLeft.of(b, 1) } else { b.to_vec() };
+                    let b = if m == "rax1" {
+                        Shift::RotateLeft.of(b, 1)
+                    } else {
+                        b.to_vec()
+                    };
                     let sum: Bits = a.iter().zip(b).map(|(&a, b)| t.xor(a, b)).collect();
                     bits.extend(Shift::RotateRight.of(&sum, right));
                 }
@@ -159,7 +175,10 @@ impl Machine<'_> {
     /// literal allows it.
     fn choose(&mut self, mask: &[Lit], yes: &[Lit], no: &[Lit]) -> Bits {
         let uniform = |lane: usize| mask.chunks(lane).all(|m| m.iter().all(|&bit| bit == m[0]));
-        let lane = [64, 32, 16, 8].into_iter().find(|&lane| uniform(lane)).unwrap_or(1);
+        let lane = [64, 32, 16, 8]
+            .into_iter()
+            .find(|&lane| uniform(lane))
+            .unwrap_or(1);
         let mut bits = Vec::with_capacity(mask.len());
         for at in (0..mask.len()).step_by(lane) {
             let part = at..at + lane;
@@ -186,6 +205,8 @@ impl Machine<'_> {
             "umin" | "uminp" => |t, a, b| t.extreme(Extreme::MinUnsigned, a, b),
             "sqdmulh" => |t, a, b| doubled_high(t, a, b, false),
             "sqrdmulh" => |t, a, b| doubled_high(t, a, b, true),
+            "sabd" => |t, a, b| difference(t, a, b, [Extreme::MaxSigned, Extreme::MinSigned]),
+            "uabd" => |t, a, b| difference(t, a, b, [Extreme::MaxUnsigned, Extreme::MinUnsigned]),
             "abs" => |t, a, _| t.abs(a),
             "neg" => |t, a, _| {
                 let width = t.words[a as usize].width;
@@ -223,7 +244,11 @@ impl Machine<'_> {
             let d = self.words(&d, to.lane);
             let t = &mut self.terms;
             for (product, d) in out.iter_mut().zip(d) {
-                *product = if m == "mla" { t.add(d, *product) } else { t.sub(d, *product) };
+                *product = if m == "mla" {
+                    t.add(d, *product)
+                } else {
+                    t.sub(d, *product)
+                };
             }
         }
         self.put_words(i, &out)
@@ -286,7 +311,11 @@ impl Machine<'_> {
             let d = self.vector_operand(i, 0, 1)?;
             let (d, shifted) = (self.words(&d, to.lane), self.words(&bits, to.lane));
             let t = &mut self.terms;
-            let sums: Vec<WordId> = d.into_iter().zip(shifted).map(|(d, s)| t.add(d, s)).collect();
+            let sums: Vec<WordId> = d
+                .into_iter()
+                .zip(shifted)
+                .map(|(d, s)| t.add(d, s))
+                .collect();
             return self.put_words(i, &sums);
         }
         self.put_vector(i, bits)
@@ -350,11 +379,17 @@ impl Machine<'_> {
         let narrow = to.lane / 2;
         match stem {
             "smull" | "umull" | "smlal" | "umlal" | "smlsl" | "umlsl" => {
-                let (a, b) = (self.half_operand(i, 1, half)?, self.half_operand(i, 2, half)?);
+                let (a, b) = (
+                    self.half_operand(i, 1, half)?,
+                    self.half_operand(i, 2, half)?,
+                );
                 let (a, b) = (self.words(&a, narrow), self.words(&b, narrow));
                 let t = &mut self.terms;
-                let mut out: Vec<WordId> =
-                    a.into_iter().zip(b).map(|(a, b)| t.wide(a, b, signed)).collect();
+                let mut out: Vec<WordId> = a
+                    .into_iter()
+                    .zip(b)
+                    .map(|(a, b)| t.wide(a, b, signed))
+                    .collect();
                 if !stem.ends_with("mull") {
                     let d = self.vector_operand(i, 0, 1)?;
                     let d = self.words(&d, to.lane);
@@ -376,15 +411,26 @@ impl Machine<'_> {
                 };
                 let b = extended(&self.half_operand(i, 2, half)?, narrow, signed);
                 let (a, b) = (self.words(&a, to.lane), self.words(&b, to.lane));
-                let f = if stem.contains("add") { Terms::add } else { Terms::sub };
+                let f = if stem.contains("add") {
+                    Terms::add
+                } else {
+                    Terms::sub
+                };
                 let t = &mut self.terms;
                 let out: Vec<WordId> = a.into_iter().zip(b).map(|(a, b)| f(t, a, b)).collect();
                 self.put_words(i, &out)
             }
             "sshll" | "ushll" | "shll" => {
-                let a = extended(&self.half_operand(i, 1, half)?, narrow, signed && stem != "shll");
+                let a = extended(
+                    &self.half_operand(i, 1, half)?,
+                    narrow,
+                    signed && stem != "shll",
+                );
                 let by = immediate(i, 2)?;
-                let bits = a.chunks(to.lane).flat_map(|a| Shift::Left.of(a, by)).collect();
+                let bits = a
+                    .chunks(to.lane)
+                    .flat_map(|a| Shift::Left.of(a, by))
+                    .collect();
                 self.put_vector(i, bits)
             }
             "saddlp" | "uaddlp" | "sadalp" | "uadalp" if !upper => {
@@ -396,7 +442,9 @@ impl Machine<'_> {
                     let d = self.vector_operand(i, 0, 1)?;
                     let d = self.words(&d, to.lane);
                     let t = &mut self.terms;
-                    out.iter_mut().zip(d).for_each(|(sum, d)| *sum = t.add(d, *sum));
+                    out.iter_mut()
+                        .zip(d)
+                        .for_each(|(sum, d)| *sum = t.add(d, *sum));
                 }
                 self.put_words(i, &out)
             }
@@ -411,8 +459,16 @@ impl Machine<'_> {
         let (signed, unsigned) = ((1i64 << (to.lane - 1)) - 1, (1i64 << to.lane.min(62)) - 1);
         if !matches!(
             stem,
-            "xtn" | "shrn" | "rshrn" | "sqxtn" | "uqxtn" | "sqxtun" | "sqrshrun" | "uqshrn"
-                | "addhn" | "subhn"
+            "xtn"
+                | "shrn"
+                | "rshrn"
+                | "sqxtn"
+                | "uqxtn"
+                | "sqxtun"
+                | "sqrshrun"
+                | "uqshrn"
+                | "addhn"
+                | "subhn"
         ) {
             return Ok(false);
         }
@@ -431,7 +487,11 @@ impl Machine<'_> {
                     Shift::Right.of(&t.bits(sum), by)[..to.lane].to_vec()
                 }
                 "sqxtn" | "sqxtun" => {
-                    let (low, high) = if stem == "sqxtn" { (-signed - 1, signed) } else { (0, unsigned) };
+                    let (low, high) = if stem == "sqxtn" {
+                        (-signed - 1, signed)
+                    } else {
+                        (0, unsigned)
+                    };
                     let word = t.gather(lane);
                     let word = t.clamp(word, low, high, to.lane as u8);
                     t.bits(word)
@@ -440,7 +500,11 @@ impl Machine<'_> {
                     let b = self.vector_operand(i, 2, 1)?;
                     let t = &mut self.terms;
                     let (a, b) = (t.gather(lane), t.gather(&b[n * wide..(n + 1) * wide]));
-                    let word = if stem == "addhn" { t.add(a, b) } else { t.sub(a, b) };
+                    let word = if stem == "addhn" {
+                        t.add(a, b)
+                    } else {
+                        t.sub(a, b)
+                    };
                     t.bits(word)[to.lane..].to_vec()
                 }
                 _ => return unknown(format!("no semantics of {m}")),
@@ -474,7 +538,9 @@ impl Machine<'_> {
         }
         let words = self.words(&bits, to.lane);
         let t = &mut self.terms;
-        let all = words[1..].iter().fold(words[0], |all, &word| f(t, all, word));
+        let all = words[1..]
+            .iter()
+            .fold(words[0], |all, &word| f(t, all, word));
         self.put_words(i, &[all])
     }
 }
@@ -490,6 +556,12 @@ fn doubled_high(t: &mut Terms, a: WordId, b: WordId, rounds: bool) -> WordId {
     let high = t.slice(product, narrow - 1, narrow + 1);
     let most = (1i64 << (narrow - 1)) - 1;
     t.clamp(high, -most - 1, most, narrow)
+}
+
+/// The larger one minus the smaller one.
+fn difference(t: &mut Terms, a: WordId, b: WordId, kinds: [Extreme; 2]) -> WordId {
+    let [most, least] = kinds.map(|kind| t.extreme(kind, a, b));
+    t.sub(most, least)
 }
 
 /// Lanes of twice the width.

@@ -2,7 +2,8 @@
 
 use super::decode::{Address, Instruction, Modifier, Operand, Update};
 use super::general::modified;
-use crate::machine::{Bits, Machine, PROGRAM, Step, Stop, Value, as_number, unknown};
+use crate::machine::Machine;
+use crate::memory::{Bits, PROGRAM, Step, Stop, Value, as_number, unknown};
 
 /// Place of an access.
 type Place = (u32, i64);
@@ -47,7 +48,9 @@ impl Machine<'_> {
         }
         // Bytes of an access that is narrower than its register, and whether it is signed.
         let (bytes, signed) = match m {
-            "ldr" | "ldur" | "ldp" | "ldnp" | "str" | "stur" | "stp" | "stnp" | "ldar" => (0, false),
+            "ldr" | "ldur" | "ldp" | "ldnp" | "str" | "stur" | "stp" | "stnp" | "ldar" => {
+                (0, false)
+            }
             "ldrb" | "ldurb" | "ldarb" | "strb" | "sturb" | "stlrb" => (1, false),
             "ldrh" | "ldurh" | "strh" | "sturh" => (2, false),
             "ldrsb" | "ldursb" => (1, true),
@@ -55,7 +58,11 @@ impl Machine<'_> {
             "ldrsw" | "ldursw" | "ldpsw" => (4, true),
             _ => return Ok(false),
         };
-        let count = if matches!(m, "ldp" | "ldnp" | "ldpsw" | "stp" | "stnp") { 2 } else { 1 };
+        let count = if matches!(m, "ldp" | "ldnp" | "ldpsw" | "stp" | "stnp") {
+            2
+        } else {
+            1
+        };
         let ((region, mut offset), update) = match i.operand(count) {
             Some(Operand::Address(address)) => self.place(&address.clone())?,
             Some(&Operand::Target(target)) if is_load => ((PROGRAM, target as i64), None),
@@ -66,7 +73,7 @@ impl Machine<'_> {
                 Some(&Operand::General(number, width)) => {
                     let len = if bytes == 0 { width / 8 } else { bytes };
                     if is_load {
-                        let mut value = self.read_value((region, offset), len)?;
+                        let mut value = self.memory.read_value((region, offset), len)?;
                         if let Value::Bits(bits) = &mut value {
                             let top = if signed { bits[bits.len() - 1] } else { 0 };
                             bits.resize(width, top);
@@ -77,17 +84,17 @@ impl Machine<'_> {
                             Value::Bits(bits) => Value::Bits(bits[..8 * len].to_vec()),
                             pointer => pointer,
                         };
-                        self.write_value((region, offset), &value)?;
+                        self.memory.write_value((region, offset), &value)?;
                     }
                     offset += len as i64;
                 }
                 Some(&Operand::Scalar(number, width)) => {
                     if is_load {
-                        let bits = self.read((region, offset), width / 8)?;
+                        let bits = self.memory.read((region, offset), width / 8)?;
                         self.set_vector_register(number, bits);
                     } else {
                         let bits = self.vectors[number][..width].to_vec();
-                        self.write((region, offset), &bits)?;
+                        self.memory.write((region, offset), &bits)?;
                     }
                     offset += (width / 8) as i64;
                 }
@@ -135,9 +142,9 @@ impl Machine<'_> {
                 let at = lane * index.unwrap_or(n);
                 bits.extend(&self.vectors[registers[r]][at..at + lane]);
             }
-            self.write(place, &bits)?;
+            self.memory.write(place, &bits)?;
         } else {
-            let bits = self.read(place, bytes * order.len())?;
+            let bits = self.memory.read(place, bytes * order.len())?;
             let mut values: Vec<Bits> = registers
                 .iter()
                 .map(|&r| match index {

@@ -3,9 +3,10 @@
 use super::decode::{Instruction, Modifier, Operand};
 use super::general::{bit_of, immediate};
 use super::lanes::Shape;
-use crate::machine::{Bits, Machine, Step, Value, as_number, constant_bits, unknown};
+use crate::machine::Machine;
+use crate::memory::{Bits, Step, Value, as_number, constant_bits, unknown};
 use crate::terms::Lit;
-use crate::vector::Shift;
+use crate::vector_arithmetic::Shift;
 
 impl Machine<'_> {
     /// Executes the instruction if it is one of these.
@@ -24,7 +25,10 @@ impl Machine<'_> {
             "orr" | "bic" if matches!(i.operand(1), Some(Operand::Immediate(_))) => {
                 let (d, mask) = (self.vector_operand(i, 0, 1)?, self.constant(i, "movi", to)?);
                 let t = &mut self.terms;
-                d.iter().zip(mask).map(|(&d, mask)| bit_of(t, m, d, mask)).collect()
+                d.iter()
+                    .zip(mask)
+                    .map(|(&d, mask)| bit_of(t, m, d, mask))
+                    .collect()
             }
             "zip1" | "zip2" | "uzp1" | "uzp2" | "trn1" | "trn2" => {
                 let (a, b) = (self.vector_operand(i, 1, 1)?, self.vector_operand(i, 2, 1)?);
@@ -97,7 +101,7 @@ impl Machine<'_> {
             return Ok(false);
         };
         let bits = match i.operand(1) {
-            Some(&Operand::General(n, width)) => match self.general_register(n, width)? {
+            Some(&Operand::General(n, _)) => match self.general_register(n, 64)? {
                 Value::Bits(bits) => bits[..to.lane].to_vec(),
                 Value::Pointer(..) => return unknown("a pointer in a vector"),
             },
@@ -124,7 +128,10 @@ impl Machine<'_> {
             Some(&Operand::Shift(Modifier::Lsl, by)) => Shift::Left.of(&lane, by as u64),
             Some(&Operand::Shift(Modifier::Msl, by)) => {
                 let shifted = Shift::Left.of(&lane, by as u64);
-                vec![1; by].into_iter().chain(shifted.into_iter().skip(by)).collect()
+                vec![1; by]
+                    .into_iter()
+                    .chain(shifted.into_iter().skip(by))
+                    .collect()
             }
             _ => return unknown("an immediate"),
         };
@@ -165,9 +172,15 @@ fn interleaved(m: &str, to: Shape, a: &[Lit], b: &[Lit]) -> Bits {
     let second = usize::from(m.ends_with('2'));
     let half = to.count / 2;
     let lanes: Vec<(bool, usize)> = match &m[..3] {
-        "zip" => (0..to.count).map(|n| (n % 2 == 1, n / 2 + second * half)).collect(),
-        "uzp" => (0..to.count).map(|n| (n >= half, 2 * (n % half) + second)).collect(),
-        _ => (0..to.count).map(|n| (n % 2 == 1, n / 2 * 2 + second)).collect(),
+        "zip" => (0..to.count)
+            .map(|n| (n % 2 == 1, n / 2 + second * half))
+            .collect(),
+        "uzp" => (0..to.count)
+            .map(|n| (n >= half, 2 * (n % half) + second))
+            .collect(),
+        _ => (0..to.count)
+            .map(|n| (n % 2 == 1, n / 2 * 2 + second))
+            .collect(),
     };
     lanes
         .into_iter()

@@ -2,21 +2,19 @@
 
 use crate::image::Image;
 use crate::row::Argument;
-use crate::statements::{Row, permutation, row};
+use crate::rows::{Row, row};
+use crate::statements::permutation;
 
 /// Which form of Keccak a backend takes is the answer of a function about the core, which a
 /// variable keeps. Rows exist for both answers.
 const ANSWERS: [(u8, &str); 2] = [(0, "other cores"), (1, "cores with more scalar units")];
 
 /// An image for each answer.
-pub(crate) fn choose(load: &dyn Fn() -> Result<Image, String>) -> Result<Vec<Image>, String> {
+pub(crate) fn answers(image: &Image) -> Result<Vec<Image>, String> {
+    let parts = ["scalar_interleaved", "ANSWER"];
     ANSWERS
         .iter()
-        .map(|(answer, _)| {
-            let mut image = load()?;
-            image.assume(&["scalar_interleaved", "ANSWER"], *answer)?;
-            Ok(image)
-        })
+        .map(|(answer, _)| image.assuming(&parts, *answer))
         .collect()
 }
 
@@ -34,7 +32,12 @@ pub(crate) fn rows() -> Vec<Row> {
     // States of each argument, and the end of the name of the function.
     let functions: [(_, _, _, &'static [usize]); 5] = [
         ("neon", "permute_x2", "10permute_x2", &[2]),
-        ("neon", "permute_x2_and_one", "18permute_x2_and_one", &[2, 1]),
+        (
+            "neon",
+            "permute_x2_and_one",
+            "18permute_x2_and_one",
+            &[2, 1],
+        ),
         ("neon-sha3", "permute_x2_sha3", "15permute_x2_sha3", &[2]),
         (
             "neon-sha3",

@@ -13,8 +13,10 @@ use super::decode::{Address, Instruction, Modifier, Operand, Update};
 use super::general::modified;
 use super::program::{COMPILER, EMULATOR};
 use crate::image::Image;
-use crate::machine::{Flags, Machine, Value, as_number, constant_bits};
-use crate::semantics::{BATCH, OPERANDS, Random, Terms, on_cpu};
+use crate::machine::{Flags, Machine};
+use crate::memory::{Value, as_number, constant_bits};
+use crate::one_instruction::BATCH;
+use crate::semantics::{OPERANDS, Random, Terms, on_cpu};
 use crate::terms::Lit;
 
 /// Bytes of a case: memory, flags, number of the block, general registers, vectors.
@@ -57,7 +59,9 @@ pub(crate) fn compare(
     let mut forms: BTreeMap<String, Instruction> = BTreeMap::new();
     let mut control = BTreeSet::new();
     for (bytes, &at) in met {
-        let word = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+        let word = bytes
+            .first_chunk()
+            .map_or(0, |word| u32::from_le_bytes(*word));
         let i = Instruction::decode(word, at).ok_or("an invalid instruction")?;
         if is_control(&i) {
             control.insert(i.mnemonic);
@@ -68,16 +72,20 @@ pub(crate) fn compare(
     let forms: Vec<Form<'_>> = forms
         .iter()
         .enumerate()
-        .map(|(block, (name, i))| Form { name, block, instruction: i, sources: sources(i) })
+        .map(|(block, (name, i))| Form {
+            name,
+            block,
+            instruction: i,
+            sources: sources(i),
+        })
         .collect();
     let folder = std::env::temp_dir().join(format!("mldsa-proofs-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
     let program = assemble(&forms, &folder)?;
     let (mut compared, mut bad) = (0, Vec::new());
     for form in &forms {
-        let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-            form.one(image, &program)
-        }));
+        let result =
+            std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| form.one(image, &program)));
         match result.unwrap_or_else(|_| Err("the domain gave up".into())) {
             Ok(()) => compared += 1,
             Err(text) => bad.push(format!("{}: {text}", form.name)),
@@ -178,7 +186,9 @@ fn assemble(forms: &[Form<'_>], folder: &Path) -> Result<std::path::PathBuf, Str
 
 impl Form<'_> {
     fn uses(&self, n: usize) -> bool {
-        self.sources.iter().any(|(source, _)| *source == Source::General(n))
+        self.sources
+            .iter()
+            .any(|(source, _)| *source == Source::General(n))
     }
 
     /// Whether the register is a pointer into the memory of the case, before and afterwards.
@@ -200,7 +210,11 @@ impl Form<'_> {
         let mut free = (9..28).filter(|&n| !self.uses(n));
         let (case, temporary) = (free.next().unwrap_or(28), free.next().unwrap_or(28));
         let (p, t) = (format!("x{case}"), format!("x{temporary}"));
-        writeln!(text, "block{}: mov {p}, x0\nldr {t}, [{p}, {FLAGS}]\nmsr nzcv, {t}", self.block)?;
+        writeln!(
+            text,
+            "block{}: mov {p}, x0\nldr {t}, [{p}, {FLAGS}]\nmsr nzcv, {t}",
+            self.block
+        )?;
         for &(source, at) in &self.sources {
             match source {
                 Source::Vector(n) => writeln!(text, "ldr q{n}, [{p}, {at}]")?,
@@ -234,7 +248,10 @@ impl Form<'_> {
                 Source::Memory => {}
             }
         }
-        writeln!(text, "mrs {t}, nzcv\nstr {t}, [{p}, {FLAGS}]\nmov x0, {p}\nb after")
+        writeln!(
+            text,
+            "mrs {t}, nzcv\nstr {t}, [{p}, {FLAGS}]\nmov x0, {p}\nb after"
+        )
     }
 
     /// Offset of the base register from the case, so that the access is at its beginning, and
@@ -300,10 +317,15 @@ impl Form<'_> {
         let first = fresh(&mut random);
         let mut last = String::new();
         let constants = sets.into_iter().find(|set| {
-            self.terms(image, set, &first).map_err(|text| last = text).is_ok()
+            self.terms(image, set, &first)
+                .map_err(|text| last = text)
+                .is_ok()
         });
         let constants = constants.ok_or(last)?;
-        let vectors = self.sources.iter().any(|(source, _)| matches!(source, Source::Vector(_)));
+        let vectors = self
+            .sources
+            .iter()
+            .any(|(source, _)| matches!(source, Source::Vector(_)));
         let width = if vectors { 2 } else { 1 };
         let cases = OPERANDS.div_ceil(width).div_ceil(BATCH) * BATCH;
         let mut input: Vec<Vec<u8>> = Vec::with_capacity(cases);
@@ -343,7 +365,7 @@ impl Form<'_> {
     ) -> Result<Terms<'a>, String> {
         let mut machine = Machine::new(image);
         let mut inputs = Vec::new();
-        let region = machine.region("memory", MEMORY, true, 64);
+        let region = machine.memory.region("memory", MEMORY, true, 64);
         let index = address(self.instruction).and_then(|address| address.index?.0);
         let base = self.base().0;
         for &(source, at) in &self.sources {
@@ -372,7 +394,7 @@ impl Form<'_> {
                 }
                 Source::Memory => {
                     let bits: Vec<Lit> = (0..8).flat_map(|n| value(8 * n)).collect();
-                    machine.set_bits(region, 0, &bits);
+                    machine.memory.set_bits(region, 0, &bits);
                 }
             }
         }
@@ -400,11 +422,16 @@ impl Form<'_> {
                     Value::Pointer(..) => return Err("a pointer".into()),
                 },
                 Source::Vector(n) => machine.vectors[n][..128].to_vec(),
-                Source::Memory => machine.region_bits(region).to_vec(),
+                Source::Memory => machine.memory.region_bits(region).to_vec(),
             };
             let words = bits.chunks(64).enumerate();
             outputs.extend(words.map(|(n, bits)| (at + 8 * n, bits.to_vec())));
         }
-        Ok(Terms { machine, inputs, flags, outputs })
+        Ok(Terms {
+            machine,
+            inputs,
+            flags,
+            outputs,
+        })
     }
 }
