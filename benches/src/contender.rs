@@ -1,11 +1,15 @@
 //! One operation of one implementation.
 
-use core::{fmt, hint::black_box};
+use core::{cell::RefCell, fmt, hint::black_box, ops::Range};
 use std::rc::Rc;
 
+use cpu_time::ThreadTime;
+
 use crate::{
-    Inputs,
+    Inputs, Samples,
+    external::Program,
     inputs::{Case, Key},
+    now,
 };
 
 /// A timed operation. Names follow the scorecard's JSON rows.
@@ -123,7 +127,15 @@ pub struct Contender {
     pub width: usize,
     /// Whether a signer is deterministic, so that it needs the same attempts as the others that are.
     pub deterministic: bool,
-    call: Box<dyn FnMut(usize)>,
+    call: Call,
+}
+
+/// Execution of an operation.
+enum Call {
+    /// Works on a case.
+    Here(Box<dyn FnMut(usize)>),
+    /// In another process.
+    Program(Rc<RefCell<Program>>),
 }
 
 impl Contender {
@@ -132,10 +144,24 @@ impl Contender {
     /// zeroized.
     pub fn new<R>(op: Op, peer: &'static str, mut call: impl FnMut(usize) -> R + 'static) -> Self {
         let call = Box::new(move |i| drop(black_box(call(i))));
+        Self::with_call(op, peer, "default", Call::Here(call))
+    }
+
+    /// A contender in a process of its own.
+    pub(crate) fn external(
+        op: Op,
+        peer: &'static str,
+        backend: &'static str,
+        program: Rc<RefCell<Program>>,
+    ) -> Self {
+        Self::with_call(op, peer, backend, Call::Program(program))
+    }
+
+    fn with_call(op: Op, peer: &'static str, backend: &'static str, call: Call) -> Self {
         Self {
             op,
             peer,
-            backend: "default",
+            backend,
             width: 1,
             deterministic: true,
             call,
@@ -223,7 +249,32 @@ impl Contender {
     /// Runs the operation on case `i`.
     #[inline]
     pub fn call(&mut self, i: usize) {
-        (self.call)(i);
+        match &mut self.call {
+            Call::Here(call) => call(i),
+            Call::Program(program) => {
+                let mut unused = Samples::default();
+                program.borrow_mut().turn(self.op, i..i + 1, &mut unused);
+            }
+        }
+    }
+
+    /// One untimed call on another case, then one timed call for every case.
+    pub(crate) fn turn(&mut self, cases: Range<usize>, samples: &mut Samples) {
+        let call = match &mut self.call {
+            Call::Here(call) => call,
+            Call::Program(program) => {
+                return program.borrow_mut().turn(self.op, cases, samples);
+            }
+        };
+        call(cases.end);
+        let processor = ThreadTime::now();
+        let times = cases.step_by(self.width).map(|i| {
+            let begin = now();
+            call(i);
+            (now() - begin) / self.width as u64
+        });
+        let times: Vec<_> = times.collect();
+        samples.add(times, self.width, processor.elapsed());
     }
 }
 

@@ -9,6 +9,7 @@ mod committee;
 mod competitors;
 mod contender;
 mod cpu;
+mod external;
 mod footprint;
 mod heap;
 mod inputs;
@@ -24,6 +25,7 @@ mod score;
 pub use clock::{UNIT, hz, now, us};
 pub use contender::{Contender, Op, Part};
 pub use cpu::{cpu_name, pin};
+pub use external::missing_peers;
 pub use footprint::{Footprint, in_rust};
 pub use heap::heap;
 pub use inputs::{Inputs, Set, Stream};
@@ -40,6 +42,7 @@ use std::rc::Rc;
 pub fn contenders(part: Part, inputs: &Rc<Inputs>) -> Vec<Contender> {
     let mut all = mldsa::contenders(inputs);
     all.extend(competitors::contenders(inputs));
+    all.extend(external::contenders(inputs));
     all.retain(|contender| part.contains(contender.op));
     all
 }

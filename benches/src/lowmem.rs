@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use mldsa_core::hazmat::{Secret, Zeroed};
+use mldsa_core::internals::{Secret, Zeroed};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness};
 use mldsa_lowmem::{
     Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Tier, Workspace,

@@ -1,6 +1,6 @@
 //! Interleaved timing of contenders.
 
-use core::{hint::black_box, ops::Range, time::Duration};
+use core::{hint::black_box, time::Duration};
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
@@ -25,6 +25,13 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Adds timed calls of `width` operations each.
+    pub(crate) fn add(&mut self, calls: Vec<u64>, width: usize, processor: Duration) {
+        self.operations += calls.len() * width;
+        self.calls.extend(calls);
+        self.processor += processor;
+    }
+
     /// Number of timed calls.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -88,7 +95,7 @@ pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
             for (contender, samples) in contenders.iter_mut().zip(&mut samples) {
                 let width = contender.width.max(TURN);
                 if first.is_multiple_of(width) {
-                    turn(contender, first..budget.cases.min(first + width), samples);
+                    contender.turn(first..budget.cases.min(first + width), samples);
                 }
             }
         }
@@ -96,17 +103,4 @@ pub fn measure(contenders: &mut [Contender], budget: Budget) -> Vec<Samples> {
             return samples;
         }
     }
-}
-
-/// One untimed call on another case, then one timed call for every case.
-fn turn(contender: &mut Contender, cases: Range<usize>, samples: &mut Samples) {
-    contender.call(cases.end);
-    let processor = ThreadTime::now();
-    for i in cases.step_by(contender.width) {
-        let begin = now();
-        contender.call(i);
-        samples.calls.push((now() - begin) / contender.width as u64);
-        samples.operations += contender.width;
-    }
-    samples.processor += processor.elapsed();
 }

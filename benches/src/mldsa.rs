@@ -4,12 +4,11 @@ use std::rc::Rc;
 
 use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet,
-    PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError,
-    hazmat::{
+    PreparedVerifyingKey, Randomness, SignJob, SigningKey, VerifyError, VerifyingKey,
+    internals::{
         JobMessage, Rejection, Secret, Verification, Zeroed, keygen_internal, keygen_many,
         sign_mu_observed, verify_lanes,
     },
-    no_alloc,
 };
 
 use crate::inputs::{Case, Key};
@@ -88,7 +87,7 @@ pub(crate) fn verify_encoded<P: ParameterSet>(
         return false;
     }
     pk.as_mut().copy_from_slice(public);
-    no_alloc::verify::<P>(&pk, message, Context::EMPTY, signature).is_ok()
+    VerifyingKey::<P>::verify_encoded(&pk, message, Context::EMPTY, signature).is_ok()
 }
 
 fn encoded<'a, P: ParameterSet>(
@@ -135,7 +134,7 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
         .map(|key| key.verifying_key().as_bytes().clone())
         .collect();
 
-    // `from_seed` and `no_alloc::verify` always take the detected backend. Another one is only
+    // `from_seed` and `verify_encoded` always take the detected backend. Another one is only
     // reachable through the internal interfaces.
     let keygen = if detected {
         Contender::keygen(PEER, inputs, SigningKey::<P>::from_seed, |key| {
@@ -216,7 +215,8 @@ fn of<P: ParameterSet>(inputs: &Rc<Inputs>, backend: Backend) -> Vec<Contender> 
             let key = &public[case.key];
             if detected {
                 let ctx = Context::EMPTY;
-                return no_alloc::verify::<P>(key, &case.message, ctx, &case.signature).is_ok();
+                return VerifyingKey::<P>::verify_encoded(key, &case.message, ctx, &case.signature)
+                    .is_ok();
             }
             let mut result = [Ok(())];
             verify_lanes(|_| encoded::<P>(backend, key, case), &mut result);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use batch_verify::{BatchVerifier, Committee, KeyStorage, MemberId, Mode, Report, Threads, Vote};
 use cpu_time::ThreadTime;
-use mldsa_core::hazmat::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
+use mldsa_core::internals::{Expansion, JobMessage, NttPoly, Verification, verify_lanes};
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, VerifyError, VerifyingKey};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};

@@ -16,7 +16,7 @@ use shell::{Outcome, Stop};
 type Step = fn() -> Outcome;
 
 /// Name; whether the step runs without being named; the step.
-const STEPS: [(&str, bool, Step); 30] = [
+const STEPS: [(&str, bool, Step); 31] = [
     ("tools", true, host::tools),
     ("fmt", true, host::fmt),
     ("locks", true, host::locks),
@@ -41,8 +41,9 @@ const STEPS: [(&str, bool, Step); 30] = [
     ("c", true, bindings::c),
     ("go", true, bindings::go),
     ("readme", true, host::readme),
-    // On demand: emulation and repetition take long.
+    // On demand: emulation and repetition take long, and advisories change.
     ("quick", false, host::quick),
+    ("advisories", false, host::advisories),
     ("neon", false, targets::neon),
     ("ports", false, targets::ports),
     ("levels", false, gates::levels),
@@ -52,7 +53,7 @@ const STEPS: [(&str, bool, Step); 30] = [
 
 /// Steps that may be not run in CI, each with the reason.
 const MAY_NOT_RUN: [(&str, &str); 1] = [(
-    "deny",
+    "advisories",
     "the database of advisories is a git repository, which a machine without a network lacks",
 )];
 
@@ -124,4 +125,19 @@ fn cpu_seconds() -> u64 {
         .filter_map(|time| time.parse::<u64>().ok())
         .sum::<u64>()
         / 100
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STEPS;
+
+    #[test]
+    fn the_workflow_names_every_step() {
+        let workflow = std::fs::read_to_string(crate::root().join(".github/workflows/ci.yml"));
+        let workflow = workflow.expect("a workflow");
+        let named: Vec<&str> = workflow.split_whitespace().collect();
+        for (name, unasked, _) in STEPS {
+            assert!(!unasked || named.contains(&name), "{name}");
+        }
+    }
 }

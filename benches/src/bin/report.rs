@@ -1,7 +1,8 @@
 //! Report of all comparisons and memory figures on this machine, in `target/report`: Markdown with
 //! charts, and JSON lines.
 //!
-//! `cargo run --release -p benches --bin report [-- --quick]`
+//! `cargo run --release -p benches --bin report [-- --quick]`; with `MLDSA_BACKEND=avx2` (or
+//! `portable`) the sections `batches`, `memory` and `aggregates` run on that backend.
 
 use core::error::Error;
 use core::iter::successors;
@@ -30,9 +31,6 @@ struct Options {
     /// Output directory.
     #[arg(long, default_value = "target/report")]
     out: PathBuf,
-    /// Backend of `batches`, `memory` and `aggregates` instead of the detected one.
-    #[arg(long, value_parser = backend)]
-    backend: Option<Backend>,
     /// Seed of the inputs.
     #[arg(long, default_value_t = 7)]
     seed: u64,
@@ -58,9 +56,6 @@ const SECTIONS: [(Name, Measure); 5] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    if let Some(backend) = options.backend {
-        mldsa_core::internals::set_default_backend(backend);
-    }
     let threads = thread::available_parallelism().map_or(1, usize::from);
     // Before this thread is pinned: new threads inherit that.
     let sizes = successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < threads);
@@ -98,10 +93,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     run.write(&options.out, &sections)?;
     println!("\n{}", options.out.join("report.md").display());
     Ok(())
-}
-
-fn backend(name: &str) -> Result<Backend, String> {
-    Backend::from_name(name).ok_or_else(|| "not a backend of this CPU".to_owned())
 }
 
 /// Command line without the path of the program.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use mldsa_core::{PreHashError, VerifyError};
+use mldsa_core::{MessageError, VerifyError};
 
 /// Verdict on one item.
 pub(crate) type Verdict = Result<(), RejectReason>;
@@ -93,11 +93,11 @@ impl From<VerifyError> for RejectReason {
     }
 }
 
-impl From<PreHashError> for RejectReason {
-    fn from(error: PreHashError) -> Self {
+impl From<MessageError> for RejectReason {
+    fn from(error: MessageError) -> Self {
         match error {
-            PreHashError::DigestLength => Self::DigestLength,
-            PreHashError::WeakPreHash => Self::WeakPreHash,
+            MessageError::DigestLength => Self::DigestLength,
+            MessageError::WeakPreHash => Self::WeakPreHash,
             _ => Self::Other,
         }
     }

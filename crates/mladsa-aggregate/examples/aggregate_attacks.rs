@@ -12,9 +12,9 @@ use mladsa_aggregate::errors::{JournalError, RoundError, VerifyError};
 use mladsa_aggregate::open_commitments::OpenCommitments;
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
-use mldsa_core::hazmat::interval::{CentredInterval, INTERVAL_POLY_LEN};
-use mldsa_core::hazmat::vectors::{self, ResponseHat};
-use mldsa_core::hazmat::{Element, N, NttPoly, Poly, Q, Shake256, keygen_from_rho_p};
+use mldsa_core::internals::interval::{CentredInterval, INTERVAL_POLY_LEN};
+use mldsa_core::internals::vectors::{self, ResponseHat};
+use mldsa_core::internals::{Element, N, NttPoly, Poly, Q, Shake256, keygen_from_rho_p};
 use mldsa_core::{
     Backend, Context, MlDsa87, MuBuilder, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char};
 
 use batch_verify::{BuildError, RejectReason};
-use mldsa_core::{KeyError, PreHashError, SignError, VerifyError};
+use mldsa_core::{KeyError, MessageError, SignError, VerifyError};
 
 use crate::boundary::guard;
 
@@ -180,8 +180,8 @@ impl From<VerifyError> for Status {
     }
 }
 
-impl From<PreHashError> for Status {
-    fn from(error: PreHashError) -> Self {
+impl From<MessageError> for Status {
+    fn from(error: MessageError) -> Self {
         RejectReason::from(error).into()
     }
 }

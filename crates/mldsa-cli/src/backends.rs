@@ -2,21 +2,26 @@
 
 use core::fmt::Write as _;
 use std::io;
+use std::sync::OnceLock;
 
 use mldsa_core::Backend;
 
 use crate::Status;
 use crate::terminal::print;
 
+/// The value of `--backend`, set once at the start.
+pub(crate) static CHOSEN: OnceLock<Backend> = OnceLock::new();
+
+/// The backend for keys, verifiers and signers.
+pub(crate) fn chosen() -> Backend {
+    CHOSEN.get().copied().unwrap_or_default()
+}
+
 /// Lists the SIMD backends of this program on this CPU, one a line, with the default marked.
 pub(crate) fn run() -> io::Result<Status> {
     let mut text = String::new();
     for backend in Backend::available() {
-        let mark = if backend == Backend::detect() {
-            " (chosen)"
-        } else {
-            ""
-        };
+        let mark = if backend == chosen() { " (chosen)" } else { "" };
         let _ = writeln!(text, "{}{mark}", backend.name());
     }
     print(&text)?;

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::Status;
+use crate::backends::chosen;
 use crate::batch::{Batch, BatchArgs, print_error};
 use crate::certificate::Certificate;
 use crate::json_request::{self, Request, Set};
@@ -246,6 +247,7 @@ impl Verifiers {
     fn new(args: &Args, batch: &Batch) -> io::Result<Self> {
         fn build<P: ParameterSet>(args: &Args, batch: &Batch) -> io::Result<BatchVerifier<P>> {
             BatchVerifier::builder()
+                .backend(chosen())
                 .mode(match args.mode {
                     ModeArg::Full => Mode::Full,
                     ModeArg::FirstInvalid => Mode::FirstInvalid,

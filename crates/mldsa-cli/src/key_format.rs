@@ -5,8 +5,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mldsa_core::pkcs8::ObjectIdentifier;
 use mldsa_core::pkcs8::der::asn1::AnyRef;
 use mldsa_core::pkcs8::der::{Decode, SliceReader, Tag, Tagged};
-use mldsa_core::spki::SubjectPublicKeyInfoRef;
-use mldsa_core::{ParameterSet, VerifyingKey, object_identifier};
+use mldsa_core::spki::{SignatureAlgorithmIdentifier, SubjectPublicKeyInfoRef};
+use mldsa_core::{ParameterSet, VerifyingKey};
 
 use crate::json_request::{Set, with_set};
 use crate::output::Content;
@@ -74,8 +74,10 @@ impl Set {
 
     pub(crate) fn from_algorithm(found: ObjectIdentifier) -> Result<Self, &'static str> {
         let mut sets = Self::ALL.into_iter();
-        sets.find(|&set| with_set!(set, P => object_identifier::<P>()) == found)
-            .ok_or(NOT_ML_DSA)
+        sets.find(|&set| {
+            with_set!(set, P => VerifyingKey::<P>::SIGNATURE_ALGORITHM_IDENTIFIER.oid) == found
+        })
+        .ok_or(NOT_ML_DSA)
     }
 }
 

@@ -3,15 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::der::Decode;
 use mldsa_core::pkcs8::der::pem;
 use mldsa_core::pkcs8::{EncodePublicKey, LineEnding, PrivateKeyInfoRef};
 use mldsa_core::spki::SubjectPublicKeyInfoRef;
-use mldsa_core::{
-    KeyError, ParameterSet, PrivateKeyChoice, PrivateKeyForm, SigningKey, VerifyingKey,
-};
+use mldsa_core::{KeyError, ParameterSet, PrivateKeyForm, SigningKey, VerifyingKey};
 use zeroize::Zeroizing;
 
+use crate::backends::chosen;
 use crate::certificate::{Certificate, Claims};
 use crate::encrypted::{PasswordArgs, WRONG_PASSWORD, decrypt};
 use crate::input::{read_small, unusable, without_mark};
@@ -21,52 +21,44 @@ use crate::key_format::{
 };
 use crate::paths::Files;
 
-/// The key of a command over files.
-#[derive(clap::Args)]
-pub(crate) struct KeyArgs {
+/// A key file as an argument or an option of a command.
+macro_rules! key_args {
+    ($(#[$doc:meta])* $name:ident, $(#[$path:meta])*) => {
+        $(#[$doc])*
+        #[derive(clap::Args)]
+        pub(crate) struct $name {
+            $(#[$path])*
+            pub(crate) path: PathBuf,
+
+            #[command(flatten)]
+            options: KeyOptions,
+        }
+
+        impl $name {
+            pub(crate) fn read(&self) -> io::Result<KeyFile> {
+                KeyFile::read(&self.path, &self.options)
+            }
+
+            pub(crate) fn files(&self) -> Files<'_> {
+                let files = Files::default().read([&*self.path]);
+                files.read(self.options.password.file())
+            }
+        }
+    };
+}
+key_args!(
+    /// The key of a command over files.
+    KeyArgs,
     /// The key: PEM, DER, raw or hex; - is standard input. `sign` needs a private key,
     /// `verify` and `mu` also accept a public key or a certificate of one
     #[arg(long = "key", short = 'k', value_name = "FILE")]
-    pub(crate) path: PathBuf,
-
-    #[command(flatten)]
-    options: KeyOptions,
-}
-
-impl KeyArgs {
-    pub(crate) fn read(&self) -> io::Result<KeyFile> {
-        KeyFile::read(&self.path, &self.options)
-    }
-
-    pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read([&*self.path])
-            .read(self.options.files())
-    }
-}
-
-/// A key file as the argument of a command.
-#[derive(clap::Args)]
-pub(crate) struct KeyFileArgs {
+);
+key_args!(
+    /// A key file as the argument of a command.
+    KeyFileArgs,
     /// A key, or a certificate of one: PEM, DER, raw or hex; - is standard input
     #[arg(value_name = "KEY")]
-    pub(crate) path: PathBuf,
-
-    #[command(flatten)]
-    options: KeyOptions,
-}
-
-impl KeyFileArgs {
-    pub(crate) fn read(&self) -> io::Result<KeyFile> {
-        KeyFile::read(&self.path, &self.options)
-    }
-
-    pub(crate) fn files(&self) -> Files<'_> {
-        Files::default()
-            .read([&*self.path])
-            .read(self.options.files())
-    }
-}
+);
 
 /// Options that a key file may need.
 #[derive(clap::Args)]
@@ -77,12 +69,6 @@ struct KeyOptions {
 
     #[command(flatten)]
     password: PasswordArgs,
-}
-
-impl KeyOptions {
-    fn files(&self) -> impl Iterator<Item = &Path> {
-        self.password.file().into_iter()
-    }
 }
 
 /// A key file, its structure checked and its content not yet.
@@ -304,18 +290,22 @@ impl KeyFile {
                     choice.signing_key::<P>().map_err(explain)?;
                 }
                 return SigningKey::try_from(info)
+                    .map(|key| key.with_backend(chosen()))
                     .map_err(|_| "algorithm parameters or an enclosed public key do not fit");
             }
             (_, PrivateKeyForm::Seed) => PrivateKeyChoice::Seed(bytes),
             _ => PrivateKeyChoice::Expanded(bytes),
         };
-        choice.signing_key().map_err(explain)
+        let key = choice.signing_key().map_err(explain)?;
+        Ok(key.with_backend(chosen()))
     }
 
     /// The public key, computed from a private one if need be.
     pub(crate) fn verifying_key<P: ParameterSet>(&self) -> Result<VerifyingKey<P>, &'static str> {
         match &self.content {
-            Content::Public(bytes) => VerifyingKey::from_bytes(bytes).map_err(explain),
+            Content::Public(bytes) => VerifyingKey::from_bytes(bytes)
+                .map(|key| key.with_backend(chosen()))
+                .map_err(explain),
             Content::Private(..) => Ok(self.signing_key()?.verifying_key().clone()),
         }
     }

@@ -49,7 +49,7 @@ use terminal::{complain, complain_of_arguments, output_error};
 #[derive(Parser)]
 #[command(name = "mldsa", version, propagate_version = true)]
 struct Cli {
-    /// SIMD backend; results do not depend on it
+    /// SIMD backend of keys, verifiers and signers; results do not depend on it
     #[arg(long, global = true, value_name = "NAME", default_value = "auto", value_parser = backends::choice)]
     backend: Backend,
 
@@ -149,7 +149,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> io::Result<Status> {
-    mldsa_core::internals::set_default_backend(cli.backend);
+    let _ = backends::CHOSEN.set(cli.backend);
     cli.command.files().check()?;
     match cli.command {
         Command::Keygen(args) => keygen::run(&args),

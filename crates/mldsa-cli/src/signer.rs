@@ -14,6 +14,7 @@ use mldsa_lowmem::{
 };
 use zeroize::Zeroizing;
 
+use crate::backends::chosen;
 use crate::json_request::{Message, Request};
 use crate::jsonl::LineError;
 
@@ -161,7 +162,8 @@ fn sign_core<P: ParameterSet>(jobs: &[&Job]) -> Vec<Result<Answer, LineError>> {
             }
         }
     }
-    BatchSigner::new().sign(orders, |n, signature| {
+    let mut signer = BatchSigner::new().with_backend(chosen());
+    signer.sign(orders, |n, signature| {
         let answer = &mut answers[indices[n]];
         match signature {
             Ok(signature) => {

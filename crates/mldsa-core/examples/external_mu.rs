@@ -9,7 +9,7 @@ use mldsa_core::{Context, MlDsa87, Mu, MuBuilder, Randomness, SigningKey, Verify
 fn hash(
     key: &VerifyingKey<MlDsa87>,
     pieces: impl Iterator<Item = [u8; 4096]>,
-) -> Result<Mu, mldsa_core::ContextError> {
+) -> Result<Mu, mldsa_core::MessageError> {
     let mut mu = MuBuilder::from_tr(key.tr(), Context::new(b"firmware")?);
     pieces.for_each(|piece| mu.update(&piece));
     Ok(mu.finish())

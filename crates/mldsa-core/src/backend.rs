@@ -2,8 +2,6 @@
 //! pinned by the caller.
 
 use core::fmt;
-#[cfg(feature = "process-backend")]
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::{LaneHash, Shake256};
@@ -46,10 +44,6 @@ pub(crate) mod differential;
 #[cfg(all(feature = "unstable-internals", feature = "ml-dsa-44"))]
 mod silent;
 
-/// Number of the backend that [`set_default_backend`] chose, from 1; 0 if none.
-#[cfg(feature = "process-backend")]
-static DEFAULT: AtomicUsize = AtomicUsize::new(0);
-
 /// A handle to the kernels of one instruction set, proof that this CPU has it.
 /// Results do not depend on it.
 #[derive(Clone, Copy)]
@@ -72,9 +66,9 @@ impl Backend {
 
     /// The fastest backend of this CPU. Depends on the CPU only, never on data.
     pub fn detect() -> Self {
-        #[cfg(feature = "process-backend")]
-        if let Some(n) = DEFAULT.load(Ordering::Relaxed).checked_sub(1) {
-            return Self::available().nth(n).unwrap_or(Self::PORTABLE);
+        #[cfg(feature = "backend-env")]
+        if let Some(backend) = of_environment() {
+            return backend;
         }
         Self::available().last().unwrap_or(Self::PORTABLE)
     }
@@ -153,13 +147,14 @@ impl Backend {
     }
 }
 
-/// Makes `backend` the answer of [`Backend::detect`], and so the backend of every key that is
-/// made from now on in the whole process: for programs of this workspace and their tests.
-/// Existing keys keep theirs. Verdicts and signatures do not change.
-#[cfg(feature = "process-backend")]
-pub fn set_default_backend(backend: Backend) {
-    let n = Backend::available().position(|other| other == backend);
-    DEFAULT.store(n.map_or(0, |n| n + 1), Ordering::Relaxed);
+/// The backend that the environment variable `MLDSA_BACKEND` names. Read once.
+#[cfg(feature = "backend-env")]
+fn of_environment() -> Option<Backend> {
+    static NAMED: std::sync::OnceLock<Option<Backend>> = std::sync::OnceLock::new();
+    *NAMED.get_or_init(|| {
+        let name = std::env::var("MLDSA_BACKEND").ok()?;
+        Some(Backend::from_name(&name).expect("MLDSA_BACKEND names a backend of this CPU"))
+    })
 }
 
 impl Default for Backend {

@@ -37,7 +37,7 @@ errors! {
     }
 
     /// Reason why signing failed. No part of a signature is released with an error: the
-    /// output buffer is untouched, or wiped if self-verification failed.
+    /// output buffer is untouched, or wiped if a part of it was written.
     SignError {
         /// The output buffer does not have exactly `SIG_LEN` bytes.
         BufferLength => "output buffer has the wrong length",
@@ -50,9 +50,14 @@ errors! {
         SelfVerification => "finished signature failed its own verification",
         /// The encoded private key was rejected.
         Key => "private key is malformed",
+        /// The second pass over w hashed to another commitment than the first: a fault, or a
+        /// concurrent write to the signature buffer. Only `mldsa-lowmem` has two passes.
+        CommitmentChanged => "commitment changed between two passes",
+        /// The progress function of a signer of `mldsa-lowmem` returned `Break`.
+        Stopped => "stopped by the progress function",
     }
 
-    /// Reason for the rejection of a key.
+    /// Reason why a key was rejected or could not be generated.
     KeyError {
         /// Not exactly the length of this encoding in this parameter set.
         Length => "key has the wrong length",
@@ -60,16 +65,16 @@ errors! {
         SecretRange => "secret coefficient out of range",
         /// t0 or `tr` differ from what s1, s2 and `rho` give.
         Inconsistent => "private key parts do not belong together",
+        /// The random number generator reported an error.
+        Rng => "random number generator failed",
+        /// The random number generator returned 32 zero bytes for a seed: it does not work.
+        ZeroSeed => "random number generator returned zeros",
     }
 
-    /// A context string of more than 255 bytes.
-    ContextError {
-        /// More than 255 bytes.
-        TooLong => "context longer than 255 bytes",
-    }
-
-    /// Reason for the rejection of a digest for HashML-DSA.
-    PreHashError {
+    /// Reason for the rejection of a context string, or of a digest for HashML-DSA.
+    MessageError {
+        /// The context string has more than 255 bytes.
+        ContextLength => "context longer than 255 bytes",
         /// The digest does not have the output length of the named hash.
         DigestLength => "digest has the wrong length for its hash",
         /// The hash is weaker than the parameter set.
@@ -84,14 +89,6 @@ errors! {
         Signing => "self-test of signing failed",
         /// A good signature was rejected or a damaged one accepted.
         Verification => "self-test of verification failed",
-    }
-
-    /// The random number generator failed.
-    RngError {
-        /// The generator reported an error.
-        Failed => "random number generator failed",
-        /// The generator returned 32 zero bytes for a seed: it does not work.
-        ZeroSeed => "random number generator returned zeros",
     }
 }
 

@@ -1,17 +1,18 @@
 //! Interface of the other crates of this workspace and of its tests. Hidden, not for users,
 //! and not covered by semantic versioning; misuse breaks security. The feature changes no
-//! behaviour.
+//! behaviour. With the feature `hazmat` it has the algorithms of FIPS 204 without their
+//! checks, for validation suites.
 
 mod verification;
 
 pub use self::verification::{Verification, verify_lanes};
-#[cfg(feature = "process-backend")]
-pub use crate::backend::set_default_backend;
 pub use crate::backend::shake256_lanes;
 pub use crate::coding::encode::{
     PublicKeyParts, SecretKeyParts, SecretKeyPartsMut, SignatureParts, signature_parts_mut,
 };
 pub use crate::coding::expansion::{Expansion, PackedPoly};
+#[cfg(feature = "pkcs8")]
+pub use crate::formats::pkcs8::PrivateKeyChoice;
 pub use crate::hash::keccak::Permutation;
 pub use crate::hash::transcript::{
     CommitmentHash, ExpandedSeed, expand_seed, mu_from_m_prime, rho_pp, tr,
@@ -26,15 +27,23 @@ pub use crate::params::{
     CRH_LEN, D, MAX_SIGN_ATTEMPTS, N, Params, Q, SEED_LEN, T0_POLY_LEN, T1_POLY_LEN,
 };
 pub use crate::ring::poly::{NttPoly, Poly};
+#[cfg(feature = "hazmat")]
+pub use crate::scheme::keygen::{check_expanded, keygen_internal};
 pub use crate::scheme::keygen::{check_secret_range, keygen_from_rho_p};
 pub use crate::scheme::keygen_many::keygen_many;
 pub use crate::scheme::sign::Rejection;
 
+use crate::backend::Backend;
 use crate::error::SignError;
+#[cfg(feature = "hazmat")]
+use crate::error::VerifyError;
 use crate::hash::transcript::{Mu, Randomness};
 use crate::keys::SigningKey;
+#[cfg(feature = "hazmat")]
+use crate::keys::VerifyingKey;
 use crate::keys::no_alloc::SignInto;
 use crate::params::ParameterSet;
+use crate::scheme::sign::sign_expanded;
 
 /// Branch-free selection.
 pub mod ct {
@@ -59,6 +68,7 @@ pub mod hint {
 /// Bit packing.
 pub mod pack {
     pub use crate::coding::pack::*;
+    pub use crate::summing::pack::*;
 }
 /// Pseudorandom sampling.
 pub mod sample {
@@ -103,4 +113,60 @@ pub fn sign_mu_observed<P: ParameterSet>(
     observe: &mut dyn FnMut(Rejection),
 ) -> Result<(), SignError> {
     key.sign_mu_observed(mu, randomness, out, observe)
+}
+
+/// Signs `mu` with an expanded private key, into the caller's buffer. Only
+/// the range of s1 and s2 is checked, not that t0 and `tr` belong to them.
+///
+/// # Errors
+/// [`SignError::Key`], [`SignError::AttemptsExhausted`].
+pub fn sign_mu_encoded<P: ParameterSet>(
+    sk: &P::SecretKeyBytes,
+    mu: &Mu,
+    randomness: Randomness<'_>,
+    out: &mut P::SignatureBytes,
+) -> Result<(), SignError> {
+    sign_expanded::<P>(
+        Backend::detect(),
+        sk.as_ref(),
+        mu,
+        randomness.rnd(),
+        out.as_mut(),
+        &mut |_| {},
+    )
+}
+
+/// Algorithm 7 on a given M' (the ACVP internal interface).
+///
+/// # Errors
+/// As [`SigningKey::sign_into`].
+#[cfg(feature = "hazmat")]
+pub fn sign_internal<P: ParameterSet>(
+    key: &SigningKey<P>,
+    m_prime: &[u8],
+    randomness: Randomness<'_>,
+    out: &mut [u8],
+) -> Result<(), SignError> {
+    let vk = key.verifying_key();
+    key.sign_mu_into(
+        &mu_from_m_prime(vk.backend().permutation(), vk.tr(), &[m_prime]),
+        randomness,
+        out,
+    )
+}
+
+/// Algorithm 8 on a given M' (the ACVP internal interface).
+///
+/// # Errors
+/// As [`VerifyingKey::verify`].
+#[cfg(feature = "hazmat")]
+pub fn verify_internal<P: ParameterSet>(
+    key: &VerifyingKey<P>,
+    m_prime: &[u8],
+    signature: &[u8],
+) -> Result<(), VerifyError> {
+    key.verify_mu(
+        &mu_from_m_prime(key.backend().permutation(), key.tr(), &[m_prime]),
+        signature,
+    )
 }

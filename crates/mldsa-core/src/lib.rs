@@ -21,9 +21,9 @@
 //! Signing takes at most 43, 64 or 99 kB of stack with a [`SigningKey`] and 19, 22 or 26 kB
 //! with a prepared key, key generation 26, 28 or 33 kB, and every verification at most 64
 //! KiB, in optimised builds on every backend. In an unoptimised build each portable call
-//! runs on a thread of 128 KiB. `docs/gates.md` has the figures of every call, backend and
-//! set, and the gate that measures and enforces them. No call allocates but those that
-//! return a prepared key, a batch signer or a vector.
+//! runs on a thread of 128 KiB. A gate enforces this (`docs/gates.md`); the figures of every
+//! call, backend and set are in `tests/gates/figures/stack.tsv`. No call allocates but those
+//! that return a prepared key, a batch signer or a vector.
 //!
 //! # Constant time
 //!
@@ -39,7 +39,7 @@
     not(feature = "hazmat"),
     allow(
         unreachable_pub,
-        reason = "`internals` and `hazmat` export items of private modules"
+        reason = "`internals` exports items of private modules"
     )
 )]
 // AArch64 without vector registers, or with words the other way round.
@@ -62,7 +62,7 @@ extern crate alloc;
 extern crate std;
 
 // Lowest first: a module uses only those above it, and so do the modules inside
-// each folder (tests/structure.rs). They are private.
+// each folder (tests/structure). They are private.
 mod memory;
 mod error;
 mod params;
@@ -92,24 +92,17 @@ mod traits;
 #[cfg(feature = "unstable-internals")]
 #[doc(hidden)]
 pub mod internals;
-#[cfg(feature = "hazmat")]
-pub mod hazmat;
 
 pub use crate::backend::Backend;
 #[cfg(feature = "jwk")]
 pub use crate::error::JwkError;
-pub use crate::error::{
-    ContextError, KeyError, ParseError, PreHashError, RngError, SelfTestError, SignError,
-    VerifyError,
-};
+pub use crate::error::{KeyError, MessageError, ParseError, SelfTestError, SignError, VerifyError};
 #[cfg(feature = "jwk")]
 pub use crate::formats::akp::{CoseKey, Jwk};
 #[cfg(feature = "pkcs8")]
-pub use crate::formats::pkcs8::{PrivateKeyChoice, PrivateKeyForm};
+pub use crate::formats::pkcs8::PrivateKeyForm;
 #[cfg(feature = "serde")]
 pub use crate::formats::serde::SerializableSigningKey;
-#[cfg(feature = "spki")]
-pub use crate::formats::spki::object_identifier;
 #[cfg(feature = "hash-ml-dsa")]
 pub use crate::hash::prehash::{PreHash, PreHashed};
 pub use crate::hash::transcript::{Context, Mu, MuBuilder, Randomness};

@@ -1,4 +1,5 @@
 //! Linear relations on whole vectors, for `mladsa-aggregate`.
 
 pub(crate) mod interval;
+pub(crate) mod pack;
 pub(crate) mod vectors;

@@ -113,7 +113,7 @@ fn every_byte_of_a_signature_counts() {
 #[cfg(feature = "hazmat")]
 mod rejections {
     use super::*;
-    use mldsa_core::hazmat::{Rejection, sign_mu_observed};
+    use mldsa_core::internals::{Rejection, sign_mu_observed};
 
     /// Rejections by algorithm 7 line 23 (z or r0), and by line 28 for ct0 and for hints.
     fn counts<P: ParameterSet>(seed: &str, mu: &str) -> [u32; 3] {

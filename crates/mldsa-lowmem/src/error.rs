@@ -1,43 +1,8 @@
-//! Errors. None carries a secret.
+//! Error of verification from external memory.
 
 use core::fmt;
 
 use mldsa_core::VerifyError;
-
-/// Reason why signing failed. The signature buffer is wiped, except after
-/// [`Self::BufferLength`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SigningError {
-    /// The signature buffer does not have exactly `SIG_LEN` bytes; it is unchanged.
-    BufferLength,
-    /// No attempt was accepted within 814. The probability is below 2^-256, so this is
-    /// a fault.
-    AttemptsExhausted,
-    /// The second pass over w hashed to another commitment than the first: a fault, or
-    /// a concurrent write to the signature buffer.
-    CommitmentChanged,
-    /// The finished signature did not verify, or the public key does not hash to the
-    /// key's `tr`: a fault, a damaged key, or a concurrent write to the signature
-    /// buffer.
-    SelfVerification,
-    /// The progress function returned `Break`.
-    Stopped,
-}
-
-impl fmt::Display for SigningError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BufferLength => "signature buffer has the wrong length",
-            Self::AttemptsExhausted => "no signature within the attempt limit",
-            Self::CommitmentChanged => "commitment changed between two passes",
-            Self::SelfVerification => "finished signature failed its own verification",
-            Self::Stopped => "stopped by the progress function",
-        })
-    }
-}
-
-impl core::error::Error for SigningError {}
 
 /// Reason why verification from a [`Reader`](crate::Reader) failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

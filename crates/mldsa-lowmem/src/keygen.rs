@@ -7,7 +7,6 @@ use mldsa_core::internals::{
     T1_POLY_LEN, expand_seed, tr,
 };
 
-use crate::io::Writer;
 use crate::matrix::public_row;
 use crate::packed::{KECCAK, packed_row_mut, wiped};
 use crate::secrets::{Packed, Secrets};
@@ -93,43 +92,5 @@ pub(crate) fn for_each_public_row<T0: Array<u8>, S: Secrets, E>(
     hash.finish();
     let mut tr = [0; CRH_LEN];
     hash.squeeze(&mut tr);
-    Ok(tr)
-}
-
-/// Key generation without key buffers: writes the public key row by row to `pk` and
-/// the expanded private key to `sk` (`None` if the seed is the private key).
-/// Returns `tr`. Takes longer than [`keygen_from_seed`]: s1 is sampled again for
-/// every row.
-///
-/// # Errors
-/// The first error of a writer.
-pub fn keygen_to_writers<P: ParameterSet, E>(
-    xi: &[u8; SEED_LEN],
-    pk: &mut dyn Writer<Error = E>,
-    sk: Option<&mut dyn Writer<Error = E>>,
-) -> Result<[u8; CRH_LEN], E> {
-    let p = &P::PARAMS;
-    let mut seed = ExpandedSeed::zeroed();
-    expand_seed(KECCAK, p, xi, &mut seed);
-    pk.write(0, &seed.rho)?;
-    let Some(sk) = sk else {
-        return for_each_public_row::<WithoutT0, _, _>(p, &seed, |i, t1, _| {
-            pk.write(SEED_LEN + i * T1_POLY_LEN, t1)
-        });
-    };
-    let rows_at = 2 * SEED_LEN + CRH_LEN;
-    let t0_at = rows_at + (p.l + p.k) * p.eta_poly_len();
-    sk.write(0, &seed.rho)?;
-    sk.write(SEED_LEN, seed.k_seed.expose())?;
-    let mut row = wiped();
-    for n in 0..p.l + p.k {
-        let s = seed.row(p, n, row.expose_mut());
-        sk.write(rows_at + n * p.eta_poly_len(), s)?;
-    }
-    let tr = for_each_public_row::<WithT0, _, _>(p, &seed, |i, t1, t0| {
-        pk.write(SEED_LEN + i * T1_POLY_LEN, t1)?;
-        sk.write(t0_at + i * T0_POLY_LEN, t0)
-    })?;
-    sk.write(2 * SEED_LEN, &tr)?;
     Ok(tr)
 }

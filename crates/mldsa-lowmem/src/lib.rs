@@ -13,7 +13,7 @@
 //! A private key is a 32-byte seed ([`SeedKey`], 192 bytes while in use) or the
 //! expanded encoding in flash ([`ExpandedKey`]); [`MlDsaSigner`] signs with either.
 //! Verification reads key and signature in place ([`PublicKey`]) or from an untrusted
-//! external memory ([`verify_mu_from`], about 1.3 kB of stack more).
+//! external memory ([`PublicKey::verify_mu_from`], about 1.3 kB of stack more).
 //!
 //! Secrets reach no branch, which is checked on compiled code (`docs/constant-time.md`).
 //! All working memory is wiped on every exit.
@@ -38,11 +38,10 @@ mod attempt;
 mod signer;
 
 pub use crate::attempt::Progress;
-pub use crate::error::{ReaderError, SigningError};
+pub use crate::error::ReaderError;
 pub use crate::io::{Reader, Writer};
 pub use crate::key::{ExpandedKey, PrivateKey, SeedKey};
-pub use crate::keygen::{keygen_from_seed, keygen_to_writers};
-pub use crate::remote::{tr_from, verify_mu_from};
+pub use crate::keygen::keygen_from_seed;
 pub use crate::signer::{MlDsaSigner, sign_mu_deterministic_from_seed};
 pub use crate::tier::{Balanced, CacheMatrix, CacheW0, Minimal, Tier, Workspace};
 pub use crate::verify::PublicKey;
@@ -54,7 +53,8 @@ pub use mldsa_core::MlDsa65;
 pub use mldsa_core::MlDsa87;
 pub use mldsa_core::internals::Rejection;
 pub use mldsa_core::{
-    Context, ContextError, KeyError, Mu, MuBuilder, ParameterSet, Randomness, VerifyError,
+    Context, KeyError, MessageError, Mu, MuBuilder, ParameterSet, Randomness, SignError,
+    VerifyError,
 };
 #[cfg(feature = "hash-ml-dsa")]
-pub use mldsa_core::{PreHash, PreHashError, PreHashed};
+pub use mldsa_core::{PreHash, PreHashed};

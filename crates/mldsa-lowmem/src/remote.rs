@@ -18,26 +18,89 @@ use crate::error::ReaderError;
 use crate::io::Reader;
 use crate::matrix::mask_entry_sampled;
 use crate::packed::KECCAK;
-use crate::verify::compare;
+use crate::verify::{PublicKey, compare};
 
-/// `tr = H(pk, 64)` of a key in external memory.
-///
-/// # Errors
-/// [`ReaderError::KeyLength`], [`ReaderError::Read`].
-#[inline(never)]
-pub fn tr_from<P: ParameterSet, K: Reader>(
-    pk: &mut K,
-) -> Result<[u8; CRH_LEN], ReaderError<K::Error>> {
-    if pk.size() != P::PK_LEN {
-        return Err(ReaderError::KeyLength);
+impl<P: ParameterSet> PublicKey<'_, P> {
+    /// `tr = H(pk, 64)` of a key in external memory.
+    ///
+    /// # Errors
+    /// [`ReaderError::KeyLength`], [`ReaderError::Read`].
+    #[inline(never)]
+    pub fn tr_from<K: Reader>(pk: &mut K) -> Result<[u8; CRH_LEN], ReaderError<K::Error>> {
+        if pk.size() != P::PK_LEN {
+            return Err(ReaderError::KeyLength);
+        }
+        let mut hash = Shake256::new(KECCAK);
+        let mut piece = [0; 32];
+        for at in (0..P::PK_LEN).step_by(piece.len()) {
+            pk.read(at, &mut piece).map_err(ReaderError::Read)?;
+            hash.absorb(&piece);
+        }
+        Ok(digest(&mut hash))
     }
-    let mut hash = Shake256::new(KECCAK);
-    let mut piece = [0; 32];
-    for at in (0..P::PK_LEN).step_by(piece.len()) {
-        pk.read(at, &mut piece).map_err(ReaderError::Read)?;
-        hash.absorb(&piece);
+
+    /// Verifies a signature over `mu`; key and signature are read from external memory in
+    /// pieces of at most 640 bytes. `tr` is the hash of the key that `mu` was computed with,
+    /// from trusted memory or from [`Self::tr_from`]; the key that is read must have it.
+    ///
+    /// The z part of the signature is read once per row of A. Stack on a Cortex-M4: 3.7 kB,
+    /// 1.3 kB more than [`Self::verify_mu`].
+    ///
+    /// # Errors
+    /// Every [`ReaderError`]. Only [`ReaderError::Invalid`] is a verdict on the signature.
+    #[inline(never)]
+    pub fn verify_mu_from<E>(
+        pk: &mut dyn Reader<Error = E>,
+        tr: &[u8; CRH_LEN],
+        mu: &Mu,
+        signature: &mut dyn Reader<Error = E>,
+    ) -> Result<(), ReaderError<E>> {
+        let p = &P::PARAMS;
+        if pk.size() != P::PK_LEN {
+            return Err(ReaderError::KeyLength);
+        }
+        if signature.size() != P::SIG_LEN {
+            return Err(VerifyError::SignatureLength.into());
+        }
+        // At most 75 + 8 or 80 + 4 bytes.
+        let mut hint = [0; 84];
+        let hint = &mut hint[..p.omega + p.k];
+        let read = ReaderError::Read;
+        signature
+            .read(p.c_tilde_len + p.l * p.z_poly_len(), hint)
+            .map_err(read)?;
+        let hint = Hint::hint_bit_unpack_vartime(hint, p.omega)?;
+        let mut c_tilde = [0; CRH_LEN];
+        let c_tilde = &mut c_tilde[..p.c_tilde_len];
+        signature.read(0, c_tilde).map_err(read)?;
+
+        let mut key_hash = Shake256::new(KECCAK);
+        let mut rho = [0; SEED_LEN];
+        pk.read(0, &mut rho).map_err(read)?;
+        key_hash.absorb(&rho);
+
+        let mut hash = CommitmentHash::new(KECCAK, mu);
+        let mut acc = [0; N];
+        let mut first_pass = [0; CRH_LEN];
+        for i in 0..p.k {
+            row_of_w(p, &rho, i, signature, &mut first_pass, &mut acc)?;
+            let c_tilde = &*c_tilde;
+            absorb_row(
+                p,
+                i,
+                pk,
+                c_tilde,
+                hint.row(i),
+                &mut acc,
+                &mut key_hash,
+                &mut hash,
+            )?;
+        }
+        if digest(&mut key_hash) != *tr {
+            return Err(ReaderError::Changed);
+        }
+        Ok(compare(&mut hash, c_tilde)?)
     }
-    Ok(digest(&mut hash))
 }
 
 fn digest(hash: &mut Shake256) -> [u8; CRH_LEN] {
@@ -45,69 +108,6 @@ fn digest(hash: &mut Shake256) -> [u8; CRH_LEN] {
     hash.finish();
     hash.squeeze(&mut out);
     out
-}
-
-/// Verifies a signature over `mu`; key and signature are read from external memory in
-/// pieces of at most 640 bytes. `tr` is the hash of the key that `mu` was computed with,
-/// from trusted memory or from [`tr_from`]; the key that is read must have it.
-///
-/// The z part of the signature is read once per row of A. Stack on a Cortex-M4: 3.7 kB,
-/// 1.3 kB more than [`PublicKey::verify_mu`](crate::PublicKey::verify_mu).
-///
-/// # Errors
-/// Every [`ReaderError`]. Only [`ReaderError::Invalid`] is a verdict on the signature.
-#[inline(never)]
-pub fn verify_mu_from<P: ParameterSet, E>(
-    pk: &mut dyn Reader<Error = E>,
-    tr: &[u8; CRH_LEN],
-    mu: &Mu,
-    signature: &mut dyn Reader<Error = E>,
-) -> Result<(), ReaderError<E>> {
-    let p = &P::PARAMS;
-    if pk.size() != P::PK_LEN {
-        return Err(ReaderError::KeyLength);
-    }
-    if signature.size() != P::SIG_LEN {
-        return Err(VerifyError::SignatureLength.into());
-    }
-    // At most 75 + 8 or 80 + 4 bytes.
-    let mut hint = [0; 84];
-    let hint = &mut hint[..p.omega + p.k];
-    let read = ReaderError::Read;
-    signature
-        .read(p.c_tilde_len + p.l * p.z_poly_len(), hint)
-        .map_err(read)?;
-    let hint = Hint::hint_bit_unpack_vartime(hint, p.omega)?;
-    let mut c_tilde = [0; CRH_LEN];
-    let c_tilde = &mut c_tilde[..p.c_tilde_len];
-    signature.read(0, c_tilde).map_err(read)?;
-
-    let mut key_hash = Shake256::new(KECCAK);
-    let mut rho = [0; SEED_LEN];
-    pk.read(0, &mut rho).map_err(read)?;
-    key_hash.absorb(&rho);
-
-    let mut hash = CommitmentHash::new(KECCAK, mu);
-    let mut acc = [0; N];
-    let mut first_pass = [0; CRH_LEN];
-    for i in 0..p.k {
-        row_of_w(p, &rho, i, signature, &mut first_pass, &mut acc)?;
-        let c_tilde = &*c_tilde;
-        absorb_row(
-            p,
-            i,
-            pk,
-            c_tilde,
-            hint.row(i),
-            &mut acc,
-            &mut key_hash,
-            &mut hash,
-        )?;
-    }
-    if digest(&mut key_hash) != *tr {
-        return Err(ReaderError::Changed);
-    }
-    Ok(compare(&mut hash, c_tilde)?)
 }
 
 /// Computes row `i` of `A z` in `acc`. Reads all of z: in row 0 its hash is stored in

@@ -8,10 +8,9 @@ use mldsa_core::PreHashed;
 use mldsa_core::internals::{
     CRH_LEN, ExpandedSeed, N, SEED_LEN, Wipe, expand_seed, randomness_bytes,
 };
-use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness};
+use mldsa_core::{Context, Mu, MuBuilder, ParameterSet, Randomness, SignError};
 
 use crate::attempt::{Progress, Request, Watch, sign_internal};
-use crate::error::SigningError;
 use crate::key::PrivateKey;
 use crate::packed::{KECCAK, wiped};
 use crate::signing_secrets::SigningSecrets;
@@ -99,7 +98,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
 
     /// Calls `progress` at every attempt and row, for a watchdog or a scheduler. Signing
     /// continues when it returns [`ControlFlow::Continue`], and ends with
-    /// [`SigningError::Stopped`] at [`ControlFlow::Break`].
+    /// [`SignError::Stopped`] at [`ControlFlow::Break`].
     ///
     /// All working memory is wiped if `progress` unwinds; a panic that halts or resets
     /// the device wipes nothing.
@@ -114,14 +113,14 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
     /// Signs `message` (FIPS 204 algorithm 2) into `signature`.
     ///
     /// # Errors
-    /// Every [`SigningError`].
+    /// Every [`SignError`].
     pub fn sign(
         &mut self,
         message: &[u8],
         ctx: Context<'_>,
         randomness: Randomness<'_>,
         signature: &mut [u8],
-    ) -> Result<(), SigningError> {
+    ) -> Result<(), SignError> {
         let mu = message_mu(self.key.tr(), ctx, message);
         self.sign_mu(&mu, randomness, signature)
     }
@@ -135,7 +134,7 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
     /// Signs a digest (FIPS 204 algorithm 4, HashML-DSA) into `signature`.
     ///
     /// # Errors
-    /// Every [`SigningError`].
+    /// Every [`SignError`].
     #[cfg(feature = "hash-ml-dsa")]
     pub fn sign_prehashed(
         &mut self,
@@ -143,20 +142,20 @@ impl<'a, P: ParameterSet, K: PrivateKey<P>, T: Tier<P>> MlDsaSigner<'a, P, K, T>
         ctx: Context<'_>,
         randomness: Randomness<'_>,
         signature: &mut [u8],
-    ) -> Result<(), SigningError> {
+    ) -> Result<(), SignError> {
         self.sign_mu(&digest.mu(self.key.tr(), ctx), randomness, signature)
     }
 
     /// Signs an externally computed message representative into `signature`.
     ///
     /// # Errors
-    /// Every [`SigningError`].
+    /// Every [`SignError`].
     pub fn sign_mu(
         &mut self,
         mu: &Mu,
         randomness: Randomness<'_>,
         signature: &mut [u8],
-    ) -> Result<(), SigningError> {
+    ) -> Result<(), SignError> {
         let checks = Checks {
             self_verification: self.self_verification,
             commitment_check: self.commitment_check,
@@ -222,9 +221,9 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     checks: &Checks<'_>,
     watch: &mut Watch<'_>,
     signature: &mut [u8],
-) -> Result<(), SigningError> {
+) -> Result<(), SignError> {
     if signature.len() != P::SIG_LEN {
-        return Err(SigningError::BufferLength);
+        return Err(SignError::BufferLength);
     }
     let out = Unfinished(signature);
     let mut acc = wiped::<[i32; N]>();
@@ -240,7 +239,7 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
     let Checks { public_key, tr, .. } = *checks;
     if checks.self_verification && !self_verify(&P::PARAMS, secrets, public_key, tr, mu, out.0, acc)
     {
-        return Err(SigningError::SelfVerification);
+        return Err(SignError::SelfVerification);
     }
     out.release();
     Ok(())
@@ -252,14 +251,14 @@ fn sign_with<P: ParameterSet, S: SigningSecrets, T: Tier<P>>(
 /// [`MlDsaSigner`] says about it holds here too.
 ///
 /// # Errors
-/// Every [`SigningError`].
+/// Every [`SignError`].
 pub fn sign_mu_deterministic_from_seed<P: ParameterSet, T: Tier<P>>(
     xi: &[u8; SEED_LEN],
     mu: &Mu,
     rnd: &[u8; SEED_LEN],
     workspace: &mut Workspace<P, T>,
     signature: &mut [u8],
-) -> Result<(), SigningError> {
+) -> Result<(), SignError> {
     let mut seed = ExpandedSeed::zeroed();
     expand_seed(KECCAK, &P::PARAMS, xi, &mut seed);
     let checks = Checks {

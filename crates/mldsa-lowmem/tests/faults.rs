@@ -60,7 +60,7 @@ fn malformed_keys_and_buffers_are_rejected() {
             Randomness::Deterministic,
             &mut buffer,
         );
-        assert_eq!(signed, Err(SigningError::BufferLength));
+        assert_eq!(signed, Err(SignError::BufferLength));
         assert_eq!(buffer, vec![7; len]);
     }
 }
@@ -96,7 +96,7 @@ fn stop_at_any_report_wipes_the_buffer() {
         let stopped = MlDsaSigner::new(&key, &mut workspace)
             .with_progress(&mut stop)
             .sign_mu(&mu(), Randomness::Deterministic, &mut buffer);
-        assert_eq!(stopped.err(), Some(SigningError::Stopped));
+        assert_eq!(stopped.err(), Some(SignError::Stopped));
         assert_eq!(buffer, [0; P::SIG_LEN]);
     }
 }
@@ -133,11 +133,7 @@ fn assert_only_self_verification_refuses<K: PrivateKey<P>>(key: &K, damage: &str
         Randomness::Deterministic,
         &mut buffer,
     );
-    assert_eq!(
-        signed.err(),
-        Some(SigningError::SelfVerification),
-        "{damage}"
-    );
+    assert_eq!(signed.err(), Some(SignError::SelfVerification), "{damage}");
     assert_eq!(buffer, [0; P::SIG_LEN], "{damage}");
     let unchecked = MlDsaSigner::new(key, &mut workspace)
         .with_self_verification(false)
@@ -213,12 +209,12 @@ fn keygen_ends_with_the_first_error_of_a_writer() {
     let rows = P::K + P::L;
     for writes in 0..=P::K + 1 {
         let line = &mut Line { writes };
-        let ended = keygen_to_writers::<P, _>(&XI, line, None);
+        let ended = SeedKey::<P>::keygen_to_writers(&XI, line, None);
         assert_eq!(ended.is_ok(), writes == P::K + 1, "{writes} writes");
     }
     for writes in [0, 1, 2, rows, rows + 2, rows + P::K + 2] {
         let (pk, sk) = (&mut Line { writes: 99 }, &mut Line { writes });
-        let ended = keygen_to_writers::<P, _>(&XI, pk, Some(sk));
+        let ended = SeedKey::<P>::keygen_to_writers(&XI, pk, Some(sk));
         assert_eq!(ended, Err("line down"), "{writes} writes");
     }
 }

@@ -3,7 +3,7 @@
 
 use core::ops::ControlFlow;
 
-use mldsa_core::hazmat::{self, Rejection};
+use mldsa_core::internals::{self, Rejection};
 use mldsa_core::{ParameterSet, SigningKey, VerifyingKey};
 use mldsa_lowmem::*;
 
@@ -11,7 +11,7 @@ use mldsa_lowmem::*;
 fn bytes<const LEN: usize>(label: u8, n: u32) -> [u8; LEN] {
     let mut out = [0; LEN];
     let seed = [label, n as u8, (n >> 8) as u8, (n >> 16) as u8];
-    hazmat::Shake256::digest(
+    internals::Shake256::digest(
         mldsa_core::Backend::PORTABLE.permutation(),
         &[&seed],
         &mut out,
@@ -142,12 +142,13 @@ fn check_keys<P: ParameterSet>() {
 
         let mut pk_sink = Memory(vec![0; P::PK_LEN], 0);
         let mut sk_sink = Memory(vec![0; P::SK_LEN], 0);
-        let tr = keygen_to_writers::<P, ()>(&case.xi, &mut pk_sink, Some(&mut sk_sink)).unwrap();
+        let tr = SeedKey::<P>::keygen_to_writers::<()>(&case.xi, &mut pk_sink, Some(&mut sk_sink))
+            .unwrap();
         assert_eq!(tr, *case.core.verifying_key().tr());
         assert!(pk_sink.0 == pk.as_ref() && pk_sink.1 == P::PK_LEN);
         assert!(sk_sink.0 == sk.as_ref() && sk_sink.1 == P::SK_LEN);
         assert_eq!(
-            keygen_to_writers::<P, ()>(&case.xi, &mut pk_sink, None),
+            SeedKey::<P>::keygen_to_writers::<()>(&case.xi, &mut pk_sink, None),
             Ok(tr)
         );
     }
@@ -238,7 +239,7 @@ fn compare<P: ParameterSet>(
 ) {
     let expected = vk.verify_mu(mu, signature);
     assert_eq!(pk.verify_mu(mu, signature), expected);
-    let remote = verify_mu_from::<P, _>(
+    let remote = PublicKey::<P>::verify_mu_from(
         &mut Chip::honest(vk.as_ref()),
         vk.tr(),
         mu,
@@ -265,7 +266,8 @@ fn wrong_bytes_or_an_error_at_any_read_never_verify() {
     let signature = case.expected();
     let run = |pk: Chip<'_>, signature: Chip<'_>| {
         let (mut pk, mut signature) = (pk, signature);
-        let verdict = verify_mu_from::<MlDsa44, _>(&mut pk, vk.tr(), &case.mu, &mut signature);
+        let verdict =
+            PublicKey::<MlDsa44>::verify_mu_from(&mut pk, vk.tr(), &case.mu, &mut signature);
         (verdict, pk.reads, signature.reads)
     };
     let honest = run(Chip::honest(vk.as_ref()), Chip::honest(&signature));
@@ -302,11 +304,11 @@ fn wrong_bytes_or_an_error_at_any_read_never_verify() {
         );
     }
     assert_eq!(
-        tr_from::<MlDsa44, _>(&mut Chip::honest(vk.as_ref())),
+        PublicKey::<MlDsa44>::tr_from(&mut Chip::honest(vk.as_ref())),
         Ok(*vk.tr())
     );
     assert_eq!(
-        tr_from::<MlDsa44, _>(&mut Chip::honest(&vk.as_ref()[1..])),
+        PublicKey::<MlDsa44>::tr_from(&mut Chip::honest(&vk.as_ref()[1..])),
         Err(ReaderError::KeyLength)
     );
 }

@@ -1,6 +1,6 @@
 //! Signatures and what can be wrong with them, each with the verdict of the core.
 
-use mldsa_core::hazmat::Params;
+use mldsa_core::internals::Params;
 use mldsa_core::{
     Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SigningKey, VerifyingKey,
 };

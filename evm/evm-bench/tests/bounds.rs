@@ -2,7 +2,7 @@
 //! arithmetic computes.
 
 use evm_bench::contracts::Deployed;
-use mldsa_core::hazmat::{NttPoly, Poly, Q, ntt};
+use mldsa_core::internals::{NttPoly, Poly, Q, ntt};
 use mldsa_evm_gen::key::ExpandedKey;
 use mldsa_evm_gen::lanes::{Lanes, Layout, ones};
 use revm::primitives::U256;

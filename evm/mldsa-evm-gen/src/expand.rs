@@ -2,7 +2,7 @@
 //! built on it: the registry, which proves a commitment and binds calldata to it, and
 //! the stateless verifier.
 
-use mldsa_core::hazmat::Q;
+use mldsa_core::internals::Q;
 use ruint::aliases::U256;
 
 use crate::asm::{Asm, Op};

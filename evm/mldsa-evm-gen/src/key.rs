@@ -1,6 +1,6 @@
 //! Words of a key that are ready to be multiplied, and the contracts that hold them.
 
-use mldsa_core::hazmat::{NttPoly, Poly, PublicKeyParts, Q, Zeroed, ntt, pack, vectors};
+use mldsa_core::internals::{NttPoly, Poly, PublicKeyParts, Q, Zeroed, ntt, pack, vectors};
 use mldsa_core::{Backend, KeyError};
 use ruint::aliases::U256;
 
@@ -114,7 +114,7 @@ impl ExpandedKey {
         let (mut t, mut t_hat) = (Poly::zeroed(), NttPoly::zeroed());
         let rows = matrix
             .chunks_exact(p.l)
-            .zip(parts.t1.chunks_exact(mldsa_core::hazmat::T1_POLY_LEN))
+            .zip(parts.t1.chunks_exact(mldsa_core::internals::T1_POLY_LEN))
             .map(|(row, t1)| {
                 pack::unpack_t1_2d(t1, &mut t);
                 ntt::ntt(&t, &mut t_hat);
@@ -125,7 +125,7 @@ impl ExpandedKey {
         Ok(Self {
             layout,
             rho: *parts.rho,
-            tr: mldsa_core::hazmat::tr(backend.permutation(), pk),
+            tr: mldsa_core::internals::tr(backend.permutation(), pk),
             rows,
         })
     }

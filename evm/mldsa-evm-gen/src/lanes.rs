@@ -1,7 +1,7 @@
 //! Words of 256 bits that hold one coefficient of several polynomials, and where
 //! each set puts which.
 
-use mldsa_core::hazmat::{Params, Q};
+use mldsa_core::internals::{Params, Q};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use ruint::aliases::U256;
 

@@ -5,7 +5,7 @@
 //! on the stack. Products by zeta are Shoup's: with `z' = floor(zeta 2^s / q)`,
 //! `r = y zeta - floor(y z' / 2^s) q` is in `[0, q (1 + y / 2^s)]`.
 
-use mldsa_core::hazmat::{N, Q};
+use mldsa_core::internals::{N, Q};
 use ruint::aliases::U256;
 
 use crate::asm::{Asm, Op};

@@ -2,7 +2,7 @@
 //! word, algorithm by algorithm, for tests of the fast contracts. Its gas is of no
 //! concern (hundreds of millions).
 
-use mldsa_core::hazmat::Q;
+use mldsa_core::internals::Q;
 
 use crate::keccak::round_constants;
 use crate::lanes::{Layout, literal};

@@ -15,7 +15,7 @@
 //! commitment says which matrix is meant. That it is ExpandA(rho) is another statement,
 //! which the registry proves, and which [`ExpandedKey::is_expanded_from`] checks off chain.
 
-use mldsa_core::hazmat::{
+use mldsa_core::internals::{
     CRH_LEN, CommitmentHash, NttPoly, Poly, Q, SignatureParts, Zeroed, ntt, pack, rounding, sample,
 };
 use mldsa_core::{Backend, Context, MuBuilder};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mldsa_core::hazmat::{Q, rounding};
+use mldsa_core::internals::{Q, rounding};
 use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_evm_gen::key::{self, ExpandedKey};
 use mldsa_evm_gen::lanes::{Layout, ones};

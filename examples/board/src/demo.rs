@@ -6,7 +6,7 @@ use core::convert::Infallible;
 
 use mldsa_lowmem::{
     CacheW0, Context, Minimal, MlDsaSigner, ParameterSet, PublicKey, Randomness, SeedKey, Tier,
-    VerifyError, Workspace, Writer, keygen_to_writers,
+    VerifyError, Workspace, Writer,
 };
 
 use crate::meter::{Meter, Use, flash, statics};
@@ -142,7 +142,7 @@ where
     // The private key is the seed: 32 bytes of flash.
     let mut tr = [0; 64];
     let used = meter.measure(|| {
-        let Ok(hash) = keygen_to_writers::<P, _>(&SEED, &mut Memory(pk), None);
+        let Ok(hash) = SeedKey::<P>::keygen_to_writers(&SEED, &mut Memory(pk), None);
         tr = hash;
     });
     let mut kept = report("keygen", used, limits.keygen, *pk == *expected_pk);

@@ -6,10 +6,9 @@ use core::ops::ControlFlow;
 use core::ptr::{read_volatile, write_volatile};
 
 use board::println;
-use mldsa_core::no_alloc;
+use mldsa_core::VerifyingKey;
 use mldsa_lowmem::{
-    ExpandedKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SigningError,
-    Workspace,
+    ExpandedKey, Minimal, MlDsaSigner, Mu, ParameterSet, Progress, Randomness, SignError, Workspace,
 };
 
 use crate::{Bench, Input, miss};
@@ -18,8 +17,8 @@ use crate::{Bench, Input, miss};
 pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
     bench.prepare(&Input::new(0));
     for (commitment_check, self_verification, expected) in [
-        (true, false, Err(SigningError::CommitmentChanged)),
-        (false, true, Err(SigningError::SelfVerification)),
+        (true, false, Err(SignError::CommitmentChanged)),
+        (false, true, Err(SignError::SelfVerification)),
         (false, false, Ok(())),
     ] {
         let mu = Mu::from_bytes([7; 64]);
@@ -27,7 +26,8 @@ pub fn run<P: ParameterSet>(bench: &mut Bench<P>) {
         let kept = outcome == expected
             && match outcome {
                 Ok(()) => {
-                    no_alloc::verify_mu::<P>(&bench.pk, &mu, bench.signature.as_ref()).is_err()
+                    VerifyingKey::<P>::verify_mu_encoded(&bench.pk, &mu, bench.signature.as_ref())
+                        .is_err()
                 }
                 Err(_) => bench.signature.as_ref().iter().all(|&byte| byte == 0),
             };
@@ -52,7 +52,7 @@ fn sign_disturbed<P: ParameterSet>(
     mu: &Mu,
     commitment_check: bool,
     self_verification: bool,
-) -> Result<(), SigningError> {
+) -> Result<(), SignError> {
     let y = bench.signature.as_ref()[P::C_TILDE_LEN..].as_ptr() as usize as *mut u8;
     let mut rows = 0;
     let mut watch = |progress| {

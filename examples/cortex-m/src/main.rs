@@ -13,11 +13,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use board::meter::Use;
 use board::{exit, println};
 use cortex_m_rt::entry;
-use mldsa_core::no_alloc;
+use mldsa_core::internals::{keygen_internal, sign_mu_encoded, tr};
+use mldsa_core::{Backend, VerifyingKey};
 use mldsa_lowmem::{
     Balanced, CacheMatrix, CacheW0, Context, ExpandedKey, Minimal, MlDsaSigner, Mu, MuBuilder,
     ParameterSet, PublicKey, Randomness, Reader, SeedKey, Tier, Workspace, keygen_from_seed,
-    tr_from, verify_mu_from,
 };
 
 mod fault;
@@ -123,16 +123,19 @@ impl<P: ParameterSet> Bench<P> {
     /// The keys in the buffers must be those of the full-memory implementation.
     pub fn assert_keys(&mut self, input: &Input) {
         let (pk, sk) = (self.pk.clone(), self.sk.clone());
-        no_alloc::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk);
+        keygen_internal::<P>(Backend::PORTABLE, &input.xi, &mut self.pk, &mut self.sk);
         assert!(pk == self.pk && sk == self.sk);
     }
 
     /// The signature of the full-memory implementation.
     fn sign_with_core(&mut self, input: &Input) {
-        let mut mu = MuBuilder::from_tr(&no_alloc::tr::<P>(&self.pk), Context::EMPTY);
+        let mut mu = MuBuilder::from_tr(
+            &tr(Backend::PORTABLE.permutation(), self.pk.as_ref()),
+            Context::EMPTY,
+        );
         mu.update(&input.message);
         let hedge = Randomness::Hedged(&input.rnd);
-        no_alloc::sign_mu::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected)
+        sign_mu_encoded::<P>(&self.sk, &mu.finish(), hedge, &mut self.expected)
             .expect("a signature");
     }
 
@@ -145,8 +148,11 @@ impl<P: ParameterSet> Bench<P> {
             tier: "",
             workspace: 0,
         };
-        let keygen = row("keygen")
-            .run(|input| measure(|| no_alloc::keygen::<P>(&input.xi, &mut self.pk, &mut self.sk)));
+        let keygen = row("keygen").run(|input| {
+            measure(|| {
+                keygen_internal::<P>(Backend::PORTABLE, &input.xi, &mut self.pk, &mut self.sk)
+            })
+        });
         let sign = row("sign").run(|input| {
             self.keys(input);
             measure(|| self.sign_with_core(input))
@@ -154,10 +160,17 @@ impl<P: ParameterSet> Bench<P> {
         let verify = row("verify").run(|input| {
             self.prepare(input);
             measure(|| {
-                let mut mu = MuBuilder::from_tr(&no_alloc::tr::<P>(&self.pk), Context::EMPTY);
+                let mut mu = MuBuilder::from_tr(
+                    &tr(Backend::PORTABLE.permutation(), self.pk.as_ref()),
+                    Context::EMPTY,
+                );
                 mu.update(&input.message);
-                no_alloc::verify_mu::<P>(&self.pk, &mu.finish(), self.expected.as_ref())
-                    .expect("a valid signature");
+                VerifyingKey::<P>::verify_mu_encoded(
+                    &self.pk,
+                    &mu.finish(),
+                    self.expected.as_ref(),
+                )
+                .expect("a valid signature");
             })
         });
         [keygen, sign, verify]
@@ -189,10 +202,10 @@ impl<P: ParameterSet> Bench<P> {
             self.prepare(input);
             measure(|| {
                 let pk = &mut External(self.pk.as_ref());
-                let tr = tr_from::<P, _>(pk).expect("a key");
+                let tr = PublicKey::<P>::tr_from(pk).expect("a key");
                 let mu = mu(&tr, &input.message);
                 let signature = &mut External(self.expected.as_ref());
-                verify_mu_from::<P, _>(pk, &tr, &mu, signature).expect("a valid signature");
+                PublicKey::<P>::verify_mu_from(pk, &tr, &mu, signature).expect("a valid signature");
             })
         });
         [keygen, verify, external]
@@ -253,7 +266,7 @@ impl<P: ParameterSet> Bench<P> {
         });
         let opened = row("sign from seed, key opened, self-verified").run(|input| {
             self.prepare(input);
-            let tr = no_alloc::tr::<P>(&self.pk);
+            let tr = tr(Backend::PORTABLE.permutation(), self.pk.as_ref());
             let used = measure(|| {
                 let key = SeedKey::<P>::from_seed_and_tr(&input.xi, &tr);
                 let hedge = Randomness::Hedged(&input.rnd);

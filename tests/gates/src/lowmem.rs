@@ -4,11 +4,11 @@
 use core::convert::Infallible;
 use core::hint::black_box;
 
-use mldsa_core::hazmat::Zeroed;
-use mldsa_core::{Backend, Context, Mu, MuBuilder, ParameterSet, Randomness, hazmat};
+use mldsa_core::internals::Zeroed;
+use mldsa_core::{Backend, Context, Mu, MuBuilder, ParameterSet, Randomness, internals};
 use mldsa_lowmem::{
     Balanced, CacheMatrix, CacheW0, ExpandedKey, Minimal, MlDsaSigner, PublicKey, Reader, SeedKey,
-    Tier, Workspace, keygen_from_seed, tr_from, verify_mu_from,
+    Tier, Workspace, keygen_from_seed,
 };
 
 use crate::cases;
@@ -34,11 +34,11 @@ struct Input<P: ParameterSet> {
 impl<P: ParameterSet> Input<P> {
     fn new(xi: [u8; 32], mu: impl FnOnce(&[u8; 64]) -> Mu) -> Self {
         let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
-        hazmat::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
-        let mu = mu(&mldsa_core::no_alloc::tr::<P>(&pk));
+        internals::keygen_internal::<P>(Backend::PORTABLE, &xi, &mut pk, &mut sk);
+        let mu = mu(&internals::tr(Backend::PORTABLE.permutation(), pk.as_ref()));
         let mut signature = P::SignatureBytes::zeroed();
         let signed =
-            mldsa_core::no_alloc::sign_mu::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
+            internals::sign_mu_encoded::<P>(&sk, &mu, Randomness::Deterministic, &mut signature);
         assert_eq!(signed, Ok(()));
         Self {
             xi,
@@ -111,10 +111,10 @@ where
     let verify_from = move || {
         for input in inputs {
             let pk = &mut External(input.pk.as_ref());
-            let tr = tr_from::<P, _>(pk).expect("a key of the right length");
+            let tr = PublicKey::<P>::tr_from(pk).expect("a key of the right length");
             let signature = &mut External(input.signature.as_ref());
             assert_eq!(
-                verify_mu_from::<P, _>(pk, &tr, &input.mu, signature),
+                PublicKey::<P>::verify_mu_from(pk, &tr, &input.mu, signature),
                 Ok(())
             );
         }

@@ -1,13 +1,13 @@
 //! The heap: no block at all for the forms that promise it, and what the others
 //! take, counted by dhat, on every backend of this CPU.
 
+use mldsa_core::internals::{keygen_internal, keygen_many, sign_mu_encoded};
 use mldsa_core::no_alloc::SignInto;
 
 use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, MuBuilder, ParameterSet, PreHash,
-    PreHashed, Randomness, SignJob, SigningKey, VerifyingKey, no_alloc,
-    no_alloc::BatchSignerScratch, no_alloc::PreparedSigningKeyStorage,
-    no_alloc::PreparedVerifyingKeyStorage,
+    PreHashed, Randomness, SignJob, SigningKey, VerifyingKey, no_alloc::BatchSignerScratch,
+    no_alloc::PreparedSigningKeyStorage, no_alloc::PreparedVerifyingKeyStorage,
 };
 
 use mldsa_gates::lowmem;
@@ -39,7 +39,7 @@ fn check<P: ParameterSet>(backend: Backend) {
     let mut out = signature.as_bytes().clone();
 
     let none = (0, 0);
-    let keygen = allocated(|| no_alloc::keygen::<P>(&[7; 32], &mut pk, &mut sk));
+    let keygen = allocated(|| keygen_internal::<P>(backend, &[7; 32], &mut pk, &mut sk));
     assert_eq!(keygen, none);
     let objects = allocated(|| {
         let key = SigningKey::<P>::from_seed(&[7; 32]);
@@ -56,7 +56,7 @@ fn check<P: ParameterSet>(backend: Backend) {
         );
         let mut mu = MuBuilder::from_tr(vk.tr(), ctx);
         mu.update(b"message");
-        assert!(no_alloc::sign_mu::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
+        assert!(sign_mu_encoded::<P>(&sk, &mu.finish(), hedge, &mut out).is_ok());
     });
     assert_eq!(sign, none);
     let mut memory_to_sign = Box::new(PreparedSigningKeyStorage::new());
@@ -67,7 +67,7 @@ fn check<P: ParameterSet>(backend: Backend) {
         assert!(prepared.sign_into(b"message", ctx, hedge, out).is_ok());
         let job = SignJob::new(prepared, b"message", ctx, hedge);
         BatchSigner::new_in(&mut batch).sign([job; 20], |_, out| assert!(out.is_ok()));
-        no_alloc::keygen_many::<P>(&mut [(&[7; 32], &mut pk, &mut sk)]);
+        keygen_many::<P>(backend, &mut [(&[7; 32], &mut pk, &mut sk)]);
     });
     assert_eq!(many, none);
     let verify = allocated(|| {
@@ -114,18 +114,14 @@ where
 }
 
 fn main() {
-    let _profiler = dhat::Profiler::builder().testing().build();
-    for name in ["portable", "avx2", "avx512", "neon", "neon-sha3"] {
-        let Some(backend) = Backend::from_name(name) else {
-            println!("{name}: not run, this CPU lacks it");
-            continue;
-        };
-        // Not every form is told which backend to take.
-        mldsa_core::internals::set_default_backend(backend);
-        check::<MlDsa44>(backend);
-        check::<MlDsa65>(backend);
-        check::<MlDsa87>(backend);
+    if mldsa_gates::ran_on_every_backend(&[]) {
+        return;
     }
+    let _profiler = dhat::Profiler::builder().testing().build();
+    let backend = Backend::detect();
+    check::<MlDsa44>(backend);
+    check::<MlDsa65>(backend);
+    check::<MlDsa87>(backend);
     check_small::<MlDsa44>();
     check_small::<MlDsa65>();
     check_small::<MlDsa87>();

@@ -11,15 +11,15 @@ use core::hint::black_box;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mldsa_core::hazmat::{
+use mldsa_core::internals::{
     self, ExpandedSeed, NttPoly, Params, Poly, SecretKeyParts, Zeroed, expand_seed, ntt, pack,
     sample,
 };
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignError,
-    SignJob, SigningKey, no_alloc, no_alloc::PreparedSigningKeyStorage,
-    no_alloc::SigningKeyStorage, zeroize_stack,
+    SignJob, SigningKey, no_alloc::PreparedSigningKeyStorage, no_alloc::SigningKeyStorage,
+    zeroize_stack,
 };
 use mldsa_gates::cases::{self, Case};
 use mldsa_gates::{heap_scan, stack_watermark};
@@ -93,14 +93,14 @@ impl Secrets {
             pack::unpack_eta(p.eta, packed, &mut s);
             secrets.add_ntt("s1 or s2 transformed", &s);
         }
-        for packed in parts.t0.chunks(hazmat::T0_POLY_LEN) {
+        for packed in parts.t0.chunks(internals::T0_POLY_LEN) {
             let mut t0 = Poly::zeroed();
             pack::unpack_t0(packed, &mut t0);
             secrets.add_poly("t0", &t0.0);
             secrets.add_ntt("t0 transformed", &t0);
         }
         let mut rho_pp = [0; 64];
-        hazmat::rho_pp(
+        internals::rho_pp(
             backend.permutation(),
             parts.k_seed,
             &[0; 32],
@@ -176,7 +176,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
     let out_of_range_to_sign = out_of_range.clone();
     let import = move |sk: &[u8]| {
         let mut pk = P::PublicKeyBytes::zeroed();
-        hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok()
+        internals::check_expanded::<P>(backend, sk, &mut pk).is_ok()
     };
     let prepared = Arc::new(key.prepare());
     // More than there are places, so that some wait.
@@ -206,9 +206,9 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             Box::new(move || {
                 let mut pk = P::PublicKeyBytes::zeroed();
                 let mut sk = Box::new(P::SecretKeyBytes::zeroed());
-                hazmat::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
+                internals::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
                 // The caller's own buffer.
-                hazmat::Wipe::wipe(&mut *sk);
+                internals::Wipe::wipe(&mut *sk);
             }),
         ),
         (
@@ -244,8 +244,12 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
             Box::new(move || {
                 let mut out = P::SignatureBytes::zeroed();
                 let sk = &out_of_range_to_sign;
-                let signed =
-                    no_alloc::sign_mu::<P>(sk, &case.mu, Randomness::Deterministic, &mut out);
+                let signed = internals::sign_mu_encoded::<P>(
+                    sk,
+                    &case.mu,
+                    Randomness::Deterministic,
+                    &mut out,
+                );
                 assert_eq!(signed, Err(SignError::Key));
             }),
         ),
@@ -269,7 +273,7 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                     assert_ne!(left, 0, "unwinding, as the test wants it");
                 };
                 let out = out.as_mut();
-                let _ = hazmat::sign_mu_observed(
+                let _ = internals::sign_mu_observed(
                     key,
                     &case.mu,
                     Randomness::Deterministic,
@@ -285,10 +289,10 @@ fn operations<'a, P: ParameterSet>(case: Case, key: &'a SigningKey<P>) -> Vec<Op
                 let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
                 let places = keys.iter_mut().map(|(pk, sk)| (&case.seed, pk, sk));
                 let mut places: Vec<_> = places.collect();
-                hazmat::keygen_many::<P>(backend, &mut places);
+                internals::keygen_many::<P>(backend, &mut places);
                 // The caller's own buffers.
                 for (_, sk) in &mut keys {
-                    hazmat::Wipe::wipe(sk);
+                    internals::Wipe::wipe(sk);
                 }
             }),
         ),
@@ -348,9 +352,8 @@ fn owned<P: ParameterSet>(case: Case, sk: &[u8]) {
 }
 
 /// All secrets that are found and should not be.
-fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
-    // For keys that choose for themselves.
-    mldsa_core::internals::set_default_backend(backend);
+fn left_on<P: ParameterSet>() -> Vec<String> {
+    let backend = Backend::detect();
     let set = format!("{} {}", backend.name(), P::NAME);
     let mut left = Vec::new();
     for case in cases::rejected(P::NAME) {
@@ -378,40 +381,22 @@ fn left_on<P: ParameterSet>(backend: Backend) -> Vec<String> {
     left
 }
 
-/// Runs this test program again with every symbol bound at its start. Where the
+/// glibc's variable for binding every symbol at the start, as musl always does. Where the
 /// loader binds a function of libc or libgcc at its first call, it saves the vector registers
 /// on the caller's stack. Registers are not promised to be clean, and which pieces of a copy they
 /// hold depends on the `memcpy` that libc chose for the CPU.
-fn run_with_symbols_bound() {
-    let program = std::env::current_exe().unwrap();
-    let status = std::process::Command::new(program)
-        .args(std::env::args_os().skip(1))
-        .env(BIND_NOW, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "the run with bound symbols failed");
-}
-
-/// glibc's variable for binding at start; musl always binds at start.
-const BIND_NOW: &str = "LD_BIND_NOW";
+const BIND_NOW: (&str, &str) = ("LD_BIND_NOW", "1");
 
 #[test]
 fn secrets_are_gone_from_stack_and_heap() {
-    if std::env::var_os(BIND_NOW).is_none() {
-        return run_with_symbols_bound();
+    if mldsa_gates::ran_on_every_backend(&[BIND_NOW]) {
+        return;
     }
     // One test after the other: the heap is shared.
     planted_leftovers_are_found();
-    let mut left = Vec::new();
-    for name in ["portable", "avx2", "avx512", "neon", "neon-sha3"] {
-        let Some(backend) = Backend::from_name(name) else {
-            println!("{name}: not run, this CPU lacks it");
-            continue;
-        };
-        left.extend(left_on::<MlDsa44>(backend));
-        left.extend(left_on::<MlDsa65>(backend));
-        left.extend(left_on::<MlDsa87>(backend));
-    }
+    let mut left = left_on::<MlDsa44>();
+    left.extend(left_on::<MlDsa65>());
+    left.extend(left_on::<MlDsa87>());
     assert!(left.is_empty(), "{}", left.join("\n"));
 }
 
@@ -445,7 +430,7 @@ fn planted_leftovers_are_found() {
         });
     });
     assert_eq!(scrubbed, [""; 0]);
-    let mu = no_alloc::tr::<MlDsa44>(key.verifying_key().as_bytes());
+    let mu = *key.verifying_key().tr();
     assert_eq!(
         secrets.found_in(Mu::from_bytes(mu).as_bytes()),
         [""; 0],

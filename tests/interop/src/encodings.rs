@@ -1,12 +1,12 @@
 //! Targets `decode`, `pkcs8` and `pem`: whatever is read back equals what is
 //! written.
 
+use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePublicKey, LineEnding, PrivateKeyInfoRef, der::Decode,
 };
 use mldsa_core::{
-    CoseKey, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyChoice, Signature, SigningKey,
-    VerifyingKey,
+    CoseKey, Jwk, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
 };
 
 use crate::{damage, split, with_set};

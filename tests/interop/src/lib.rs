@@ -1,6 +1,7 @@
 //! The bodies of the fuzz targets as ordinary functions: `fuzz/` feeds them from
-//! libFuzzer, `tests/replay.rs` from the committed corpora, both on every backend. Interoperability
-//! tests with other implementations are in `tests/`.
+//! libFuzzer, `tests/replay.rs` from the committed corpora, both on the backend that the
+//! environment variable `MLDSA_BACKEND` names. Interoperability tests with other implementations
+//! are in `tests/`.
 
 #![forbid(unsafe_code)]
 
@@ -39,19 +40,6 @@ macro_rules! with_set {
     };
 }
 pub(crate) use with_set;
-
-/// Makes the backend that the environment variable `MLDSA_BACKEND` names the one
-/// of every key that does not choose for itself; without it, the fastest stays.
-///
-/// # Panics
-/// If there is no such backend here: what was asked for would not be tested.
-pub fn choose_backend() {
-    if let Ok(name) = std::env::var("MLDSA_BACKEND") {
-        let backend = mldsa_core::Backend::from_name(&name)
-            .unwrap_or_else(|| panic!("MLDSA_BACKEND={name}: no such backend on this CPU"));
-        mldsa_core::internals::set_default_backend(backend);
-    }
-}
 
 /// The input after its first byte.
 pub(crate) fn split(data: &[u8]) -> (u8, &[u8]) {

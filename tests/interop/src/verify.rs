@@ -3,7 +3,7 @@
 
 use mldsa_core::{
     Backend, Context, MuBuilder, ParameterSet, Randomness, Signature, SigningKey, VerifyError,
-    no_alloc, no_alloc::PreparedVerifyingKeyStorage,
+    VerifyingKey, no_alloc::PreparedVerifyingKeyStorage,
 };
 
 use crate::{damage, split, with_set};
@@ -39,7 +39,7 @@ fn run<P: ParameterSet>(len: usize, data: &[u8]) {
     let mu = mu.finish();
     assert_eq!(vk.verify_mu(&mu, signature), verdict);
     assert_eq!(
-        no_alloc::verify_mu::<P>(vk.as_bytes(), &mu, signature),
+        VerifyingKey::<P>::verify_mu_encoded(vk.as_bytes(), &mu, signature),
         verdict
     );
     let prepared = vk.prepare();

@@ -4,15 +4,17 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
+use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::der::asn1::BitStringRef;
 use mldsa_core::pkcs8::der::{Decode, Reader, SliceReader, pem};
 use mldsa_core::pkcs8::{
     AlgorithmIdentifierRef, DecodePrivateKey, DecodePublicKey, EncodePublicKey, LineEnding,
     PrivateKeyInfoRef,
 };
+use mldsa_core::spki::SignatureAlgorithmIdentifier;
 use mldsa_core::{
-    Context, KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyChoice, PrivateKeyForm,
-    SigningKey, VerifyingKey, object_identifier,
+    Context, KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey,
+    VerifyingKey,
 };
 
 fn folder() -> Option<PathBuf> {
@@ -78,7 +80,10 @@ fn certificate<P: ParameterSet>(text: &str, key: &VerifyingKey<P>) {
             ))
         })
         .expect("a certificate");
-    assert_eq!(algorithm.oid, object_identifier::<P>());
+    assert_eq!(
+        algorithm.oid,
+        VerifyingKey::<P>::SIGNATURE_ALGORITHM_IDENTIFIER.oid
+    );
     assert!(algorithm.parameters.is_none());
     let signature = signature.as_bytes().expect("whole bytes");
     assert_eq!(key.verify(signed, Context::EMPTY, signature), Ok(()));

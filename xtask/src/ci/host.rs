@@ -134,7 +134,25 @@ pub(super) fn benches() -> Outcome {
     run("cargo run --locked --profile bench -p benches --bin migration_cost -- --blocks 1")
 }
 
+/// Licences, sources and duplicates of the dependencies.
 pub(super) fn deny() -> Outcome {
+    install_cargo_deny()?;
+    run("cargo deny --workspace check licenses bans sources")
+}
+
+/// Known vulnerabilities of the dependencies. On demand, because its verdict on a commit changes
+/// with the database.
+pub(super) fn advisories() -> Outcome {
+    install_cargo_deny()?;
+    // A copy of the database on this machine serves as long as deny.toml does not call it stale.
+    line("timeout 300 cargo deny --workspace fetch db").status()?;
+    if !has_advisories() {
+        return not_run("the advisory database cannot be fetched");
+    }
+    run("cargo deny --workspace --offline check advisories")
+}
+
+fn install_cargo_deny() -> Outcome {
     if !line("cargo deny --version").succeeds()
         && line("timeout 900 cargo install --quiet --locked --debug cargo-deny --version 0.20.2")
             .status()?
@@ -142,16 +160,7 @@ pub(super) fn deny() -> Outcome {
     {
         return not_run("cargo-deny cannot be installed");
     }
-    run("cargo deny --workspace check licenses bans sources")?;
-    // The advisories are a git repository elsewhere. A copy on this machine serves as long as
-    // deny.toml does not call it stale.
-    line("timeout 300 cargo deny --workspace fetch db").status()?;
-    if !has_advisories() {
-        return not_run(
-            "licences, bans and sources passed; the advisory database cannot be fetched",
-        );
-    }
-    run("cargo deny --workspace --offline check advisories")
+    Ok(())
 }
 
 /// Whether a copy of the advisory database exists. A fetch that failed leaves a lock file.

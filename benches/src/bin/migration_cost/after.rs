@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use batch_verify::{BatchVerifier, Item};
-use mldsa_core::{Context, MlDsa65, no_alloc};
+use mldsa_core::{Context, MlDsa65, VerifyingKey};
 
 use crate::Transaction;
 
@@ -12,7 +12,8 @@ static VERIFIER: LazyLock<BatchVerifier<MlDsa65>> =
 
 /// Whether a transaction that has just come is signed by the key in it.
 pub(crate) fn valid(t: &Transaction) -> bool {
-    no_alloc::verify::<MlDsa65>(&t.public_key, &t.body, Context::EMPTY, &t.signature).is_ok()
+    VerifyingKey::<MlDsa65>::verify_encoded(&t.public_key, &t.body, Context::EMPTY, &t.signature)
+        .is_ok()
 }
 
 /// The same of every transaction in a block.

@@ -1,8 +1,8 @@
 //! Proof of a one-time key: an ordinary ML-DSA-87 signature made with the key itself, for
 //! applications in which roots cannot be fixed before openings.
 
-use mldsa_core::internals::{Secret, Zeroed, keygen_from_rho_p};
-use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature, no_alloc};
+use mldsa_core::internals::{Secret, Zeroed, keygen_from_rho_p, sign_mu_encoded, tr};
+use mldsa_core::{Context, MlDsa87, MuBuilder, ParameterSet, Randomness, Signature};
 
 use crate::epoch::registry::Registry;
 use crate::error::RoundError;
@@ -53,11 +53,11 @@ impl Member {
             sk.expose_mut(),
         );
         let ctx = Context::new(TAG).ok()?;
-        let mut mu = MuBuilder::from_tr(&no_alloc::tr::<MlDsa87>(&pk), ctx);
+        let mut mu = MuBuilder::from_tr(&tr(matrix.backend().permutation(), &pk), ctx);
         mu.update(&message(&self.id, label, &public_key));
         let mut signature = <[u8; MlDsa87::SIG_LEN]>::zeroed();
         let hedge = Randomness::Hedged(rnd);
-        no_alloc::sign_mu::<MlDsa87>(sk.expose(), &mu.finish(), hedge, &mut signature).ok()?;
+        sign_mu_encoded::<MlDsa87>(sk.expose(), &mu.finish(), hedge, &mut signature).ok()?;
         Signature::from_bytes(&signature).ok()
     }
 }

@@ -2,11 +2,11 @@
 #![allow(unreachable_pub, dead_code, reason = "a module of several programs")]
 
 use mladsa_aggregate::steps::SignedMessage;
-use mldsa_core::hazmat::ntt::{inv_ntt, ntt};
-use mldsa_core::hazmat::pack::{FULL_POLY_LEN, unpack_full, unpack_signed};
-use mldsa_core::hazmat::sample::Challenge as Ball;
-use mldsa_core::hazmat::vectors;
-use mldsa_core::hazmat::{Element, N, NttPoly, Params, Poly, Q};
+use mldsa_core::internals::ntt::{inv_ntt, ntt};
+use mldsa_core::internals::pack::{FULL_POLY_LEN, unpack_full, unpack_signed};
+use mldsa_core::internals::sample::Challenge as Ball;
+use mldsa_core::internals::vectors;
+use mldsa_core::internals::{Element, N, NttPoly, Params, Poly, Q};
 use mldsa_core::{Backend, MlDsa87, ParameterSet};
 
 pub const P: &Params = &MlDsa87::PARAMS;

@@ -7,7 +7,7 @@
 
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::*;
-use mldsa_core::hazmat::Shake256;
+use mldsa_core::internals::Shake256;
 use mldsa_core::{Backend, Context, MlDsa87, Randomness, SigningKey};
 
 use crate::committee::bytes32;

@@ -7,7 +7,7 @@ use mladsa_aggregate::errors::{JournalError, RootsError, RoundError, VerifyError
 use mladsa_aggregate::steps::*;
 use mladsa_aggregate::test_util::Opening;
 use mladsa_aggregate::*;
-use mldsa_core::hazmat::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
+use mldsa_core::internals::{NttPoly, Poly, Q, keygen_from_rho_p, vectors};
 use mldsa_core::{Backend, Context, MlDsa87, ParameterSet, Randomness, SigningKey};
 
 use crate::algebra::*;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mldsa_core::hazmat::{NttPoly, Poly, Shake256, vectors};
+use mldsa_core::internals::{NttPoly, Poly, Shake256, vectors};
 use mldsa_core::{Backend, Context, Mu, MuBuilder};
 
 use crate::algebra::*;

@@ -3,8 +3,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mldsa_core::hazmat::pack::w1_encode;
-use mldsa_core::hazmat::vectors;
+use mldsa_core::internals::pack::w1_encode;
+use mldsa_core::internals::vectors;
 use mldsa_core::{MlDsa87, Randomness, VerifyingKey};
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mldsa_core::hazmat::pack::{pack_signed, w1_encode};
-use mldsa_core::hazmat::vectors;
-use mldsa_core::hazmat::{Poly, Sponge, shake256_lanes};
+use mldsa_core::internals::pack::{pack_signed, w1_encode};
+use mldsa_core::internals::vectors;
+use mldsa_core::internals::{Poly, Sponge, shake256_lanes};
 use mldsa_core::{Backend, Randomness};
 
 use crate::epoch::merkle::{Levels, Node, leaf, verify_path};

@@ -58,10 +58,10 @@ pub(crate) struct Kernels {
     /// Algorithm 32, the entries `first..first + out.len()` of A in row order:
     /// (rho, l, first, out). 0 <= out < q.
     pub(crate) expand_a: fn(&[u8; SEED_LEN], usize, usize, &mut [NttPoly]),
-    /// The same, and one permutation for `side` with each of its own; `None` where that
+    /// The same, and one permutation of the hash with each of its own; `None` where that
     /// gains nothing.
     #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    pub(crate) expand_a_interleaved: Option<ExpandABeside>,
+    pub(crate) expand_a_interleaved: Option<ExpandAInterleaved>,
     /// Algorithm 33, the polynomials `first..first + out.len()` of s1 then s2:
     /// (rho_p, eta, first, out). |out| <= eta.
     pub(crate) expand_s: fn(&[u8; 64], i32, usize, &mut [Poly]),
@@ -336,9 +336,9 @@ pub(crate) type PublicRowKernel =
 
 pub(crate) type HashKernel = for<'a, 'i> fn(&'i mut (dyn Iterator<Item = LaneHash<'a>> + 'i));
 
-/// (rho, l, first, out, side).
+/// (rho, l, first, out, hash).
 #[cfg(all(feature = "simd", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) type ExpandABeside = fn(
+pub(crate) type ExpandAInterleaved = fn(
     &[u8; SEED_LEN],
     usize,
     usize,

@@ -15,7 +15,7 @@ use crate::ring::poly::Poly;
 /// into the value to be written.
 // Inlined unoptimised, its temporaries would all be in one frame.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i32) {
+pub(crate) fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i32) {
     for (coefficients, bytes) in w.chunks_exact(8).zip(out.chunks_exact_mut(BITS)) {
         let mut buffer = 0u64;
         let mut filled = 0;
@@ -36,7 +36,11 @@ fn bit_pack<const BITS: usize>(w: &[i32], out: &mut [u8], map: impl Fn(i32) -> i
 /// Algorithm 18 SimpleBitUnpack, the inverse of [`bit_pack`]: `map` turns a
 /// `BITS`-bit value into the coefficient.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn bit_unpack<const BITS: usize>(bytes: &[u8], w: &mut [i32], mut map: impl FnMut(i32) -> i32) {
+pub(crate) fn bit_unpack<const BITS: usize>(
+    bytes: &[u8],
+    w: &mut [i32],
+    mut map: impl FnMut(i32) -> i32,
+) {
     let (groups, _) = bytes.as_chunks::<BITS>();
     for (n, coefficients) in w.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let Some(bytes) = groups.get(n) else { break };
@@ -298,30 +302,8 @@ pub fn unpack_full(bytes: &[u8; FULL_POLY_LEN], out: &mut [i32; N]) -> bool {
     is_negative(sign)
 }
 
-/// High bits at 4 bits a coefficient, 128 bytes: the inverse of algorithm 28
-/// for gamma2 = (q - 1) / 32. Every code word is valid.
-#[cfg(any(feature = "unstable-internals", test))]
-pub fn unpack_w1(bytes: &[u8], out: &mut Poly) {
-    bit_unpack::<4>(bytes, &mut out.0, |a| a);
-}
-
-/// A polynomial of small signed coefficients in offset binary, `BITS` bits of
-/// `w + 2^(BITS - 1)`: 12 bits in 384 bytes or 20 bits in 640 bytes.
-///
-/// Bounds: -2^(BITS - 1) <= w < 2^(BITS - 1), BITS <= 20.
-#[cfg(any(feature = "unstable-internals", test))]
-pub fn pack_signed<const BITS: usize>(w: &Poly, out: &mut [u8]) {
-    bit_pack::<BITS>(&w.0, out, |a| a + (1 << (BITS - 1)));
-}
-
-/// The inverse of [`pack_signed`]. Every code word is valid.
-#[cfg(any(feature = "unstable-internals", test))]
-pub fn unpack_signed<const BITS: usize>(bytes: &[u8], out: &mut Poly) {
-    bit_unpack::<BITS>(bytes, &mut out.0, |a| a - (1 << (BITS - 1)));
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::memory::array::Element;
     use crate::params::N;
@@ -338,7 +320,7 @@ mod tests {
         out
     }
 
-    fn check(
+    pub(crate) fn check(
         width: usize,
         low: i32,
         high: i32,
@@ -479,43 +461,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn full_and_signed_forms_pack_bit_by_bit_and_unpack() {
-        check(
-            4,
-            0,
-            15,
-            |a| a,
-            |w, out| w1_encode(GAMMA2_88 + 1, w, out, |a| a),
-            unpack_w1,
-        );
-        check(
-            12,
-            -2048,
-            2047,
-            |a| a + 2048,
-            pack_signed::<12>,
-            unpack_signed::<12>,
-        );
-        let limit = (1 << 19) - 1;
-        check(
-            20,
-            limit - 4095,
-            limit,
-            |a| a + (1 << 19),
-            pack_signed::<20>,
-            unpack_signed::<20>,
-        );
-        check(
-            20,
-            -(1 << 19),
-            4095 - (1 << 19),
-            |a| a + (1 << 19),
-            pack_signed::<20>,
-            unpack_signed::<20>,
-        );
     }
 
     #[test]

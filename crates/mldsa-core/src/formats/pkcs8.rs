@@ -60,7 +60,7 @@ impl<'a> PrivateKeyChoice<'a> {
     /// that does not expand to the key stored with it is an error.
     ///
     /// # Errors
-    /// Every [`KeyError`].
+    /// As [`SigningKey::from_expanded_bytes`].
     pub fn signing_key<P: ParameterSet>(&self) -> core::result::Result<SigningKey<P>, KeyError> {
         match self {
             Self::Seed(seed) => from_seed(seed),

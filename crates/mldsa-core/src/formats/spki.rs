@@ -12,8 +12,7 @@ use crate::params::ParameterSet;
 
 /// The object identifier of pure ML-DSA with the set `P`:
 /// 2.16.840.1.101.3.4.3.17, .18 or .19.
-#[must_use]
-pub const fn object_identifier<P: ParameterSet>() -> ObjectIdentifier {
+const fn object_identifier<P: ParameterSet>() -> ObjectIdentifier {
     match P::CATEGORY {
         2 => ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.17"),
         3 => ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.18"),

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::error::PreHashError;
+use crate::error::MessageError;
 use crate::hash::keccak::Permutation;
 use crate::hash::transcript::{Context, Mu, MuBuilder};
 use crate::params::{CRH_LEN, ParameterSet};
@@ -117,13 +117,13 @@ impl<'a, P: ParameterSet> PreHashed<'a, P> {
     /// A digest of a hash that is at least as strong as the set.
     ///
     /// # Errors
-    /// [`PreHashError::DigestLength`], [`PreHashError::WeakPreHash`].
-    pub fn new(hash: PreHash, digest: &'a [u8]) -> Result<Self, PreHashError> {
+    /// [`MessageError::DigestLength`], [`MessageError::WeakPreHash`].
+    pub fn new(hash: PreHash, digest: &'a [u8]) -> Result<Self, MessageError> {
         let checked = Self::new_allow_weak(hash, digest)?;
         if hash.is_strong_enough::<P>() {
             Ok(checked)
         } else {
-            Err(PreHashError::WeakPreHash)
+            Err(MessageError::WeakPreHash)
         }
     }
 
@@ -132,10 +132,10 @@ impl<'a, P: ParameterSet> PreHashed<'a, P> {
     /// hash.
     ///
     /// # Errors
-    /// [`PreHashError::DigestLength`].
-    pub fn new_allow_weak(hash: PreHash, digest: &'a [u8]) -> Result<Self, PreHashError> {
+    /// [`MessageError::DigestLength`].
+    pub fn new_allow_weak(hash: PreHash, digest: &'a [u8]) -> Result<Self, MessageError> {
         if digest.len() != hash.digest_len() {
-            return Err(PreHashError::DigestLength);
+            return Err(MessageError::DigestLength);
         }
         Ok(Self {
             hash,
@@ -193,12 +193,12 @@ mod tests {
         assert!(PreHashed::<MlDsa44>::new(PreHash::Shake128, &[0; 32]).is_ok());
         assert_eq!(
             PreHashed::<MlDsa65>::new(PreHash::Shake128, &[0; 32]),
-            Err(PreHashError::WeakPreHash)
+            Err(MessageError::WeakPreHash)
         );
         assert!(PreHashed::<MlDsa65>::new_allow_weak(PreHash::Shake128, &[0; 32]).is_ok());
         assert_eq!(
             PreHashed::<MlDsa87>::new(PreHash::Sha2_512, &[0; 63]),
-            Err(PreHashError::DigestLength)
+            Err(MessageError::DigestLength)
         );
     }
 }

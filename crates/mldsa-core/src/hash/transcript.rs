@@ -4,7 +4,7 @@
 use core::fmt;
 
 use crate::coding::encode::PublicKeyParts;
-use crate::error::ContextError;
+use crate::error::MessageError;
 use crate::hash::keccak::Permutation;
 use crate::hash::xof::Shake256;
 use crate::memory::secret::{Secret, declassify_in_place};
@@ -21,11 +21,11 @@ impl<'a> Context<'a> {
     /// Checks the length.
     ///
     /// # Errors
-    /// [`ContextError::TooLong`] above 255 bytes: an error when signing, a
+    /// [`MessageError::ContextLength`] above 255 bytes: an error when signing, a
     /// rejection when verifying.
-    pub const fn new(bytes: &'a [u8]) -> Result<Self, ContextError> {
+    pub const fn new(bytes: &'a [u8]) -> Result<Self, MessageError> {
         if bytes.len() > 255 {
-            return Err(ContextError::TooLong);
+            return Err(MessageError::ContextLength);
         }
         Ok(Self(bytes))
     }

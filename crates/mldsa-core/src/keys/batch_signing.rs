@@ -179,7 +179,7 @@ impl<'m, P: ParameterSet> BatchSigner<'m, P> {
     /// receives them in these groups. Verification expands A once more for
     /// each signature: `docs/keys.md` has the measured share.
     ///
-    /// Stack: row sign many in `docs/gates.md`, with
+    /// Stack: row sign many in `tests/gates/figures/stack.tsv`, with
     /// self-verification row verify if that is larger.
     ///
     /// [self-verification]: crate::SigningKey::set_self_verification
@@ -236,7 +236,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
     /// order; several at a time, as a [`BatchSigner`] does it.
     ///
     /// Memory: that of a [`BatchSigner`], and the signatures. Stack: row sign many
-    /// in `docs/gates.md`.
+    /// in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// The first error of any message, as of [`Self::sign`]; no signature is returned

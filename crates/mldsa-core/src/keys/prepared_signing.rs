@@ -131,7 +131,7 @@ fn zeros(len: usize) -> alloc::boxed::Box<[NttPoly]> {
 impl<P: ParameterSet> SigningKey<P> {
     /// Expands and transforms once, for a key that signs often.
     ///
-    /// Stack: row prepare signing key in `docs/gates.md`.
+    /// Stack: row prepare signing key in `tests/gates/figures/stack.tsv`.
     #[cfg(feature = "alloc")]
     pub fn prepare(&self) -> PreparedSigningKey<P> {
         let mut key = PreparedSigningKey {
@@ -150,7 +150,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Expands and transforms into caller memory: preparation without a heap.
     ///
-    /// Stack: row prepare signing key in `docs/gates.md`.
+    /// Stack: row prepare signing key in `tests/gates/figures/stack.tsv`.
     pub fn prepare_in<'a>(
         &'a self,
         memory: &'a mut PreparedSigningKeyStorage<P>,
@@ -214,7 +214,7 @@ impl<P: ParameterSet> PreparedSigningKey<P> {
 
     /// Signs `message`: the bytes of [`SigningKey::sign`].
     ///
-    /// Stack: row sign prepared in `docs/gates.md`.
+    /// Stack: row sign prepared in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].

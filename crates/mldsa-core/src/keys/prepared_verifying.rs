@@ -73,7 +73,7 @@ impl<P: ParameterSet> PreparedVerifyingKey<P> {
 
     /// [`VerifyingKey::verify`]: the same verdicts.
     ///
-    /// Stack: row verify prepared in `docs/gates.md`.
+    /// Stack: row verify prepared in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify`].
@@ -145,7 +145,7 @@ impl<'a, P: ParameterSet> PreparedVerifyingKeyRef<'a, P> {
 
     /// [`VerifyingKey::verify`]: the same verdicts.
     ///
-    /// Stack: row verify prepared in `docs/gates.md`.
+    /// Stack: row verify prepared in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify`].
@@ -205,7 +205,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Expands A and t1 into caller memory: allocation-free preparation.
     ///
-    /// Stack: row prepare verifying key in `docs/gates.md`.
+    /// Stack: row prepare verifying key in `tests/gates/figures/stack.tsv`.
     pub fn prepare_in<'a>(
         &'a self,
         memory: &'a mut PreparedVerifyingKeyStorage<P>,
@@ -222,7 +222,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Expands A and t1 once, for a key that verifies often: 20, 36 or 64 KiB on
     /// the heap. Pays from the second signature on.
     ///
-    /// Stack: row prepare verifying key in `docs/gates.md`.
+    /// Stack: row prepare verifying key in `tests/gates/figures/stack.tsv`.
     #[cfg(feature = "alloc")]
     pub fn prepare(&self) -> PreparedVerifyingKey<P> {
         let len = P::K * (P::L + 1);

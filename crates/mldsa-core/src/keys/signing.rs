@@ -6,8 +6,6 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::backend::Backend;
 use crate::coding::encode::SecretKeyParts;
-#[cfg(feature = "rand_core")]
-use crate::error::RngError;
 use crate::error::{KeyError, SignError};
 #[cfg(feature = "hash-ml-dsa")]
 use crate::hash::prehash::PreHashed;
@@ -96,7 +94,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Key generation from the 32-byte seed xi (FIPS 204 algorithm 6): the seed
     /// is the private key, and must come from a generator of the set's strength.
     ///
-    /// Stack: row keygen in `docs/gates.md`.
+    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     #[must_use]
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         let mut key = Self::empty();
@@ -119,7 +117,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// # Ok::<(), mldsa_core::SignError>(())
     /// ```
     ///
-    /// Stack: row keygen in `docs/gates.md`.
+    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     pub fn from_seed_in<'m>(
         xi: &[u8; SEED_LEN],
         memory: &'m mut SigningKeyStorage<P>,
@@ -140,10 +138,10 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     /// [`Self::from_seed`] for many seeds: the same keys in the same order, several at a
-    /// time as [`bytes::keygen_many`](crate::no_alloc::keygen_many) makes them.
+    /// time where the backend has lanes. Eight with AVX-512, four with AVX2; the portable
+    /// backend gains nothing.
     ///
-    /// Memory: the keys. Stack: row keygen many in
-    /// `docs/gates.md`.
+    /// Memory: the keys. Stack: row keygen many in `tests/gates/figures/stack.tsv`.
     #[cfg(feature = "alloc")]
     pub fn from_seeds(seeds: &[[u8; SEED_LEN]]) -> alloc::vec::Vec<Self> {
         // All places first: a vector that grew would leave copies of keys.
@@ -172,29 +170,29 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Generates a key with the operating system's generator (FIPS 204 algorithm
     /// 1).
     ///
-    /// Stack: row keygen in `docs/gates.md`.
+    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// Every [`RngError`](crate::RngError).
+    /// As [`Self::generate_with_rng`].
     #[cfg(all(
         feature = "getrandom",
         not(all(target_family = "wasm", target_os = "unknown"))
     ))]
-    pub fn generate() -> Result<Self, RngError> {
+    pub fn generate() -> Result<Self, KeyError> {
         Self::generate_with_rng(&mut getrandom::SysRng)
     }
 
     /// Generates a key with `rng` (FIPS 204 algorithm 1 ML-DSA.KeyGen).
     ///
-    /// Stack: row keygen in `docs/gates.md`.
+    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// [`RngError::Failed`](crate::RngError::Failed) if the generator fails,
-    /// [`RngError::ZeroSeed`](crate::RngError::ZeroSeed) if all 32 bytes are zero.
+    /// [`KeyError::Rng`] if the generator fails, [`KeyError::ZeroSeed`] if all 32 bytes are
+    /// zero.
     #[cfg(feature = "rand_core")]
     pub fn generate_with_rng<R: rand_core::TryCryptoRng + ?Sized>(
         rng: &mut R,
-    ) -> Result<Self, RngError> {
+    ) -> Result<Self, KeyError> {
         let mut key = Self::empty();
         key.generate_seed(rng)?;
         Ok(key)
@@ -202,7 +200,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// [`Self::generate_with_rng`] in caller memory: neither the seed nor the key is moved.
     ///
-    /// Stack: row keygen in `docs/gates.md`.
+    /// Stack: row keygen in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// As [`Self::generate_with_rng`].
@@ -210,7 +208,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub fn generate_with_rng_in<'m, R: rand_core::TryCryptoRng + ?Sized>(
         rng: &mut R,
         memory: &'m mut SigningKeyStorage<P>,
-    ) -> Result<&'m mut Self, RngError> {
+    ) -> Result<&'m mut Self, KeyError> {
         let key = memory.cleared();
         key.generate_seed(rng)?;
         Ok(key)
@@ -220,12 +218,12 @@ impl<P: ParameterSet> SigningKey<P> {
     fn generate_seed<R: rand_core::TryCryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
-    ) -> Result<(), RngError> {
+    ) -> Result<(), KeyError> {
         let seed = self.seed.expose_mut();
-        rng.try_fill_bytes(seed).map_err(|_| RngError::Failed)?;
+        rng.try_fill_bytes(seed).map_err(|_| KeyError::Rng)?;
         let is_zero = is_zero(difference(seed, &[0; SEED_LEN]));
         if declassify(is_zero, "verdict over a generated seed") {
-            return Err(RngError::ZeroSeed);
+            return Err(KeyError::ZeroSeed);
         }
         self.expand_seed();
         Ok(())
@@ -235,10 +233,10 @@ impl<P: ParameterSet> SigningKey<P> {
     /// s1 and s2 in range, t0 and `tr` recomputed and compared. Costs a key
     /// generation. The seed of such a key is not known.
     ///
-    /// Stack: row import in `docs/gates.md`.
+    /// Stack: row import in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// Every [`KeyError`].
+    /// [`KeyError::Length`], [`KeyError::SecretRange`], [`KeyError::Inconsistent`].
     pub fn from_expanded_bytes(sk: &[u8]) -> Result<Self, KeyError> {
         let mut key = Self::empty();
         key.import(sk)?;
@@ -247,10 +245,10 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// [`Self::from_expanded_bytes`] in caller memory: the key is not moved.
     ///
-    /// Stack: row import in `docs/gates.md`.
+    /// Stack: row import in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
-    /// Every [`KeyError`].
+    /// As [`Self::from_expanded_bytes`].
     pub fn from_expanded_bytes_in<'m>(
         sk: &[u8],
         memory: &'m mut SigningKeyStorage<P>,
@@ -303,7 +301,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Signs `message` (FIPS 204 algorithm 2 ML-DSA.Sign).
     ///
-    /// Stack: row sign in `docs/gates.md`.
+    /// Stack: row sign in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// [`SignError::AttemptsExhausted`], [`SignError::SelfVerification`].

@@ -86,7 +86,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Verifies a signature over `message` (FIPS 204 algorithm 3 ML-DSA.Verify).
     ///
-    /// Stack: row verify in `docs/gates.md`.
+    /// Stack: row verify in `tests/gates/figures/stack.tsv`.
     ///
     /// # Errors
     /// Every [`VerifyError`], in the order of its variants. Never panics.

@@ -17,7 +17,7 @@ use crate::scheme::zeroize_kernels::ZeroizeKernelState;
 pub(crate) const MAX_KEYS: usize = 8;
 
 /// A seed, and where its public and its private key go.
-pub type NewKey<'a, P> = (
+pub(crate) type NewKey<'a, P> = (
     &'a [u8; SEED_LEN],
     &'a mut <P as ParameterSet>::PublicKeyBytes,
     &'a mut <P as ParameterSet>::SecretKeyBytes,

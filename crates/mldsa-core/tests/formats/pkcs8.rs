@@ -1,11 +1,11 @@
+use mldsa_core::internals::PrivateKeyChoice;
 use mldsa_core::pkcs8::der::{Decode, Encode};
 use mldsa_core::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding,
     PrivateKeyInfoRef,
 };
 use mldsa_core::{
-    KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyChoice, PrivateKeyForm,
-    SigningKey, VerifyingKey,
+    KeyError, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PrivateKeyForm, SigningKey, VerifyingKey,
 };
 
 use crate::{for_all_sets, key};

@@ -7,7 +7,7 @@ use std::println;
 use std::string::String;
 use std::vec::Vec;
 
-use mldsa_core::hazmat::{self, Shake256, T1_POLY_LEN, sample};
+use mldsa_core::internals::{self, Shake256, T1_POLY_LEN, sample};
 use mldsa_core::{Context, Randomness, SigningKey};
 
 use super::*;
@@ -75,7 +75,7 @@ fn expanded(variant: Variant, pk: &[u8]) -> Vec<u8> {
     for row in t1.chunks_exact(T1_POLY_LEN) {
         pack::unpack_t1_2d(row, &mut t);
         if variant == Variant::Nist {
-            t.0.iter_mut().for_each(|t| *t >>= hazmat::D);
+            t.0.iter_mut().for_each(|t| *t >>= internals::D);
         }
         ntt::ntt(&t, &mut entry);
         append(&entry, &mut key);
@@ -96,7 +96,7 @@ fn signed() -> Vec<u8> {
 }
 
 fn answer(input: &[u8]) -> bool {
-    execute(Variant::Nist, input, GAS).unwrap().valid
+    Variant::Nist.execute(input, Variant::GAS).unwrap().valid
 }
 
 #[test]
@@ -104,8 +104,11 @@ fn accepts_what_fips_204_signs() {
     let input = signed();
     assert_eq!(input.len(), INPUT_LEN);
     assert!(answer(&input));
-    assert!(!execute(Variant::Eth, &input, GAS).unwrap().valid);
-    assert_eq!(execute(Variant::Nist, &input, GAS - 1), Err(OutOfGas));
+    assert!(!Variant::Eth.execute(&input, Variant::GAS).unwrap().valid);
+    assert_eq!(
+        Variant::Nist.execute(&input, Variant::GAS - 1),
+        Err(OutOfGas)
+    );
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn mask_change_between_passes_is_detected() {
         }
         let bit = usize::from(rho_pp) * 18;
         match attempt(rho_pp, true, Some(bit)) {
-            Err(AttemptError::Failed(SigningError::CommitmentChanged)) => detected += 1,
+            Err(AttemptError::Failed(SignError::CommitmentChanged)) => detected += 1,
             Err(AttemptError::Rejected(_)) => {}
             _ => panic!("signed with a mask that was not committed to"),
         }

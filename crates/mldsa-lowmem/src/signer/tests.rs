@@ -9,10 +9,9 @@ use std::vec::Vec;
 
 use mldsa_core::internals::Zeroed;
 use mldsa_core::internals::window::{COMPACT_LEN, expand_compact};
-use mldsa_core::{MlDsa44, MlDsa65, MlDsa87};
+use mldsa_core::{MlDsa44, MlDsa65, MlDsa87, SignError};
 
 use super::*;
-use crate::error::SigningError;
 use crate::key::{ExpandedKey, SeedKey};
 use crate::keygen::keygen_from_seed;
 use crate::secrets::Secrets;
@@ -56,7 +55,7 @@ fn ends_early<P: ParameterSet, K: PrivateKey<P>, T: Tier<P>>(
     match signed {
         Ok(Ok(())) => false,
         Ok(Err(error)) => {
-            assert_eq!((error, exit), (SigningError::Stopped, Exit::Stop));
+            assert_eq!((error, exit), (SignError::Stopped, Exit::Stop));
             true
         }
         Err(_) => {

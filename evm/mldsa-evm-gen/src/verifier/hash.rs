@@ -1,6 +1,6 @@
 //! The hints, and the hash of w1 that decides.
 
-use mldsa_core::hazmat::Q;
+use mldsa_core::internals::Q;
 use ruint::aliases::U256;
 
 use crate::lanes::{literal, ones};

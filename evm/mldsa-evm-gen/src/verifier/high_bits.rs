@@ -1,6 +1,6 @@
 //! Algorithm 37 HighBits of the product, packed.
 
-use mldsa_core::hazmat::Q;
+use mldsa_core::internals::Q;
 
 use crate::asm::{Asm, Op};
 use crate::lanes::{Layout, Q256, literal, ones};

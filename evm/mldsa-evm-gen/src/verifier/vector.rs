@@ -1,6 +1,6 @@
 //! The vector of the product: the polynomials of z, and the challenge.
 
-use mldsa_core::hazmat::Q;
+use mldsa_core::internals::Q;
 use ruint::aliases::U256;
 
 use crate::asm::{Asm, Op};

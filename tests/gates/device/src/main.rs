@@ -5,7 +5,7 @@
 
 use core::panic::PanicInfo;
 
-use mldsa_core::hazmat::Zeroed;
+use mldsa_core::internals::Zeroed;
 use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Minimal, ParameterSet, Tier};
 
 mod operations;

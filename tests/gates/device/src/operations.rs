@@ -3,15 +3,15 @@
 
 use core::hint::black_box;
 
-use mldsa_core::hazmat::field::canonical;
-use mldsa_core::hazmat::hint::HINT_ROW_LEN;
-use mldsa_core::hazmat::pack::{low_part_bits, pack_low, unpack_low};
-use mldsa_core::hazmat::row_steps::{
+use mldsa_core::internals::field::canonical;
+use mldsa_core::internals::hint::HINT_ROW_LEN;
+use mldsa_core::internals::pack::{low_part_bits, pack_low, unpack_low};
+use mldsa_core::internals::row_steps::{
     absorb_high_bits, hint_row, low_row, r0_row_reaches, z_row_reaches, z_row_write,
 };
-use mldsa_core::hazmat::sample::{expand_mask_packed, expand_mask_poly};
-use mldsa_core::hazmat::sparse::SparseChallenge;
-use mldsa_core::hazmat::{
+use mldsa_core::internals::sample::{expand_mask_packed, expand_mask_poly};
+use mldsa_core::internals::sparse::SparseChallenge;
+use mldsa_core::internals::{
     CommitmentHash, N, Permutation, SecretKeyParts, Shake256, T0_POLY_LEN, Zeroed,
 };
 use mldsa_lowmem::{

@@ -4,7 +4,7 @@
 #![no_std]
 #![allow(missing_docs)]
 
-use mldsa_core::hazmat::{self, Rejection};
+use mldsa_core::internals::{self, Rejection};
 use mldsa_core::{Backend, Mu, ParameterSet, Randomness, SigningKey};
 use mldsa_lowmem::{ExpandedKey, MlDsaSigner, SeedKey, Tier, Workspace, Writer};
 
@@ -23,7 +23,7 @@ macro_rules! set {
 
             #[inline(never)]
             pub fn keygen(xi: &[u8; 32], pk: &mut Pk, sk: &mut Sk) {
-                hazmat::keygen_internal::<Set>(Backend::PORTABLE, xi, pk, sk);
+                internals::keygen_internal::<Set>(Backend::PORTABLE, xi, pk, sk);
             }
 
             #[inline(never)]
@@ -33,7 +33,7 @@ macro_rules! set {
 
             #[inline(never)]
             pub fn import(sk: &[u8], pk: &mut Pk) -> bool {
-                hazmat::check_expanded::<Set>(Backend::PORTABLE, sk, pk).is_ok()
+                internals::check_expanded::<Set>(Backend::PORTABLE, sk, pk).is_ok()
             }
 
             #[inline(never)]
@@ -44,7 +44,7 @@ macro_rules! set {
                 out: &mut [u8],
                 observe: &mut dyn FnMut(Rejection),
             ) -> bool {
-                hazmat::sign_mu_observed(key, mu, hedge, out, observe).is_ok()
+                internals::sign_mu_observed(key, mu, hedge, out, observe).is_ok()
             }
 
             #[inline(never)]
@@ -58,7 +58,7 @@ macro_rules! set {
                 pk: &mut dyn Writer<Error = ()>,
                 sk: Option<&mut dyn Writer<Error = ()>>,
             ) -> bool {
-                mldsa_lowmem::keygen_to_writers::<Set, ()>(xi, pk, sk).is_ok()
+                SeedKey::<Set>::keygen_to_writers::<()>(xi, pk, sk).is_ok()
             }
 
             #[inline(never)]

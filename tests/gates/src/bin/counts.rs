@@ -4,7 +4,7 @@
 
 use core::hint::black_box;
 
-use mldsa_core::hazmat::{self, Rejection, Zeroed};
+use mldsa_core::internals::{self, Rejection, Zeroed};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
@@ -32,7 +32,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     };
     let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
     count("keygen", &mut || {
-        hazmat::keygen_internal::<P>(backend, black_box(&xi), &mut pk, &mut sk);
+        internals::keygen_internal::<P>(backend, black_box(&xi), &mut pk, &mut sk);
     });
     let xis = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| [n; 32]);
     let mut pks = [const { P::PublicKeyBytes::ZEROED }; 8];
@@ -40,10 +40,10 @@ fn operations<P: ParameterSet>(backend: Backend) {
     let keys = xis.iter().zip(&mut pks).zip(&mut sks);
     let mut keys: Vec<_> = keys.map(|((xi, pk), sk)| (xi, pk, sk)).collect();
     count("keygen of eight", &mut || {
-        hazmat::keygen_many::<P>(backend, black_box(&mut keys));
+        internals::keygen_many::<P>(backend, black_box(&mut keys));
     });
     count("import, checked", &mut || {
-        let checked = hazmat::check_expanded::<P>(backend, black_box(sk.as_ref()), &mut pk);
+        let checked = internals::check_expanded::<P>(backend, black_box(sk.as_ref()), &mut pk);
         assert_eq!(checked, Ok(()));
     });
 
@@ -103,7 +103,7 @@ fn accepted_at_once<P: ParameterSet>(key: &SigningKey<P>) -> Mu {
         .find(|mu| {
             let mut rejected = 0;
             let mut observe = |_: Rejection| rejected += 1;
-            let signed = hazmat::sign_mu_observed(
+            let signed = internals::sign_mu_observed(
                 key,
                 mu,
                 Randomness::Deterministic,

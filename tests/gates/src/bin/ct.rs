@@ -2,8 +2,9 @@
 //! marked undefined, so memcheck reports every branch and every address that
 //! depends on one and was not declassified.
 //!
-//! `ct` runs the scheme and fails on any report. `ct no-hook` leaves out the
-//! declassification and `ct planted` runs leaky code: both must be reported.
+//! `ct` runs the scheme, and `ct aggregate` the aggregate alone; they fail on any report.
+//! `ct no-hook` leaves out the declassification and `ct planted` runs leaky code: both must be
+//! reported.
 
 #[cfg(not(mldsa_ct_check))]
 fn main() {
@@ -23,10 +24,12 @@ mod check {
     use std::process::ExitCode;
     use std::sync::Mutex;
 
-    use mldsa_core::hazmat::{self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample};
+    use mldsa_core::internals::{
+        self, Permutation, Rejection, Zeroed, ct_check, field, pack, sample,
+    };
     use mldsa_core::{
         Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
-        PreHashed, Randomness, SignError, SignJob, Signature, SigningKey, no_alloc, rand_core,
+        PreHashed, Randomness, SignError, SignJob, Signature, SigningKey, rand_core,
     };
     use mldsa_gates::cases::{self, Case};
     use mldsa_gates::valgrind;
@@ -63,6 +66,11 @@ mod check {
                 let _ = ct_check::HOOK.set(hook);
                 schemes() > 0 || !reasons_are_documented()
             }
+            Some("aggregate") => {
+                let _ = ct_check::HOOK.set(hook);
+                let (name, run) = aggregate_section();
+                section(&name, run) > 0
+            }
             // Every operation must be reported once its secrets stay secret.
             Some("no-hook") => !scheme_sections().all(|(name, run)| section(&name, run) > 0),
             Some(_) => !planted()
@@ -88,16 +96,19 @@ mod check {
         sections.extend(lowmem_sections::<MlDsa44>());
         sections.extend(lowmem_sections::<MlDsa65>());
         sections.extend(lowmem_sections::<MlDsa87>());
-        for backend in Backend::available() {
-            sections.push((
-                format!("{} aggregate: tree, commit, respond", backend.name()),
-                Box::new(move || {
-                    mldsa_core::internals::set_default_backend(backend);
-                    aggregate().expect("a committee of one");
-                }),
-            ));
-        }
+        sections.push(aggregate_section());
         sections.into_iter()
+    }
+
+    /// The aggregate computes on the detected backend, or on the one that `MLDSA_BACKEND` names.
+    fn aggregate_section() -> (String, Box<dyn FnOnce()>) {
+        (
+            format!(
+                "{} aggregate: tree, commit, respond",
+                Backend::detect().name()
+            ),
+            Box::new(|| aggregate().expect("a committee of one")),
+        )
     }
 
     fn sections_of<P: ParameterSet>(backend: Backend) -> Vec<(String, Box<dyn FnOnce()>)> {
@@ -148,7 +159,7 @@ mod check {
         case: Case,
     ) -> (P::PublicKeyBytes, P::SecretKeyBytes) {
         let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
-        hazmat::keygen_internal::<P>(backend, &secret(case.seed), &mut pk, &mut sk);
+        internals::keygen_internal::<P>(backend, &secret(case.seed), &mut pk, &mut sk);
         (pk, sk)
     }
 
@@ -185,7 +196,7 @@ mod check {
         let mut keys = vec![(P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed()); 9];
         let seeds = seeds.iter().cycle();
         let places = seeds.zip(&mut keys).map(|(xi, (pk, sk))| (xi, pk, sk));
-        hazmat::keygen_many::<P>(backend, &mut places.collect::<Vec<_>>());
+        internals::keygen_many::<P>(backend, &mut places.collect::<Vec<_>>());
         for (pk, sk) in &keys {
             expect_public(pk.as_ref(), "pk");
             expect_public(&sk.as_ref()[64..128], "tr");
@@ -240,15 +251,15 @@ mod check {
 
     fn import<P: ParameterSet>(backend: Backend, case: Case) {
         let (mut pk, mut sk) = generate::<P>(backend, case);
-        assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_ok());
+        assert!(internals::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_ok());
         let key = SigningKey::<P>::from_expanded_bytes(sk.as_ref()).expect("a key of our own");
         assert!(key == SigningKey::from_expanded_bytes(sk.as_ref()).expect("a key of our own"));
         // A last row of t0 that does not belong.
         sk.as_mut()[P::SK_LEN - 1] ^= 1;
-        assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
+        assert!(internals::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
         // A secret coefficient out of range.
         sk.as_mut()[128] |= 0xf;
-        assert!(hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
+        assert!(internals::check_expanded::<P>(backend, sk.as_ref(), &mut pk).is_err());
     }
 
     fn rejections<P: ParameterSet>(backend: Backend, cases: &[Case]) {
@@ -256,7 +267,7 @@ mod check {
             let key = key::<P>(backend, case);
             let mut signature = P::SignatureBytes::zeroed();
             let mut counts = [0; 4];
-            let result = hazmat::sign_mu_observed(
+            let result = internals::sign_mu_observed(
                 &key,
                 &case.mu,
                 Randomness::Deterministic,
@@ -294,8 +305,12 @@ mod check {
         } else {
             every_mode!(key);
             let mut out = P::SignatureBytes::zeroed();
-            let signed =
-                no_alloc::sign_mu::<P>(key.expanded(), &mu, Randomness::Hedged(&rnd), &mut out);
+            let signed = internals::sign_mu_encoded::<P>(
+                key.expanded(),
+                &mu,
+                Randomness::Hedged(&rnd),
+                &mut out,
+            );
             assert_eq!(signed, Ok(()));
             expect_public(out.as_ref(), "signature");
         }
@@ -424,8 +439,8 @@ mod check {
 
     /// Leaks as they are written by mistake.
     fn planted() -> [(&'static str, Box<dyn FnOnce()>); 4] {
-        fn y() -> hazmat::Poly {
-            let mut y = [hazmat::Poly::zeroed()];
+        fn y() -> internals::Poly {
+            let mut y = [internals::Poly::zeroed()];
             let mut rho_pp = [5; 64];
             valgrind::poison(&mut rho_pp);
             sample::expand_mask_poly(Permutation::PORTABLE, &rho_pp, 0, 19, &mut y[0].0);

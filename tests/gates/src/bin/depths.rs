@@ -6,7 +6,7 @@
 use core::hint::black_box;
 
 use batch_verify::{BatchVerifier, Committee, Item, KeyStorage, Threads, Vote};
-use mldsa_core::hazmat::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
+use mldsa_core::internals::{self, JobMessage, Verification, Zeroed, keygen_many, verify_lanes};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Randomness, SignJob,
@@ -47,7 +47,7 @@ fn main() {
 
 fn operations<P: ParameterSet>(backend: Backend)
 where
-    P::VerifyMatrix<hazmat::NttPoly>: Send,
+    P::VerifyMatrix<internals::NttPoly>: Send,
 {
     let measure = |name: &str, operation: &mut (dyn FnMut() + Send)| {
         measure(
@@ -63,10 +63,10 @@ where
     let mut out = P::SignatureBytes::zeroed();
     let mut memory = Box::new(PreparedVerifyingKeyStorage::<P>::ZERO);
     measure("keygen", &mut || {
-        hazmat::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
+        internals::keygen_internal::<P>(backend, &case.seed, &mut pk, &mut sk);
     });
     measure("import", &mut || {
-        let checked = hazmat::check_expanded::<P>(backend, sk.as_ref(), &mut pk);
+        let checked = internals::check_expanded::<P>(backend, sk.as_ref(), &mut pk);
         assert_eq!(checked, Ok(()));
     });
     measure("sign", &mut || {

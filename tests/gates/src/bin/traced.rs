@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use mldsa_core::hazmat::{self, SecretKeyParts, Shake256, Zeroed};
+use mldsa_core::internals::{self, SecretKeyParts, Shake256, Zeroed};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, BatchSigner, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Randomness, SignJob,
@@ -118,14 +118,14 @@ fn core_operation<P: ParameterSet>(
             hash(&[k_seed], &mut rho_p);
             let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
             watched(&mut || {
-                hazmat::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, k_seed, &mut pk, &mut sk);
+                internals::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, k_seed, &mut pk, &mut sk);
             });
             hash(&[sk.as_ref()], digest);
         }
         "import" => {
             let mut pk = P::PublicKeyBytes::zeroed();
             watched(&mut || {
-                digest[0] = u8::from(hazmat::check_expanded::<P>(backend, sk, &mut pk).is_ok());
+                digest[0] = u8::from(internals::check_expanded::<P>(backend, sk, &mut pk).is_ok());
             });
         }
         "sign" => {
@@ -156,7 +156,7 @@ fn core_operation<P: ParameterSet>(
             let mut sks = [const { P::SecretKeyBytes::ZEROED }; BATCH];
             let keys = xis.iter().zip(&mut pks).zip(&mut sks);
             let mut keys: Vec<_> = keys.map(|((xi, pk), sk)| (xi, pk, sk)).collect();
-            watched(&mut || hazmat::keygen_many::<P>(backend, &mut keys));
+            watched(&mut || internals::keygen_many::<P>(backend, &mut keys));
             let sks = sks.each_ref().map(|sk| sk.as_ref());
             hash(&sks, digest);
         }
@@ -196,7 +196,7 @@ mod search {
     use std::sync::Mutex;
 
     use super::*;
-    use mldsa_core::hazmat::ct_check;
+    use mldsa_core::internals::ct_check;
     use mldsa_lowmem::{Balanced, CacheMatrix, CacheW0, Minimal, Tier};
     use operations::{Input, Operation};
 
@@ -283,7 +283,7 @@ mod search {
             k[..4].copy_from_slice(&k_seed.to_le_bytes());
             let (mut pk, mut sk) = (P::PublicKeyBytes::zeroed(), P::SecretKeyBytes::zeroed());
             let backend = Backend::PORTABLE;
-            hazmat::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, &k, &mut pk, &mut sk);
+            internals::keygen_from_rho_p::<P>(backend, &RHO, &rho_p, &k, &mut pk, &mut sk);
             let header = [&[set, tier.unwrap_or(0) as u8, number], &k[..], &[9; 64]].concat();
             [&header, sk.as_ref()].concat()
         };

@@ -2,11 +2,11 @@
 
 use core::cell::Cell;
 
-use mldsa_core::hazmat::{self, Rejection, Zeroed, sign_mu_observed};
+use mldsa_core::internals::{self, Rejection, Zeroed, sign_mu_observed};
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
-    Backend, Context, KeyError, Mu, ParameterSet, PreHash, PreHashError, PreHashed, Randomness,
-    SignError, Signature, SigningKey, VerifyError, VerifyingKey, no_alloc,
+    Backend, Context, KeyError, MessageError, Mu, ParameterSet, PreHash, PreHashed, Randomness,
+    SignError, Signature, SigningKey, VerifyError, VerifyingKey,
 };
 use mldsa_kat::hash::{HASHES, Source};
 use mldsa_kat::model::{self, Model};
@@ -66,7 +66,7 @@ fn parameters<P: ParameterSet>() {
         sig_len: P::SIG_LEN,
     };
     assert_eq!(&ours, set);
-    assert_eq!(hazmat::MAX_SIGN_ATTEMPTS, 814, "FIPS 204, appendix C");
+    assert_eq!(internals::MAX_SIGN_ATTEMPTS, 814, "FIPS 204, appendix C");
     assert_eq!(
         usize::from(P::CATEGORY),
         if set.lambda == 128 {
@@ -107,7 +107,7 @@ fn pre_hashes<P: ParameterSet>() {
         let want = if strong.contains(&hash.name) {
             Ok(())
         } else {
-            Err(PreHashError::WeakPreHash)
+            Err(MessageError::WeakPreHash)
         };
         assert_eq!(accepted, want, "{}", hash.name);
         for len in (0..200).filter(|len| *len != hash.len) {
@@ -115,7 +115,7 @@ fn pre_hashes<P: ParameterSet>() {
                 .map(|new| new(ours, &[0; 200][..len]).err());
             assert_eq!(
                 refused,
-                [Some(PreHashError::DigestLength); 2],
+                [Some(MessageError::DigestLength); 2],
                 "{} of {len}",
                 hash.name
             );
@@ -192,7 +192,7 @@ fn buffers<P: ParameterSet>() {
             prepared.sign_prehashed_into(&digest, ctx, hedge, out),
             prepared.sign_mu_into(&mu, hedge, out),
             sign_mu_observed(&key, &mu, hedge, out, &mut |_| {}),
-            hazmat::sign_internal(&key, b"m", hedge, out),
+            internals::sign_internal(&key, b"m", hedge, out),
         ];
         tally.equal(len, outcomes, [Err(SignError::BufferLength); 8]);
     }
@@ -253,7 +253,7 @@ fn decoding<P: ParameterSet>() {
     }
 }
 
-/// `no_alloc::sign_mu` looks at the range of the secrets only, as `fips204` does:
+/// `internals::sign_mu_encoded` looks at the range of the secrets only, as `fips204` does:
 /// the same signatures from keys whose parts do not belong together.
 fn range_check_alone<P: ParameterSet>() {
     let set = set::<P>();
@@ -266,8 +266,12 @@ fn range_check_alone<P: ParameterSet>() {
         let (mu, mut sig) = ([5; 64], P::SignatureBytes::zeroed());
         let key = PrivateKey::Expanded(sk.as_ref());
         let theirs = peer.sign(key, Message::Mu(&mu), Some(&rnd));
-        let ours =
-            no_alloc::sign_mu::<P>(&sk, &Mu::from_bytes(mu), Randomness::Hedged(&rnd), &mut sig);
+        let ours = internals::sign_mu_encoded::<P>(
+            &sk,
+            &Mu::from_bytes(mu),
+            Randomness::Hedged(&rnd),
+            &mut sig,
+        );
         match ours {
             Ok(()) => same("signature", Ok(sig.as_ref().to_vec()), theirs),
             Err(error) => {
@@ -305,7 +309,7 @@ fn attempt_limit<P: ParameterSet>() {
         let (mu, mut sig) = ([n; 64], P::SignatureBytes::zeroed());
         sig.as_mut().fill(0xaa);
         let theirs = peer.sign(PrivateKey::Expanded(sk.as_ref()), Message::Mu(&mu), None);
-        let ours = no_alloc::sign_mu::<P>(
+        let ours = internals::sign_mu_encoded::<P>(
             &sk,
             &Mu::from_bytes(mu),
             Randomness::Deterministic,

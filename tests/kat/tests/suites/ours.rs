@@ -6,13 +6,14 @@
 use core::marker::PhantomData;
 
 use batch_verify::KeyStorage;
-use mldsa_core::hazmat::{
-    Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, tr, verify_internal,
+use mldsa_core::internals::{
+    Zeroed, check_expanded, keygen_internal, mu_from_m_prime, sign_internal, sign_mu_encoded, tr,
+    verify_internal,
 };
 use mldsa_core::no_alloc::SignInto;
 use mldsa_core::{
     Backend, Context, KeyError, MlDsa44, MlDsa65, MlDsa87, Mu, MuBuilder, ParameterSet, PreHash,
-    PreHashed, Randomness, SignError, Signature, SigningKey, VerifyError, VerifyingKey, no_alloc,
+    PreHashed, Randomness, SignError, Signature, SigningKey, VerifyError, VerifyingKey,
     no_alloc::PreparedVerifyingKeyStorage,
 };
 use mldsa_kat::hash::Hash;
@@ -409,8 +410,12 @@ impl<P: ParameterSet> Verifier for Encodings<P> {
 
     fn verify(&self, pk: &[u8], message: Message<'_>, sig: &[u8]) -> Result<(), Refusal> {
         let pk: P::PublicKeyBytes = sized(pk)?;
-        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&pk), message)?;
-        no_alloc::verify_mu::<P>(&pk, &mu, sig).map_err(verify_refusal)
+        let mu = mu_of::<P>(
+            Backend::detect(),
+            &tr(Backend::detect().permutation(), pk.as_ref()),
+            message,
+        )?;
+        VerifyingKey::<P>::verify_mu_encoded(&pk, &mu, sig).map_err(verify_refusal)
     }
 }
 
@@ -420,11 +425,11 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         match key {
             PrivateKey::Seed(xi) => {
                 let mut sk = P::SecretKeyBytes::zeroed();
-                no_alloc::keygen::<P>(seed(xi)?, &mut pk, &mut sk);
+                keygen_internal::<P>(Backend::detect(), seed(xi)?, &mut pk, &mut sk);
                 Ok(pair(pk, sk))
             }
             PrivateKey::Expanded(sk) => {
-                no_alloc::public_key::<P>(&sized(sk)?, &mut pk).map_err(key_refusal)?;
+                check_expanded::<P>(Backend::detect(), sk, &mut pk).map_err(key_refusal)?;
                 Ok(pair(pk, sk))
             }
         }
@@ -437,9 +442,13 @@ impl<P: ParameterSet> Scheme for Encodings<P> {
         rnd: Option<&[u8; 32]>,
     ) -> Result<Vec<u8>, Refusal> {
         let KeyPair { pk, sk } = self.load(key)?;
-        let mu = mu_of::<P>(Backend::detect(), &no_alloc::tr::<P>(&sized(&pk)?), message)?;
+        let mu = mu_of::<P>(
+            Backend::detect(),
+            &tr(Backend::detect().permutation(), &pk),
+            message,
+        )?;
         let mut sig = P::SignatureBytes::zeroed();
-        no_alloc::sign_mu::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
+        sign_mu_encoded::<P>(&sized(&sk)?, &mu, hedge(rnd), &mut sig).map_err(sign_refusal)?;
         Ok(sig.as_ref().to_vec())
     }
 

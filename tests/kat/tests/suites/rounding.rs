@@ -1,8 +1,8 @@
 //! The rounding functions over all of `0..q`: the model against the digest
 //! that C2SP CCTV publishes, ours against the model.
 
-use mldsa_core::hazmat::field::{add_q_if_negative, canonical, centred};
-use mldsa_core::hazmat::rounding::{
+use mldsa_core::internals::field::{add_q_if_negative, canonical, centred};
+use mldsa_core::internals::rounding::{
     decompose, high_bits, low_bits, make_hint, power2round, use_hint_vartime,
 };
 use mldsa_kat::hash::Sink;

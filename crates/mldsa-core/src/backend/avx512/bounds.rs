@@ -1,6 +1,8 @@
 //! The schedules of this backend on intervals: every intermediate of every
 //! possible input is followed, and none leaves its word.
 
+mod controls;
+
 use super::ntt::{Nearest, Shoup, inv_ntt_registers, ntt_registers, reduce, to_standard_order};
 use super::product::{Sums, split};
 use super::registers::Aligned;
@@ -464,90 +466,4 @@ fn intervals_contain_what_the_registers_hold() {
             check(&[v; 16], &[intervals; 16]);
         }
     });
-}
-
-// Planted: what the bounds exclude is noticed.
-
-#[test]
-#[should_panic(expected = "the ratio of another factor")]
-fn a_wrong_ratio_is_noticed() {
-    Intervals::new(-1, 1).nearest(Intervals::point(1_753), [1_753.0 / 8_380_415.0; 16]);
-}
-
-#[test]
-#[should_panic(expected = "the ratio of another factor")]
-fn a_ratio_of_the_wrong_sign_is_noticed() {
-    Intervals::new(-1, 1).nearest(Intervals::point(1_753), [-1_753.0 / Q as f32; 16]);
-}
-
-#[test]
-#[should_panic(expected = "too far for `scaled_ends`")]
-fn a_last_level_of_too_much_is_noticed() {
-    let (a, b) = (Intervals::point(200 * Q), Intervals::point(56 * Q + 1));
-    a.scaled_ends(b, [(1, 0); 2], EvenLanes::new());
-}
-
-#[test]
-#[should_panic(expected = "i32::MAX")]
-fn a_transform_of_too_much_is_noticed() {
-    let bound = i64::from(i32::MAX) - 8 * Q64;
-    ntt_registers(&mut [Intervals::new(-bound, bound); 16]);
-}
-
-#[test]
-#[should_panic(expected = "i32::MAX")]
-fn an_inverse_transform_without_reduction_is_noticed() {
-    inv_ntt_registers::<_, Nearest>(&mut [Intervals::new(-2 * Q64, 2 * Q64); 16]);
-}
-
-#[test]
-#[should_panic(expected = "i32::MAX")]
-fn an_inverse_transform_of_a_secret_without_reduction_is_noticed() {
-    inv_ntt_registers::<_, Shoup>(&mut [Intervals::new(-2 * Q64, 2 * Q64); 16]);
-}
-
-#[test]
-#[should_panic(expected = "contract")]
-fn a_signed_product_of_too_much_is_noticed() {
-    let a = Intervals::new(-17 * Q64, 17 * Q64);
-    a.montgomery(a.product(a), EvenLanes::new());
-}
-
-#[test]
-#[should_panic(expected = "the quotient of another factor")]
-fn a_wrong_table_is_noticed() {
-    let (w, quotient) = (Intervals::point(1_753), Intervals::point(1_754));
-    Intervals::new(-1, 1).shoup(w, quotient, quotient, EvenLanes::new());
-}
-
-#[test]
-#[should_panic(expected = "too far for `canonical`")]
-fn a_transform_made_canonical_without_reduction_is_noticed() {
-    transformed(Intervals::new(-1, 1))[0].canonical();
-}
-
-#[test]
-#[should_panic(expected = "beyond 52 bits")]
-fn a_product_of_two_biased_entries_is_noticed() {
-    let biased = Intervals::new(0, 22 * Q64 - 1);
-    row(7, Intervals::new(0, Q64 - 1), (biased, biased));
-}
-
-/// 2^32 q / 22 q^2 is 23 and some.
-#[test]
-#[should_panic(expected = "in (")]
-fn a_row_of_too_many_terms_is_noticed() {
-    let entry = Intervals::new(0, Q64 - 1);
-    let biased = Intervals::new(0, 22 * Q64 - 1);
-    within(&[row(30, entry, (entry, biased)); 16], -Q64 - 1, Q64);
-}
-
-#[test]
-#[should_panic(expected = "an entry of unsigned products")]
-fn a_negative_entry_is_noticed() {
-    row(
-        1,
-        Intervals::new(-1, 1),
-        (Intervals::point(0), Intervals::point(0)),
-    );
 }

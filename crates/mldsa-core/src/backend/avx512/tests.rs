@@ -24,7 +24,6 @@ use crate::lanes::sponge::{Block, RATE};
 use crate::memory::array::Zeroed;
 use crate::params::{GAMMA2_32, GAMMA2_88, N, Q};
 use crate::random::Random;
-use crate::ring::field::canonical;
 use crate::ring::poly::{NttPoly, Poly};
 use crate::sample::rej_ntt_block_vartime;
 use core::arch::x86_64::*;
@@ -92,37 +91,6 @@ fn polys(random: &mut Random, bound: i32) -> Vec<[i32; N]> {
     ));
     all.push([0; N]);
     all
-}
-
-#[test]
-fn transforms_equal_the_portable_ones_up_to_their_bounds() {
-    on_this_cpu!({
-        let mut random = Random::new(1);
-        for bound in [Q, 1 << 19, i32::MAX - 10 * Q] {
-            for a in polys(&mut random, bound) {
-                let mut v = load(&a);
-                ntt::ntt_registers(&mut v);
-                let mut out = NttPoly::zeroed();
-                store(&v, out.0.as_mut_ptr());
-                let limit = i64::from(bound) + 10 * i64::from(Q);
-                assert!(out.0.iter().all(|&x| i64::from(x).abs() < limit));
-                let mut expected = NttPoly::zeroed();
-                crate::ring::ntt::ntt(&Poly(a.map(|x| x % Q)), &mut expected);
-                residues_agree(&standard(&out), &expected.0);
-                residues_agree(&private(&standard(&out)).0, &out.0);
-            }
-        }
-        // Inverse: up to q, where the sums reach 256 q.
-        for a in polys(&mut random, Q) {
-            let mut v = load(&private(&a).0);
-            ntt::inv_ntt_registers::<_, ntt::Nearest>(&mut v);
-            let mut out = [0; N];
-            store(&v, out.as_mut_ptr());
-            let mut expected = Poly::zeroed();
-            crate::ring::ntt::inv_ntt(&NttPoly(a.map(|x| x % Q)), &mut expected);
-            assert_eq!(out, expected.0.map(canonical));
-        }
-    });
 }
 
 #[test]
@@ -506,7 +474,7 @@ fn rejection_at_the_ends_of_what_is_looked_at() {
 /// registers.
 #[cfg(all(feature = "ml-dsa-44", feature = "ml-dsa-65", feature = "ml-dsa-87"))]
 #[test]
-fn either_place_of_the_hash_beside_a_single_verification() {
+fn either_place_of_the_hash_of_a_single_verification() {
     if detect().is_some() {
         tuning::with_either_answer(single_verifications_with_hashes_of_any_length);
     }

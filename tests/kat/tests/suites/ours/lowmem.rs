@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use mldsa_core::hazmat::Zeroed;
+use mldsa_core::internals::Zeroed;
 use mldsa_core::{Backend, ParameterSet};
 use mldsa_kat::scheme::{KeyPair, Message, PrivateKey, Refusal, Scheme, Verifier};
 use mldsa_kat::set::Set;

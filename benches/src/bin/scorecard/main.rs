@@ -3,6 +3,8 @@
 //! `cargo run --release -p benches --bin scorecard -- --json out.json`
 //! `cargo run --release -p benches --bin scorecard -- --instructions`
 
+mod lead;
+
 use core::{error::Error, time::Duration};
 use std::{
     fs,
@@ -131,6 +133,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn publish(options: &Options, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     print!("{}", table(rows));
+    if rows.iter().any(|row| row.unit == UNIT && !row.is_batch()) {
+        print!("{}", lead::lead(rows));
+    }
     if let Some(path) = &options.json {
         fs::write(path, serde_json::to_string_pretty(rows)?)?;
     }

@@ -1,0 +1,161 @@
+//! Implementations that are no dependencies: programs made by `benches/peers/build.sh`, one for
+//! each parameter set.
+//!
+//! A program reads the inputs from its standard input, compares its keys, signatures and verdicts
+//! with them, and writes a line with the operations it offers. Then it reads lines `OPERATION FIRST
+//! END`, does one untimed call on case END, times the cases FIRST..END and writes a line: its
+//! processor time in nanoseconds, then the ticks of each call. It runs on the core that this thread
+//! is pinned to.
+
+use core::{cell::RefCell, ops::Range, time::Duration};
+use std::{
+    env, fs,
+    io::{self, BufRead, BufReader, Write},
+    path::PathBuf,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    rc::Rc,
+};
+
+use crate::{Contender, Inputs, Op, Samples};
+
+/// Programs, with the name of the implementation and its backend.
+const PROGRAMS: [(&str, &str, &str); 5] = [
+    ("mldsa-native", "mldsa-native", BASELINE),
+    ("wolfssl-avx512", "wolfssl", "avx512"),
+    ("wolfssl-avx512-cache", "wolfssl", "avx512"),
+    ("wolfssl-avx2", "wolfssl", "avx2"),
+    ("wolfssl-avx2-cache", "wolfssl", "avx2"),
+];
+
+/// Backend of mldsa-native.
+const BASELINE: &str = if cfg!(target_arch = "aarch64") {
+    "neon"
+} else {
+    "avx2"
+};
+
+/// Operations that a program may offer.
+const OPERATIONS: [Op; 5] = [
+    Op::Keygen,
+    Op::Sign,
+    Op::SignPrepared,
+    Op::VerifyCold,
+    Op::VerifyPrepared,
+];
+
+/// A running program with its inputs loaded.
+pub(crate) struct Program {
+    name: String,
+    child: Child,
+    /// Closed before the end of the program is awaited.
+    commands: Option<ChildStdin>,
+    times: BufReader<ChildStdout>,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.commands = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// Folder of the programs.
+fn folder() -> PathBuf {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/peers");
+    env::var_os("MLDSA_PEERS").map_or(default.into(), PathBuf::from)
+}
+
+/// Programs that are not there or do not run on this CPU, for a note that names them.
+#[must_use]
+pub fn missing_peers() -> Vec<&'static str> {
+    let names = PROGRAMS.iter().map(|program| program.0);
+    names.filter(|name| !usable(name)).collect()
+}
+
+fn usable(name: &str) -> bool {
+    let runs = match name {
+        "wolfssl-avx512" | "wolfssl-avx512-cache" => {
+            mldsa_core::Backend::available().any(|backend| backend.name() == "avx512")
+        }
+        _ => true,
+    };
+    runs && fs::exists(folder().join(format!("{name}-65"))).unwrap_or(false)
+}
+
+/// All operations of all programs that are there.
+pub(crate) fn contenders(inputs: &Rc<Inputs>) -> Vec<Contender> {
+    let programs = PROGRAMS.into_iter().filter(|program| usable(program.0));
+    programs
+        .flat_map(|(name, peer, backend)| {
+            let name = format!("{name}-{}", &inputs.set.name()[7..]);
+            let (program, offered) = Program::start(name, inputs).expect("a peer program");
+            let program = Rc::new(RefCell::new(program));
+            let offered = OPERATIONS
+                .into_iter()
+                .filter(move |op| offered.split_whitespace().any(|name| name == op.name()));
+            offered.map(move |op| Contender::external(op, peer, backend, Rc::clone(&program)))
+        })
+        .collect()
+}
+
+impl Program {
+    /// Starts a program. Returns the operations it offers too.
+    fn start(name: String, inputs: &Inputs) -> io::Result<(Self, String)> {
+        let mut child = Command::new(folder().join(&name))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (commands, times) = (child.stdin.take(), child.stdout.take());
+        let mut program = Self {
+            name,
+            child,
+            commands,
+            times: BufReader::new(times.ok_or(io::ErrorKind::BrokenPipe)?),
+        };
+        let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+        let mut bytes = Vec::new();
+        bytes.extend(length(inputs.keys.len()));
+        bytes.extend(length(inputs.cases.len()));
+        for key in &inputs.keys {
+            bytes.extend(key.seed);
+            bytes.extend(&key.public);
+            bytes.extend(&key.private);
+        }
+        for case in &inputs.cases {
+            bytes.extend(length(case.key));
+            bytes.extend(case.message);
+            bytes.extend(&case.signature);
+        }
+        program.write(&bytes)?;
+        let offered = program.read()?;
+        Ok((program, offered))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let commands = self.commands.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        commands.write_all(bytes)?;
+        commands.flush()
+    }
+
+    fn read(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.times.read_line(&mut line)?;
+        if line.is_empty() {
+            return Err(io::Error::other(format!("{} has ended", self.name)));
+        }
+        Ok(line)
+    }
+
+    /// Times an operation on `cases`, after one untimed call on another case.
+    pub(crate) fn turn(&mut self, op: Op, cases: Range<usize>, samples: &mut Samples) {
+        let command = format!("{} {} {}\n", op.name(), cases.start, cases.end);
+        let line = self.write(command.as_bytes()).and_then(|()| self.read());
+        let line = line.unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let mut numbers = line.split_whitespace().map(|number| number.parse::<u64>());
+        let mut next = || numbers.next().map(|number| number.expect("a number"));
+        let processor = Duration::from_nanos(next().expect("a processor time"));
+        let times: Vec<_> = core::iter::from_fn(next).collect();
+        assert_eq!(times.len(), cases.len(), "{}", self.name);
+        samples.add(times, 1, processor);
+    }
+}
