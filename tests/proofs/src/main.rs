@@ -93,7 +93,7 @@ fn run(arguments: &[&str]) -> Result<Option<bool>, String> {
             };
             let mut rows = reports(&own, &|_, _| true, 4)?;
             rows.extend(reports(&other, &|_, _| true, 4)?);
-            ledger::write(&rows, &[BACKENDS, AARCH64_BACKENDS].concat())?;
+            ledger::write(&rows, &[&BACKENDS[..], &AARCH64_BACKENDS].concat())?;
             Ok(Some(true))
         }
         ["mutants"] => mutants::run(&own).map(Some),
@@ -156,9 +156,9 @@ fn all(program: &Path) -> Result<bool, String> {
 /// The rows of any program that links the library.
 fn of_user(program: &Path) -> Result<bool, String> {
     let reports = reports(program, &|_, _| true, 1)?;
-    let found: Vec<_> = [BACKENDS, AARCH64_BACKENDS]
-        .concat()
+    let found: Vec<&str> = BACKENDS
         .into_iter()
+        .chain(AARCH64_BACKENDS)
         .filter(|backend| reports.iter().any(|r| r.backend == *backend))
         .collect();
     println!("found: kernel tables of {}", found.join(", "));

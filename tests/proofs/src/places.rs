@@ -8,14 +8,14 @@ use crate::image::Image;
 use crate::rows::{self, Row};
 
 pub(crate) const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
-pub(crate) const AARCH64_BACKENDS: [&str; 3] = ["portable (AArch64)", "neon", "neon-sha3"];
+pub(crate) const AARCH64_BACKENDS: [&str; 2] = ["neon", "neon-sha3"];
 
 /// Backends of the program.
-pub(crate) fn backends(image: &Image) -> [&'static str; 3] {
+pub(crate) fn backends(image: &Image) -> &'static [&'static str] {
     if image.is_aarch64() {
-        AARCH64_BACKENDS
+        &AARCH64_BACKENDS
     } else {
-        BACKENDS
+        &BACKENDS
     }
 }
 
@@ -80,9 +80,8 @@ pub(crate) fn places(
     let entries = entries()?;
     let mut places = Vec::new();
     let all = all_rows(image);
-    for backend in backends(image) {
-        let name = backend.split(' ').next().unwrap_or(backend);
-        let tables = image.table(name);
+    for &backend in backends(image) {
+        let tables = image.table(backend);
         let table = match tables[..] {
             [table] => table,
             [] => {

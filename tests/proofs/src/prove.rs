@@ -96,7 +96,7 @@ pub(crate) fn reports(
         print(&report);
         report
     })?;
-    for backend in backends(&program.image) {
+    for &backend in backends(&program.image) {
         let rows: Vec<_> = reports.iter().filter(|r| r.backend == backend).collect();
         let proved = rows.iter().filter(|r| r.is_proved()).count();
         let statements = rows
